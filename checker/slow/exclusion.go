@@ -51,7 +51,8 @@ func (r *reading) windowOf(s *section) (pieces []window) {
 }
 
 // openEnd is when the holder of a lease without a stated end was told that the lock was lost; but the key's end, if
-// that came first and the holder was paused at some time between the key's last renewal and then.
+// that came first and the holder was paused at some time between the key's last renewal and then. A key without expiry
+// ends for others when it has been left alone for a TTL.
 func (r *reading) openEnd(s *section, g *history.Grant) history.Time {
 	last := map[history.Process]int{}
 	for i, e := range r.Events {
@@ -75,7 +76,14 @@ func (r *reading) openEnd(s *section, g *history.Grant) history.Time {
 			latest = append(latest, i)
 		}
 	}
-	slices.SortStableFunc(latest, func(a, b int) int { return cmp.Compare(r.Events[b].Until, r.Events[a].Until) })
+	ends := func(i int) history.Time {
+		e := r.Events[i]
+		if e.Until == history.Never && r.Header.TTL > 0 {
+			return e.Time + r.Header.TTL
+		}
+		return e.Until
+	}
+	slices.SortStableFunc(latest, func(a, b int) int { return cmp.Compare(ends(b), ends(a)) })
 	needed := max(r.Header.Quorum, 1)
 	if r.oneService() {
 		needed = 1
@@ -88,7 +96,7 @@ func (r *reading) openEnd(s *section, g *history.Grant) history.Time {
 		f := &r.faults[i]
 		if f.does() == history.Stops && f.strikes(s.process) && r.time(f.from) < g.Until &&
 			r.time(r.over(f)) >= key.Time {
-			return min(g.Until, key.Until)
+			return min(g.Until, ends(latest[needed-1]))
 		}
 	}
 	return g.Until

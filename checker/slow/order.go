@@ -79,6 +79,9 @@ func (r *reading) holdOver(i int, owner, by history.Attempt) bool {
 	}
 	if s != nil {
 		until, stated := history.Time(history.Never), s.lease
+		if s.ok > i {
+			stated = nil
+		}
 		for _, x := range s.extensions {
 			if x < i {
 				stated = r.Events[x].Grant

@@ -9,7 +9,8 @@ import (
 
 // openEnd is the end of a lease of which no end was stated: when its holder was told that the lock was lost. No lock
 // can tell a holder that is paused: if it was paused at any time since its key was last renewed, the lease ends no
-// later than that key.
+// later than that key. A key without expiry ends nothing by itself; others may take the lock over once it has been left
+// alone for a TTL.
 func (t *Trace) openEnd(g *Grant, lease *history.Grant) history.Time {
 	due, renewed := t.lastDue(g, lease)
 	for i := range t.Faults {
@@ -22,9 +23,9 @@ func (t *Trace) openEnd(g *Grant, lease *history.Grant) history.Time {
 	return lease.Until
 }
 
-// lastDue is when the keys of a grant were due to expire, as last set or prolonged before its holder was told that they
-// are lost, and when that was. Of several servers that decide by their number the one counts with which too few are
-// left. It is Never if the servers have not recorded as many keys.
+// lastDue is when the keys of a grant were due to expire, or to have been left alone for a TTL, as last set or
+// prolonged before its holder was told that they are lost, and when that was. Of several servers that decide by their
+// number the one counts with which too few are left. It is Never if the servers have not recorded as many keys.
 func (t *Trace) lastDue(g *Grant, lease *history.Grant) (due, renewed history.Time) {
 	type deadline struct {
 		server    history.Process
@@ -37,6 +38,9 @@ func (t *Trace) lastDue(g *Grant, lease *history.Grant) (due, renewed history.Ti
 			continue
 		}
 		d := deadline{e.Process, e.Until, e.Time}
+		if ttl := t.History.Header.TTL; d.due == history.Never && ttl > 0 {
+			d.due = e.Time + ttl
+		}
 		if t.History.Header.OneService() {
 			d.server = ""
 		}

@@ -90,9 +90,13 @@ func (t *Trace) EarlierKey(s *Span, not history.Attempt) (of history.Attempt) {
 	return of
 }
 
-// toldUntil is the end of the lease as its holder had been told by position at; Never if it had been told none.
+// toldUntil is the end of the lease as its holder had been told by position at; Never if it had been told none, as
+// while it still asked.
 func (t *Trace) toldUntil(n int32, at int) history.Time {
 	g := &t.Grants[n]
+	if at <= g.OK {
+		return history.Never
+	}
 	last := g.Lease
 	for _, x := range t.extensions {
 		if x.grant == n && x.at < at {

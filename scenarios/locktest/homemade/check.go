@@ -17,6 +17,12 @@ func (l *SoundLock) Keeps(t *testing.T, p Promise, d Dress, dial Dial, seeds int
 	c := l.Config(d, dial)
 	p.strike(&c)
 	c.Laws, c.Seeds, c.Untried = p.Laws, seeds, true
+	keeps(t, c)
+}
+
+// keeps makes the runs of a test, and fails it for each violation of what the lock is to keep.
+func keeps(t *testing.T, c locktest.Config) {
+	t.Helper()
 	r, ok := locktest.Explore(t, c)
 	if !ok {
 		return

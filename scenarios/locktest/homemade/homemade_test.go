@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
@@ -61,6 +62,32 @@ func TestSoundLocksKeepTheirPromises(t *testing.T) {
 					l.Keeps(t, p, d, Plain, seeds())
 				})
 			}
+		}
+	}
+}
+
+// TestRenewedLocksSurviveEachPause: a holder that is paused can neither renew its lock nor announce its loss. That is
+// the doing of the pause, wherever it strikes, and whether the lock says until when it is held, announces its loss, or
+// both. Every day it is tried with a lock whose key has no expiry, where nothing but the clients' own clocks ends a
+// lease.
+func TestRenewedLocksSurviveEachPause(t *testing.T) {
+	for _, l := range SoundLocks() {
+		if l.Renewal != ByWatchdog || l.Name != "record-with-heartbeat" && !thorough() {
+			continue
+		}
+		for name, face := range map[string]func(watched) locktest.Lock{
+			"says when it ends":  func(w watched) locktest.Lock { return w.timed },
+			"announces its loss": func(w watched) locktest.Lock { return announced{w.holder} },
+			"does both":          func(w watched) locktest.Lock { return w },
+		} {
+			t.Run(l.Name+"/"+name, func(t *testing.T) {
+				c := l.Config(Dresses[0], Plain)
+				open := c.New
+				c.New = func(c *locktest.Client) locktest.Lock { return face(open(c).(watched)) }
+				c.Every, c.Faults, c.Laws, c.Untried = 1, locktest.Pauses, locktest.LeaseLaws, true
+				c.Clients, c.Cycles, c.Hold = 2, 1, 3*time.Second
+				keeps(t, c)
+			})
 		}
 	}
 }

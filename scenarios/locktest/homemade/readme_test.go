@@ -25,7 +25,7 @@ This page is made from the locks: ` + "`go test -run TestReadme -update .`" + `
 ## Sound locks
 
 Without faults each keeps every law. Under pauses, network and restarts, which lose nothing that was synced, it keeps
-LeaseLaws, and under clocks EfficiencyLaws. token keeps FencedLaws under all of them, and record LeaseLaws.
+LeaseLaws, and under clocks EfficiencyLaws. token keeps FencedLaws under all of them, and the records LeaseLaws.
 
 | lock | why it is sound | under |
 |---|---|---|

@@ -160,6 +160,20 @@ return 1`, "version", version))
 	}
 }
 
+// beat writes the next version of the own record, and deleteVersion deletes it, whichever version it has: each is the
+// owner's value with one more mark.
+var (
+	beat = script(`
+local version = redis.call('get', @lock)
+if not version or version:gsub('%+', '') ~= $owner then return 0 end
+redis.call('set', @lock, version .. '+')
+return 1`)
+	deleteVersion = script(`
+local version = redis.call('get', @lock)
+if not version or version:gsub('%+', '') ~= $owner then return 0 end
+return redis.call('del', @lock)`)
+)
+
 // replaceEnded takes over a value that is the end of the holder's lease, once that is past. GETSET returns what it has
 // replaced.
 func replaceEnded(c *Call) (bool, error) {
@@ -212,6 +226,10 @@ func setThenExpire(c *Call) (bool, error) {
 	return made, err
 }
 
+// recordKeeps is what a lock keeps whose lease ends by its clients' clocks.
+var recordKeeps = []Promise{{Quiet, checker.Laws}, {Pauses, locktest.LeaseLaws}, {Network, locktest.LeaseLaws},
+	{Restarts, locktest.LeaseLaws}, {Clocks, locktest.LeaseLaws}}
+
 // stringLocks are locks that keep the owner's value in a string.
 func stringLocks() []SoundLock {
 	return []SoundLock{
@@ -255,11 +273,13 @@ return 1`)}, Promises: Leased,
 		{Recipe: Recipe{Name: "tombstone", Take: takeFree, Give: giveFree}, Promises: Leased,
 			Why: "Who takes the lock finds in the same step that its key has expired, or that its owner has written " +
 				"\"free\"."},
-		{Recipe: Recipe{Name: "record", Take: replaceStale(true), Give: deleteOwn},
-			Promises: []Promise{{Quiet, checker.Laws}, {Pauses, locktest.LeaseLaws}, {Network, locktest.LeaseLaws},
-				{Restarts, locktest.LeaseLaws}, {Clocks, locktest.LeaseLaws}},
+		{Recipe: Recipe{Name: "record", Take: replaceStale(true), Give: deleteOwn}, Promises: recordKeeps,
 			Why: "No key expires. Who takes the lock over has seen the version that it replaces for a TTL, and the " +
 				"holder's TTL counts from before it wrote that version."},
+		{Recipe: Recipe{Name: "record-with-heartbeat", Take: replaceStale(true), Give: deleteVersion, Renew: beat,
+			Renewal: ByWatchdog}, Promises: recordKeeps,
+			Why: "As a record, whose holder writes a new version before its TTL is over, and announces the loss if " +
+				"it could not."},
 	}
 }
 
