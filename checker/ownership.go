@@ -23,7 +23,8 @@ func init() {
 //
 // A key may outlast the hold that it stood for: a release may write into it that the lock is free, or hand its removal
 // to another process, and a record without expiry stays when its holder has crashed. Whoever finds it so, and checks
-// that in one step, may change it.
+// that in one step, may change it. Who sets a key over another's has to look at what that one holds: that there is a
+// key, which is all that SET XX asks for, does not show whose it is.
 //
 // It needs records of keys that were deleted, overwritten or prolonged. One that does not name both sides cannot be
 // judged; and where servers do not record why keys went, it cannot be known that it held.
@@ -90,13 +91,7 @@ func (t *judge) unexplained(at int32) bool {
 
 // mayChange reports whether a request of another may change the key of an owner whose hold is over.
 func (t *judge) mayChange(c trace.Change) bool {
-	switch t.History.Events[c.At].Checked {
-	case history.CheckedLapse:
-		return true
-	case history.CheckedPresence, history.CheckedValue:
-		return t.Over(c)
-	}
-	return false
+	return t.History.Events[c.At].Checked == history.CheckedLapse || t.LooksAtOwner(c) && t.Over(c)
 }
 
 // trespass reports that the event at a position removed or prolonged a key that was not its own attempt's.

@@ -75,8 +75,7 @@ func Records(t *trace.Trace, violated bool, at int) string {
 func holdsEnd(t *trace.Trace, violated bool, at int) string {
 	for c := range t.Changes {
 		e := &t.History.Events[c.At]
-		checks := e.Checked == history.CheckedPresence || e.Checked == history.CheckedValue
-		if checks && c.By != c.Owner && (!violated || e.Index == at) {
+		if t.LooksAtOwner(c) && c.By != c.Owner && (!violated || e.Index == at) {
 			return fmt.Sprintf("Another changed the key of %s at %v, and whether its hold had ended by then is not "+
 				"certain. ", c.Owner, e.Time) + because(t, e.Process, t.ProcessOf(c.Owner))
 		}

@@ -59,9 +59,13 @@ func (r *reading) ownership() Finding {
 // mayChange reports whether a request at place i that checks what it changes may change the key of another: the hold of
 // that one is over, or shown to have lapsed.
 func (r *reading) mayChange(i int, owner, by history.Attempt) bool {
-	switch r.Events[i].Checked {
+	switch e := &r.Events[i]; e.Checked {
 	case history.CheckNotRecorded, history.CheckedNothing:
 		return false
+	case history.CheckedPresence:
+		if e.F == history.KeySet { // it is over another's key, and does not look whose that is
+			return false
+		}
 	case history.CheckedLapse:
 		return true
 	}

@@ -22,6 +22,13 @@ func (t *Trace) Over(c Change) bool {
 	return g.OK < c.At && (g.Release < c.At || until <= e.Time || until == history.Never && g.End < c.At)
 }
 
+// LooksAtOwner reports whether the request that made a change looked at something that shows whose hold it ends. That a
+// key is there shows it to who takes it away, such as an element of a list, but not to who sets another in its place.
+func (t *Trace) LooksAtOwner(c Change) bool {
+	e := &t.History.Events[c.At]
+	return e.Checked == history.CheckedValue || e.Checked == history.CheckedPresence && e.F != history.KeySet
+}
+
 // untouched reports whether the owner had neither set nor prolonged its key for a TTL, so that no lease was left of it.
 func (t *Trace) untouched(c Change) bool {
 	e, ttl := &t.History.Events[c.At], t.History.Header.TTL

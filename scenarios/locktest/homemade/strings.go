@@ -337,6 +337,13 @@ var brokenStrings = []BrokenLock{
 			Why: "client-1 waits 500 ms for the answer, and asks anew with another value. Its first key has no " +
 				"expiry, and nobody deletes it."}},
 		Found: []Family{Network}},
+	{Recipe: Recipe{Name: "string-kept-for-a-while", Take: setNX, Give: func(c *Call) (bool, error) {
+		return granted(c.Do("SET", c.key("lock"), c.owner, "XX", "PX", "1000"))
+	}}, Of: "string",
+		Mistake: "The release keeps the lock for another second by SET XX, which asks for a key, and not whose it is.",
+		Trial:   `worker-1 .* the key "lock" of worker-100`,
+		Shows: atAnothers(overwritten, "SET XX finds that one's key, and sets client-1's own over it for a second.",
+			"whether or not there was one"), Found: []Family{Pauses}},
 	{Recipe: Recipe{Name: "string-multi-prolongs", Take: setAndExpire(), Give: deleteOwn}, Of: "string-multi",
 		Mistake: "PEXPIRE without NX: whoever asks prolongs the holder's key.",
 		Trial:   `worker-1 prolonged the key "lock"`,
