@@ -209,7 +209,7 @@ func TestManifestsCallCommandsThatThereAre(t *testing.T) {
 				continue
 			}
 			seen[c.Args[0]] = true
-			root := newRoot(console{io.Discard, io.Discard})
+			root := newRoot(console{io.Discard, io.Discard, &said{}})
 			command, rest, err := root.Find(c.Args[1:])
 			if err == nil {
 				err = command.ParseFlags(rest)

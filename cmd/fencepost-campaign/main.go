@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -24,7 +25,7 @@ var errUnfinished = errors.New("the campaign is not finished")
 // run is main without the process around it. Errors are printed on stderr, results on stdout.
 func run(args []string, stdout, stderr io.Writer) int {
 	problems := output.ForPeople(stderr)
-	root := newRoot(console{output.ForPeople(stdout), problems})
+	root := newRoot(console{output.ForPeople(stdout), problems, &said{}})
 	root.SetArgs(args)
 	root.SetOut(output.ForPeople(stdout))
 	root.SetErr(problems)
@@ -38,10 +39,26 @@ func run(args []string, stdout, stderr io.Writer) int {
 }
 
 // console is where commands write: results, and what a person should know meanwhile.
-type console struct{ out, problems io.Writer }
+type console struct {
+	out, problems io.Writer
+	last          *said
+}
 
-// notice writes a line for people.
-func (c console) notice(text string) { fmt.Fprintf(c.problems, "fencepost campaign: %s\n", text) }
+// said is the last notice.
+type said struct {
+	sync.Mutex
+	text string
+}
+
+// notice writes a line for people. What several say in a row is said once. It may be called by several goroutines.
+func (c console) notice(text string) {
+	c.last.Lock()
+	defer c.last.Unlock()
+	if text != c.last.text {
+		fmt.Fprintf(c.problems, "fencepost campaign: %s\n", text)
+	}
+	c.last.text = text
+}
 
 func newRoot(c console) *cobra.Command {
 	root := &cobra.Command{

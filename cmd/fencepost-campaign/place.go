@@ -79,7 +79,7 @@ func storeIn(folder string) string { return filepath.Join(folder, "nats") }
 
 // serve starts an embedded server, and connects to it.
 func (p *place) serve(folder string) (err error) {
-	p.server, err = embedded.Start(embedded.Options{Folder: storeIn(folder), Listen: p.listen})
+	p.server, err = embedded.Start(embedded.Options{Folder: storeIn(folder), Listen: p.listen, Notice: p.notice})
 	if err != nil {
 		return err
 	}

@@ -75,6 +75,7 @@ type status struct {
 	Workers  []queue.Worker `json:"workers"`
 	Aside    []string       `json:"put_aside"`
 	Stored   queue.Stored   `json:"stored"`
+	Trouble  string         `json:"trouble,omitempty" doc:"why the server stores nothing"`
 }
 
 func statusOf(ctx context.Context, c *queue.Campaign) (*status, error) {
@@ -94,7 +95,7 @@ func statusOf(ctx context.Context, c *queue.Campaign) (*status, error) {
 	}
 	d := &status{Name: c.Name, Verdict: "running", Version: o.Version, Elapsed: s.Elapsed, Worked: s.Took,
 		Runs: found.Runs, Stages: s.Stages, Findings: found.Findings, Lost: s.Lost, Workers: s.Workers, Aside: s.Aside,
-		Stored: s.Stored}
+		Stored: s.Stored, Trouble: s.Trouble}
 	switch {
 	case s.Failed != "":
 		d.Verdict, d.Reason = "failed", s.Failed
@@ -174,6 +175,7 @@ func (s *status) facts(p queue.StageProgress) document.Facts {
 		}
 	}
 	add("reason", s.Reason)
+	add("trouble", s.Trouble)
 	add("time", s.Elapsed.Round(time.Second).String())
 	add("cost", fmt.Sprintf("%s of core time", s.Worked.Round(time.Second)))
 	if s.Runs > 0 && s.Worked > 0 {

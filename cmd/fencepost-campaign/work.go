@@ -96,9 +96,6 @@ type crew struct {
 	place
 	workers int  // 0: one for each core
 	stay    bool // for campaigns to come
-
-	mu   sync.Mutex
-	last string // what a worker process has said
 }
 
 // lookEvery is how often a crew that stays looks for the next campaign, and a worker for a server that is away.
@@ -200,7 +197,7 @@ func (k *crew) keepOne(ctx context.Context) error {
 		case !errors.As(err, &exit):
 			return err
 		}
-		k.pass(fmt.Sprintf("a worker process has died (%s), and another takes its place", err))
+		k.notice(fmt.Sprintf("a worker process has died (%s), and another takes its place", err))
 		if soon++; time.Since(began) > tooSoon {
 			soon = 0
 		}
@@ -234,7 +231,7 @@ func (k *crew) one(ctx context.Context) error {
 		k.notice(fmt.Sprintf("a worker process does not listen: %s", err)) // it has died, which is seen below
 	}
 	for lines := bufio.NewScanner(said); lines.Scan(); {
-		k.pass(strings.TrimPrefix(lines.Text(), "fencepost campaign: "))
+		k.notice(strings.TrimPrefix(lines.Text(), "fencepost campaign: "))
 	}
 	err = c.Wait()
 	var exit *exec.ExitError
@@ -242,16 +239,6 @@ func (k *crew) one(ctx context.Context) error {
 		return output.ErrReported
 	}
 	return err
-}
-
-// pass passes on what a worker process says. What several say in a row is said once.
-func (k *crew) pass(text string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if text != k.last {
-		k.notice(text)
-	}
-	k.last = text
 }
 
 // work is what a worker process does.

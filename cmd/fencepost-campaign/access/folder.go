@@ -140,13 +140,29 @@ func (f *Folder) Write(name string, text []byte) error {
 	}
 	file, err := f.OpenFile(fresh, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return err
+		return fmt.Errorf("cannot write %s: %w", filepath.Join(f.path, name), cause(err))
 	}
 	_, err = file.Write(text)
-	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return err
+	if err == nil {
+		err = file.Sync()
 	}
-	return f.Rename(fresh, name)
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = f.Rename(fresh, name)
+	}
+	if err != nil {
+		f.Remove(fresh)
+		return fmt.Errorf("cannot write %s: %w", filepath.Join(f.path, name), cause(err))
+	}
+	return nil
+}
+
+// cause is an error without the name under which a file is written first.
+func cause(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return at.Err
+	}
+	return err
 }
 
 // Server reads how to get to the server of the folder. An error says that there is none (fs.ErrNotExist), or what is

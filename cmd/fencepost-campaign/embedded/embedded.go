@@ -2,8 +2,9 @@
 // server serves.
 //
 // Goals: what the server has acknowledged outlives a kill and a power failure; started again on the same folder it has
-// the same address and shows the same certificate, so that workers that wait for it come back, and to no other; nobody
-// without the folder or a copy of its access.json gets in. Non-goals: clusters and accounts: whoever wants them runs a
+// the same address and shows the same certificate, so that workers that wait for it come back, and to no other; a full
+// disk is reported, and the server stores again when there is room; nobody without the folder or a copy of its
+// access.json gets in. Non-goals: clusters and accounts: whoever wants them runs a
 // NATS server of his own.
 package embedded
 
@@ -15,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -24,6 +26,7 @@ import (
 
 	"github.com/gofrs/flock"
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/access"
 )
@@ -31,25 +34,40 @@ import (
 // Loopback is where the server listens unless it is asked to listen elsewhere, on a free port.
 const Loopback = "127.0.0.1:0"
 
-// readyWithin is how long a server may take to read its store and begin to serve.
-const readyWithin = 2 * time.Minute
+const (
+	readyWithin = 2 * time.Minute        // how long a server may take to read its store and begin to serve
+	tryReady    = 100 * time.Millisecond // between two looks whether it does
+)
 
 // maxPayload is the largest message, in bytes: NATS advises against more.
 const maxPayload = 8 << 20
 
 // Server is a running server.
 type Server struct {
-	Access access.Server // what a client needs to get in
-	server *server.Server
-	folder *access.Folder
-	lock   *flock.Flock
+	Access  access.Server // what a client needs to get in
+	options Options
+	folder  *access.Folder
+	lock    *flock.Flock
+	pair    tls.Certificate
+
+	server *server.Server // the one that runs now
+	log    *failures      // of that one
+	at     net.TCPAddr    // where it listens
+	nc     *nats.Conn     // by which others are told that nothing is stored
+
+	stop    context.CancelFunc
+	watched chan struct{} // closed when nobody watches the server any more
 }
 
 // Options say how a server is run.
 type Options struct {
 	Folder   string // of its store, for this user alone; created if it does not exist
 	Listen   string // host:port; empty: where it listened before, or Loopback
-	MaxStore int64  // bytes; 0: as much as the disk has room for, as NATS sees it
+	MaxStore int64  // bytes; 0: as much as the disk has room for
+
+	// Notice, if set, is called by another goroutine with what a person must know: that the server cannot store, and
+	// that it can again.
+	Notice func(string)
 }
 
 // lockFile is held by the process whose server runs in its folder, and shared for a moment by those that look.
@@ -80,15 +98,18 @@ func Start(o Options) (*Server, error) {
 		folder.Close()
 		return nil, fmt.Errorf("cannot write to the folder %s: %w", o.Folder, err)
 	}
-	s := &Server{folder: folder, lock: lock}
-	if err := s.start(o); err != nil {
+	if o.Notice == nil {
+		o.Notice = func(string) {}
+	}
+	s := &Server{options: o, folder: folder, lock: lock}
+	if err := s.start(); err != nil {
 		s.Close()
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *Server) start(o Options) error {
+func (s *Server) start() error {
 	before, err := s.folder.Server()
 	if errors.Is(err, fs.ErrNotExist) {
 		before, err = &access.Server{Token: rand.Text()}, nil
@@ -97,32 +118,56 @@ func (s *Server) start(o Options) error {
 		return err
 	}
 	s.Access = *before
-	pair, pinned, err := certificate(s.folder, before.Certificate)
-	if err != nil {
-		return fmt.Errorf("the certificate of the server in %s: %w", o.Folder, err)
+	var pinned string
+	if s.pair, pinned, err = certificate(s.folder, before.Certificate); err != nil {
+		return fmt.Errorf("the certificate of the server in %s: %w", s.options.Folder, err)
 	}
 	s.Access.Certificate = pinned
-	at, err := s.address(o.Listen)
+	at, err := s.address(s.options.Listen)
 	if err != nil {
 		return err
 	}
-	n, err := server.NewServer(&server.Options{Host: at.IP.String(), Port: at.Port, Authorization: before.Token,
-		TLS: true, TLSTimeout: 5, TLSHandshakeFirst: true,
-		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}},
-		NoSigs:    true, NoLog: true, JetStream: true, StoreDir: o.Folder, JetStreamMaxStore: o.MaxStore,
-		SyncAlways: true, MaxPayload: maxPayload})
-	if err != nil {
+	s.at = *at
+	ctx, cancel := context.WithCancel(context.Background())
+	if err := s.run(ctx); err != nil {
+		cancel()
 		return err
-	}
-	s.server = n
-	l := &failures{}
-	n.SetLogger(l, false, false)
-	go n.Start()
-	if !n.ReadyForConnections(readyWithin) {
-		return fmt.Errorf("the NATS server does not start: %w", errors.Join(l.seen()...))
 	}
 	s.listening()
-	return s.folder.Save(&s.Access)
+	if err := s.folder.Save(&s.Access); err != nil {
+		cancel()
+		return err
+	}
+	if s.nc, err = s.Access.Connect("fencepost campaign: its server", nil); err != nil {
+		cancel()
+		return err
+	}
+	s.stop, s.watched = cancel, make(chan struct{})
+	go s.watch(ctx)
+	return nil
+}
+
+// run runs the NATS server, and returns when it serves. An error says why it does not.
+func (s *Server) run(ctx context.Context) error {
+	n, err := server.NewServer(&server.Options{Host: s.at.IP.String(), Port: s.at.Port, Authorization: s.Access.Token,
+		TLS: true, TLSTimeout: 5, TLSHandshakeFirst: true,
+		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{s.pair}},
+		NoSigs:    true, NoLog: true, JetStream: true, StoreDir: s.options.Folder,
+		JetStreamMaxStore: cmp.Or(s.options.MaxStore, math.MaxInt64/2), SyncAlways: true, MaxPayload: maxPayload})
+	if err != nil {
+		return err
+	}
+	s.server, s.log = n, &failures{}
+	n.SetLogger(s.log, false, false)
+	go n.Start()
+	for end := time.Now().Add(readyWithin); !n.ReadyForConnections(tryReady); {
+		if s.log.fatal() || ctx.Err() != nil || time.Now().After(end) {
+			n.Shutdown()
+			n.WaitForShutdown()
+			return fmt.Errorf("the NATS server does not start: %w", errors.Join(s.log.seen()...))
+		}
+	}
+	return nil
 }
 
 // address is where the server is to listen: as it is asked now, as it was before, or on this machine alone. A port of
@@ -165,7 +210,7 @@ func resolved(listen string) (*net.TCPAddr, error) {
 // listening notes where the server listens.
 func (s *Server) listening() {
 	at := s.server.Addr().(*net.TCPAddr)
-	s.Access.URL = access.At(at)
+	s.at, s.Access.URL = *at, access.At(at)
 	if s.Access.Listen != "" {
 		host, _, _ := net.SplitHostPort(s.Access.Listen)
 		s.Access.Listen = net.JoinHostPort(host, strconv.Itoa(at.Port))
@@ -200,6 +245,11 @@ func Running(path string) (running bool, a *access.Server, err error) {
 
 // Close ends the server.
 func (s *Server) Close() {
+	if s.stop != nil {
+		s.stop()
+		<-s.watched
+		s.nc.Close()
+	}
 	if s.server != nil {
 		s.server.Shutdown()
 		s.server.WaitForShutdown()

@@ -26,6 +26,7 @@ type Campaign struct {
 	// It may be called by several goroutines.
 	Notice func(string)
 
+	waiting waiting
 	opened  bool
 	nc      *nats.Conn
 	js      jetstream.JetStream

@@ -19,6 +19,8 @@ const (
 // persist repeats a request until the server has answered it, or ctx is done: servers go away and come back, and full
 // ones are given room. It returns the answer at once if it is that of a server that works.
 func (c *Campaign) persist(ctx context.Context, request func(context.Context) error) error {
+	var w wait
+	defer w.end()
 	for {
 		within, cancel := context.WithTimeout(ctx, tryFor)
 		err := request(within)
@@ -32,9 +34,7 @@ func (c *Campaign) persist(ctx context.Context, request func(context.Context) er
 		if !passing(err) {
 			return &serverError{err}
 		}
-		if full(err) && c.Notice != nil {
-			c.Notice(fmt.Sprintf("the server has no room left, and what is done waits for it: %s", err))
-		}
+		w.failed(ctx, c, err)
 		select {
 		case <-ctx.Done():
 			return &serverError{errors.Join(ctx.Err(), err)}
@@ -66,9 +66,15 @@ func passing(err error) bool {
 	if errors.As(err, &api) {
 		return api.Code >= 500 || full(err)
 	}
-	return slices.ContainsFunc([]error{nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected,
-		nats.ErrConnectionReconnecting, nats.ErrReconnectBufExceeded, nats.ErrStaleConnection, context.DeadlineExceeded,
-		jetstream.ErrNoStreamResponse, jetstream.ErrServerShutdown}, func(e error) bool { return errors.Is(err, e) })
+	return unanswered(err) || slices.ContainsFunc([]error{nats.ErrDisconnected, nats.ErrConnectionReconnecting,
+		nats.ErrReconnectBufExceeded, nats.ErrStaleConnection, jetstream.ErrServerShutdown},
+		func(e error) bool { return errors.Is(err, e) })
+}
+
+// unanswered reports whether nobody has answered a request.
+func unanswered(err error) bool {
+	return slices.ContainsFunc([]error{nats.ErrTimeout, nats.ErrNoResponders, context.DeadlineExceeded,
+		jetstream.ErrNoStreamResponse}, func(e error) bool { return errors.Is(err, e) })
 }
 
 // fullCodes are the codes of the server's errors that say that a limit of its memory or store is reached

@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/access"
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/embedded"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
@@ -222,6 +223,43 @@ func TestAServerThatGoesAwayIsWaitedFor(t *testing.T) {
 	}
 }
 
+// A NATS server that is connected and does not answer, as one whose disk is full, is reported after a while, and
+// whoever asks is told so for as long as it is waited for.
+func TestASilentServerIsReported(t *testing.T) {
+	t.Parallel()
+	s := serve(t, embedded.Options{})
+	asked := connect(t, s.Access)
+	c := create(t, connect(t, s.Access), "silent", "{}")
+	said := 0
+	c.Notice = func(string) { said++ }
+	for _, one := range []struct {
+		since time.Time
+		err   error
+		says  bool
+	}{
+		{time.Time{}, nats.ErrTimeout, false}, // it may be slow
+		{time.Now().Add(-silent), nats.ErrTimeout, true},
+		{time.Now().Add(-silent), nats.ErrDisconnected, false}, // it is away, which the connection reports
+	} {
+		w := wait{since: one.since}
+		before := said
+		w.failed(t.Context(), c, one.err)
+		w.failed(t.Context(), c, one.err)
+		why := access.Trouble(t.Context(), asked)
+		times := 0
+		if one.says {
+			times = 1
+		}
+		if strings.Contains(why, "does not answer") != one.says || said-before != times {
+			t.Errorf("%v since %v: said it %d times, and answered %q", one.err, one.since, said-before, why)
+		}
+		w.end()
+		if why := access.Trouble(t.Context(), asked); why != "" {
+			t.Errorf("%v is answered when nothing waits any more", why)
+		}
+	}
+}
+
 // Where the server has no room, what was made waits and a person is notified; when there is room, nothing is missing.
 func TestAFullServerIsWaitedFor(t *testing.T) {
 	t.Parallel()
@@ -260,8 +298,8 @@ func TestAFullServerIsWaitedFor(t *testing.T) {
 	}()
 	select {
 	case text := <-told:
-		if !strings.Contains(text, "no room") {
-			t.Error(text)
+		if why := access.Trouble(t.Context(), nc); why != text || !strings.Contains(text, "no room") {
+			t.Errorf("said %q, and answered %q to who asked", text, why)
 		}
 	case err := <-over:
 		t.Fatal("it was over though nothing could be stored", err)

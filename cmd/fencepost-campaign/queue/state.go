@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/access"
 )
 
 // State is what there is to know of a campaign besides what was found.
@@ -17,6 +19,7 @@ type State struct {
 	Workers  []Worker // all that have come, by their IDs
 	Aside    []string // messages that nobody understood, and why
 	Stored   Stored
+	Trouble  string // why the server stores nothing; empty if nobody knows of anything
 }
 
 // Worker is a worker that has come.
@@ -52,6 +55,7 @@ func (c *Campaign) State(ctx context.Context) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.Trouble = access.Trouble(ctx, c.nc)
 	s.Finished, s.Failed, s.Stopped = over != nil, string(failed), string(stop)
 	if err := c.workersOf(ctx, s); err != nil {
 		return nil, err

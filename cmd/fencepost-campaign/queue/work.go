@@ -231,10 +231,8 @@ func (h *Hand) keeping(ctx context.Context, m jetstream.Msg, do func(context.Con
 				return
 			case <-time.After(h.c.Patience / 3):
 			}
-			m.InProgress() // without it the portion is made again, which does no harm
-			if err := h.show(ctx); err != nil {
-				continue
-			}
+			m.InProgress()    // without it the portion is made again, which does no harm
+			h.showWithin(ctx) // a server that cannot store it keeps the message all the same
 			if end, err := h.c.ended(ctx, key); err == nil && end != nil {
 				cancel(errEnded)
 			}
@@ -287,13 +285,24 @@ func (h *Hand) show(ctx context.Context) error {
 	if time.Since(h.shown) < h.c.Patience/3 {
 		return nil
 	}
-	h.shown = time.Now()
+	return h.c.persist(ctx, h.sign)
+}
+
+// showWithin gives a sign of life, if the server takes it within the time of one request.
+func (h *Hand) showWithin(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, min(tryFor, h.c.Patience/3))
+	defer cancel()
+	h.sign(ctx)
+}
+
+// sign writes a sign of life.
+func (h *Hand) sign(ctx context.Context) error {
 	text, err := json.Marshal(h.Present)
 	if err != nil {
 		return err
 	}
-	return h.c.persist(ctx, func(ctx context.Context) error {
-		_, err := h.c.present.Put(ctx, token(h.ID), text)
-		return err
-	})
+	if _, err = h.c.present.Put(ctx, token(h.ID), text); err == nil {
+		h.shown = time.Now()
+	}
+	return err
 }

@@ -1,0 +1,163 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/access"
+)
+
+// disk is a small disk of its own under a folder.
+type disk struct {
+	t   testing.TB
+	dir string
+}
+
+// newDisk mounts one, for which the test must be root's.
+func newDisk(t testing.TB, dir string, mib int) *disk {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("none", dir, "tmpfs", 0, fmt.Sprintf("size=%dm,mode=700", mib)); err != nil {
+		testkit.Lacks(t, fmt.Errorf("a disk is mounted for this test, for which one must be root: %w", err))
+	}
+	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
+	return &disk{t, dir}
+}
+
+func (d *disk) filler() string { return filepath.Join(d.dir, "filler") }
+
+// fill leaves no room on the disk.
+func (d *disk) fill() {
+	d.t.Helper()
+	f, err := os.Create(d.filler())
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer f.Close()
+	for some := make([]byte, 4096); err == nil; {
+		_, err = f.Write(some)
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		d.t.Fatal(err)
+	}
+}
+
+// empty makes room again.
+func (d *disk) empty() {
+	d.t.Helper()
+	if err := os.Remove(d.filler()); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// A disk that is full while a campaign runs is reported by the server, the workers and status, with the place and the
+// reason. When there is room again, all go on by themselves, and the report is that of one process, to the byte.
+func TestAFullDiskIsReportedAndOutlived(t *testing.T) {
+	t.Parallel()
+	const seeds = "6000"
+	dir := t.TempDir()
+	store := storeIn(filepath.Join(dir, "x"))
+	d := newDisk(t, store, 32)
+	want, files := inOneProcess(t, "explore", "kleppmann-gc-pause", "--seeds", seeds)
+	k := &killed{t: t, dir: dir, start: []string{"start", "kleppmann-gc-pause", "--seeds", seeds, "--out", "x",
+		"--patience", "1s", "--name", "killed"}}
+	k.serve()
+	defer kill(k.server)
+	a, err := access.ReadFile(k.access())
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc, err := a.Connect("watcher", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	stored := make(chan *nats.Msg, 10_000)
+	if _, err := nc.ChanSubscribe("fencepost.killed.parts.>", stored); err != nil {
+		t.Fatal(err)
+	}
+	crew := campaignOf(t, dir, "work", "--out", "x", "--workers", "2")
+	says, end, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	crew.Stderr = end
+	if err := crew.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer crew.Process.Kill()
+	end.Close()
+	for range 3 {
+		<-stored
+	}
+	d.fill()
+	const trouble = "the server stores nothing, and what is done waits: no space left on device in "
+	for _, from := range []*os.File{k.says, says} {
+		if line := waitFor(t, from, "the server stores nothing"); !strings.Contains(line, trouble+store+" on ") {
+			t.Errorf("%q does not say where and why", line)
+		}
+	}
+	got := call(t, campaignOf(t, dir, "status", "--out", "x", "--json"))
+	var s struct{ Trouble string }
+	if err := json.Unmarshal([]byte(got.out), &s); err != nil || !strings.HasPrefix(s.Trouble, trouble+store+" on ") {
+		t.Errorf("status says of the trouble %q, %v\n%s", s.Trouble, err, got.problems)
+	}
+	d.empty()
+	waitFor(t, k.says, "stores what it is sent")
+	waitFor(t, k.says, "the campaign is over")
+	got = call(t, campaignOf(t, dir, "status", "--out", "x"))
+	if strings.Contains(got.out, "stores nothing") {
+		t.Errorf("status still says of the trouble:\n%s", got.out)
+	}
+	got = call(t, campaignOf(t, dir, "report", "--out", "x"))
+	if got.out != want.out || got.code != want.code {
+		t.Errorf("exit %d\n%s%s\nwant %d\n%s", got.code, got.out, got.problems, want.code, want.out)
+	}
+	same(t, filesIn(t, filepath.Join(dir, "x")), files)
+	if err := crew.Wait(); err != nil {
+		t.Errorf("the workers ended with %s", err)
+	}
+}
+
+// A campaign that finds the disk full at its start says so, and leaves no half of a file.
+func TestACampaignCannotBeginOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	store := storeIn(filepath.Join(dir, "x"))
+	d := newDisk(t, store, 16)
+	d.fill()
+	got := call(t, campaignOf(t, dir, "start", "kleppmann-gc-pause", "--out", "x"))
+	if got.code != exitBadInput || !strings.Contains(got.problems, "no space left on device") ||
+		!strings.Contains(got.problems, "x/nats") {
+		t.Errorf("exit %d: %s", got.code, got.problems)
+	}
+	for _, name := range []string{access.FileName, access.FileName + ".new", "key.pem", "key.pem.new"} {
+		if _, err := os.Lstat(filepath.Join(store, name)); err == nil {
+			t.Errorf("%s was left", name)
+		}
+	}
+	d.empty()
+	c := campaignOf(t, dir, "start", "kleppmann-gc-pause", "--seeds", "10", "--out", "x")
+	says, err := c.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer kill(c)
+	waitFor(t, says, "workers join by")
+}
