@@ -69,6 +69,7 @@ func Create(path string, o Options) (*Recorder, error) {
 	r, err := New(f, o)
 	if err != nil {
 		f.Close()
+		os.Remove(path)
 		return nil, err
 	}
 	r.close = f

@@ -85,9 +85,26 @@ func (f *Folder) Remove(name string) error {
 
 // Write replaces the content of a file, creating it and its parent folders if necessary. A kill or a loss of power at
 // any moment leaves the complete old file or the complete new one, and at most one file with a temporary name, which
-// Sweep removes. A link of that name is replaced.
+// Sweep removes. A link of that name is replaced. An error, such as of a full disk, names the file; the old one is left
+// then.
 func (f *Folder) Write(name string, content []byte) error {
 	name = filepath.FromSlash(name)
+	if err := f.write(name, content); err != nil {
+		return fmt.Errorf("cannot write %s: %w", filepath.Join(f.Name(), name), reason(err))
+	}
+	return nil
+}
+
+// reason is an error without the temporary name of a file.
+func reason(err error) error {
+	var of *fs.PathError
+	if errors.As(err, &of) {
+		return of.Err
+	}
+	return err
+}
+
+func (f *Folder) write(name string, content []byte) error {
 	beside, err := f.beside(content)
 	if err != nil {
 		return err
@@ -191,13 +208,17 @@ func Create(path string, mode fs.FileMode) (*os.File, error) {
 }
 
 // Append appends to a file or a device of the user's choice, creating a file if necessary. If the user names a link, it
-// is followed.
+// is followed. A file that cannot be written whole is left as it was.
 func Append(path string, content []byte) error {
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 	if err != nil {
 		return err
 	}
+	before, sized := file.Stat()
 	_, err = file.Write(content)
+	if err != nil && sized == nil && before.Mode().IsRegular() {
+		err = errors.Join(err, file.Truncate(before.Size()))
+	}
 	return errors.Join(err, file.Close())
 }
 

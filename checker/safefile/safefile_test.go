@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -54,6 +55,35 @@ func TestWholeOrNotAtAll(t *testing.T) {
 	want := []string{"create", "write", "sync", "rename", "sync"}
 	if runtime.GOOS != "windows" && !slices.Equal(changes, want) {
 		t.Errorf("the changes are %v, want %v", changes, want)
+	}
+}
+
+// TestWhatCannotBeWrittenIsNamed: the error of a full disk has the name of the file and the reason, and nothing is left of
+// the attempt.
+func TestWhatCannotBeWrittenIsNamed(t *testing.T) {
+	for _, at := range []string{"create", "write", "sync", "rename"} {
+		dir := t.TempDir()
+		f, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Before = func(what string) error {
+			if what, name, _ := strings.Cut(what, " "); what == at {
+				return &fs.PathError{Op: what, Path: name, Err: syscall.ENOSPC}
+			}
+			return nil
+		}
+		err = f.Write("a/plan.txt", []byte("new"))
+		want := "cannot write " + filepath.Join(dir, "a", "plan.txt") + ": " + syscall.ENOSPC.Error()
+		if err == nil || err.Error() != want || !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("%s fails: %v, want %s", at, err, want)
+		}
+		filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if !d.IsDir() {
+				t.Errorf("%s fails: %s is left", at, path)
+			}
+			return err
+		})
 	}
 }
 

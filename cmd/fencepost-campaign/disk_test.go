@@ -39,8 +39,8 @@ func newDisk(t testing.TB, dir string, mib int) *disk {
 
 func (d *disk) filler() string { return filepath.Join(d.dir, "filler") }
 
-// fill leaves no room on the disk.
-func (d *disk) fill() {
+// fill leaves no room on the disk, but for some KiB.
+func (d *disk) fill(spare int64) {
 	d.t.Helper()
 	f, err := os.Create(d.filler())
 	if err != nil {
@@ -51,6 +51,13 @@ func (d *disk) fill() {
 		_, err = f.Write(some)
 	}
 	if !errors.Is(err, syscall.ENOSPC) {
+		d.t.Fatal(err)
+	}
+	info, err := f.Stat()
+	if err == nil {
+		err = f.Truncate(info.Size() - spare<<10)
+	}
+	if err != nil {
 		d.t.Fatal(err)
 	}
 }
@@ -103,7 +110,7 @@ func TestAFullDiskIsReportedAndOutlived(t *testing.T) {
 	for range 3 {
 		<-stored
 	}
-	d.fill()
+	d.fill(0)
 	const trouble = "the server stores nothing, and what is done waits: no space left on device in "
 	for _, from := range []*os.File{k.says, says} {
 		if line := waitFor(t, from, "the server stores nothing"); !strings.Contains(line, trouble+store+" on ") {
@@ -138,7 +145,7 @@ func TestACampaignCannotBeginOnAFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	store := storeIn(filepath.Join(dir, "x"))
 	d := newDisk(t, store, 16)
-	d.fill()
+	d.fill(0)
 	got := call(t, campaignOf(t, dir, "start", "kleppmann-gc-pause", "--out", "x"))
 	if got.code != exitBadInput || !strings.Contains(got.problems, "no space left on device") ||
 		!strings.Contains(got.problems, "x/nats") {
@@ -160,4 +167,40 @@ func TestACampaignCannotBeginOnAFullDisk(t *testing.T) {
 	}
 	defer kill(c)
 	waitFor(t, says, "workers join by")
+}
+
+// On a disk that becomes full, each file of a report is whole or as it was before, and the error names the file and the
+// reason.
+func TestReportsOnAFullDiskAreWholeOrNamed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	d := newDisk(t, filepath.Join(dir, "d"), 4)
+	for _, args := range [][]string{
+		{"explore", "kleppmann-gc-pause", "--seeds", "100"},
+		{"run", "kleppmann-gc-pause"},
+	} {
+		_, whole := inOneProcess(t, args...)
+		for _, spare := range []int64{0, 8, 24, 48} {
+			d.fill(spare)
+			got := call(t, program(t, dir, "fencepost", append(args, "--out", "d/x", "--html", "d/y/page.html")...))
+			d.empty()
+			if got.code != exitBadInput || !strings.Contains(got.problems, "d/") ||
+				!strings.Contains(got.problems, "no space left on device") {
+				t.Errorf("%v with %d KiB: exit %d: %s", args, spare, got.code, got.problems)
+			}
+			for name, text := range filesIn(t, d.dir) {
+				report, ours := strings.CutPrefix(name, "x/")
+				if ours && report != "fencepost.sums" && whole[report] != text {
+					t.Errorf("%v with %d KiB: %s is neither whole nor away", args, spare, name)
+				}
+				if strings.Contains(name, "page") && !strings.HasSuffix(text, " -->\n") {
+					t.Errorf("%v with %d KiB: %s is cut off", args, spare, name)
+				}
+			}
+			if err := errors.Join(os.RemoveAll(filepath.Join(d.dir, "x")),
+				os.RemoveAll(filepath.Join(d.dir, "y"))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 }

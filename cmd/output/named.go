@@ -116,5 +116,8 @@ func Create(path string, content []byte) error {
 		return err
 	}
 	_, err = file.Write(content)
-	return errors.Join(err, file.Close())
+	if err = errors.Join(err, file.Close()); err != nil {
+		os.Remove(path)
+	}
+	return err
 }
