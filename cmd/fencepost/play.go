@@ -71,8 +71,11 @@ func (j *playJob) run(out io.Writer) error {
 	}
 	fmt.Fprintf(out, "%s\nCtrl-C ends it.\n", s.Address())
 	if j.open {
-		if err := site.OpenInBrowser(s.Address()); err != nil {
+		end, err := site.OpenInBrowser(s.Address())
+		if err != nil {
 			fmt.Fprintf(out, "no browser can be opened (%s): open the address yourself\n", err)
+		} else {
+			defer end()
 		}
 	}
 	return s.Serve(ctx)

@@ -1,18 +1,59 @@
 package site
 
 import (
+	"errors"
+	"fmt"
+	"html"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+
+	"github.com/fencepost-sim/fencepost/checker/safefile"
 )
 
-// OpenInBrowser opens an address by the system's own command.
-func OpenInBrowser(address string) error {
-	command := []string{"xdg-open"}
+// opener is the system's command that opens a file in the browser.
+func opener() []string {
 	switch runtime.GOOS {
 	case "darwin":
-		command = []string{"open"}
+		return []string{"open"}
 	case "windows":
-		command = []string{"rundll32", "url.dll,FileProtocolHandler"}
+		return []string{"rundll32", "url.dll,FileProtocolHandler"}
 	}
-	return exec.Command(command[0], append(command[1:], address)...).Start()
+	return []string{"xdg-open"}
+}
+
+// OpenInBrowser opens an address with a secret in it by the system's own command. Other users of the machine read what
+// is in a command line, so that it names a file, which only this user may read and which leads to the address. The file
+// is there until end is called.
+func OpenInBrowser(address string) (end func() error, err error) {
+	folder, err := os.MkdirTemp("", "fencepost-play-") // for this user alone
+	if err != nil {
+		return nil, err
+	}
+	end = func() error { return os.RemoveAll(folder) }
+	path := filepath.Join(folder, "open.html")
+	if err := leadTo(address, path); err != nil {
+		return nil, errors.Join(err, end())
+	}
+	command := append(opener(), path)
+	c := exec.Command(command[0], command[1:]...)
+	if err := c.Start(); err != nil {
+		return nil, errors.Join(err, end())
+	}
+	go c.Wait()
+	return end, nil
+}
+
+// leadTo writes a page that leads to an address.
+func leadTo(address, path string) error {
+	file, err := safefile.Create(path, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(file, `<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>Fencepost</title><meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0; url=%[1]s"></head><body><a href="%[1]s">Open the page</a></body></html>
+`, html.EscapeString(address))
+	return errors.Join(err, file.Close())
 }
