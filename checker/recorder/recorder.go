@@ -68,9 +68,7 @@ func Create(path string, o Options) (*Recorder, error) {
 	}
 	r, err := New(f, o)
 	if err != nil {
-		f.Close()
-		os.Remove(path)
-		return nil, err
+		return nil, errors.Join(err, safefile.Discard(f))
 	}
 	r.close = f
 	return r, nil

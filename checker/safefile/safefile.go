@@ -207,6 +207,9 @@ func Create(path string, mode fs.FileMode) (*os.File, error) {
 	return os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, mode)
 }
 
+// Discard removes a file that Create has created and that cannot be written.
+func Discard(file *os.File) error { return errors.Join(file.Close(), os.Remove(file.Name())) }
+
 // Append appends to a file or a device of the user's choice, creating a file if necessary. If the user names a link, it
 // is followed. A file that cannot be written whole is left as it was.
 func Append(path string, content []byte) error {

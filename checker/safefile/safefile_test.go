@@ -58,8 +58,8 @@ func TestWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeWrittenIsNamed: the error of a full disk has the name of the file and the reason, and nothing is left of
-// the attempt.
+// TestWhatCannotBeWrittenIsNamed: the error of a full disk has the name of the file and the reason, and nothing is left
+// of the attempt.
 func TestWhatCannotBeWrittenIsNamed(t *testing.T) {
 	for _, at := range []string{"create", "write", "sync", "rename"} {
 		dir := t.TempDir()

@@ -123,7 +123,7 @@ func TestAFullDiskIsReportedAndOutlived(t *testing.T) {
 		t.Errorf("status says of the trouble %q, %v\n%s", s.Trouble, err, got.problems)
 	}
 	d.empty()
-	waitFor(t, k.says, "stores what it is sent")
+	waitFor(t, k.says, "the server stores again")
 	waitFor(t, k.says, "the campaign is over")
 	got = call(t, campaignOf(t, dir, "status", "--out", "x"))
 	if strings.Contains(got.out, "stores nothing") {

@@ -37,7 +37,8 @@ What is on the page can be taken along: as a link that holds all of it, as a sce
 a Go test. The address has a secret in it, and is printed. Ctrl-C ends it.
 
 With --static the same page is written to a folder, with the simulator as WebAssembly, for any host of
-files. It is compiled and packed then, which takes the go command and a minute or two.`,
+files. It is compiled and packed then, which takes the go command and a minute or two. A browser runs it
+only from a web server, such as python3 -m http.server in that folder, and not as a file.`,
 		Example: `  fencepost play
   fencepost play my-lock.yaml --open
   fencepost play --static site`,

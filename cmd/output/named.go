@@ -115,9 +115,8 @@ func Create(path string, content []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = file.Write(content)
-	if err = errors.Join(err, file.Close()); err != nil {
-		os.Remove(path)
+	if _, err = file.Write(content); err != nil {
+		return errors.Join(err, safefile.Discard(file))
 	}
-	return err
+	return file.Close()
 }

@@ -37,11 +37,9 @@ func OpenInBrowser(address string) (end func() error, err error) {
 		return nil, errors.Join(err, end())
 	}
 	command := append(opener(), path)
-	c := exec.Command(command[0], command[1:]...)
-	if err := c.Start(); err != nil {
+	if err := exec.Command(command[0], command[1:]...).Start(); err != nil {
 		return nil, errors.Join(err, end())
 	}
-	go c.Wait()
 	return end, nil
 }
 

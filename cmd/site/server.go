@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/fencepost-sim/fencepost/scenarios/play"
 )
@@ -46,13 +47,16 @@ func (s *Server) host() string { return s.listener.Addr().String() }
 
 // Serve answers until ctx is done.
 func (s *Server) Serve(ctx context.Context) error {
-	server := &http.Server{Handler: s, BaseContext: func(net.Listener) context.Context { return ctx }}
+	server := &http.Server{Handler: s, ReadHeaderTimeout: headersWithin, BaseContext: func(net.Listener) context.Context { return ctx }}
 	defer context.AfterFunc(ctx, func() { server.Close() })()
 	if err := server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil
 }
+
+// headersWithin is how long a client may take to send the header of a request.
+const headersWithin = 5 * time.Second
 
 // mostAsked bounds the size of a request, in bytes: twice that of the largest scenario, whose text is escaped in it.
 const mostAsked = 4 << 20

@@ -255,6 +255,10 @@ func TestALinkHoldsAllOfIt(t *testing.T) {
 		t.Errorf("the link shows another run:\n%s\n%s", got, want)
 	}
 	broken := p.again(t, screens[0], link[:40])
+	var large string
+	p.do(chromedp.Evaluate(longLink, &large, awaited))
+	p.again(t, screens[0], large).until("a link that unpacks to very much is not refused",
+		`document.getElementById("problem").textContent.includes("more than 4 MiB")`)
 	broken.until("a damaged link is not reported", `document.getElementById("problem").textContent.includes("damaged")`)
 }
 
@@ -376,3 +380,11 @@ func TestThePageOnEachScreen(t *testing.T) {
 		})
 	}
 }
+
+// longLink gives a link of a few KB that unpacks to 5 MB.
+const longLink = `(async () => {
+	const packed = new Blob([JSON.stringify({text: "#".repeat(5e6), seed: "1"})]).stream()
+		.pipeThrough(new CompressionStream("deflate-raw"));
+	const bytes = new Uint8Array(await new Response(packed).arrayBuffer());
+	return "#" + btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+})()`

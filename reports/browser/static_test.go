@@ -92,6 +92,10 @@ func TestThePageAsFiles(t *testing.T) {
 	if err != nil || len(files) < 4 || sent > mostSent {
 		t.Errorf("%d bytes are sent, %v: %v", sent, files, err)
 	}
+	file := "file://" + dir + "/index.html"
+	m.visit(t, file, screens[0], func(asked string) bool { return strings.HasPrefix(asked, "file://"+dir) }).until(
+		"a page that is opened as a file does not say what to do",
+		`document.getElementById("problem").textContent.includes("only from a web server")`)
 	host := httptest.NewServer(http.FileServer(http.Dir(dir)))
 	defer host.Close()
 	still := m.visit(t, host.URL+"/", screens[0], func(asked string) bool {

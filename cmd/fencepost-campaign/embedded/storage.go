@@ -85,8 +85,8 @@ func (s *Server) heal(ctx context.Context, why error, pause time.Duration) {
 		telling.Unsubscribe()
 	}
 	if ctx.Err() == nil {
-		s.options.Notice(fmt.Sprintf("the server was started again in this process, and stores what it is sent; it could "+
-			"not any more: %s", why))
+		s.options.Notice(fmt.Sprintf("the server stores again: this process has started it anew after a write failed: %s",
+			why))
 	}
 }
 
@@ -101,8 +101,8 @@ func (s *Server) trouble(err error) string {
 		folder = full
 	}
 	host, _ := os.Hostname()
-	return fmt.Sprintf("the server stores nothing, and what is done waits: %s in %s on %s; when %d MiB are free there, "+
-		"it goes on by itself", err, folder, host, room>>20)
+	return fmt.Sprintf("the server stores nothing, and what is done waits: %s in %s on %s; "+
+		"when %d MiB are free there, it goes on by itself", err, folder, host, room>>20)
 }
 
 // tell answers whoever asks why nothing is stored.

@@ -38,6 +38,7 @@
       waiting.clear();
     }
     function start() {
+      if (location.protocol === "file:") throw new Error("A browser runs the simulator only from a web server: serve this folder with one, such as python3 -m http.server, and open the address that it names; or run fencepost play.");
       worker = new Worker("worker.js");
       worker.onmessage = ({data: line}) => {
         const w = waiting.get(line.number);
@@ -514,10 +515,21 @@
     const packed = await bytes(new Blob([JSON.stringify(s)]).stream().pipeThrough(new CompressionStream("deflate-raw")));
     return "#" + btoa(String.fromCharCode(...packed)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
   }
+  // A state is at most this long in bytes: a little can unpack to very much.
+  const mostLinked = 4 << 20;
   async function linked(hash) {
     const packed = Uint8Array.from(atob(hash.slice(1).replaceAll("-", "+").replaceAll("_", "/")), c => c.charCodeAt(0));
-    const {text, seed} = JSON.parse(new TextDecoder().decode(await bytes(new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw")))));
-    return {text: String(text), seed: String(seed)};
+    const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw")).getReader(), decoder = new TextDecoder();
+    let json = "", size = 0;
+    for (let part; !(part = await unpacked.read()).done; json += decoder.decode(part.value, {stream: true})) {
+      if ((size += part.value.length) > mostLinked) {
+        unpacked.cancel();
+        throw new Error(tooLong);
+      }
+    }
+    const {text, seed} = JSON.parse(json + decoder.decode());
+    if (typeof text !== "string" || !/^[0-9]{1,20}$/.test(seed)) throw new Error(broken);
+    return {text, seed: String(seed)};
   }
   let saved = "";
   async function saveLink() {
@@ -525,15 +537,16 @@
   }
   // openLink opens what the address holds, or else what the page began with.
   async function openLink(otherwise) {
-    let to = otherwise, damaged = false;
+    let to = otherwise, problem = "";
     try {
       if (location.hash.length > 1) to = await linked(location.hash);
-    } catch {
-      damaged = true;
+    } catch (err) {
+      problem = err.message === tooLong ? tooLong : broken;
     }
-    if (to) open(to, {done: () => { if (damaged) byId("problem").textContent = broken; }});
-    else if (damaged) byId("problem").textContent = broken;
+    if (to) open(to, {done: () => { if (problem) byId("problem").textContent = problem; }});
+    else if (problem) byId("problem").textContent = problem;
   }
+  const tooLong = "This link holds more than 4 MiB, which no scenario has. What is shown is not what it held.";
   const broken = "This link is damaged: part of it is missing. What is shown is not what it held.";
   addEventListener("hashchange", () => { if (location.hash !== saved) openLink(null); });
   byId("link").addEventListener("click", async () => {
