@@ -47,7 +47,8 @@ func (s *Server) host() string { return s.listener.Addr().String() }
 
 // Serve answers until ctx is done.
 func (s *Server) Serve(ctx context.Context) error {
-	server := &http.Server{Handler: s, ReadHeaderTimeout: headersWithin, BaseContext: func(net.Listener) context.Context { return ctx }}
+	server := &http.Server{Handler: s, ReadHeaderTimeout: headersWithin,
+		BaseContext: func(net.Listener) context.Context { return ctx }}
 	defer context.AfterFunc(ctx, func() { server.Close() })()
 	if err := server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 		return err

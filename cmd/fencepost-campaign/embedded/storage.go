@@ -85,8 +85,8 @@ func (s *Server) heal(ctx context.Context, why error, pause time.Duration) {
 		telling.Unsubscribe()
 	}
 	if ctx.Err() == nil {
-		s.options.Notice(fmt.Sprintf("the server stores again: this process has started it anew after a write failed: %s",
-			why))
+		s.options.Notice(fmt.Sprintf("the server stores again: this process has started it anew after a write "+
+			"failed: %s", why))
 	}
 }
 
