@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	_ "github.com/fencepost-sim/fencepost/checker/testkit" // the collector seldom runs in tests
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/sim"
