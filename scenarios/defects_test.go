@@ -139,16 +139,17 @@ lock: {protocol: fenced, ttl: 3s}
 work: {hold: 2s, check-validity: on}
 faults: [pause client-1 for 4s after validity-checked]
 `},
-	// Client-1 has not heard of the switch when it sets the lock on the old master, and has when it sends WAIT.
+	// Client-1 has not heard of the switch when it sets the lock on the old master, and has when it sends WAIT. The
+	// Sentinel announces the switch 1.0 to 1.6 s after the order.
 	{"lock.wait.same-connection", "off", checker.LeaseExclusion, checker.DeposedMaster, `
 servers: {redis: 1, replicas: 2, reconfigure-after: 2s}
 lock: {protocol: set-nx-px, ttl: 3s, wait: {replicas: 1, timeout: 500ms}}
-work: {hold: 2s, stagger: 1s}
+work: {hold: 2s, stagger: 2500ms}
 overrides:
   client-1: {work: {cycles: 2, hold: 100ms, think: 700ms}}
 faults:
   - fail over redis-1 to redis-1-replica-1 at 700ms
-  - pause client-1 for 900ms at 500ms
+  - pause client-1 for 2500ms at 500ms
 `},
 	// The first try to delete the key is held up; the second succeeds, and the key is put anew before the first
 	// arrives.

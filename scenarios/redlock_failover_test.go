@@ -17,7 +17,7 @@ func replicated(losing int, lock string) string {
 		lock + "}\n" +
 		"work: {hold: 5s, stagger: 100ms, check-validity: on}\nfaults:\n"
 	for i := range losing {
-		text += fmt.Sprintf("  - cut redis-%[1]d -> redis-%[1]d-replica-1 at 0s for 700ms\n"+
+		text += fmt.Sprintf("  - cut redis-%[1]d -> redis-%[1]d-replica-1 at 0s for 1s\n"+
 			"  - fail over redis-%[1]d to redis-%[1]d-replica-1 at 500ms\n", i+1)
 	}
 	return text

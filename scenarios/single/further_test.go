@@ -81,8 +81,8 @@ func TestFaultsRecordedInTheSameWordsAreNamed(t *testing.T) {
 	s, err := scenarios.Parse("failovers.yaml", []byte(`name: failovers
 servers: {redis: 1, replicas: 1, down-after: 1000ms, reconfigure-after: 500ms}
 clients: 4
-lock: {retry: {delay: 20ms..60ms}, protocol: set-nx-px, value: per-acquire, ttl: 3000ms}
-work: {cycles: 2, writes: 2, hold: 500ms, compute: 50ms}
+lock: {retry: {delay: 20ms..60ms}, protocol: set-nx-px, value: per-acquire, ttl: 1300ms}
+work: {cycles: 2, writes: 2, hold: 700ms, compute: 50ms}
 limit: 60s
 faults:
   - fail over redis-1 to redis-1-replica-1 after validity-checked by client-4

@@ -98,7 +98,7 @@ func (s *Sentinel) answerSentinel(w *resp.Writer, args []string) {
 		w.ReplyError("ERR No such master with that name")
 	case sub == "get-master-addr-by-name":
 		w.ReplyLen(2)
-		w.ReplyBulk(string(s.groups[i].master.name))
+		w.ReplyBulk(string(s.groups[i].current().name))
 		w.ReplyBulk(resp.Port)
 	case sub == "master":
 		s.describe(w, s.groups[i], s.groups[i].master)
@@ -124,15 +124,13 @@ func (s *Sentinel) describe(w *resp.Writer, g *group, node *watched) {
 		name, flags = string(node.name)+":"+resp.Port, "slave"
 	}
 	now := s.host.Monotonic()
-	down := s.down(node, now)
-	if down {
+	if node.down {
 		flags = "s_down," + flags
 	}
 	fields := []field{{"name", name}, {"ip", string(node.name)}, {"port", resp.Port}, {"flags", flags},
 		{"down-after-milliseconds", number(s.cfg.DownAfter.Milliseconds())}}
-	if down {
-		fields = append(fields,
-			field{"s-down-time", number(int64((now - node.pinged - s.cfg.DownAfter) / time.Millisecond))})
+	if node.down {
+		fields = append(fields, field{"s-down-time", number(int64((now - node.downAt) / time.Millisecond))})
 	}
 	if node == g.master {
 		fields = append(fields, field{"num-slaves", strconv.Itoa(len(g.nodes) - 1)}, field{"num-other-sentinels", "0"},
@@ -155,11 +153,11 @@ func (s *Sentinel) info() string {
 	b.WriteString("# Sentinel\r\nsentinel_masters:" + strconv.Itoa(len(s.groups)) + "\r\n")
 	for i, g := range s.groups {
 		status := "ok"
-		if s.down(g.master, s.host.Monotonic()) {
+		if g.master.down {
 			status = "sdown"
 		}
 		b.WriteString("master" + strconv.Itoa(i) + ":name=" + g.name + ",status=" + status +
-			",address=" + string(g.master.name) + ":" + resp.Port + ",slaves=" + strconv.Itoa(len(g.nodes)-1) +
+			",address=" + string(g.current().name) + ":" + resp.Port + ",slaves=" + strconv.Itoa(len(g.nodes)-1) +
 			",sentinels=1\r\n")
 	}
 	return b.String()

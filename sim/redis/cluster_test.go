@@ -32,7 +32,12 @@ type cluster struct {
 
 // newCluster makes a master and its replicas, all with the properties of cfg.
 func newCluster(t *testing.T, cfg redis.Config, replicas int) *cluster {
-	c := &cluster{World: sim.New(3, sim.Options{Delay: sim.Delay{Lo: ms, Hi: ms}}), t: t,
+	return newSeeded(t, 3, cfg, replicas)
+}
+
+// newSeeded is newCluster with a seed, from which the Sentinel draws when it looks, and a node its turns.
+func newSeeded(t *testing.T, seed uint64, cfg redis.Config, replicas int) *cluster {
+	c := &cluster{World: sim.New(seed, sim.Options{Delay: sim.Delay{Lo: ms, Hi: ms}}), t: t,
 		names: []sim.ProcessID{master, replica1, replica2}[:replicas+1],
 		nodes: map[sim.ProcessID]*redis.Node{}, group: &redis.Group{}}
 	cfg.Group = c.group
@@ -160,4 +165,13 @@ func want(t *testing.T, what string, got []string, lines ...string) {
 	if !slices.Equal(got, lines) {
 		t.Errorf("%s: got\n  %s\nwant\n  %s", what, strings.Join(got, "\n  "), strings.Join(lines, "\n  "))
 	}
+}
+
+// untimed leaves the time out of what clients said. When a Sentinel acts is drawn.
+func untimed(said []string) (list []string) {
+	for _, line := range said {
+		_, rest, _ := strings.Cut(line, " ")
+		list = append(list, rest)
+	}
+	return list
 }

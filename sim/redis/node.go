@@ -88,7 +88,7 @@ var _ interface {
 const (
 	wakeExpiry  uint64 = 1 << 56
 	wakeFsync   uint64 = 2 << 56
-	wakeTick    uint64 = 3 << 56 // of a replica
+	wakeTick    uint64 = 3 << 56 // once a second
 	wakeBlocked uint64 = 4 << 56 // a request has waited too long
 	wakeOrder   uint64 = 5 << 56 // a failover was ordered
 	wakeCron    uint64 = 6 << 56 // of the background cycle
@@ -163,8 +163,12 @@ func (n *Node) Stop(how sim.Stop) {
 	case sim.PowerLoss:
 		n.aof.Crash(n.mono)
 	}
-	if how == sim.ShutDown && n.repl.master != "" {
-		n.host.Send(n.repl.master, phaseLeave, n.second(), leave{}) // the connection is closed
+	if how == sim.ShutDown { // its connections are closed
+		for _, peer := range []sim.ProcessID{n.repl.master, n.repl.observer} {
+			if peer != "" {
+				n.host.Send(peer, phaseLeave, n.second(), leave{})
+			}
+		}
 	}
 	n.data.Clear()
 	n.endLife()

@@ -9,26 +9,34 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// ackEvery is how often a replica acknowledges its offset.
-const ackEvery = time.Second
+// tickEvery is how often a replica acknowledges its offset, and a master counts the replicas that have.
+const tickEvery = time.Second
 
-// tickAfter sets the timer of the next acknowledgement.
-func (n *Node) tickAfter(d time.Duration) {
-	n.repl.tick++
-	n.host.WakeAfter(d, wakeTick|n.repl.tick)
+// tickFirst sets the timer of what is done once a second, for a node whose life begins.
+func (n *Node) tickFirst() {
+	n.tickAfter(time.Duration(n.host.Rand("first tick", n.second()) % uint64(tickEvery)))
 }
 
-// ticked is the replica's work of every second: it acknowledges, or asks its master for all data.
-func (n *Node) ticked() {
-	if n.repl.master == "" {
-		return
+// tickAfter sets the timer of what is done once a second. A master has something to do only if it counts.
+func (n *Node) tickAfter(d time.Duration) {
+	n.repl.tick++
+	if n.repl.master != "" || n.cfg.MinReplicasToWrite > 0 {
+		n.host.WakeAfter(d, wakeTick|n.repl.tick)
 	}
-	if n.repl.linked {
+}
+
+// ticked is the work of every second: a master counts its good replicas, a replica acknowledges, or asks its master for
+// all data.
+func (n *Node) ticked() {
+	switch {
+	case n.repl.master == "":
+		n.countGood()
+	case n.repl.linked:
 		n.acknowledge(n.second())
-	} else {
+	default:
 		n.askForAll()
 	}
-	n.tickAfter(ackEvery)
+	n.tickAfter(tickEvery)
 }
 
 // askForAll asks the master for all data.
@@ -97,7 +105,7 @@ func (n *Node) promote() {
 		return
 	}
 	n.post(r.master, phaseLeave, n.second(), leave{})
-	r.master, r.linked, r.replicas = "", false, r.replicas[:0]
+	r.master, r.linked, r.replicas, r.good = "", false, r.replicas[:0], 0
 	n.restrict()
 	n.beginStream()
 	n.cfg.Group.promoted(n)
@@ -117,12 +125,12 @@ func (n *Node) replicate(master sim.ProcessID) {
 	if wasMaster {
 		n.stood = n.data.Snapshot().Holdings()
 	}
-	r.master, r.linked, r.degraded, r.replicas = master, false, false, r.replicas[:0]
+	r.master, r.linked, r.degraded, r.replicas, r.good = master, false, false, r.replicas[:0], 0
 	n.restrict()
 	n.armed = store.Never
 	n.timer++ // its keys are its master's to expire
 	n.askForAll()
-	n.tickAfter(ackEvery)
+	n.tickAfter(tickEvery)
 	if wasMaster {
 		if r.recorded == nil {
 			r.recorded = map[store.Title]bool{} // nobody was promoted in its place: it alone has all that it has

@@ -26,25 +26,28 @@ type replication struct {
 	master sim.ProcessID
 	// restricted is true for those that may refuse a write.
 	restricted bool
+	// tick is the number of the timer of what is done once a second; earlier ones are void.
+	tick uint64
 	// The data is the result of the first offset effects of stream id, of a replica once it is linked.
 	id     streamID
 	offset int64
 	begun  int // streams that this node began
 
 	// Of a replica.
-	linked   bool   // in sync and following; otherwise it asks for all data once a second
-	applying bool   // carrying out what its master sent
-	tick     uint64 // number of the timer of the next acknowledgement; earlier ones are void
+	linked   bool // in sync and following; otherwise it asks for all data once a second
+	applying bool // carrying out what its master sent
 
 	// Of a master.
 	replicas []replica      // in the order in which they joined
+	good     int            // how many of them have acknowledged anything of late, as counted last
 	pending  []store.Effect // of this turn
 	askAcks  bool           // a WAIT has blocked in this turn
 	asker    sim.Key        // for whom
 	degraded bool           // semi-synchronous replication has fallen back
 
-	outbox  []outgoing
-	ordered sim.ProcessID // by a FailOver that has not been carried out
+	outbox   []outgoing
+	observer sim.ProcessID // the Sentinel that has asked it; empty if none has
+	ordered  sim.ProcessID // by a FailOver that has not been carried out
 
 	// For records only: what a deposed master had when it was deposed, and when it stopped before it got its new
 	// master's data.
@@ -138,9 +141,11 @@ func (n *Node) joinReplication() {
 					replica{name: name, online: true, at: n.data.Wall, seen: n.host.Monotonic()})
 			}
 		}
+		n.countGood()
+		n.tickFirst()
 		return
 	}
-	n.tickAfter(time.Duration(n.host.Rand("first tick", n.second()) % uint64(ackEvery)))
+	n.tickFirst()
 	if first {
 		r.id, r.linked = streamID{r.master, 1}, true
 	} else {
@@ -160,7 +165,8 @@ func (n *Node) endReplication() {
 	clear(r.pending)
 	clear(r.outbox)
 	r.replicas, r.pending, r.outbox = r.replicas[:0], nil, r.outbox[:0]
-	r.id, r.linked, r.applying, r.askAcks, r.degraded, r.ordered = streamID{}, false, false, false, false, ""
+	r.id, r.linked, r.applying, r.askAcks, r.degraded = streamID{}, false, false, false, false
+	r.ordered, r.observer = "", ""
 	if r.master != "" {
 		r.offset = 0 // nothing that it could say how far it has come
 	}
@@ -200,13 +206,13 @@ func (n *Node) read(from sim.ProcessID, body any) {
 		}
 	case leave:
 		n.repl.replicas = slices.DeleteFunc(n.repl.replicas, func(r replica) bool { return r.name == from })
+		n.countGood()
 	case probe:
-		n.pong(from, m.Key)
+		n.pong(from, m)
 	case order:
 		if n.obey(m.Master) {
 			n.hangUpAll()
 		}
-		n.pong(from, m.Key)
 	}
 }
 
@@ -268,6 +274,7 @@ func (n *Node) sendCopy(to sim.ProcessID, key sim.Key) {
 		r = n.replicaNamed(to)
 	}
 	r.online = false
+	n.countGood()
 	n.post(to, phaseSync, key, fullCopy{n.repl.id, n.repl.offset, n.image(), key})
 }
 
@@ -295,7 +302,11 @@ func (n *Node) takeAck(from sim.ProcessID, m ack) {
 	if r == nil {
 		return // it has left
 	}
+	joined := !r.online
 	r.online, r.acked, r.at, r.seen = true, m.offset, n.data.Wall, n.host.Monotonic()
+	if joined {
+		n.countGood()
+	}
 	if n.repl.degraded && m.offset == n.repl.end() {
 		n.repl.degraded = false
 	}
@@ -320,22 +331,22 @@ func (n *Node) refusesWrites() string {
 		return ""
 	case r.master != "":
 		return "READONLY You can't write against a read only replica."
-	case n.goodReplicas() < n.cfg.MinReplicasToWrite:
+	case r.good < n.cfg.MinReplicasToWrite:
 		return "NOREPLICAS Not enough good replicas to write."
 	}
 	return ""
 }
 
-// goodReplicas counts the replicas that have acknowledged anything within the greatest lag, in whole seconds of the
-// wall clock. Redis counts once a second; here the count is never stale.
-func (n *Node) goodReplicas() (count int) {
+// countGood counts the replicas that have acknowledged anything within the greatest lag, in whole seconds of the wall
+// clock. As in Redis that is done once a second, and when a replica joins or leaves (refreshGoodSlavesCount).
+func (n *Node) countGood() {
+	n.repl.good = 0
 	for i := range n.repl.replicas {
 		lag := n.repl.replicas[i].lag(n.data.Wall)
 		if n.repl.replicas[i].online && time.Duration(lag)*time.Second <= n.cfg.MinReplicasMaxLag {
-			count++
+			n.repl.good++
 		}
 	}
-	return count
 }
 
 // lag is for how long a replica has been silent, in seconds of the wall clock.

@@ -154,7 +154,7 @@ func TestIsolatedMasterAcceptsWritesForTheLag(t *testing.T) {
 	c.cut(master, replica1)
 	c.client("client-1", 10*time.Second, func(s *session) {
 		s.do(master, "SET lock a NX PX 60000")
-		s.Sleep(time.Second)
+		s.Sleep(2 * time.Second) // the master counts once a second
 		s.do(master, "SET lock b XX")
 		s.say("%s", s.ask(master, 0, "EVAL", "return redis.call('get', KEYS[1])", "1", "lock"))
 		s.say("%s", s.ask(master, 0, "EVAL", releaseScript, "1", "lock", "a"))
@@ -167,14 +167,49 @@ func TestIsolatedMasterAcceptsWritesForTheLag(t *testing.T) {
 	})
 	c.run(30 * time.Second)
 	const refused = "NOREPLICAS Not enough good replicas to write."
-	if len(c.said) != 8 || !strings.HasPrefix(c.said[3], "11.008s client-1 -"+refused) {
+	if len(c.said) != 8 || !strings.HasPrefix(c.said[3], "12.008s client-1 -"+refused) {
 		t.Fatalf("said %q", c.said)
 	}
 	c.said[3] = ""
-	want(t, "said", c.said, "10.002s client-1 SET lock a NX PX 60000: +OK", "11.004s client-1 SET lock b XX: -"+refused,
-		"11.006s client-1 $1 a", "", "11.01s client-1 MULTI: +OK", "11.012s client-1 DEL lock: -"+refused,
-		"11.014s client-1 EXEC: -EXECABORT Transaction discarded because of previous errors.",
-		"12.016s client-1 DEL lock: :1")
+	want(t, "said", c.said, "10.002s client-1 SET lock a NX PX 60000: +OK", "12.004s client-1 SET lock b XX: -"+refused,
+		"12.006s client-1 $1 a", "", "12.01s client-1 MULTI: +OK", "12.012s client-1 DEL lock: -"+refused,
+		"12.014s client-1 EXEC: -EXECABORT Transaction discarded because of previous errors.",
+		"13.016s client-1 DEL lock: :1")
+}
+
+// TestGoodReplicasAreCountedOnceASecond: what the count is made of is known at once. A write is refused for up to a second
+// after the replica has been heard of again, and accepted for up to a second after it has been silent for too long.
+func TestGoodReplicasAreCountedOnceASecond(t *testing.T) {
+	stale := 0
+	for seed := range uint64(50) {
+		c := newSeeded(t, seed, redis.Config{MinReplicasToWrite: 1, MinReplicasMaxLag: 2 * time.Second}, 1)
+		c.at(5*time.Second, func() { c.cut(master, replica1) })
+		heard := 9*time.Second + 10*ms // acknowledgements that waited for this
+		c.at(heard-9*ms, func() { c.heal(master, replica1) })
+		var from, until time.Duration // of refusals
+		c.client("client-1", 0, func(s *session) {
+			for c.Now().Duration() < 12*time.Second {
+				if strings.HasPrefix(s.ask(master, 0, "SET", "lock", "a"), "-NOREPLICAS") {
+					until = c.Now().Duration()
+					if from == 0 {
+						from = until
+					}
+				}
+				s.Sleep(10 * ms)
+			}
+		})
+		c.run(15 * time.Second)
+		// Silent since 4 to 5 s, for three begun seconds, and counted up to a second later.
+		if from < 6*time.Second || from > 9*time.Second || until > heard+time.Second {
+			t.Errorf("seed %d: refused from %v until %v", seed, from, until)
+		}
+		if until > heard {
+			stale++
+		}
+	}
+	if stale < 40 {
+		t.Errorf("in %d of 50 runs a write was refused after the replica had been heard of", stale)
+	}
 }
 
 const releaseScript = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end`

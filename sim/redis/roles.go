@@ -114,7 +114,7 @@ func (n *Node) infoReplication(b *strings.Builder) {
 		return
 	}
 	if n.cfg.MinReplicasToWrite > 0 {
-		number("min_slaves_good_slaves", int64(n.goodReplicas()))
+		number("min_slaves_good_slaves", int64(r.good))
 	}
 	for i := range r.replicas {
 		s := &r.replicas[i]

@@ -9,107 +9,166 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// Wake is a look at all nodes, or an order that a fault gave.
-func (s *Sentinel) Wake(tag uint64) {
+// Wake is a look at all nodes. The time until the next is drawn.
+func (s *Sentinel) Wake(uint64) {
 	now := s.host.Monotonic()
-	switch tag {
-	case sentinelTick:
-		if now-s.lastTick > s.cfg.PingEvery+tiltTrigger {
-			s.tiltUntil = now + tiltPeriod
+	if now-s.lastLook > tiltTrigger {
+		s.tiltUntil = now + tiltPeriod
+	}
+	s.lastLook = now
+	for _, g := range s.groups {
+		s.look(g, now)
+	}
+	hz := leastHz + s.host.Rand("look", s.round(now))%leastHz
+	s.host.WakeAfter(time.Duration(1000/hz)*time.Millisecond, 0)
+}
+
+// look asks the nodes of a group for signs of life, the master first, and takes the next step of a failover if there is
+// one.
+func (s *Sentinel) look(g *group, now time.Duration) {
+	s.visit(g, g.master, now)
+	if now >= s.tiltUntil {
+		s.failOver(g, now)
+	}
+	for _, w := range g.nodes {
+		if w != g.master {
+			s.visit(g, w, now)
 		}
-		s.lastTick = now
-		s.host.WakeAfter(s.cfg.PingEvery, sentinelTick)
-		for _, sh := range s.groups {
-			s.pingAll(sh, now)
-		}
-	case sentinelOrder:
-		for _, to := range s.ordered {
-			s.order(to, now)
-		}
-		s.ordered = nil
+	}
+	switch {
+	case now < s.tiltUntil:
+	case g.stage == reconfiguring && s.allFollow(g, now):
+		s.switched(g, now)
+	case g.stage == idle:
+		s.reconfigure(g, now)
+	}
+}
+
+// visit asks a node for signs of life, and finds out whether it has been silent for too long.
+func (s *Sentinel) visit(g *group, w *watched, now time.Duration) {
+	s.ask(g, w, now)
+	if now < s.tiltUntil {
 		return
 	}
-	for _, sh := range s.groups {
-		s.look(sh, now)
+	silent := time.Duration(0)
+	switch {
+	case w.waiting:
+		silent = now - w.pinged
+	case !w.linked:
+		silent = now - w.lastPong
+	}
+	down := silent > s.cfg.DownAfter || w == g.master && w.wrong && now-w.wrongSince > s.cfg.DownAfter+2*infoPeriod
+	if down && !w.down {
+		w.downAt = now
+	}
+	w.down = down
+	if !s.reachable(w, now) {
+		w.wrong = w.wrong && w == g.master // another must be reachable for a while anew
 	}
 }
 
-// pingAll pings the nodes of a group. The one that was to be promoted is ordered again: it may have been down.
-func (s *Sentinel) pingAll(sh *group, now time.Duration) {
-	for _, w := range sh.nodes {
-		if !w.waiting {
-			w.waiting, w.pinged = true, now
+// ask sends a node the PING and the INFO that are due. To one that is not connected it connects first.
+func (s *Sentinel) ask(g *group, w *watched, now time.Duration) {
+	if !w.linked {
+		if now-w.dialed < s.cfg.PingEvery {
+			return
 		}
-		key := s.round(now)
-		s.host.Send(w.name, phaseProbe, key, probe{Key: key})
+		w.linked, w.dialed, w.asked = true, now, now-2*closeInfoPeriod
+		s.ping(w, now)
 	}
-	if sh.promoting != nil && now > sh.since {
-		s.assign(sh.promoting, sh.promoting, now)
+	period := infoPeriod
+	if w != g.master && (g.master.down || g.stage != idle || w.linkDown > 0) {
+		period = closeInfoPeriod
+	}
+	if (!w.informed || now-w.info > period) && now-w.asked > closeInfoPeriod {
+		w.asked = now
+		s.host.Send(w.name, phaseInfo, s.round(now), probe{Key: s.round(now), Info: true})
+	}
+	if every := min(s.cfg.PingEvery, s.cfg.DownAfter); now-w.lastPong > every && now-w.lastPing > every/2 {
+		s.ping(w, now)
 	}
 }
 
-// round is how often the Sentinel could have pinged by its own time. It distinguishes what is sent again and again.
-func (s *Sentinel) round(now time.Duration) sim.Key { return sim.Key(now / s.cfg.PingEvery) }
+func (s *Sentinel) ping(w *watched, now time.Duration) {
+	if w.lastPing = now; !w.waiting {
+		w.waiting, w.pinged = true, now
+	}
+	s.host.Send(w.name, phasePing, s.round(now), probe{Key: s.round(now)})
+}
+
+// round is how often the Sentinel could have looked by its own time. It distinguishes what is sent again and again.
+func (s *Sentinel) round(now time.Duration) sim.Key {
+	return sim.Key(now / (time.Second / (2 * leastHz)))
+}
 
 // assign orders a node to follow another, or to be master if that is itself.
 func (s *Sentinel) assign(w, master *watched, now time.Duration) {
-	key := s.round(now).Text(string(master.name))
-	s.host.Send(w.name, phaseOrder, key, order{Master: master.name, Key: key})
-}
-
-// down reports whether a node has left a ping unanswered for too long.
-func (s *Sentinel) down(w *watched, now time.Duration) bool {
-	return w.waiting && now-w.pinged >= s.cfg.DownAfter
-}
-
-// abdicated reports whether the master has long said that it follows another.
-func (s *Sentinel) abdicated(sh *group, now time.Duration) bool {
-	return sh.master.wrong && now-sh.master.wrongSince >= s.cfg.DownAfter+2*infoPeriod
+	s.host.Send(w.name, phaseOrder, s.round(now).Text(string(master.name)), order{master.name})
 }
 
 // reachable reports whether a node has answered of late.
 func (s *Sentinel) reachable(w *watched, now time.Duration) bool {
-	return w.answered && now-w.lastPong <= 5*s.cfg.PingEvery
+	return w.informed && w.linked && now-w.lastPong <= 5*s.cfg.PingEvery
 }
 
-// look fails a group over whose master is down, and puts right who follows whom.
-func (s *Sentinel) look(sh *group, now time.Duration) {
-	if now < s.tiltUntil {
+// failOver begins a failover if the master is down or a fault has ordered one, and takes one step of that under way
+// (sentinelFailoverStateMachine).
+func (s *Sentinel) failOver(g *group, now time.Duration) {
+	if g.stage == idle {
+		s.begin(g, now)
+	}
+	switch g.stage {
+	case starting:
+		g.enter(selecting, now)
+	case selecting:
+		if g.promoting == nil {
+			g.promoting = s.best(g, now)
+		}
+		if g.promoting == nil {
+			g.abort()
+			return
+		}
+		g.enter(ordering, now)
+	case ordering:
+		if g.promoting.linked {
+			s.assign(g.promoting, g.promoting, now)
+			g.enter(awaiting, now)
+		}
+		fallthrough
+	case awaiting:
+		if now-g.since > s.cfg.FailoverTimeout {
+			g.abort()
+		}
+	case reconfiguring:
+		s.sendNext(g, now)
+	}
+}
+
+// begin begins a failover if there is a reason and the last one that came to nothing is long enough ago. One that a
+// fault has ordered is under way before the next look.
+func (s *Sentinel) begin(g *group, now time.Duration) {
+	if g.wanted == g.master {
+		g.wanted = nil
+	}
+	ordered := g.wanted != nil && s.selectable(g, g.wanted, now)
+	if !ordered && (!g.master.down || g.attempted && now-g.began < 2*s.cfg.FailoverTimeout) {
 		return
 	}
-	for _, w := range sh.nodes {
-		if !s.reachable(w, now) {
-			w.wrong = false // it must be reachable for a while anew
-		}
+	if ordered {
+		g.promoting = g.wanted
 	}
-	if sh.promoting != nil && now-sh.since >= s.cfg.FailoverTimeout {
-		sh.promoting = nil
-	}
-	switch {
-	case sh.promoting != nil:
-	case s.down(sh.master, now) || s.abdicated(sh, now):
-		if best := s.best(sh, now); best != nil {
-			s.promote(sh, best, now)
-		}
-	default:
-		s.arrangeLook(sh.master, now)
-		s.reconfigure(sh, now)
-	}
+	late := time.Duration(s.host.Rand("failover", s.round(now))%1000) * time.Millisecond
+	g.attempted, g.began = true, now+late
+	g.enter(starting, now)
 }
 
-// arrangeLook has the Sentinel look when the master's oldest ping has been unanswered for long enough, if that is
-// before the next tick.
-func (s *Sentinel) arrangeLook(w *watched, now time.Duration) {
-	at := w.pinged + s.cfg.DownAfter
-	if w.waiting && at != s.checked && at < s.lastTick+s.cfg.PingEvery {
-		s.checked = at
-		s.host.WakeAfter(at-now, wakeLook)
-	}
-}
+func (g *group) enter(next stage, now time.Duration) { g.stage, g.since = next, now }
+
+func (g *group) abort() { g.stage, g.promoting = idle, nil }
 
 // noteLinks keeps for how long the links of the replicas have been down.
-func (sh *group) noteLinks(silent []silence) {
-	for _, w := range sh.nodes {
+func (g *group) noteLinks(silent []silence) {
+	for _, w := range g.nodes {
 		w.linkDown = 0
 		if i := slices.IndexFunc(silent, func(s silence) bool { return s.replica == w.name }); i >= 0 {
 			w.linkDown = silent[i].down
@@ -117,88 +176,137 @@ func (sh *group) noteLinks(silent []silence) {
 	}
 }
 
-// stale reports that the link of a replica has been down for longer than the master has, and ten times DownAfter more
-// (sentinelSelectSlave). That the master is down makes no difference: from then on both grow alike.
-func (s *Sentinel) stale(w *watched) bool { return w.linkDown > 10*s.cfg.DownAfter }
+// selectable reports whether a replica may be promoted (sentinelSelectSlave): it has answered a ping and an INFO of
+// late, and its link has not been down for longer than the master has, and ten times DownAfter more. That the master is
+// down makes no difference to the last: from then on both grow alike.
+func (s *Sentinel) selectable(g *group, w *watched, now time.Duration) bool {
+	fresh := 3 * infoPeriod
+	if g.master.down {
+		fresh = 5 * s.cfg.PingEvery
+	}
+	return w != g.master && !w.down && s.reachable(w, now) && now-w.info <= fresh && w.linkDown <= 10*s.cfg.DownAfter
+}
 
-// best is the replica that has come farthest of those that answer and are not stale, in the group's order among equals;
-// nil if there is none.
-func (s *Sentinel) best(sh *group, now time.Duration) *watched {
+// best is the replica that had come farthest by its last INFO, of those that may be promoted, in the group's order among
+// equals; nil if there is none.
+func (s *Sentinel) best(g *group, now time.Duration) *watched {
 	var best *watched
-	for _, w := range sh.nodes {
-		if w != sh.master && s.reachable(w, now) && !s.stale(w) && (best == nil || w.last.Offset > best.last.Offset) {
+	for _, w := range g.nodes {
+		if s.selectable(g, w, now) && (best == nil || w.last.Offset > best.last.Offset) {
 			best = w
 		}
 	}
 	return best
 }
 
-// promote orders a node to be master.
-func (s *Sentinel) promote(sh *group, w *watched, now time.Duration) {
-	sh.promoting, sh.since = w, now
-	s.assign(w, w, now)
-}
-
-// order carries out a fault: its group fails over to the node named.
-func (s *Sentinel) order(to sim.ProcessID, now time.Duration) {
-	for _, sh := range s.groups {
-		for _, w := range sh.nodes {
-			if w.name == to && w != sh.master {
-				s.promote(sh, w, now)
-			}
-		}
+// sendNext sends the next replica after the new master, if none is on its way (parallel-syncs 1). One that takes too
+// long is not waited for (sentinelFailoverReconfNextSlave).
+func (s *Sentinel) sendNext(g *group, now time.Duration) {
+	for _, w := range g.nodes {
+		w.follows = w.follows || w.sentAfter && now-w.sentAt > reconfTimeout
 	}
-}
-
-// Receive takes the answer of a node.
-func (s *Sentinel) Receive(from sim.ProcessID, body any) {
-	m, ok := body.(pong)
-	if !ok {
+	if slices.ContainsFunc(g.nodes, func(w *watched) bool { return w.sentAfter && !w.follows }) {
 		return
 	}
-	now := s.host.Monotonic()
-	for _, sh := range s.groups {
-		i := slices.IndexFunc(sh.nodes, func(w *watched) bool { return w.name == from })
-		if i < 0 {
-			continue
+	for _, w := range g.others() {
+		if !w.follows && w.linked {
+			w.sentAfter, w.sentAt = true, now
+			s.assign(w, g.promoting, now)
+			return
 		}
-		w := sh.nodes[i]
-		w.answered, w.waiting, w.lastPong, w.last = true, false, now, m
-		if w == sh.master && m.Master == "" {
-			sh.noteLinks(m.Silent)
-		}
-		if w == sh.promoting && m.Master == "" {
-			s.switched(sh, w, now)
-		}
-		s.note(sh, w, now)
 	}
 }
 
-// switched announces that a group has a new master.
-func (s *Sentinel) switched(sh *group, w *watched, now time.Duration) {
-	old := sh.master
-	sh.master, sh.promoting = w, nil
+// others are the replicas that are not being promoted.
+func (g *group) others() []*watched {
+	return slices.DeleteFunc(slices.Clone(g.nodes), func(w *watched) bool { return w == g.master || w == g.promoting })
+}
+
+// allFollow reports whether every replica that is up follows the new master, or has had its time. Those that have not
+// been sent by then are, without being waited for (sentinelFailoverDetectEnd).
+func (s *Sentinel) allFollow(g *group, now time.Duration) bool {
+	if g.promoting.down {
+		return false
+	}
+	late := now-g.since > s.cfg.FailoverTimeout
+	for _, w := range g.others() {
+		switch {
+		case w.follows || w.down && !late:
+		case !late:
+			return false
+		case !w.sentAfter && w.linked:
+			s.assign(w, g.promoting, now)
+		}
+	}
+	return true
+}
+
+// Receive takes the answer of a node, or that it has closed the connection.
+func (s *Sentinel) Receive(from sim.ProcessID, body any) {
+	now := s.host.Monotonic()
+	for _, g := range s.groups {
+		w := g.node(from)
+		if w == nil {
+			continue
+		}
+		switch m := body.(type) {
+		case leave:
+			w.linked = false
+		case pong:
+			if w == g.master && m.Master == "" {
+				g.noteLinks(m.Silent)
+			}
+			if m.Info {
+				s.informed(g, w, m, now)
+			} else {
+				w.waiting, w.lastPong = false, now
+			}
+			w.linked = true
+		}
+	}
+}
+
+// informed takes what a node says of itself.
+func (s *Sentinel) informed(g *group, w *watched, m pong, now time.Duration) {
+	w.informed, w.info, w.last = true, now, m
+	s.note(g, w, now)
+	switch {
+	case now < s.tiltUntil:
+	case g.stage == awaiting && w == g.promoting && m.Master == "":
+		g.enter(reconfiguring, now)
+	case g.stage == reconfiguring && w.sentAfter && m.Master == g.promoting.name && m.Linked:
+		w.follows = true
+	}
+}
+
+// current is the master as clients are told: a replica that was promoted is it before the switch is announced.
+func (g *group) current() *watched {
+	if g.stage == reconfiguring {
+		return g.promoting
+	}
+	return g.master
+}
+
+// switched announces that a group has a new master, and begins to watch it anew.
+func (s *Sentinel) switched(g *group, now time.Duration) {
+	old, w := g.master, g.promoting
+	g.master = w
+	s.meet(g, now)
 	notice := switchMaster + " " + string(old.name) + " " + string(w.name)
 	for _, conn := range s.subscribers {
 		s.host.Push(conn, s.round(now).Text(notice), []byte(notice))
 	}
 	if s.face != nil {
 		s.face.announce("+"+switchMaster,
-			strings.Join([]string{sh.name, string(old.name), resp.Port, string(w.name), resp.Port}, " "))
-	}
-	for _, other := range sh.nodes {
-		if other != w && other != old {
-			s.assign(other, w, now)
-		}
-		s.note(sh, other, now)
+			strings.Join([]string{g.name, string(old.name), resp.Port, string(w.name), resp.Port}, " "))
 	}
 }
 
 // note keeps since when a node says that it follows the wrong master.
-func (s *Sentinel) note(sh *group, w *watched, now time.Duration) {
-	wrong := w.answered && w.last.Master != sh.master.name
-	if w == sh.master {
-		wrong = w.answered && w.last.Master != ""
+func (s *Sentinel) note(g *group, w *watched, now time.Duration) {
+	wrong := w.last.Master != g.master.name
+	if w == g.master {
+		wrong = w.last.Master != ""
 	}
 	if wrong && !w.wrong {
 		w.wrongSince = now
@@ -207,15 +315,19 @@ func (s *Sentinel) note(sh *group, w *watched, now time.Duration) {
 }
 
 // reconfigure sends those after the master who have been reachable and wrong for long enough, while it is there to
-// follow.
-func (s *Sentinel) reconfigure(sh *group, now time.Duration) {
-	if !sh.master.answered || sh.master.last.Master != "" {
+// follow. A replica of another is given as long as a failover is.
+func (s *Sentinel) reconfigure(g *group, now time.Duration) {
+	if m := g.master; m.down || !m.informed || m.last.Master != "" {
 		return
 	}
-	for _, w := range sh.nodes {
-		if w.wrong && now-w.wrongSince >= s.cfg.ReconfigureAfter {
+	for _, w := range g.nodes {
+		patience := s.cfg.ReconfigureAfter
+		if w.last.Master != "" {
+			patience = s.cfg.FailoverTimeout
+		}
+		if w.wrong && !w.down && now-w.wrongSince >= patience {
 			w.wrong = false
-			s.assign(w, sh.master, now)
+			s.assign(w, g.master, now)
 		}
 	}
 }
