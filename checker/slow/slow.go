@@ -40,20 +40,38 @@ type Breach struct {
 	Broken history.Time
 }
 
-// Reported is a breach as another reading of the law reports it: its cause, and the indexes of the events that show it.
+// Reported is a breach as another reading of the law reports it: its cause, the indexes of the events that show it, and
+// the index of the one with which the law was broken.
 type Reported struct {
 	Cause   string
 	Witness []int
+	At      int
 }
 
-// Shown returns the first breach that a report of another reading is about; the zero Breach if there is none.
-func (f Finding) Shown(r Reported) Breach {
-	for _, b := range f.Breaches {
-		if b.shownBy(r) && b.isBy(r.Cause) {
-			return b
-		}
+// Shown returns the breach that a report of another reading is about; the zero Breach if there is none. Of several that
+// the same events show, as when one client was stuck twice, it is the one that was broken at the event reported, or the
+// first.
+func (f Finding) Shown(h *history.History, r Reported) Breach {
+	shown := slices.DeleteFunc(slices.Clone(f.Breaches), func(b Breach) bool { return !b.shownBy(r) || !b.isBy(r.Cause) })
+	at := func(b Breach) bool { return lastBy(h, b.Broken) == r.At }
+	switch i := slices.IndexFunc(shown, at); {
+	case i >= 0:
+		return shown[i]
+	case len(shown) > 0:
+		return shown[0]
 	}
 	return Breach{}
+}
+
+// lastBy is the index of the last event by a time, -1 if there is none.
+func lastBy(h *history.History, t history.Time) int {
+	last := -1
+	for i := range h.Events {
+		if h.Events[i].Time <= t {
+			last = i
+		}
+	}
+	return last
 }
 
 // undetermined are the beginnings of causes that this reading does not tell apart any further.

@@ -27,7 +27,8 @@ func TestACauseLiesBeforeItsEffect(t *testing.T) {
 			of, literal = s.Run, slow.Check(s.History)
 		}
 		stories[s.Law]++
-		order(w, s, literal.Of(string(s.Law)).Shown(slow.Reported{Cause: s.Cause.String(), Witness: s.Witness}))
+		order(w, s, literal.Of(string(s.Law)).Shown(s.History,
+			slow.Reported{Cause: s.Cause.String(), Witness: s.Witness, At: s.At}))
 		return true
 	})
 	t.Log(stories)

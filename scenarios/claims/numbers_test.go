@@ -75,7 +75,7 @@ func explained(v checker.Verdict) iter.Seq[checker.Finding] {
 func (p *proof) about(f checker.Finding, literal slow.Verdict) {
 	of := literal.Of(string(f.Law))
 	p.Finding, p.seen = f, of.Judged
-	p.read = of.Shown(slow.Reported{Cause: f.Cause.String(), Witness: f.Witness})
+	p.read = of.Shown(p.History, slow.Reported{Cause: f.Cause.String(), Witness: f.Witness, At: f.At})
 }
 
 // wrong is a number that is not right.
