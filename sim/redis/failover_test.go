@@ -186,6 +186,31 @@ func TestOldMasterServesThoseWhoReachItAndThenDropsItsWrites(t *testing.T) {
 	}
 }
 
+// A deposed master is the master again if a failover makes it that before it has followed the one in its place. It has
+// what it had, and nothing of what that one was sent.
+func TestDeposedMasterIsReinstated(t *testing.T) {
+	c := newCluster(t, redis.Config{}, 1).watch(redis.SentinelConfig{ReconfigureAfter: time.Minute})
+	var switches []string
+	c.group.Promoted = func(old, promoted sim.ProcessID) { switches = append(switches, string(old+" "+promoted)) }
+	c.client("client-1", 0, func(s *session) { s.do(master, "SET both x PX 60000") })
+	c.at(time.Second, func() { c.failOver(replica1) })
+	c.client("client-2", 5*time.Second, func(s *session) { s.do(replica1, "SET lock b NX PX 60000") })
+	c.client("client-3", 6*time.Second, func(s *session) { s.do(master, "SET old a NX PX 60000") })
+	c.at(7*time.Second, func() { c.failOver(master) })
+	c.client("client-4", 11*time.Second, func(s *session) {
+		s.do(observer, who)
+		s.do(master, "GET lock")
+		s.do(master, "GET old")
+	})
+	records := c.run(12 * time.Second)
+	want(t, "said", c.said[3:], "11.002s client-4 "+who+": *2 $7 redis-1 $4 6379", "11.004s client-4 GET lock: $-1",
+		"11.006s client-4 GET old: $1 a")
+	want(t, "switches", switches, "redis-1 redis-1-replica-1", "redis-1-replica-1 redis-1")
+	want(t, "records", records, "redis-1: both set of client-1/1 by client-1/1",
+		"redis-1-replica-1: lock set of client-2/1 by client-2/1", "redis-1: old set of client-3/1 by client-3/1",
+		"redis-1: lock gone of client-2/1, lost in failover", "redis-1: old set of client-3/1 by")
+}
+
 func TestRestartedOldMasterComesBackAsAMaster(t *testing.T) {
 	c := newCluster(t, redis.Config{Persistence: store.Always}, 1).watch(quick)
 	c.client("client-1", 0, func(s *session) {

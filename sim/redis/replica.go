@@ -113,6 +113,15 @@ func (n *Node) promote() {
 	n.data.NoteEnds()
 }
 
+// reinstate has the group record that a deposed master is the master again, if it is ordered to be before it has
+// followed the one in its place. To the node that is nothing new: it goes on with its own data.
+func (n *Node) reinstate(master sim.ProcessID) {
+	if g := n.cfg.Group; g != nil && master == n.host.Name() && n.repl.master == "" && g.master != master {
+		g.promoted(n)
+		n.repl.recorded = nil
+	}
+}
+
 // replicate makes the node a replica of another master. It keeps its data, for those who read, until that master's has
 // come.
 func (n *Node) replicate(master sim.ProcessID) {

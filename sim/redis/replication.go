@@ -210,6 +210,7 @@ func (n *Node) read(from sim.ProcessID, body any) {
 	case probe:
 		n.pong(from, m)
 	case order:
+		n.reinstate(m.Master)
 		if n.obey(m.Master) {
 			n.hangUpAll()
 		}
