@@ -52,7 +52,8 @@ type Reported struct {
 // the same events show, as when one client was stuck twice, it is the one that was broken at the event reported, or the
 // first.
 func (f Finding) Shown(h *history.History, r Reported) Breach {
-	shown := slices.DeleteFunc(slices.Clone(f.Breaches), func(b Breach) bool { return !b.shownBy(r) || !b.isBy(r.Cause) })
+	others := func(b Breach) bool { return !b.shownBy(r) || !b.isBy(r.Cause) }
+	shown := slices.DeleteFunc(slices.Clone(f.Breaches), others)
 	at := func(b Breach) bool { return lastBy(h, b.Broken) == r.At }
 	switch i := slices.IndexFunc(shown, at); {
 	case i >= 0:

@@ -177,8 +177,8 @@ func TestIsolatedMasterAcceptsWritesForTheLag(t *testing.T) {
 		"13.016s client-1 DEL lock: :1")
 }
 
-// TestGoodReplicasAreCountedOnceASecond: what the count is made of is known at once. A write is refused for up to a second
-// after the replica has been heard of again, and accepted for up to a second after it has been silent for too long.
+// TestGoodReplicasAreCountedOnceASecond: a write is refused for up to a second after the replica has been heard of
+// again, and accepted for up to a second after it has been silent for too long.
 func TestGoodReplicasAreCountedOnceASecond(t *testing.T) {
 	stale := 0
 	for seed := range uint64(50) {

@@ -113,7 +113,8 @@ func TestTimesOfAFailover(t *testing.T) {
 		}
 	}
 	shortest := 52 * ms
-	between("the promotion", promoted, quick.DownAfter-travel+2*shortest, quick.DownAfter+time.Second+travel+4*look, time.Second)
+	between("the promotion", promoted, quick.DownAfter-travel+2*shortest,
+		quick.DownAfter+time.Second+travel+4*look, time.Second)
 	between("the announcement", announced, 0, inquiry+travel+2*look, 500*ms)
 }
 

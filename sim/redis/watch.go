@@ -187,8 +187,8 @@ func (s *Sentinel) selectable(g *group, w *watched, now time.Duration) bool {
 	return w != g.master && !w.down && s.reachable(w, now) && now-w.info <= fresh && w.linkDown <= 10*s.cfg.DownAfter
 }
 
-// best is the replica that had come farthest by its last INFO, of those that may be promoted, in the group's order among
-// equals; nil if there is none.
+// best is the replica that had come farthest by its last INFO, of those that may be promoted, in the group's order
+// among equals; nil if there is none.
 func (s *Sentinel) best(g *group, now time.Duration) *watched {
 	var best *watched
 	for _, w := range g.nodes {
