@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// ErrorOf is how far the clock of a process may have been from true time, either way.
+// ErrorOf returns the largest possible distance between a process's clock and true time, in either direction: its entry
+// in ClockErrors, or else ClockError.
 func (r *Recording) ErrorOf(p Process) Time {
 	if e, stated := r.ClockErrors[p]; stated {
 		return e
@@ -15,7 +16,7 @@ func (r *Recording) ErrorOf(p Process) Time {
 	return r.ClockError
 }
 
-// OffBy describes how far the clocks may have been off: "6ms each", or if that differs, by whose "2ms (a, b), 6ms (c)".
+// OffBy describes the clock errors for readers: "6ms each", or if they differ between processes, "2ms (a, b), 6ms (c)".
 func (r *Recording) OffBy() string {
 	same := true
 	for _, e := range r.ClockErrors {
@@ -27,8 +28,8 @@ func (r *Recording) OffBy() string {
 	return grouped(r.ClockErrors, func(e Time) string { return e.Duration().String() })
 }
 
-// RecordedUntil describes whose record ended when, unless all ended at once: "0.050 s (a, b), 0.080 s (c)". Otherwise
-// it is empty.
+// RecordedUntil describes when the record of each process ended, such as "0.050 s (a, b), 0.080 s (c)". It is empty if
+// all records ended at the same time.
 func (r *Recording) RecordedUntil() string {
 	if text := grouped(r.Seen, Time.String); strings.Contains(text, "), ") {
 		return text
@@ -36,7 +37,7 @@ func (r *Recording) RecordedUntil() string {
 	return ""
 }
 
-// grouped lists times in ascending order, each with its processes.
+// grouped lists the distinct times in ascending order, each followed by the processes that have it.
 func grouped(times map[Process]Time, show func(Time) string) string {
 	of := map[Time][]string{}
 	for _, p := range slices.Sorted(maps.Keys(times)) {
@@ -49,7 +50,7 @@ func grouped(times map[Process]Time, show func(Time) string) string {
 	return strings.Join(all, ", ")
 }
 
-// some names a few of a list and counts the rest.
+// some joins the first few names of a list and says how many more there are.
 func some(names []string) string {
 	const few = 4
 	if n := len(names) - few; n > 0 {

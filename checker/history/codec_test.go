@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// sample has every field and every kind of event at least once.
+// sample returns a history that uses every field and every kind of event at least once.
 func sample() *History {
 	return &History{
 		Header: Header{Scenario: "sample", Seed: 1<<64 - 1, Clients: []Process{"client-1"},
@@ -202,7 +202,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			t.Fatalf("written but not readable: %v", err)
 		}
-		clear := func(h *Header) { *h = Header{} } // lists in it may be empty instead of nil
+		clear := func(h *Header) { *h = Header{} } // its lists may be empty in one and nil in the other
 		clear(&h.Header)
 		clear(&again.Header)
 		if !reflect.DeepEqual(h, again) {

@@ -15,8 +15,8 @@ import (
 )
 
 // Decode reads what Encode writes. It also reads histories of other systems: the header may be missing, events may
-// leave out the index (it is then one above the last), server records and grants may be absent. Blank lines are
-// skipped. An error names the line and what is wrong with it.
+// leave out the index (it is then one above that of the event before), and server records and grants may be absent.
+// Blank lines are skipped. An error names the line and what is wrong with it.
 //
 // Empty lists are decoded as nil.
 func Decode(r io.Reader) (*History, error) {
@@ -30,9 +30,11 @@ func Decode(r io.Reader) (*History, error) {
 	return h, nil
 }
 
-// DecodeCut is Decode for what a recorder wrote that may have been stopped in the middle of a line. If the last line
-// is cut off, it gives what stands before that, and cut says what is wrong with the line. The events are put into the
-// room behind those given, which are none of them, as far as it goes.
+// DecodeCut is like Decode, but accepts a file whose recorder was stopped in the middle of a line. If the last line is
+// cut off, DecodeCut returns the events before it, and cut describes what is wrong with the line.
+//
+// The events are stored in the spare capacity of room, behind its elements, as far as they fit. They do not include the
+// elements of room.
 func DecodeCut(r io.Reader, room []Event) (h *History, cut, err error) {
 	h = &History{Events: room[len(room):]}
 	ended := &ending{of: r}
@@ -62,13 +64,13 @@ func DecodeCut(r io.Reader, room []Event) (h *History, cut, err error) {
 	return h, cut, nil
 }
 
-// isCut reports whether a text is the beginning of a JSON value.
+// isCut reports whether a text is a JSON value that ends too early.
 func isCut(text []byte) bool {
 	var whole json.RawMessage
 	return errors.Is(json.NewDecoder(bytes.NewReader(text)).Decode(&whole), io.ErrUnexpectedEOF)
 }
 
-// ending records the last byte read.
+// ending is a reader that remembers the last byte that was read.
 type ending struct {
 	of   io.Reader
 	last byte
@@ -112,7 +114,7 @@ func (h *History) readLine(text []byte, n int, next *int, names *names) (err err
 	return nil
 }
 
-// maxIndex keeps the index after any other an int.
+// maxIndex is the largest index of an event. It leaves room to count on from any index without overflow.
 const maxIndex = 1 << 62
 
 func readHeader(text []byte, to *Header) error {
@@ -140,10 +142,10 @@ func readHeader(text []byte, to *Header) error {
 	return nil
 }
 
-// wrongKeys reports the first key of a JSON value that stands twice in its object, or that is in the wrong case for a
-// header: encoding/json takes both. depth is how many objects it is in.
+// wrongKeys reports the first key that occurs twice in one object of a JSON value, or whose case is wrong for a key of
+// the header: encoding/json accepts both. depth is the number of objects around the value.
 func wrongKeys(dec *json.Decoder, depth int) error {
-	const ofHeader = 2 // the keys of the header, which is in an object
+	const ofHeader = 2 // depth of the header's own keys: the header is an object inside another
 	open, err := dec.Token()
 	if err != nil {
 		return err
@@ -178,7 +180,7 @@ func wrongKeys(dec *json.Decoder, depth int) error {
 	return err
 }
 
-// wrong describes what is wrong with the numbers of a header.
+// wrong returns an error if a number in the header is out of range.
 func (h *Header) wrong() error {
 	for _, n := range []struct {
 		key   string
@@ -232,7 +234,7 @@ var eventKeys = []string{"index", "time", "process", "type", "f", "op", "lock", 
 	"of", "member", "by", "sent", "checked", "why", "until", "since", "granted", "counted", "open", "on", "to", "ends",
 	"loses", "shift", "ppm"}
 
-// keys are some of eventKeys, a bit for each.
+// keys is a set of keys of an event: bit i stands for eventKeys[i].
 type keys uint32
 
 func keysOf(names ...string) (k keys) {
@@ -250,7 +252,7 @@ var (
 	sentKey      = keysOf("sent")
 )
 
-// lacks is the first of the names that is not in k; empty if all are.
+// lacks returns the first of the names that is not in k, or "" if all of them are.
 func (k keys) lacks(names ...string) string {
 	for _, name := range names {
 		if k&keysOf(name) == 0 {
@@ -260,7 +262,7 @@ func (k keys) lacks(names ...string) string {
 	return ""
 }
 
-// readEvent parses one object into e. names shares the memory of strings that recur.
+// readEvent parses one JSON object into e. It takes recurring strings from names, so that they share their memory.
 func readEvent(text []byte, e *Event, names *names) error {
 	s := scanner{in: text, names: names}
 	var parts parts
@@ -291,13 +293,13 @@ func readEvent(text []byte, e *Event, names *names) error {
 	return settle(e, &parts.grant, seen)
 }
 
-// parts are the fields of an event that belong to a Grant or a Fault.
+// parts holds the fields of an event that belong to its Grant or its Fault.
 type parts struct {
 	grant Grant
 	fault Fault
 }
 
-// settleFault gives an event of the nemesis its fault.
+// settleFault sets e.Fault if the event has fields of a fault. Only events of the nemesis may have them.
 func settleFault(e *Event, f *Fault, has keys) error {
 	switch {
 	case has&faultKeys == 0:
@@ -317,8 +319,8 @@ func settleFault(e *Event, f *Fault, has keys) error {
 	return nil
 }
 
-// settle checks the fields against each other and puts "until" where it belongs: a key's deadline, a lease's end, or
-// until when a process is known to have lived.
+// settle checks the fields of an event against each other and stores "until" where it belongs. It can be the deadline
+// of a key, the end of a lease, or the time until which a crashed process is known to have lived.
 func settle(e *Event, g *Grant, has keys) error {
 	if e.F == Crash && e.Process != Nemesis {
 		e.F = Crashed
@@ -370,7 +372,7 @@ func settle(e *Event, g *Grant, has keys) error {
 	return e.wrongGrant()
 }
 
-// known reports whether f is a function of this package; the nemesis may name faults freely.
+// known reports whether processes other than the nemesis may record f. The nemesis may name its faults freely.
 func known(p Process, f F) bool { return p == Nemesis || slices.Contains(functions, f) }
 
 func readField(s *scanner, key string, e *Event, p *parts) (err error) {
@@ -445,7 +447,7 @@ func readFaultField(s *scanner, key string, f *Fault) (err error) {
 	return err
 }
 
-// wrongCheck describes what is wrong with an event that says what a request checked.
+// wrongCheck returns an error if the event cannot have a Checked field.
 func (e *Event) wrongCheck() error {
 	switch {
 	case !e.F.IsKey() || e.F.IsCopy():

@@ -15,28 +15,29 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// stepEDN is the time from one operation to the next where the history states none, so that they can be drawn.
+// stepEDN is the time between successive operations of a history that states no times, so that it can be drawn.
 const stepEDN = Time(1e6)
 
-// EDN is a history as Jepsen wrote it, in EDN.
+// EDN is a history that Jepsen wrote in EDN.
 type EDN struct {
 	History *History
-	Timed   bool  // its operations state when they happened; else they are drawn one millisecond apart
-	Cut     error // why its end is missing, if it is; the operations before it were read
+	Timed   bool  // the operations state when they happened; otherwise they are drawn one millisecond apart
+	Cut     error // why the end of the file is missing; nil if the file is complete
 }
 
-// DecodeEDN reads a history that Jepsen wrote: history.edn of a test's folder in store/, or an older one that was
+// DecodeEDN reads a history that Jepsen wrote: history.edn in a test's folder in store/, or an older one that was
 // published with Knossos. Each operation is a map, such as
 //
 //	{:type :invoke, :f :acquire, :value nil, :process 0, :time 123, :index 0}
 //
-// and they follow one another, alone or in one vector or list. A lock without a name is called "lock"; one of many, as
-// jepsen.independent has them in :value [KEY …], or in :key, by its key. A client's number becomes the process
-// "process-NUMBER". Times, indexes, processes and fencing tokens are whole numbers of 64 bits, in any form that EDN
-// has: 1, 1N, 1M, 1.0, 1e3. Clojure's other numbers (1/2, 0x1F, ##NaN) are refused, as is a key that stands twice in
-// a map.
+// The maps follow one another, either bare or inside one vector or list. If there is a single lock without a name, it
+// is called "lock". If there are several, each is called by its key, which stands in :key or, as jepsen.independent
+// writes it, in :value [KEY …]. A client's number becomes the process "process-NUMBER". Times, indexes, processes and
+// fencing tokens are whole numbers of 64 bits, in any form that EDN has: 1, 1N, 1M, 1.0, 1e3. Clojure's other numbers
+// (1/2, 0x1F, ##NaN) are refused, and so is a map with a repeated key.
 //
-// The operations are put into the room behind those given, which are none of them, as far as it goes.
+// The events are stored in the spare capacity of room, behind its elements, as far as they fit. They do not include the
+// elements of room.
 func DecodeEDN(r io.Reader, room []Event) (*EDN, error) {
 	file := &EDN{History: &History{Events: room[len(room):]}}
 	in := newForms(r)
@@ -76,7 +77,7 @@ func (s *EDN) check(timed, line int) error {
 	return nil
 }
 
-// operation is one map of the history. Keys that it does not name are ignored.
+// operation is one map of the history. Keys without a field here are ignored.
 type operation struct {
 	Index   any `edn:"index"`
 	Time    any `edn:"time"`
@@ -88,14 +89,14 @@ type operation struct {
 	Error   any `edn:"error"`
 }
 
-// parser reads one form after the other; it keeps the buffer that the library reads from.
+// parser reads one EDN form after another. It reuses the buffer from which the EDN library reads.
 type parser struct {
 	text  bytes.Reader
 	in    *bufio.Reader
-	names map[string]string // of processes, locks and functions, to share their memory
+	names map[string]string // names of processes, locks and functions; equal ones share memory
 }
 
-// mostNames bounds what is shared: names recur, but values need not.
+// mostNames limits the number of shared names. Names recur, but a file may contain any number of different values.
 const mostNames = 1 << 16
 
 // share returns the name as it was first read, so that its memory is shared.
@@ -154,7 +155,7 @@ func (p *parser) event(text []byte, next int) (e Event, timed bool, err error) {
 	return e, op.Time != nil, nil
 }
 
-// unmarshal reads one form; what the library makes of hostile input is an error in any case.
+// unmarshal reads one form. A panic of the library, which hostile input may cause, is returned as an error.
 func (p *parser) unmarshal(text []byte, to any) (err error) {
 	defer func() {
 		if recover() != nil {
@@ -166,7 +167,7 @@ func (p *parser) unmarshal(text []byte, to any) (err error) {
 		p.in = bufio.NewReader(&p.text)
 	}
 	p.in.Reset(&p.text)
-	if err := edn.NewDecoder(p.in).Decode(to); err != nil { // a reader with a buffer is read as it is
+	if err := edn.NewDecoder(p.in).Decode(to); err != nil { // the library adds no buffer to a bufio.Reader
 		if why := badNumber(text); why != "" {
 			return errors.New(why)
 		}
@@ -175,7 +176,7 @@ func (p *parser) unmarshal(text []byte, to any) (err error) {
 	return nil
 }
 
-// lacks is the first required key that an operation lacks; empty if it has all of them.
+// lacks returns the first required key that an operation lacks, or "" if it has all of them.
 func (op *operation) lacks() string {
 	switch {
 	case op.Type == nil:
@@ -188,7 +189,8 @@ func (op *operation) lacks() string {
 	return ""
 }
 
-// incomplete reports which key an operation lacks, and which of its keys may be a misspelling of it.
+// incomplete returns an error for an operation that lacks a required key. It names another key of the operation if that
+// may be a misspelling.
 func (p *parser) incomplete(text []byte, lacks string) error {
 	var all map[edn.Keyword]any
 	if err := p.unmarshal(text, &all); err == nil {
@@ -202,7 +204,7 @@ func (p *parser) incomplete(text []byte, lacks string) error {
 	return fmt.Errorf("an operation without :%s: it needs :type, :f and :process", lacks)
 }
 
-// processOf names the process of an operation.
+// processOf returns the process name for a :process value, which is a number or a name.
 func processOf(v any) (Process, error) {
 	if isNumber(v) {
 		n, err := wholeNumber[int64](":process", v)
@@ -219,10 +221,10 @@ func processOf(v any) (Process, error) {
 	return "", fmt.Errorf(":process %s is neither a number nor a name", show(v))
 }
 
-// operations are what clients may do.
+// operations lists the operations that a client may do.
 var operations = []string{"acquire", "release", "extend", "lost", "read", "write", "cas", "txn"}
 
-// kind sets type and function.
+// kind sets the type and the function of e.
 func (op *operation) kind(e *Event) error {
 	kind, err := word(":type", op.Type)
 	if err != nil {
@@ -250,7 +252,7 @@ func unknownKeyword(key, word, what string, choices []string) error {
 	return fmt.Errorf("%s :%s is %s", key, word, what)
 }
 
-// about sets what the operation was done to, and its result.
+// about sets the lock or register that the operation acts on, its value and its fencing token.
 func (op *operation) about(e *Event) (err error) {
 	if e.Process == Nemesis {
 		if op.Value != nil {
@@ -286,7 +288,7 @@ func (op *operation) about(e *Event) (err error) {
 	return nil
 }
 
-// word is a keyword, or the string or symbol that older tools write for one.
+// word returns the name of a keyword. Older tools write a string or a symbol instead, which it also accepts.
 func word(key string, v any) (string, error) {
 	switch v := v.(type) {
 	case edn.Keyword:
@@ -299,10 +301,10 @@ func word(key string, v any) (string, error) {
 	return "", fmt.Errorf("%s %s is no keyword", key, show(v))
 }
 
-// longestShown is how many characters of foreign text are shown.
+// longestShown is the maximum number of characters of foreign text that is shown.
 const longestShown = 100
 
-// short shows a value in few words; nothing for nil.
+// short returns a value as text of at most longestShown characters, or "" for nil.
 func short(v any) string {
 	if v == nil {
 		return ""
@@ -314,7 +316,7 @@ func short(v any) string {
 	return string(text)
 }
 
-// show writes a value as EDN, but text and keywords without quotes or colon.
+// show writes a value as EDN, except that strings are not quoted and keywords have no colon.
 func show(v any) string {
 	switch v := v.(type) {
 	case string:

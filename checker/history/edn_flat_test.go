@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// agree fails unless the library reads a text that is read fast in the same way. It reports whether it was read fast.
+// agree parses a text with the fast parser. If that succeeds, it fails the test unless the EDN library gives the same
+// result. It reports whether the fast parser succeeded.
 func agree(t *testing.T, text string) bool {
 	t.Helper()
 	var fast, slow operation
@@ -21,7 +22,8 @@ func agree(t *testing.T, text string) bool {
 	return true
 }
 
-// TestWhatIsReadFastIsReadAsByTheLibrary puts words together at random, most of which make an operation.
+// TestWhatIsReadFastIsReadAsByTheLibrary compares the fast parser with the EDN library on random maps, most of which
+// are operations.
 func TestWhatIsReadFastIsReadAsByTheLibrary(t *testing.T) {
 	keys := []string{":index", ":time", ":process", ":type", ":f", ":key", ":value", ":error", ":other", "nil", "f"}
 	values := []string{"0", "7", "-1", "007", "123456789012345678", "1234567890123456789", "1N", "1.5", "nil", "true",
@@ -35,7 +37,7 @@ func TestWhatIsReadFastIsReadAsByTheLibrary(t *testing.T) {
 		some := func(list []string, of int) string { return list[r.IntN(min(of, len(list)))] }
 		most := 11
 		if seed%2 == 0 {
-			most = 2 // of the values, those that are read fast as a rule
+			most = 2 // draw only values that the fast parser usually accepts
 		}
 		var b strings.Builder
 		b.WriteString("{")

@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// errCut reports that the text ends too early.
+// errCut reports that the text ends in the middle of an operation, or before the bracket around all operations is
+// closed.
 var errCut = errors.New("the file ends in the middle of the history")
 
 // Bounds on one operation, so that no input costs too much memory.
@@ -17,12 +18,12 @@ const (
 	maxDepth = 100     // nested brackets
 )
 
-// forms finds the maps that make up a history, and the lines on which they begin. It skips what is inside of them,
-// including brackets in strings, characters and comments.
+// forms splits a file into the maps that make up the history and records the lines on which they begin. It does not
+// parse the maps, and ignores brackets inside strings, characters and comments.
 type forms struct {
 	in    *bufio.Reader
 	line  int
-	outer byte // the bracket that closes the vector or list around them: ']' or ')', 0 if there is none
+	outer byte // the bracket that closes the vector or list around the maps, ']' or ')'; 0 if there is none
 	begun bool // a map or the outer bracket was read
 	over  bool // the outer bracket was closed
 	text  []byte
@@ -30,7 +31,8 @@ type forms struct {
 
 func newForms(r io.Reader) *forms { return &forms{in: bufio.NewReaderSize(r, 64<<10), line: 1} }
 
-// next returns the text of the next map, which is valid until the next call, and its line; io.EOF after the last one.
+// next returns the text of the next map and the line on which it begins; after the last map it returns io.EOF. The text
+// is valid until the next call.
 func (f *forms) next() (text []byte, line int, err error) {
 	for {
 		c, err := f.in.ReadByte()
@@ -63,7 +65,8 @@ func (f *forms) next() (text []byte, line int, err error) {
 	}
 }
 
-// end distinguishes the end of a complete text, a text that was cut off, and a read error.
+// end returns the error to report when no byte can be read between two maps: io.EOF if the file is complete, errCut if
+// the outer bracket is still open, and otherwise the read error.
 func (f *forms) end(err error) error {
 	if err == io.EOF && f.outer != 0 && !f.over {
 		return fmt.Errorf("%w: its bracket is not closed", errCut)
@@ -71,7 +74,8 @@ func (f *forms) end(err error) error {
 	return err
 }
 
-// tag skips the name of a record, as in #jepsen.history.Op{…}, or a form that is to be ignored (#_).
+// tag handles what follows a '#' between two maps: it skips the name of a record, as in #jepsen.history.Op{…}, or,
+// after #_, the map that is to be ignored.
 func (f *forms) tag() error {
 	for n := 0; n < longestShown; n++ {
 		c, err := f.in.ReadByte()
@@ -92,7 +96,7 @@ func (f *forms) tag() error {
 	return errors.New("the name of a record after # is too long")
 }
 
-// ignore skips a map.
+// ignore skips the map after #_.
 func (f *forms) ignore() error {
 	for {
 		c, err := f.in.ReadByte()
@@ -108,7 +112,7 @@ func (f *forms) ignore() error {
 	}
 }
 
-// form reads up to the bracket that closes open.
+// form reads the text of a map up to the bracket that closes it. The bracket that opens it was already read.
 func (f *forms) form(open byte) error {
 	f.text = append(f.text[:0], open)
 	closes := []byte{closing(open)}
@@ -142,7 +146,7 @@ func (f *forms) form(open byte) error {
 	return nil
 }
 
-// skip reads what begins with c: a string, a comment, or the one character after a backslash.
+// skip reads the rest of a string or a comment, or the character after a backslash. c is the byte with which it begins.
 func (f *forms) skip(c byte) error {
 	for escaped := false; len(f.text) <= maxForm; {
 		b, err := f.in.ReadByte()
@@ -176,7 +180,7 @@ func (f *forms) newline(c byte) {
 	}
 }
 
-// found shows the character that begins with c.
+// found quotes the character whose first byte is c, for an error message.
 func (f *forms) found(c byte) string {
 	rest, _ := f.in.Peek(utf8.UTFMax - 1)
 	r, _ := utf8.DecodeRune(append([]byte{c}, rest...))

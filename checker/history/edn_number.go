@@ -8,10 +8,10 @@ import (
 	"strconv"
 )
 
-// wholeNumber reads a value that must be a whole number of 64 bits, however EDN writes it: 1, +1, 1N, and also 1M, 1.0
-// and 1e3. A floating-point number counts as long as it cannot have been rounded.
+// wholeNumber converts an EDN value that must be a whole number of 64 bits, in any form that EDN has: 1, +1 and 1N, but
+// also 1M, 1.0 and 1e3. A floating-point number is refused if it may have been rounded.
 func wholeNumber[T ~int | ~int64](key string, v any) (T, error) {
-	const exact = 1 << 53 // up to here floating-point numbers have all whole numbers
+	const exact = 1 << 53 // up to here, every whole number is a float64
 	n := new(big.Int)
 	whole := true
 	switch v := v.(type) {
@@ -19,9 +19,9 @@ func wholeNumber[T ~int | ~int64](key string, v any) (T, error) {
 		return T(v), nil
 	case *big.Int:
 		n = v
-	case big.Int: // within others
+	case big.Int: // the library's type for 1N inside a collection
 		n = &v
-	case *big.Float: // within others it is a float64
+	case *big.Float: // the library's type for 1M; inside a collection it is a float64
 		_, rest := v.Int(n)
 		whole = rest == big.Exact
 	case float64:
@@ -52,35 +52,36 @@ func isNumber(v any) bool {
 	return false
 }
 
-// numberText is a number as text, the same for numbers that Clojure's = calls equal; ok is false if v is none. Numbers
-// of different kinds are not equal: 1, 1.0 and 1M.
+// numberText returns a number as text. Two numbers have the same text exactly if Clojure's = calls them equal; numbers
+// of different kinds, such as 1, 1.0 and 1M, are not equal. ok is false if v is not a number, or a float64 other than
+// zero, for which the general EDN form is right.
 func numberText(v any) (text string, ok bool) {
 	switch v := v.(type) {
 	case int64:
 		return strconv.FormatInt(v, 10), true
 	case *big.Int: // Clojure's 1N is 1
 		return v.String(), true
-	case big.Int: // within others
+	case big.Int: // inside a collection
 		return v.String(), true
 	case *big.Float:
 		return v.Text('g', -1) + "M", true
 	case float64:
 		if v == 0 {
-			return "0.0", true // -0.0 is equal
+			return "0.0", true // -0.0 is equal to 0.0
 		}
 	}
 	return "", false
 }
 
-// Numbers as EDN writes them, and as only Clojure's reader takes them.
+// The forms of numbers in EDN, and the ratio, which only Clojure's reader accepts.
 var (
 	ednInteger = regexp.MustCompile(`^[+-]?(0|[1-9][0-9]*)N?$`)
 	ednFloat   = regexp.MustCompile(`^[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?M?$`)
 	ratio      = regexp.MustCompile(`^[+-]?[0-9]+/[0-9]+$`)
 )
 
-// badNumber explains what is wrong with the first number of a text that EDN does not have or that cannot be read; it
-// is empty if there is none.
+// badNumber explains what is wrong with the first number in a text that is not EDN or does not fit its type. It returns
+// "" if there is no such number.
 func badNumber(text []byte) string {
 	for i := 0; i < len(text); {
 		switch c := text[i]; {
@@ -103,7 +104,7 @@ func badNumber(text []byte) string {
 	return ""
 }
 
-// afterQuoted is the place after a string or a comment.
+// afterQuoted returns the index after the string or comment that begins at i.
 func afterQuoted(text []byte, i int) int {
 	end := byte('"')
 	if text[i] == ';' {
@@ -125,7 +126,8 @@ func isDelimiter(c byte) bool {
 	return isBlank(c)
 }
 
-// wrongNumber explains what is wrong with a word that is meant to be a number.
+// wrongNumber explains what is wrong with a word if it begins like a number. It returns "" if the word is a number that
+// can be read, or no number at all.
 func wrongNumber(word string) string {
 	digits := word
 	if digits[0] == '+' || digits[0] == '-' {

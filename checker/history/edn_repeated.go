@@ -6,14 +6,15 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// Tags in place of the braces of maps and sets: what is in them is then read as a vector, which keeps all of it.
+// These tags replace the braces of maps and sets, so that the library reads their contents as vectors and keeps
+// repeated elements.
 const (
 	mapTag = "fencepost/map"
 	setTag = "fencepost/set"
 )
 
-// repeated reports the first key that stands twice in a map of a text that is EDN, or the first element in a set. The
-// library keeps one of the two, in silence.
+// repeated returns an error for the first key that occurs twice in a map, or the first element that occurs twice in a
+// set. The EDN library would silently keep one of the two.
 func (p *parser) repeated(text []byte) error {
 	var v any
 	if err := p.unmarshal(withoutBraces(text), &v); err != nil {
@@ -22,7 +23,7 @@ func (p *parser) repeated(text []byte) error {
 	return repeatedIn(v)
 }
 
-// withoutBraces writes maps and sets as vectors with tags.
+// withoutBraces rewrites the maps and sets of a text as vectors with mapTag or setTag.
 func withoutBraces(text []byte) []byte {
 	var to []byte
 	for i := 0; i < len(text); {

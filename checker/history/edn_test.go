@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The same five operations as Jepsen writes them today, a map a line; in one vector with comments; in a list of
-// records, without times and indexes.
+// editions holds the same five operations in the forms that Jepsen has written: one map a line, as today; in one vector
+// with comments; and as a list of records without times and indexes.
 var editions = []string{
 	`{:type :invoke, :f :acquire, :value nil, :process 0, :time 123, :index 0}
 {:type :ok, :f :acquire, :value {:client "a}\"", :fence 7}, :process 0, :time 200, :index 1}
@@ -129,17 +129,17 @@ func TestBadEDNIsRefusedWithLineAndReason(t *testing.T) {
 	}
 }
 
-// TestWholeNumbersAreReadHoweverEDNWritesThem: of a time, a process, an index and a token. What EDN does not have is
-// refused by its name.
+// TestWholeNumbersAreReadHoweverEDNWritesThem tries every form of a number as a time, a process, an index and a token.
+// Numbers that EDN does not have are refused with an error that says what they are.
 func TestWholeNumbersAreReadHoweverEDNWritesThem(t *testing.T) {
-	const ( // the ends of 64 bits
+	const ( // the limits of int64
 		most  = 1<<63 - 1
 		least = -1 << 63
 	)
 	for _, c := range []struct {
 		text  string
 		value int64
-		wrong string // what is wrong with it, after its key; or, from its text on, instead of any key
+		wrong string // the error after the name of the key; if it begins with text, the whole error, which names no key
 	}{
 		{"7", 7, ""}, {"+7", 7, ""}, {"7N", 7, ""}, {"+7N", 7, ""}, {"0", 0, ""}, {"-0", 0, ""}, {"0N", 0, ""},
 		{"7M", 7, ""}, {"7.0", 7, ""}, {"7.00M", 7, ""}, {"7e3", 7000, ""}, {"7E+3", 7000, ""}, {"70e-1M", 7, ""},
@@ -183,7 +183,7 @@ func TestWholeNumbersAreReadHoweverEDNWritesThem(t *testing.T) {
 				continue
 			}
 			wrong := c.wrong
-			if key == ":fence" && c.text == "1e30M" { // within a collection a decimal is read as a float
+			if key == ":fence" && c.text == "1e30M" { // inside a collection the library reads a decimal as a float64
 				wrong = "may have been rounded: write it as a whole number, without . and exponent"
 			}
 			says := "line 1: " + wrong
@@ -197,8 +197,8 @@ func TestWholeNumbersAreReadHoweverEDNWritesThem(t *testing.T) {
 	}
 }
 
-// TestACutHistoryIsReadUpToThere cuts a history at every byte: the operations that were complete are read, and the
-// result states that there may have been more.
+// TestACutHistoryIsReadUpToThere cuts a history at every byte. The complete operations are read, and the result states
+// that there may have been more.
 func TestACutHistoryIsReadUpToThere(t *testing.T) {
 	const op = `{:type :ok, :f :lost, :process "a\"}", :value ({} \} [])}`
 	vector := "[" + op + "\n" + op + " ; {\n]"
@@ -220,7 +220,7 @@ func TestACutHistoryIsReadUpToThere(t *testing.T) {
 	}
 }
 
-// failing gives a text and then an error of the disk.
+// failing is a reader that returns a text and then a disk error.
 type failing struct{ text io.Reader }
 
 func (r failing) Read(p []byte) (int, error) {
@@ -240,8 +240,8 @@ func TestAnErrorOfTheDiskIsNoEndOfTheHistory(t *testing.T) {
 	}
 }
 
-// FuzzDecodeEDN: whatever a file contains, DecodeEDN returns an error, or a history in the order of its indexes that
-// can be written.
+// FuzzDecodeEDN: whatever a file contains, DecodeEDN returns either an error or a history that is in index order and
+// can be encoded.
 func FuzzDecodeEDN(f *testing.F) {
 	for _, text := range editions {
 		f.Add([]byte(text))

@@ -10,8 +10,9 @@ import (
 	"olympos.io/encoding/edn"
 )
 
-// PlainEDN returns a value as text such that values that Clojure's = calls equal have equal texts: the elements of maps
-// and sets are sorted, and lists are written as vectors. Text that is not exactly one EDN value is returned unchanged.
+// PlainEDN returns an EDN value in a normal form: values that Clojure's = calls equal give equal texts. The elements of
+// maps and sets are sorted, and lists are written as vectors. Text that is not exactly one EDN value is returned
+// unchanged.
 func PlainEDN(text string) string {
 	v, ok := value(text)
 	if !ok {
@@ -20,7 +21,8 @@ func PlainEDN(text string) string {
 	return plain(v)
 }
 
-// ElementsEDN returns the elements of a vector or a list, each as Plain returns it; ok is false for anything else.
+// ElementsEDN returns the elements of a vector or a list, each in the normal form of PlainEDN; ok is false for anything
+// else.
 func ElementsEDN(text string) (elements []string, ok bool) {
 	v, _ := value(text)
 	list, ok := v.([]any)
@@ -30,7 +32,7 @@ func ElementsEDN(text string) (elements []string, ok bool) {
 	return elements, ok
 }
 
-// value reads a text that consists of one value.
+// value parses a text that consists of exactly one EDN value.
 func value(text string) (v any, ok bool) {
 	var p parser
 	if len(text) > maxForm || p.unmarshal([]byte(text), &v) != nil {

@@ -9,15 +9,16 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine is the longest line of a history file in bytes, its end included.
+// maxLine is the maximum length of a line of a history file in bytes, including the newline.
 const maxLine = 1 << 20
 
-// Encode writes h as JSON lines: the header as {"header":{…}}, then one event a line. Empty fields are left out, so is
-// the deadline of a key that never expires. Equal histories give equal bytes, and Decode returns an equal history.
+// Encode writes h as JSON lines: the header as {"header":{…}}, then one event per line. Empty fields are left out, and
+// so is the deadline of a key that never expires. Equal histories give equal bytes, and Decode returns an equal
+// history.
 //
-// It is an error if an event could not be read back: an unknown type or function, a time or grant on an event that
-// carries none, a grant that contradicts itself, text that is not UTF-8, an index not above the one before, a line over
-// 1 MiB.
+// Encode returns an error if an event could not be read back: an unknown type or function, a time or a grant on an
+// event that has none, a grant that contradicts itself, text that is not UTF-8, an index that is not above the one
+// before, or a line longer than 1 MiB.
 func Encode(w io.Writer, h *History) error {
 	out := bufio.NewWriter(w)
 	line, err := AppendHeader(nil, &h.Header)
@@ -47,7 +48,7 @@ func Encode(w io.Writer, h *History) error {
 	return out.Flush()
 }
 
-// AppendHeader appends the line of a header, as Encode writes it.
+// AppendHeader appends the header's line to b, in the form that Encode writes.
 func AppendHeader(b []byte, h *Header) ([]byte, error) {
 	header, err := json.Marshal(struct {
 		Header *Header `json:"header"`
@@ -61,7 +62,8 @@ func AppendHeader(b []byte, h *Header) ([]byte, error) {
 	return append(append(b, header...), '\n'), nil
 }
 
-// AppendEvent appends the line of an event, as Encode writes it, to an empty b. The keys stand in a fixed order.
+// AppendEvent appends an event's line to b, in the form that Encode writes. b must be empty. The keys are in a fixed
+// order.
 func AppendEvent(b []byte, e *Event) ([]byte, error) {
 	if err := encodable(e); err != nil {
 		return b, err
@@ -113,7 +115,7 @@ func AppendEvent(b []byte, e *Event) ([]byte, error) {
 	return w.b, nil
 }
 
-// encodable refuses events that Decode could not distinguish.
+// encodable returns an error if Decode could not restore the event.
 func encodable(e *Event) error {
 	switch {
 	case e.Type < Invoke || e.Type > Info:
@@ -144,7 +146,7 @@ func encodable(e *Event) error {
 	return nil
 }
 
-// line is a JSON object under construction. notText remembers the first key whose text could not be written.
+// line builds a JSON object. notText is the first key whose text is not UTF-8.
 type line struct {
 	b       []byte
 	notText string
@@ -213,8 +215,7 @@ func (w *line) list(k string, vs []Process) {
 	w.b = append(w.b, ']')
 }
 
-// quote appends a JSON string: a quote, a backslash and control characters are escaped, everything else is written as
-// it is.
+// quote appends s as a JSON string. It escapes quotes, backslashes and control characters and copies everything else.
 func (w *line) quote(k, s string) {
 	const hex = "0123456789abcdef"
 	if w.notText == "" && !utf8.ValidString(s) {

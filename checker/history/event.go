@@ -1,9 +1,10 @@
 // Package history defines what a run leaves behind: plain data about who did what to which lock and when. The laws are
 // judged from a history alone, so a history of a real system is as good as a simulated one.
 //
-// Goals: one event type that reads like a Jepsen operation; a lossless form in JSON lines, and Jepsen's own in EDN,
-// read with memory that grows with the history alone, and with errors that name the line and what is wrong there.
-// Non-goals: knowing how the history was made; operations on anything but locks, the data they guard, and registers.
+// Goals: one event type that reads like a Jepsen operation; a lossless file format in JSON lines, and a reader of
+// Jepsen's own EDN; readers that need no memory beyond that of the history, and whose errors name the line and what is
+// wrong there. Non-goals: knowing how the history was made; operations on anything but locks, the data that they guard,
+// and registers.
 package history
 
 import (
@@ -13,25 +14,25 @@ import (
 	"time"
 )
 
-// Process names what an event belongs to: "client-1", "redis-3", "resource", "probe", "nemesis".
+// Process names the process that an event belongs to: "client-1", "redis-3", "resource", "probe", "nemesis".
 type Process string
 
 // Nemesis is the process under which faults are recorded.
 const Nemesis Process = "nemesis"
 
-// Probe is the process that requests each lock once more when the work and the faults are over: it shows whether the
-// lock can still be acquired. Its own waiting is not counted as a user's.
+// Probe is the process that requests each lock once more after the work and the faults are over. It shows whether the
+// lock can still be acquired. Its waiting time is not counted as a client's.
 const Probe Process = "probe"
 
 // Resource is the process under which the protected resource records what it accepted and refused.
 const Resource Process = "resource"
 
-// Lock names a lock; on a Redis node it is the key.
+// Lock names a lock; on a Redis server it is the key.
 type Lock string
 
 // Attempt names one request for a lock ("client-1/3" is client-1's third). The owner of a lock is an attempt, not a
-// client: a client that retries makes a new one (Redlock: the value is unique across all lock requests). The empty
-// Attempt means "none known".
+// client: a client that retries makes a new attempt (Redlock: the value is unique across all lock requests). The empty
+// Attempt means that the attempt is not known.
 type Attempt string
 
 // Token is a fencing token. Zero means that the lock issues none.
@@ -48,7 +49,7 @@ const (
 	Info                   // it returned (or never did) and may or may not have taken effect
 )
 
-// F is what was done.
+// F is the function of an event: the operation, record or fault.
 type F string
 
 // Operations of clients.
@@ -92,18 +93,18 @@ const (
 	CompareFailed   Why = "compare failed"  // Apply Fail: the value expected was not the value found
 	AlreadyApplied  Why = "already applied" // Apply Fail: an operation of this identity has taken effect before
 	AcquireTimeout  Why = "timeout"         // Acquire Fail: the client's patience, or its attempts, ended
-	BySentinel      Why = "by the Sentinel" // FailOver: no fault asked for it
+	BySentinel      Why = "by the Sentinel" // FailOver: the Sentinel started it, not a fault
 	LeaseNotValid   Why = "lease not valid" // Write Fail, Extend Fail: the client saw that its lease had ended
 	ExtendLimit     Why = "limit reached"   // Extend Fail: the capped number of extensions is used up
-	// Release Fail, Extend Fail: too few servers still knew the attempt as owner
+	// Release Fail, Extend Fail: too few servers still recognised the attempt as the owner
 	NotOwner Why = "not owner"
-	Refused  Why = "refused"  // Release Fail, Extend Fail: too few servers took the request, or carried it out
-	NoReply  Why = "no reply" // Info: the answer never came
+	Refused  Why = "refused"  // Release Fail, Extend Fail: too few servers accepted the request and carried it out
+	NoReply  Why = "no reply" // Info: no reply came
 )
 
-// Check is what a request looked at before it changed a key, in one step with the change: by a condition of a command,
-// in a script, or by watching the key in a transaction. It says what the request could have refused to change, and not
-// whether it decided rightly.
+// Check says what a request looked at before it changed a key, atomically with the change: by a condition of a command,
+// in a script, or by watching the key in a transaction. It shows which changes the request was able to refuse, not
+// whether it decided correctly.
 type Check uint8
 
 // What a request may have checked.
@@ -112,14 +113,14 @@ const (
 	CheckedNothing         // the key was changed whatever was there
 	CheckedPresence        // whether there was a key
 	CheckedValue           // what the key held: its value, or the field or member that was changed
-	// CheckedLapse: that another key of the owner, by which it shows that it lives, had expired.
+	// CheckedLapse means that the request checked that another key of the owner, a sign of life, had expired.
 	CheckedLapse
 )
 
 var checkNames = [...]string{CheckedNothing: "nothing", CheckedPresence: "presence", CheckedValue: "value",
 	CheckedLapse: "lapse"}
 
-// String returns the word in a history; "" if it is not recorded.
+// String returns the check's word in a history, or "" if the check is not recorded.
 func (c Check) String() string {
 	if int(c) >= len(checkNames) {
 		return ""
@@ -137,78 +138,81 @@ type Event struct {
 	Process Process
 	Type    Type
 	F       F
-	// acquire, extend, release, lost; apply, read and write name the lock that guards them, or in a history without
-	// locks the register, as does cas; key-*: the key
+	// Lock is the lock of an acquire, extend, release or lost, and the lock that guards the data of an apply, read or
+	// write. In a history without locks, it is the register of a read, write or cas. On key-* it is the key.
 	Lock    Lock
 	Shared  bool    // acquire: a shared (read) hold; sections that are both shared may overlap
-	Checked Check   // key-*: what the request of By looked at before
+	Checked Check   // key-*: what the request of the attempt By checked before it changed the key
 	Attempt Attempt // acquire, extend, release, lost, read, write: the grant this belongs to, if known
 	Token   Token   // acquire ok, read, write, apply
-	// Value is what was read or written (read ok, write, cas, txn, apply), the value of a key (key-set), a library's
-	// error message (acquire, extend, release; no part of a digest) or, for the nemesis, the fault line.
+	// Value is the value that was read or written (read ok, write, cas, txn, apply), the value of a key (key-set), a
+	// library's error message (acquire, extend, release; not part of a digest) or, for the nemesis, the line of the
+	// fault in the plan.
 	Value string
 	// Of is the attempt that set the key (key-*), or on whose behalf the resource was called (apply).
 	Of Attempt
 	// Member, on key-* and copies only, distinguishes several holds of one key, or the keys in one lock's queue: the
-	// field of a hash, the member of a sorted set, the name of a znode, one of the keys that a library derives from a
-	// lock. Each has its own owner.
+	// field of a hash, the member of a sorted set, the name of a znode, or one of the keys that a library derives from
+	// a lock. Each member has its own owner.
 	Member string
 	// By is the attempt whose request set, prolonged or deleted the key. Empty if no request did (expiry, crash).
 	By Attempt
-	// Sent, on key-*, is when the request of By left its client; 0 if that is not known.
+	// Sent, on key-*, is when the request of the attempt By left its client; 0 if that is not known.
 	Sent Time
 	Why  Why
-	// Op distinguishes an apply's two kinds: Read or Write. Empty elsewhere.
+	// Op is what an apply was: Read or Write. It is empty on other events.
 	Op F
-	// Until, on key-set and key-prolonged, is the true time at which the key is due to expire if the node's clock runs
-	// true from here on; Never without expiry. On crash it is until when the process is known to have lived, which
-	// ended at some time from then to Time; 0 if it ended at Time. Elsewhere it is 0.
+	// Until, on key-set and key-prolonged, is the true time at which the key is due to expire if the server's clock
+	// runs true from here on; Never for a key without expiry. On crash, it is the last time at which the process is
+	// known to have lived: the process ended between Until and Time, or at Time if Until is 0. On other events it is 0.
 	Until Time
-	// Grant is set on acquire ok and extend ok, and nil elsewhere. It was granted by Time.
+	// Grant is set on acquire ok and extend ok, and nil elsewhere. Grant.Granted is not after Time.
 	Grant *Grant
-	// Fault is set on events of the nemesis. It is nil elsewhere, and where a foreign history does not state whom a
-	// fault strikes.
+	// Fault may be set on events of the nemesis. It is nil on other events, and if a foreign history does not state
+	// which processes a fault strikes.
 	Fault *Fault
 }
 
 // Grant is a lease as reported to its holder.
 type Grant struct {
 	Since   Time      // when the winning attempt's first request left
-	Granted Time      // not before Since: when the protocol decided, before any check of the remaining validity
-	Until   Time      // end of the validity stated to the caller, in true time; may lie before Granted
+	Granted Time      // when the protocol decided, before any check of the remaining validity; not before Since
+	Until   Time      // end of the validity stated to the caller, in true time; it may be before Granted
 	Counted []Process // the servers whose grant was counted
-	// Open says that the caller was given no end: Until is when it was told that the lock was lost, or crashed.
+	// Open says that the caller was told no end of its lease. Until is then the time at which it learned that the lock
+	// was lost, or crashed.
 	Open bool
 }
 
-// Header describes the system that the events are about. Without one, the laws that need it are unchecked.
+// Header describes the system that produced the events. Laws that need a field that is not stated are unchecked.
 type Header struct {
 	Scenario string      `json:"scenario,omitempty"`
 	Seed     uint64      `json:"seed"`
 	Clients  []Process   `json:"clients,omitempty"`
-	Servers  []Process   `json:"servers,omitempty"` // lock servers only, in order; the resource is not one
+	Servers  []Process   `json:"servers,omitempty"` // the lock servers, in order; the resource is not one of them
 	Groups   [][]Process `json:"shards,omitempty"`  // servers that replicate, master first; empty: each stands alone
 	Locks    []Lock      `json:"locks,omitempty"`
 	Quorum   int         `json:"quorum,omitempty"` // servers that must grant a lock
-	TTL      Time        `json:"ttl,omitempty"`    // the longest in use, ns
+	TTL      Time        `json:"ttl,omitempty"`    // the longest TTL in use, ns
 	Hold     Time        `json:"hold,omitempty"`   // the longest declared time a client works inside its section, ns
 	Uncapped bool        `json:"uncapped,omitempty"`
-	// deadlock-freedom: how much longer than TTL + Hold one may be stuck, ns
+	// deadlock-freedom: how much longer than TTL + Hold a client may be stuck, ns
 	Slack    Time `json:"slack,omitempty"`
 	Messages int  `json:"messages,omitempty"` // requests that clients sent to lock servers, except the probe's
 	// requests for a lock, except the probe's; an acquire may make several
 	Attempts int `json:"attempts,omitempty"`
-	Taken    int `json:"taken,omitempty"` // of the attempts: those that found the lock taken by another
+	Taken    int `json:"taken,omitempty"` // how many of the attempts found the lock taken by another
 	// fault-tolerance: how long an uncontended acquire or release may take, ns
 	Bound    Time      `json:"bound,omitempty"`
 	Service  Service   `json:"service,omitempty"`
-	Measures []Measure `json:"measures,omitempty"` // that every client and server applies
-	// For a lock whose code is not known: the measures that its requests neither show nor rule out, and what they show
-	// it to do against its safety.
+	Measures []Measure `json:"measures,omitempty"` // the measures that every client and server applies
+	// Unknown lists, for a lock whose code is not known, the measures that its requests neither show nor rule out.
+	// Lapses lists the unsafe things that its requests show.
 	Unknown []Measure `json:"unknown_measures,omitempty"`
 	Lapses  []Lapse   `json:"lapses,omitempty"`
-	// Asked is, for each client, when its latest request for a lock reached a lock server; 0 if none did. What only
-	// keeps a connection or a session up does not count. It is nil where the requests of a run are not read.
+	// Asked gives, for each client, when its latest request for a lock reached a lock server; 0 if none did. Requests
+	// that only keep a connection or a session alive do not count. Asked is nil if the requests of the run were not
+	// inspected.
 	Asked map[Process]Time `json:"asked,omitempty"`
 	End   Time             `json:"end"` // true time at which recording stopped
 	Recording
@@ -216,36 +220,36 @@ type Header struct {
 
 // Recording holds the header fields of a history that was recorded outside the simulator.
 type Recording struct {
-	// Start is the instant from which times count, in ns since 1970 (Unix time); 0 if it is not known.
+	// Start is the instant from which times are counted, as Unix time in ns; 0 if it is not known.
 	Start int64 `json:"start,omitempty"`
-	// ClockError is how far the clock of a process may have been from true time, either way, ns. The acts of one
-	// process are in the order of the index; of the acts of two processes it is known which came first if their times
-	// are further apart than both errors together. 0: one clock stamped all events.
+	// ClockError is the maximum distance between the clock of a process and true time, in either direction, ns. Events
+	// of one process are ordered by their index. For events of two processes, the order is known if their times differ
+	// by more than both errors together. 0 means that one clock stamped all events.
 	ClockError Time `json:"clock_error,omitempty"`
-	// ClockErrors holds the errors of processes whose clocks are known better than ClockError, the worst of all: each
-	// machine has its own clock.
+	// ClockErrors gives smaller errors for processes whose clocks are known better than ClockError, which is the worst
+	// of all. Each machine has its own clock.
 	ClockErrors map[Process]Time `json:"clock_errors,omitempty"`
-	// Seen is when the record of a process ended, if it ended before that of others: whatever the process was doing
-	// then may have gone on, or not. It needs a ClockError.
+	// Seen gives, for each process whose record ended before that of others, when it ended. What the process was doing
+	// at that time may or may not have gone on. Seen requires a ClockError.
 	Seen      map[Process]Time `json:"seen,omitempty"`
 	Reading   Reading          `json:"reading,omitempty"`
 	Reentrant bool             `json:"reentrant,omitempty"` // acquires of one owner nest
-	// Initial is what every register held initially, as EDN writes it ("nil", "0"); empty if that is not known.
+	// Initial is the initial value of every register, as EDN writes it ("nil", "0"); empty if it is not known.
 	Initial string `json:"initial,omitempty"`
 }
 
-// Reading says whose view of a release the laws take.
+// Reading says how the laws interpret a release that failed: from the holder's or from the service's point of view.
 type Reading string
 
-// The readings.
+// The readings of a release.
 const (
-	// Default is the holder's: a section ends when its release is called, whatever the outcome.
+	// Default is the holder's view: a section ends when its release is called, whatever the outcome.
 	Default Reading = ""
-	// Strict is the service's: a release that failed released nothing, and the lock stays held.
+	// Strict is the service's view: a release that failed released nothing, and the lock stays held.
 	Strict Reading = "strict"
 )
 
-// String returns the word by which users choose the reading.
+// String returns the name by which users choose the reading.
 func (r Reading) String() string {
 	if r == Default {
 		return "default"
@@ -253,7 +257,7 @@ func (r Reading) String() string {
 	return string(r)
 }
 
-// UnmarshalText reads the word of a reading.
+// UnmarshalText parses the name of a reading.
 func (r *Reading) UnmarshalText(text []byte) error {
 	switch word := string(text); word {
 	case "", "default":
@@ -272,22 +276,22 @@ type History struct {
 	Events []Event
 }
 
-// Time is true time: nanoseconds since the start of the run. No process of a run can read it.
+// Time is true time, in nanoseconds since the start of the run. No process of a run can read it.
 type Time int64
 
-// Of converts a duration since the start.
+// Of converts a duration since the start of the run to a Time.
 func Of(d time.Duration) Time { return Time(d) }
 
-// Duration is the time since the start.
+// Duration returns the time since the start of the run.
 func (t Time) Duration() time.Duration { return time.Duration(t) }
 
-// String returns seconds with as many decimals as a reader needs, down to microseconds: "10.131 s".
+// String returns the time in seconds, with three decimals or as many as it needs, up to six: "10.131 s".
 func (t Time) String() string {
 	if t == Never {
 		return "never"
 	}
 	s := strconv.FormatFloat(float64(t)/1e9, 'f', 6, 64)
-	for s[len(s)-1] == '0' && s[len(s)-4] != '.' { // keep milliseconds
+	for s[len(s)-1] == '0' && s[len(s)-4] != '.' { // keep three decimals
 		s = s[:len(s)-1]
 	}
 	return s + " s"
@@ -295,7 +299,7 @@ func (t Time) String() string {
 
 var typeNames = [...]string{Invoke: "invoke", OK: "ok", Fail: "fail", Info: "info"}
 
-// String returns the type's name in Jepsen's terms; "" for an invalid one.
+// String returns the type's name in Jepsen's terms, or "" for an invalid type.
 func (t Type) String() string {
 	if int(t) >= len(typeNames) {
 		return ""
@@ -310,10 +314,10 @@ var functions = []F{Acquire, Extend, Release, Lost, Read, Write, CAS, Txn, Woken
 // isKeyDeadline reports whether events of f carry Event.Until.
 func isKeyDeadline(f F) bool { return f == KeySet || f == KeyProlonged }
 
-// IsKey reports whether events of f are a server's records of a key.
+// IsKey reports whether events of f are a server's record of a key.
 func (f F) IsKey() bool { return isKeyDeadline(f) || f == KeyGone || f.IsCopy() }
 
-// IsCopy reports whether events of f show which records the members of a service that acts as one have copied. They
+// IsCopy reports whether events of f record that another member of a replicated service has copied a record. Copies
 // decide nothing: what the service did is in its other records of keys.
 func (f F) IsCopy() bool { return f == KeyCopied || f == CopyGone }
 

@@ -2,7 +2,7 @@ package history
 
 import "slices"
 
-// The kinds of faults, which are the F of the nemesis's events. Each has a row in FaultKinds.
+// The kinds of faults. They are the F of the nemesis's events, and each has a row in FaultKinds.
 const (
 	Pause         F = "pause"
 	Jump          F = "jump"
@@ -18,37 +18,37 @@ const (
 	ExpireSession F = "expire session"
 )
 
-// Effect is what a fault does to its targets. Laws are judged, causes found and faults drawn by effect, never by the
-// name of a kind.
+// Effect is what a fault does to its targets. The laws, the search for causes and the plots use the effect of a fault,
+// never the name of its kind.
 type Effect uint8
 
-// The effects. The zero Effect is that of an unknown kind.
+// The effects. The zero Effect is the effect of an unknown kind.
 const (
 	Unknown     Effect = iota
-	Stops              // nothing of a process runs: GC, SIGSTOP, a stalled VM
-	SetsClock          // its wall clock is set forward or back, and stays so
+	Stops              // nothing of a process runs: GC, SIGSTOP, a stalled virtual machine
+	SetsClock          // its wall clock is set forward or back, for good
 	PacesClock         // its clocks run fast or slow
-	Kills              // a client's code ends, a server loses power
-	ShutsDown          // a server ends in good order
+	Kills              // a client's program ends, or a server loses power
+	ShutsDown          // a server shuts down in an orderly way
 	Promotes           // a replica becomes master
-	Parts              // nothing passes between two sides
+	Parts              // no message passes between two sides
 	HoldsUp            // messages on a link are held up
 	Resets             // a connection is reset
 	SlowsDisk          // a server's fsync takes long
 	EndsSession        // a client's session or lease at the lock service ends
 )
 
-// FaultKind is what a reader of histories must know of a kind of fault.
+// FaultKind describes a kind of fault, as far as a reader of histories needs to know it.
 type FaultKind struct {
-	F    F // the words that name it
+	F    F // the fault's name in histories
 	Does Effect
-	// Lasts reports that the fault continues until its end is recorded. Others end as they strike, although a server
-	// that they stop may come back later (Fault.Ends).
+	// Lasts reports whether the fault continues until its end is recorded. Other faults are over as soon as they
+	// strike, although a server that they stop may come back later (Fault.Ends).
 	Lasts bool
 }
 
-// FaultKinds lists the known kinds of faults, in the order in which they are documented. A foreign history may name
-// others: their effect is unknown, and they last until their end is recorded.
+// FaultKinds lists the known kinds of faults, in the order of the documentation. A foreign history may contain other
+// kinds: their effect is unknown, and they last until their end is recorded.
 var FaultKinds = []FaultKind{
 	{Pause, Stops, true},
 	{Jump, SetsClock, false},
@@ -79,26 +79,26 @@ func (f F) Does() Effect { return f.kind().Does }
 // Loss is what a server loses in a crash.
 type Loss string
 
-// The losses. A crash of a client, and every other fault, states none.
+// The losses. Only the crash of a server states one.
 const (
-	LosesUnsynced   Loss = "unsynced writes" // what was not fsynced
+	LosesUnsynced   Loss = "unsynced writes" // writes that were not fsynced
 	LosesEverything Loss = "everything"
 )
 
-// Fault states whom a fault strikes and how, as the nemesis knows it when it strikes. Its kind is the event's F, its
-// line in a plan the event's Value.
+// Fault states which processes a fault strikes and how, as the nemesis knows it when the fault strikes. The kind of the
+// fault is the event's F, and its line in the plan is the event's Value.
 type Fault struct {
-	// On names the processes that are struck: the one paused or crashed, the master replaced, or the sending side of a
-	// link.
+	// On names the processes that the fault strikes: the one that is paused or crashed, the master that is replaced, or
+	// the sending side of a link.
 	On []Process
-	// To names the other side of a link, or the replica promoted. Empty for other faults.
+	// To names the other side of a link, or the replica that is promoted. It is empty for other faults.
 	To []Process
-	// Ends reports that an end will be recorded: the fault has a length, or the crashed server restarts. Without it, a
-	// fault whose end is not recorded is over as it strikes, or lasts for ever.
+	// Ends reports that an end of the fault will be recorded: the fault has a length, or the crashed server restarts.
+	// Without it, a fault whose end is not recorded is over as soon as it strikes, or lasts for ever.
 	Ends  bool
 	Loses Loss
 	// Shift is how far a Jump sets the clock, in ns, back if negative; or how much longer a message (Delay,
-	// DelayMessage) or an fsync (SlowFsync) takes. PPM is how much faster the clocks run in a Drift, in parts per
+	// DelayMessage) or an fsync (SlowFsync) takes. PPM is how much faster the clocks run during a Drift, in parts per
 	// million, slower if negative.
 	Shift Time
 	PPM   int
@@ -117,7 +117,7 @@ func (f *Fault) Struck() []Process {
 	return slices.Concat(f.On, f.To)
 }
 
-// Lasts reports whether a fault of this kind continues until its end is recorded, which is assumed of an unknown kind.
+// Lasts reports whether a fault of this kind continues until its end is recorded. An unknown kind is assumed to.
 func (f F) Lasts() bool { return f.kind().Lasts }
 
 // IsClock reports whether a fault of this kind changes clocks and nothing else.
@@ -126,14 +126,14 @@ func (f F) IsClock() bool { return f.Does().IsClock() }
 // IsClock reports whether the effect is on clocks and nothing else.
 func (e Effect) IsClock() bool { return e == SetsClock || e == PacesClock }
 
-// IsLink reports whether a fault of this kind holds up or loses messages.
+// IsLink reports whether a fault of this kind affects a link: it loses messages, holds them up, or resets a connection.
 func (f F) IsLink() bool { return f.Does().IsLink() }
 
-// nil if the history does not state it
+// IsLink reports whether the effect is on a link: messages are lost or held up, or a connection is reset.
 func (e Effect) IsLink() bool { return e == Parts || e == HoldsUp || e == Resets }
 
-// IsDown reports whether a fault of this kind ends a process.
+// IsDown reports whether a fault of this kind ends a client's program or a server.
 func (f F) IsDown() bool { return f.Does().IsDown() }
 
-// IsDown reports whether the effect is that a process ends.
+// IsDown reports whether the effect is that a client's program or a server ends.
 func (e Effect) IsDown() bool { return e == Kills || e == ShutsDown }

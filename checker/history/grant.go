@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// wrongGrant describes what is wrong with the grant of an event that has one. A lease is requested before it is
-// granted, and granted before its holder returns; all three times are by the holder's own clock. It may have ended by
-// then.
+// wrongGrant returns an error if the grant of an event contradicts the event. A lease is requested before it is
+// granted, and granted before its holder returns; all three times are by the holder's own clock. The lease may have
+// ended by then.
 func (e *Event) wrongGrant() error {
 	g := e.Grant
 	switch {
@@ -24,8 +24,8 @@ func (e *Event) wrongGrant() error {
 	return nil
 }
 
-// wrongCount describes what is wrong with the servers that the grant of an event counted: each may be counted once, and
-// only if the header lists it as a server or in a group, where it lists any.
+// wrongCount returns an error if a grant counts a server twice, or counts a server that is not listed in the header,
+// neither in Servers nor in Groups. A header without servers allows any.
 func (h *Header) wrongCount(e *Event) error {
 	if e.Grant == nil {
 		return nil
@@ -42,7 +42,8 @@ func (h *Header) wrongCount(e *Event) error {
 	return nil
 }
 
-// wrongSent says what is wrong with the time at which the request that changed a key left.
+// wrongSent returns an error if the event cannot have a Sent field, or if the request would have left after it changed
+// the key.
 func (e *Event) wrongSent() error {
 	switch {
 	case !e.F.IsKey() || e.F.IsCopy():
@@ -53,7 +54,8 @@ func (e *Event) wrongSent() error {
 	return nil
 }
 
-// wrongCrash says what is wrong with the time until which a process that crashed is known to have lived.
+// wrongCrash returns an error if Until, the last time at which a crashed process is known to have lived, is after the
+// crash.
 func (e *Event) wrongCrash() error {
 	if e.Until < 1 || e.Until > e.Time {
 		return fmt.Errorf("\"until\" of a crash is %d: it is when the process was last known to live, from 1 to its "+

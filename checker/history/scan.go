@@ -9,21 +9,23 @@ import (
 	"unicode/utf8"
 )
 
-// scanner reads one line as a flat JSON object: text, whole numbers, true and false, lists of text. It exists because
-// histories are long, and because encoding/json refuses neither a repeated key nor a key in the wrong case.
+// scanner parses one line as a flat JSON object whose values are strings, whole numbers, true and false, and lists of
+// strings. It exists because histories are long, and because encoding/json refuses neither a repeated key nor a key in
+// the wrong case.
 type scanner struct {
 	in    []byte
 	at    int
 	names *names
 }
 
-// names are strings read recently, to share their memory: what recurs does so soon.
+// names is a hash table of strings that were read recently, so that equal strings share their memory. A name that
+// recurs usually does so soon.
 type names [1 << 14]string
 
-// longestName is the length in bytes from which a text is not treated as a name.
+// longestName is the maximum length in bytes of a string that is kept in names.
 const longestName = 64
 
-// of is the string spelled by raw.
+// of returns raw as a string.
 func (n *names) of(raw []byte) string {
 	if len(raw) > longestName {
 		return string(raw)
@@ -39,7 +41,7 @@ func (n *names) of(raw []byte) string {
 	return *seen
 }
 
-// object calls field for each key, with the scanner standing at its value.
+// object calls field for each key of an object. The scanner is then at the key's value.
 func (s *scanner) object(field func(key string) error) error {
 	if err := s.expect('{'); err != nil {
 		return err
@@ -69,7 +71,7 @@ func (s *scanner) object(field func(key string) error) error {
 	}
 }
 
-// peek skips blanks and returns the byte that follows, 0 at the end.
+// peek skips blanks and returns the byte that follows, or 0 at the end of the line.
 func (s *scanner) peek() byte {
 	for s.at < len(s.in) && (s.in[s.at] == ' ' || s.in[s.at] == '\t') {
 		s.at++
@@ -145,7 +147,7 @@ func text[T ~string](s *scanner) (T, error) {
 	return T(v), err
 }
 
-// number reads a whole number that fits 64 bits (and T).
+// number parses a whole number that fits 64 bits and T.
 func number[T ~int | ~int64](s *scanner) (T, error) {
 	s.peek()
 	from := s.at
@@ -167,7 +169,8 @@ func number[T ~int | ~int64](s *scanner) (T, error) {
 	return T(v), nil
 }
 
-// whole reads digits, optionally with a sign. Short numbers, as nearly all are, need no memory.
+// whole parses digits with an optional sign. It allocates no memory for numbers of up to 18 digits, which nearly all
+// are.
 func whole(digits []byte) (int64, error) {
 	const few = 18
 	if len(digits) > few || len(digits) == 0 || digits[0] == '-' {
@@ -226,7 +229,7 @@ func (s *scanner) loss() (Loss, error) {
 	return v, err
 }
 
-// processes reads a list of names; an empty one gives nil.
+// processes parses a list of names. It returns nil for an empty list.
 func (s *scanner) processes() ([]Process, error) {
 	if err := s.expect('['); err != nil {
 		return nil, err

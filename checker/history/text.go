@@ -7,20 +7,20 @@ import (
 	"unicode/utf8"
 )
 
-// Unprintable reports whether a character does not belong in text for people, since a terminal or a browser would obey
-// it instead of showing it, would show its neighbours in another order, or would show nothing: control characters, line
-// breaks and tabs among them, Unicode's separators of lines and paragraphs, marks of direction, and characters without
-// width (Unicode Standard, ch. 23.1 and 23.2, and UAX #9).
+// Unprintable reports whether a character does not belong in text for people, because a terminal or a browser would
+// obey it instead of showing it, would show its neighbours in another order, or would show nothing. These are control
+// characters including line breaks and tabs, Unicode's line and paragraph separators, direction marks, and characters
+// without width (Unicode Standard, ch. 23.1 and 23.2, and UAX #9).
 func Unprintable(c rune) bool {
-	if c < utf8.RuneSelf { // as most are: whole pages are searched
+	if c < utf8.RuneSelf { // the usual case, checked fast because whole pages are searched
 		return unicode.IsControl(c)
 	}
 	return unicode.IsControl(c) || unicode.In(c, unicode.Zl, unicode.Zp, unicode.Bidi_Control) ||
 		c >= '\u200b' && c <= '\u200d' || c >= '\u2060' && c <= '\u2064' || c == '\ufeff'
 }
 
-// Printable rewrites a text so that all of it is visible: Unprintable characters, except line breaks and tabs, become
-// escapes such as \u001b.
+// Printable makes all of a text visible: Unprintable characters, except line breaks and tabs, become escapes such as
+// \u001b.
 func Printable(text string) string {
 	hidden := func(c rune) bool { return c != '\n' && c != '\t' && Unprintable(c) }
 	if strings.IndexFunc(text, hidden) < 0 {
@@ -40,8 +40,7 @@ func Printable(text string) string {
 // Escape writes a character as a JSON escape.
 func Escape(c rune) string { return fmt.Sprintf(`\u%04x`, c) }
 
-// Capital capitalizes the first letter of a sentence, unless it begins a name that is not a word, such as orders@host-3
-// or a/b.
+// Capital capitalizes the first letter of a sentence, unless the first word is a name such as orders@host-3 or a/b.
 func Capital(words string) string {
 	first, _, _ := strings.Cut(words, " ")
 	if strings.ContainsAny(strings.TrimRight(first, ".:"), `@/:\_.`) {

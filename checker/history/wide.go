@@ -2,5 +2,6 @@
 
 package history
 
-// Times are nanoseconds and counts go far: int must have 64 bits. This line is an error, and its name says why.
+// Times are nanoseconds and counters grow large, so int must have 64 bits. On other platforms, the next line does not
+// compile, and the undefined name in it says why.
 var _ = fencepost_needs_a_64_bit_platform

@@ -13,20 +13,20 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// File is the history of a file, and what a reader of its verdict must know.
+// File is the history in a file, with what a reader of its verdict must know.
 type File struct {
 	Part
-	Untimed bool // its operations state no times and are drawn one millisecond apart
+	Untimed bool // the operations state no times and are drawn one millisecond apart
 }
 
-// Read reads a history in Fencepost's own JSON lines or in Jepsen's EDN, whichever it finds. An error begins with the
-// name of the file and states the line.
+// Read reads a history in Fencepost's own JSON lines or in Jepsen's EDN and detects which it is. An error begins with
+// the name of the file and states the line.
 func Read(name string, r io.Reader) (*File, error) {
 	return readInto(slices.Grow([]history.Event(nil), lines(r)), name, r)
 }
 
-// ReadAll is Read for files that are to be one history: their events stand one behind the other in one piece of memory,
-// where [Together] puts them in order. Nothing may be appended to them.
+// ReadAll reads files that are to be merged into one history. The events of all files are in one piece of memory, one
+// file after another, so that [Together] can sort them in place. Do not append to them.
 func ReadAll(names []string, from []io.Reader) (files []*File, err error) {
 	n := 0
 	for _, r := range from {
@@ -46,7 +46,7 @@ func ReadAll(names []string, from []io.Reader) (files []*File, err error) {
 	return files, nil
 }
 
-// readInto reads a history into the room behind the events given.
+// readInto reads a history into the spare capacity of room, behind the events in it.
 func readInto(room []history.Event, name string, r io.Reader) (*File, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	f := &File{Part: Part{Name: name}}
@@ -78,11 +78,12 @@ func readInto(room []history.Event, name string, r io.Reader) (*File, error) {
 	return f, nil
 }
 
-// shortestLine is about the length in bytes of the shortest event: a file of shorter lines holds fewer.
+// shortestLine is roughly the length of the shortest event in bytes. It limits how many events a file of very short
+// lines is assumed to hold.
 const shortestLine = 32
 
-// lines counts the lines of a file that may hold events, so that memory for them is allocated at once; 0 if the file
-// can be read only once, or is a device, which may have no end.
+// lines estimates the number of events in a file, so that memory for them is allocated at once. It returns 0 if the
+// file can be read only once, or is a device, which may have no end.
 func lines(r io.Reader) int {
 	file, ok := r.(io.ReadSeeker)
 	if !ok {
@@ -111,13 +112,14 @@ func lines(r io.Reader) int {
 
 func withoutPackage(err error) error { return errors.New(strings.TrimPrefix(err.Error(), "history: ")) }
 
-// isJSON reports whether a text begins as JSON lines do: with a brace and a quote. A map of EDN begins with a keyword.
+// isJSON reports whether a text begins like JSON lines: with a brace and a quote. A map in EDN begins with a brace and
+// a keyword.
 func isJSON(in *bufio.Reader) bool { return begins(in, "{", `"`) }
 
 // isJSONArray reports whether the input begins like a JSON array of objects.
 func isJSONArray(in *bufio.Reader) bool { return begins(in, "[", "{", `"`) }
 
-// begins reports whether a text begins with some marks, with or without blanks between them.
+// begins reports whether a text begins with the given marks, in this order, with or without blanks between them.
 func begins(in *bufio.Reader, marks ...string) bool {
 	rest, _ := in.Peek(4 << 10)
 	for _, mark := range marks {

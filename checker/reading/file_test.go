@@ -91,7 +91,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// A device has no lines to count: it may have no end.
+// TestADeviceIsNotReadToItsEnd: the lines of a device are not counted, because it may have no end.
 func TestADeviceIsNotReadToItsEnd(t *testing.T) {
 	f, err := os.Open(os.DevNull)
 	if err != nil {

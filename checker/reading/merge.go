@@ -12,24 +12,25 @@ import (
 type Part struct {
 	Name    string
 	History *history.History
-	// Cut says what is wrong with the end of a file that is cut off; empty if the file is complete. What precedes it
-	// was read.
+	// Cut says what is wrong with the end of a file that is cut off; empty if the file is complete. The events before
+	// the cut were read.
 	Cut string
 }
 
-// Merge makes one history of those of several machines, in the order of their times; what stands in one part keeps its
-// order. It states of each process how far its clock may have been off, and until when it was recorded. A single part
-// is given back as it is; of several the events are moved into the new one, and the parts are used up.
+// Merge combines the histories of several machines into one, in the order of their times. Events of the same part keep
+// their order. For each process, the merged header states how far its clock may have been off and until when it was
+// recorded. A single part is returned as it is. If there are several, their events are moved into the new history, and
+// the parts must not be used afterwards.
 //
-// It is an error if a part does not state its clock's error, if two parts contain the same process or attempt, if some
-// state when their time begins and others do not, or if their headers contradict each other.
+// It is an error if a part does not state the error of its clock, if two parts contain the same process or attempt, if
+// some parts state when their time begins and others do not, or if their headers contradict each other.
 func Merge(parts []Part) (*history.History, error) {
 	if len(parts) == 1 {
 		return parts[0].History, nil
 	}
 	out := &history.History{}
 	owners := make(map[history.Process]string)
-	owns := make(map[history.Attempt]int32) // the index of the part
+	owns := make(map[history.Attempt]int32) // the index of the part that records the attempt
 	for i := range parts {
 		p := &parts[i]
 		if err := p.mergeable(&parts[0]); err != nil {
@@ -61,15 +62,15 @@ func Merge(parts []Part) (*history.History, error) {
 	}
 	if !slices.ContainsFunc(slices.Collect(maps.Values(out.Header.ClockErrors)),
 		func(e history.Time) bool { return e != out.Header.ClockError }) {
-		out.Header.ClockErrors = nil // all are the same
+		out.Header.ClockErrors = nil // all processes have the same error
 	}
 	out.Events = inOrder(parts, out.Header.Start)
 	return out, nil
 }
 
-// knows adds what a part states of the processes that it records: how far their clocks may have been off, and until
-// when they were recorded. A record lasts until the recording stopped, as the header says, or until the last event,
-// whichever is later; what followed the last event of a file that is cut off is unknown.
+// knows adds what a part states about the processes that it records: how far their clocks may have been off, and until
+// when they were recorded. A record lasts until the end of the recording that the header states, or until the last
+// event, whichever is later. If the file is cut off, it lasts until the last event.
 func (p *Part) knows(to *history.Header) {
 	h, shift := p.History, p.shift(to.Start)
 	end := -history.Never
@@ -91,7 +92,8 @@ func (p *Part) knows(to *history.Header) {
 	}
 }
 
-// shift is how much later a time of the part is on a clock that counts from start.
+// shift returns how much larger the part's times become when they are counted from start, which is not later than the
+// start of the part.
 func (p *Part) shift(start int64) history.Time {
 	if p.History.Header.Start == 0 {
 		return 0
@@ -116,7 +118,7 @@ func (p *Part) mergeable(first *Part) error {
 	return nil
 }
 
-// mergeHeader adds what the header of a part states.
+// mergeHeader merges the header of a part into a header. first says that there was no part before.
 func mergeHeader(to *history.Header, p *Part, first bool) error {
 	h, before := p.History.Header, *to
 	if first {
@@ -170,13 +172,13 @@ func union[T comparable](a, b []T) []T {
 	return all
 }
 
-// inOrder puts the events of all parts in the order of their times, counted from start; of equal ones, in that of the
-// parts. Where the clock of a part went back, its order counts. The events of the parts are moved, and none is copied
-// where they stand one behind the other already.
+// inOrder returns the events of all parts in the order of their times, counted from start; at equal times, an earlier
+// part comes first. If the clock of a part went back, the order in the part takes precedence. The events are moved, and
+// not copied if they already lie in memory one part after another.
 func inOrder(parts []Part, start int64) []history.Event {
 	type queue struct {
-		at   history.Time // when the first of its events is placed
-		next int          // that event
+		at   history.Time // the time by which the queue's next event is ordered
+		next int          // the index of that event in events
 		end  int
 	}
 	var queues []*queue
@@ -197,7 +199,7 @@ func inOrder(parts []Part, start int64) []history.Event {
 			events = joined(events, own)
 		}
 	}
-	order := make([]int, 0, len(events)) // which event goes to each place
+	order := make([]int, 0, len(events)) // order[i] is the index of the event that belongs at place i
 	for len(queues) > 0 {
 		first := 0
 		for i, q := range queues {
@@ -220,7 +222,7 @@ func inOrder(parts []Part, start int64) []history.Event {
 	return events
 }
 
-// joined are two lists one behind the other: where they stand, if they do so there.
+// joined returns a followed by b. It does not copy if b already follows a in memory.
 func joined(a, b []history.Event) []history.Event {
 	if n := len(a) + len(b); len(b) > 0 && n <= cap(a) && &a[:n][len(a)] == &b[0] {
 		return a[:n]
@@ -228,14 +230,14 @@ func joined(a, b []history.Event) []history.Event {
 	return slices.Concat(a, b)
 }
 
-// arrange moves to each place the event that order names for it. It uses order up.
+// arrange sorts events in place: the event at order[i] moves to i. It overwrites order.
 func arrange(events []history.Event, order []int) {
 	for i := range order {
 		if order[i] == i {
 			continue
 		}
 		e, at := events[i], i
-		for order[at] != i { // along the circle of those that take each other's places
+		for order[at] != i { // follow the cycle of events that take each other's places
 			events[at] = events[order[at]]
 			at, order[at] = order[at], at
 		}
@@ -243,7 +245,7 @@ func arrange(events []history.Event, order []int) {
 	}
 }
 
-// later is an event on a time that began earlier.
+// later returns an event with its times moved by the given amount, which is the distance between two starts of time.
 func later(e history.Event, by history.Time) history.Event {
 	e.Time += by
 	key := e.F == history.KeySet || e.F == history.KeyProlonged

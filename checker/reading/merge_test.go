@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// part is a history made from its lines.
+// part returns a history that is decoded from the lines.
 func part(t *testing.T, name string, lines ...string) Part {
 	t.Helper()
 	h, err := history.Decode(strings.NewReader(strings.Join(lines, "\n")))
@@ -23,14 +23,14 @@ func part(t *testing.T, name string, lines ...string) Part {
 	return Part{Name: name, History: h}
 }
 
-// took is an acquire ok of a process at a time.
+// took returns the line of an acquire ok of a process at a time.
 func took(process string, at int) string {
 	return fmt.Sprintf(`{"time":%d,"process":%q,"type":"ok","f":"acquire","lock":"l","attempt":"%s/%d","since":%d,`+
 		`"granted":%d,"until":%d}`, at, process, process, at, at, at, at+5)
 }
 
-// TestMachinesAreMergedByTheirTimes: three files whose times begin at different instants; the clock of the second went
-// back in between.
+// TestMachinesAreMergedByTheirTimes merges three files whose times begin at different instants. In the second, the
+// clock went back.
 func TestMachinesAreMergedByTheirTimes(t *testing.T) {
 	h, err := Merge([]Part{
 		part(t, "a", `{"header":{"start":1000,"clock_error":3,"end":50,"ttl":7,"locks":["l"]}}`, took("a", 10),
@@ -57,8 +57,8 @@ func TestMachinesAreMergedByTheirTimes(t *testing.T) {
 	}
 }
 
-// TestEachMachineKeepsItsClockAndItsEnd: a recording lasts to the end stated by its header, unless the file is cut off,
-// and at least to its last event.
+// TestEachMachineKeepsItsClockAndItsEnd: the record of a process lasts to the end stated by its header, unless the file
+// is cut off, and at least to its last event.
 func TestEachMachineKeepsItsClockAndItsEnd(t *testing.T) {
 	cut := part(t, "c", `{"header":{"start":100,"clock_error":3,"end":90}}`, took("c", 40))
 	cut.Cut = "line 3: text without its closing quote"
@@ -121,8 +121,8 @@ func TestWhatIsNotOfOneServiceIsNotMerged(t *testing.T) {
 	}
 }
 
-// TestFilesThatAreReadTogetherAreMergedInPlace: the same history as of files that were read one by one, in the memory
-// that they were read into; also where it is not known how long they are.
+// TestFilesThatAreReadTogetherAreMergedInPlace: ReadAll gives the same merged history as reading the files one by one,
+// in the memory that the files were read into. The history is also the same if the length of the files is not known.
 func TestFilesThatAreReadTogetherAreMergedInPlace(t *testing.T) {
 	texts := []string{`{"header":{"start":5,"clock_error":3,"end":90}}`, `{"header":{"start":7,"clock_error":3,"end":90}}`,
 		`{"header":{"start":6,"clock_error":3,"end":90}}`}

@@ -9,14 +9,14 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// Kind is what a history does not state itself: the kind of lock it describes.
+// Kind is the kind of lock in a history, for a history whose header does not state it.
 type Kind string
 
-// The kinds. AsRecorded is the zero Kind: the header states everything.
+// The kinds. AsRecorded is the zero Kind and leaves everything to the header.
 const (
 	AsRecorded Kind = ""
-	Mutex      Kind = "mutex"     // it is acquired and released, nothing else
-	Reentrant  Kind = "reentrant" // a mutex that its owner may acquire again; it may have fencing tokens
+	Mutex      Kind = "mutex"     // a lock that is only acquired and released
+	Reentrant  Kind = "reentrant" // a mutex that its owner may acquire again; it may issue fencing tokens
 )
 
 // KindOf parses the name of a kind.
@@ -31,9 +31,9 @@ func KindOf(word string) (Kind, error) {
 	return "", fmt.Errorf("no kind of lock %q: it is %s", word, strings.Join(words, " or "))
 }
 
-// take makes a history one of that kind of lock. It is an error if the history contains anything that such a lock does
-// not have: operations other than acquire and release, leases, shared holds, records of servers or of a resource, and
-// for a mutex, tokens.
+// take marks a history as one of this kind of lock. It is an error if the history contains anything that such a lock
+// does not have: operations other than acquire and release, leases, shared holds, records of servers or of a resource,
+// or, for a mutex, tokens.
 func (k Kind) take(h *history.History) error {
 	if k == AsRecorded {
 		return nil

@@ -1,8 +1,9 @@
-// Package reading turns recorded histories into the one that the laws judge: histories of several machines become one,
-// releases that released nothing under the strict reading are left out, and the acquires of one owner nest.
+// Package reading turns recorded histories into the one history that the laws judge. It reads files, merges the
+// histories of several machines, drops releases that released nothing under the strict reading, and resolves the nested
+// acquires of one owner.
 //
-// Goals: the laws, the plots and the figures all use the same history and know nothing of readings. An event that stays
-// keeps its index. Non-goals: reading files; judging.
+// Goals: the laws, the plots and the figures all use the same history and need to know nothing of readings. Non-goals:
+// judging.
 package reading
 
 import (
@@ -11,17 +12,19 @@ import (
 
 // removed counts what a reading removed from a history.
 type removed struct {
-	Releases int // those that failed, and so released nothing
+	Releases int // releases that failed, and so released nothing
 	Nested   int // acquires by an owner that already held the lock
 }
 
-// of applies the reading that the header of h names, and nests acquires if it says so. It does not change h.
+// of applies the reading that the header of h names, and removes nested acquires if the header says that acquires nest.
+// It does not change h. Events that stay keep their index.
 //
-// Under history.Strict a release that failed released nothing: its call and its return are left out. One with an
-// unknown outcome may have released, as under history.Default, and ends the section when it is called.
+// Under history.Strict a release that failed released nothing: its call and its return are removed. A release with an
+// unknown outcome may have released the lock, so it ends the section when it is called, as under history.Default.
 //
-// Nested acquires of an owner, and as many of its releases, are left out; one that states a lease extends it. The owner
-// is the attempt, or if none is named, the process. An exclusive acquire within a shared hold is not nested.
+// The nested acquires of an owner, and as many of its releases, are removed; a nested acquire that states a lease
+// becomes an extension. The owner is the attempt, or the process if no attempt is named. An exclusive acquire within a
+// shared hold is not nested.
 func of(h *history.History) (*history.History, removed) {
 	n := nesting{events: h.Events, drop: map[int]bool{}, becomes: map[int]history.F{}, tasks: map[taskName]*task{}}
 	var left removed
@@ -53,21 +56,21 @@ type taskName struct {
 	lock    history.Lock
 }
 
-// task is what the process is doing about the lock.
+// task is what a process is doing with a lock.
 type task struct {
-	acquires []int // positions of the calls that have not returned
+	acquires []int // positions of calls that have not returned
 	releases []int
 	holds    []hold
 }
 
-// hold is a lock held by one owner, count times.
+// hold is a lock held by one owner, who acquired it times times.
 type hold struct {
 	attempt history.Attempt
 	shared  bool
 	times   int
 }
 
-// nesting walks through the events and records what becomes of them.
+// nesting walks through the events and records which are dropped and which change their function.
 type nesting struct {
 	events  []history.Event
 	drop    map[int]bool
@@ -83,7 +86,7 @@ func (n *nesting) task(e *history.Event) *task {
 	return n.tasks[name]
 }
 
-// failed drops releases that failed, and counts them.
+// failed drops releases that failed, with their calls, and counts them.
 func (n *nesting) failed() (count int) {
 	clear(n.tasks)
 	for i := range n.events {
@@ -108,8 +111,8 @@ func (n *nesting) failed() (count int) {
 	return count
 }
 
-// called removes from a list the call whose return is e, -1 if there is none: the one that names its attempt; failing
-// that, the oldest if either names none.
+// called finds the call that belongs to the return e and removes it from the list. It is the call of the same attempt,
+// or else the oldest one if it or e names no attempt. If there is none, called returns -1.
 func (n *nesting) called(list *[]int, e *history.Event) int {
 	found := -1
 	for k, i := range *list {
@@ -138,7 +141,8 @@ func (n *nesting) crashed(p history.Process) {
 	}
 }
 
-// nested drops what an owner does to a lock that it holds and continues to hold. It counts the acquires.
+// nested drops the acquires of an owner that already holds the lock, and the releases after which it still holds it. It
+// returns the number of these acquires.
 func (n *nesting) nested() (count int) {
 	clear(n.tasks)
 	for i := range n.events {
@@ -188,7 +192,8 @@ func (n *nesting) acquire(i int, e *history.Event) bool {
 	return false
 }
 
-// within records that the event at position i belongs to a nested acquire.
+// within records that the event at position i belongs to a nested acquire: it becomes an extension if the acquire
+// states a lease, and is dropped otherwise.
 func (n *nesting) within(i int, lease bool) {
 	switch {
 	case i < 0:
@@ -225,7 +230,7 @@ func (n *nesting) release(i int, e *history.Event) {
 	}
 }
 
-// end forgets the hold of an attempt.
+// end removes the latest hold of an attempt, or of any attempt if a is empty.
 func (n *nesting) end(t *task, a history.Attempt) {
 	for k := len(t.holds) - 1; k >= 0; k-- {
 		if a == "" || t.holds[k].attempt == a {

@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// rumour is a random history of three processes that acquire and release one lock, each sequentially, with every
-// outcome, with crashes and without.
+// rumour returns a random history of three processes that acquire and release one lock. Each process is sequential.
+// Calls have every outcome, and processes may crash.
 func rumour(seed uint64, n int) *history.History {
 	r := rand.New(rand.NewPCG(seed, 13))
 	h := &history.History{}
@@ -39,7 +39,8 @@ func rumour(seed uint64, n int) *history.History {
 	return h
 }
 
-// named gives every owner one name for all its attempts, as in a lock whose value is the client's.
+// named returns the history with the process as the attempt of all its holds, as with a lock whose value identifies the
+// client.
 func named(h *history.History) *history.History {
 	out := &history.History{Header: h.Header}
 	for _, e := range h.Events {
@@ -51,7 +52,7 @@ func named(h *history.History) *history.History {
 	return out
 }
 
-// outcomeOf is the outcome of the call at position i.
+// outcomeOf returns the outcome of the call at position i, or 0 if it did not return.
 func outcomeOf(events []history.Event, i int) history.Type {
 	for _, e := range events[i+1:] {
 		if e.Process == events[i].Process {
@@ -64,9 +65,9 @@ func outcomeOf(events []history.Event, i int) history.Type {
 	return 0
 }
 
-// overlapAsWritten applies the definition without regard for speed: after each event it counts how often each process
-// holds the lock, and reports whether two ever do, or one does twice, unless acquires nest. A hold ends when its
-// release is called, but under the strict reading not if the release fails.
+// overlapAsWritten is a slow check that follows the definition directly. After each event it counts how often each
+// process holds the lock. It reports whether two processes ever hold it, or one holds it twice although acquires do not
+// nest. A hold ends when its release is called, except under the strict reading if the release fails.
 func overlapAsWritten(h *history.History) bool {
 	for now := range h.Events {
 		holders := 0
@@ -98,7 +99,8 @@ func overlapAsWritten(h *history.History) bool {
 	return false
 }
 
-// TestReadingsAreReadAsWritten judges random histories under every reading, and by the definition.
+// TestReadingsAreReadAsWritten judges random histories under every reading and compares the verdict with the
+// definition's.
 func TestReadingsAreReadAsWritten(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(testkit.Size(2_000, 6_000)) {
@@ -140,7 +142,7 @@ func TestReadingsAreReadAsWritten(t *testing.T) {
 	}
 }
 
-// TestNestedLeasesExtendTheOuterOne: the lease that a nested acquire states counts for the outer hold.
+// TestNestedLeasesExtendTheOuterOne: the lease that a nested acquire states extends the outer hold.
 func TestNestedLeasesExtendTheOuterOne(t *testing.T) {
 	h, err := history.Decode(strings.NewReader(`{"header":{"reentrant":true,"end":100}}
 {"time":0,"process":"a","type":"invoke","f":"acquire","lock":"l"}
@@ -224,7 +226,8 @@ func TestAKindRefusesWhatItsLocksDoNotHave(t *testing.T) {
 	}
 }
 
-// TestWhatRegistersHeldAtFirst: an option overrides the header, and no history of locks states it.
+// TestWhatRegistersHeldAtFirst: an option overrides the header, and an initial value is an error if the history is of
+// locks.
 func TestWhatRegistersHeldAtFirst(t *testing.T) {
 	const read, nothing = `{"time":5,"process":"a","type":"ok","f":"read","value":"1"}`,
 		`{"time":5,"process":"nemesis","type":"info","f":"kill"}`
@@ -247,7 +250,8 @@ func TestWhatRegistersHeldAtFirst(t *testing.T) {
 	}
 }
 
-// TestAReleaseThatFailedIsTheOneOfItsAttempt: of several calls that are under way, even if some name no attempt.
+// TestAReleaseThatFailedIsTheOneOfItsAttempt: if several calls are under way, a failed return belongs to the call of
+// its attempt, even if other calls name no attempt.
 func TestAReleaseThatFailedIsTheOneOfItsAttempt(t *testing.T) {
 	h := &history.History{}
 	h.Header.Reading = history.Strict

@@ -9,16 +9,16 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/register"
 )
 
-// Options override the headers of files. The zero Options leave everything as recorded.
+// Options override what the headers of files state. The zero Options override nothing.
 type Options struct {
 	Reading    *history.Reading
 	ClockError *history.Time
 	Kind       Kind
-	Initial    string // what every register held initially; empty: as the headers say
+	Initial    string // the initial value of every register; empty: as the headers say
 }
 
-// Together combines files into the one history that is judged, with its events counted from 0. Notes are what readers
-// of the verdict must know, each a sentence; those about files that are cut off come first.
+// Together combines files into the one history that is judged, with its events numbered from 0. Notes are sentences
+// that readers of the verdict must know; those about files that are cut off come first.
 func Together(files []*File, o Options) (h *history.History, notes []string, err error) {
 	var parts []Part
 	var untimed []string
@@ -60,7 +60,8 @@ func Together(files []*File, o Options) (h *history.History, notes []string, err
 	return h, append(append(notes, untimed...), left.notes()...), nil
 }
 
-// ofRegisters reports what is wrong with the registers in a history.
+// ofRegisters returns an error if the operations on registers are invalid, or if an initial value is stated for a
+// history of locks.
 func ofRegisters(h *history.History) error {
 	of, err := register.Of(h)
 	byClient := func(e history.Event) bool { return e.Process != history.Nemesis }
