@@ -7,15 +7,16 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// act is what a server did for an attempt: at or after its replacement, or while it was cut off from the others.
+// act is something that a server did for an attempt around or after its replacement, or while it was cut off from the
+// other servers.
 type act struct {
 	server  history.Process
 	attempt history.Attempt
 	at      history.Time
-	since   history.Time // when it was replaced or cut off
+	since   history.Time // when the server was replaced or cut off
 }
 
-// deposed measures how close a master or leader came to granting or prolonging the lock after it was replaced.
+// deposed measures how close a master or leader came to granting or prolonging the lock after it had been replaced.
 func (r *Reader) deposed(lock *trace.LockTrace) {
 	r.undeposed(lock)
 	if r.t.History.Header.OneService() {
@@ -50,7 +51,8 @@ func (r *Reader) deposed(lock *trace.LockTrace) {
 	}
 }
 
-// undeposed takes the first grant of a lock that a group or service keeps: its master may still be replaced.
+// undeposed records the first grant of a lock that is kept by groups or by one service, with the largest margin of this
+// way: nothing has happened yet, but the master could still be replaced.
 func (r *Reader) undeposed(lock *trace.LockTrace) {
 	h := &r.t.History.Header
 	if len(h.Groups) == 0 || len(lock.Grants) == 0 {
@@ -63,7 +65,8 @@ func (r *Reader) undeposed(lock *trace.LockTrace) {
 	}
 }
 
-// apart is how far the grant of a key is from that of another attempt, from 0 to 0.8.
+// apart returns how far the lease that was granted with key event e is from the nearest grant of another attempt: from
+// 0.05 to 0.65, or 0.8 if the lease is unknown or has no end.
 func (r *Reader) apart(lock *trace.LockTrace, e *history.Event) float64 {
 	n, ok := r.t.GrantAt(e.Of, r.t.LockNumber[lock.Name])
 	if !ok {
@@ -77,8 +80,8 @@ func (r *Reader) apart(lock *trace.LockTrace, e *history.Event) float64 {
 	return 0.05 + 0.6*far
 }
 
-// isolated measures for how long a member of a service granted and prolonged the lock while it was cut off from a
-// majority of the others: it may have been replaced by then.
+// isolated measures how long a member of a service went on granting and prolonging the lock while it was cut off from a
+// majority of the members. Such a member may have been replaced in the meantime.
 func (r *Reader) isolated(lock *trace.LockTrace) {
 	t := r.t
 	members := t.History.Header.Servers
@@ -112,7 +115,7 @@ func (r *Reader) isolated(lock *trace.LockTrace) {
 	}
 }
 
-// acted takes a call of what a server did.
+// acted offers take a call that describes the act a.
 func (r *Reader) acted(lock *trace.LockTrace, value float64, a act) {
 	t := r.t
 	r.take(Deposed, value, func(c *Call) {
@@ -130,7 +133,7 @@ func (r *Reader) acted(lock *trace.LockTrace, value float64, a act) {
 	})
 }
 
-// position is the place of a grant among those of its lock.
+// position returns the index of a grant in lock.Grants, or 0 if it is not among them.
 func position(lock *trace.LockTrace, grant int32) int {
 	return max(slices.Index(lock.Grants, grant), 0)
 }

@@ -5,28 +5,29 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// hold is one key of one attempt.
+// hold is one key of one attempt, from when it was set until it is gone. unit is the server or group (named by its
+// first member) that grants the lock with it. by is the attempt that removed it, if one did and is known.
 type hold struct {
-	unit, server   history.Process // where it stands: of a group, the server that is its master
+	unit, server   history.Process // the server is the one that has the key; of a group, the master
 	member         string
 	of             history.Attempt
-	set, due, gone history.Time // due, gone: history.Never if it does not expire, if it still stands
-	way            Way          // why it is gone, if it is
+	set, due, gone history.Time // history.Never: it does not expire (due), it still stands (gone)
+	way            Way          // how the key was lost, if it is gone
 	by             history.Attempt
-	next           int32 // the attempt's next hold, none if there is none
-	overtaken      int32 // the hold of another attempt that came after it on its unit, none if there is none
+	next           int32 // index of the attempt's next hold, or none
+	overtaken      int32 // index of the next hold that another attempt got on the same unit, or none
 }
 
 const none = -1
 
-// place is where a key can stand.
+// place identifies where a key can stand: a server and, for keys with several holders, a member of the key.
 type place struct {
 	server history.Process
 	member string
 }
 
-// readHolds lists the keys of a lock, and what became of each. A replica that is promoted has the keys of the master
-// whose place it takes; what it lacks is recorded as lost.
+// readHolds lists the keys of a lock and records what became of each. A promoted replica takes over the keys of the
+// master that it replaces; the keys that it lacks have records of their own that say they were lost.
 func (r *Reader) readHolds(lock int32) {
 	t := r.t
 	if r.live == nil {
@@ -55,7 +56,7 @@ func (r *Reader) readHolds(lock int32) {
 	r.overtake()
 }
 
-// promote gives a replica the keys of the master that it replaces.
+// promote moves the keys of a replaced master to the promoted replica.
 func (r *Reader) promote(f *trace.Fault) {
 	if f.Does != history.Promotes || len(f.On) == 0 || len(f.To) == 0 {
 		return
@@ -77,14 +78,14 @@ func (r *Reader) promote(f *trace.Fault) {
 	}
 }
 
-// note applies a record of a key.
+// note applies a server's record of a key to the holds.
 func (r *Reader) note(e *history.Event) {
 	at := place{r.t.Keeper(e.Process), e.Member}
 	n, stands := r.live[at]
 	switch e.F {
 	case history.KeySet:
 		if stands && r.holds[n].of == e.Of && r.holds[n].due > e.Time {
-			r.holds[n].due = e.Until // it is set again, by its owner
+			r.holds[n].due = e.Until // its owner has set it again
 			return
 		}
 		if stands {
@@ -106,7 +107,7 @@ func (r *Reader) note(e *history.Event) {
 	}
 }
 
-// end records that a key is gone: when it expired, if that was before.
+// end records that a key is gone. If the key was due to expire before at, it counts as expired then.
 func (h *hold) end(at history.Time, way Way, by history.Attempt) {
 	if h.due <= at {
 		at, way, by = h.due, Expires, ""
@@ -114,7 +115,7 @@ func (h *hold) end(at history.Time, way Way, by history.Attempt) {
 	h.gone, h.way, h.by = at, way, by
 }
 
-// wayOf is the way in which a key goes.
+// wayOf returns the way in which a key is lost if it goes for the reason why.
 func wayOf(why history.Why) Way {
 	switch why {
 	case history.LostUnsynced, history.LostUnpersisted, history.LostDisk:
@@ -127,7 +128,7 @@ func wayOf(why history.Why) Way {
 	return Expires
 }
 
-// add appends a key to those of its attempt.
+// add appends a new hold for a key-set event, links it to the attempt's other holds, and returns its index.
 func (r *Reader) add(e *history.Event) int32 {
 	n, due := int32(len(r.holds)), e.Until
 	if !r.t.History.Header.Service.RecordsRenewals() {
@@ -147,7 +148,7 @@ func (r *Reader) add(e *history.Event) int32 {
 	return n
 }
 
-// overtake finds for each key that of another attempt which was set after it on the same unit.
+// overtake finds, for each hold, the next hold that another attempt got on the same unit.
 func (r *Reader) overtake() {
 	latest := map[history.Process]int32{}
 	for i := len(r.holds) - 1; i >= 0; i-- {
@@ -161,7 +162,7 @@ func (r *Reader) overtake() {
 	}
 }
 
-// of yields the keys of an attempt.
+// of yields the holds of an attempt, in the order in which they were set.
 func (r *Reader) of(a history.Attempt) func(func(*hold) bool) {
 	return func(yield func(*hold) bool) {
 		n, ok := r.first[a]
@@ -173,5 +174,5 @@ func (r *Reader) of(a history.Attempt) func(func(*hold) bool) {
 	}
 }
 
-// byOwner reports whether a key was removed by its own attempt.
+// byOwner reports whether the key was removed by the attempt that had set it.
 func (h *hold) byOwner() bool { return h.way == Removed && (h.by == "" || h.by == h.of) }

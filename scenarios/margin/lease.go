@@ -9,20 +9,20 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// lost is what a holder has lost, and still has, of the keys that protect its lease.
+// lost lists the keys of a holder that were lost before its lease ended, and those that still stood.
 type lost struct {
 	keys     []freed
 	standing []history.Process
-	open     []history.Time // when units that never had a key of the holder could grant the lock to the next client
+	open     []history.Time // when each unit that never had a key of the holder could grant the lock to the next client
 }
 
-// freed is a key that a holder has lost.
+// freed is a key that a holder lost.
 type freed struct {
 	Loss
-	from history.Time // when its unit could grant the lock to the next client: it may have been down for longer
+	from history.Time // when its unit could grant the lock to the next client; later than the loss if the unit was down
 }
 
-// lease measures how close others came to being granted a lock while a grant was valid.
+// lease measures how close others came to being granted a lock while a grant of it was valid.
 func (r *Reader) lease(lock *trace.LockTrace, i int) {
 	g := &r.t.Grants[lock.Grants[i]]
 	if g.Lease == nil || g.Until == history.Never {
@@ -67,7 +67,8 @@ func (r *Reader) lease(lock *trace.LockTrace, i int) {
 	}
 }
 
-// lost is what became of the keys of a grant until the end of its lease; known is false if no server has recorded one.
+// lost reports what became of the keys of a grant until the end of its lease. known is false if no server recorded a
+// key.
 func (r *Reader) lost(g *trace.Grant, end history.Time, next history.Process) (l lost, known bool) {
 	had := map[history.Process]bool{}
 	for h := range r.of(g.Attempt) {
@@ -79,10 +80,10 @@ func (r *Reader) lost(g *trace.Grant, end history.Time, next history.Process) (l
 		if h.gone < g.Until {
 			goes, way = h.gone, h.way
 			if h.byOwner() && g.Release != trace.Open && h.gone >= r.t.Time(g.Release) {
-				goes, way = h.due, Overstated // its release may do so
+				goes, way = h.due, Overstated // the holder's own release may remove it
 			}
 			if way == Expires && h.gone >= h.due {
-				way = Overstated // it expired in time
+				way = Overstated // it expired on time
 			}
 		}
 		if goes >= end {
@@ -109,8 +110,8 @@ func (r *Reader) lost(g *trace.Grant, end history.Time, next history.Process) (l
 	return l, true
 }
 
-// by are the keys that were lost in one way, and when units could grant the lock to the next client, in order: those
-// that lost a key in that way, and those that never had one.
+// by returns the keys that were lost in way w (Mixed: in any way), and the sorted times from which units could grant
+// the lock to the next client. These are the units that lost such a key and those that never had one.
 func (l *lost) by(w Way) (gone []Loss, free []history.Time) {
 	free = slices.Clone(l.open)
 	for _, k := range l.keys {
@@ -122,7 +123,8 @@ func (l *lost) by(w Way) (gone []Loss, free []history.Time) {
 	return gone, free
 }
 
-// tie tells apart calls that lack as many keys, from 0 to 1: how close the next key came to being lost.
+// tie returns a number from 0 to 1 that ranks calls that lack equally many keys: how close the next key came to being
+// lost.
 func (r *Reader) tie(w Way, g *trace.Grant, l *lost, end history.Time) float64 {
 	switch w {
 	case Expires:
@@ -142,8 +144,9 @@ func (r *Reader) tie(w Way, g *trace.Grant, l *lost, end history.Time) float64 {
 	return 0.5
 }
 
-// struck is how close a matching fault came to striking one of some servers within a window of time: below 0.5 if it
-// did, and 1 if there is no such fault. Within the window an earlier fault is closer, since more time is left then.
+// struck returns how close a matching fault came to striking one of the servers between from and to: less than 0.5 if
+// it struck in that window, and 1 if there is no such fault. Within the window an earlier fault counts as closer,
+// because it leaves more time for the rest to happen.
 func (r *Reader) struck(servers []history.Process, from, to history.Time,
 	matches func(*trace.Fault, history.Process) bool) float64 {
 	best := 1.0
@@ -158,7 +161,8 @@ func (r *Reader) struck(servers []history.Process, from, to history.Time,
 	return best
 }
 
-// off is how far an instant is from a window.
+// off returns how far an instant is from a window, from 0 to 1: less than 0.5 inside the window, growing with the time
+// since from; 0.5 or more outside.
 func (r *Reader) off(at, from, to history.Time) float64 {
 	switch {
 	case at < from:
@@ -169,8 +173,8 @@ func (r *Reader) off(at, from, to history.Time) float64 {
 	return 0.5 * r.share(at-from)
 }
 
-// failedOver is how close a promotion came to losing a key on one of some servers: it must come within the window, and
-// the replica must have been kept from learning of the key until then.
+// failedOver returns how close a promotion came to losing a key on one of the servers. To lose it, the promotion must
+// come between from and to, and something must have kept the replica from learning of the key until then.
 func (r *Reader) failedOver(servers []history.Process, from, to history.Time) float64 {
 	t := r.t
 	best := 1.0
@@ -199,7 +203,8 @@ func (r *Reader) failedOver(servers []history.Process, from, to history.Time) fl
 	return best
 }
 
-// blindUntil is until when a replica learns nothing that happens at an instant; 0 if it learns of it.
+// blindUntil returns until when faults keep a replica from learning what happened at an instant, or 0 if it learns of
+// it.
 func (r *Reader) blindUntil(replica history.Process, at history.Time) (until history.Time) {
 	for i := range r.t.Faults {
 		f := &r.t.Faults[i]
@@ -213,7 +218,7 @@ func (r *Reader) blindUntil(replica history.Process, at history.Time) (until his
 	return until
 }
 
-// stop is when a fault ended.
+// stop returns when a fault ended, or history.Never.
 func (r *Reader) stop(f *trace.Fault) history.Time {
 	if f.Stop == trace.Open {
 		return history.Never
@@ -221,7 +226,7 @@ func (r *Reader) stop(f *trace.Fault) history.Time {
 	return r.t.Time(f.Stop)
 }
 
-// blinds reports whether a fault may keep a replica from learning what its master does.
+// blinds reports whether a fault can keep a replica from learning what its master does.
 func (r *Reader) blinds(f *trace.Fault) bool {
 	server := func(p history.Process) bool { return !nemesis.IsClient(p) }
 	switch f.Does {
@@ -233,15 +238,15 @@ func (r *Reader) blinds(f *trace.Fault) bool {
 	return false
 }
 
-// usable is from when on a unit can grant a client something, at an instant or after it: when it is neither down nor
-// cut off from the client. It is history.Never if that does not come.
+// usable returns the earliest time, at or after the given one, at which a server is neither down nor cut off from a
+// client, so that it can grant the client a lock. It returns history.Never if there is no such time.
 func (r *Reader) usable(server, client history.Process, at history.Time) history.Time {
 	for again := true; again && at != history.Never; {
 		again = false
 		for i := range r.t.Faults {
 			f := &r.t.Faults[i]
 			if f.Stop == trace.Open && !f.Ends && !f.Kind.Lasts() && !f.Does.IsDown() {
-				continue // it was over at once
+				continue // the fault was over at once
 			}
 			if stop := r.stop(f); r.t.Time(f.Start) <= at && stop > at && bars(f, server, client) {
 				at, again = stop, true
@@ -251,7 +256,7 @@ func (r *Reader) usable(server, client history.Process, at history.Time) history
 	return at
 }
 
-// bars reports whether a server can grant a client nothing during a fault.
+// bars reports whether a fault keeps a server from granting anything to a client while it lasts.
 func bars(f *trace.Fault, server, client history.Process) bool {
 	switch f.Does {
 	case history.Kills, history.ShutsDown, history.Stops:
@@ -263,10 +268,10 @@ func bars(f *trace.Fault, server, client history.Process) bool {
 	return false
 }
 
-// late is how close to a window the request of another attempt came late to one of some servers, where it may remove
-// the key that stands there.
+// late returns how close to the window from the grant to end a delayed request of another attempt reached one of the
+// servers. Such a request may remove the key that stands there. Smaller is closer; 1 if there was none.
 func (r *Reader) late(servers []history.Process, g *trace.Grant, end history.Time) float64 {
-	const usual = history.Time(50e6) // what takes no longer on its way is not late
+	const usual = history.Time(50e6) // a request that takes no longer than this is not late
 	from := g.Lease.Granted
 	best, within := 1.0, 0
 	for i := range r.sent {
@@ -290,10 +295,11 @@ func (r *Reader) late(servers []history.Process, g *trace.Grant, end history.Tim
 	return best / (1 + 0.2*float64(min(within, 8)))
 }
 
-// unprotected is how close the next grant came to a lease whose keys keep nobody out since an instant: from 0 to 1.
+// unprotected returns how close the next grant came to a lease whose keys have kept nobody out since an instant, from 0
+// to 1.
 func (r *Reader) unprotected(lock *trace.LockTrace, i int, since, end history.Time) float64 {
 	g := &r.t.Grants[lock.Grants[i]]
-	if end <= since { // the holder had given it back by then
+	if end <= since { // the holder had released the lock by then
 		return 0.95 + 0.04*r.share(since-end)
 	}
 	if !r.asked(lock, g, since, end) {
@@ -303,8 +309,8 @@ func (r *Reader) unprotected(lock *trace.LockTrace, i int, since, end history.Ti
 	return 0.01 + 0.4*missing + 0.25*far + 0.2*(1-r.share(end-since))
 }
 
-// nearest is how far from a span of time another grant was decided, as a part of the TTL, and which part of the keys
-// that it needs another attempt did not get within that time.
+// nearest returns how far the nearest other grant lies outside a span of time, as a share of the TTL, and the smallest
+// share of its quorum that another attempt still lacked within that span.
 func (r *Reader) nearest(lock *trace.LockTrace, g *trace.Grant, from, to history.Time) (far, missing float64) {
 	far, missing = 1, 1
 	for _, n := range lock.Grants {

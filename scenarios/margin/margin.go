@@ -10,25 +10,25 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// Way is a way in which a law can come to be violated.
+// Way is one of the ways in which a law can be violated. Each has its own margin.
 type Way uint8
 
-// The ways of lease-exclusion say why the holder's keys no longer keep the others out while its lease lasts.
+// The ways of lease-exclusion say why the holder's keys no longer keep other clients out before its lease ends.
 const (
-	Expires    Way = iota // they expire before the lease ends
-	Crashes               // servers lose them in a crash
-	Failover              // replicas that lack them are promoted
-	Removed               // somebody else's requests remove or overwrite them
-	Overstated            // the holder counts on its lease for longer than they live
-	Deposed               // a master or leader acts that was replaced
-	Mixed                 // more than one of these
-	Outlives              // of mutual-exclusion: a holder stays in its section although its keys are gone
-	Writes                // of resource-safety: a holder writes after its lease has ended
-	Requests              // of ownership: a request is late, and meets the key of another
+	Expires    Way = iota // the keys expire before the lease ends
+	Crashes               // servers lose the keys in a crash
+	Failover              // a replica that lacks the keys is promoted
+	Removed               // another client's requests remove or overwrite the keys
+	Overstated            // the holder counts on its lease for longer than its keys live
+	Deposed               // a master or leader goes on granting after it was replaced
+	Mixed                 // several of these together
+	Outlives              // mutual-exclusion: a holder stays in its section although its keys are gone
+	Writes                // resource-safety: a holder writes after its lease has ended
+	Requests              // ownership: a late request meets the key of another attempt
 	Ways       = iota
 )
 
-// ways are the law and the name of each way. The name is stable: it stands in JSON.
+// ways holds the law and the name of each way. The names are stable, because they appear in JSON.
 var ways = [Ways]struct {
 	law  checker.Law
 	name string
@@ -45,16 +45,16 @@ var ways = [Ways]struct {
 	Requests:   {checker.Ownership, "late request"},
 }
 
-// Law is the law that is violated in this way.
+// Law returns the law that is violated in this way.
 func (w Way) Law() checker.Law { return ways[w].law }
 
-// String is the name of the way.
+// String returns the name of the way.
 func (w Way) String() string { return ways[w].name }
 
-// MarshalText gives the name.
+// MarshalText returns the name of the way.
 func (w Way) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
 
-// UnmarshalText reads a name.
+// UnmarshalText sets w to the way with the given name, and fails if there is none.
 func (w *Way) UnmarshalText(text []byte) error {
 	for i := range ways {
 		if ways[i].name == string(text) {
@@ -65,65 +65,67 @@ func (w *Way) UnmarshalText(text []byte) error {
 	return fmt.Errorf("%q is not the name of a way in which a law is violated", text)
 }
 
-// Call is how close a run came to violating a law in one way, and what it was about: a holder, the lease that protected
-// it, and whoever might have come in meanwhile.
+// Call says how close a run came to violating a law in one way. It names the holder, the lease that protected it, and
+// the client that could have entered meanwhile.
 type Call struct {
 	Way   Way          `json:"way"`
 	Value float64      `json:"value"` // 0 if the law was violated in this way, else positive: the smaller, the closer
 	Lock  history.Lock `json:"lock"`
 
 	Holder  history.Process `json:"holder"`
-	Attempt history.Attempt `json:"attempt"` // the holder's
+	Attempt history.Attempt `json:"attempt"` // the holder's attempt
 	Called  history.Time    `json:"called"`  // when the holder asked for the lock
-	// From and To bound the time in which it must be protected: from the grant, or from when it was protected no more,
-	// to the end of its lease, or to its release if that came first.
+	// From and To bound the time in which the holder must be protected. From is the grant, or the time at which the
+	// protection ended. To is the end of the lease, or the release if that came first.
 	From history.Time `json:"from"`
 	To   history.Time `json:"to"`
 
-	Next        history.Process `json:"next"`         // who was granted the lock next, or asked for it; empty: nobody
-	NextAttempt history.Attempt `json:"next_attempt"` // empty: it was granted nothing
-	Contended   bool            `json:"contended"`    // somebody else asked for the lock meanwhile
+	Next        history.Process `json:"next"`         // who was granted the lock next, or else asked for it
+	NextAttempt history.Attempt `json:"next_attempt"` // empty: Next was not granted the lock
+	Contended   bool            `json:"contended"`    // whether somebody else asked for the lock meanwhile
 
-	Units    int               `json:"units"`              // how many servers, or groups of them, grant the lock
-	Missing  int               `json:"missing"`            // how many more of them would have to let another client in
-	Spare    int               `json:"spare"`              // how many of them the holder has more than a quorum
-	Standing []history.Process `json:"standing,omitempty"` // the servers on which the holder's key stood
-	Gone     []Loss            `json:"gone,omitempty"`     // keys that it lost
+	Units    int               `json:"units"`              // how many units (servers, or groups of them) grant the lock
+	Missing  int               `json:"missing"`            // how many more units would have to let another client in
+	Spare    int               `json:"spare"`              // how many units more than a quorum had the holder's key
+	Standing []history.Process `json:"standing,omitempty"` // the servers on which the holder's keys stood
+	Gone     []Loss            `json:"gone,omitempty"`     // the keys that the holder lost
 
-	// At is when the holder left its section (Outlives), wrote last (Writes), was told another end of its lease or
-	// released it (Overstated), served (Deposed), or when its last request arrived (Requests); 0 if there was none.
+	// At is when the holder left its section (Outlives), wrote last (Writes), was told a new end of its lease or
+	// released it (Overstated), was served (Deposed), or when its last request arrived (Requests). It is 0 if that did
+	// not happen.
 	At history.Time `json:"at"`
-	// After is how long after At the next holder came, wrote, or set its key; history.Never if nobody did. For
-	// Overstated it is how long after the end of its keys the end lies that it was told.
+	// After is the time from At until the next holder entered, used the resource, or set its key; history.Never if
+	// nobody did. For Overstated it is the time from the end of the holder's keys to the end of its lease as stated to
+	// the holder.
 	After history.Time `json:"after"`
 }
 
-// Loss is a key that a holder lost while its lease lasted.
+// Loss is a key that a holder lost before its lease ended.
 type Loss struct {
 	Server history.Process `json:"server"`
 	At     history.Time    `json:"at"`
 	Way    Way             `json:"way"`
 }
 
-// Reader measures runs, one after the other, and reuses its memory. The zero Reader is ready for use.
+// Reader measures runs one after the other and reuses its memory. The zero Reader is ready for use.
 type Reader struct {
 	t      *trace.Trace
 	sent   []nemesis.Sent
 	ttl    float64
-	units  int // how many units grant the lock
-	need   int // how many of them make a quorum
+	units  int // how many units (servers or groups) grant the lock
+	need   int // how many units make a quorum
 	holds  []hold
-	first  map[history.Attempt]int32 // the first hold of an attempt
-	live   map[place]int32           // the hold that stands at a place
+	first  map[history.Attempt]int32 // index of an attempt's first hold
+	live   map[place]int32           // index of the hold that stands at a place
 	stated []statement
 	latest map[history.Attempt]history.Time // when the last request of each attempt arrived
 	calls  [Ways]Call
 	met    [Ways]bool
 }
 
-// Read measures a run. t is the trace of its history as the checker has read it, v the verdict on it, and sent what its
-// clients sent. It returns the closest call of each way that had one, in the order of the ways. The calls are valid
-// until the next Read.
+// Read measures a run. t is the trace of the run's history as read by the checker, v is the verdict on it, and sent
+// lists the messages that its clients sent. Read returns the closest call of each way that had one, in the order of the
+// ways. The calls are valid until the next Read.
 func (r *Reader) Read(t *trace.Trace, v *checker.Verdict, sent []nemesis.Sent) []Call {
 	r.t, r.sent, r.met = t, sent, [Ways]bool{}
 	r.ttl = float64(max(t.History.Header.TTL, 1))
@@ -158,8 +160,8 @@ func (r *Reader) Read(t *trace.Trace, v *checker.Verdict, sent []nemesis.Sent) [
 	return calls
 }
 
-// violated makes the margins of a law that was violated 0, of the ways in which it was. Of the other ways it has none:
-// there was no close call.
+// violated sets the margins of a violated law: to 0 for the ways in which it was violated. For its other ways the run
+// has no call at all.
 func (r *Reader) violated(f *checker.Finding) {
 	if f.Outcome != checker.Violated {
 		return
@@ -174,7 +176,7 @@ func (r *Reader) violated(f *checker.Finding) {
 	}
 }
 
-// violatedIn is the way in which a law was violated by a cause; ok is false if there is no margin of that.
+// violatedIn returns the way in which a law was violated, given the cause; ok is false if no margin covers the law.
 func violatedIn(law checker.Law, cause checker.Cause) (w Way, ok bool) {
 	switch law {
 	case checker.MutualExclusion:
@@ -203,7 +205,8 @@ func violatedIn(law checker.Law, cause checker.Cause) (w Way, ok bool) {
 	return 0, false
 }
 
-// take keeps a call if it is the closest of its way so far. Only then more makes it whole.
+// take keeps a call if it is the closest of its way so far. Only then does it call more, which fills in the rest of the
+// call.
 func (r *Reader) take(w Way, value float64, more func(*Call)) {
 	if r.met[w] && value >= r.calls[w].Value {
 		return
@@ -214,7 +217,7 @@ func (r *Reader) take(w Way, value float64, more func(*Call)) {
 	more(c)
 }
 
-// shape is how many units grant a lock, and how many make a quorum.
+// shape returns how many units (servers or groups) grant a lock, and how many of them make a quorum.
 func shape(h *history.Header) (units, quorum int) {
 	units, quorum = len(h.Servers), h.Quorum
 	if len(h.Groups) > 0 {
@@ -226,16 +229,17 @@ func shape(h *history.Header) (units, quorum int) {
 	return units, quorum
 }
 
-// share is a time as a part of the TTL, from 0 to just below 1.
+// share returns a time as a share of the TTL, from 0 to just below 1.
 func (r *Reader) share(d history.Time) float64 { return part(float64(d) / r.ttl) }
 
-// part is x, made to lie between 0 and just below 1.
+// part limits x to the range from 0 to just below 1.
 func part(x float64) float64 { return min(max(x, 0), 0.999) }
 
-// contended is added to the margin of what nobody else asked for meanwhile: it is far from anything.
+// uncontended is added to a margin if nobody else asked for the lock meanwhile, so that the call ranks behind contended
+// ones.
 const uncontended = 2
 
-// about fills in what the call of a grant is about.
+// about fills in whom and what a call concerns, from the i-th grant of the lock.
 func (r *Reader) about(c *Call, lock *trace.LockTrace, i int) {
 	t := r.t
 	g := &t.Grants[lock.Grants[i]]
@@ -248,7 +252,7 @@ func (r *Reader) about(c *Call, lock *trace.LockTrace, i int) {
 	c.Next, c.NextAttempt = r.next(lock, i)
 }
 
-// next is who was granted the lock after a grant, or else who asked for it at all.
+// next returns who was granted the lock after the i-th grant, or else any other client that ever asked for it.
 func (r *Reader) next(lock *trace.LockTrace, i int) (history.Process, history.Attempt) {
 	t := r.t
 	g := &t.Grants[lock.Grants[i]]
@@ -265,7 +269,7 @@ func (r *Reader) next(lock *trace.LockTrace, i int) (history.Process, history.At
 	return "", ""
 }
 
-// asked reports whether somebody else asked for the lock within a span of time.
+// asked reports whether a client other than the holder of g was asking for the lock between from and to.
 func (r *Reader) asked(lock *trace.LockTrace, g *trace.Grant, from, to history.Time) bool {
 	t := r.t
 	last, _ := slices.BinarySearchFunc(lock.Asks, to, func(n int32, at history.Time) int {
@@ -274,7 +278,7 @@ func (r *Reader) asked(lock *trace.LockTrace, g *trace.Grant, from, to history.T
 		}
 		return 1
 	})
-	for i := last - 1; i >= 0; i-- { // the latest first: mostly one of these
+	for i := last - 1; i >= 0; i-- { // latest first, because one of these mostly matches
 		a := &t.Asks[lock.Asks[i]]
 		if a.Process != g.Process && a.Process != history.Probe && t.Time(a.Ret) > from {
 			return true

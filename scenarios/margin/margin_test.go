@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// measured is a run with its margins.
+// measured is a run, its verdict and its closest calls.
 type measured struct {
 	scenarios.Result
 	verdict checker.Verdict
@@ -46,7 +46,7 @@ func (m *meter) measure(t *testing.T, p nemesis.Plan) measured {
 	return measured{r, v, m.reader.Read(m.checker.Trace(r.History), &v, r.Sent)}
 }
 
-// of is the call of a way; ok is false if there was none.
+// of returns the call of a way; ok is false if there was none.
 func (m *measured) of(w Way) (c Call, ok bool) {
 	i := slices.IndexFunc(m.calls, func(c Call) bool { return c.Way == w })
 	if i < 0 {
@@ -55,7 +55,7 @@ func (m *measured) of(w Way) (c Call, ok bool) {
 	return m.calls[i], true
 }
 
-// each runs some scenarios of the catalogue under their own faults and under random ones.
+// each runs the named scenarios of the catalogue under their own faults and under random ones.
 func each(t *testing.T, names []string, seeds int, f func(t *testing.T, s *scenarios.Scenario, m measured)) {
 	for _, name := range names {
 		s, err := scenarios.Named(name)
@@ -74,7 +74,7 @@ func each(t *testing.T, names []string, seeds int, f func(t *testing.T, s *scena
 	}
 }
 
-// A margin is 0 exactly in the ways in which the checker found its law violated, and positive otherwise.
+// A margin is 0 exactly for the ways in which the checker found a law violated, and positive otherwise.
 func TestAMarginIsZeroExactlyIfTheLawIsViolated(t *testing.T) {
 	zero, positive := [Ways]int{}, [Ways]int{}
 	each(t, scenarios.Names(), testkit.Size(6, 200), func(t *testing.T, s *scenarios.Scenario, m measured) {
@@ -110,8 +110,8 @@ func TestAMarginIsZeroExactlyIfTheLawIsViolated(t *testing.T) {
 	}
 }
 
-// lostInCrashes recounts, from the records alone, on how many servers the key of a grant was lost in a crash before an
-// instant.
+// lostInCrashes recounts, from the records alone, the servers on which the key of an attempt was lost in a crash from
+// from to just before to.
 func lostInCrashes(h *history.History, of history.Attempt, from, to history.Time) (servers []history.Process) {
 	for i := range h.Events {
 		e := &h.Events[i]
@@ -125,7 +125,7 @@ func lostInCrashes(h *history.History, of history.Attempt, from, to history.Time
 	return servers
 }
 
-// The keys that a call says were lost in crashes are those of the servers' records.
+// The servers that a call names as having lost keys in crashes are those whose records say so.
 func TestWhatWasLostIsWhatTheServersRecorded(t *testing.T) {
 	told := 0
 	names := []string{"restart-forgets", "single-restart-forgets", "restart-everysec"}
@@ -156,7 +156,7 @@ lock: {protocol: redlock, ttl: 10s}
 work: {hold: 5s, stagger: 100ms}
 `
 
-// One fault after another brings the second client closer, until it is in.
+// Each further fault brings the second client closer, until it holds the lock too.
 func TestEachLostKeyComesCloser(t *testing.T) {
 	s, err := scenarios.Parse("three.yaml", []byte(redlock))
 	if err != nil {
@@ -200,7 +200,7 @@ func TestEachLostKeyComesCloser(t *testing.T) {
 	}
 }
 
-// A call is the same when it was written and read.
+// A call survives being written as JSON and read back.
 func TestACallIsWrittenAndRead(t *testing.T) {
 	for w := range Way(Ways) {
 		want := Call{Way: w, Value: 0.5, Holder: "client-1", Gone: []Loss{{"redis-1", 5, w}},
@@ -219,7 +219,7 @@ func TestACallIsWrittenAndRead(t *testing.T) {
 	}
 }
 
-// A run without faults tells of no close call, unless its holders work until the last tenth of their leases.
+// A run without faults has no call worth telling, unless its holders work into the last tenth of their leases.
 func TestNothingIsCloseWithoutFaults(t *testing.T) {
 	toTheEnd := []string{"no-drift-allowance", "drift-allowance", "skew-of-an-hour", "printed-simple-lock-late-release"}
 	for _, name := range scenarios.Names() {

@@ -8,14 +8,14 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// statement is what a holder was told of its lease, and how long its keys protected it then.
+// statement is one end of a lease as stated to its holder, and how long the holder's keys protected it as of then.
 type statement struct {
 	grant     int32
-	at, until history.Time // when it was told, and the end that it was told
-	protects  history.Time // until when its keys keep the others from a quorum, as far as was known then
+	at, until history.Time // when it was stated, and the end that it stated
+	protects  history.Time // until when the keys kept others from a quorum, as known at that time
 }
 
-// state notes a statement, with the keys as they stand.
+// state records the statement that a lease window begins with, with the holder's keys as they stand then.
 func (r *Reader) state(w *trace.Span) {
 	t := r.t
 	g := &t.Grants[w.Grant]
@@ -28,8 +28,8 @@ func (r *Reader) state(w *trace.Span) {
 	}
 }
 
-// protects is until when the keys of a grant keep the others from a quorum if they live until they expire; ok is false
-// if too few of them are known. at is now.
+// protects returns until when the keys of a grant keep other clients from a quorum, provided that each key lives until
+// it expires. ok is false if too few of its keys are known. at is the present time.
 func (r *Reader) protects(g *trace.Grant, at history.Time) (until history.Time, ok bool) {
 	var dues []history.Time
 	for h := range r.of(g.Attempt) {
@@ -46,8 +46,8 @@ func (r *Reader) protects(g *trace.Grant, at history.Time) (until history.Time, 
 	}
 }
 
-// overstated measures by how much holders counted on their leases for longer than their keys lived, and how much of
-// that time was left when they were prolonged or released.
+// overstated measures by how much holders counted on their leases beyond the life of their keys, and how much of that
+// excess was left when the lease was extended or released.
 func (r *Reader) overstated(lock *trace.LockTrace) {
 	t := r.t
 	for n := range r.stated {

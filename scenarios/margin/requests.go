@@ -2,8 +2,8 @@ package margin
 
 import "github.com/fencepost-sim/fencepost/checker/history"
 
-// requests measures how close the last request of each attempt came to the key of another attempt. A late request that
-// found nothing, or that compared the owner, is closer than none.
+// requests measures how close the last request of each attempt came to another attempt's key. A late request that found
+// no key, or that compared the owner and did nothing, still counts as closer than no late request.
 func (r *Reader) requests() {
 	for i := range r.holds {
 		h := &r.holds[i]
@@ -41,7 +41,7 @@ func (r *Reader) requests() {
 	}
 }
 
-// readLatest finds out when the last request of each attempt arrived, of all that it sent.
+// readLatest finds, for each attempt, when the last of its requests to arrive reached its server.
 func (r *Reader) readLatest() {
 	if r.latest == nil {
 		r.latest = map[history.Attempt]history.Time{}

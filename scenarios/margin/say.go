@@ -9,9 +9,10 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Telling reports whether a call is worth telling: it was no violation, somebody else asked for the lock meanwhile, and
-// something went wrong or left little time. What a holder does is close in the last tenth of its lease or of its keys'
-// lives, and a request if its key was gone already.
+// Telling reports whether a call is worth reporting: it was no violation, somebody else asked for the lock meanwhile,
+// and something went wrong or little time was left. A holder's act (release, leaving, write) counts as close in the
+// last tenth of its lease or of its keys' lives, or after it. A request counts if it arrived after its attempt's key
+// was gone.
 func (c *Call) Telling() bool {
 	if c.Value == 0 || !c.Contended {
 		return false
@@ -29,7 +30,7 @@ func (c *Call) Telling() bool {
 	return len(c.Gone) > 0
 }
 
-// String says in one or two sentences how close a telling call was.
+// String describes in one or two sentences how close a call for which Telling is true was to a violation.
 func (c *Call) String() string {
 	switch c.Way {
 	case Overstated:
@@ -60,7 +61,7 @@ func (c *Call) past(did, next string) string {
 	return fmt.Sprintf("%s; %s %s %s later.", said, c.Next, next, text.Lasting(c.After))
 }
 
-// late says how close the last request of an attempt came to the key of another.
+// late says how close the last request of an attempt came to another attempt's key.
 func (c *Call) late() string {
 	if c.After <= 0 {
 		return fmt.Sprintf("a request of %s reached %s %s after %s had set its key there, and left it alone.", c.Holder,
@@ -70,7 +71,7 @@ func (c *Call) late() string {
 		text.Lasting(c.After), c.Next)
 }
 
-// lost says which keys a holder had lost, and how many more would have let another client in.
+// lost says which keys a holder had lost, and how many more losses would have let another client in.
 func (c *Call) lost() string {
 	var gone []string
 	for _, l := range c.Gone {
@@ -90,7 +91,7 @@ func (c *Call) lost() string {
 		text.Count(c.Missing, "more key"), c.Units)
 }
 
-// String says how a key went.
+// String says how and when a server lost the key.
 func (l Loss) String() string {
 	how := map[Way]string{Crashes: "lost its key in a crash", Failover: "lost its key in a failover",
 		Removed: "had its key removed", Expires: "let its key expire early", Overstated: "let its key expire"}[l.Way]

@@ -7,7 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// section measures how close others came to entering while a holder was in its section past its lease.
+// section measures how close other clients came to entering while a holder was still in its section after its lease had
+// ended.
 func (r *Reader) section(lock *trace.LockTrace, i int) {
 	t := r.t
 	g := &t.Grants[lock.Grants[i]]
@@ -44,8 +45,8 @@ func (r *Reader) section(lock *trace.LockTrace, i int) {
 	})
 }
 
-// protectedUntil is until when the keys of a grant keep others from a quorum, as long as it does not remove them
-// itself.
+// protectedUntil returns until when the keys of a grant keep other clients from a quorum, apart from keys that the
+// grant's own release removed.
 func (r *Reader) protectedUntil(g *trace.Grant) history.Time {
 	had := map[history.Process]bool{}
 	var ends []history.Time
@@ -73,7 +74,7 @@ func (r *Reader) protectedUntil(g *trace.Grant) history.Time {
 	}
 }
 
-// servers are those that a grant counted; all, if it does not say which.
+// servers returns the servers that a grant counted, or all servers if the grant does not name them.
 func (r *Reader) servers(g *trace.Grant) []history.Process {
 	if g.Lease != nil && len(g.Lease.Counted) > 0 {
 		return slices.Clone(g.Lease.Counted)
@@ -81,7 +82,8 @@ func (r *Reader) servers(g *trace.Grant) []history.Process {
 	return slices.Clone(r.t.History.Header.Servers)
 }
 
-// writes measures how late the writes of holders took effect: before the next holder's, or after.
+// writes measures how late the last write of each holder took effect relative to the next holder's first use of the
+// resource.
 func (r *Reader) writes(lock *trace.LockTrace, number int32) {
 	t := r.t
 	first, last := map[int32]history.Time{}, map[int32]history.Time{} // by grant
