@@ -10,30 +10,30 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// aim turns drawn faults to what happens in a run without faults: to its requests and answers, and to its instants. A
-// window of one message among thousands is seldom met by a fault that strikes at any time.
+// aim directs drawn faults at what happens in a run without faults: at its requests and answers, and at its instants. A
+// fault that strikes at a random time would seldom hit one particular message among thousands.
 type aim struct {
-	seed     uint64 // of the run that is known
+	seed     uint64 // of the run whose events are known
 	known    bool
-	kinds    [][]nemesis.Sent // the requests, by what they ask for and whether their attempt got the lock
-	instants []time.Duration  // of events, expiries and ends of validity, in order
+	kinds    [][]nemesis.Sent // the requests, grouped by command and by whether their attempt got the lock
+	instants []time.Duration  // times of events, expiries and ends of validity, sorted
 }
 
-// aimedTogether is how many plans are aimed at one run without faults, whose seed they have.
+// aimedTogether is the number of consecutive plans that are aimed at the same run without faults and use its seed.
 const aimedTogether = 16
 
-// baseOf is the seed of the run at which the plan of a seed is aimed.
+// baseOf returns the seed of the run without faults at which the plan of a seed is aimed.
 func baseOf(seed uint64) uint64 { return seed - seed%aimedTogether }
 
-// at turns to what happens in a run: to nothing if it failed.
+// at makes r the run to aim at. If the run failed (err is not nil), there is nothing to aim at.
 func (a *aim) at(r scenarios.Result, err error) {
 	a.kinds, a.instants = nil, a.instants[:0]
-	if err == nil { // else the plans' own runs will fail in the same way
+	if err == nil { // otherwise the plans' own runs will fail in the same way
 		a.sort(&r)
 	}
 }
 
-// sort sorts what happens in a run.
+// sort indexes the requests and instants of a run.
 func (a *aim) sort(r *scenarios.Result) {
 	got := map[history.Attempt]bool{}
 	for i := range r.History.Events {
@@ -68,24 +68,25 @@ func (a *aim) sort(r *scenarios.Result) {
 	}
 }
 
-// archer aims the faults of one plan.
+// archer aims the faults of one plan at the run that its aim describes.
 type archer struct {
 	*aim
 	random *sim.Stream
-	// library says that the lock is a library's: of its own code no point is known, and answers stand for those.
+	// library says that the lock comes from a library. The points inside its code are unknown, so faults that would
+	// strike there are aimed at answers instead.
 	library bool
 }
 
 func (a *archer) below(n int) int { return int(a.random.Uint64() % uint64(n)) }
 
-// request chooses one: first what it asks for, so that what is rare is as likely as what is frequent.
+// request picks one at random: first the kind of request, so that rare kinds are as likely as frequent ones.
 func (a *archer) request() *nemesis.Sent {
 	of := a.kinds[a.below(len(a.kinds))]
 	return &of[a.below(len(of))]
 }
 
-// near is at one of the instants after the given time, just before it, or up to 3 ms before; ok is false if there is
-// none.
+// near picks one of the instants after the given time, and returns it, or 1 µs before it, or up to 3 ms before it. ok
+// is false if there is no such time after the given one.
 func (a *archer) near(after time.Duration) (t time.Duration, ok bool) {
 	first, _ := slices.BinarySearch(a.instants, after+1)
 	if first == len(a.instants) {
@@ -101,8 +102,8 @@ func (a *archer) near(after time.Duration) (t time.Duration, ok bool) {
 	return t, t > after
 }
 
-// turn aims a fault that strikes at a time or with a message, if there is anything to aim at; what strikes at a point
-// is aimed as it is, but for a pause of a library's client.
+// turn aims a fault that strikes at a time or with a message, if there is anything to aim at. A fault that strikes at a
+// point is left alone, except that a pause of a client whose lock comes from a library is moved to an answer.
 func (a *archer) turn(f nemesis.Fault) nemesis.Fault {
 	switch {
 	case len(a.kinds) == 0:

@@ -9,7 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// aimedAt is a lock whose lost try is released by a request that is one of many: what a client sends to back out.
+// aimedAt is a scenario in which one kind of request is rare: the release that a client sends to back out of a lost
+// try.
 const aimedAt = `name: aimed
 servers: {redis: 3}
 lock: {protocol: redlock, ttl: 1s}
@@ -17,7 +18,8 @@ work: {cycles: 20, hold: 20ms}
 mix: {aimed: 100%, faults: 4, without: [jump of servers]}
 `
 
-// Aimed plans are plans: they are allowed, print and parse back, are a function of their seed alone, and strike.
+// Aimed plans are valid plans: the mix allows them, they print and parse back, they depend only on their seed, and they
+// strike.
 func TestAimedPlansArePlans(t *testing.T) {
 	s := parsed(t, aimedAt)
 	plans, err := NewPlans(s)
@@ -73,7 +75,7 @@ func TestAimedPlansArePlans(t *testing.T) {
 	}
 }
 
-// What is aimed is as long as the mix says, if it says so.
+// Aimed faults have the lengths that the mix states, if it states any.
 func TestAimedFaultsAreAsLongAsTheMixSays(t *testing.T) {
 	plans, err := NewPlans(parsed(t, strings.Replace(aimedAt, "aimed: 100%",
 		"aimed: 100%, downtime: 12s..24s, pause: 2s..3s, outage: 4s..5s, delay: 6s..7s", 1)))
@@ -108,7 +110,7 @@ func TestAimedFaultsAreAsLongAsTheMixSays(t *testing.T) {
 	}
 }
 
-// At 0 % nothing is aimed, and no run is made for it.
+// With aimed: 0% no fault is aimed, and no run is made for aiming.
 func TestNothingIsAimedIfTheMixSaysSo(t *testing.T) {
 	s := parsed(t, strings.Replace(aimedAt, "aimed: 100%", "aimed: 0%", 1))
 	plans, err := NewPlans(s)
@@ -122,8 +124,8 @@ func TestNothingIsAimedIfTheMixSaysSo(t *testing.T) {
 	}
 }
 
-// One delayed message that a random plan seldom meets: the release of a lost try that arrives when the next try has got
-// the lock.
+// Aiming finds a violation that needs one particular message to be delayed, which a random plan seldom does. Here it is
+// the release of a lost try, which has to arrive when the next try has got the lock.
 func TestWhatOneMessageBreaksIsFoundByAim(t *testing.T) {
 	first := func(aimed string) int {
 		s := parsed(t, `name: late

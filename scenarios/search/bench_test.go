@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/processor"
 )
 
-// BenchmarkExplore shows what a second worker is worth: runs/s of kleppmann-gc-pause, drawn, run, judged and counted,
-// with the settings of the command.
+// BenchmarkExplore shows how much a second worker helps. It reports the runs per second of kleppmann-gc-pause, with
+// drawing, running, judging and counting, under the settings of the command.
 func BenchmarkExplore(b *testing.B) {
 	s := named(b, "kleppmann-gc-pause")
 	for _, workers := range []int{1, 2} {
@@ -26,8 +26,8 @@ func BenchmarkExplore(b *testing.B) {
 	}
 }
 
-// BenchmarkExploreMemory shows that memory does not grow with the number of seeds: the highest heap in use after a
-// garbage collection, in MiB. Run it with -benchtime 1x: a million seeds take minutes.
+// BenchmarkExploreMemory shows that memory use does not grow with the number of seeds. It reports the largest heap in
+// use after a garbage collection, in MiB. Run it with -benchtime 1x, because a million seeds take minutes.
 func BenchmarkExploreMemory(b *testing.B) {
 	s := named(b, "kleppmann-gc-pause")
 	for _, seeds := range []int{10_000, 100_000, 1_000_000} {
@@ -57,7 +57,7 @@ func BenchmarkExploreMemory(b *testing.B) {
 	}
 }
 
-// BenchmarkFindTheGCPause is the processor time from nothing to the first run that shows the pause.
+// BenchmarkFindTheGCPause reports the processor time from a cold start to the first run that shows the pause.
 func BenchmarkFindTheGCPause(b *testing.B) {
 	s := named(b, "kleppmann-gc-pause")
 	start := processor.Time()

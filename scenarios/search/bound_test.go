@@ -10,9 +10,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// leastProbability is the least probability that a plan has one fault, which holds up a given request of the run
-// without faults, or the answer to it: one of requests in one of classes. It is a formula of the mix's numbers, which
-// the README states, and the first three factors are those of any one fault that names a request.
+// leastProbability returns a lower bound of the probability that a plan consists of a single fault which delays one
+// given message of the run without faults. The message is one of the given number of requests of its class, or the
+// answer to one; there are so many classes. The bound is a formula of the mix's numbers, which the README states. Its
+// first three factors are the same for any single fault that names a request.
 func leastProbability(s *Plans, requests, classes int) float64 {
 	m := s.scenario.Mix
 	weights := 0
@@ -24,17 +25,20 @@ func leastProbability(s *Plans, requests, classes int) float64 {
 	return (1 - float64(m.Guided)/100) / numbers * kind * float64(m.Aimed) / 100 / float64(classes*requests) / 2
 }
 
-// leastUntil is the least probability that the message is held up until a given one of the instants after it left.
+// leastUntil returns a lower bound of the probability that a delayed message arrives at a given one of the instants
+// after it left.
 func leastUntil(instants int) float64 { return 1 / float64(6*instants) }
 
-// strike is a message of the undisturbed run, and until when it is held up.
+// strike identifies a message of the run without faults. until is the delay that holds the message up, or 0 for any
+// delay.
 type strike struct {
 	message string
 	until   time.Duration
 }
 
-// TestTheBoundIsKept draws plans at one undisturbed run, and counts for each of its requests and answers how many of
-// them hold up that alone; and with the mix that has no other fault, for each instant until which they do.
+// TestTheBoundIsKept draws plans that are aimed at one run without faults. For each request and answer of that run it
+// counts the plans whose only fault delays that message. With the mix that draws no other fault, it also counts them
+// for each instant of arrival.
 func TestTheBoundIsKept(t *testing.T) {
 	for _, test := range []struct {
 		mix      string
@@ -75,12 +79,12 @@ mix: {`+test.mix+"}\n"))
 	}
 }
 
-// heldUp is the message that a fault holds up.
+// heldUp identifies the message that a fault delays.
 func heldUp(f *nemesis.Fault) string {
 	return fmt.Sprint(f.Target, " ", f.Peer, " ", f.Trigger.Message.Nth, f.Trigger.Message.Command)
 }
 
-// holdTo compares what was drawn with the least that the formula promises, give or take four standard deviations.
+// holdTo checks that each message was drawn at least as often as the formula says, less four standard deviations.
 func (a *aim) holdTo(t *testing.T, p *Plans, counts map[strike]int, plans int, instants bool) {
 	hold := func(what strike, least float64) {
 		want := least * float64(plans)
@@ -111,7 +115,7 @@ func (a *aim) holdTo(t *testing.T, p *Plans, counts map[strike]int, plans int, i
 	}
 }
 
-// The share of plans that are drawn whatever other runs have shown is at least that of the mix.
+// At least the share of plans that the mix demands is drawn independently of other runs.
 func TestMostPlansAreDrawnFreely(t *testing.T) {
 	s := parsed(t, aimedAt)
 	s.Mix.Guided = 30

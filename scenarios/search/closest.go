@@ -12,21 +12,21 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/margin"
 )
 
-// Close is the closest call of a law: the run that came closest to violating it.
+// Close is the closest call of a law: the run that came closest to violating that law.
 type Close struct {
 	Law  checker.Law `json:"law"`
 	Seed uint64      `json:"seed"`
-	Plan []byte      `json:"plan,omitempty"` // if it was noted
+	Plan []byte      `json:"plan,omitempty"` // if it was recorded
 	margin.Call
 }
 
-// File is the name of the file that holds the plan.
+// File returns the name of the file that holds the plan.
 func (c *Close) File() string { return "closest-" + string(c.Law) + ".txt" }
 
-// Closest are the closest calls of a search, by law. Of equally close ones it is that of the lowest seed.
+// Closest holds the closest calls of a search, at most one per law. Among equally close calls it keeps the lowest seed.
 type Closest []Close
 
-// Note adds the calls of the run of a seed, with its plan if that is not nil.
+// Note adds the calls of the run of a seed that are worth reporting. It keeps the plan p with them, unless p is nil.
 func (c *Closest) Note(seed uint64, p *nemesis.Plan, calls []margin.Call) {
 	for i := range calls {
 		if calls[i].Telling() {
@@ -35,8 +35,8 @@ func (c *Closest) Note(seed uint64, p *nemesis.Plan, calls []margin.Call) {
 	}
 }
 
-// consistent reports whether they can be those of some runs: at most one for each law, in the order of the laws, of
-// seeds that were run, and with the servers that sentences about them name.
+// consistent reports whether c can be the result of the runs ran: at most one call per law, in the order of the laws,
+// with seeds that were run, and with the servers that the sentences about the calls name.
 func (c Closest) consistent(ran Ranges) bool {
 	last := -1
 	for _, call := range c {
@@ -50,14 +50,15 @@ func (c Closest) consistent(ran Ranges) bool {
 	return true
 }
 
-// Add adds those of other runs.
+// Add adds the closest calls of other runs.
 func (c *Closest) Add(more Closest) {
 	for _, call := range more {
 		c.add(call, nil)
 	}
 }
 
-// add adds a call, if it is closer than the one of its law. p is the plan of its run, if the call does not have it yet.
+// add adds a call if it is closer than the present one of its law. p is the plan of its run, or nil if the call already
+// has it.
 func (c *Closest) add(call Close, p *nemesis.Plan) {
 	at, known := slices.BinarySearchFunc(*c, call.Law, func(o Close, l checker.Law) int {
 		return slices.Index(checker.Laws, o.Law) - slices.Index(checker.Laws, l)
@@ -74,7 +75,7 @@ func (c *Closest) add(call Close, p *nemesis.Plan) {
 	(*c)[at] = call
 }
 
-// Whole are the calls of the laws that no run violated.
+// Whole returns the calls of the laws that no run violated.
 func (c Closest) Whole(laws campaign.Laws) (whole Closest) {
 	for _, call := range c {
 		if laws.Of(call.Law).Violated == 0 {
@@ -84,12 +85,12 @@ func (c Closest) Whole(laws campaign.Laws) (whole Closest) {
 	return whole
 }
 
-// words say how close it was, of a law that has been named.
+// words says how close the call was, for use where the law has already been named.
 func (c *Close) words() string {
 	return fmt.Sprintf("Its closest call, with seed %d: %s", c.Seed, c.Call.String())
 }
 
-// of says how close the call of a law was; nothing if it had none.
+// of says how close the call of a law was; empty if there was none.
 func (c Closest) of(law checker.Law) string {
 	i := slices.IndexFunc(c, func(o Close) bool { return o.Law == law })
 	if i < 0 {
@@ -98,7 +99,7 @@ func (c Closest) of(law checker.Law) string {
 	return c[i].words()
 }
 
-// Facts say how close each call was.
+// Facts says how close each call was.
 func (c Closest) Facts() document.Facts {
 	facts := document.Facts{}
 	for i := range c {

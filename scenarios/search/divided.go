@@ -1,6 +1,6 @@
 package search
 
-// Explorations whose runs other processes make.
+// This file lets other processes make the runs of an exploration.
 
 import (
 	"context"
@@ -14,30 +14,30 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Names of the stages of an exploration.
+// The names of the stages of an exploration.
 const (
-	SeedsStage = "seeds" // its positions are seeds
-	cutStage   = "cut"   // its positions are findings
+	SeedsStage = "seeds" // the positions of this stage are seeds
+	cutStage   = "cut"   // the positions of this stage are findings
 )
 
-// handedOut is how many seeds make a portion: some seconds of work.
+// handedOut is the number of seeds in a portion that is handed to a process: some seconds of work.
 const handedOut = 4096
 
-// stage is the runs of the exploration, as work for other processes.
+// stage describes the runs of the exploration as work for other processes.
 func (e *Exploration) stage() (campaign.Stage, error) {
 	spec, err := json.Marshal(e.Span.begun())
 	own := e.own()
 	return campaign.Stage{Name: SeedsStage, Spec: spec, Size: own.Last - own.First + 1, Portion: handedOut}, err
 }
 
-// begun is the span before anything was run.
+// begun returns the span as it was before anything was run.
 func (s Span) begun() Span {
 	s.Ran = nil
 	return s
 }
 
-// RunBy has other processes make all runs. After each part it calls counted, if not nil, with all that has been found
-// up to there counted in. What was lost is missing in the end.
+// RunBy has other processes make all runs. After each part it has added that part's results to e and calls counted, if
+// that is not nil. Parts that were lost are missing from the result.
 func (e *Exploration) RunBy(ctx context.Context, hands campaign.Hands, counted func()) error {
 	stage, err := e.stage()
 	if err != nil {
@@ -61,7 +61,7 @@ func (e *Exploration) RunBy(ctx context.Context, hands campaign.Hands, counted f
 	})
 }
 
-// join counts another exploration of the same scenario in, which has run none of the same seeds.
+// join adds the results of another exploration of the same scenario, which must not have run any of the same seeds.
 func (e *Exploration) join(part *Exploration) error {
 	if part.Scenario != e.Scenario || part.Identity != e.Identity {
 		return fmt.Errorf("a part is of another scenario, other faults or another version of this program")
@@ -73,7 +73,8 @@ func (e *Exploration) join(part *Exploration) error {
 	return nil
 }
 
-// CutBy has other processes cut the findings of the exploration of s down, in their order. What was lost is nil.
+// CutBy has other processes shrink the findings of this exploration of s. The results are in the order of the findings;
+// a result that was lost is nil.
 func (e *Exploration) CutBy(ctx context.Context, s *scenarios.Scenario, hands campaign.Hands) ([]*Shrunk, error) {
 	if len(e.Findings) == 0 {
 		return nil, nil
@@ -105,9 +106,9 @@ func (e *Exploration) CutBy(ctx context.Context, s *scenarios.Scenario, hands ca
 	})
 }
 
-// cutting is what a stage of findings to be cut down states.
+// cutting is the specification of a stage that shrinks findings.
 type cutting struct {
-	Free     bool              `json:"free,omitempty"` // as that of their Span
+	Free     bool              `json:"free,omitempty"` // Span.Free of the exploration that has the findings
 	Findings campaign.Findings `json:"findings"`
 }
 
@@ -115,16 +116,16 @@ type cutting struct {
 type Worker struct {
 	scenario *scenarios.Scenario
 	explorer *explorer
-	free     bool // as Span.Free of the explorer's plans
+	free     bool // Span.Free of the plans that explorer draws
 }
 
-// NewWorker prepares to make parts. The errors are those of NewPlans.
+// NewWorker prepares to make parts. It returns the errors of NewPlans.
 func NewWorker(s *scenarios.Scenario) (*Worker, error) {
 	x, err := newExplorer(s, new(Span))
 	return &Worker{scenario: s, explorer: x}, err
 }
 
-// turnTo turns to the plans of a span.
+// turnTo makes the worker draw the plans of a span.
 func (w *Worker) turnTo(s *Span) (err error) {
 	if w.free != s.Free {
 		w.free = s.Free
@@ -133,7 +134,8 @@ func (w *Worker) turnTo(s *Span) (err error) {
 	return err
 }
 
-// Make makes positions of a stage. Seeds that were begun when ctx is done are not handed out.
+// Make makes the positions first to first+size-1 of a stage. If ctx is done before they are made, it returns the error
+// of ctx and no results.
 func (w *Worker) Make(ctx context.Context, stage campaign.Stage, first, size uint64) ([]byte, error) {
 	if size < 1 || first >= stage.Size || size > stage.Size-first {
 		return nil, fmt.Errorf("stage %s has %d positions, not %d from %d on", stage.Name, stage.Size, size, first)
@@ -188,7 +190,7 @@ func (w *Worker) cut(ctx context.Context, spec []byte, first, size uint64) ([]by
 		if err != nil {
 			return nil, err
 		}
-		if err := ctx.Err(); err != nil { // what was interrupted is cut down by another worker
+		if err := ctx.Err(); err != nil { // another worker will shrink what was interrupted
 			return nil, err
 		}
 		part, err := small.encode()
@@ -200,7 +202,7 @@ func (w *Worker) cut(ctx context.Context, spec []byte, first, size uint64) ([]by
 	return json.Marshal(parts)
 }
 
-// shrunk is a violation that was cut down, as JSON. The run of its plan gives the rest of a Shrunk.
+// shrunk is the JSON form of a Shrunk. The fields of Shrunk that it lacks are restored by running its plan again.
 type shrunk struct {
 	Law      checker.Law     `json:"law"`
 	Cause    checker.Cause   `json:"cause"`
@@ -216,14 +218,14 @@ func (r *shrunk) consistent() bool {
 	return slices.Contains(checker.Laws, r.Law) && r.Often >= 0 && r.Runs >= 0 && r.Ending <= campaign.Interrupted
 }
 
-// encode gives the violation as one line of JSON, for decodeShrunk.
+// encode returns the violation as one line of JSON, for decodeShrunk.
 func (r *Shrunk) encode() ([]byte, error) {
 	return encode(&shrunk{r.Law, r.Cause, []byte(r.First.String()), []byte(r.Plan.String()), r.Scenario.Text(),
 		r.Often, r.Runs,
 		r.Ending})
 }
 
-// decodeShrunk reads what encode wrote of a violation of s, and makes sure that it fails again.
+// decodeShrunk reads a violation of s that encode wrote, and makes sure that it fails again.
 func decodeShrunk(s *scenarios.Scenario, b []byte) (*Shrunk, error) {
 	var held shrunk
 	if err := decode(b, &held); err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign/campaigntest"
 )
 
-// strangers make the stages of a scenario. They lose the portions that have a lost seed.
+// strangers returns workers in another process's place that make the stages of s. They lose each portion that contains
+// one of the lost seeds.
 func strangers(t *testing.T, s *scenarios.Scenario, lost ...uint64) *campaigntest.Strangers {
 	return &campaigntest.Strangers{T: t,
 		Worker: func() (campaign.Worker, error) { return NewWorker(s) },
@@ -26,7 +27,7 @@ func strangers(t *testing.T, s *scenarios.Scenario, lost ...uint64) *campaigntes
 		}}
 }
 
-// An exploration that others made is that which was made here, and so is what its findings are cut down to.
+// An exploration made by other processes equals one made in this process, and so do its shrunk findings.
 func TestOthersMakeTheSameExploration(t *testing.T) {
 	s := named(t, "kleppmann-gc-pause")
 	want := explored(t, s, 3, 400, Whole, 1)
@@ -67,7 +68,7 @@ func TestOthersMakeTheSameExploration(t *testing.T) {
 	}
 }
 
-// What others lose is missing.
+// Seeds that other processes lost are missing from the exploration.
 func TestWhatOthersLoseIsMissing(t *testing.T) {
 	s := named(t, "kleppmann-gc-pause")
 	e, err := NewExploration(s, 3, 60, Whole)
@@ -84,7 +85,7 @@ func TestWhatOthersLoseIsMissing(t *testing.T) {
 	}
 }
 
-// A worker makes only what it can make.
+// A worker refuses stages that it does not know or cannot make.
 func TestAWorkerRefusesWhatItDoesNotKnow(t *testing.T) {
 	s, other := named(t, "kleppmann-gc-pause"), named(t, "fenced-gc-pause")
 	e, err := NewExploration(s, 3, 60, Whole)

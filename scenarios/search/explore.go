@@ -11,27 +11,28 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/margin"
 )
 
-// Exploration is what random plans have done to a scenario so far. It says no more of a run than can be counted, so its
-// size does not grow with the number of seeds; whatever else is worth knowing of a run, its seed repeats.
+// Exploration sums up what random plans have done to a scenario so far. It keeps only counts of its runs, so its size
+// does not grow with the number of seeds. Everything else about a run can be had by running its seed again.
 type Exploration struct {
 	Span
-	Undecided int               `json:"undecided"` // runs in which some law was undecided
-	Empty     int               `json:"empty"`     // runs for which no fault was drawn, or all of them were excluded
+	Undecided int               `json:"undecided"` // number of runs in which some law was undecided
+	Empty     int               `json:"empty"`     // runs for which no fault was drawn, or all were excluded
 	Laws      campaign.Laws     `json:"laws"`      // in the order of checker.Laws
 	Faults    []campaign.Fault  `json:"faults"`    // in the order of nemesis.Kinds
-	Findings  campaign.Findings `json:"findings"`  // the lowest first seed first
-	Failed    Failed            `json:"failed"`    // are counted nowhere else but in Ran and Empty
-	Differing Differing         `json:"differing"` // where runs guided nothing
+	Findings  campaign.Findings `json:"findings"`  // ordered by the lowest seed
+	Failed    Failed            `json:"failed"`    // counted nowhere else except in Ran and Empty
+	Differing Differing         `json:"differing"` // blocks that were not guided because a run was not repeatable
 	Closest   Closest           `json:"closest"`
 }
 
-// Differing are the blocks of seeds in which a run was made again, to vary its plan, and was different.
+// Differing counts the blocks of seeds in which a run was made again, in order to vary its plan, and came out
+// different.
 type Differing struct {
 	Blocks int    `json:"blocks"`
 	First  uint64 `json:"first"` // the lowest seed of such runs
 }
 
-// String says so, in a sentence without a full stop.
+// String reports the differing runs in a sentence without a full stop.
 func (d Differing) String() string {
 	return fmt.Sprintf("the run of seed %d was different when it was made again: in %s of %d seeds the search went on "+
 		"without what runs show", d.First, text.Count(d.Blocks, "block"), together)
@@ -44,8 +45,8 @@ func (d *Differing) add(more Differing) {
 	d.Blocks += more.Blocks
 }
 
-// NewExploration prepares to run all seeds from the first on; seeds must be at least 1. An error says that the mix can
-// draw nothing, that the seeds are more than there are, or that the run without faults failed.
+// NewExploration prepares to run the given number of seeds (at least 1), beginning with from. It returns an error if
+// the mix can draw nothing, if there are not that many seeds, or if the run without faults failed.
 func NewExploration(s *scenarios.Scenario, from uint64, seeds int, shard Shard) (*Exploration, error) {
 	free := !Guides(s, seeds)
 	plans, err := (&Span{Free: free}).Plans(s)
@@ -60,14 +61,14 @@ func NewExploration(s *scenarios.Scenario, from uint64, seeds int, shard Shard) 
 	return newExploration(span), nil
 }
 
-// newExploration begins to count.
+// newExploration returns an exploration of the span with all counts at zero.
 func newExploration(span Span) *Exploration {
 	return &Exploration{Span: span, Laws: campaign.NewLaws(checker.Laws), Faults: campaign.NewFaults()}
 }
 
-// Run goes on from where the exploration stands, on the given number of workers (0: one a core), until all seeds are
-// done or ctx is. After each portion it calls counted, if not nil, with all that has been found up to there counted in.
-// What comes of it does not depend on workers, portions and interruptions.
+// Run goes on from where the exploration stands, on the given number of workers (0: one per core), until all seeds are
+// done or ctx is done. After each portion it has added that portion's results to e and calls counted, if that is not
+// nil. The result does not depend on the workers, the portions or interruptions.
 func (e *Exploration) Run(ctx context.Context, s *scenarios.Scenario, workers int, counted func()) error {
 	return runPortions(ctx, e.Span, workers, e.portion(), func() func(Range) (*Exploration, error) {
 		w, err := newExplorer(s, &e.Span)
@@ -85,7 +86,7 @@ func (e *Exploration) Run(ctx context.Context, s *scenarios.Scenario, workers in
 	})
 }
 
-// explorer is one worker.
+// explorer is what one worker needs to run and judge plans.
 type explorer struct {
 	scenario *scenarios.Scenario
 	plans    *Plans
@@ -105,7 +106,7 @@ func newExplorer(s *scenarios.Scenario, of *Span) (*explorer, error) {
 	return &explorer{scenario: s, plans: plans, runner: runner}, nil
 }
 
-// explore runs some seeds.
+// explore runs the seeds of r.
 func (w *explorer) explore(r Range) (*Exploration, error) {
 	part := newExploration(Span{Ran: Ranges{r}})
 	for i := range r.count() {
@@ -147,7 +148,7 @@ func (e *Exploration) count(seed uint64, v checker.Verdict, p checker.Promise) {
 	e.Findings.Count(seed, v)
 }
 
-// add counts in what another part of the same exploration has found.
+// add adds the results of another part of the same exploration.
 func (e *Exploration) add(part *Exploration) {
 	e.Ran = e.Ran.with(part.Ran)
 	e.Undecided += part.Undecided
@@ -165,7 +166,7 @@ func (e *Exploration) add(part *Exploration) {
 	e.Closest.Add(part.Closest)
 }
 
-// drawn, struck and met sum the faults of all kinds up.
+// drawn returns the numbers of faults, summed over all kinds, that were drawn, that struck, and that met a lock in use.
 func (e *Exploration) drawn() (drawn, struck, met int) {
 	for _, t := range e.Faults {
 		drawn, struck, met = drawn+t.Drawn, struck+t.Struck, met+t.Met

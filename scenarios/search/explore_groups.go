@@ -13,14 +13,15 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// planGroup is what one smallest plan breaks: findings with the same plan, the gravest first.
+// planGroup is the set of findings that have the same smallest plan, ordered from the gravest law.
 type planGroup []*ReducedFinding
 
-// planGroups is all that was found. In a text with little room it names the last groups in a line each, or counts them.
+// planGroups is everything that was found. Where a text has little room, the last groups get one line each or are only
+// counted.
 type planGroups []planGroup
 
-// byPlan groups findings by their smallest plan. Broken promises come first, then what harms the user's work most, then
-// what was found most often; the groups follow the gravest of their findings.
+// byPlan groups the findings by their smallest plan. Findings that break a promise come first, then those that harm the
+// user's work most, then those that were found most often. The groups are ordered by their first finding.
 func (r *Report) byPlan() planGroups {
 	all := make([]*ReducedFinding, len(r.Findings))
 	for i := range r.Findings {
@@ -50,13 +51,13 @@ func (r *Report) byPlan() planGroups {
 	return groups
 }
 
-// verdict is the breach of the law by the cause in the smallest run; nil if there is none.
+// verdict returns the breach of the finding's law by its cause in the smallest run, or nil if that run has none.
 func (f *ReducedFinding) verdict() *checker.Finding {
 	found := f.Run.Verdict.Of(f.Law)
 	return found.By(f.Cause)
 }
 
-// headline says in a sentence what the plan brings about.
+// headline says in one sentence what the plan brings about.
 func (g planGroup) headline() string {
 	if f := g[0].verdict(); f != nil {
 		return headline.Broken(g[0].Run.Recorded(), f)
@@ -64,7 +65,7 @@ func (g planGroup) headline() string {
 	return g[0].violation()
 }
 
-// sign marks a broken promise.
+// sign marks a group that breaks a promise.
 func (g planGroup) sign() (string, text.Style) {
 	if g[0].Promised {
 		return document.Failed.Sign(), text.Red
@@ -82,7 +83,7 @@ func (b planGroups) Text(p *text.Writer) {
 	}
 }
 
-// FitText writes groups in full as long as there is room, and at least the first.
+// FitText writes groups in full as long as there is room, and always the first one.
 func (b planGroups) FitText(p *text.Writer, room int) {
 	for i, g := range b {
 		full := p.Draft()
@@ -90,7 +91,7 @@ func (b planGroups) FitText(p *text.Writer, room int) {
 			full.Blank()
 		}
 		g.text(full)
-		short := 0 // lines for the groups that follow
+		short := 0 // number of lines for the groups that follow
 		if left := len(b) - i - 1; left > 0 {
 			short = left + 1
 		}
@@ -103,7 +104,7 @@ func (b planGroups) FitText(p *text.Writer, room int) {
 	}
 }
 
-// text writes one group: what happens, which laws that breaks and how often, the plan, and how to repeat it.
+// text writes one group: what happens, which laws it breaks and how often, the plan, and how to repeat it.
 func (g planGroup) text(p *text.Writer) {
 	mark, tone := g.sign()
 	for i, t := range text.Wrap(g.headline(), p.Width()-3) {
@@ -131,7 +132,7 @@ func (g planGroup) text(p *text.Writer) {
 	}
 }
 
-// short writes a line for each group as far as there is room, and counts the others.
+// short writes one line per group while there is room, and counts the rest.
 func (b planGroups) short(p *text.Writer, room int) {
 	p.Blank()
 	most := max(room-2, 0)
@@ -165,7 +166,7 @@ func (b planGroups) HTML(p *html.Writer) {
 	}
 }
 
-// html writes what stands on the card of a group.
+// html writes the content of a group's card.
 func (g planGroup) html(p *html.Writer) {
 	p.Put(html.Heading(g.headline()))
 	document.PlanOf(g[0].Run.Plan).HTML(p)

@@ -14,12 +14,12 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single/singletest"
 )
 
-// spanned are so many runs of a scenario, all made.
+// spanned returns the span of n runs of a scenario, all of them made.
 func spanned(scenario string, n int) Span {
 	return Span{Scenario: scenario, From: 1, Seeds: n, Shard: Whole, Ran: Ranges{rangeOf(1, uint64(n))}}
 }
 
-// foundBy is a finding with a smallest plan.
+// foundBy returns a finding with the given smallest plan.
 func foundBy(law checker.Law, kind checker.CauseKind, promised bool, runs int, plan ...string) ReducedFinding {
 	run := singletest.Kleppmann()
 	run.Plan, run.Repeat = plan, "fencepost replay found/"+strings.Repeat("long-name-", 6)+"/plan.txt"
@@ -49,8 +49,8 @@ func exploreText(t *testing.T, e *Report, opt document.TextOptions) string {
 	return b.String()
 }
 
-// A broken promise comes before what was not promised, the graver law before the other, the more frequent before the
-// rarer; one plan is named once, in the place of the gravest thing that it breaks.
+// Broken promises come first, then graver laws, then more frequent findings. Each plan is listed once, at the place of
+// the gravest finding that it causes.
 func TestFindingsAreGroupedByPlanAndOrderedByGravityThenFrequency(t *testing.T) {
 	e := reported(
 		foundBy(checker.LeaseExclusion, checker.ExpiredEarly, true, 90, "jump a"),
@@ -74,7 +74,8 @@ func TestFindingsAreGroupedByPlanAndOrderedByGravityThenFrequency(t *testing.T) 
 	}
 }
 
-// However much was found, the report fits a screen, names what it can and counts the rest; --all keeps nothing back.
+// However much was found, the report fits on a screen: it names what it can and counts the rest. With --all it shows
+// everything.
 func TestAnExplorationFitsAScreen(t *testing.T) {
 	for n := 0; n < 60; n += 1 + n/8 {
 		var findings []ReducedFinding

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// Described says what the commands print with --json.
+// Described lists the JSON objects that this package prints with --json.
 var Described = []document.Described{
 	{Commands: []string{"explore", "merge"}, Object: exploreJSON{}, Is: "runs under random faults"},
 	{Commands: []string{"run", "merge"}, Object: runsJSON{}, Is: "runs of many seeds"},
@@ -22,8 +22,8 @@ type exploreJSON struct {
 	Scenario    string                  `json:"scenario"`
 	Shard       string                  `json:"shard" doc:"such as 1/2; empty without one"`
 	From        uint64                  `json:"from"`
-	Seeds       int                     `json:"seeds"` // how many were to be run, by all shards
-	Runs        int                     `json:"runs"`  // how many were
+	Seeds       int                     `json:"seeds"` // how many were to be run, by all shards together
+	Runs        int                     `json:"runs"`  // how many were run
 	Within      string                  `json:"within" doc:"the time in which faults strike"`
 	Laws        map[checker.Law]lawJSON `json:"laws"`
 	Faults      map[string]struckJSON   `json:"faults"`
@@ -63,7 +63,7 @@ type findingJSON struct {
 	Runs        int               `json:"runs"`
 	First       uint64            `json:"first_seed"`
 	Drawn       int               `json:"faults_drawn"`
-	Tries       int               `json:"tries"` // runs that it took to cut it down
+	Tries       int               `json:"tries"` // how many runs shrinking it took
 	Minimal     bool              `json:"minimal"`
 	Interrupted bool              `json:"interrupted" doc:"a signal came before everything was done"`
 	Often       int               `json:"seeds_of_16"`
@@ -71,7 +71,7 @@ type findingJSON struct {
 	Run         *single.RunObject `json:"run"`
 }
 
-// data is the JSON object.
+// data returns the JSON object of the report.
 func (r *Report) data() *exploreJSON {
 	standing, open := r.Standing(r.Subject)
 	d := &exploreJSON{Scenario: r.Scenario, From: r.From, Seeds: r.Seeds, Runs: r.Done(),

@@ -18,27 +18,27 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// Report is what is reported of an exploration.
+// Report is everything that is reported about an exploration.
 type Report struct {
 	*Exploration
 	Subject     *scenarios.Scenario
-	Within      time.Duration // in which faults strike
+	Within      time.Duration // how long faults may strike, from the start of a run
 	Findings    []ReducedFinding
 	Interrupted bool   // a signal ended the runs or the reduction of findings
-	Files       string // folder with all that was found
-	Repeat      string // command to paste that does it again, or goes on
+	Files       string // folder with everything that was found
+	Repeat      string // command to paste that repeats or resumes the exploration
 }
 
-// ReducedFinding is a way in which a law was broken, with the smallest plan that still breaks it.
+// ReducedFinding is a way in which a law was broken, with the smallest plan that still breaks the law in that way.
 type ReducedFinding struct {
 	campaign.Finding
 	Promised bool
 	Small    *Shrunk
-	Run      *single.Run // of the smallest plan
-	Files    []string    // in the folder of Run: plan, scenario and a Go test, each of which fails again
+	Run      *single.Run // the run of the smallest plan
+	Files    []string    // plan, scenario and Go test, in the folder of Run; each of them fails again
 }
 
-// Slug names the files of a finding: "mutual-exclusion-holder-outlived-its-lease-pause".
+// Slug returns the base name of a finding's files, such as "mutual-exclusion-holder-outlived-its-lease-pause".
 func Slug(f campaign.Finding) string {
 	words := strings.FieldsFunc(fmt.Sprintf("%s %s", f.Law, f.Cause), func(r rune) bool {
 		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789-", r)
@@ -46,11 +46,11 @@ func Slug(f campaign.Finding) string {
 	return strings.Join(words, "-")
 }
 
-// interrupted reports whether a signal ended the reduction.
+// interrupted reports whether a signal ended the reduction of the finding.
 func (f *ReducedFinding) interrupted() bool { return f.Small.Ending == campaign.Interrupted }
 
-// Document is the report: how the laws came out, and what broke them, grouped by plan, on about a screen; then which
-// faults struck, and each finding.
+// Document builds the report. It begins, on about one screen, with how the laws came out and what broke them, grouped
+// by plan. Then it shows which faults struck, and each finding in full.
 func (r *Report) Document() *document.Document {
 	result, open := r.Standing(r.Subject)
 	reasons := document.Notes("reason", append(open, r.Failed.more()...))
@@ -77,7 +77,7 @@ func (r *Report) Document() *document.Document {
 	return d
 }
 
-// pages are those of the runs that show the findings.
+// pages returns the pages of the runs that show the findings.
 func (r *Report) pages() (all []document.Attached) {
 	for _, f := range r.Findings {
 		all = append(all, document.Attached{Slug: Slug(f.Finding), Document: f.Run.Document()})
@@ -85,7 +85,7 @@ func (r *Report) pages() (all []document.Attached) {
 	return all
 }
 
-// size is how many of something were run.
+// size says how many seeds were run and from which on, with of as the noun, and names the shard if there is one.
 func (s *Span) size(of string) string {
 	size := fmt.Sprintf("%s from %d", text.CountGrouped(s.Done(), of), s.own().First)
 	if s.Shard != Whole {
@@ -94,7 +94,7 @@ func (s *Span) size(of string) string {
 	return size
 }
 
-// closest says how close the runs came to violating the laws that stayed whole, and how to see it.
+// closest says how close the runs came to violating the laws that no run violated, and how to see the closest one.
 func (r *Report) closest() document.Facts {
 	calls := r.Closest.Whole(r.Laws)
 	facts := calls.Facts()
@@ -105,7 +105,7 @@ func (r *Report) closest() document.Facts {
 	return facts
 }
 
-// struck sums up how many faults did.
+// struck says how many of the faults struck while the lock was in use.
 func (r *Report) struck() document.Facts {
 	all := r.allFaults()
 	if all.Drawn == 0 {
@@ -115,7 +115,7 @@ func (r *Report) struck() document.Facts {
 		text.Grouped(all.Drawn), text.Grouped(all.Met), share(all), campaign.WhileHeld)}}
 }
 
-// each says where to read more of the findings.
+// each says where the findings can be read in full.
 func (r *Report) each() document.Facts {
 	if len(r.Findings) == 0 {
 		return nil
@@ -124,13 +124,14 @@ func (r *Report) each() document.Facts {
 		Value: "in full, with its timeline: by the command below it, or all with --all"}}
 }
 
-// allFaults sums up.
+// allFaults returns the counts summed over all kinds of faults.
 func (e *Exploration) allFaults() (all campaign.Fault) {
 	all.Drawn, all.Struck, all.Met = e.drawn()
 	return all
 }
 
-// share is how many of the faults that were drawn struck while the lock was held or asked for.
+// share returns the percentage of the drawn faults that struck while the lock was held or asked for; empty if none was
+// drawn.
 func share(f campaign.Fault) string {
 	if f.Drawn == 0 {
 		return ""
@@ -138,10 +139,10 @@ func share(f campaign.Fault) string {
 	return strconv.Itoa(100*f.Met/f.Drawn) + " %"
 }
 
-// metColumn counts the faults that struck when they could have an effect.
+// metColumn is the column that counts the faults that struck when they could have an effect.
 var metColumn = document.Column{Title: "while held or asked for", Tip: "struck " + campaign.WhileHeld}
 
-// faultTable is how many faults of each kind were drawn, and struck.
+// faultTable shows how many faults of each kind were drawn and how many struck.
 func (r *Report) faultTable() document.Table {
 	t := document.Table{Heading: "fault", Columns: []document.Column{{Title: "drawn"}, {Title: "struck"}, metColumn,
 		{Title: "share"}}}
@@ -158,7 +159,7 @@ func (r *Report) faultTable() document.Table {
 	return t
 }
 
-// inFull is a finding with everything that a text says of it, with a timeline or without.
+// inFull shows everything that a text says about a finding, optionally with a timeline.
 type inFull struct {
 	*ReducedFinding
 	timeline bool
@@ -190,10 +191,10 @@ func (b inFull) Text(p *text.Writer) {
 	document.Closing(p, files, b.Run.Repeat)
 }
 
-// HTML writes nothing: the finding has a page of its own.
+// HTML writes nothing, because the finding has a page of its own.
 func (inFull) HTML(*html.Writer) {}
 
-// violation is the law and how it was broken.
+// violation names the law and how it was broken.
 func (f *ReducedFinding) violation() string { return string(f.Law) + ": " + f.Cause.String() }
 
 // promise says whether the law was promised.
@@ -204,7 +205,7 @@ func (f *ReducedFinding) promise() string {
 	return document.NotPromised
 }
 
-// size says how often it was found, and how small it has become.
+// size says how often the violation was found, and how far it was cut down.
 func (f *ReducedFinding) size() string {
 	how := "cut down as far as the budget of runs went"
 	switch {
@@ -219,7 +220,7 @@ func (f *ReducedFinding) size() string {
 		text.CountGrouped(f.Small.Runs, "run"), how, f.Small.Often)
 }
 
-// suite has a case for each law, and one for each reason why nothing can be said.
+// suite has one case per law, and one for each reason why the result is open.
 func (r *Report) suite() document.Suite {
 	s := document.Suite{Name: "explore " + r.Scenario, Repeat: r.Repeat}
 	standing, open := r.Standing(r.Subject)
@@ -240,14 +241,14 @@ func (r *Report) suite() document.Suite {
 		s.Cases = append(s.Cases, c)
 	}
 	s.Cases = append(s.Cases, document.OpenCases(r.Scenario, open)...)
-	// Where all seeds were run, only the reduction of what is not promised can have been interrupted.
+	// If all seeds were run, only the reduction of findings that are not promised can have been interrupted.
 	if standing != document.Passed {
 		s.Cases = append(s.Cases, document.InterruptedCases(r.Scenario, r.Interrupted)...)
 	}
 	return s
 }
 
-// stories are the ways in which one law was broken.
+// stories describes the ways in which one law was broken.
 func (r *Report) stories(law checker.Law) string {
 	var all []string
 	for _, f := range r.Findings {

@@ -59,7 +59,7 @@ func TestTheGCPauseIsFoundFromTheDefaultMix(t *testing.T) {
 	t.Errorf("300 seeds found %+v", e.Findings)
 }
 
-// An exploration counts what running and judging each plan by hand shows.
+// The counts of an exploration equal those from running and judging each plan by hand.
 func TestAnExplorationCountsWhatItsRunsShow(t *testing.T) {
 	s := named(t, "fenced-gc-pause")
 	e := explored(t, s, 7, 150, Whole, 2)
@@ -108,7 +108,7 @@ func TestAnExplorationCountsWhatItsRunsShow(t *testing.T) {
 	}
 }
 
-// Workers, shards, interruptions and resumptions change nothing in what is found, even where runs guide plans.
+// Workers, shards, interruptions and resumptions do not change what is found, even if runs guide plans.
 func TestAnExplorationIsTheSameHoweverItIsDivided(t *testing.T) {
 	for guided, seeds := range map[int]int{0: 333, 50: together} {
 		s := named(t, "kleppmann-gc-pause")
@@ -126,7 +126,7 @@ func theSameHoweverDivided(t *testing.T, s *scenarios.Scenario, from uint64, see
 	}
 	for _, of := range []int{1, 2, 5} {
 		var parts []*Exploration
-		for i := of; i >= 1; i-- { // the order of the parts is no matter
+		for i := of; i >= 1; i-- { // the order of the parts does not matter
 			parts = append(parts, explored(t, s, from, seeds, Shard{i, of}, 2))
 		}
 		got, err := MergeExplorations(parts, func(i int) string { return fmt.Sprint(i) })
@@ -206,7 +206,7 @@ func TestDamagedRecordsAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range line[:len(line)-1] { // the line break at the end is not missed
+	for i := range line[:len(line)-1] { // the final line break may be missing
 		for _, bad := range [][]byte{line[:i],
 			append(append(append([]byte{}, line[:i]...), line[i]^1), line[i+1:]...)} {
 			if e, err := DecodeExploration(bad); !errors.Is(err, errDamaged) {
@@ -216,7 +216,7 @@ func TestDamagedRecordsAreRefused(t *testing.T) {
 	}
 }
 
-// isRefused demands that a record is, although its sum is right.
+// isRefused fails the test unless a record of forged is refused, although its checksum is right.
 func isRefused(t *testing.T, what string, forged *Exploration) {
 	t.Helper()
 	line, err := forged.Encode()
@@ -228,7 +228,7 @@ func isRefused(t *testing.T, what string, forged *Exploration) {
 	}
 }
 
-// A record whose sum is right may still say what no search can have found.
+// A record with a right checksum is refused if no search can have found what it says.
 func TestFindingsThatCannotBeAreRefused(t *testing.T) {
 	e := explored(t, named(t, "kleppmann-gc-pause"), 1, 300, Whole, 1)
 	if !e.consistent() || len(e.Findings) < 2 {
@@ -308,7 +308,7 @@ func TestNothingToExploreIsAnError(t *testing.T) {
 	}
 }
 
-// Closest calls that no runs had are refused, whatever the sum of the record says: a report would print them.
+// Closest calls that no run can have had are refused even if the checksum is right, because a report would print them.
 func TestClosestCallsThatCannotBeAreRefused(t *testing.T) {
 	made := explored(t, named(t, "kleppmann-gc-pause"), 1, 300, Whole, 0)
 	if len(made.Closest) < 2 || !made.consistent() {

@@ -10,20 +10,20 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// Failed are the runs that could not be judged, since the lock's own code failed in them.
+// Failed counts the runs that could not be judged because the lock's own code failed in them.
 type Failed struct {
 	Runs  int      `json:"runs"`
-	First uint64   `json:"first"` // the lowest seed of them
-	Why   []string `json:"why"`   // how it failed there, line by line
+	First uint64   `json:"first"` // the lowest seed of a failed run
+	Why   []string `json:"why"`   // how that run failed, line by line
 }
 
-// mostWhy is how many lines of a failure are kept.
+// mostWhy is the number of lines of a failure that are kept.
 const mostWhy = 12
 
-// addresses are what differs in the same failure from process to process.
+// addresses matches the parts of a failure's text that differ from process to process.
 var addresses = regexp.MustCompile(`\+?0x[0-9a-f]+\??|goroutine \d+`)
 
-// note counts a run if err says that the lock's own code failed in it.
+// note counts a run if err says that the lock's own code failed in it, and reports whether it did.
 func (f *Failed) note(seed uint64, err error) (failed bool) {
 	var code *scenarios.CodeError
 	if !errors.As(err, &code) {
@@ -48,7 +48,7 @@ func (f *Failed) note(seed uint64, err error) (failed bool) {
 	return true
 }
 
-// add counts in what another part has.
+// add adds the failed runs of another part.
 func (f *Failed) add(part Failed) {
 	if part.Runs > 0 && (f.Runs == 0 || part.First < f.First) {
 		f.First, f.Why = part.First, part.Why
@@ -56,7 +56,7 @@ func (f *Failed) add(part Failed) {
 	f.Runs += part.Runs
 }
 
-// open says why these runs, of so many, leave it open whether the promises are kept; nothing if there are none.
+// open says that these runs, out of a total of of, leave open whether the promises are kept; nil if none failed.
 func (f *Failed) open(of int) []string {
 	if f.Runs == 0 {
 		return nil
@@ -65,10 +65,10 @@ func (f *Failed) open(of int) []string {
 		f.Runs, of, f.First, f.Why[0])}
 }
 
-// more is how it failed, but for the first line, which open has.
+// more returns the lines of the failure after the first, which is in open's sentence.
 func (f *Failed) more() []string { return f.Why[min(1, len(f.Why)):] }
 
-// consistent reports whether so many of the runs that were made can have failed.
+// consistent reports whether f is possible for an exploration that has made of runs.
 func (f *Failed) consistent(of int) bool {
 	return f.Runs >= 0 && f.Runs <= of && (f.Runs > 0) == (len(f.Why) > 0)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// breaking is a scenario of a library's lock. Its runs are those of another scenario, in which every third seed breaks
-// the lock's code.
+// breaking returns a scenario with a lock from a library. Its runs are those of the same scenario with the protocol
+// alike, except that the lock's code fails for every third seed.
 func breaking(t *testing.T, alike string) *scenarios.Scenario {
 	t.Helper()
 	const text = "name: library\nservers: {redis: 1}\nclients: 3\nlock: {protocol: library, ttl: 8s}\n" +
@@ -39,8 +39,8 @@ func breaking(t *testing.T, alike string) *scenarios.Scenario {
 	return s
 }
 
-// TestRunsThatFailDoNotEndAnExploration: the others go on, and those that failed are counted, by whatever workers and
-// in whatever portions.
+// If some runs fail, an exploration makes the others all the same and counts the failed ones, whatever the workers and
+// portions.
 func TestRunsThatFailDoNotEndAnExploration(t *testing.T) {
 	s := breaking(t, "set-nx-px")
 	var first *Exploration
@@ -80,7 +80,7 @@ func TestRunsThatFailDoNotEndAnExploration(t *testing.T) {
 	}
 }
 
-// TestRunsThatFailDoNotEndTheOthers: with one plan for all seeds likewise.
+// If some runs of one plan with many seeds fail, the others are made all the same and the failed ones are counted.
 func TestRunsThatFailDoNotEndTheOthers(t *testing.T) {
 	s := breaking(t, "set-nx-px")
 	var first *Runs

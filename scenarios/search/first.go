@@ -10,18 +10,19 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/margin"
 )
 
-// FirstViolation is the result of a search for the first seed that breaks a promise.
+// FirstViolation is the result of a search for the first seed whose run breaks a promise.
 type FirstViolation struct {
 	Found       bool
-	Interrupted bool        // ctx ended the search before a run did, with some seeds left
-	Runs        int         // how many were made, the violating one included
-	Law         checker.Law // the first that was broken, in the order of checker.Laws
+	Interrupted bool        // ctx ended the search before a violation was found, with some seeds left
+	Runs        int         // number of runs made, including the violating one
+	Law         checker.Law // the first law broken in that run, in the order of checker.Laws
 	Cause       checker.Cause
-	Plan        string // of the run that broke it, as ParsePlan reads it
+	Plan        string // plan of that run, in the form that ParsePlan reads
 }
 
-// FindFirst runs random plans on a scenario, the first seed from on, until a run breaks a law that the scenario
-// promises, and at most so many. It ends early when ctx is done. An error names the seed whose run failed.
+// FindFirst runs random plans on a scenario, beginning with the seed from, until a run breaks a law that the scenario
+// promises or the given number of seeds is used up. It ends early when ctx is done. An error names the seed whose run
+// failed.
 func FindFirst(ctx context.Context, s *scenarios.Scenario, from uint64, seeds int) (first FirstViolation, err error) {
 	first.Runs, err = Each(ctx, s, from, seeds, func(p *nemesis.Plan, v *checker.Verdict) bool {
 		for i := range v.Findings {
@@ -36,8 +37,8 @@ func FindFirst(ctx context.Context, s *scenarios.Scenario, from uint64, seeds in
 	return first, err
 }
 
-// Each runs the plans that an exploration of so many seeds runs, one after the other, until judged returns false, and
-// returns how many it ran. It ends early when ctx is done. An error names the seed whose run failed.
+// Each runs, one after the other, the plans that an exploration of the same seeds runs, until judged returns false. It
+// returns the number of runs made. It ends early when ctx is done. An error names the seed whose run failed.
 func Each(ctx context.Context, s *scenarios.Scenario, from uint64, seeds int,
 	judged func(*nemesis.Plan, *checker.Verdict) bool) (runs int, err error) {
 	plans, err := (&Span{Free: !Guides(s, seeds)}).Plans(s)

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// careless is a lock that its release gives to anybody: it promises what it cannot keep.
+// careless is a lock whose release deletes the key whoever owns it, so that it breaks its promises.
 const careless = `name: careless
 servers: {redis: 1, persistence: {append-fsync: always}}
 clients: 3
@@ -38,7 +38,7 @@ func TestTheFirstSeedThatBreaksAPromiseIsFound(t *testing.T) {
 	}
 }
 
-// A search from a later seed finds what a search from the first would find if it went on.
+// A search from a later seed finds what a search from the first seed would find if it went on to there.
 func TestASearchBeginsAtItsFirstSeed(t *testing.T) {
 	s := parsed(t, careless+"promise: [ownership]\n")
 	for from := uint64(0); from < 300; {
@@ -57,7 +57,7 @@ func TestASearchBeginsAtItsFirstSeed(t *testing.T) {
 	}
 }
 
-// A law that the lock does not promise may be broken.
+// A violation of a law that is not promised does not end the search.
 func TestAViolationOfWhatIsNotPromisedIsPassedOver(t *testing.T) {
 	got, err := FindFirst(context.Background(), parsed(t, careless+"promise: [token-order]\n"), 0, 100)
 	if err != nil || got.Found || got.Runs != 100 {

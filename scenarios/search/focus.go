@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// focus aims a fault at the processes, the messages and the time of the close call.
+// focus changes a fault so that it strikes at the processes, the messages and the time of the close call.
 func (v *variation) focus(f nemesis.Fault) nemesis.Fault {
 	if f.Kind == 0 {
 		return f
@@ -20,7 +20,7 @@ func (v *variation) focus(f nemesis.Fault) nemesis.Fault {
 	near := v.requests(client)
 	from, to := v.window()
 	switch {
-	case f.Number > 0 || f.Trigger.Message.Named() && f.Target == "": // it strikes a message
+	case f.Number > 0 || f.Trigger.Message.Named() && f.Target == "": // the fault strikes a message
 		if len(near) == 0 {
 			return v.turn(f)
 		}
@@ -45,7 +45,7 @@ func (v *variation) focus(f nemesis.Fault) nemesis.Fault {
 	return f
 }
 
-// client is the one to strike: the holder, or now and then whoever asks for the lock next.
+// client picks the client to strike: mostly the holder, and sometimes the client that asks for the lock next.
 func (v *variation) client() sim.ProcessID {
 	if v.call.Next != "" && v.below(4) == 0 {
 		return v.call.Next
@@ -53,8 +53,8 @@ func (v *variation) client() sim.ProcessID {
 	return v.call.Holder
 }
 
-// window is when a fault may strike to make a difference: from the call, or from the grant, until the lease ended or
-// until the holder did what made the call a close one.
+// window returns the time within which a fault can make a difference. It begins with the holder's acquire call or with
+// the grant. It ends with the lease, or when the holder did what made the call a close one.
 func (v *variation) window() (from, to time.Duration) {
 	c := v.call
 	from, to = c.Called.Duration(), c.To.Duration()
@@ -71,7 +71,7 @@ func (v *variation) window() (from, to time.Duration) {
 	return from, to
 }
 
-// end is when the lease ended: what lasts until then, or longer, makes a difference.
+// end returns when the lease ended. A fault that lasts until then, or longer, makes a difference.
 func (v *variation) end() time.Duration {
 	if v.call.To == history.Never {
 		return v.call.From.Duration() + time.Second
@@ -79,7 +79,7 @@ func (v *variation) end() time.Duration {
 	return v.call.To.Duration()
 }
 
-// retarget turns a fault to a client, and to a server on which the holder's key stands.
+// retarget changes the processes of a fault to the given client and to a server on which the holder's key stands.
 func (v *variation) retarget(f nemesis.Fault, client sim.ProcessID) nemesis.Fault {
 	var server sim.ProcessID
 	if n := len(v.call.Standing); n > 0 {
@@ -111,8 +111,8 @@ func (v *variation) alike(a, b sim.ProcessID) bool {
 	return false
 }
 
-// exchange is the fault with two processes in the place of each other, and with all of their groups if they are of
-// different ones.
+// exchange returns the fault with the processes a and b swapped. If they belong to different groups of equal size, the
+// whole groups are swapped.
 func (v *variation) exchange(f nemesis.Fault, a, b sim.ProcessID) nemesis.Fault {
 	as, bs := []sim.ProcessID{a}, []sim.ProcessID{b}
 	for _, group := range v.plans.scenario.Targets().Groups {
@@ -137,8 +137,9 @@ func (v *variation) exchange(f nemesis.Fault, a, b sim.ProcessID) nemesis.Fault 
 	})
 }
 
-// mirror repeats all faults that struck a server which has lost the holder's key on one that still has it. If these are
-// too many, they replace others, first those that strike neither.
+// mirror takes the faults that involve a server that lost the holder's key, and adds a copy of each for a server that
+// still has the key. If the plan then has too many faults, the copies replace faults that involve neither server; if
+// even that is not enough, mirror changes nothing.
 func (v *variation) mirror() {
 	if len(v.call.Gone) == 0 || len(v.call.Standing) == 0 {
 		v.change(v.focus)
@@ -175,8 +176,9 @@ func (v *variation) mirror() {
 	v.faults = append(kept, others...)
 }
 
-// requests are those of the close call: of the client, of the holder's attempt or of the next one's. Where requests
-// that arrive late matter, earlier ones may still arrive.
+// requests returns the requests around the close call: those of the client, of the holder's attempt and of the next
+// holder's attempt. If the close call is about late requests, it may include earlier ones, because they may still
+// arrive.
 func (v *variation) requests(client sim.ProcessID) (near []*nemesis.Sent) {
 	c := v.call
 	stale := v.stale()
@@ -184,7 +186,7 @@ func (v *variation) requests(client sim.ProcessID) (near []*nemesis.Sent) {
 	if stale || v.below(8) == 0 {
 		early -= v.plans.scenario.Clients[0].Lock.TTL
 	}
-	acquiring := v.below(3) == 0 // those of the acquire alone
+	acquiring := v.below(3) == 0 // only the requests of the holder's acquire
 	for _, of := range v.kinds {
 		for i := range of {
 			s := &of[i]
@@ -206,8 +208,8 @@ func (v *variation) stale() bool {
 	return v.call.Way == margin.Removed || v.call.Way == margin.Requests
 }
 
-// late makes a fault of one message strike a request or its answer. A request that may remove a key arrives within the
-// window.
+// late makes a fault of one message strike a request or its answer. If the close call is about late requests, it may
+// delay the message so that it arrives between from and to.
 func (v *variation) late(f nemesis.Fault, r *nemesis.Sent, from, to time.Duration) nemesis.Fault {
 	f = r.Strike(f, v.below(2) == 0)
 	if f.By <= 0 {
@@ -225,7 +227,7 @@ func (v *variation) late(f nemesis.Fault, r *nemesis.Sent, from, to time.Duratio
 	return f
 }
 
-// when is an instant of the close call, or soon before it began: after something happens, or at any time.
+// when picks an instant during the close call or shortly before it: at or just before some event, or at any time.
 func (v *variation) when(from, to time.Duration) time.Duration {
 	called, granted := v.call.Called.Duration(), v.call.From.Duration()
 	switch v.below(5) {
@@ -242,7 +244,7 @@ func (v *variation) when(from, to time.Duration) time.Duration {
 		return at
 	case 1: // before the holder asked
 		return max(called-time.Duration(v.below(1000))*time.Millisecond, 0)
-	case 2: // soon after it began
+	case 2: // soon after the grant
 		return granted + time.Duration(1+v.below(1000))*time.Millisecond>>v.below(10)
 	case 3: // around the acquire
 		if granted > called && v.below(2) == 0 {
@@ -253,13 +255,13 @@ func (v *variation) when(from, to time.Duration) time.Duration {
 	return v.between(from, to).Truncate(time.Millisecond)
 }
 
-// between is any instant from one to before another.
+// between picks an instant from from to just before to.
 func (v *variation) between(from, to time.Duration) time.Duration {
 	return from + time.Duration(v.random.Uint64()%uint64(max(to-from, 1)))
 }
 
-// length is how long a fault that strikes at an instant may last, to end when the lease does, well after it, or when
-// something happens; ok is false where it should stay as it is.
+// length picks how long a fault that strikes at at may last: until around the end of the lease, until well after it, or
+// until something happens. ok is false if the fault's length should stay as it is.
 func (v *variation) length(at, from time.Duration) (d time.Duration, ok bool) {
 	end := at
 	switch v.below(4) {

@@ -12,63 +12,67 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// together is how many plans form a block, which begins at a multiple of it. What a run shows guides plans of its block
-// alone: a search can make its blocks anywhere and in any order. It is a multiple of aimedTogether.
+// together is the number of plans in a block. Blocks begin at multiples of it. The result of a run guides plans of its
+// own block only, so that a search can process its blocks anywhere and in any order. together is a multiple of
+// aimedTogether.
 const together = 512
 
-// alone is how many plans of a block, its first, are drawn freely, whatever the mix says.
+// alone is the number of plans at the beginning of a block that are always drawn freely, whatever the mix says.
 const alone = 32
 
-// BlockOf is the first seed of the block of a seed: a guided plan depends on the runs of the seeds from there on.
+// BlockOf returns the first seed of the block of a seed. A guided plan depends on the runs of its block from that seed
+// on.
 func BlockOf(seed uint64) uint64 { return seed - seed%together }
 
-// guide is what the runs of one block have shown so far.
+// guide holds what the runs of one block have shown so far.
 type guide struct {
-	first  uint64         // seed of the block
-	plans  []nemesis.Plan // of its seeds from the first on
-	runs   int            // how many of these were made: all, or all but the last
+	first  uint64         // first seed of the block
+	plans  []nemesis.Plan // the plans of the block's seeds, from first on
+	runs   int            // how many of plans have been run: all, or all except the last
 	niches [niches]niche
-	choice choice // of the latest plan
+	choice choice // what the latest plan varies
 	latest Shown
-	// differ is the seed of a run that was different when it was made again for the plan of the seed noticed; nil if
-	// none was. From then on all plans of the block are drawn freely.
+	// differ is the seed of a run that came out different when it was repeated in order to draw the plan of the seed
+	// noticed. It is nil if no run did. From then on all plans of the block are drawn freely.
 	differ, noticed *uint64
-	repeated        bool // a run of the block was made again, and was the same
+	repeated        bool // a run of the block was repeated and came out the same
 	reader          margin.Reader
 	checker         checker.Checker
-	runner          *scenarios.Runner // makes runs that nobody else has made; nil: none so far
+	runner          *scenarios.Runner // makes the runs that nobody else has made; nil until one is needed
 }
 
-// choice is what a plan varies.
+// choice says which plan a plan varies and what was added to it.
 type choice struct {
-	parent *elite // nil: nothing
+	parent *elite // nil: the plan was drawn freely
 	niche  int
 	added  []nemesis.Kind // the kinds of the faults that were added
 }
 
-// Shown is what is known of the run of one seed, for the plans of its block that follow. The zero value is that of a
-// run which ended its process before its plan was drawn.
+// Shown is what later plans of a block need to know about the run of one of its seeds. The zero value stands for a run
+// that ended its process before its plan was drawn.
 type Shown struct {
 	Plan   string `json:",omitempty"`
 	Digest sim.Digest
-	Calls  []margin.Call `json:",omitempty"` // those that matter to later plans; none if the run failed
-	// Parent is the seed of the run whose plan this one varies, in a niche; nil if the plan is drawn freely.
+	Calls  []margin.Call `json:",omitempty"` // the calls that matter to later plans; none if the run failed
+	// Parent is the seed of the run whose plan this plan varies, found in the niche Niche. It is nil if the plan was
+	// drawn freely.
 	Parent *uint64        `json:",omitempty"`
 	Niche  int            `json:",omitempty"`
 	Added  []nemesis.Kind `json:",omitempty"`
-	// Differing, if set, is the seed of a run that was different when it was made again for this plan: the plans of the
-	// block are drawn freely from here on.
+	// Differing, if set, is the seed of a run that came out different when it was repeated in order to draw this plan.
+	// From here on the plans of the block are drawn freely.
 	Differing *uint64 `json:",omitempty"`
 }
 
-// Judged is a run and its close calls.
+// Judged is a run with its close calls.
 type Judged struct {
 	Result *scenarios.Result
 	Calls  []margin.Call
 }
 
-// Learn spares the plans a run that their user has made with Plan(seed) and judged by all laws: the zero Judged if it
-// failed. It must be called before the next Plan to be of use.
+// Learn tells p the result of a run that its user has made with Plan(seed) and judged by all laws, so that p need not
+// make that run itself. The zero Judged says that the run failed. To have an effect, Learn must be called before the
+// next Plan.
 func (p *Plans) Learn(seed uint64, j Judged) {
 	g := &p.guide
 	if n := len(g.plans); n > g.runs && g.first+uint64(n-1) == seed {
@@ -76,7 +80,7 @@ func (p *Plans) Learn(seed uint64, j Judged) {
 	}
 }
 
-// Shown is what Resume needs to know of the run that was learned last; one must have been.
+// Shown returns what Resume needs to know about the run that was learned last. At least one run must have been learned.
 func (p *Plans) Shown() Shown {
 	g := &p.guide
 	s, at := g.latest, g.runs-1
@@ -84,7 +88,8 @@ func (p *Plans) Shown() Shown {
 	return s
 }
 
-// differing is the seed of the run that was different when it was made again for the plan of a seed; nil if none was.
+// differing returns the seed of the run that came out different when it was repeated for the plan of seed; nil if none
+// did.
 func (p *Plans) differing(seed uint64) *uint64 {
 	if g := &p.guide; g.noticed != nil && *g.noticed == seed {
 		return g.differ
@@ -92,8 +97,9 @@ func (p *Plans) differing(seed uint64) *uint64 {
 	return nil
 }
 
-// Resume makes the plans those of a process that goes on in the block of a seed: what the runs of the seeds before it
-// have shown, from the block's first on, is given. The error is of a plan that cannot be parsed.
+// Resume continues in the middle of the block of seed, where another process left off. shown holds what the runs of the
+// block have shown, from its first seed to the one before seed. It returns an error if a plan cannot be parsed or if it
+// varies a plan that is not known.
 func (p *Plans) Resume(seed uint64, shown []Shown) error {
 	g := &p.guide
 	g.begin(BlockOf(seed))
@@ -125,7 +131,7 @@ func (p *Plans) Resume(seed uint64, shown []Shown) error {
 	return nil
 }
 
-// shown reads what a run has shown.
+// shown extracts from a run what later plans need to know.
 func (g *guide) shown(j Judged) (s Shown) {
 	if c := &g.choice; c.parent != nil {
 		s.Parent, s.Niche, s.Added = &c.parent.seed, c.niche, c.added
@@ -143,7 +149,7 @@ func (g *guide) shown(j Judged) (s Shown) {
 	return s
 }
 
-// learn adds the run of the latest plan; r is nil if it is not at hand.
+// learn records the run of the latest plan. r is nil if the run's result is not available.
 func (g *guide) learn(s Shown, r *scenarios.Result) {
 	at := g.runs
 	g.runs, g.latest = at+1, s
@@ -173,14 +179,14 @@ func (g *guide) learn(s Shown, r *scenarios.Result) {
 	g.choice = choice{}
 }
 
-// begin turns to a block.
+// begin starts a new block.
 func (g *guide) begin(block uint64) {
 	g.first, g.plans, g.runs, g.choice = block, g.plans[:0], 0, choice{}
 	g.differ, g.noticed, g.repeated = nil, nil, false
 	g.niches = [niches]niche{}
 }
 
-// guided is the plan of a seed after all that the earlier runs of its block have shown.
+// guided returns the plan of a seed, given what the earlier runs of its block have shown.
 func (p *Plans) guided(seed uint64) nemesis.Plan {
 	g := &p.guide
 	if block := BlockOf(seed); g.first != block || len(g.plans) == 0 {
@@ -195,7 +201,7 @@ func (p *Plans) guided(seed uint64) nemesis.Plan {
 	return g.plans[seed-g.first]
 }
 
-// catchUp makes the run of the latest plan.
+// catchUp makes the run of the latest plan, if the user of the plans has not.
 func (p *Plans) catchUp() {
 	g := &p.guide
 	if g.runner == nil {
@@ -211,7 +217,7 @@ func (p *Plans) catchUp() {
 	g.learn(g.shown(Judged{&r, g.reader.Read(g.checker.Trace(r.History), &v, r.Sent)}), &r)
 }
 
-// next draws the plan of the next seed of the block, or varies one that came close.
+// next draws the plan of the next seed of the block, or varies a plan that came close.
 func (p *Plans) next(seed uint64) nemesis.Plan {
 	drawn := p.drawn(seed)
 	g := &p.guide
@@ -244,13 +250,14 @@ func (p *Plans) next(seed uint64) nemesis.Plan {
 	return p.of(e.plan.Seed, v.faults)
 }
 
-// varies reports whether the plan of a seed varies another, if there is any, and returns what it draws from.
+// varies reports whether the plan of a seed is to vary another one (if there is one to vary), and returns its random
+// stream.
 func (p *Plans) varies(seed uint64) (*sim.Stream, bool) {
 	random := sim.NewStream(seed, "guide")
 	return random, seed%together >= alone && int(random.Uint64()%100) < p.share
 }
 
-// Free reports whether the plan of a seed is drawn freely: what no run has shown decides on it.
+// Free reports whether the plan of a seed is drawn freely, that is, independently of the results of other runs.
 func (p *Plans) Free(seed uint64) bool {
 	if p.share == 0 {
 		return true
@@ -259,8 +266,8 @@ func (p *Plans) Free(seed uint64) bool {
 	return !varies
 }
 
-// sample is a plan whose run differs if the program draws, runs or records otherwise: one that varies another, if some
-// do.
+// sample returns a plan whose run comes out different if the program's way of drawing, running or recording changes. It
+// is a plan that varies another one, if there are such plans.
 func (p *Plans) sample() nemesis.Plan {
 	if p.sampled != nil {
 		return *p.sampled

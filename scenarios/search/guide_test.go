@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/margin"
 )
 
-// guidedPlans draws plans for aimedAt, half of which vary others.
+// guidedPlans draws plans for aimedAt. Half of them vary other plans.
 func guidedPlans(t *testing.T) *Plans {
 	s := parsed(t, aimedAt)
 	s.Mix.Guided = 50
@@ -25,14 +25,14 @@ func guidedPlans(t *testing.T) *Plans {
 	return plans
 }
 
-// judged is the verdict on a run, for plans to learn.
+// judged returns a run with its close calls, for Learn.
 func judged(r *scenarios.Result) Judged {
 	c := new(checker.Checker)
 	v := c.Check(r.History)
 	return Judged{r, new(margin.Reader).Read(c.Trace(r.History), &v, r.Sent)}
 }
 
-// Whoever asks, and in whatever order, and whether or not it says what the runs have shown: a seed has one plan.
+// The plan of a seed depends on the seed alone, whatever the order of the calls and whether or not Learn is called.
 func TestAGuidedPlanIsAFunctionOfItsSeed(t *testing.T) {
 	inOrder, varied := guidedPlans(t), 0
 	r := scenarios.NewRunner(inOrder.scenario)
@@ -73,7 +73,7 @@ func TestAGuidedPlanIsAFunctionOfItsSeed(t *testing.T) {
 		t.Errorf("%d of %d plans vary one with another run's seed", varied, len(all))
 	}
 	anyhow := guidedPlans(t)
-	anyhow.Learn(3, Judged{}) // of a plan that nobody has asked for
+	anyhow.Learn(3, Judged{}) // for a plan that nobody has asked for
 	for _, seed := range []uint64{together + 7, 40, 41, 7, together - 1, 40} {
 		if got := anyhow.Plan(seed); !reflect.DeepEqual(got, all[seed]) {
 			t.Errorf("seed %d: %s, not %s", seed, got, all[seed])
@@ -84,8 +84,8 @@ func TestAGuidedPlanIsAFunctionOfItsSeed(t *testing.T) {
 	}
 }
 
-// Whoever goes on in the middle of a block, as often as one likes, draws the plans of one who has made it all: where
-// runs failed, too, and where one was different when it was made again.
+// Plans that are resumed in the middle of a block, any number of times, equal those drawn in one go. This also holds if
+// runs failed and if a run came out different when it was repeated.
 func TestPlansGoOnInAnotherProcess(t *testing.T) {
 	whole, parts := guidedPlans(t), guidedPlans(t)
 	r := scenarios.NewRunner(whole.scenario)
@@ -139,7 +139,7 @@ func TestPlansGoOnInAnotherProcess(t *testing.T) {
 	}
 }
 
-// A run that failed has shown nothing; the search goes on.
+// A failed run does not guide any plan, and the search goes on.
 func TestAFailedRunGuidesNobody(t *testing.T) {
 	s := breaking(t, "set-nx-px")
 	s.Mix.Guided = 80
@@ -149,7 +149,7 @@ func TestAFailedRunGuidesNobody(t *testing.T) {
 	}
 }
 
-// A library whose runs differ for one seed is reported so, and the search goes on without what its runs show.
+// If a library's runs of the same seed differ, the report says so, and the search goes on without guiding plans.
 func TestRunsThatDifferGuideNobody(t *testing.T) {
 	const text = "name: library\nservers: {redis: 1}\nclients: 3\nlock: {protocol: library}\n" +
 		"work: {cycles: 2}\nmix: {guided: 90%}\n"

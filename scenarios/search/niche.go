@@ -8,11 +8,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// niches is how many niches there are. Close calls in which nothing was lost yet and those in which something was are
-// kept apart: the first key lost is a step on the way that others must not displace.
+// niches is the number of niches. There are two per margin.Way, one for close calls in which no key was lost yet and
+// one for those in which a key was. The first lost key is an intermediate step that closer calls of the other kind must
+// not displace.
 const niches = 2 * margin.Ways
 
-// nicheOf is the niche of a close call.
+// nicheOf returns the number of a close call's niche.
 func nicheOf(c *margin.Call) int {
 	if len(c.Gone) > 0 && c.Way != margin.Mixed {
 		return margin.Ways + int(c.Way)
@@ -20,33 +21,33 @@ func nicheOf(c *margin.Call) int {
 	return int(c.Way)
 }
 
-// niche is the plans that came closest to violating a law in one way.
+// niche holds the plans that came closest to violating a law in one way.
 type niche struct {
-	elites []*elite // the closest first
-	broken int      // how many of its variations violated the law
-	idle   int      // how many were made since one came closer, halved each time that one does
+	elites []*elite // sorted, the closest first
+	broken int      // how many variations of its plans violated the law
+	idle   int      // how many variations were made since one came closer; halved each time one does
 	kinds  [nemesis.MaxKinds + 1]struct{ added, helped int }
 }
 
 // elite is a plan that is worth varying.
 type elite struct {
 	plan   nemesis.Plan
-	seed   uint64 // whose plan it was; its own runs have the seed of the plan
+	seed   uint64 // the seed that the plan was drawn for; its runs use plan.Seed
 	call   margin.Call
 	digest sim.Digest
-	kinds  string      // of its faults
-	tried  int         // variations since one came closer
-	aim    *aim        // what happens in its run; nil: that is not known
-	find   func() *aim // finds that, as long as its run is at hand
+	kinds  string      // kinds of its faults
+	tried  int         // number of its variations since one came closer
+	aim    *aim        // what happens in its run; nil if not known
+	find   func() *aim // computes aim while the result of the run is at hand; nil otherwise
 }
 
 const (
 	most     = 6  // plans in a niche
-	alike    = 2  // of these, with faults of the same kinds
-	patience = 40 // variations of a plan, none of which comes closer, until it is dropped
+	alike    = 2  // plans of a niche with the same kinds of faults
+	patience = 40 // a plan is dropped after this many variations that do not come closer
 )
 
-// kindsOf names the kinds of some faults.
+// kindsOf returns a string that identifies the set of kinds of the faults.
 func kindsOf(faults []nemesis.Fault) string {
 	var b []byte
 	for i := range faults {
@@ -56,12 +57,13 @@ func kindsOf(faults []nemesis.Fault) string {
 	return string(slices.Compact(b))
 }
 
-// admits reports whether a call may be among the closest.
+// admits reports whether a call is close enough for the niche.
 func (n *niche) admits(c *margin.Call) bool {
 	return len(n.elites) < most || c.Value <= n.elites[len(n.elites)-1].call.Value
 }
 
-// keep adds a plan, if it is close enough, in place of one of equal faults and value, or of the farthest.
+// keep adds a plan if it is close enough. It replaces a plan with the same kinds of faults and an equal margin. Failing
+// that, if there are too many plans (in all, or with the same kinds of faults), it replaces the farthest of those.
 func (n *niche) keep(e elite) {
 	if !n.admits(&e.call) {
 		return
@@ -81,7 +83,7 @@ func (n *niche) keep(e elite) {
 	replaced := -1
 	switch {
 	case twin >= 0:
-		replaced, e.tried = twin, n.elites[twin].tried // it drifts
+		replaced, e.tried = twin, n.elites[twin].tried // replaces its twin and inherits its count of tries
 	case same >= alike:
 		if replaced = last; e.call.Value > n.elites[last].call.Value {
 			return
@@ -102,7 +104,7 @@ func (n *niche) keep(e elite) {
 	n.elites = slices.Insert(n.elites, at, &e)
 }
 
-// credit counts a variation.
+// credit records the result of a variation.
 func (n *niche) credit(c *choice, closer, broken bool) {
 	n.idle++
 	c.parent.tried++
@@ -125,16 +127,17 @@ func (n *niche) credit(c *choice, closer, broken bool) {
 	n.elites = slices.DeleteFunc(n.elites, func(e *elite) bool { return e.tried >= patience })
 }
 
-// weight is how often a niche is chosen against the others: less if it has shown what it can, or makes no progress.
+// weight returns the relative frequency with which the niche is chosen. It decreases with the number of violations
+// already found and with the number of variations without progress.
 func (n *niche) weight() int {
 	if len(n.elites) == 0 {
 		return 0
 	}
-	const unit = 64 // variations without progress that halve it
+	const unit = 64 // number of variations without progress that halves the weight
 	return max(max(1000/(1+n.broken), 200)*unit/(unit+n.idle), 20)
 }
 
-// choose chooses a niche and one of its plans, the closer ones more often; nil if nothing came close.
+// choose picks a niche and one of its plans, preferring closer ones. It returns nil if no run came close.
 func (g *guide) choose(random *sim.Stream) (*elite, int) {
 	sum := 0
 	for i := range g.niches {

@@ -12,25 +12,25 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Plans draws random plans for a scenario from its mix. It must not be used by two goroutines at a time.
+// Plans draws random plans for a scenario from its mix. It must not be used by two goroutines at the same time.
 type Plans struct {
 	scenario  *scenarios.Scenario
 	generator *draw.Generator
 	aim       aim
-	share     int // the percentage of the plans that vary another
+	share     int // percentage of the plans that vary another plan
 	guide     guide
-	sampled   *nemesis.Plan     // what sample returns; nil: it was not called
-	looker    *scenarios.Runner // makes the runs at which plans are aimed; nil: none so far
-	// Within is the time in which faults strike, from the start of a run.
+	sampled   *nemesis.Plan     // result of sample; nil until that was called
+	looker    *scenarios.Runner // makes the runs at which plans are aimed; nil until one is needed
+	// Within is how long faults may strike, from the start of a run.
 	Within time.Duration
 }
 
-// Guides reports whether runs guide plans in a search of so many seeds. Where these are less than a block they do not:
-// to find out what guides a plan would take longer than to run all of them.
+// Guides reports whether runs guide plans in a search of the given number of seeds. With fewer seeds than a block has,
+// they do not, because finding out what to vary would take longer than running all of them.
 func Guides(s *scenarios.Scenario, seeds int) bool { return s.Mix.Guided > 0 && seeds >= together }
 
-// NewGuidedPlans prepares to draw the plans of a search: as many as the mix says vary others whose runs came close to
-// breaking a law. The errors are those of NewPlans.
+// NewGuidedPlans prepares to draw the plans of a search. The percentage of them that the mix calls guided vary plans
+// whose runs came close to violating a law. The errors are the same as for NewPlans.
 func NewGuidedPlans(s *scenarios.Scenario) (*Plans, error) {
 	p, err := NewPlans(s)
 	if err == nil {
@@ -39,9 +39,9 @@ func NewGuidedPlans(s *scenarios.Scenario) (*Plans, error) {
 	return p, err
 }
 
-// NewPlans prepares to draw plans freely, each by itself. Where the scenario does not say within what time faults
-// strike, it runs once without any and takes the time until its clients are done. The error wraps draw.ErrNothing if
-// the mix can draw nothing.
+// NewPlans prepares to draw plans freely, each independently of the others. If the scenario does not say within what
+// time faults strike, NewPlans runs it once without faults and takes the time until its clients are done. The error
+// wraps draw.ErrNothing if the mix can draw nothing.
 func NewPlans(s *scenarios.Scenario) (*Plans, error) {
 	p := &Plans{scenario: s, Within: s.Within}
 	if p.Within == 0 {
@@ -55,10 +55,11 @@ func NewPlans(s *scenarios.Scenario) (*Plans, error) {
 	return p, err
 }
 
-// calm is the seed of the run without faults. One will do: its length is a measure, not a bound.
+// calm is the seed of the run without faults. One run is enough, because its length serves as a measure, not as a
+// bound.
 const calm = 1
 
-// undisturbed is how long the clients work when nothing goes wrong, in whole milliseconds, rounded up.
+// undisturbed returns how long the clients work if nothing goes wrong, in whole milliseconds, rounded up.
 func undisturbed(s *scenarios.Scenario) (time.Duration, error) {
 	r, err := scenarios.NewRunner(s).Run(nemesis.Plan{Scenario: s.Name, Seed: calm})
 	if err != nil {
@@ -74,7 +75,7 @@ func undisturbed(s *scenarios.Scenario) (time.Duration, error) {
 	return min(last.Duration().Truncate(time.Millisecond)+time.Millisecond, s.Limit), nil
 }
 
-// Plan is what the given seed strikes with: the faults and the run's own draws.
+// Plan returns the plan of a seed: its faults and the seed for the run's own draws.
 func (p *Plans) Plan(seed uint64) nemesis.Plan {
 	if p.share > 0 {
 		return p.guided(seed)
@@ -82,7 +83,7 @@ func (p *Plans) Plan(seed uint64) nemesis.Plan {
 	return p.drawn(seed)
 }
 
-// drawn is the plan that is drawn for a seed, whatever other runs have shown.
+// drawn returns the plan that is drawn for a seed regardless of the results of other runs.
 func (p *Plans) drawn(seed uint64) nemesis.Plan {
 	plan := p.of(seed, p.generator.Draw(seed))
 	if p.scenario.Mix.Aimed == 0 {
@@ -99,7 +100,7 @@ func (p *Plans) drawn(seed uint64) nemesis.Plan {
 	return plan
 }
 
-// turn aims as many of the faults as the mix says.
+// turn aims the percentage of the faults that the mix asks for.
 func (p *Plans) turn(faults []nemesis.Fault, a archer) {
 	for i, f := range faults {
 		if a.below(100) >= p.scenario.Mix.Aimed {
@@ -111,7 +112,7 @@ func (p *Plans) turn(faults []nemesis.Fault, a archer) {
 	}
 }
 
-// look makes the run of a plan to see what happens in it.
+// look runs a plan to see what happens in it.
 func (p *Plans) look(plan nemesis.Plan) (scenarios.Result, error) {
 	if p.looker == nil {
 		p.looker = scenarios.NewRunner(p.scenario)
@@ -120,7 +121,7 @@ func (p *Plans) look(plan nemesis.Plan) (scenarios.Result, error) {
 	return p.looker.Run(plan)
 }
 
-// PlanOf is the plan that the bytes of a fuzzing engine describe, with the given seed for the run's own draws.
+// PlanOf returns the plan that bytes from a fuzzing engine describe, with the given seed for the run's own draws.
 func (p *Plans) PlanOf(seed uint64, data []byte) nemesis.Plan {
 	return p.of(seed, p.generator.DrawBytes(data))
 }

@@ -18,14 +18,14 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// record is how a search is kept between two calls of the program: with a sum that distinguishes a whole one from a
-// damaged one.
+// record is the form in which a search is stored between two invocations of the program. Its checksum tells an intact
+// record from a damaged one.
 type record struct {
-	Sum  string          `json:"sum"` // SHA-256 of the rest, as it stands
+	Sum  string          `json:"sum"` // SHA-256 of held, as written
 	Held json.RawMessage `json:"held"`
 }
 
-// encode gives a search as one line of JSON, for decode.
+// encode returns a search as one line of JSON, for decode.
 func encode(v any) ([]byte, error) {
 	held, err := json.Marshal(v)
 	if err != nil {
@@ -40,10 +40,10 @@ func sumOf(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// errDamaged reports a record that is cut short, was changed since it was written, or is of something else.
+// errDamaged reports a record that is truncated, was changed since it was written, or is of another kind.
 var errDamaged = errors.New("is damaged, or no record of this kind")
 
-// decode reads what encode wrote into v. An error wraps errDamaged.
+// decode reads into v what encode wrote. An error wraps errDamaged.
 func decode(b []byte, v interface{ consistent() bool }) error {
 	var r record
 	if err := json.Unmarshal(b, &r); err != nil {
@@ -67,7 +67,7 @@ func decode(b []byte, v interface{ consistent() bool }) error {
 	return nil
 }
 
-// unprintable reports whether a text of JSON has a control character in some string. No record of this program has one.
+// unprintable reports whether a string in a JSON text has a control character. No record of this program has one.
 func unprintable(text []byte) bool {
 	d := json.NewDecoder(bytes.NewReader(text))
 	for {
@@ -81,11 +81,11 @@ func unprintable(text []byte) bool {
 	}
 }
 
-// Encode gives the exploration as one line of JSON, for DecodeExploration.
+// Encode returns the exploration as one line of JSON, for DecodeExploration.
 func (e *Exploration) Encode() ([]byte, error) { return encode(e) }
 
-// DecodeExploration reads what Encode wrote. It is an error if b is cut short, was changed since, or is of
-// something else.
+// DecodeExploration reads what Encode wrote. It returns an error if b is truncated, was changed since it was written,
+// or is of another kind.
 func DecodeExploration(b []byte) (*Exploration, error) {
 	e := new(Exploration)
 	return e, decode(b, e)
@@ -102,11 +102,12 @@ func (e *Exploration) consistent() bool {
 		e.Closest.consistent(e.Ran)
 }
 
-// longestCause is more letters than the kind or the detail of any cause has.
+// longestCause is a length that neither the kind nor the detail of a cause reaches.
 const longestCause = 64
 
-// consistentFindings reports whether findings can be those of the laws that were broken in the runs that were made:
-// each in a run, no two the same, none in more runs than broke its law, and together in as many at least.
+// consistentFindings reports whether the findings can have come from the runs ran, given how often each law was broken.
+// Each finding must name a seed that was run; no two may be equal; none may have more runs than broke its law; and the
+// runs of a law's findings together must be at least as many as broke it.
 func consistentFindings(all campaign.Findings, laws campaign.Laws, ran Ranges) bool {
 	broken, most, seen := map[checker.Law]int{}, map[checker.Law]int{}, map[campaign.Finding]bool{}
 	for _, f := range all {
@@ -124,7 +125,7 @@ func consistentFindings(all campaign.Findings, laws campaign.Laws, ran Ranges) b
 	})
 }
 
-// consistentLaws reports whether each law came out somehow in each of the runs.
+// consistentLaws reports whether the outcomes of each law add up to the number of runs.
 func consistentLaws(tallies campaign.Laws, runs int) bool {
 	return slices.EqualFunc(tallies, checker.Laws, func(t campaign.Law, l checker.Law) bool {
 		free := t.Free()
@@ -133,7 +134,8 @@ func consistentLaws(tallies campaign.Laws, runs int) bool {
 	})
 }
 
-// Matches says why the exploration is not one of s with the program as it is; nil if it is.
+// Matches returns an error that says why the exploration does not belong to s and this version of the program; nil if
+// it does.
 func (e *Exploration) Matches(s *scenarios.Scenario) error {
 	plans, err := e.Plans(s)
 	if err != nil {
@@ -142,9 +144,8 @@ func (e *Exploration) Matches(s *scenarios.Scenario) error {
 	return e.differs(s, plans.sample())
 }
 
-// MergeExplorations puts the shards of one exploration together: the result equals the exploration that was never
-// divided. An error says which shards do not fit, overlap, are missing or not finished; it names them by their place
-// through name.
+// MergeExplorations combines the shards of one exploration. The result equals that of the exploration as a whole. An
+// error says which shards do not fit or overlap. It names part i by name(i).
 func MergeExplorations(parts []*Exploration, name func(int) string) (*Exploration, error) {
 	spans := make([]Span, len(parts))
 	for i, p := range parts {

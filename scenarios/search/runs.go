@@ -13,28 +13,28 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Runs is how runs of a scenario with the same faults and different seeds came out so far.
+// Runs sums up the runs made so far of a scenario with the same faults and different seeds.
 type Runs struct {
 	Span
-	Failed   Failed             `json:"failed"` // are counted nowhere else but in Ran
+	Failed   Failed             `json:"failed"` // counted nowhere else except in Ran
 	Plan     []campaign.Planned `json:"plan"`
 	Laws     campaign.Laws      `json:"laws"` // in the order of checker.Laws
 	Findings campaign.Findings  `json:"findings"`
 	Campaign format.Campaign    `json:"campaign"`
 }
 
-// NewRuns prepares to run all seeds from the first on; seeds must be at least 1. The faults are valid for s.
+// NewRuns prepares to run the given number of seeds (at least 1), beginning with from. The faults must be valid for s.
 func NewRuns(s *scenarios.Scenario, faults []nemesis.Fault, from uint64, seeds int, shard Shard) (*Runs, error) {
 	span, err := newSpan(s, nemesis.Plan{Scenario: s.Name, Seed: calm, Faults: faults}, from, seeds, shard)
 	return newRuns(span, faults), err
 }
 
-// newRuns begins to count.
+// newRuns returns the Runs of the span with all counts at zero.
 func newRuns(span Span, faults []nemesis.Fault) *Runs {
 	return &Runs{Span: span, Plan: campaign.NewPlanned(faults), Laws: campaign.NewLaws(checker.Laws)}
 }
 
-// Faults are those of all runs.
+// Faults returns the faults of all runs.
 func (r *Runs) Faults() ([]nemesis.Fault, error) {
 	var faults []nemesis.Fault
 	for _, p := range r.Plan {
@@ -47,8 +47,8 @@ func (r *Runs) Faults() ([]nemesis.Fault, error) {
 	return faults, nil
 }
 
-// Run makes the runs that are left, on the given number of workers (0: one a core), until all are made or ctx is done.
-// It calls made, if not nil, now and then. What comes of it does not depend on workers and interruptions.
+// Run makes the remaining runs on the given number of workers (0: one per core), until all are made or ctx is done.
+// After each portion it calls made, if that is not nil. The result does not depend on workers and interruptions.
 func (r *Runs) Run(ctx context.Context, s *scenarios.Scenario, workers int, made func()) error {
 	faults, err := r.Faults()
 	if err != nil {
@@ -96,7 +96,7 @@ func (r *Runs) add(part *Runs) {
 	}
 }
 
-// Standing sums the runs up: NotDecidable also if there are some left, or some could not be judged.
+// Standing sums the runs up. If no result was unexpected, it is Undecided while runs are left or could not be judged.
 func (r *Runs) Standing() document.Result {
 	standing := r.Campaign.Standing()
 	if standing != document.Failed && (r.Failed.Runs > 0 || !r.Finished()) {
@@ -105,13 +105,14 @@ func (r *Runs) Standing() document.Result {
 	return standing
 }
 
-// open says why not all is known, in a sentence each.
+// open says why the result is not final, one sentence per reason.
 func (r *Runs) open() []string { return append(r.unfinished(), r.Failed.open(r.Done())...) }
 
-// Encode gives the runs as one line of JSON, for DecodeRuns.
+// Encode returns the runs as one line of JSON, for DecodeRuns.
 func (r *Runs) Encode() ([]byte, error) { return encode(r) }
 
-// DecodeRuns reads what Encode wrote. It is an error if b is cut short, was changed since, or is of something else.
+// DecodeRuns reads what Encode wrote. It returns an error if b is truncated, was changed since it was written, or is of
+// another kind.
 func DecodeRuns(b []byte) (*Runs, error) {
 	r := new(Runs)
 	return r, decode(b, r)
@@ -126,7 +127,7 @@ func (r *Runs) consistent() bool {
 		c.Seeds == judged && c.AsExpected+c.Otherwise+c.Undecided == judged && c.Digests() <= judged
 }
 
-// Matches says why the runs are not those of s with the program as it is; nil if they are.
+// Matches returns an error that says why the runs do not belong to s and this version of the program; nil if they do.
 func (r *Runs) Matches(s *scenarios.Scenario) error {
 	faults, err := r.Faults()
 	if err != nil {
@@ -135,8 +136,8 @@ func (r *Runs) Matches(s *scenarios.Scenario) error {
 	return r.differs(s, nemesis.Plan{Scenario: s.Name, Seed: calm, Faults: faults})
 }
 
-// MergeRuns puts the shards of some runs together: the result equals the runs that were never divided. Its errors are
-// those of MergeExplorations.
+// MergeRuns combines the shards of the runs of one scenario. The result equals that of the runs as a whole. The errors
+// are the same as for MergeExplorations.
 func MergeRuns(parts []*Runs, name func(int) string) (*Runs, error) {
 	spans := make([]Span, len(parts))
 	for i, p := range parts {

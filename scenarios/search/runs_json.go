@@ -22,7 +22,7 @@ type runsJSON struct {
 	Faults      []plannedJSON                   `json:"faults"`
 	Groups      []groupJSON                     `json:"groups" doc:"what came out otherwise"`
 	AsExpected  bool                            `json:"expected"`
-	Verdict     string                          `json:"verdict" of:"verdict"` // as the title of the text has it
+	Verdict     string                          `json:"verdict" of:"verdict"` // the verdict in the title of the text
 	Headline    string                          `json:"headline" doc:"what happened, in a sentence or two"`
 	Runs        []*single.RunObject             `json:"runs" doc:"those worth showing"`
 }
@@ -41,7 +41,7 @@ type groupJSON struct {
 	First    uint64 `json:"first_seed"`
 }
 
-// data is the JSON object.
+// data returns the JSON object of the report.
 func (r *RunsReport) data(title *document.Title) *runsJSON {
 	c := &r.Campaign
 	d := &runsJSON{Scenario: r.Scenario, Seeds: r.Done(), From: r.From, Expected: c.AsExpected, Unexpected: c.Otherwise,

@@ -13,17 +13,17 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// runsLine compares a law or a metric, in all runs, with what is expected of it.
+// runsLine compares how a law or a metric came out, over all runs, with what is expected of it.
 type runsLine struct {
 	single.ExpectLine
-	got string // what came out, in the words of the scenario
-	how string // follows the verdict: " in 10 of 10 runs"
+	got string // how it came out, in the terms that the scenario file uses
+	how string // text that follows the verdict, such as " in 10 of 10 runs"
 }
 
-// runsLines are those of all laws, and of each metric that the scenario names.
+// runsLines has one line per law and one per metric that the scenario names.
 type runsLines []runsLine
 
-// expected are the comparisons.
+// expected returns the comparisons alone.
 func (all runsLines) expected() (lines []single.ExpectLine) {
 	for _, l := range all {
 		lines = append(lines, l.ExpectLine)
@@ -31,7 +31,7 @@ func (all runsLines) expected() (lines []single.ExpectLine) {
 	return lines
 }
 
-// assess is how a law is shown in the table of laws.
+// assess returns how a law is shown in the table of laws.
 func (all runsLines) assess(law campaign.Law) campaign.Assessment {
 	l := &all[slices.IndexFunc(all, func(l runsLine) bool { return l.Name == string(law.Law) })]
 	is := campaign.Assessment{Result: l.Standing.Mark()}
@@ -47,7 +47,7 @@ func (all runsLines) assess(law campaign.Law) campaign.Assessment {
 	return is
 }
 
-// lines compare each law, and each metric that the scenario names, with its expectation.
+// lines compares each law, and each metric that the scenario names, with what is expected of it.
 func (r *RunsReport) lines() (lines runsLines) {
 	of := " of " + text.CountGrouped(r.judged(), "run")
 	for _, l := range r.Laws {
@@ -81,7 +81,7 @@ func (r *RunsReport) lines() (lines runsLines) {
 	return lines
 }
 
-// otherwise says how, and how often, a law or metric came out otherwise than expected; empty if it never did.
+// otherwise says how, and in how many runs, a law or metric came out otherwise than expected; empty if it never did.
 func (r *RunsReport) otherwise(name, of string) string {
 	var ways []string
 	for i := range r.Campaign.Groups {
@@ -93,7 +93,7 @@ func (r *RunsReport) otherwise(name, of string) string {
 	return strings.Join(ways, "; ")
 }
 
-// causes says by which causes, and how often, a law was broken.
+// causes says by which causes, and in how many runs each, a law was broken.
 func (r *RunsReport) causes(law checker.Law, of string) string {
 	var ways []string
 	for _, f := range r.Findings {
@@ -104,8 +104,7 @@ func (r *RunsReport) causes(law checker.Law, of string) string {
 	return strings.Join(ways, "; ")
 }
 
-// suite has a case for each law, and for each metric that the scenario names, and one for each reason why nothing can
-// be said.
+// suite has one case per law, one per metric that the scenario names, and one for each reason why the result is open.
 func (r *RunsReport) suite(title *document.Title, lines runsLines) document.Suite {
 	s := document.Suite{Name: "run " + r.Scenario, Verdict: title.Verdict, Headline: title.Headline, Note: r.idle(),
 		Repeat: r.Repeat}
@@ -121,12 +120,13 @@ func (r *RunsReport) suite(title *document.Title, lines runsLines) document.Suit
 	return s
 }
 
-// shows is the run that shows how something came out otherwise, or why it is undecided; nil if there is none.
+// shows returns the run that shows how something came out otherwise or why it is undecided; nil if there is no such
+// run.
 func (r *RunsReport) shows(c *document.Case) *single.Run {
 	seed := r.Campaign.FirstUndecided
 	switch c.Result {
 	case document.Failed:
-		for _, g := range slices.Backward(r.Campaign.Groups) { // the most frequent way comes first
+		for _, g := range slices.Backward(r.Campaign.Groups) { // the most frequent way is first, so it is set last
 			if g.Name == c.Name {
 				seed = g.First
 			}

@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// openMetrics gives the totals of many runs in the OpenMetrics text format, as gauges: how many came out how, how often
-// each law did, and in how many each fault of the plan struck.
+// openMetrics returns the totals of many runs in the OpenMetrics text format, as gauges: how many runs came out in
+// which way, how often each law came out in which way, and in how many runs each fault of the plan struck.
 func (r *RunsReport) openMetrics() []byte {
 	var b bytes.Buffer
 	family := func(name, help string) {
@@ -43,7 +43,7 @@ func (r *RunsReport) openMetrics() []byte {
 	if len(r.Plan) > 0 {
 		family("fencepost_fault_runs",
 			"Runs in which a fault of the plan struck, and in which it struck "+campaign.WhileHeld+".")
-		for i, f := range r.Plan { // the number distinguishes equal faults
+		for i, f := range r.Plan { // the number tells equal faults apart
 			number := strconv.Itoa(i + 1)
 			sample("fencepost_fault_runs", f.Struck, "fault", f.Line, "number", number, "effect", "struck")
 			sample("fencepost_fault_runs", f.Met, "fault", f.Line, "number", number, "effect",

@@ -17,18 +17,18 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// RunsReport is what is reported of many runs of one scenario.
+// RunsReport is everything that is reported about many runs of one scenario.
 type RunsReport struct {
 	*Runs
 	Subject *scenarios.Scenario
-	Shown   []*single.Run // of the seeds of Instructive: the text shows the first in full
-	Sample  *single.Run   // one that came out as expected, if there is no other to show; may be nil
+	Shown   []*single.Run // runs of the seeds of Instructive; the text shows the first in full
+	Sample  *single.Run   // a run that came out as expected, if Shown is empty; may be nil
 	Repeat  string        // command to paste that makes the same runs again
 }
 
-// Instructive are the seeds of the runs worth showing, the best first: of each way in which runs came out otherwise
-// than expected the first run, the gravest way first; else the first that is undecided. There are none if all came out
-// as expected.
+// Instructive returns the seeds of the runs worth showing, the most instructive first. These are the first run of each
+// way in which runs came out otherwise than expected, ordered from the gravest law. If there is none, it is the first
+// undecided run. If all runs came out as expected, there are no such seeds.
 func (r *Runs) Instructive() (seeds []uint64) {
 	groups := slices.Clone(r.Campaign.Groups)
 	slices.SortStableFunc(groups, func(a, b format.Group) int {
@@ -45,8 +45,8 @@ func (r *Runs) Instructive() (seeds []uint64) {
 	return seeds
 }
 
-// Samples are the seeds of runs of which the first that can be judged stands for all, where all came out as expected:
-// one that breaks the gravest law, if some do.
+// Samples yields seeds for choosing an example when all runs came out as expected; the first of them whose run can be
+// judged is the example. If some runs break a law, Samples yields only the first run that breaks the gravest one.
 func (r *Runs) Samples() iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		if len(r.Findings) > 0 {
@@ -65,8 +65,8 @@ func (r *Runs) Samples() iter.Seq[uint64] {
 	}
 }
 
-// Document is the report: how the runs came out, which came out otherwise than expected, how each law did, and the run
-// that shows most.
+// Document builds the report: how the runs came out, which ones came out otherwise than expected, how each law did, and
+// the most instructive run.
 func (r *RunsReport) Document() *document.Document {
 	lines := r.lines()
 	standing := r.standing(lines)
@@ -93,7 +93,7 @@ func (r *RunsReport) Document() *document.Document {
 	return d
 }
 
-// example shows the run that says most, and leads to the pages of all that are shown.
+// example shows the most instructive run, with links to the pages of all runs that are shown.
 func (r *RunsReport) example() (blocks []document.Block) {
 	run, why := r.best()
 	if run == nil {
@@ -101,7 +101,7 @@ func (r *RunsReport) example() (blocks []document.Block) {
 	}
 	for _, b := range run.Excerpt(fmt.Sprintf("%s: seed %d", why, run.Seed)) {
 		if _, whole := b.(document.Whole); whole && run == r.Sample {
-			continue // that all came out as expected needs no example in a text
+			continue // if all runs came out as expected, a text needs no example
 		}
 		blocks = append(blocks, b)
 	}
@@ -113,7 +113,7 @@ func (r *RunsReport) example() (blocks []document.Block) {
 	return append(blocks, document.OnPage{Block: document.Section{Body: []document.Block{links}}})
 }
 
-// best is the run that says most, with the reason. It is nil if there is none.
+// best returns the most instructive run and says why it was chosen. The run is nil if there is none.
 func (r *RunsReport) best() (run *single.Run, why string) {
 	switch {
 	case len(r.Shown) == 0:
@@ -124,7 +124,7 @@ func (r *RunsReport) best() (run *single.Run, why string) {
 	return r.Shown[0], "The first run that came out otherwise"
 }
 
-// pages are those of the runs worth showing.
+// pages returns the pages of the runs worth showing.
 func (r *RunsReport) pages() (all []document.Attached) {
 	shown := r.Shown
 	if r.Sample != nil {
@@ -136,13 +136,14 @@ func (r *RunsReport) pages() (all []document.Attached) {
 	return all
 }
 
-// judged is how many runs were.
+// judged returns how many runs were judged.
 func (r *Runs) judged() int { return r.Done() - r.Failed.Runs }
 
-// undecided is how many runs are, those included that could not be judged, or that an interruption left out.
+// undecided returns how many runs are undecided, including those that could not be judged or that an interruption left
+// out.
 func (r *Runs) undecided() int { return r.Campaign.Undecided + r.Failed.Runs + r.Size() - r.Done() }
 
-// totals are how many runs came out in each way.
+// totals lists how many runs came out in each way.
 func (r *RunsReport) totals(s document.Standing) document.Totals {
 	c, good := &r.Campaign, document.Good
 	if s.Broken {
@@ -154,10 +155,10 @@ func (r *RunsReport) totals(s document.Standing) document.Totals {
 		{Count: c.Digests(), Words: "distinct runs, by digest"}}
 }
 
-// got is how a law or metric came out; of a metric the values differ from run to run.
+// got says how a law or metric came out. For a metric it says "outside", since the values differ from run to run.
 func got(g *format.Group) string { return cmp.Or(g.Got, "outside") }
 
-// differences are the ways in which runs came out otherwise than expected.
+// differences lists the ways in which runs came out otherwise than expected.
 func (r *RunsReport) differences() document.Table {
 	t := document.Table{Heading: "came out otherwise", Columns: []document.Column{{Title: "runs"},
 		{Title: "first seed"},
@@ -171,7 +172,7 @@ func (r *RunsReport) differences() document.Table {
 	return t
 }
 
-// faultTable is in how many runs each fault of the plan struck.
+// faultTable shows in how many runs each fault of the plan struck.
 func (r *RunsReport) faultTable() document.Table {
 	t := document.Table{Heading: "fault", Columns: []document.Column{{Title: "struck"}, metColumn}}
 	for _, f := range r.Plan {
@@ -185,7 +186,7 @@ func (r *RunsReport) faultTable() document.Table {
 	return t
 }
 
-// idle says which faults can have had no effect in any run.
+// idle says which faults cannot have had an effect in any run.
 func (r *RunsReport) idle() string {
 	never, vain := 0, 0
 	for _, f := range r.Plan {
@@ -200,7 +201,7 @@ func (r *RunsReport) idle() string {
 	return single.IdleFaults(never, vain, len(r.Plan))
 }
 
-// headline says what happened: how often the gravest law was broken, and how in the most instructive run.
+// headline says what happened: how often the gravest law was broken, and how it was broken in the most instructive run.
 func (r *RunsReport) headline() string {
 	run, _ := r.best()
 	if run == nil {
@@ -214,7 +215,7 @@ func (r *RunsReport) headline() string {
 		text.CountGrouped(r.judged(), "run"), law, run.Seed, run.Headline())
 }
 
-// verdict is that of all runs together: a law holds if it holds in some and was never violated or undecided.
+// verdict combines the verdicts of all runs. A law holds if it holds in some run and was never violated or undecided.
 func (r *RunsReport) verdict() (v checker.Verdict) {
 	for _, l := range r.Laws {
 		f := checker.Finding{Law: l.Law}
@@ -231,7 +232,7 @@ func (r *RunsReport) verdict() (v checker.Verdict) {
 	return v
 }
 
-// standing is how the runs compare with what their scenario expects.
+// standing says how the runs compare with what their scenario expects.
 func (r *RunsReport) standing(lines runsLines) document.Standing {
 	s := document.Standing{Result: r.Standing(), Named: single.Named(lines.expected()), Excused: true}
 	for i, l := range r.Laws {

@@ -19,12 +19,12 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single/singletest"
 )
 
-// reportOf is the report of runs of a scenario, all made, that nothing is known of but how they came out.
+// reportOf returns the report of runs of a scenario, all of them made, of which only the outcomes are known.
 func reportOf(scenario string, c format.Campaign) *RunsReport {
 	return &RunsReport{Runs: &Runs{Span: spanned(scenario, c.Seeds), Campaign: c}, Subject: &scenarios.Scenario{}}
 }
 
-// thousand is the report of a thousand seeds of which some came out otherwise.
+// thousand returns the report of a thousand seeds, some of which did not come out as expected.
 func thousand() *RunsReport {
 	r := reportOf("restart-forgets", ran(988, 11, 1,
 		format.Group{Mismatch: format.Mismatch{Name: "mutual-exclusion", Want: "holds",
@@ -44,7 +44,7 @@ func thousand() *RunsReport {
 	return r
 }
 
-// ran is how runs came out, each of which differs from all others.
+// ran returns the outcomes of runs that all have different digests.
 func ran(expected, otherwise, undecided int, groups ...format.Group) (c format.Campaign) {
 	seeds := expected + otherwise + undecided
 	digests := []string{}
@@ -86,7 +86,7 @@ func TestNoRunIsNoPass(t *testing.T) {
 	}
 }
 
-// documents are those of explore and run --seeds, with and without something to show.
+// documents returns reports of explore and of run --seeds, with and without something to show.
 func documents(interrupted bool) map[string]*document.Document {
 	stuck := foundBy(checker.DeadlockFreedom, checker.CauseNotRecorded, true, 3, "shut down redis-1 at 0s")
 	stuck.Run.Verdict.Findings[0].Explanation = `Probe asked for "lock" at 60 s.`
@@ -119,8 +119,8 @@ func TestReportsCanBeRead(t *testing.T) {
 	}
 }
 
-// The plans of an exploration are drawn: it states the share of the runs that break a law. Runs of the same plan are no
-// sample of anything.
+// Only explorations state the share of runs that break a law, because their plans are a random sample. Runs of one plan
+// are not.
 func TestOnlyASampleHasARate(t *testing.T) {
 	for name, d := range documents(false) {
 		var page strings.Builder
@@ -133,7 +133,7 @@ func TestOnlyASampleHasARate(t *testing.T) {
 	}
 }
 
-// The commands that show a finding again can be pasted, and so can those of the run that many runs show.
+// The commands that repeat a finding, and those in the example of a report on many runs, can be pasted.
 func TestCommandsWithinReportsCanBePasted(t *testing.T) {
 	found := foundBy(checker.MutualExclusion, checker.CauseNotRecorded, true, 1, "pause client-1 for 1s at 1s")
 	found.Run.Repeat = reporttest.LongCommand

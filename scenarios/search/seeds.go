@@ -11,16 +11,16 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Range is the seeds First to Last, both included.
+// Range is the set of seeds from First to Last, both included.
 type Range struct{ First, Last uint64 } // First <= Last
 
-// rangeOf is n seeds from the first on; n is at least 1.
+// rangeOf returns the range of n seeds that begins with first; n must be at least 1.
 func rangeOf(first, n uint64) Range { return Range{first, first + (n - 1)} }
 
-// count is how many seeds the range has, or the most that an int counts.
+// count returns the number of seeds in the range, or math.MaxInt if there are more.
 func (r Range) count() int { return int(min(r.Last-r.First, math.MaxInt-1) + 1) }
 
-// String gives "51–70", or "51" for a single seed.
+// String returns "51–70", or "51" for a single seed.
 func (r Range) String() string {
 	if r.First == r.Last {
 		return fmt.Sprint(r.First)
@@ -39,11 +39,11 @@ func (r *Range) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// Ranges is a set of seeds: the ranges ascend, and between two of them lies at least one seed that is in none. Equal
-// sets are equal values.
+// Ranges is a set of seeds. The ranges ascend, and at least one seed that is in none of them lies between any two.
+// Equal sets are therefore equal values.
 type Ranges []Range
 
-// count is how many seeds there are, or the most that an int counts.
+// count returns the number of seeds in the set, or math.MaxInt if there are more.
 func (r Ranges) count() int {
 	n := 0
 	for _, one := range r {
@@ -52,7 +52,7 @@ func (r Ranges) count() int {
 	return n
 }
 
-// with is the set with more seeds. It may change r.
+// with returns the union of the two sets. It may change r.
 func (r Ranges) with(more Ranges) Ranges {
 	for _, add := range more {
 		if last := len(r) - 1; last >= 0 && r[last].Last+1 == add.First && add.First > 0 { // the usual case
@@ -73,10 +73,10 @@ func (r Ranges) with(more Ranges) Ranges {
 	return kept
 }
 
-// without is the set without some seeds.
+// without returns the seeds of r that are not in some.
 func (r Ranges) without(some Ranges) (left Ranges) {
 	for _, one := range r {
-		whole := true // nothing of one, up to its last, has been decided on
+		whole := true // the rest of one is still in the result
 		for _, gone := range some {
 			if gone.Last < one.First || gone.First > one.Last {
 				continue
@@ -96,10 +96,11 @@ func (r Ranges) without(some Ranges) (left Ranges) {
 	return left
 }
 
-// in is the part of the set that lies in other, too.
+// in returns the seeds of r that are also in other.
 func (r Ranges) in(other Ranges) Ranges { return r.without(r.without(other)) }
 
-// portions is how many portions the ranges have: each ends at a multiple of size, or where its range does.
+// portions returns the number of portions into which the ranges divide. A portion ends at a multiple of size or at the
+// end of its range.
 func (r Ranges) portions(size uint64) (n int) {
 	for _, one := range r {
 		n += int(one.Last/size-one.First/size) + 1
@@ -107,7 +108,7 @@ func (r Ranges) portions(size uint64) (n int) {
 	return n
 }
 
-// portion is the ith of them, from 0.
+// portion returns the i-th portion, counted from 0.
 func (r Ranges) portion(i int, size uint64) Range {
 	for _, one := range r {
 		n := one.Last/size - one.First/size
@@ -121,7 +122,7 @@ func (r Ranges) portion(i int, size uint64) Range {
 	panic("search: there is no such portion")
 }
 
-// consistent reports whether r is a set as its type says, within some range.
+// consistent reports whether r satisfies the invariant of its type and lies within the given range.
 func (r Ranges) consistent(within Range) bool {
 	for i, one := range r {
 		if one.First > one.Last || one.First < within.First || one.Last > within.Last ||
@@ -132,10 +133,10 @@ func (r Ranges) consistent(within Range) bool {
 	return true
 }
 
-// mostNamed is how many ranges are named one by one.
+// mostNamed is the number of ranges that String names one by one.
 const mostNamed = 5
 
-// String names the seeds: "51–70 and 301–500".
+// String names the seeds, such as "51–70 and 301–500".
 func (r Ranges) String() string {
 	var words []string
 	for _, one := range r[:min(len(r), mostNamed)] {

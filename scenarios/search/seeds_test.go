@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// few are the seeds of small sets; some are the highest there are.
+// few lists the seeds from which small sets are made; some are the highest possible.
 var few = []uint64{0, 1, 2, 3, 4, 5, math.MaxUint64 - 2, math.MaxUint64 - 1, math.MaxUint64}
 
-// rangesOf is the set of few whose bits are set.
+// rangesOf returns the set of those of the seeds in few whose bits are set.
 func rangesOf(bits int) (r Ranges) {
 	for i, seed := range few {
 		if bits&(1<<i) == 0 {
@@ -26,7 +26,7 @@ func rangesOf(bits int) (r Ranges) {
 	return r
 }
 
-// Sets of seeds do what sets of bits do.
+// Operations on sets of seeds agree with the operations on sets of bits.
 func TestSetsOfSeedsAreSets(t *testing.T) {
 	everything := Range{0, math.MaxUint64}
 	for a := range 1 << len(few) {
@@ -48,7 +48,7 @@ func TestSetsOfSeedsAreSets(t *testing.T) {
 	}
 }
 
-// Portions are the set, in its order.
+// The portions of a set, in order, make up the set.
 func TestPortionsAreTheSet(t *testing.T) {
 	for bits := range 1 << len(few) {
 		r := rangesOf(bits)
@@ -81,7 +81,7 @@ func TestSeedsAreNamed(t *testing.T) {
 	}
 }
 
-// No text is taken for a set that is none.
+// Ranges that do not form a valid set are inconsistent.
 func TestWhatIsNoSetIsInconsistent(t *testing.T) {
 	for _, r := range []Ranges{{{2, 1}}, {{1, 2}, {2, 3}}, {{1, 2}, {3, 4}}, {{5, 6}, {1, 2}}, {{0, 3}}, {{3, 11}}} {
 		if r.consistent(Range{1, 10}) {
@@ -90,7 +90,7 @@ func TestWhatIsNoSetIsInconsistent(t *testing.T) {
 	}
 }
 
-// Any parts of an exploration give, merged in any order and grouping, the exploration that was never divided.
+// The parts of an exploration, merged in any order and grouping, equal the exploration as a whole.
 func TestSpansMergeInAnyOrderAndGrouping(t *testing.T) {
 	s := named(t, "kleppmann-gc-pause")
 	const from, seeds = 5, 120
@@ -126,7 +126,7 @@ func TestSpansMergeInAnyOrderAndGrouping(t *testing.T) {
 	}
 }
 
-// What was not run is missing, whatever lies around it, and can be run later.
+// Seeds that were not run are missing, even between seeds that were run, and can be run later.
 func TestAGapIsAGap(t *testing.T) {
 	s := named(t, "kleppmann-gc-pause")
 	name := func(int) string { return "a part" }

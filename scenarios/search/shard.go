@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// Shard is one of several nearly equal shares of some work, one after the other.
+// Shard is one of several consecutive, nearly equal shares of some work.
 type Shard struct{ Index, Of int } // 1 <= Index <= Of
 
-// Whole is all of the work.
+// Whole is the shard that has all of the work.
 var Whole = Shard{1, 1}
 
-// maxShards bounds the number of shards.
+// maxShards is the largest number of shards.
 const maxShards = 100_000
 
-// ParseShard reads "2/5", the second of five.
+// ParseShard reads a shard such as "2/5", the second of five.
 func ParseShard(text string) (Shard, error) {
 	index, of, _ := strings.Cut(text, "/")
 	i, errI := strconv.Atoi(index)
@@ -31,16 +31,16 @@ func ParseShard(text string) (Shard, error) {
 	return Shard{i, n}, nil
 }
 
-// String gives "2/5".
+// String returns a text such as "2/5".
 func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Of) }
 
-// Size is how many of n positions the shard has.
+// Size returns how many of n positions the shard has.
 func (s Shard) Size(n int) int {
 	from, to := s.bounds(n)
 	return to - from
 }
 
-// bounds are where the shard begins and ends among n positions, from 0.
+// bounds returns the half-open range [from, to) of the shard among n positions counted from 0.
 func (s Shard) bounds(n int) (from, to int) {
 	of := func(i int) int {
 		hi, lo := bits.Mul64(uint64(n), uint64(i))
@@ -50,10 +50,10 @@ func (s Shard) bounds(n int) (from, to int) {
 	return of(s.Index - 1), of(s.Index)
 }
 
-// MarshalJSON writes the shard as its string.
+// MarshalJSON writes the shard in the form of String.
 func (s Shard) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
 
-// UnmarshalJSON reads the shard from its string.
+// UnmarshalJSON reads the shard in the form of String.
 func (s *Shard) UnmarshalJSON(b []byte) (err error) {
 	var text string
 	if err = json.Unmarshal(b, &text); err == nil {

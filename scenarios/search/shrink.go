@@ -15,34 +15,36 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// shrinkRuns is how many runs Shrink makes at most unless its options say otherwise. Most shrinks take a few hundred.
+// shrinkRuns is the most runs that Shrink makes if its caller sets no limit. Most shrinks take a few hundred.
 const shrinkRuns = 20_000
 
-// Shrunk is a violation cut down to the smallest story that still shows it: a scenario and the faults that strike it.
+// Shrunk is a violation cut down to a minimal scenario and minimal faults that still show it.
 type Shrunk struct {
 	Law   checker.Law
 	Cause checker.Cause
-	First nemesis.Plan // as it was found
-	// Plan is what is left of First. Its Scenario is the name of the scenario below.
+	First nemesis.Plan // the plan as it was found
+	// Plan is what is left of First. Its Scenario is the name of the scenario in the field Scenario.
 	Plan nemesis.Plan
 	// Scenario is what is left of the scenario, with the faults of Plan as its own and the expectation that the law
-	// holds. Its Text fails with the seed of Plan until the lock is mended.
+	// holds. Running its Text with the seed of Plan fails until the lock is fixed.
 	Scenario *scenarios.Scenario
-	Finding  checker.Finding // on the law, in the run of Plan
-	Digest   sim.Digest      // of that run
-	Often    int             // of the seeds 1 to shrink.OtherSeeds, how many show the violation under these faults
-	Runs     int             // made on the way
-	Ending   campaign.Ending // Complete: nothing is left that could be taken away or made simpler
+	Finding  checker.Finding // the finding on the law in the run of Plan
+	Digest   sim.Digest      // digest of that run
+	Often    int             // how many of the seeds 1 to shrink.OtherSeeds show the violation
+	Runs     int             // number of runs that the shrink made
+	Ending   campaign.Ending // Complete: nothing is left that could be removed or simplified
 }
 
-// Shrink cuts a plan that violates a law in a scenario, whose own faults and expectations do not count, down to a fixed
-// point: no fault can be taken away or made simpler (shrink.Shrink says how far), and no client, cycle, write or lock
-// be taken out of the scenario, lest the law be no longer violated by the same cause. What comes out is run once more,
-// from its printed texts. The result depends on the arguments alone, unless ctx interrupts it.
+// Shrink reduces a plan that violates a law in a scenario, together with the scenario, to a fixed point. At that point
+// no fault can be removed or simplified (shrink.Shrink says how far), and no client, cycle, write or lock can be taken
+// out of the scenario, without the law no longer being violated by the same cause. The faults and expectations in the
+// scenario itself are ignored. At the end, the result is run once more from its printed texts. The result depends only
+// on the arguments, unless ctx interrupts it.
 //
-// runs is how many runs it may make, 0 for shrinkRuns; what it has reached by then is the result, and Ending says so.
-// The same goes for ctx: if it is done from the start, the result is the violation as it was found. It is an error if
-// the plan is not valid for the scenario, if it does not violate the law by this cause, or if a run fails.
+// runs is the most runs that Shrink may make; 0 stands for shrinkRuns. If the limit is reached or ctx is done, the
+// result is what has been reached by then, and its Ending says so; if ctx is done from the start, the result is the
+// violation as it was found. Shrink returns an error if the plan is not valid for the scenario, if it does not violate
+// the law by this cause, or if a run fails.
 func Shrink(ctx context.Context, s *scenarios.Scenario, plan nemesis.Plan, law checker.Law, cause checker.Cause,
 	runs int) (*Shrunk, error) {
 	if err := plan.Validate(s.Targets()); err != nil {
@@ -76,8 +78,8 @@ func Shrink(ctx context.Context, s *scenarios.Scenario, plan nemesis.Plan, law c
 	return sh.result(s, plan, subject, small)
 }
 
-// shrink alternates between the plan and the scenario. It first makes both short and then the faults simple: a fault
-// that waits for a point of the last client would keep that client.
+// shrink alternates between the plan and the scenario. It first shortens both, and only then simplifies the faults.
+// Otherwise a fault that waits for a point of the last client would keep that client in the scenario.
 func (sh *shrinker) shrink(s *subject, p nemesis.Plan) (*subject, nemesis.Plan) {
 	for {
 		before, faults := s, p
@@ -90,8 +92,8 @@ func (sh *shrinker) shrink(s *subject, p nemesis.Plan) (*subject, nemesis.Plan) 
 	}
 }
 
-// nameOf names the scenario that shows a violation: after the one in which it was found, the law and the cause. A name
-// has at most 64 letters; what is too long is cut off the first part.
+// nameOf names the scenario that shows a violation after the scenario in which it was found, the law and the cause. A
+// name has at most 64 letters; if it is too long, the scenario's part is cut.
 func nameOf(scenario string, law checker.Law, cause checker.Cause) string {
 	const longest = 64
 	why := cause.Detail

@@ -10,21 +10,21 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// The names of files that hold a shrunk violation. The plan names the scenario as a file beside it.
+// The names of the files that hold a shrunk violation. The plan refers to the scenario as a file in the same folder.
 const (
 	PlanFile     = "plan.txt"
 	ScenarioFile = "scenario.yaml"
 )
 
-// File is a file to be written: its name, without a folder, and what it holds.
+// File is a file to be written: its name, without a folder, and its content.
 type File struct {
 	Name string
 	Text []byte
 }
 
-// Files are the violation as files for one folder, each of which fails again when run: a plan (fencepost replay), a
-// scenario (fencepost run with the plan's seed) and a Go test, in a package of the given name. Where the lock is a
-// library's, the test that has it repeats the plan.
+// Files returns the violation as files for one folder, each of which fails again when run: a plan (fencepost replay), a
+// scenario (fencepost run with the plan's seed) and a Go test in the package pkg. If the lock comes from a library
+// there is no Go test; the test that has the library repeats the plan instead.
 func (r *Shrunk) Files(pkg string) []File {
 	if r.Scenario.FromLibrary() {
 		return []File{{PlanFile, r.PlanText()}, {ScenarioFile, r.Scenario.Text()}}
@@ -37,7 +37,7 @@ func (r *Shrunk) Files(pkg string) []File {
 	}
 }
 
-// Explained is the run of the plan, with the reasons of its violations.
+// Explained runs the plan and returns the run with the reasons of its violations.
 func (r *Shrunk) Explained() (*single.Run, error) {
 	result, err := scenarios.NewRunner(r.Scenario).Run(r.Plan)
 	if err != nil {
@@ -50,7 +50,7 @@ func (r *Shrunk) Explained() (*single.Run, error) {
 	return run, err
 }
 
-// PlanText is the plan as the text of a file beside that of the scenario.
+// PlanText returns the plan as the text of a file that stands beside the scenario's file.
 func (r *Shrunk) PlanText() []byte {
 	p := r.Plan
 	p.Scenario = "./" + ScenarioFile
@@ -58,7 +58,8 @@ func (r *Shrunk) PlanText() []byte {
 		r.Law, r.Cause, PlanFile, uint64(r.Digest), p)
 }
 
-// goTest is a file of package %[1]s with the test %[2]s.
+// goTest is the text of a test file. %[1]s is its package, %[2]s the test's name, %[3]s what breaks, %[4]s the scenario
+// as a Go literal, %[5]d the seed, and %[6]s the law.
 const goTest = `package %[1]s
 
 import (
@@ -78,8 +79,8 @@ func %[2]s(t *testing.T) {
 }
 `
 
-// goTest is a file with a regression test, for a package of the given name. The test needs nothing but this module. It
-// fails as long as the law does not hold, and also if a changed scenario no longer exercises the law.
+// goTest returns a file with a regression test for the package pkg. The test needs no module but this one. It fails as
+// long as the law does not hold, and also if the scenario was changed so that it no longer exercises the law.
 func (r *Shrunk) goTest(pkg string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, goTest, pkg, "Test"+camel(r.Scenario.Name), r.story(), goString(string(r.Scenario.Text())),
@@ -87,7 +88,7 @@ func (r *Shrunk) goTest(pkg string) []byte {
 	return b.Bytes()
 }
 
-// goString writes a text as Go code, in lines as it is where that can be.
+// goString writes a text as a Go string literal, as a raw one if possible.
 func goString(s string) string {
 	if strconv.CanBackquote(strings.ReplaceAll(s, "\n", "")) {
 		return "`" + s + "`"
@@ -95,7 +96,7 @@ func goString(s string) string {
 	return strconv.Quote(s)
 }
 
-// camel writes "mutual-exclusion" as "MutualExclusion".
+// camel turns "mutual-exclusion" into "MutualExclusion".
 func camel(s string) string {
 	var b strings.Builder
 	for word := range strings.SplitSeq(s, "-") {

@@ -53,8 +53,8 @@ func TestNoisyResourceSafetySupersededHolderTookEffect(t *testing.T) {
 	}
 }
 
-// A user's repository: a module of its own that needs this one. There the generated test fails, tells why, and passes
-// once the lock is mended.
+// In a user's repository, that is, a module of its own that depends on this one, the generated test fails and says why,
+// and it passes once the lock is fixed.
 func TestTheGoTestFailsUntilTheLockIsMended(t *testing.T) {
 	if !testkit.Full() {
 		t.Skip("builds a module")
@@ -91,7 +91,7 @@ func TestTheGoTestFailsUntilTheLockIsMended(t *testing.T) {
 	}
 }
 
-// module is a folder with a module that needs this one, as it lies here, and what this one needs.
+// module makes a folder with a module that depends on the present copy of this one and on its dependencies.
 func module(t *testing.T) string {
 	t.Helper()
 	root, err := filepath.Abs("../..")
@@ -119,7 +119,8 @@ func module(t *testing.T) string {
 	return dir
 }
 
-// Whatever the scenario is called and contains, names and texts are such as Go and the format take.
+// Whatever a scenario is called and contains, the names and texts of its files are valid for Go and for the scenario
+// format.
 func TestFilesOfOddScenarios(t *testing.T) {
 	for _, odd := range []struct{ name, source string }{
 		{"a", "plain"},
@@ -143,7 +144,8 @@ func TestFilesOfOddScenarios(t *testing.T) {
 	}
 }
 
-// Each law and cause can be part of a scenario's name, and each law is a constant of the checker called as its name is.
+// Each law and each cause can be part of a scenario's name, and the checker has a constant for each law that is named
+// after it.
 func TestNamesOfShrunkScenarios(t *testing.T) {
 	files, err := filepath.Glob("../../checker/*.go")
 	if err != nil {
@@ -181,7 +183,7 @@ func TestNamesOfShrunkScenarios(t *testing.T) {
 	}
 }
 
-// TestHowManyOtherSeedsShowIt is a sentence, whatever the number.
+// The sentence about the number of other seeds is right for each number.
 func TestHowManyOtherSeedsShowIt(t *testing.T) {
 	for often, want := range map[int]string{0: "so does none of the seeds", 1: "so does one of the seeds",
 		16: "so do 16 of the seeds"} {

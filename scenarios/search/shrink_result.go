@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// result writes down what the shrink has come to, and makes sure that it fails again as written.
+// result builds the Shrunk from what is left of scenario and plan, and makes sure that it fails again as written.
 func (sh *shrinker) result(original *scenarios.Scenario, first nemesis.Plan, s *subject, p nemesis.Plan) (*Shrunk,
 	error) {
 	r := &Shrunk{Law: sh.law, Cause: sh.cause, First: first, Plan: p, Often: shrink.Often(p, s.violates),
@@ -37,7 +37,7 @@ func (sh *shrinker) result(original *scenarios.Scenario, first nemesis.Plan, s *
 		case law == r.Law:
 			doc.Set("expect."+string(law), "holds")
 		case verdict.Of(law).Outcome == checker.Violated, !slices.Contains(original.Promise.Laws, law):
-			doc.Set("expect."+string(law), "any") // mending this law need not mend that one
+			doc.Set("expect."+string(law), "any") // fixing this law need not fix that one
 		}
 	}
 	doc.Arrange(scenarios.TopKeys())
@@ -51,7 +51,7 @@ func (sh *shrinker) result(original *scenarios.Scenario, first nemesis.Plan, s *
 	return r, nil
 }
 
-// run makes one run afresh.
+// run runs a plan with a new runner and records the run's digest and finding in r.
 func (r *Shrunk) run(s *scenarios.Scenario, p nemesis.Plan) (checker.Verdict, error) {
 	result, err := scenarios.NewRunner(s).Run(p)
 	if err != nil {
@@ -68,7 +68,7 @@ func (r *Shrunk) run(s *scenarios.Scenario, p nemesis.Plan) (checker.Verdict, er
 	return v, nil
 }
 
-// failsAgain runs the scenario and the plan from their texts.
+// failsAgain runs the scenario and the plan from their texts, and fails unless both show the violation in the same run.
 func (r *Shrunk) failsAgain() error {
 	if _, err := r.run(r.Scenario, r.Scenario.Plan(r.Plan.Seed)); err != nil {
 		return err
@@ -98,7 +98,7 @@ func (r *Shrunk) summary(found string) string {
 		r.others(), shrink.OtherSeeds)
 }
 
-// others says, after "so", how many other seeds show the violation.
+// others completes the sentence "and so ... of the seeds" with the number of other seeds that show the violation.
 func (r *Shrunk) others() string {
 	switch r.Often {
 	case 0:
@@ -127,7 +127,7 @@ func withFaults(n int) string {
 	return fmt.Sprintf("With %d faults", n)
 }
 
-// counted gives a number with its noun in the right form.
+// counted returns a number followed by its noun in the singular or plural.
 func counted(n int, noun string) string {
 	if n != 1 {
 		noun += "s"

@@ -17,25 +17,26 @@ type shrinker struct {
 	ctx      context.Context
 	law      checker.Law
 	cause    checker.Cause
-	most     int // runs
+	most     int // limit on the number of runs
 	runs     int
-	ending   campaign.Ending // why no more runs are made; zero while they are
-	err      error           // of a run; then no more are made
+	ending   campaign.Ending // why no more runs are made; zero while more may be made
+	err      error           // error of a run; ends the shrink
 	checker  checker.Checker
 	original *scenarios.Scenario
-	subjects map[string]*subject // by text
+	subjects map[string]*subject // by the scenario's text
 }
 
-// subject is one form of the scenario, with what is known of plans for it.
+// subject is one version of the scenario, with what is known about plans for it.
 type subject struct {
 	*shrinker
 	doc      *format.Document
 	scenario *scenarios.Scenario
 	runner   *scenarios.Runner
-	known    map[string]bool // whether a plan violates the law by the cause, by its text
+	known    map[string]bool // by the plan's text: whether it violates the law by the cause
 }
 
-// subject gives the form of the scenario that a document holds. The error is a *format.Error if it holds none.
+// subject returns the version of the scenario that a document describes. It returns a *format.Error if the document is
+// invalid.
 func (sh *shrinker) subject(doc *format.Document) (*subject, error) {
 	text := doc.String()
 	if s := sh.subjects[text]; s != nil {
@@ -50,7 +51,8 @@ func (sh *shrinker) subject(doc *format.Document) (*subject, error) {
 	return s, nil
 }
 
-// fails reports whether the plan violates the law by the cause. Once the shrink must end it knows of no further plan.
+// fails reports whether a plan violates the law by the cause. When the shrink must end, it runs no more plans: a plan
+// whose result is not known then counts as not failing.
 func (s *subject) fails(p nemesis.Plan) bool {
 	if _, known := s.known[p.String()]; !known && s.over() {
 		return false
@@ -58,14 +60,14 @@ func (s *subject) fails(p nemesis.Plan) bool {
 	return s.violates(p)
 }
 
-// violates is fails without an end.
+// violates is like fails, but runs the plan even if the shrink must end.
 func (s *subject) violates(p nemesis.Plan) bool {
 	text := p.String()
 	if known, ok := s.known[text]; ok {
 		return known
 	}
 	if slices.ContainsFunc(p.Faults, func(f nemesis.Fault) bool { return f.Trigger.Time >= s.scenario.Limit }) {
-		return false // the scenario could not state it
+		return false // a scenario cannot state such a fault
 	}
 	if s.runner == nil {
 		s.runner = scenarios.NewRunner(s.scenario)
@@ -74,7 +76,7 @@ func (s *subject) violates(p nemesis.Plan) bool {
 	result, err := s.runner.Run(p)
 	var failed *scenarios.CodeError
 	if errors.As(err, &failed) {
-		s.known[text] = false // it shows something else
+		s.known[text] = false // this plan shows a different problem
 		return false
 	}
 	if err != nil {
@@ -86,7 +88,7 @@ func (s *subject) violates(p nemesis.Plan) bool {
 	return s.known[text]
 }
 
-// over reports whether no more runs may be made, and notes why.
+// over reports whether no more runs may be made, and records why.
 func (sh *shrinker) over() bool {
 	switch {
 	case sh.ending != 0 || sh.err != nil:
@@ -98,7 +100,8 @@ func (sh *shrinker) over() bool {
 	return sh.ending != 0 || sh.err != nil
 }
 
-// name names the messages that faults state by their numbers by what they say, where the plan fails all the same.
+// name replaces, in faults that give a message by its number, the number by what the message says. It keeps a
+// replacement only if the plan still fails.
 func (s *subject) name(p nemesis.Plan) nemesis.Plan {
 	if !slices.ContainsFunc(p.Faults, func(f nemesis.Fault) bool { return f.Number > 0 }) || s.over() {
 		return p

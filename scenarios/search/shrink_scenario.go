@@ -13,14 +13,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// edit is a change of the scenario, and of the plan as far as that must change with it.
+// edit is a changed version of the scenario, with the plan adapted to the change.
 type edit struct {
 	doc  *format.Document
 	plan nemesis.Plan
 }
 
-// reduce makes the scenario smaller in what its clients do, not in what the lock is, until no edit leaves the violation
-// there: first under the plan's own seed, then under others.
+// reduce makes what the clients do smaller, but leaves the lock as it is, until no further edit preserves the
+// violation. It tries each edit first under the plan's own seed, then under others.
 func (sh *shrinker) reduce(s *subject, p nemesis.Plan) (*subject, nemesis.Plan) {
 	for again := true; again; {
 		if s, p, again = sh.smaller(s, p, underOwnSeed); !again {
@@ -37,7 +37,7 @@ func underOwnSeed(p nemesis.Plan, fails func(nemesis.Plan) bool) (nemesis.Plan, 
 	return p, fails(p)
 }
 
-// smaller looks for the first edit that leaves the violation there.
+// smaller looks for the first edit that preserves the violation.
 func (sh *shrinker) smaller(s *subject, p nemesis.Plan, try seedSearch) (*subject, nemesis.Plan, bool) {
 	for _, e := range edits(s, p) {
 		t, err := sh.subject(e.doc)
@@ -47,12 +47,13 @@ func (sh *shrinker) smaller(s *subject, p nemesis.Plan, try seedSearch) (*subjec
 		if q, ok := try(e.plan, t.fails); ok {
 			return t, q, true
 		}
-		t.runner = nil // it takes memory, and t is not likely to be needed again
+		t.runner = nil // frees memory: t is unlikely to be needed again
 	}
 	return s, p, false
 }
 
-// compareSizes says which scenario is the smaller: fewer clients, then cycles, writes and locks, then a shorter text.
+// compareSizes orders scenarios by size: number of clients, then of cycles, of writes and of locks, then length of the
+// text.
 func compareSizes(a, b *subject) int {
 	size := func(s *subject) []int {
 		cycles, writes, locks := 0, 0, 0
@@ -64,7 +65,7 @@ func compareSizes(a, b *subject) int {
 	return slices.Compare(size(a), size(b))
 }
 
-// edits lists changes to try, the largest first.
+// edits lists the changes to try, the largest first.
 func edits(s *subject, p nemesis.Plan) []edit {
 	var list []edit
 	clients := len(s.scenario.Clients)
@@ -90,7 +91,7 @@ func edits(s *subject, p nemesis.Plan) []edit {
 	return list
 }
 
-// fewer takes a count out of the document, so that its default counts, or lowers it.
+// fewer tries to remove a count from the document, so that its default applies, and to lower it.
 func fewer(doc *format.Document, path string, least int, change func(func(*format.Document))) {
 	text, _ := doc.Get(path)
 	n, err := strconv.Atoi(text)
@@ -105,7 +106,7 @@ func fewer(doc *format.Document, path string, least int, change func(func(*forma
 	}
 }
 
-// fewerLocks takes a lock out of every list that has others, or out of one.
+// fewerLocks tries to remove each lock from all lists of locks and from one list. It leaves no list empty.
 func fewerLocks(doc *format.Document, works []string, change func(func(*format.Document))) {
 	without := func(d *format.Document, lock string, works ...string) {
 		for _, work := range works {
@@ -123,12 +124,12 @@ func fewerLocks(doc *format.Document, works []string, change func(func(*format.D
 	}
 }
 
-// withoutClients takes n clients out, from the given one on (counted from 0), and numbers those behind them anew.
+// withoutClients removes n clients, beginning with the client from (counted from 0), and renumbers those after them.
 func withoutClients(doc *format.Document, p nemesis.Plan, clients, from, n int) edit {
 	doc = doc.Clone()
 	renamed := func(id sim.ProcessID) sim.ProcessID {
 		switch i := clientNumber(string(id)) - 1; {
-		case i < from: // no client is number -1
+		case i < from: // names that are not a client's have number 0, thus -1 here
 			return id
 		case i < from+n:
 			return ""
@@ -143,14 +144,15 @@ func withoutClients(doc *format.Document, p nemesis.Plan, clients, from, n int) 
 	for i, f := range p.Faults {
 		p.Faults[i] = withoutGone(f.Renamed(renamed))
 		if t := &p.Faults[i].Trigger; f.Trigger.By != "" && t.By == "" && f.Kind != 0 {
-			t.By = clientID(0) // anybody else
+			t.By = clientID(0) // any other client will do
 		}
 	}
 	p.Faults = slices.DeleteFunc(p.Faults, func(f nemesis.Fault) bool { return f.Kind == 0 })
 	return edit{doc, p}
 }
 
-// withoutGone mends a fault in which the clients that are gone have no name. What struck only them is no fault.
+// withoutGone repairs a fault in which removed clients have the empty name. If it struck only them, it returns the zero
+// Fault.
 func withoutGone(f nemesis.Fault) nemesis.Fault {
 	gone := func(id sim.ProcessID) bool { return id == "" }
 	if f.Kind.Has(nemesis.FieldSides) {
@@ -164,11 +166,11 @@ func withoutGone(f nemesis.Fault) nemesis.Fault {
 	return f
 }
 
-// renameKeys renames the clients in the keys of a mapping, and takes those away that name one that is gone.
+// renameKeys renames the clients in the keys of a mapping, and removes keys that name a removed client.
 func renameKeys(doc *format.Document, path string, renamed func(sim.ProcessID) sim.ProcessID) {
 	keys := doc.Keys(path)
 	slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(clientNumber(a), clientNumber(b)) })
-	// from the lowest number up, so that no key takes the name of one that is still to be renamed
+	// In ascending order, so that no key takes the name of one that is still to be renamed.
 	for _, key := range keys {
 		words := strings.Fields(key)
 		for i, word := range words {
@@ -184,7 +186,7 @@ func renameKeys(doc *format.Document, path string, renamed func(sim.ProcessID) s
 
 func clientID(i int) sim.ProcessID { return sim.ProcessID(fmt.Sprintf("client-%d", i+1)) }
 
-// clientNumber is the number of the client that is named in a text, 0 if there is none.
+// clientNumber returns the number of the first client named in a text, or 0 if it names none.
 func clientNumber(text string) int {
 	for _, word := range strings.Fields(text) {
 		if digits, ok := strings.CutPrefix(word, "client-"); ok {

@@ -18,7 +18,7 @@ func documentOf(t *testing.T, text string) *format.Document {
 	return d
 }
 
-// Four clients, of which the second and third go: whoever is left keeps what is his under his new name.
+// If the second and third of four clients are removed, the others keep their settings under their new names.
 func TestClientsAreTakenOut(t *testing.T) {
 	d := documentOf(t, `name: x
 servers: {redis: 2}
@@ -71,7 +71,7 @@ delay message 3 of redis-1 -> client-2 by 4s
 	}
 }
 
-// The edits of a scenario of three clients, as far as they differ from it in a line.
+// All one-line edits of a scenario of three clients are tried.
 func TestEditsOfAScenario(t *testing.T) {
 	sh := &shrinker{original: &scenarios.Scenario{}, subjects: map[string]*subject{}}
 	const text = `name: x

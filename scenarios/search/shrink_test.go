@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// planOf is a plan with a seed and faults as lines.
+// planOf returns a plan with a seed and with faults given as lines.
 func planOf(t testing.TB, seed uint64, lines ...string) nemesis.Plan {
 	t.Helper()
 	p := nemesis.Plan{Scenario: "test", Seed: seed}
@@ -31,14 +31,14 @@ func planOf(t testing.TB, seed uint64, lines ...string) nemesis.Plan {
 	return p
 }
 
-// violation is a way in which a law was broken, and the plan.
+// violation is a plan with the law that it violates and the cause.
 type violation struct {
 	law   checker.Law
 	cause checker.Cause
 	plan  nemesis.Plan
 }
 
-// drawViolations draws a plan for each seed from 1 on and lists the violations, of each law and cause the first few.
+// drawViolations draws a plan for each seed from 1 on and returns the violations, the first few of each law and cause.
 func drawViolations(t testing.TB, s *scenarios.Scenario, seeds uint64, few int) []violation {
 	t.Helper()
 	r := scenarios.NewRunner(s)
@@ -80,8 +80,7 @@ func mustShrink(t testing.TB, s *scenarios.Scenario, v violation) *Shrunk {
 	return r
 }
 
-// Kleppmann's story comes out of every plan in which it happens, random ones and such as these, in one line and with a
-// round number.
+// Every plan in which Kleppmann's pause happens, whether random or made up, is shrunk to one line with a round number.
 func TestKleppmannsPauseIsToldInOneLine(t *testing.T) {
 	s := named(t, "kleppmann-gc-pause")
 	pause := checker.Cause{Kind: checker.HolderOutlivedLease, Detail: checker.ByPause}
@@ -113,8 +112,8 @@ func TestKleppmannsPauseIsToldInOneLine(t *testing.T) {
 	}
 }
 
-// What comes out of the catalogue under random faults is minimal, read literally with runs of its own: no fault can be
-// taken, none be simpler, the scenario not be smaller. And it fails again from its texts.
+// Violations in the catalogue under random faults shrink to a minimum, as checked by runs of the test's own: no fault
+// can be removed or simplified, and the scenario cannot be made smaller. The result fails again from its texts.
 func TestShrunkViolationsAreMinimalAndFailAgain(t *testing.T) {
 	names := []string{"fenced-gc-pause", "restart-everysec", "failover-loses-lock", "token-per-client",
 		"get-then-del-race", "etcd-lease-pause", "zookeeper-pause", "extension-by-reacquire"}
@@ -175,7 +174,7 @@ func checkMinimal(t *testing.T, r *Shrunk) {
 	}
 }
 
-// failsIn tells of plans whether they violate the law by the cause in a scenario.
+// failsIn returns a function that reports whether a plan violates the law of r by the cause of r in a scenario.
 func failsIn(t *testing.T, r *Shrunk, s *scenarios.Scenario) func(nemesis.Plan) bool {
 	runner := scenarios.NewRunner(s)
 	return func(p nemesis.Plan) bool {
@@ -188,7 +187,7 @@ func failsIn(t *testing.T, r *Shrunk, s *scenarios.Scenario) func(nemesis.Plan) 
 	}
 }
 
-// checkFailsAgain runs the plan file and the scenario file as their readers do.
+// checkFailsAgain reads and runs the plan file and the scenario file as their users would.
 func checkFailsAgain(t *testing.T, r *Shrunk) {
 	t.Helper()
 	files := map[string][]byte{}
@@ -222,8 +221,8 @@ func checkFailsAgain(t *testing.T, r *Shrunk) {
 	}
 }
 
-// noisy is a lock without fencing tokens on three clients that work several times, and a plan in which only the pause
-// matters.
+// noisy is a lock without fencing tokens. Its three clients work several times, and in noisyViolation's plan only the
+// pause matters.
 const noisy = `name: noisy
 servers: {redis: 1}
 network: {links: {client-3 -> redis-1: 1ms..3ms, client-2 | resource: 2ms}}
@@ -277,7 +276,7 @@ expect:
 	checkFailsAgain(t, r)
 }
 
-// The scenario passes, and its Go test too, once the lock is mended: here the resource compares fencing tokens.
+// Once the lock is fixed (here, the resource compares fencing tokens), the scenario passes, and so does its Go test.
 func TestAMendedScenarioPasses(t *testing.T) {
 	r := mustShrink(t, parsed(t, noisy), noisyViolation(t))
 	mended := parsed(t, string(r.Scenario.Text())+"resource: {fencing: on}\n")
@@ -339,7 +338,7 @@ func TestAnInterruptedShrinkGivesWhatItHas(t *testing.T) {
 	}
 }
 
-// doneAfter is a context that is done once it was asked a number of times.
+// doneAfter is a context that is done after Err has been called left times.
 type doneAfter struct {
 	context.Context
 	left int

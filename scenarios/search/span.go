@@ -14,29 +14,29 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Span says which seeds of a scenario a search runs, and which of them it has run. Spans of different seeds add up, in
-// any order and grouping.
+// Span says which seeds of a scenario a search is to run, and which of them it has run. Spans of different seeds can be
+// added in any order and grouping.
 type Span struct {
 	Scenario string   `json:"scenario"`
 	Identity Identity `json:"identity"`
 	From     uint64   `json:"from"`  // the first seed
-	Seeds    int      `json:"seeds"` // how many, over all shards; at least 1
-	Shard    Shard    `json:"shard"` // the share of these that this search runs
-	// Free says that all plans are drawn freely, although the scenario's mix has guided ones: there are too few seeds
-	// for runs to guide plans.
+	Seeds    int      `json:"seeds"` // how many seeds, over all shards; at least 1
+	Shard    Shard    `json:"shard"` // the share of these seeds that this search runs
+	// Free says that all plans are drawn freely although the scenario's mix asks for guided ones, because there are too
+	// few seeds for runs to guide plans.
 	Free bool   `json:"free,omitempty"`
 	Ran  Ranges `json:"ran"` // the seeds that have been run
 }
 
-// Identity is what the runs of a search depend on: those of different identity have nothing to do with each other.
+// Identity is what the runs of a search depend on. Results with different identities cannot be combined or compared.
 type Identity struct {
 	Text string `json:"text"` // hash of the scenario's text
-	// Behaviour is the digest of one run. It differs if the program draws, runs or records otherwise, and, where all
-	// runs have the same faults, if these differ.
+	// Behaviour is the digest of one run. It changes if the program draws, runs or records in another way, or if the
+	// faults that all runs have in common change.
 	Behaviour string `json:"behaviour"`
 }
 
-// newSpan begins with the runs of s whose behaviour the plan stands for.
+// newSpan returns the span of a search of s that has run nothing yet. The run of p yields its Identity.Behaviour.
 func newSpan(s *scenarios.Scenario, p nemesis.Plan, from uint64, seeds int, shard Shard) (Span, error) {
 	if seeds < 1 || uint64(seeds-1) > math.MaxUint64-from {
 		return Span{}, fmt.Errorf("there are no %d seeds from %d on", seeds, from)
@@ -48,7 +48,7 @@ func newSpan(s *scenarios.Scenario, p nemesis.Plan, from uint64, seeds int, shar
 	return Span{Scenario: s.Name, Identity: id, From: from, Seeds: seeds, Shard: shard}, err
 }
 
-// Plans draws the plans of the span's seeds. The errors are those of NewPlans.
+// Plans draws the plans of the span's seeds. The errors are the same as for NewPlans.
 func (s *Span) Plans(sc *scenarios.Scenario) (*Plans, error) {
 	if s.Free {
 		return NewPlans(sc)
@@ -59,29 +59,29 @@ func (s *Span) Plans(sc *scenarios.Scenario) (*Plans, error) {
 func identityOf(s *scenarios.Scenario, p nemesis.Plan) (Identity, error) {
 	r, err := scenarios.NewRunner(s).Run(p)
 	var failed *scenarios.CodeError
-	if err != nil && !errors.As(err, &failed) { // one that failed behaves like any other that did
+	if err != nil && !errors.As(err, &failed) { // a failed run is as good a digest as any
 		return Identity{}, err
 	}
 	sum := sha256.Sum256(s.Text())
 	return Identity{hex.EncodeToString(sum[:8]), fmt.Sprintf("%016x", uint64(r.Digest))}, nil
 }
 
-// all are the seeds of all shards.
+// all returns the seeds of all shards.
 func (s Span) all() Range { return rangeOf(s.From, uint64(s.Seeds)) }
 
-// own are the seeds of the span's shard.
+// own returns the seeds of the span's shard.
 func (s Span) own() Range {
 	from, to := s.Shard.bounds(s.Seeds)
 	return rangeOf(s.From+uint64(from), uint64(to-from))
 }
 
-// Size is how many seeds the span's shard has.
+// Size returns how many seeds the span's shard has.
 func (s Span) Size() int { return s.own().count() }
 
-// Done is how many seeds have been run.
+// Done returns how many seeds have been run.
 func (s Span) Done() int { return s.Ran.count() }
 
-// missing are the seeds of the span's shard that have not been run.
+// missing returns the seeds of the span's shard that have not been run.
 func (s Span) missing() Ranges { return Ranges{s.own()}.without(s.Ran) }
 
 // Finished reports whether all seeds of the shard have been run.
@@ -92,7 +92,7 @@ func (s Span) consistent() bool {
 		s.Ran.consistent(s.own())
 }
 
-// unfinished says which seeds are missing; nothing if none are.
+// unfinished says which seeds are missing; nil if none is.
 func (s Span) unfinished() []string {
 	missing := s.missing()
 	if len(missing) == 0 {
@@ -105,7 +105,8 @@ func (s Span) unfinished() []string {
 	return []string{said}
 }
 
-// differs says why the span is not one of sc with the program as it is, for which p stands; nil if it is.
+// differs returns an error that says why the span does not belong to sc and this version of the program; nil if it
+// does. p is the plan whose run yields the Identity.
 func (s Span) differs(sc *scenarios.Scenario, p nemesis.Plan) error {
 	id, err := identityOf(sc, p)
 	switch {
@@ -121,20 +122,21 @@ func (s Span) differs(sc *scenarios.Scenario, p nemesis.Plan) error {
 	return nil
 }
 
-// portion is how many seeds one job has: enough to make handing it over cheap, few enough to stop soon, since a job
-// that was begun is finished.
+// portion is the number of seeds in one job. It is large enough to make handing out a job cheap. It is small enough for
+// an interrupted search to stop soon, because a job that was begun is finished.
 const portion = 8
 
-// portion is how many seeds one job of the span has.
+// portion returns the number of seeds in one job of the span.
 func (s *Span) portion() uint64 {
 	if s.Free {
 		return portion
 	}
-	return together // whoever begins within a block has to make its earlier runs as well
+	return together // a worker that begins within a block must also make the block's earlier runs
 }
 
-// runPortions runs the seeds of a span that are left, at most size a job, and hands out what comes of them in their
-// order. It stops early when ctx is done, or at the first error. start makes one worker's own function.
+// runPortions runs the seeds of a span that are left, in jobs of at most size seeds, and passes their results to take
+// in the order of the seeds. It stops when ctx is done, or at the first error. start is called once per worker and
+// returns the function with which that worker runs seeds.
 func runPortions[R any](ctx context.Context, s Span, workers int, size uint64, start func() func(Range) (R, error),
 	take func(R)) error {
 	missing := s.missing()
@@ -147,8 +149,8 @@ func runPortions[R any](ctx context.Context, s Span, workers int, size uint64, s
 	return err
 }
 
-// joined is the span of all parts together: the seeds that one of them was to run, from the lowest to the highest, and
-// those that one of them has run. An error says which do not fit or overlap; it names them by their place through name.
+// joined returns the span of all parts together: from the lowest to the highest seed that one of the parts was to run,
+// with nothing run yet. An error says which parts do not fit or overlap. It names part i by name(i).
 func joined(parts []Span, name func(int) string) (Span, error) {
 	if len(parts) == 0 {
 		return Span{}, errors.New("there is nothing to merge")

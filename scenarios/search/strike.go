@@ -11,7 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// strikes are the misfortunes that bring each way about: what takes the next step from a close call to a violation.
+// strikes lists, for each way, the functions that make faults to turn a close call of that way into a violation. A
+// function that stands twice is chosen twice as often.
 var strikes = [margin.Ways][]func(*variation) []nemesis.Fault{
 	margin.Expires:  {(*variation).fastServer, (*variation).fastServer, (*variation).fewerKeys},
 	margin.Crashes:  {(*variation).forgetful, (*variation).forgetful, (*variation).fewerKeys},
@@ -26,7 +27,7 @@ var strikes = [margin.Ways][]func(*variation) []nemesis.Fault{
 	margin.Requests: {(*variation).lateRequest, (*variation).pauseClient},
 }
 
-// strike makes the faults of one misfortune; none if there is nobody to suffer it.
+// strike makes the faults of one of these functions, chosen at random. It returns none if they have no possible target.
 func (v *variation) strike() []nemesis.Fault {
 	w := v.call.Way
 	if w == margin.Mixed {
@@ -36,7 +37,7 @@ func (v *variation) strike() []nemesis.Fault {
 	return of[v.below(len(of))](v)
 }
 
-// standing is a server on which the holder's key stands; empty if there is none.
+// standing picks a server on which the holder's key stands; empty if there is none.
 func (v *variation) standing() sim.ProcessID {
 	if n := len(v.call.Standing); n > 0 {
 		return v.call.Standing[v.below(n)]
@@ -44,17 +45,17 @@ func (v *variation) standing() sim.ProcessID {
 	return ""
 }
 
-// some is a time up to another, of any order of magnitude from 1 ms on.
+// some picks a duration up to most, of any order of magnitude from 1 ms on.
 func (v *variation) some(most time.Duration) time.Duration {
 	return max(most>>v.below(10), time.Millisecond).Truncate(time.Millisecond)
 }
 
-// beyond is how long a fault lasts that begins at an instant and ends after another, by at most a time.
+// beyond picks the length of a fault that begins at at and ends after end, by at most most (or 1 s, if that is more).
 func (v *variation) beyond(at, end, most time.Duration) time.Duration {
 	return (max(end-at, 0) + max(most, time.Second)>>v.below(4)).Truncate(time.Millisecond)
 }
 
-// fastServer lets the clock of a server run ahead, so that a key expires early there.
+// fastServer makes the clock of a server run ahead, so that a key expires early there.
 func (v *variation) fastServer() []nemesis.Fault {
 	from, to := v.window()
 	server, at := v.standing(), v.when(from, to)
@@ -66,7 +67,7 @@ func (v *variation) fastServer() []nemesis.Fault {
 	return []nemesis.Fault{{Kind: nemesis.Jump, Target: server, By: by, Trigger: nemesis.Trigger{Time: at}}}
 }
 
-// fewerKeys cuts the holder off from the servers that it can do without, until it has been granted the lock.
+// fewerKeys cuts the holder off from as many servers as it can do without, until it has been granted the lock.
 func (v *variation) fewerKeys() []nemesis.Fault {
 	c := v.call
 	if c.Spare < 1 || c.Spare > len(c.Standing) {
@@ -82,7 +83,7 @@ func (v *variation) fewerKeys() []nemesis.Fault {
 		For: v.beyond(at, c.From.Duration(), 0), Trigger: nemesis.Trigger{Time: at}}}
 }
 
-// slowClient sets the clock of the holder back, or slows it down, so that it believes its lease to last longer.
+// slowClient sets the holder's clock back or slows it down, so that the holder believes that its lease lasts longer.
 func (v *variation) slowClient() []nemesis.Fault {
 	from, to := v.call.Called.Duration(), v.call.From.Duration()
 	if v.below(2) == 0 {
@@ -94,7 +95,7 @@ func (v *variation) slowClient() []nemesis.Fault {
 		Trigger: nemesis.Trigger{Time: v.between(from, to)}}}
 }
 
-// cutOff cuts the holder off from the servers, so that it is not told that its lease is over.
+// cutOff cuts the holder off from the servers, so that it does not learn that its lease is over.
 func (v *variation) cutOff() []nemesis.Fault {
 	from, to := v.window()
 	at := v.when(from, to)
@@ -103,19 +104,19 @@ func (v *variation) cutOff() []nemesis.Fault {
 		For: v.beyond(at, v.end(), v.end()-from), Trigger: nemesis.Trigger{Time: at}}}
 }
 
-// forgetful crashes a server, which is back before the window ends.
+// forgetful crashes a server with loss of data and restarts it before the lease ends.
 func (v *variation) forgetful() []nemesis.Fault {
 	from, to := v.call.From.Duration(), v.call.To.Duration()
 	at := v.between(from, to).Truncate(time.Millisecond)
 	loss := nemesis.LosesEverything
-	if v.below(2) == 0 { // while the key is not on the disk yet
+	if v.below(2) == 0 { // while the key is not on disk yet
 		loss, at = nemesis.LosesUnsynced, from+v.some(min(to-from, time.Second))
 	}
 	return []nemesis.Fault{{Kind: nemesis.Crash, Target: v.standing(), Loss: loss,
 		Restart: v.some(max(to-at, time.Millisecond)), Trigger: nemesis.Trigger{Time: at}}}
 }
 
-// failOver keeps a replica from learning of the holder's key, and promotes it.
+// failOver keeps a replica from learning of the holder's key, and then promotes that replica.
 func (v *variation) failOver() []nemesis.Fault {
 	t := v.plans.scenario.Targets()
 	server := v.standing()
@@ -137,13 +138,13 @@ func (v *variation) failOver() []nemesis.Fault {
 	return nil
 }
 
-// isolate cuts the master or leader and a client off from all others. One that stands still meanwhile goes on as if
-// nobody had taken its place.
+// isolate cuts the master or leader, together with a client, off from all other servers. Half the time it also pauses
+// the master, which afterwards goes on as if nobody had replaced it.
 func (v *variation) isolate() []nemesis.Fault {
 	t := v.plans.scenario.Targets()
 	from, to := v.window()
 	at := v.when(from, to)
-	if v.below(2) == 0 { // before the holder asks
+	if v.below(2) == 0 { // before the holder asks for the lock
 		at = max(v.call.Called.Duration()-v.some(to-from), 0)
 	}
 	client, server := v.client(), v.standing()
@@ -165,14 +166,14 @@ func (v *variation) isolate() []nemesis.Fault {
 	return []nemesis.Fault{cut, {Kind: nemesis.Pause, Target: server, For: v.some(to - from), Trigger: cut.Trigger}}
 }
 
-// together reports whether two servers are of one group.
+// together reports whether two servers belong to the same group.
 func (v *variation) together(a, b sim.ProcessID) bool {
 	return slices.ContainsFunc(v.plans.scenario.Targets().Groups, func(group []sim.ProcessID) bool {
 		return slices.Contains(group, a) && slices.Contains(group, b)
 	})
 }
 
-// pauseServer pauses a server: at any time, or when another fault strikes.
+// pauseServer pauses a server at any time, or when another fault strikes.
 func (v *variation) pauseServer() []nemesis.Fault {
 	from, to := v.window()
 	f := nemesis.Fault{Kind: nemesis.Pause, Target: v.standing(), For: v.some(to - from),
@@ -185,7 +186,8 @@ func (v *variation) pauseServer() []nemesis.Fault {
 	return []nemesis.Fault{f}
 }
 
-// pauseClient pauses the holder until after the window, from any time in it, or when a message of it is on its way.
+// pauseClient pauses the holder until after the end of its lease. The pause begins at some time before, or when a
+// message of the holder is on its way.
 func (v *variation) pauseClient() []nemesis.Fault {
 	from, to := v.window()
 	f := nemesis.Fault{Kind: nemesis.Pause, Target: v.call.Holder}
@@ -200,8 +202,8 @@ func (v *variation) pauseClient() []nemesis.Fault {
 	return []nemesis.Fault{f}
 }
 
-// overstate has the holder count on its lease for too long; if it does so already, it keeps it from hearing of another
-// end, or from leaving before.
+// overstate makes the holder count on its lease for too long. If the holder does so already, overstate mostly keeps it
+// from learning of a new end of its lease, or from leaving before that end.
 func (v *variation) overstate() []nemesis.Fault {
 	of := []func(*variation) []nemesis.Fault{(*variation).lateAnswer, (*variation).slowClient}
 	if v.call.After > 0 && v.below(4) > 0 {
@@ -210,7 +212,7 @@ func (v *variation) overstate() []nemesis.Fault {
 	return of[v.below(2)](v)
 }
 
-// lateWrite delays what the holder sends to the resource until after the window.
+// lateWrite delays what the holder sends to the resource until after the end of its lease.
 func (v *variation) lateWrite() []nemesis.Fault {
 	from, to := v.window()
 	at := v.when(from, to)
@@ -218,8 +220,8 @@ func (v *variation) lateWrite() []nemesis.Fault {
 		By: v.beyond(at, v.end(), v.end()-from), Trigger: nemesis.Trigger{Time: at}}}
 }
 
-// lateAnswer delays one of the last answers before the holder was told of its lease, which it then counts from too
-// late.
+// lateAnswer delays one of the last answers that the holder received before it was told of its lease. The holder then
+// counts the lease from too late a time.
 func (v *variation) lateAnswer() []nemesis.Fault {
 	var last []*nemesis.Sent
 	for _, of := range v.kinds {
@@ -242,8 +244,8 @@ func (v *variation) lateAnswer() []nemesis.Fault {
 	return []nemesis.Fault{r.Strike(nemesis.Fault{Kind: nemesis.DelayMessage, By: v.some(length)}, true)}
 }
 
-// lateRequest delays the last request of an attempt to a server, so that it arrives in the window; of a late request,
-// when the next holder's key is there.
+// lateRequest delays the last request of an attempt to a server, so that it arrives while the holder's key is there. If
+// the close call is about a late request of the holder itself, the request arrives when the next holder's key is there.
 func (v *variation) lateRequest() []nemesis.Fault {
 	own := v.call.Way == margin.Requests
 	first, last := map[history.Attempt]*nemesis.Sent{}, map[history.Attempt]*nemesis.Sent{}
@@ -267,7 +269,7 @@ func (v *variation) lateRequest() []nemesis.Fault {
 			}
 		}
 	}
-	if !own { // one request alone has asked for the lock, and removes nothing
+	if !own { // a single request has only asked for the lock, and removes nothing
 		attempts = slices.DeleteFunc(attempts, func(a history.Attempt) bool { return first[a] == last[a] })
 	}
 	if len(attempts) == 0 {
@@ -283,7 +285,7 @@ func (v *variation) lateRequest() []nemesis.Fault {
 			from = max(from, (v.call.At + v.call.After).Duration())
 		}
 		to = from + ttl
-	case v.below(2) == 0: // the key that it would have removed stands until it expires: the holder comes only then
+	case v.below(2) == 0: // the key that it would have removed stands until it expires; the holder comes only then
 		expires := first[attempt].Left.Duration() + ttl
 		from, to = expires, expires+to-from
 	}

@@ -19,8 +19,8 @@ type variation struct {
 	added  *[]nemesis.Kind
 }
 
-// vary makes one change, and with every coin that shows heads one more. drawn are faults for it to add. A third of the
-// changes may be of use whatever the close call was about; the others are aimed at it.
+// vary makes one change, and another one each time that a coin toss says so. drawn are faults that it may add. A good
+// third of the changes are independent of the close call; the others aim at it.
 func (v *variation) vary(drawn []nemesis.Fault) {
 	if len(v.faults) == 0 {
 		v.add(v.strike()...)
@@ -42,7 +42,7 @@ func (v *variation) vary(drawn []nemesis.Fault) {
 	}
 }
 
-// blindly makes a change that may be of use whatever the close call was about.
+// blindly makes a change that does not depend on what the close call was about.
 func (v *variation) blindly() {
 	switch v.below(9) {
 	case 0, 1:
@@ -66,7 +66,7 @@ func (v *variation) blindly() {
 	}
 }
 
-// change replaces one fault, if the mix allows what it becomes.
+// change replaces one fault by how of it, if the mix allows the result.
 func (v *variation) change(how func(nemesis.Fault) nemesis.Fault) {
 	i := v.below(len(v.faults))
 	if f := how(v.faults[i]); v.plans.generator.Allows(f) {
@@ -74,8 +74,8 @@ func (v *variation) change(how func(nemesis.Fault) nemesis.Fault) {
 	}
 }
 
-// add adds faults that belong together, if the mix draws such and allows all of them, in place of others if there are
-// too many then.
+// add adds faults that belong together, if the mix draws their kinds and allows all of them. If there are too many
+// faults then, it removes others.
 func (v *variation) add(some ...nemesis.Fault) {
 	mix := &v.plans.scenario.Mix
 	for _, f := range some {
@@ -92,8 +92,8 @@ func (v *variation) add(some ...nemesis.Fault) {
 	}
 }
 
-// pick is one of some faults; the more faults of a kind have brought the niche closer, the more often one of these. It
-// is the zero Fault if there are none.
+// pick picks one of the faults at random. It prefers kinds whose addition has often brought the niche closer. It
+// returns the zero Fault if some is empty.
 func (v *variation) pick(some []nemesis.Fault) nemesis.Fault {
 	weight := func(f *nemesis.Fault) int {
 		k := v.niche.kinds[f.Kind]
@@ -114,7 +114,7 @@ func (v *variation) pick(some []nemesis.Fault) nemesis.Fault {
 	return some[i]
 }
 
-// drop takes a fault away.
+// drop removes a fault, if enough are left.
 func (v *variation) drop() {
 	if n := len(v.faults); n > max(v.plans.scenario.Mix.Fewest, 1) {
 		i := v.below(n)
@@ -122,8 +122,8 @@ func (v *variation) drop() {
 	}
 }
 
-// elsewhere is the fault with another process in the place of one of its own: what hits one of several servers may have
-// to hit more of them.
+// elsewhere returns the fault with one of its processes swapped for another of the same sort: a fault that strikes one
+// of several servers may have to strike more of them.
 func (v *variation) elsewhere(f nemesis.Fault) nemesis.Fault {
 	on := f.On()
 	from := on[v.below(len(on))]
@@ -146,7 +146,7 @@ func (v *variation) elsewhere(f nemesis.Fault) nemesis.Fault {
 	return f
 }
 
-// shift moves the strike of a fault that has a time.
+// shift moves the time at which a fault strikes, if it strikes at a time.
 func (v *variation) shift(f nemesis.Fault) nemesis.Fault {
 	if f.Trigger.Time > 0 {
 		f.Trigger.Time = v.about(f.Trigger.Time)
@@ -172,14 +172,14 @@ func (v *variation) stretch(f nemesis.Fault) nemesis.Fault {
 	return f
 }
 
-// about is some whole milliseconds away from a time: up to a hundredth of it, a tenth, or all. It is at least 1 ms.
+// about returns a time some whole milliseconds away from t, by at most 1 %, 10 % or 100 % of t, and at least 1 ms.
 func (v *variation) about(t time.Duration) time.Duration {
 	most := max(int(t/time.Millisecond)/[...]int{100, 10, 1}[v.below(3)], 1)
 	return max(t+time.Duration(v.below(2*most+1)-most)*time.Millisecond, time.Millisecond)
 }
 
-// neighbour is the fault at the message or the passing before or after its own, or at the answer in place of the
-// request.
+// neighbour moves a fault to the message, or the passing of a point, before or after its own, or from a request to its
+// answer and back.
 func (v *variation) neighbour(f nemesis.Fault) nemesis.Fault {
 	t, step := &f.Trigger, 2*v.below(2)-1
 	switch {
