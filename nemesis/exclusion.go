@@ -9,24 +9,25 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Exclusion is a kind of fault that a lock does not promise to survive, as one line: "jump of servers", "drift above
-// 1000ppm", "crash losing everything, restart within 10s", "shut down, no restart", "cut, no end". An exclusion that
-// ParseExclusion returned prints and parses back.
+// Exclusion describes faults that a lock does not promise to survive. It has one kind and optional conditions, and is
+// written as one line: "jump of servers", "drift above 1000ppm", "crash losing everything, restart within 10s", "shut
+// down, no restart", "cut, no end". An exclusion that ParseExclusion returned prints and parses back.
 type Exclusion struct {
 	Kind Kind
-	// Loss, of a Crash, is what must be lost; with LosesMemory, anything may be.
+	// Loss (Crash only) is what the crash must lose to be excluded. LosesMemory, the zero value, excludes every crash.
 	Loss Loss
-	// Of is the kind of process that must be among those struck; AnyProcess for any.
+	// Of is the kind of process that must be among the processes struck. AnyProcess sets no condition.
 	Of ProcessKind
-	// Above, of a Drift, is the rate in ppm, either way, that must be exceeded; zero for any.
+	// Above (Drift only) excludes drifts whose rate, in ppm and in either direction, is greater than this. Zero
+	// excludes every drift.
 	Above int
-	// Within, of a Crash or ShutDown, is the time within which the server must restart. Zero: whether it restarts or
-	// not.
+	// Within (Crash and ShutDown only) excludes faults after which the server restarts in less than this time. Zero
+	// sets no condition on the restart.
 	Within time.Duration
-	// Forever, of a Crash or ShutDown, demands that the server does not restart; of a Cut or a Drift, that it never
-	// ends. It excludes Within.
+	// Forever excludes only faults without an end: a Crash or ShutDown without a restart, a Cut or a Drift that never
+	// ends. It cannot be combined with Within.
 	Forever bool
-	// OneWay, of a Cut, demands that it stops only one direction. It excludes Forever.
+	// OneWay (Cut only) excludes only cuts that stop a single direction. It cannot be combined with Forever.
 	OneWay bool
 }
 
@@ -41,14 +42,14 @@ const (
 	AnyResource
 )
 
-// processKindWords are the names of process kinds in exclusions, at their index.
+// processKindWords holds the word for each process kind in an exclusion, indexed by kind.
 var processKindWords = [...]string{AnyClient: "clients", AnyServer: "servers", AnyResource: "resource"}
 
-// ExclusionUsage shows the grammar of exclusions to people.
+// ExclusionUsage is the grammar of exclusions, as shown to users.
 const ExclusionUsage = "KIND [losing unsynced writes | losing everything] [of clients | of servers | of resource] " +
 	"[above NUMBERppm] [, restart within DURATION | , no restart | , no end | , one way]"
 
-// ParseExclusion reads one exclusion. A returned error is a *ParseError.
+// ParseExclusion parses one exclusion. A returned error is a *ParseError.
 func ParseExclusion(line string) (Exclusion, error) {
 	p := new(parser)
 	var err *ParseError
@@ -69,7 +70,7 @@ func ParseExclusion(line string) (Exclusion, error) {
 	return x, nil
 }
 
-// exclusion reads what follows the kind.
+// exclusion parses what follows the kind.
 func (p *parser) exclusion(x *Exclusion) {
 	if x.Kind.Has(FieldLoss) {
 		var f Fault
@@ -109,7 +110,7 @@ func (p *parser) exclusion(x *Exclusion) {
 	}
 }
 
-// limit reads a rate without a sign.
+// limit parses a rate without a sign, in ppm.
 func (p *parser) limit() int {
 	text := p.quantity("a rate such as 1000ppm")
 	if text == "" {
@@ -123,7 +124,7 @@ func (p *parser) limit() int {
 	return n
 }
 
-// String prints the exclusion as the line that ParseExclusion reads.
+// String prints the exclusion as a line that ParseExclusion reads.
 func (x Exclusion) String() string {
 	b := printLoss([]byte(x.Kind.String()), &Fault{Loss: x.Loss})
 	if x.Of != AnyProcess {
@@ -146,7 +147,7 @@ func (x Exclusion) String() string {
 	return string(b)
 }
 
-// Covers reports whether f is a fault of this kind in a run with the given processes.
+// Covers reports whether the exclusion applies to f in a run with the given processes.
 func (x Exclusion) Covers(f Fault, names *Names) bool {
 	switch {
 	case f.Kind != x.Kind,

@@ -8,12 +8,12 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestNames are testNames.
+// TestNames gives the tests of package nemesis_test access to testNames.
 var TestNames = testNames
 
-// Twins adds each kind once more under another name until the test ends: its words in capitals, which are as long, so
-// that all texts about the two differ in nothing else. A kind that is recorded as an outcome, whoever causes it, has no
-// twin.
+// Twins registers each kind a second time under another name, until the test ends. The new name is the old one in
+// capitals. It has the same length, so that all texts about the two kinds differ only in case. A kind that is recorded
+// as an outcome gets no twin, since other causes record it too.
 func Twins(t *testing.T) map[Kind]Kind {
 	t.Helper()
 	kinds, rows, known := slices.Clone(Kinds), slices.Clone(history.FaultKinds), definitions
@@ -33,7 +33,7 @@ func Twins(t *testing.T) map[Kind]Kind {
 	return twins
 }
 
-// Incomplete lists the errors of register for a kind, with one required part after another missing.
+// Incomplete lists the errors of register for copies of a kind that each lack one required part.
 func Incomplete(t *testing.T) []string {
 	t.Helper()
 	var said []string

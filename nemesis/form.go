@@ -8,18 +8,19 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// part is a piece of the line of a fault. One table serves reading, printing and simplifying, so they cannot disagree.
+// part is a piece of the line of a fault. One table serves parsing, printing and simplifying, so they cannot disagree.
 type part struct {
-	usage  string // the grammar as shown to people: names in capitals, optional parts in brackets
-	states Field  // what it states of the fault
+	usage  string // the grammar as shown to users: names in capitals, optional parts in brackets
+	states Field  // the fields of Fault that the part states
 	parse  func(*parser, *Fault)
 	print  func([]byte, *Fault) []byte
-	// plainer tries changes by which the part states less; nil if there are none. The changes must not write into Left
-	// or Right.
+	// plainer passes to try each change that makes the part state less; nil if there are none. A change must not write
+	// into Left or Right, which are shared.
 	plainer func(f *Fault, try func(change func(*Fault)))
 }
 
-// Plainer tries changes of f by which parts of its line state less, or nothing. Not all of them give a possible fault.
+// Plainer passes to try each change of f that makes a part of its line state less, or nothing. Some of the changes give
+// an impossible fault.
 func (f Fault) Plainer(try func(change func(*Fault))) {
 	for _, p := range f.Kind.definition().parts {
 		if p.plainer != nil {
@@ -28,8 +29,9 @@ func (f Fault) Plainer(try func(change func(*Fault))) {
 	}
 }
 
-// Usage shows the grammar to people: for every kind of fault, in the order of Kinds, how its line is written; then the
-// other forms of some, and WHEN and MESSAGE. Words in capitals stand for values; parts in brackets are optional.
+// Usage returns the grammar as shown to users: first the line of every kind of fault, in the order of Kinds, then the
+// alternative forms that some kinds have, then WHEN and MESSAGE. Words in capitals stand for values; parts in brackets
+// are optional.
 func Usage() []string {
 	lines := make([]string, 0, len(Kinds)+4)
 	var named []string
@@ -52,7 +54,7 @@ func Usage() []string {
 			"client also its COMMAND")
 }
 
-// String prints the fault as the one line that Parse reads.
+// String prints the fault as a line that Parse reads.
 func (f Fault) String() string {
 	d := f.Kind.definition()
 	if d == nil {
@@ -65,7 +67,7 @@ func (f Fault) String() string {
 	return string(b)
 }
 
-// words are literal words.
+// words returns a part that consists of literal words.
 func words(text string) part {
 	list, printed := strings.Fields(text), " "+text
 	return part{
@@ -141,7 +143,8 @@ func printDirection(b []byte, f *Fault) []byte {
 	return append(b, " |"...)
 }
 
-// fewerDirections turns a cut around, and leaves on one of its sides a single process, or all but one.
+// fewerDirections tries the cut in both directions, with its sides exchanged, and with some processes left out (see
+// fewer).
 func fewerDirections(f *Fault, try func(func(*Fault))) {
 	try(func(f *Fault) { f.OneWay = false })
 	try(func(f *Fault) { f.Left, f.Right = f.Right, f.Left })
@@ -153,7 +156,7 @@ func fewerDirections(f *Fault, try func(func(*Fault))) {
 	}
 }
 
-// fewer lists, for each of the processes, the process alone and all the others.
+// fewer returns, for each process of the list, the list with only that process and the list without it.
 func fewer(all []sim.ProcessID) [][]sim.ProcessID {
 	var list [][]sim.ProcessID
 	for i := range all {
@@ -208,7 +211,7 @@ func printLoss(b []byte, f *Fault) []byte {
 	return b
 }
 
-// lessLost keeps what was fsynced, or all.
+// lessLost tries a loss of unsynced writes only, and a shutdown that loses nothing.
 func lessLost(f *Fault, try func(func(*Fault))) {
 	if f.Loss != LosesMemory {
 		try(func(f *Fault) { f.Loss = LosesUnsynced })
@@ -235,11 +238,11 @@ func printRestart(b []byte, f *Fault) []byte {
 // Timed reports whether the trigger is a time.
 func (t *Trigger) Timed() bool { return t.Point == "" && !t.Message.Named() }
 
-// String prints the trigger as it is written in lines of most kinds: "at 1.2s", "after the 3rd acquired". (A drift has
-// "from" before a time.)
+// String prints the trigger as most kinds write it: "at 1.2s", "after the 3rd acquired". (A drift has "from" before a
+// time.)
 func (t Trigger) String() string { return string(t.appendTo(nil, "at")) }
 
-// appendTo prints the trigger; beforeTime is the word that precedes a time.
+// appendTo prints the trigger. beforeTime is the word that precedes a time.
 func (t Trigger) appendTo(b []byte, beforeTime string) []byte {
 	if t.Timed() {
 		return appendDuration(append(append(b, beforeTime...), ' '), t.Time)

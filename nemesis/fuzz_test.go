@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzParse: no line panics; an error points into the line; what parses prints and parses back.
+// FuzzParse checks that no line makes Parse panic, that an error points into the line, and that what parses prints and
+// parses back.
 func FuzzParse(f *testing.F) {
 	for _, g := range grammar {
 		f.Add(g.line)
@@ -40,7 +41,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzParsePlan: no text panics; what parses prints and parses back.
+// FuzzParsePlan checks that no text makes ParsePlan panic, and that what parses prints and parses back.
 func FuzzParsePlan(f *testing.F) {
 	f.Add([]byte(planText))
 	f.Add([]byte("\ufeff# why\r\n\r\nseed 1 # x\r\nscenario a#b c\r\ncrash client-1 at 1s"))

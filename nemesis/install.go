@@ -7,21 +7,21 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Installed is a plan at work in a world.
+// Installed is a plan installed in a world.
 type Installed struct {
 	w       *sim.World
 	names   Names
-	pending int // faults whose start or end is still to come
+	pending int // scheduled starts and ends of faults that are still to come
 	passages
 }
 
-// Over reports whether every fault that strikes at a time has struck, and every one that ends has ended. A fault that
-// waits for a point does not count.
+// Over reports whether all faults that strike at a given time have struck, and all faults that have struck and do not
+// last for ever have ended. A fault that still waits for a point or a message does not count.
 func (n *Installed) Over() bool { return n.pending == 0 }
 
-// Install arranges for every fault to strike the world, which must already have all its processes. The plan's times
-// count from this moment on, and so do a process's passings of a point. The faults must have been validated against the
-// same names. Each records when it strikes and, if it does, when it ends.
+// Install schedules every fault in the world, which must already have all its processes. The plan's times count from
+// now on, and so do a process's passings of a point. The faults must have been validated against the same names. Each
+// fault records when it strikes and, if it does, when it ends.
 func Install(w *sim.World, names Names, faults []Fault) *Installed {
 	n := &Installed{w: w, names: names}
 	strikers := make([]*striker, len(faults))
@@ -34,7 +34,7 @@ func Install(w *sim.World, names Names, faults []Fault) *Installed {
 	}
 	for _, s := range strikers {
 		if s.timed() && s.Trigger.Time == 0 {
-			s.strike() // before any client's first step: what holds from the start also affects the first message
+			s.strike() // before any client's first step, so that it also affects the first message
 		}
 	}
 	return n
@@ -47,11 +47,11 @@ type striker struct {
 	how    *definition
 	line   string
 	struck *history.Fault
-	// ending is set if the end has been arranged before the strike. It is cleared if there is nothing to end.
+	// ending is set if the end was scheduled before the strike. It is cleared if there turns out to be nothing to end.
 	ending bool
 }
 
-// timed reports whether the fault strikes at a time.
+// timed reports whether the fault strikes at a given time.
 func (s *striker) timed() bool {
 	return s.Kind.Has(FieldTrigger) && s.Trigger.Timed()
 }
@@ -65,8 +65,8 @@ func (s *striker) arrange() {
 			switch {
 			case arrives == t.SaidAt:
 			case s.how.holds && t.Message.Answer && arrives && s.Target == s.PassedBy():
-				s.strike() // what the client does with the answer is held
-			default: // whoever sends or takes the message ends that act first
+				s.strike() // the client has the answer but has not acted on it
+			default: // let the sender or the receiver finish first
 				s.after(0, s.strike)
 			}
 			return none
@@ -78,8 +78,8 @@ func (s *striker) arrange() {
 	}
 }
 
-// arrangeEnd arranges the end of a fault whose time is known from the start. At any one instant, all strikes of the
-// plan precede all ends: a fault split in two, the second striking as the first ends, acts as the whole.
+// arrangeEnd schedules the end of a fault whose times are known from the start. At any one instant, all strikes of the
+// plan precede all ends. So a fault split in two, of which the second strikes as the first ends, acts as the whole.
 func (s *striker) arrangeEnd() {
 	d, ends := s.duration()
 	if !s.timed() || !ends || s.recordsItself() {
@@ -95,7 +95,7 @@ func (s *striker) arrangeEnd() {
 	})
 }
 
-// strike begins the fault, and arranges its end.
+// strike begins the fault and schedules its end.
 func (s *striker) strike() {
 	if s.idle() {
 		if s.ending {
@@ -115,7 +115,7 @@ func (s *striker) strike() {
 	}
 }
 
-// finish ends the fault. Until its aftermath is over nobody may be expected to act as if nothing were wrong.
+// finish ends the fault. It records the end only after the aftermath: until then, no check may expect normal behaviour.
 func (s *striker) finish() {
 	if s.how.end != nil {
 		s.how.end(s)
@@ -127,7 +127,7 @@ func (s *striker) finish() {
 	s.record(history.OK)
 }
 
-// after calls f when d has passed; the plan is not over before that.
+// after calls f after d. The plan is not over before that.
 func (s *striker) after(d time.Duration, f func()) {
 	s.pending++
 	s.w.At(s.w.Now()+history.Of(d), func() {
@@ -136,13 +136,13 @@ func (s *striker) after(d time.Duration, f func()) {
 	})
 }
 
-// late records that one message is held up, from its sending until it would have arrived otherwise.
+// late records that one message is held up, from the moment of its sending for as long as it is delayed.
 func (s *striker) late() {
 	s.record(history.Invoke)
 	s.after(s.By, func() { s.record(history.OK) })
 }
 
-// instant records a fault that is over as it strikes.
+// instant records a fault that ends as soon as it strikes.
 func (s *striker) instant() {
 	s.record(history.Invoke)
 	s.record(history.OK)
@@ -155,11 +155,11 @@ func (s *striker) record(t history.Type) {
 	s.w.Record(history.Nemesis, history.Event{Type: t, F: s.how.words, Value: s.line, Fault: s.struck})
 }
 
-// idle reports whether there is nothing to strike: a crash of a process that is down already.
+// idle reports whether there is nothing to strike: a crash or shutdown of a process that is already down.
 func (s *striker) idle() bool { return s.how.words.IsDown() && s.w.Down(s.Target) }
 
 // recordsItself reports whether the fault is recorded later than it begins: when the message that it holds up is sent,
-// or the replica has become master.
+// or when the replica has become master.
 func (s *striker) recordsItself() bool {
 	return s.how.recordsItself != nil && s.how.recordsItself(&s.Fault)
 }

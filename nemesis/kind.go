@@ -10,60 +10,64 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Kind is a kind of fault: its index among history.FaultKinds, from 1. The zero Kind is none.
+// Kind is a kind of fault. Its value is the index of its row in history.FaultKinds plus one; the zero Kind is none.
 type Kind uint8
 
-// MaxKinds bounds how many kinds there are, so that a value for each fits an array.
+// MaxKinds bounds the number of kinds, so that a value for each kind fits in an array.
 const MaxKinds = 31
 
-// Kinds lists all kinds in the order in which they are documented, which is that of history.FaultKinds.
+// Kinds lists all kinds in the order of history.FaultKinds, in which they are also documented.
 var Kinds []Kind
 
-// definitions holds the definition of each kind, at its place.
+// definitions holds the definition of each kind, indexed by kind.
 var definitions [MaxKinds + 1]*definition
 
-// definition is all that the nemesis, and the packages that draw, shrink and place faults, must know of a kind. What it
-// does to its targets, which every reader of a history must know, is in its row of history.FaultKinds.
+// definition holds everything that this package, and the packages that draw, shrink and place faults, must know of a
+// kind. What the kind does to its targets is in its row of history.FaultKinds, because every reader of a history needs
+// it.
 type definition struct {
-	words   history.F // the words with which its lines begin, and by which a history names it
-	named   history.F // the words in their place where Trigger.Message names a message; empty: the same
-	also    string    // the usage of that form; empty: there is none
-	parts   []part    // what follows them in a line
+	words   history.F // the words with which its lines begin, and by which a history names the kind
+	named   history.F // the opening words used instead if Trigger.Message names a message; empty: the same words
+	also    string    // the usage text of that second form; empty if there is no second form
+	parts   []part    // the parts of a line that follow the words
 	meaning string    // what happens, as FORMAT.md states it
 
-	// What it can strike: target and peer are the roles allowed for Fault.Target and Fault.Peer, check whatever else
-	// must hold.
+	// Which processes the kind can strike. target and peer are the roles allowed for Fault.Target and Fault.Peer. check
+	// tests all other conditions.
 	target, peer roles
 	check        func(*validator, *Fault)
 
-	// How it is carried out. A kind that strikes with a message and not at a trigger arranges itself; all others begin
-	// at the trigger and end after their length or, for a server that goes down, with its restart.
+	// How the fault is carried out. A kind that strikes with a message and not at a trigger schedules itself in
+	// arrange. All other kinds begin at the trigger and end after their length or, if a server goes down, with its
+	// restart.
 	arrange, begin, end func(*striker)
-	// endless means that without a length it never ends.
+	// endless means that a fault of this kind that states no length never ends.
 	endless bool
-	// holds means that its target does nothing from then on. It strikes a client that takes an answer before the client
-	// does anything with it.
+	// holds means that the target does nothing from the strike on. If the strike comes with an answer to a client, the
+	// fault begins before the client acts on the answer.
 	holds bool
 	// recordsItself reports whether f is recorded later than it begins; nil if it never is.
 	recordsItself func(f *Fault) bool
-	// aftermath is how much longer than its length f acts; nil if it does not.
+	// aftermath returns for how long f still has effects after its length; nil if it has none.
 	aftermath func(f *Fault) time.Duration
-	// outcome means that the record is of the outcome, whoever caused it: its line has no trigger.
+	// outcome means that a history records the outcome of the fault, whatever caused it. So the recorded line has no
+	// trigger.
 	outcome bool
 
-	// How it is drawn: its weight relative to others, unless a mix states another; whether there is anything to strike;
-	// and how the dice fill in a fault of which only the kind is known. The trigger is drawn separately.
+	// How the fault is drawn. weight is relative to the other kinds, unless a mix states another weight. possible
+	// reports whether a run has anything that the fault can strike. draw fills in a fault of which only the kind is
+	// set; the trigger is drawn separately.
 	weight   int
 	possible func(*Targets) bool
 	draw     func(Dice, *Fault)
 
 	placement Placement
 
-	fields  Field    // fields of Fault that its parts state
-	opening []string // words, one by one
+	fields  Field    // the fields of Fault that the parts state
+	opening []string // the words of the field words, one by one
 }
 
-// register adds a kind. It panics if the definition is not complete: an incomplete kind must never be used.
+// register adds a kind. It panics if the definition is not complete, so that an incomplete kind can never be used.
 func register(d definition) Kind {
 	row := slices.IndexFunc(history.FaultKinds, func(k history.FaultKind) bool { return k.F == d.words })
 	d.opening = strings.Fields(string(d.words))
@@ -80,7 +84,8 @@ func register(d definition) Kind {
 	return k
 }
 
-// lacks describes what is missing in a definition, or wrong; row is its index among history.FaultKinds.
+// lacks describes what is missing or wrong in a definition, or returns "". row is the index of its row in
+// history.FaultKinds, or negative if it has none.
 func (d *definition) lacks(row int) string {
 	p := &d.placement
 	switch {
@@ -108,7 +113,7 @@ func (d *definition) lacks(row int) string {
 	return ""
 }
 
-// begins are the words with which the line of f begins.
+// begins returns the words with which the line of f begins.
 func (d *definition) begins(f *Fault) history.F {
 	if d.named != "" && f.Trigger.Message.Named() {
 		return d.named
@@ -116,7 +121,7 @@ func (d *definition) begins(f *Fault) history.F {
 	return d.words
 }
 
-// definition returns the definition of a kind; nil if k is no kind.
+// definition returns the definition of a kind, or nil if k is no kind.
 func (k Kind) definition() *definition {
 	if k > MaxKinds {
 		return nil
@@ -148,7 +153,7 @@ func (k *Kind) UnmarshalText(text []byte) error {
 // Does returns what a fault of this kind does to its targets.
 func (k Kind) Does() history.Effect { return history.F(k.String()).Does() }
 
-// Has reports whether a fault of this kind states the field, or may.
+// Has reports whether a fault of this kind states the field, always or sometimes.
 func (k Kind) Has(f Field) bool {
 	d := k.definition()
 	return d != nil && d.fields&f != 0
@@ -160,7 +165,8 @@ func (k Kind) Endless() bool {
 	return d != nil && d.endless
 }
 
-// StrikesOne reports whether a fault of this kind strikes a single process, which may be of the given kind.
+// StrikesOne reports whether a fault of this kind strikes exactly one process and can strike a process of the given
+// kind.
 func (k Kind) StrikesOne(of ProcessKind) bool {
 	d := k.definition()
 	return d.fields&(FieldPeer|FieldSides) == 0 && slices.ContainsFunc(allRoles, func(r role) bool {
@@ -171,10 +177,10 @@ func (k Kind) StrikesOne(of ProcessKind) bool {
 // Meaning describes what happens when a fault of this kind strikes, in Markdown.
 func (k Kind) Meaning() string { return k.definition().meaning }
 
-// Weight is how often a fault of this kind is drawn relative to others, unless a mix states otherwise.
+// Weight returns how often a fault of this kind is drawn relative to others, unless a mix states otherwise.
 func (k Kind) Weight() int { return k.definition().weight }
 
-// Draw fills in f as a fault of this kind, all but its trigger.
+// Draw sets f to a random fault of this kind, without a trigger.
 func (k Kind) Draw(d Dice, f *Fault) {
 	*f = Fault{Kind: k}
 	k.definition().draw(d, f)
@@ -186,7 +192,7 @@ func (k Kind) Placement() *Placement { return &k.definition().placement }
 // Field is a set of fields of a Fault.
 type Field uint16
 
-// The fields.
+// The fields of a Fault.
 const (
 	FieldTarget Field = 1 << iota
 	FieldPeer
@@ -201,68 +207,70 @@ const (
 	FieldMessage
 )
 
-// Dice are what a fault is drawn with. The mix behind them determines the results: it states the lengths and sizes.
+// Dice draws the values of a random fault. The mix behind it determines the range of lengths and sizes.
 type Dice interface {
 	Targets() *Targets
-	Among(list []sim.ProcessID) sim.ProcessID // any, with equal probability
+	Among(list []sim.ProcessID) sim.ProcessID // any one, with equal probability
 	Below(n int) int                          // from 0 to n-1, with equal probability
 	Coin() bool
 	Pause() time.Duration          // the length of a pause
-	Jump() time.Duration           // how far a clock jumps
-	Delay() time.Duration          // how late a message is
-	Fsync() time.Duration          // how late an fsync is
+	Jump() time.Duration           // how far a clock jumps, without a sign
+	Delay() time.Duration          // how much later a message arrives
+	Fsync() time.Duration          // how much longer an fsync takes
 	Outage() time.Duration         // how long a cut, a drift, a slow link or a slow fsync lasts
-	OutageOrEver() time.Duration   // the same, or zero for ever
-	DowntimeOrEver() time.Duration // the time until a restart, or zero for none
-	PPM() int                      // a drift, either way
+	OutageOrEver() time.Duration   // like Outage, or zero for ever
+	DowntimeOrEver() time.Duration // the time until a restart, or zero for no restart
+	PPM() int                      // a drift in either direction
 	Message() int                  // the number of a message, from 1
 }
 
-// Placement states how a verification, which tries every placement of a fault that can make a difference, places those
-// of one kind. A fault with a length or a restart is tried with every end that can make a difference. For kinds with
-// too many such placements it tries random ones.
+// Placement states how a verification places the faults of one kind. A verification tries every placement of a fault
+// that can make a difference; it also tries every end of a fault that has a length or a restart, if the end can make a
+// difference. If a kind has too many such placements, the verification tries random ones.
 type Placement struct {
-	// Order, from 1, ranks the kinds, the simplest first.
+	// Order, from 1, ranks the kinds: the simplest comes first.
 	Order int
-	// At is where a fault may start.
+	// At says where in a run the fault may start.
 	At Start
-	// Why explains why only random placements are tried in a run with these processes; empty if all are. It is nil if
-	// all always are.
+	// Why explains why only random placements are tried in a run with these processes; it returns "" if all placements
+	// are tried. It is nil if all are tried in every run.
 	Why func(*Names) string
-	// Beside describes placements that are not enumerated, so that random ones are tried as well; empty if there are
-	// none. It is nil if there never are any.
+	// Beside describes placements that are not enumerated, for which random ones are tried as well; it returns "" if
+	// there are none. It is nil if there never are any.
 	Beside func(*Subjects) string
-	// Candidates lists the faults, without start and end, that a run may suffer. If it is nil, because the target is a
-	// message or a link, they are found in the run.
+	// Candidates lists the faults that a run may suffer, without start and end. It is nil if the target is a message or
+	// a link: these are found in the run.
 	Candidates func(*Subjects) []Fault
-	// Matters describes what those processes do to which it can make a difference, if they are not all that it can
-	// strike: "reads its wall clock". Only faults of these are candidates.
+	// Matters says which of the possible targets this kind can affect: "reads its wall clock". Only faults that strike
+	// these are candidates. It is empty if the kind can affect all possible targets.
 	Matters string
-	// Between are the instants, in addition to those at which the target acts, between which all starts are equivalent;
-	// nil if there are none.
+	// Between selects further instants that divide the possible starts, in addition to the instants at which the target
+	// acts. All starts between two neighbouring instants have the same effect. It is nil if there are no further
+	// instants.
 	Between func(*Fault) Instants
-	// Stills means that it has no effect on a process that never acts again.
+	// Stills means that the fault has no effect on a process that never acts again.
 	Stills bool
-	// AfterAnswers means that of a client it may also start between an answer and the request that follows at the same
-	// instant.
+	// AfterAnswers means that a fault on a client may also start between an answer and the request that follows at the
+	// same instant.
 	AfterAnswers bool
-	// Sized means that it is tried in every size that can make a difference to its target's clock, and has no end.
+	// Sized means that the fault is tried in every size that can make a difference to its target's clock, and has no
+	// end.
 	Sized bool
 }
 
-// Start is where in a run a fault may start.
+// Start says where in a run a fault may start.
 type Start uint8
 
-// The starts.
+// The possible starts.
 const (
 	Nowhere    Start = iota // no small set of starts represents all others
-	AtActs                  // between two acts of its target, and at the points that it passes
-	AtMessages              // with each message, whose arrival is its end
+	AtActs                  // between two acts of its target, and at the points that the target passes
+	AtMessages              // with each message; the message's arrival ends the fault
 	AtReplies               // with each message to a client
-	AtLinks                 // between two messages of a link, one way
+	AtLinks                 // between two messages of a link, in one direction
 )
 
-// needs are the fields that a verification sets for such a start.
+// needs returns the fields that a verification sets for such a start.
 func (s Start) needs() Field {
 	switch s {
 	case AtActs:
@@ -277,31 +285,30 @@ func (s Start) needs() Field {
 	return 0
 }
 
-// Instants are kinds of instants in the life of a process at which it does not act.
+// Instants selects instants in the life of a process at which the process itself does not act.
 type Instants uint8
 
 // The kinds of instants.
 const (
 	NoInstants Instants = iota
-	Syncs               // its writes reach the disk
-	HangUps             // a client does, or does not, learn in time that its connection is gone
-	Deadlines           // a validity that was reported to it ends, or an fsync
+	Syncs               // writes of the process reach the disk
+	HangUps             // a connection ends: a client may or may not learn of it in time
+	Deadlines           // the end of a validity that was reported to the process, or the end of an fsync
 )
 
-// Subjects are the processes on which faults are placed.
+// Subjects are the processes that a verification places faults on.
 type Subjects struct {
 	*Names
-	// Persistent means that the servers write to a disk, so that a loss of unsynced writes differs from one of
-	// everything.
+	// Persistent means that the servers write to a disk, so that losing unsynced writes differs from losing everything.
 	Persistent bool
-	// Wall are the processes that read their wall clock.
+	// Wall lists the processes that read their wall clock.
 	Wall []sim.ProcessID
 }
 
-// always explains for a kind, whatever the processes, why only random placements are tried.
+// always returns a Placement.Why that gives the same explanation for every run.
 func always(why string) func(*Names) string { return func(*Names) string { return why } }
 
-// on lists a fault for each of the processes, with only the target and the loss set.
+// on lists one fault for each of the processes, with only the target and the loss set.
 func on(loss Loss, processes ...sim.ProcessID) []Fault {
 	list := make([]Fault, 0, len(processes))
 	for _, p := range processes {

@@ -5,7 +5,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Break: a connection is reset before a request or its reply arrives.
+// Break is the kind of fault that resets a connection before a request or its reply arrives.
 var Break = register(definition{
 	words: history.Break,
 	also:  "break PROCESS | PROCESS before [the answer to] the [2nd] COMMAND [in attempt NUMBER]",

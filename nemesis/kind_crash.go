@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Crash: a client's code ends; a server loses power.
+// Crash is the kind of fault that ends a client's code, or makes a server lose power.
 var Crash = register(definition{
 	words: history.Crash,
 	parts: []part{target, loss, trigger, restart},
@@ -42,7 +42,7 @@ var Crash = register(definition{
 	possible: func(t *Targets) bool { return len(t.Crashing) > 0 },
 	draw: func(d Dice, f *Fault) {
 		f.Target = d.Among(d.Targets().Crashing)
-		// It is drawn for a client too, so that what is drawn next does not depend on the target.
+		// The downtime is drawn for a client too, so that later draws do not depend on the target.
 		downtime := d.DowntimeOrEver()
 		if slices.Contains(d.Targets().Servers, f.Target) {
 			f.Loss, f.Restart = LosesUnsynced, downtime
@@ -55,7 +55,7 @@ var Crash = register(definition{
 	placement: Placement{Order: 5, At: AtActs,
 		Candidates: func(s *Subjects) []Fault {
 			list := on(LosesMemory, s.Clients...)
-			if s.Persistent { // else both losses are one
+			if s.Persistent { // without a disk, both losses have the same effect
 				list = append(list, on(LosesUnsynced, s.Servers()...)...)
 			}
 			return append(list, on(LosesEverything, s.Servers()...)...)

@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Cut: bytes between two sides wait until the cut heals.
+// Cut is the kind of fault that stops bytes between two sides until the cut heals.
 var Cut = register(definition{
 	words:   history.Cut,
 	parts:   []part{left, direction, right, trigger, maybeLasting},
@@ -45,12 +45,12 @@ func checkCut(v *validator, f *Fault) {
 	v.failWord(string(f.Right[0]), "nothing on the left talks to anything on the right: there is no link to cut")
 }
 
-// drawCut cuts one process off from some or all of those to which it is linked.
+// drawCut cuts one process off from some or all of the processes to which it is linked.
 func drawCut(d Dice, f *Fault) {
 	process, all := d.Targets().drawLinked(d)
 	some := make([]sim.ProcessID, 0, len(all))
 	first, n := d.Below(len(all)), 1+d.Below(len(all))
-	for i := range all { // a run of n, starting anywhere, in the order of the list
+	for i := range all { // n consecutive ones, from a random start; the end of the list wraps to its beginning
 		if (i-first+len(all))%len(all) < n {
 			some = append(some, all[i])
 		}

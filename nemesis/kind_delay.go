@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// DelayLink: messages on a link are held up; without a length only the first one sent.
+// DelayLink is the kind of fault that delays messages on a link. Without a length it delays only the first one sent.
 var DelayLink = register(definition{
 	words:   history.Delay,
 	parts:   []part{target, words("->"), peer, words("by"), by, trigger, maybeLasting},
@@ -41,7 +41,7 @@ var DelayLink = register(definition{
 		Why: always("any number of messages may be late, by any time")},
 })
 
-// DelayMessage: one message, by its number, is held up.
+// DelayMessage is the kind of fault that delays one message, named by its number or by what it says.
 var DelayMessage = register(definition{
 	words:   history.DelayMessage,
 	named:   history.Delay,
@@ -76,7 +76,7 @@ var DelayMessage = register(definition{
 	placement: Placement{Order: 9, At: AtMessages},
 })
 
-// drawLink draws the ends of a link, and how late messages on it arrive.
+// drawLink draws the ends of a link, and how much later messages on it arrive.
 func drawLink(d Dice, f *Fault) {
 	process, others := d.Targets().drawLinked(d)
 	f.Target, f.Peer = process, d.Among(others)

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// FailOver: a replica is promoted in its master's place. It is recorded when the replica has become master, as is a
-// failover that Sentinel decides by itself.
+// FailOver is the kind of fault that promotes a replica in its master's place. It is recorded when the replica has
+// become master, as is a failover that Sentinel decides by itself.
 var FailOver = register(definition{
 	words:   history.FailOver,
 	parts:   []part{target, words("to"), peer, trigger},

@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Jump: the wall clock of the process is set forward or back.
+// Jump is the kind of fault that sets the wall clock of a process forward or back.
 var Jump = register(definition{
 	words:   history.Jump,
 	parts:   []part{target, words("clock by"), jump, trigger},
@@ -45,7 +45,7 @@ var Jump = register(definition{
 	},
 })
 
-// checkClock fails if the target's clocks are not the world's.
+// checkClock reports an error if the target reads clocks that the simulation does not control.
 func checkClock(v *validator, f *Fault) {
 	if v.known.unclocked(f.Target) {
 		v.failWord(string(f.Target),

@@ -5,7 +5,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// ShutDown: a server ends in good order and loses nothing.
+// ShutDown is the kind of fault that ends a server in good order, without loss of data.
 var ShutDown = register(definition{
 	words:   history.ShutDown,
 	parts:   []part{target, trigger, restart},

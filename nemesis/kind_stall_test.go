@@ -8,9 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Stall is what a contributor adds for one more kind of fault: this file, and its row among the faults that a history
-// knows. All tests of this folder run with it. It does what a pause does, so everything reported of the two must be
-// alike.
+// Stall is an example of what a contributor writes to add a kind of fault: this file, and a row in the table of faults
+// that a history knows. All tests of this package run with it. It does what a pause does, so everything reported of the
+// two must be alike.
 var Stall = register(definition{
 	words:   known(history.FaultKind{F: "stall", Does: history.Stops, Lasts: true}),
 	parts:   []part{target, words("for"), lasting, trigger},
@@ -34,7 +34,7 @@ func init() {
 		Fault{Kind: Stall, Target: "redis-2", For: 3 * time.Second, Trigger: Trigger{Time: 1200 * time.Millisecond}}})
 }
 
-// known adds a row, as a line of the table would.
+// known adds a row to the table of faults, and returns its name.
 func known(row history.FaultKind) history.F {
 	history.FaultKinds = append(history.FaultKinds, row)
 	return row.F

@@ -9,31 +9,31 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Message names one request of a client, or the answer to it, by what it asks for. Which it is depends on the run: a
-// fault that strikes earlier may change it. The zero Message names none.
+// Message names one request of a client, or the answer to it, by what it asks for. Which message of a run fits can
+// depend on faults that strike earlier. The zero Message names none.
 type Message struct {
 	// Command is the command of the request as the run's servers name it: "DEL", or a script by its name or its first
-	// line, or by the beginning of one with "…" in place of the rest. Where it is no single word it is in quotes.
+	// line, or the beginning of either followed by "…". A command that is not a single word is written in quotes.
 	Command string
-	// Nth counts, from 1, the requests that fit, in the order in which they leave.
+	// Nth says which of the requests that fit is meant, counted from 1 in the order in which they leave.
 	Nth int
-	// Of is the client. In a Trigger it may be empty: the client that the fault itself names.
+	// Of is the client. In a Trigger it may be empty, which means the client that the fault itself names.
 	Of sim.ProcessID
-	// To is the server. In a Trigger it may be empty: any.
+	// To is the server. In a Trigger it may be empty, which means any server.
 	To sim.ProcessID
-	// Attempt is the client's attempt, from 1, on whose behalf it is; 0: any, or none.
+	// Attempt is the number, from 1, of the client's attempt that sends the request; 0 sets no condition.
 	Attempt int
 	// Answer means the answer to the request, not the request itself.
 	Answer bool
 }
 
-// Named reports whether there is a message.
+// Named reports whether m names a message.
 func (m *Message) Named() bool { return m.Command != "" }
 
 // String prints the message as a trigger names it: "the 2nd DEL of client-2 to redis-1".
 func (m Message) String() string { return strings.TrimPrefix(string(m.appendTo(nil)), " ") }
 
-// appendTo prints a message with its ends, as far as they are named.
+// appendTo prints the message with the client and server that it names.
 func (m *Message) appendTo(b []byte) []byte {
 	b = m.appendRequest(b)
 	if m.Of != "" {
@@ -45,7 +45,7 @@ func (m *Message) appendTo(b []byte) []byte {
 	return m.appendAttempt(b)
 }
 
-// appendRequest prints which request of its client it is.
+// appendRequest prints which of the client's requests is meant.
 func (m *Message) appendRequest(b []byte) []byte {
 	if m.Answer {
 		b = append(b, " the answer to"...)
@@ -68,7 +68,7 @@ func (m *Message) appendAttempt(b []byte) []byte {
 	return b
 }
 
-// quotedCommand puts a command that is no single word in quotes.
+// quotedCommand puts a command in quotes unless it is a single word that cannot be confused with other words of a line.
 func quotedCommand(c string) string {
 	if strings.ContainsAny(c, " \t,|") || strings.Contains(c, "->") || slices.Contains(messageWords, c) || isPoint(c) {
 		return `"` + c + `"`
@@ -76,13 +76,13 @@ func quotedCommand(c string) string {
 	return c
 }
 
-// messageWords are those that stand around a command.
+// messageWords are the words that can precede or follow a command, and so cannot be a command without quotes.
 var messageWords = []string{"the", "its", "answer", "to", "of", "in", "attempt", "reply"}
 
-// longestCommand bounds the command of a message, in bytes.
+// longestCommand is the largest length of a command, in bytes.
 const longestCommand = 200
 
-// isMessage reports whether a message comes next, after "at", "after" or "before", and not a point.
+// isMessage reports whether the tokens after "at", "after" or "before" name a message and not a point.
 func (p *parser) isMessage() bool {
 	i := p.next
 	word := func() string {
@@ -107,7 +107,7 @@ func (p *parser) isMessage() bool {
 		word() == "of" && !isPoint(command))
 }
 
-// message reads "the answer to the 2nd DEL of client-2 to redis-1 in attempt 3", or "its DEL …".
+// message parses "the answer to the 2nd DEL of client-2 to redis-1 in attempt 3", or "its DEL …".
 func (p *parser) message() (m Message) {
 	own := p.request(&m)
 	if p.err == nil && !own {
@@ -123,7 +123,8 @@ func (p *parser) message() (m Message) {
 	return m
 }
 
-// request reads which request of its client it is. own reports that it is that of the client which the fault names.
+// request parses which request is meant. own reports that the client is not named, so that it is the client of the
+// fault.
 func (p *parser) request(m *Message) (own bool) {
 	if p.next+1 < len(p.tokens) && p.peek() == "the" && p.tokens[p.next+1].text == "answer" {
 		p.require([]string{"the", "answer", "to"})
@@ -141,7 +142,7 @@ func (p *parser) request(m *Message) (own bool) {
 	return own
 }
 
-// command reads a command, in quotes or not.
+// command parses a command, in quotes or not.
 func (p *parser) command() string {
 	text := p.peek()
 	c := strings.TrimSuffix(strings.TrimPrefix(text, `"`), `"`)
@@ -164,7 +165,7 @@ func (p *parser) attempt(m *Message) {
 	}
 }
 
-// plainerMessage names the message without its attempt, or its server.
+// plainerMessage tries to name the message without its attempt, and without its server.
 func plainerMessage(f *Fault, try func(func(*Fault))) {
 	if f.Trigger.Message.Attempt > 0 {
 		try(func(f *Fault) { f.Trigger.Message.Attempt = 0 })
@@ -174,8 +175,8 @@ func plainerMessage(f *Fault, try func(func(*Fault))) {
 	}
 }
 
-// oneMessage is a message of a link: by its number, "5 of client-1 -> redis-1", or by what it says, "the 2nd DEL of
-// client-1 to redis-1".
+// oneMessage is the part that names a message of a link: by its number, "5 of client-1 -> redis-1", or by what it says,
+// "the 2nd DEL of client-1 to redis-1".
 var oneMessage = part{" NUMBER of PROCESS -> PROCESS", FieldNumber | FieldTarget | FieldPeer | FieldMessage,
 	parseOneMessage, printOneMessage, plainerMessage}
 
@@ -215,8 +216,8 @@ func printOneMessage(b []byte, f *Fault) []byte {
 	return m.appendTo(b)
 }
 
-// lostMessage is a message between the client and the server that a fault names before it: "reply 5", "the answer to
-// the 2nd DEL", "the 2nd DEL".
+// lostMessage is the part that names a message between the client and the server, which precede it in the line: "reply
+// 5", "the answer to the 2nd DEL", "the 2nd DEL".
 var lostMessage = part{" reply NUMBER", FieldNumber | FieldMessage,
 	func(p *parser, f *Fault) {
 		if p.accept("reply") {
@@ -236,28 +237,28 @@ var lostMessage = part{" reply NUMBER", FieldNumber | FieldMessage,
 			return strconv.AppendInt(append(b, " reply "...), int64(f.Number), 10)
 		}
 		m := f.Trigger.Message
-		m.Of = f.Target // it is not its own
+		m.Of = f.Target // so that "the" is printed, not "its"; appendRequest does not print the name
 		return m.appendAttempt(m.appendRequest(b))
 	}, plainerMessage,
 }
 
-// passages follows the messages that the faults of a run name.
+// passages observes the messages of a run to find those that faults name.
 type passages struct {
 	watched []*watched
-	asked   counts // by the clients of these
+	asked   counts // requests by the clients of the watched messages
 }
 
-// Asked counts the requests with one command of one client to one server.
+// Asked counts the requests that one client sent to one server with one command.
 type Asked struct {
 	Client, Server sim.ProcessID
 	Command        string
 	Times          int
 }
 
-// counts are in the order in which their requests first came.
+// counts are in the order in which the first request of each arrived here.
 type counts []Asked
 
-// add counts a request, and returns how many of its kind there are now.
+// add counts a request. It returns how many requests with the same client, server and command there are now.
 func (c *counts) add(m *sim.Passage) int {
 	for i := range *c {
 		if a := &(*c)[i]; a.Command == m.Command && a.Server == m.Server && a.Client == m.Client {
@@ -269,25 +270,25 @@ func (c *counts) add(m *sim.Passage) int {
 	return 1
 }
 
-// String gives "2 DEL to redis-1".
+// String returns, for example, "2 DEL to redis-1".
 func (a Asked) String() string {
 	return strconv.Itoa(a.Times) + " " + quotedCommand(a.Command) + " to " + string(a.Server)
 }
 
-// Missed is a message that a fault names, and that never came.
+// Missed is a message that a fault names but that the run did not have.
 type Missed struct {
-	Line  string  // of the fault
-	Asked []Asked // what its client did ask for
+	Line  string  // the line of the fault
+	Asked []Asked // what the fault's client did send
 }
 
-// AmbiguousError reports a name that fits requests with different commands.
+// AmbiguousError reports that the name of a message fits requests with different commands.
 type AmbiguousError struct {
-	Line string // of the fault
+	Line string // the line of the fault
 	Name string
-	Fits [2]string // commands
+	Fits [2]string // two commands that the name fits
 }
 
-// Error quotes the line, and names the choices.
+// Error quotes the line and names the choices.
 func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("%s: %q fits %q and %q: write more of the one that is meant", e.Line, e.Name, e.Fits[0],
 		e.Fits[1])
@@ -298,15 +299,15 @@ type watched struct {
 	Message
 	line    string
 	client  sim.ProcessID
-	attempt string   // of the client, if one is named
-	seen    int      // requests that fit, so far
-	request uint64   // the one that is meant, once it has left
-	passed  bool     // it has left
-	fits    []string // commands that the name fits, none twice
+	attempt string   // the attempt, such as client-1/3, if the fault names one
+	seen    int      // how many requests have fitted so far
+	request uint64   // the number of the request that is meant, once it has left
+	passed  bool     // the message that is meant has left
+	fits    []string // the commands that the name has fitted, each once
 	strikes func(arrives bool) sim.Interference
 }
 
-// await arranges for strikes to be called as the message leaves and as it arrives.
+// await arranges for strikes to be called when the message leaves and again when it arrives.
 func (s *striker) await(m Message, client sim.ProcessID, strikes func(arrives bool) sim.Interference) {
 	w := &watched{Message: m, line: s.Fault.String(), client: client, strikes: strikes}
 	if m.Attempt > 0 {
@@ -318,12 +319,13 @@ func (s *striker) await(m Message, client sim.ProcessID, strikes func(arrives bo
 	s.watched = append(s.watched, w)
 }
 
-// NameMessages reports whether some of the faults name a message by what it says.
+// NameMessages reports whether any of the faults names a message by what it says.
 func NameMessages(faults []Fault) bool {
 	return slices.ContainsFunc(faults, func(f Fault) bool { return f.Trigger.Message.Named() })
 }
 
-// Missed lists the messages that faults name and that never came so far. The error is an *AmbiguousError.
+// Missed lists the messages that faults name but that have not been sent so far. A returned error is an
+// *AmbiguousError.
 func (n *Installed) Missed() (all []Missed, err error) {
 	for _, w := range n.watched {
 		if len(w.fits) > 1 {
@@ -343,7 +345,7 @@ func (n *Installed) Missed() (all []Missed, err error) {
 	return all, nil
 }
 
-// awaitOwn arranges for what becomes of the message that the fault itself names as it leaves.
+// awaitOwn arranges for becomes to decide, when the message that the fault itself names leaves, what happens to it.
 func (s *striker) awaitOwn(becomes func() sim.Interference) {
 	client := s.Target
 	if !IsClient(client) {
@@ -362,7 +364,7 @@ func (s *striker) awaitOwn(becomes func() sim.Interference) {
 	})
 }
 
-// asks checks that a message that the fault names is one between a client and what answers it.
+// asks checks that a message named by what it says is between a client and a process that answers clients.
 func (v *validator) asks(f *Fault) {
 	if !f.Trigger.Message.Named() {
 		return
@@ -375,7 +377,7 @@ func (v *validator) asks(f *Fault) {
 	v.is(server, answers)
 }
 
-// see finds the messages that are waited for among those that pass.
+// see looks for the messages that faults name among the messages that leave or arrive.
 func (p *passages) see(m sim.Passage) (sum sim.Interference) {
 	if !p.concerns(m.Client) {
 		return sum
@@ -406,7 +408,7 @@ func (p *passages) concerns(client sim.ProcessID) bool {
 	return slices.ContainsFunc(p.watched, func(w *watched) bool { return w.client == client })
 }
 
-// fit reports whether the request is one of those that the name means.
+// fit reports whether the request is one of those that the fault's name for a message can mean.
 func (w *watched) fit(m *sim.Passage) bool {
 	switch {
 	case w.To != "" && m.Server != w.To, w.attempt != "" && string(m.Attempt) != w.attempt:
@@ -420,7 +422,7 @@ func (w *watched) fit(m *sim.Passage) bool {
 	return true
 }
 
-// named reports whether a name means a command.
+// named reports whether a name, which may end in "…", stands for a command.
 func named(name, command string) bool {
 	if beginning, cut := strings.CutSuffix(name, "…"); cut {
 		return len(command) >= len(beginning) && strings.EqualFold(command[:len(beginning)], beginning)

@@ -52,7 +52,7 @@ func init() {
 	)
 }
 
-// answerer answers every request with a status, 5 ms later.
+// answerer is a server that answers every request with a status after 5 ms.
 type answerer struct {
 	host sim.Host
 	kept []*sim.Incoming
@@ -74,9 +74,9 @@ func (a *answerer) Wake(uint64) {
 	a.kept = a.kept[1:]
 }
 
-// asking runs two clients under faults: each asks redis-1 and then redis-2 for SET, DEL and DEL again, a message
-// travels for a millisecond, and nothing is asked twice. It gives what happened, and what the plan has to say of its
-// messages.
+// asking runs two clients under faults. Each sends SET, DEL and DEL again to redis-1 and then to redis-2; a message
+// travels for a millisecond, and nothing is sent twice. asking returns what happened, and which messages named by the
+// plan were missed.
 func asking(t *testing.T, lines ...string) (happened string, missed []Missed, err error) {
 	t.Helper()
 	w := sim.New(1, sim.Options{Delay: sim.Delay{Lo: time.Millisecond, Hi: time.Millisecond}})
@@ -122,7 +122,7 @@ func asking(t *testing.T, lines ...string) (happened string, missed []Missed, er
 	return b.String(), missed, err
 }
 
-// A fault strikes with the message that it names, and with no other.
+// A fault strikes with the message that it names, and with no other message.
 func TestAFaultStrikesWithTheMessageThatItNames(t *testing.T) {
 	calm, _, _ := asking(t)
 	for _, c := range []struct{ line, want string }{
@@ -145,8 +145,8 @@ func TestAFaultStrikesWithTheMessageThatItNames(t *testing.T) {
 	}
 }
 
-// A pause after an answer strikes before the client's next request leaves; one at that request strikes when it has
-// left.
+// A pause after an answer strikes before the client's next request leaves. A pause at that request strikes once the
+// request has left.
 func TestAPauseAfterAnAnswerHoldsTheNextRequest(t *testing.T) {
 	for line, want := range map[string]string{ // client-1 takes the answer of redis-1 to its first DEL after 21 ms
 		"pause client-1 for 10s after the answer to its DEL to redis-1":         "10.022s",
@@ -163,7 +163,7 @@ func TestAPauseAfterAnAnswerHoldsTheNextRequest(t *testing.T) {
 	}
 }
 
-// A request that is lost reaches no server; one whose answer is lost has reached it.
+// A lost request reaches no server. If only the answer is lost, the request has reached the server.
 func TestALostMessageNeverArrives(t *testing.T) {
 	for _, c := range []struct {
 		line, command string
@@ -184,7 +184,8 @@ func TestALostMessageNeverArrives(t *testing.T) {
 	}
 }
 
-// What never comes is said, with what did come; a beginning that fits several commands is refused with these.
+// A named message that never comes is reported, with the messages that did come. A beginning that fits several commands
+// is rejected, and the error names them.
 func TestAMessageThatNeverComesIsMissed(t *testing.T) {
 	_, missed, err := asking(t, "delay the GET of client-1 to redis-1 by 1s",
 		"pause redis-1 for 1s at the 7th DEL of client-2",

@@ -6,22 +6,23 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Names lists the processes of a run, so that a fault can be checked against it and faults can be drawn for it. Every
-// list is in the order in which its processes are counted, and no process is in two of the first three.
+// Names lists the processes of a run, so that a fault can be checked against them and faults can be drawn for them.
+// Every list is in the order in which its processes are numbered. No process is in two of the first three lists.
 type Names struct {
 	Clients   []sim.ProcessID
 	Redis     []sim.ProcessID   // Redis nodes, masters and replicas
 	Consensus []sim.ProcessID   // members of an etcd or ZooKeeper cluster: the servers that keep leases or sessions
-	Groups    [][]sim.ProcessID // Redis nodes that replicate, master first; a node in no group stands alone
-	Sentinel  sim.ProcessID     // the observer of the groups; empty if there is none
+	Groups    [][]sim.ProcessID // Redis nodes that replicate, master first; a node in no group has no replicas
+	Sentinel  sim.ProcessID     // the Sentinel process that observes the groups; empty if there is none
 	Resource  sim.ProcessID     // the protected resource; empty if there is none
-	// Sessionless means that no client has a lease or session at the cluster.
+	// Sessionless means that no client has a lease or session at the etcd or ZooKeeper cluster.
 	Sessionless bool
-	// Guests means that the clients' code is not a task of the world: it reads clocks that no fault reaches.
+	// Guests means that the clients' code does not run as a task of the simulation, so it reads clocks that no fault
+	// reaches.
 	Guests bool
 }
 
-// role is what a process is in the run.
+// role says what a process is in the run.
 type role uint8
 
 const (
@@ -33,7 +34,7 @@ const (
 	theResource
 )
 
-// allRoles are the roles of processes that a run may have.
+// allRoles lists the roles that a process of a run can have.
 var allRoles = []role{client, redisNode, consensusMember, observer, theResource}
 
 func (r role) String() string {
@@ -72,7 +73,7 @@ func (n *Names) role(p sim.ProcessID) role {
 	return unknown
 }
 
-// with lists the names of the processes whose role is right.
+// with lists the names of the processes whose role is accepted by right.
 func (n *Names) with(right func(role) bool) []string {
 	var list []string
 	add := func(r role, names ...sim.ProcessID) {
@@ -96,7 +97,7 @@ func (n *Names) Servers() []sim.ProcessID { return slices.Concat(n.Redis, n.Cons
 // unclocked reports whether no fault reaches the clocks that p reads.
 func (n *Names) unclocked(p sim.ProcessID) bool { return n.Guests && n.role(p) == client }
 
-// group returns the group of nodes that p replicates with, itself included; nil if it stands alone.
+// group returns the nodes that replicate with p, including p; nil if p is in no group.
 func (n *Names) group(p sim.ProcessID) []sim.ProcessID {
 	for _, group := range n.Groups {
 		if slices.Contains(group, p) {
@@ -106,8 +107,8 @@ func (n *Names) group(p sim.ProcessID) []sim.ProcessID {
 	return nil
 }
 
-// linked reports whether a and b ever send each other anything: clients send to servers and to the resource, nodes of
-// one group replicate, the Sentinel watches them, members of a cluster agree.
+// linked reports whether a and b ever send each other anything. Clients exchange messages with servers and with the
+// resource; nodes of one group replicate; the Sentinel watches Redis nodes; members of a cluster run consensus.
 func (n *Names) linked(a, b sim.ProcessID) bool {
 	ra, rb := n.role(a), n.role(b)
 	switch {
@@ -125,27 +126,27 @@ func (n *Names) linked(a, b sim.ProcessID) bool {
 
 // Targets are the processes of a run, grouped by what can happen to them.
 type Targets struct {
-	Processes []sim.ProcessID   // all
-	Clocked   []sim.ProcessID   // those whose clocks a fault can change
+	Processes []sim.ProcessID   // all processes, without the Sentinel
+	Clocked   []sim.ProcessID   // the processes whose clocks a fault can change
 	Servers   []sim.ProcessID   // lock servers
 	Crashing  []sim.ProcessID   // clients and lock servers
-	Answering []sim.ProcessID   // those that reply to clients
-	Groups    [][]sim.ProcessID // of at least two
+	Answering []sim.ProcessID   // the processes that reply to clients
+	Groups    [][]sim.ProcessID // the replication groups with at least two nodes
 	Sessions  []sim.ProcessID   // clients that may have a session
 	Clients   []sim.ProcessID
 	Redis     []sim.ProcessID
 
 	linked []linkEnd       // processes with at least one link
-	links  []sim.ProcessID // the other ends, one range per linkEnd
+	links  []sim.ProcessID // the other ends of their links, one range per linkEnd
 }
 
-// linkEnd is a process and the range of Targets.links that lists the processes with which it exchanges messages.
+// linkEnd is a process with the range of Targets.links that lists the processes with which it exchanges messages.
 type linkEnd struct {
 	process      sim.ProcessID
 	first, count int
 }
 
-// TargetsOf groups the processes of a run.
+// TargetsOf groups the processes of a run by what can happen to them.
 func TargetsOf(n *Names) Targets {
 	t := Targets{Servers: n.Servers(), Clients: n.Clients, Redis: n.Redis}
 	t.Crashing = slices.Concat(n.Clients, t.Servers)
@@ -180,7 +181,7 @@ func TargetsOf(n *Names) Targets {
 // Has reports whether a fault of kind k can strike anything.
 func (t *Targets) Has(k Kind) bool { return k.definition().possible(t) }
 
-// drawLinked draws a process that has links, and lists the other ends.
+// drawLinked draws a process that has links, and returns it with the processes at the other ends.
 func (t *Targets) drawLinked(d Dice) (sim.ProcessID, []sim.ProcessID) {
 	end := t.linked[d.Below(len(t.linked))]
 	return end.process, t.links[end.first : end.first+end.count]

@@ -9,7 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// testNames are processes of many kinds: three Redis nodes alone, one with two replicas, an etcd cluster.
+// testNames are processes of many kinds: three Redis nodes without replicas, one with two replicas, and an etcd
+// cluster.
 var testNames = Names{
 	Clients:   []sim.ProcessID{"client-1", "client-2", "client-3"},
 	Redis:     []sim.ProcessID{"redis-1", "redis-1-replica-1", "redis-1-replica-2", "redis-2", "redis-3", "redis-4"},
@@ -18,8 +19,9 @@ var testNames = Names{
 	Resource:  "resource",
 }
 
-// TestNoFaultReachesTheClocksOfAGuest: neither a drawn nor a written jump or drift does; such faults do reach everybody
-// else's clocks, and all other faults do reach a guest.
+// TestNoFaultReachesTheClocksOfAGuest checks that no jump or drift can be drawn or written for a guest, a client whose
+// code is not a task of the simulation. Such faults still reach the clocks of all other processes, and all other faults
+// reach a guest.
 func TestNoFaultReachesTheClocksOfAGuest(t *testing.T) {
 	n := testNames
 	n.Guests = true

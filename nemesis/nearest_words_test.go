@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// slips are misspellings of a word: other spellings, a letter too many or too few, two swapped, and a word that belongs
-// elsewhere.
+// slips returns misspellings of a word: other spellings, a letter too many or too few, two letters swapped, and a word
+// that belongs elsewhere.
 func slips(word string) []string {
 	all := []string{
 		strings.ToUpper(word),
@@ -41,7 +41,7 @@ func slips(word string) []string {
 	return all
 }
 
-// A word that an error suggests is right at its place: if it is written there, the error is gone, or reported
+// A word that an error suggests is valid at its position: if it is written there, the error is gone or reported
 // elsewhere.
 func TestTheNearestWordIsAccepted(t *testing.T) {
 	known := Names{
@@ -100,7 +100,7 @@ func TestTheNearestWordIsAccepted(t *testing.T) {
 	}
 }
 
-// Without the run's processes none is suggested: whatever is near might not exist.
+// If the run's processes are not known, none is suggested: a name that is near might not exist.
 func TestNoProcessIsGuessedWithoutTheRun(t *testing.T) {
 	for word, meant := range map[string]string{"worker1": "", "Client1": "client-1", "client_01": "client-1",
 		"client-0": "client-1", "resorce": "resource"} {
@@ -116,7 +116,7 @@ func TestNoProcessIsGuessedWithoutTheRun(t *testing.T) {
 	}
 }
 
-// A number without its unit is suggested with the units that it may have been meant in.
+// For a number without a unit, the error suggests the units that may have been meant.
 func TestAMereNumberIsOfferedWithItsUnits(t *testing.T) {
 	for number, want := range map[string]string{"5000": "5000ms or 5s", "1500": "1500ms or 1.5s", "10": "10s or 10ms",
 		"1.5":   "1.5s or 1.5ms",

@@ -10,17 +10,17 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// ParseError reports what is wrong with a fault line, and where.
+// ParseError reports what is wrong with the line of a fault, and where.
 type ParseError struct {
-	Column  int    // of the first rune of what is wrong, from 1; just behind the line if something is missing
+	Column  int    // of the first wrong rune, from 1; one past the end of the line if something is missing
 	Msg     string // what was expected and what was found
-	Nearest string // the nearest right text in place of what was found; empty if nothing is near
+	Nearest string // the nearest valid text to write in place of what was found; empty if nothing is near
 }
 
 // Error returns `column 3: expected "for", found "fro" (did you mean "for"?)`.
 func (e *ParseError) Error() string { return "column " + strconv.Itoa(e.Column) + ": " + e.detail() }
 
-// detail is Error without the column, for callers that state the place in their own way.
+// detail is Error without the column, for callers that state the position in their own way.
 func (e *ParseError) detail() string {
 	if e.Nearest == "" {
 		return e.Msg
@@ -28,8 +28,8 @@ func (e *ParseError) detail() string {
 	return e.Msg + " (did you mean " + quote(e.Nearest) + "?)"
 }
 
-// Parse reads one fault line. Words are separated by spaces or tabs. It knows the grammar but not the run, so any
-// process may be named; see ParseFor. A returned error is a *ParseError.
+// Parse parses the line of one fault. Words are separated by spaces or tabs. Parse knows the grammar but not the run,
+// so the line may name any process; see ParseFor. A returned error is a *ParseError.
 func Parse(line string) (Fault, error) {
 	f, _, err := parseLine(line, nil)
 	if err != nil {
@@ -47,8 +47,8 @@ func (f *Fault) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// parseLine also returns the parser, which knows the positions of the words. Known are the processes of the run, nil if
-// the run is not known; headers are words that might have been meant in place of a fault.
+// parseLine parses a line and also returns the parser, which knows the positions of the words. known are the processes
+// of the run, or nil if the run is not known. headers are other words that may begin a line, for suggestions.
 func parseLine(line string, known *Names, headers ...string) (Fault, *parser, *ParseError) {
 	p := &parser{known: known}
 	var err *ParseError
@@ -73,27 +73,27 @@ func parseLine(line string, known *Names, headers ...string) (Fault, *parser, *P
 	return f, p, nil
 }
 
-// parser walks over the tokens of a line. It keeps the first error.
+// parser walks over the tokens of a line. It keeps only the first error.
 type parser struct {
 	tokens []token
 	next   int // index of the next token
 	end    int // column just behind the last token
 	known  *Names
 	err    *ParseError
-	// wanted lists what has been tried at the next token; it makes the error message.
+	// wanted lists what has been tried at the next token, for the error message.
 	wanted  [8]wanted
 	wanting int
 	space   [24]token // holds the tokens of most lines
 }
 
-// wanted is one thing that is allowed at some place.
+// wanted is one thing that is allowed at some position.
 type wanted struct {
-	what    string   // in a reader's words, or the literal word
+	what    string   // a description for users, or the literal word
 	literal bool     // what is the literal text of the line
-	words   []string // right words to which a wrong one is compared, besides a literal what
+	words   []string // valid words to suggest if the user's word is near one of them
 }
 
-// peek returns the text of the next token, empty at the end of the line.
+// peek returns the text of the next token, or "" at the end of the line.
 func (p *parser) peek() string {
 	if p.next == len(p.tokens) {
 		return ""
@@ -111,7 +111,7 @@ func (p *parser) expect(what string, words ...string) {
 	p.want(wanted{what: what, words: words})
 }
 
-// accept skips a literal word if it is next.
+// accept skips a literal word if it is next, and reports whether it was.
 func (p *parser) accept(word string) bool {
 	if p.peek() == word {
 		p.advance()
@@ -128,7 +128,7 @@ func (p *parser) want(w wanted) {
 	}
 }
 
-// require skips words that must be next.
+// require skips words that must be next, and fails if they are not.
 func (p *parser) require(words []string) {
 	for _, word := range words {
 		if p.err == nil && !p.accept(word) {
@@ -137,7 +137,7 @@ func (p *parser) require(words []string) {
 	}
 }
 
-// unexpected fails at the next token with what was tried there.
+// unexpected fails at the next token, with a message that lists what was tried there.
 func (p *parser) unexpected() {
 	found, meant := p.peek(), ""
 	var near []string
@@ -181,9 +181,9 @@ func (p *parser) failAt(column int, msg, nearest string) {
 	}
 }
 
-// kind finds the kind with whose words the line begins and skips them; 0 if there is none.
+// kind finds the kind whose words begin the line, and skips these words. It returns 0 if there is none.
 func (p *parser) kind(headers []string) Kind {
-	for _, k := range Kinds { // "delay the 2nd DEL …" is of the kind of "delay message 5 …"
+	for _, k := range Kinds { // "delay the 2nd DEL …" is a DelayMessage, like "delay message 5 …"
 		if d := k.definition(); d.named != "" && len(p.tokens) > 1 && p.peek() == string(d.named) &&
 			p.tokens[1].text == "the" {
 			p.advance()
@@ -213,7 +213,7 @@ func (p *parser) kind(headers []string) Kind {
 	return best
 }
 
-// opening counts the words at the start of the line that are the opening words of k.
+// opening counts how many words at the start of the line match the opening words of k.
 func (p *parser) opening(k Kind) int {
 	words, n := k.definition().opening, 0
 	for n < len(words) && n < len(p.tokens) && p.tokens[n].text == words[n] {
@@ -222,10 +222,10 @@ func (p *parser) opening(k Kind) int {
 	return n
 }
 
-// aProcess is how an error describes a place for a process.
+// aProcess is how an error message describes a place for a process.
 const aProcess = "a process such as client-1"
 
-// process reads the name of a process.
+// process parses the name of a process.
 func (p *parser) process() sim.ProcessID {
 	text := p.peek()
 	if !isProcess(text) {
@@ -237,7 +237,7 @@ func (p *parser) process() sim.ProcessID {
 	return sim.ProcessID(text)
 }
 
-// processes reads one or more names of processes.
+// processes parses one or more names of processes.
 func (p *parser) processes() []sim.ProcessID {
 	list := []sim.ProcessID{p.process()}
 	for p.err == nil && isProcess(p.peek()) {
@@ -247,8 +247,8 @@ func (p *parser) processes() []sim.ProcessID {
 	return list
 }
 
-// kindWords are the words of all kinds, except those that begin with the words of another: "delay" leads to "delay
-// message" as well.
+// kindWords returns the words of all kinds, except kinds whose words begin with the words of another: "delay" also
+// leads to "delay message".
 func kindWords() []string {
 	var list []string
 	for _, k := range Kinds {
@@ -260,7 +260,7 @@ func kindWords() []string {
 	return list
 }
 
-// firstWords are the first words of the kinds that have several.
+// firstWords returns the first word of each kind that has several words.
 func firstWords() []string {
 	var list []string
 	for _, words := range kindWords() {
@@ -273,7 +273,7 @@ func firstWords() []string {
 
 func quote(s string) string { return strconv.Quote(s) }
 
-// quoteFound quotes what was found in a line, cut short if it is long.
+// quoteFound quotes what was found in a line, truncated if it is long.
 func quoteFound(s string) string {
 	if s == "" {
 		return "the end of the line"
@@ -293,7 +293,7 @@ type token struct {
 	column int // of its first rune, from 1
 }
 
-// tokenize appends the tokens of line to into. It also returns the column just behind the line's last token.
+// tokenize appends the tokens of line to into. It also returns the column just past the last token.
 func tokenize(line string, into []token) (tokens []token, end int, err *ParseError) {
 	if len(line) > maxLine {
 		return nil, 0, &ParseError{Column: 1, Msg: "the line is longer than 4096 bytes"}
@@ -315,7 +315,7 @@ func tokenize(line string, into []token) (tokens []token, end int, err *ParseErr
 	return tokens, end, nil
 }
 
-// tokenLength is the length in bytes of the token at the start of s, zero at white space.
+// tokenLength returns the length in bytes of the token at the start of s, or zero at white space.
 func tokenLength(s string) int {
 	switch {
 	case strings.HasPrefix(s, "->"):

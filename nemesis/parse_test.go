@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// anyKind is made after all kinds of the files before this one are registered.
+// anyKind is initialised after the kinds of all files before this one are registered.
 var anyKind = "expected a fault (" + strings.Join(openings(), ", ") + ")"
 
-// openings are the words with which a line may begin. "delay" stands for "delay message", too.
+// openings returns the words with which a line may begin. "delay" stands for "delay message", too.
 func openings() (list []string) {
 	for _, k := range Kinds {
 		if !slices.ContainsFunc(list, func(o string) bool { return strings.HasPrefix(k.String(), o+" ") }) {
@@ -20,7 +20,7 @@ func openings() (list []string) {
 	return list
 }
 
-// badLine is a line that is wrong, with where, what and the nearest right word.
+// badLine is an invalid line, with the column and the message of its error, and the nearest valid word.
 type badLine struct {
 	line    string
 	column  int
@@ -166,7 +166,7 @@ func (bad badLine) compare(t *testing.T, err error) {
 	}
 }
 
-// TestNearestWordMendsTheLine replaces the wrong word by the nearest one: the error must move on or be gone.
+// TestNearestWordMendsTheLine replaces the wrong word by the suggested one: the error must move on or be gone.
 func TestNearestWordMendsTheLine(t *testing.T) {
 	for _, bad := range badGrammar {
 		if bad.nearest == "" {

@@ -14,16 +14,18 @@ import (
 // MaxPlan bounds the size of a plan's text, in bytes.
 const MaxPlan = 1 << 20
 
-// Plan is everything that will go wrong in one run. With the scenario it determines the run: nothing is drawn later.
+// Plan is everything that will go wrong in one run. Together with the scenario it determines the run: nothing is drawn
+// later.
 type Plan struct {
 	Scenario string // the scenario's name or file
-	Seed     uint64 // of the run's random streams (delays, back-offs), and of the faults if they were drawn
-	// Faults strike each at its own trigger. Of faults that strike at the same instant, the one listed first is first.
+	Seed     uint64 // seeds the run's random streams (delays, back-offs), and the faults if they were drawn
+	// Each of the Faults strikes at its own trigger. If several strike at the same instant, they do so in the order of
+	// the list.
 	Faults []Fault
 }
 
-// String prints the plan as the text that ParsePlan reads: the line "scenario NAME", the line "seed N", then one fault
-// a line.
+// String prints the plan as a text that ParsePlan reads: the line "scenario NAME", the line "seed N", then one fault
+// per line.
 func (p Plan) String() string {
 	b := append(append([]byte("scenario "), p.Scenario...), "\nseed "...)
 	b = append(strconv.AppendUint(b, p.Seed, 10), '\n')
@@ -33,7 +35,7 @@ func (p Plan) String() string {
 	return string(b)
 }
 
-// PlanError reports what is wrong with the text of a plan, and where. Column is 1 if a line is missing.
+// PlanError reports what is wrong with the text of a plan, and where. Column is 1 if a whole line is missing.
 type PlanError struct {
 	File string
 	Line int // from 1
@@ -45,8 +47,8 @@ func (e *PlanError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.detail())
 }
 
-// ParsePlan reads the text of a plan; name is the file's, for errors. Empty lines are ignored, as is everything after a
-// "#" at the start of a line or after white space. A returned error is a *PlanError.
+// ParsePlan parses the text of a plan. name is the name of the file, for errors. Empty lines are ignored, and so is
+// everything after a "#" at the start of a line or after white space. A returned error is a *PlanError.
 func ParsePlan(name string, text []byte) (Plan, error) {
 	r := planReader{file: name}
 	if len(text) > MaxPlan {
@@ -72,7 +74,7 @@ func ParsePlan(name string, text []byte) (Plan, error) {
 }
 
 // Validate checks every fault of the plan against a run, and that no clock can be made to run at less than a tenth of
-// the true rate. The error quotes the fault; what it wraps, if anything, is a *ParseError whose column counts in the
+// the true rate. The error quotes the line of the fault. If it wraps a *ParseError, the column of that counts in the
 // quoted line.
 func (p Plan) Validate(known Names) error {
 	if problem := badScenario(p.Scenario); problem != "" {
@@ -91,8 +93,8 @@ func (p Plan) Validate(known Names) error {
 	return nil
 }
 
-// slowest is how much slower, in ppm, the drifts up to fault i make the clocks of its target if they all coincide.
-// Whether they do can depend on the run.
+// slowest returns by how many ppm the clocks of the target of fault i are slowed if all its drifts up to fault i are
+// active at once. Whether they are can depend on the run.
 func (p Plan) slowest(i int) int {
 	slower := 0
 	for _, f := range p.Faults[:i+1] {
@@ -110,7 +112,7 @@ type planReader struct {
 	hasScenario, hasSeed bool
 }
 
-// headers are the words of a plan besides those of faults.
+// headers are the words that can begin a line of a plan, apart from the words of faults.
 var headers = []string{"scenario", "seed"}
 
 func (r *planReader) read(line string) error {
@@ -137,7 +139,8 @@ func (r *planReader) read(line string) error {
 	return nil
 }
 
-// checkText refuses what no text editor writes, so that a binary file is reported as such and not as a wrong fault.
+// checkText rejects bytes that no text editor writes, so that a binary file is reported as binary and not as a wrong
+// fault.
 func (r *planReader) checkText(line string) error {
 	for column := 1; line != ""; column++ {
 		c, size := utf8.DecodeRuneInString(line)
@@ -193,7 +196,7 @@ func (r *planReader) wrap(err *ParseError) error {
 	return &PlanError{File: r.file, Line: max(r.line, 1), ParseError: *err}
 }
 
-// cutComment removes a "#" at the start or after white space, and what follows it.
+// cutComment removes a comment: a "#" at the start or after white space, and what follows it.
 func cutComment(line string) string {
 	for i := range len(line) {
 		if line[i] == '#' && (i == 0 || line[i-1] == ' ' || line[i-1] == '\t') {
@@ -203,7 +206,7 @@ func cutComment(line string) string {
 	return line
 }
 
-// badScenario explains why a name cannot be written in a plan; empty if it can.
+// badScenario explains why a name cannot be written in a plan; it returns "" if it can.
 func badScenario(name string) string {
 	line := "scenario " + name
 	switch {

@@ -123,7 +123,8 @@ func TestPlanIsCheckedAgainstTheRun(t *testing.T) {
 	}
 }
 
-// TestAPlanThatIsValidPrintsAndParsesBack checks what Validate promises for plans made in code.
+// TestAPlanThatIsValidPrintsAndParsesBack checks that a plan made in code prints and parses back once Validate has
+// accepted it.
 func TestAPlanThatIsValidPrintsAndParsesBack(t *testing.T) {
 	p := Plan{Scenario: "dir with space/file.yaml", Seed: 3, Faults: []Fault{
 		{Kind: Cut, Left: ids("client-1"), Right: ids("resource"), OneWay: true,

@@ -8,14 +8,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// resource is the one process that is not numbered.
+// resource is the only process whose name has no number.
 const resource sim.ProcessID = "resource"
 
-// longestProcess bounds the names of processes, in bytes.
+// longestProcess is the largest length of the name of a process, in bytes.
 const longestProcess = 64
 
-// isProcess reports whether text can name a process: the resource, or words that are numbered from 1 each, such as
-// client-1 or redis-1-replica-2.
+// isProcess reports whether text is a possible name of a process: "resource", or words that are each followed by a
+// number from 1, such as client-1 or redis-1-replica-2.
 func isProcess(text string) bool {
 	if text == string(resource) {
 		return true
@@ -42,7 +42,8 @@ func isNumber(s string) bool {
 	return s != "" && s[0] != '0' && strings.Trim(s, "0123456789") == ""
 }
 
-// meant is the process of the run, with a right role, that text probably means; empty if none is near.
+// meant returns the process of the run that text probably means, among those whose role right accepts; "" if none is
+// near.
 func (n *Names) meant(text string, right func(role) bool) string {
 	names := n.with(right)
 	if name := processMeant(text); slices.Contains(names, name) {
@@ -51,7 +52,7 @@ func (n *Names) meant(text string, right func(role) bool) string {
 	return nearest.Word(text, names)
 }
 
-// processMeant finds the name of which text is a careless spelling: Client1, client_1 and client-01 are client-1.
+// processMeant corrects a careless spelling of a name: Client1, client_1 and client-01 become client-1.
 func processMeant(text string) string {
 	if len(text) > longestProcess {
 		return ""
@@ -61,7 +62,7 @@ func processMeant(text string) string {
 		if trimmed := strings.TrimLeft(field, "0"); isNumber(trimmed) {
 			fields[i] = trimmed
 		} else if trimmed == "" {
-			fields[i] = "1" // counted from 0
+			fields[i] = "1" // somebody who counts from 0
 		}
 	}
 	if meant := strings.Join(fields, "-"); isProcess(meant) {
@@ -70,7 +71,7 @@ func processMeant(text string) string {
 	return ""
 }
 
-// splitNumbers writes every separator as "-" and puts one where a number follows a letter.
+// splitNumbers replaces every separator by "-", and inserts "-" where a number follows a letter.
 func splitNumbers(text string) string {
 	var b strings.Builder
 	last := byte('-')
@@ -88,5 +89,5 @@ func splitNumbers(text string) string {
 	return b.String()
 }
 
-// IsClient reports whether a process is a client of a run, by its name: client-1, client-2 and so on.
+// IsClient reports whether a process is a client of a run, judged by its name: client-1, client-2 and so on.
 func IsClient(p sim.ProcessID) bool { return strings.HasPrefix(string(p), "client-") }

@@ -17,11 +17,11 @@ const MaxDuration = 24 * time.Hour
 // MaxPPM is the largest drift in either direction: clocks at one and a half times or half the true rate.
 const MaxPPM = 500_000
 
-// SlowestPPM is how much slower the drifts of one process may make its clocks, together: at a tenth of the true rate at
-// least.
+// SlowestPPM bounds how much slower all drifts of one process together may make its clocks: they keep at least a tenth
+// of the true rate.
 const SlowestPPM = 900_000
 
-// units are the units of durations, the likeliest first.
+// units lists the units of durations, the likeliest first.
 var units = []string{"s", "ms", "us", "µs", "ns", "m", "h"}
 
 // unitsMeant maps common spellings of units to the unit.
@@ -34,15 +34,15 @@ var unitsMeant = map[string]string{
 	"hr": "h", "hrs": "h", "hour": "h", "hours": "h",
 }
 
-// What is wrong with texts that are not durations.
+// Messages for texts that are not durations.
 const (
 	notDuration = "expected a duration such as 500ms"
 	needsUnit   = "a duration needs a unit: write "
 	tooLong     = "a duration is at most 24h"
 )
 
-// WithUnit suggests how to write a bare number as a duration: thousands are milliseconds, as in Redis; otherwise it may
-// be either. Sign precedes each.
+// WithUnit suggests how to write a bare number as a duration. A number of thousands probably means milliseconds, as in
+// Redis; any other number may mean seconds or milliseconds. sign precedes each suggestion.
 func WithUnit(sign, number string) string {
 	v, err := strconv.ParseFloat(number, 64)
 	switch {
@@ -54,7 +54,7 @@ func WithUnit(sign, number string) string {
 	return fmt.Sprintf("%s%ss or %s%sms", sign, number, sign, number)
 }
 
-// ParseDuration reads a duration as fault lines and scenario files write it: with a unit, without a sign, from 0s to
+// ParseDuration parses a duration as fault lines and scenario files write it: with a unit, without a sign, from 0s to
 // MaxDuration. A returned error is a *ParseError.
 func ParseDuration(text string) (time.Duration, error) {
 	if text == "" {
@@ -75,8 +75,8 @@ func FormatDuration(d time.Duration) string {
 	return string(appendDuration(nil, d))
 }
 
-// parseDuration reads a duration in Go's notation, without a sign. On failure it describes what is wrong in problem,
-// and returns the nearest right text if there is one.
+// parseDuration parses a duration in Go's notation, without a sign. On failure, problem describes what is wrong, and
+// near is the nearest valid text, if there is one.
 func parseDuration(text string) (d time.Duration, problem, near string) {
 	if text[0] == '+' || text[0] == '-' {
 		return 0, "a duration here has no sign", strings.TrimLeft(text, "+-")
@@ -85,7 +85,7 @@ func parseDuration(text string) (d time.Duration, problem, near string) {
 	number, unit := splitUnit(text)
 	meant := nearestUnit(strings.TrimSpace(unit))
 	switch {
-	case text == "0": // the one number that Go accepts without a unit
+	case text == "0": // the only number that Go accepts without a unit
 		return 0, needsUnit + "0s", ""
 	case err == nil && d <= MaxDuration:
 		return d, "", ""
@@ -97,7 +97,7 @@ func parseDuration(text string) (d time.Duration, problem, near string) {
 		return 0, needsUnit + WithUnit("", number), ""
 	case strings.IndexFunc(unit, unicode.IsLetter) < 0: // as in 5%
 		return 0, notDuration, ""
-	case meant == unit: // but Go does not parse it: there are too many digits
+	case meant == unit: // the unit is right but Go does not parse the text: there are too many digits
 		return 0, tooLong, ""
 	case meant == strings.TrimSpace(unit):
 		return 0, notDuration, number + meant
@@ -107,7 +107,7 @@ func parseDuration(text string) (d time.Duration, problem, near string) {
 	return 0, "unknown unit " + quote(unit), ""
 }
 
-// splitUnit splits "1.2sec" before the first letter.
+// splitUnit splits a text before its first letter: "1.2sec" into "1.2" and "sec".
 func splitUnit(text string) (number, unit string) {
 	n := len(text) - len(strings.TrimLeft(text, "0123456789."))
 	return text[:n], text[n:]
@@ -123,9 +123,9 @@ func nearestUnit(unit string) string {
 	return nearest.Word(unit, units)
 }
 
-// appendDuration prints d in the largest of s, ms, us and ns that is not larger than d, with all its decimals: 90s,
-// 1.2s, 500ms. Minutes and hours are not used, so that durations compare at a glance. A negative d is printed as
-// positive.
+// appendDuration prints d with all its decimals, in the largest of the units s, ms, us and ns that is not larger than
+// d: 90s, 1.2s, 500ms. It does not use minutes and hours, so that durations can be compared at a glance. A negative d
+// is printed as positive.
 func appendDuration(b []byte, d time.Duration) []byte {
 	d = max(d, -d)
 	unit, name := time.Nanosecond, "ns"
@@ -149,7 +149,7 @@ func appendDuration(b []byte, d time.Duration) []byte {
 	return append(b, name...)
 }
 
-// appendSign prints the sign that a jump and a drift always carry.
+// appendSign prints the sign, which a jump and a drift always have.
 func appendSign(b []byte, negative bool) []byte {
 	if negative {
 		return append(b, '-')
@@ -168,7 +168,7 @@ func splitSign(text string) (negative bool, rest string, ok bool) {
 	return false, text, false
 }
 
-// parsePPM reads a signed rate such as +20000ppm.
+// parsePPM parses a signed rate such as +20000ppm.
 func parsePPM(text string) (ppm int, problem, nearest string) {
 	negative, rest, signed := splitSign(text)
 	digits, isPPM := strings.CutSuffix(rest, "ppm")
@@ -190,7 +190,7 @@ func parsePPM(text string) (ppm int, problem, nearest string) {
 	return n, "", ""
 }
 
-// ordinal returns 1st, 2nd, 3rd, 4th, 11th, 21st.
+// ordinal returns n with its suffix: 1st, 2nd, 3rd, 4th, 11th, 21st.
 func ordinal(n int) string {
 	suffix := "th"
 	if tens := n / 10 % 10; tens != 1 {

@@ -9,10 +9,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// MaxNumber bounds the numbers of messages, replies and passings.
+// MaxNumber bounds the numbers of messages, of replies and of passings of a point.
 const MaxNumber = 1_000_000
 
-// time reads a duration from 0s up; what describes its purpose.
+// time parses a duration of 0s or more. what describes it in error messages.
 func (p *parser) time(what string) time.Duration {
 	text := p.quantity(what)
 	if text == "" {
@@ -27,7 +27,7 @@ func (p *parser) time(what string) time.Duration {
 	return d
 }
 
-// duration reads a duration longer than 0s.
+// duration parses a duration longer than 0s.
 func (p *parser) duration() time.Duration {
 	d := p.time("a duration such as 500ms")
 	if d == 0 && p.err == nil {
@@ -37,7 +37,8 @@ func (p *parser) duration() time.Duration {
 	return d
 }
 
-// quantity returns the next token, which must be what it is said to be; empty, after a failure, if there is none.
+// quantity returns the next token without skipping it. At the end of the line it fails, with what as the thing that was
+// expected, and returns "".
 func (p *parser) quantity(what string) string {
 	text := p.peek()
 	if text == "" {
@@ -47,7 +48,7 @@ func (p *parser) quantity(what string) string {
 	return text
 }
 
-// jump reads a duration with a sign.
+// jump parses a duration with a sign.
 func (p *parser) jump() time.Duration {
 	text := p.quantity("a jump such as +30s or -5s")
 	if text == "" {
@@ -84,7 +85,7 @@ func (p *parser) jump() time.Duration {
 	return d
 }
 
-// rate reads a drift.
+// rate parses the rate of a drift.
 func (p *parser) rate() int {
 	text := p.quantity("a rate such as +200ppm")
 	if text == "" {
@@ -98,7 +99,7 @@ func (p *parser) rate() int {
 	return ppm
 }
 
-// number reads a count from 1.
+// number parses a number from 1 to MaxNumber.
 func (p *parser) number() int {
 	text := p.peek()
 	n, err := strconv.Atoi(text)
@@ -115,7 +116,7 @@ func (p *parser) failQuantity(problem, nearest string) {
 	p.fail(problem+", found "+quoteFound(p.peek()), nearest)
 }
 
-// trigger reads "at 1.2s", or "at" or "after" a point.
+// trigger parses "at 1.2s", or "at" or "after" followed by a point or a message.
 func (p *parser) trigger() Trigger {
 	switch {
 	case p.accept("at"):
@@ -134,7 +135,7 @@ func (p *parser) trigger() Trigger {
 	return Trigger{}
 }
 
-// driftTrigger reads "from 0s", or "at" or "after" a point.
+// driftTrigger parses "from 0s", or "at" or "after" followed by a point or a message.
 func (p *parser) driftTrigger() Trigger {
 	if p.accept("from") {
 		return Trigger{Time: p.time("a time such as 1.2s")}
@@ -150,7 +151,7 @@ func (p *parser) driftTrigger() Trigger {
 	return t
 }
 
-// refuseTime fails if a time follows a word that cannot precede one here; right is the word that can.
+// refuseTime fails if a time follows and the word before it cannot precede a time here. right is the word that can.
 func (p *parser) refuseTime(right string) {
 	if looksLikeNumber(p.peek()) {
 		wrong := p.tokens[p.next-1]
@@ -158,7 +159,7 @@ func (p *parser) refuseTime(right string) {
 	}
 }
 
-// moment reads a point, or a message.
+// moment parses a message or a point.
 func (p *parser) moment() Trigger {
 	if p.isMessage() {
 		return Trigger{Message: p.message()}
@@ -166,7 +167,7 @@ func (p *parser) moment() Trigger {
 	return p.point()
 }
 
-// point reads "acquired", "the 3rd acquired", "acquired by client-2".
+// point parses "acquired", "the 3rd acquired", "acquired by client-2".
 func (p *parser) point() Trigger {
 	t := Trigger{Pass: 1}
 	if p.accept("the") {
@@ -189,7 +190,7 @@ func (p *parser) point() Trigger {
 	return t
 }
 
-// ordinal reads 1st, 2nd, 3rd and so on.
+// ordinal parses 1st, 2nd, 3rd and so on.
 func (p *parser) ordinal() int {
 	text := p.peek()
 	digits, _ := splitUnit(text)

@@ -34,7 +34,7 @@ import (
 
 var names = nemesis.TestNames
 
-// alike fails unless the two texts differ only in case.
+// alike fails the test unless the two texts differ only in case.
 func alike(t *testing.T, what string, own, twin any) {
 	t.Helper()
 	a, b := strings.ToLower(fmt.Sprint(own)), strings.ToLower(fmt.Sprint(twin))
@@ -49,7 +49,7 @@ func alike(t *testing.T, what string, own, twin any) {
 	t.Errorf("%s\n own %.400s\ntwin %.400s", what, a[from:], b[from:])
 }
 
-// twinOf returns faults of the twin of each kind.
+// twinOf returns the faults with each kind replaced by its twin.
 func twinOf(twins map[nemesis.Kind]nemesis.Kind, faults []nemesis.Fault) []nemesis.Fault {
 	list := slices.Clone(faults)
 	for i := range list {
@@ -60,7 +60,7 @@ func twinOf(twins map[nemesis.Kind]nemesis.Kind, faults []nemesis.Fault) []nemes
 	return list
 }
 
-// drawn are faults of one kind.
+// drawn returns random faults of one kind.
 func drawn(t *testing.T, k nemesis.Kind, seeds uint64, change func(*draw.Mix)) (faults []nemesis.Fault) {
 	t.Helper()
 	m := draw.Default()
@@ -104,7 +104,7 @@ func TestEveryKindIsDrawnWrittenAndShrunkLikeItsTwin(t *testing.T) {
 	}
 }
 
-// without removes faults of a kind from a mix.
+// without returns a change of a mix that excludes faults of a kind.
 func without(t *testing.T, k nemesis.Kind, which string) func(*draw.Mix) {
 	return func(m *draw.Mix) {
 		x, err := nemesis.ParseExclusion(k.String() + which)
@@ -150,7 +150,7 @@ func TestEveryKindIsJudgedReportedAndDrawnLikeItsTwin(t *testing.T) {
 	}
 }
 
-// stalls repeats the pauses of a scenario as stalls of another process.
+// stalls returns the pauses of a scenario as faults of the kind Stall.
 func stalls(s *scenarios.Scenario) (list []nemesis.Fault) {
 	for _, f := range s.Faults {
 		if f.Kind == nemesis.Pause {
@@ -203,8 +203,8 @@ var replicatedAndConsensus = []string{
 		"work: {writes: 1, cycles: 2, stagger: 3s}\nlimit: 3m\n",
 }
 
-// strikes counts the faults of a kind that a run's history records, and compares their ends with the history's own
-// table of kinds.
+// strikes counts the faults of a kind that a run's history records. It also checks that a fault ends at the instant at
+// which it strikes, unless the history's own table says that its kind lasts or ends a process.
 func strikes(t *testing.T, s *scenarios.Scenario, k nemesis.Kind) int {
 	t.Helper()
 	r, err := scenarios.NewRunner(s).Run(s.Plan(1))
@@ -241,8 +241,8 @@ func parsed(t *testing.T, name string, text []byte) *scenarios.Scenario {
 	return s
 }
 
-// reportOf runs a scenario and returns everything reported of the run: the history, the verdict with its trials, the
-// headline, what became of each fault, the text and the page.
+// reportOf runs a scenario and returns everything that is reported of the run: the history, the verdict with its
+// trials, the headline, what became of each fault, the text and the page.
 func reportOf(t *testing.T, s *scenarios.Scenario) string {
 	t.Helper()
 	r, err := scenarios.NewRunner(s).Run(s.Plan(1))
@@ -280,7 +280,7 @@ func reportOf(t *testing.T, s *scenarios.Scenario) string {
 	return out.String()
 }
 
-// TestEveryKindIsPlacedLikeItsTwin lets a verification place the faults of each kind, and those of its twin.
+// TestEveryKindIsPlacedLikeItsTwin lets a verification place the faults of each kind and of its twin.
 func TestEveryKindIsPlacedLikeItsTwin(t *testing.T) {
 	twins := nemesis.Twins(t)
 	for _, text := range []string{
@@ -300,7 +300,7 @@ func TestEveryKindIsPlacedLikeItsTwin(t *testing.T) {
 		}
 		for k, twin := range twins {
 			alike(t, k.String(), placed[k], placed[twin])
-			if strings.HasPrefix(placed[k], "tried") && s.Servers.Backend != locks.OnEtcd { // whose placements are many
+			if strings.HasPrefix(placed[k], "tried") && s.Servers.Backend != locks.OnEtcd { // etcd has too many
 				alike(t, k.String(), placements(t, s, k), placements(t, s, twin))
 			}
 		}
@@ -320,8 +320,8 @@ func placements(t *testing.T, s *scenarios.Scenario, k nemesis.Kind) string {
 	return fmt.Sprintf("%+v %+v", v.Lengths, v.Found)
 }
 
-// TestEveryKindIsReadAndSweptLikeItsTwin writes faults into a scenario's file, with the twin's weight, and varies
-// their values.
+// TestEveryKindIsReadAndSweptLikeItsTwin writes faults into a scenario's file, with the kind's weight, and varies their
+// values.
 func TestEveryKindIsReadAndSweptLikeItsTwin(t *testing.T) {
 	twins := nemesis.Twins(t)
 	for _, text := range replicatedAndConsensus {
@@ -344,7 +344,7 @@ func TestEveryKindIsReadAndSweptLikeItsTwin(t *testing.T) {
 	}
 }
 
-// axes lists what can be varied in the faults of a scenario that has them in its file.
+// axes lists which values of the faults a sweep can vary, for a scenario that has these faults in its file.
 func axes(t *testing.T, text string, faults []nemesis.Fault, k nemesis.Kind) (listed []string) {
 	t.Helper()
 	text += "faults:\n"
@@ -373,7 +373,7 @@ func axes(t *testing.T, text string, faults []nemesis.Fault, k nemesis.Kind) (li
 	return listed
 }
 
-// An incomplete kind can never be used: it is refused when the program starts, with what it lacks.
+// An incomplete kind can never be used: register panics when the program starts, and names what is missing.
 func TestAKindIsCompleteOrRefused(t *testing.T) {
 	want := []string{
 		`nemesis: the kind of faults "nothing that a history knows" has no row in history.FaultKinds`,

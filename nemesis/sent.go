@@ -5,21 +5,22 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Sent is a request of a client as a run shows it.
+// Sent is a request that a client sent in a run, with its answer.
 type Sent struct {
 	Client, Server sim.ProcessID
 	Command        string
-	Nth            int             // of the client's requests with this command to this server, from 1
-	Attempt        history.Attempt // on whose behalf it is; empty: on no lock's
-	// Number is its own among the messages of its link, from 1; AnswerNumber that of its answer, 0 if none left.
+	Nth            int             // position among the client's requests with this command to this server, from 1
+	Attempt        history.Attempt // the attempt that sent the request; empty if no attempt at a lock did
+	// Number is the position of the request among the messages of its link, from 1. AnswerNumber is the same for the
+	// answer, or 0 if no answer left.
 	Number, AnswerNumber int
 	Left                 sim.Time
-	// Arrived is when it reached the server, Answered when the answer left, and Taken when that reached the client;
-	// zero if it never did.
+	// Arrived is when the request reached the server, Answered when the answer left, and Taken when the answer reached
+	// the client. Each is zero if that never happened.
 	Arrived, Answered, Taken sim.Time
 }
 
-// Strike is a fault of one message (DelayMessage, Break) that strikes the request, or the answer to it.
+// Strike returns f, a fault of one message (DelayMessage or Break), changed to strike this request or the answer to it.
 func (s *Sent) Strike(f Fault, answer bool) Fault {
 	f.Number, f.Target, f.Peer = 0, s.Client, s.Server
 	if answer && f.Kind != Break {
@@ -30,13 +31,14 @@ func (s *Sent) Strike(f Fault, answer bool) Fault {
 	return f
 }
 
-// Message names the request, or the answer to it.
+// Message returns a name for the request, or for the answer to it.
 func (s *Sent) Message(answer bool) Message {
 	return Message{Command: s.Command, Nth: s.Nth, Of: s.Client, To: s.Server, Answer: answer}
 }
 
-// Named names the message of a fault that strikes with one by its number, as a run under it shows; ok is false if the
-// fault is none of these, or if the run has no such message between a client and a server.
+// Named rewrites a fault that names its message by number so that it names it by what it says. sent are the requests of
+// a run under that fault. ok is false if the fault names no message by number, or if no request in sent has that
+// message.
 func Named(f Fault, sent []Sent) (named Fault, ok bool) {
 	if f.Number == 0 {
 		return f, false
@@ -56,11 +58,11 @@ func Named(f Fault, sent []Sent) (named Fault, ok bool) {
 	return f, false
 }
 
-// Record keeps what the clients of a world send from now on, until the world is reset: the requests in the order in
-// which they left.
+// Record returns a list to which it adds every request that clients of the world send from now on, until the world is
+// reset. The list is in the order in which the requests left.
 func Record(w *sim.World) *[]Sent {
 	list := new([]Sent)
-	var places []int // in the list, from 1, by requests; 0 of one that left before, or that is no client's
+	var places []int // for each request its place in list, from 1; 0 if it left before or no client sent it
 	var sent counts
 	w.Inspect(func(p sim.Passage) (none sim.Interference) {
 		if !IsClient(p.Client) {

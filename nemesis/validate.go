@@ -7,9 +7,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Validate checks f against a run: that every process exists and is of a kind that the fault can strike, and that a
-// line can state f. That a protocol never passes a point is no error. A returned error is a *ParseError whose column
-// counts in f.String().
+// Validate checks f against a run: that every process exists and has a role that the fault can strike, and that a line
+// can state f. A point that the run's protocol never passes is not an error. A returned error is a *ParseError whose
+// column counts in f.String().
 func Validate(f Fault, known Names) error {
 	parsed, p, err := parseLine(f.String(), &known)
 	if err != nil {
@@ -19,12 +19,12 @@ func Validate(f Fault, known Names) error {
 		return &ParseError{Column: 1, Msg: "the fault has values that its line cannot state"}
 	}
 	if err := validate(f, p, &known); err != nil {
-		return err // a nil *ParseError is no nil error
+		return err // returned directly, a nil *ParseError would become a non-nil error
 	}
 	return nil
 }
 
-// ParseFor is Parse and Validate in one, with columns that count in line as it was written.
+// ParseFor parses and validates a line. The columns of errors count in line as it was written.
 func ParseFor(line string, known Names) (Fault, error) {
 	f, err := parseFor(line, &known)
 	if err == nil {
@@ -44,7 +44,8 @@ func parseFor(line string, known *Names) (Fault, *ParseError) {
 	return f, err
 }
 
-// accepted reports whether the nearest text that err suggests would be right at its place, whatever is wrong elsewhere.
+// accepted reports whether the text that err suggests would remove the error at its position, even if the line is wrong
+// elsewhere.
 func accepted(line string, err *ParseError, known *Names) bool {
 	runes := []rune(line)
 	at := min(err.Column-1, len(runes))
@@ -53,7 +54,7 @@ func accepted(line string, err *ParseError, known *Names) bool {
 	return again == nil || again.Column < err.Column || again.Column >= err.Column+len([]rune(err.Nearest))
 }
 
-// validate returns the first thing wrong with f, which p has read.
+// validate returns the first thing wrong with f, which p has parsed.
 func validate(f Fault, p *parser, known *Names) *ParseError {
 	v := validator{parser: p, known: known}
 	v.fault(&f)
@@ -81,7 +82,7 @@ func (v *validator) fault(f *Fault) {
 	}
 }
 
-// trigger checks that a named point has a client that can pass it.
+// trigger checks that a named point or message has a client that can pass or exchange it.
 func (v *validator) trigger(f Fault) {
 	switch m := &f.Trigger.Message; {
 	case !f.Kind.Has(FieldTrigger):
@@ -126,10 +127,10 @@ func anyRole(r role) bool { return true }
 
 func isRole(right role) func(role) bool { return func(r role) bool { return r == right } }
 
-// roles are what a process may be at some place of a line.
+// roles describes what a process may be at some position of a line.
 type roles struct {
 	right func(role) bool
-	what  string // names them
+	what  string // names the roles in error messages
 }
 
 var (
@@ -142,7 +143,7 @@ var (
 	clientOrServer = roles{func(r role) bool { return r == client || r.isServer() }, "a client or a lock server"}
 )
 
-// is fails unless p is a process of one of the roles.
+// is reports an error unless p is a process of the run with one of the roles.
 func (v *validator) is(p sim.ProcessID, of roles) {
 	r := v.known.role(p)
 	switch {
@@ -153,7 +154,7 @@ func (v *validator) is(p sim.ProcessID, of roles) {
 	}
 }
 
-// linked fails unless the two ends of the link ever exchange messages.
+// linked reports an error if the two ends of the link never exchange messages.
 func (v *validator) linked(f *Fault) {
 	if !v.known.linked(f.Target, f.Peer) {
 		v.failWord(string(f.Peer), string(f.Target)+" sends nothing to "+string(f.Peer))
@@ -162,7 +163,7 @@ func (v *validator) linked(f *Fault) {
 
 func (v *validator) failWord(word, msg string) { v.failNear(word, msg, "") }
 
-// failNear fails at the last occurrence of word, which is the wrong one of two.
+// failNear fails at the last occurrence of word. If a line names a process twice, the second is the wrong one.
 func (v *validator) failNear(word, msg, nearest string) {
 	column := 1
 	for _, t := range v.tokens {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// impossible lists lines that the grammar allows and a run with testNames does not.
+// impossible lists lines that the grammar allows but that are invalid for a run with testNames.
 var impossible = []badLine{
 	{"pause redis-9 for 1s at 1s", 7, `no process of this run is called redis-9`, "redis-1"},
 	{"pause  client-33 for 1s at 1s", 8, `no process of this run is called client-33`, "client-3"},
