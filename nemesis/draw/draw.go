@@ -13,25 +13,25 @@ import (
 )
 
 // Generator draws faults for one run. Every fault it draws is valid for the run, prints and parses back. Equal seeds
-// and equal bytes give equal faults, in any process and on any machine. It must not be used by two goroutines at a
-// time.
+// and equal bytes give equal faults, in any process and on any machine. A Generator must not be used by two goroutines
+// at the same time.
 type Generator struct {
 	mix     Mix
 	names   nemesis.Names
 	horizon time.Duration
 	targets nemesis.Targets
-	kinds   []nemesis.Kind // those that can be drawn
-	enabled []nemesis.Kind // those from which the current draw chooses
+	kinds   []nemesis.Kind // the kinds that can be drawn
+	enabled []nemesis.Kind // the kinds from which the current draw chooses
 	weights int            // sum of the weights of enabled
 	fuzzer  *fuzz.Fuzzer
 	dice    *dice
 }
 
-// ErrNothing reports a mix that can draw nothing for a run.
+// ErrNothing reports a mix from which no fault can be drawn for the run.
 var ErrNothing = errors.New("mix: no fault of the mix can strike anything in this run")
 
-// NewGenerator prepares to draw faults that strike within the horizon (at least 1ms, at most nemesis.MaxDuration), the
-// length of a run.
+// NewGenerator returns a generator of faults that strike before the horizon, which is the length of a run: at least
+// 1ms, at most nemesis.MaxDuration. The error is ErrNothing if the mix has no fault that can strike the run.
 func NewGenerator(mix Mix, names nemesis.Names, horizon time.Duration) (*Generator, error) {
 	if err := mix.check(); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func NewGenerator(mix Mix, names nemesis.Names, horizon time.Duration) (*Generat
 	return g, nil
 }
 
-// drawStream separates the draws of faults from other streams of the same seed.
+// drawStream separates the random stream of faults from other streams of the same seed.
 const drawStream = 0x66656e6365706f73
 
 // Draw draws faults for a seed.
@@ -64,15 +64,15 @@ func (g *Generator) Draw(seed uint64) []nemesis.Fault {
 	return faults
 }
 
-// DrawBytes draws faults from the bytes of a fuzzing engine, such as go test -fuzz: each decision consumes the next
-// eight bytes, so that small changes of the input are small changes of the plan.
+// DrawBytes draws faults from the bytes of a fuzzing engine, such as go test -fuzz. Each decision consumes the next
+// eight bytes, so that a small change of the input makes a small change of the plan.
 func (g *Generator) DrawBytes(data []byte) []nemesis.Fault {
 	var faults drawn
 	g.fuzzer.RandSource(bytesource.New(data)).Fuzz(&faults)
 	return faults
 }
 
-// drawn is what one draw fills; it is a type of its own so that gofuzz finds the function for it.
+// drawn is the result of one draw. It has its own type so that gofuzz finds the function that fills it.
 type drawn []nemesis.Fault
 
 func (g *Generator) fuzzPlan(faults *drawn, c fuzz.Continue) {
@@ -85,7 +85,7 @@ func (g *Generator) fuzzPlan(faults *drawn, c fuzz.Continue) {
 	*faults = slices.DeleteFunc(*faults, g.excluded)
 }
 
-// enable chooses the kinds of this draw: all, or in a swarm each by a coin, but at least one.
+// enable chooses the kinds of this draw: all of them, or in a swarm each with probability one half, but at least one.
 func (g *Generator) enable(c fuzz.Continue) {
 	g.enabled, g.weights = g.enabled[:0], 0
 	for _, k := range g.kinds {
@@ -100,14 +100,15 @@ func (g *Generator) enable(c fuzz.Continue) {
 	}
 }
 
-// possible reports whether the exclusions leave some fault of the kind. Exclusions of parts of a kind are not combined.
+// possible reports whether the exclusions leave some fault of the kind. It is false only if one exclusion alone
+// excludes the whole kind; exclusions that together exclude it are not recognised.
 func (g *Generator) possible(k nemesis.Kind) bool {
 	return !slices.ContainsFunc(g.mix.Without,
 		func(x nemesis.Exclusion) bool { return x == nemesis.Exclusion{Kind: k} })
 }
 
-// Allows reports whether the mix does not exclude a fault, which need not be drawn, whether that is as long as the mix
-// says, and whether the run can suffer it.
+// Allows reports whether f, which need not have been drawn, could be used with this mix: the mix does not exclude f,
+// its lengths are as the mix says, and f is valid for the run.
 func (g *Generator) Allows(f nemesis.Fault) bool {
 	return !g.excluded(f) && g.mix.allows(f) && nemesis.Validate(f, g.names) == nil
 }
@@ -137,8 +138,8 @@ func (g *Generator) fuzzTrigger(t *nemesis.Trigger, c fuzz.Continue) {
 	}
 }
 
-// choosePasser names the client that passes the trigger's point if the fault names none, and occasionally a different
-// one from that named.
+// choosePasser draws the client that must pass the trigger's point, if the fault names no client. If the fault names
+// one, it occasionally chooses a different one.
 func (g *Generator) choosePasser(f *nemesis.Fault, c fuzz.Continue) {
 	if f.Trigger.Point == "" {
 		return
@@ -159,10 +160,10 @@ func (g *Generator) kind(c fuzz.Continue) nemesis.Kind {
 			return k
 		}
 	}
-	return g.enabled[0] // not reached: the weights add up
+	return g.enabled[0] // not reached: n is less than the sum of the weights
 }
 
-// dice are what the kinds of faults are drawn with: the mix, and a source of randomness.
+// dice implements nemesis.Dice with the mix and a source of randomness.
 type dice struct {
 	*Generator
 	c fuzz.Continue
@@ -180,7 +181,7 @@ func (d *dice) Outage() time.Duration                    { return duration(d.c, 
 func (d *dice) OutageOrEver() time.Duration              { return d.orEver(d.mix.Outage) }
 func (d *dice) DowntimeOrEver() time.Duration            { return d.orEver(d.mix.Downtime) }
 
-// orEver is a length, or zero, which means for ever.
+// orEver draws a length, or zero, which means for ever.
 func (d *dice) orEver(s Span) time.Duration {
 	if d.c.Intn(100) < d.mix.Forever {
 		return 0
@@ -191,10 +192,10 @@ func (d *dice) orEver(s Span) time.Duration {
 func (d *dice) PPM() int {
 	ppm := int(doubling(d.c, 1, int64(d.mix.PPM)))
 	if ppm > 1000 {
-		ppm -= ppm % 1000 // a tenth of a percent is as fine as anyone reads
+		ppm -= ppm % 1000 // a finer step than a tenth of a percent would tell a reader nothing
 	}
 	if d.c.RandBool() {
-		// Drifts of one process add up; even all those of a draw together leave its clocks running forward.
+		// Drifts of one process add up. Even if all those of a draw do, its clocks still run forward.
 		return -min(ppm, nemesis.SlowestPPM/d.mix.Most)
 	}
 	return ppm
@@ -205,14 +206,15 @@ func (d *dice) Message() int {
 	return 1 + min(d.c.Intn(d.mix.Messages), d.c.Intn(d.mix.Messages))
 }
 
-// duration draws whole milliseconds.
+// duration draws a whole number of milliseconds from s.
 func duration(c fuzz.Continue, s Span) time.Duration {
 	return time.Duration(doubling(c, int64(s.Min/time.Millisecond), int64(s.Max/time.Millisecond))) * time.Millisecond
 }
 
-// doubling draws from low to high, both at least 1: first a doubling of low, the larger of two, then evenly within it.
-// What breaks locks outlasts a lease, so long durations are drawn more often; short ones show whether anything depends
-// on a hair's breadth.
+// doubling draws a number from low to high, both at least 1. It chooses one of the ranges from low to twice low, from
+// there to twice that, and so on, as the larger of two random choices; then a number in that range, all with equal
+// probability. Faults that break locks outlast a lease, so long durations are drawn more often. Short ones show whether
+// anything depends on a very small difference in time.
 func doubling(c fuzz.Continue, low, high int64) int64 {
 	doublings := 0
 	for low<<doublings <= high {
@@ -225,8 +227,8 @@ func doubling(c fuzz.Continue, low, high int64) int64 {
 
 func pick[T any](c fuzz.Continue, list []T) T { return list[c.Intn(len(list))] }
 
-// splitMix is the SplitMix64 generator (Steele, Lea and Flood, 2014) as a rand.Source64. It needs no set-up, whereas
-// math/rand's own source takes longer to seed than a plan takes to draw.
+// splitMix is the SplitMix64 generator (Steele, Lea and Flood, 2014) as a rand.Source64. It needs no set-up; seeding
+// math/rand's own source takes longer than drawing a plan.
 type splitMix struct{ state uint64 }
 
 func (s *splitMix) Seed(seed int64) { s.state = uint64(seed) }

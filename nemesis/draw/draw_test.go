@@ -101,8 +101,8 @@ func TestDrawnValuesAreReadableAndWithinTheMix(t *testing.T) {
 	}
 }
 
-// TestEqualSeedsDrawEqualFaults also pins the draw: a changed digest means that saved seeds no longer show what they
-// used to show.
+// TestEqualSeedsDrawEqualFaults also compares a digest of all draws. If the digest changes, saved seeds no longer show
+// the failures for which they were saved.
 func TestEqualSeedsDrawEqualFaults(t *testing.T) {
 	g := newGenerator(t, nil)
 	digest, different := fnv.New64a(), map[string]bool{}
@@ -242,7 +242,7 @@ func TestDurationsOfEveryOrderOfMagnitudeAreDrawn(t *testing.T) {
 	for _, n := range doublings {
 		all += n
 	}
-	for i := range 14 { // the larger of two even draws
+	for i := range 14 { // the distribution of the larger of two uniform draws
 		want := float64(all*(2*i+1)) / (14 * 14)
 		if got := float64(doublings[i]); math.Abs(got-want) > 5*math.Sqrt(want) {
 			t.Errorf("%g pauses of %v and less than double, expected about %g", got, time.Millisecond<<i, want)
@@ -299,7 +299,7 @@ func TestSplitMixIsThePublishedGenerator(t *testing.T) {
 	}
 }
 
-// FuzzDrawBytes: whatever bytes a fuzzing engine finds, the faults drawn from them are possible.
+// FuzzDrawBytes checks that whatever bytes a fuzzing engine finds, the faults drawn from them are valid for the run.
 func FuzzDrawBytes(f *testing.F) {
 	g, err := NewGenerator(Default(), testNames, time.Minute)
 	if err != nil {
@@ -316,7 +316,7 @@ func FuzzDrawBytes(f *testing.F) {
 	})
 }
 
-// BenchmarkDraw draws plans of five faults; its time is that of a plan.
+// BenchmarkDraw draws plans of five faults; the time per operation is the time of one plan.
 func BenchmarkDraw(b *testing.B) {
 	five := func(m *Mix) { m.Fewest = 5 }
 	b.Run("kept generator", func(b *testing.B) {

@@ -1,11 +1,12 @@
-// Package draw draws random faults: a mix says which kinds, how often and how large, and a generator draws from it what
-// can strike the processes of a run.
+// Package draw draws random faults. A mix says which kinds of faults are drawn, how often, and how large they are. A
+// generator draws from a mix the faults that can strike the processes of a run.
 //
 // Goals: equal seeds give equal faults everywhere, so that a seed in a report reproduces its run; every fault drawn is
-// valid and readable, and durations are spread over the orders of magnitude at which locks break; what a mix excludes
-// is removed from a draw and changes nothing else in it.
+// valid and readable; durations are spread over the orders of magnitude at which locks break; excluding faults from a
+// mix removes them from a draw and changes nothing else in it.
 //
-// Non-goals: nothing here strikes, runs or judges. A mix does not say what is likely in production.
+// Non-goals: nothing here carries out a fault, runs a scenario or judges a run. A mix does not say what is likely in
+// production.
 package draw
 
 import (
@@ -17,45 +18,47 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Mix says which faults are drawn, how often and how large.
+// Mix says which faults are drawn, how often, and how large they are.
 type Mix struct {
-	// Fewest and Most bound the number of faults in one draw; 0 <= Fewest <= Most <= MaxFaults.
+	// Fewest and Most bound the number of faults in one draw: 0 <= Fewest <= Most <= MaxFaults.
 	Fewest, Most int
-	// Weights are how often each kind is drawn relative to the others. A kind for which the run has no process is never
-	// drawn.
+	// Weights says how often each kind is drawn relative to the others. A kind that can strike no process of the run is
+	// never drawn.
 	Weights Weights
-	// Pause, Jump, Delay, Fsync, Outage and Downtime are how long faults are: a pause; a clock jump (either way); the
-	// delay of a message; the delay of an fsync; a cut, drift, slow link or slow fsync; the time until a restart.
+	// Pause, Jump, Delay, Fsync, Outage and Downtime are ranges of durations: the length of a pause; how far a clock
+	// jumps, in either direction; the delay of a message; the delay of an fsync; the length of a cut, drift, slow link
+	// or slow fsync; the time until a restart.
 	Pause, Jump, Delay, Fsync, Outage, Downtime Span
-	// PPM is the largest drift, either way, from 1 to nemesis.MaxPPM.
+	// PPM is the largest drift, in either direction, from 1 to nemesis.MaxPPM.
 	PPM int
-	// Forever is the percentage of cuts and drifts that never end, and of crashes without a restart.
+	// Forever is the percentage of cuts and drifts that never end, and of crashes and shutdowns without a restart.
 	Forever int
-	// AtPoint is the percentage of triggers that are points; the others are times.
+	// AtPoint is the percentage of triggers that are points. The other triggers are times.
 	AtPoint int
-	// Aimed is the percentage of faults without a point that are turned to what happens in a run without faults.
-	// Whoever has such runs does that: a Generator knows of none.
+	// Aimed is the percentage of faults without a point that are moved to something that happens in a run without
+	// faults. A Generator does not know such a run, so its caller does this.
 	Aimed int
-	// Guided is the percentage of draws in whose place another plan is varied, whose run came close to breaking a law.
-	// Whoever knows how close runs came does that.
+	// Guided is the percentage of draws that are replaced by a variation of another plan, whose run came close to
+	// breaking a law. A Generator does not know how close a run came, so its caller does this.
 	Guided int
-	// Points are the points drawn; pass those that the protocol passes.
+	// Points are the points at which faults may be drawn. Pass only points that the protocol passes.
 	Points []sim.Point
-	// Swarm lets each draw choose from a random half of the kinds, so that some runs meet only crashes, others only
-	// pauses and cuts: faults that hide each other's effect come alone as well (Groce and others, Swarm Testing, 2012).
+	// Swarm lets each draw choose from a random half of the kinds. So some runs meet only crashes, others only pauses
+	// and cuts, and faults that hide each other's effects also occur alone (Groce and others, Swarm Testing, 2012).
 	Swarm bool
-	// Without lists faults that are removed from each draw; the others stay as they are.
+	// Without lists faults that are removed from each draw. The other faults of the draw do not change.
 	Without []nemesis.Exclusion
-	// Messages is the largest number drawn for a message or a reply, from 1; Passes is that for the passing of a point.
+	// Messages is the largest number drawn for a message or a reply, from 1. Passes is the largest number drawn for the
+	// passing of a point, from 1.
 	Messages, Passes int
 
-	ttl time.Duration // of which For made it
+	ttl time.Duration // the TTL that was passed to For
 }
 
-// Weights holds one weight per kind, from 0 to MaxWeight, at the index of the kind.
+// Weights holds one weight per kind, from 0 to MaxWeight, indexed by kind.
 type Weights [nemesis.MaxKinds + 1]int
 
-// defaultWeights are those that the kinds themselves state.
+// defaultWeights returns the weights that the definitions of the kinds state.
 func defaultWeights() Weights {
 	var w Weights
 	for _, k := range nemesis.Kinds {
@@ -64,15 +67,15 @@ func defaultWeights() Weights {
 	return w
 }
 
-// Span is a range of durations, ends included. Draws are whole milliseconds of every order of magnitude, long ones more
-// often: of n doublings of the shortest, the k-th is drawn (2k-1)/n² of the time.
+// Span is a range of durations, both ends included. Draws are whole milliseconds of every order of magnitude, long ones
+// more often: if Min can be doubled n times, the k-th doubling is drawn with probability (2k-1)/n².
 type Span struct{ Min, Max time.Duration }
 
 // Default suits locks with a TTL of 10 s.
 func Default() Mix { return For(10 * time.Second) }
 
-// For is a mix whose durations lie around a TTL: what breaks locks is what outlasts them, or just fails to.
-// A TTL below 100 ms counts as 100 ms, one above an hour as an hour.
+// For returns a mix with durations around a TTL, because a lock breaks when something outlasts the TTL, or just fails
+// to. A TTL below 100 ms counts as 100 ms, a TTL above an hour as an hour.
 func For(ttl time.Duration) Mix {
 	ttl = min(max(ttl, 100*time.Millisecond), time.Hour)
 	return Mix{
@@ -96,8 +99,8 @@ func For(ttl time.Duration) Mix {
 	}
 }
 
-// allows reports whether a fault that need not be drawn is as long as the mix says. Spans as For makes them bound
-// nothing: what is aimed may be shorter or longer.
+// allows reports whether the lengths of a fault, which need not have been drawn, lie within the mix. A span that For
+// would set for the same TTL sets no limit: an aimed fault may be shorter or longer than it.
 func (m *Mix) allows(f nemesis.Fault) bool {
 	usual := For(m.ttl)
 	within := func(length time.Duration, s, usual Span) bool {
@@ -156,8 +159,8 @@ func (m *Mix) check() error {
 	return nil
 }
 
-// Bounds of a mix.
+// Limits of a mix.
 const (
 	MaxFaults = 1000      // faults in one draw
-	MaxWeight = 1_000_000 // of a kind: the sum of all weights stays an int32
+	MaxWeight = 1_000_000 // per kind, so that the sum of all weights fits an int32
 )

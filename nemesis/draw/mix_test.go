@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// The same mix, less only what is excluded: what remains of a draw is what was drawn.
+// With exclusions, a draw is the draw of the same mix without them, less the excluded faults.
 func TestExclusionsTakeOutAndLeaveTheRest(t *testing.T) {
 	all := newGenerator(t, nil)
 	lines := []string{"jump of servers", "crash losing everything, restart within 10s", "drift above 1000ppm", "pause"}

@@ -5,7 +5,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// testNames are processes of many kinds: three Redis nodes alone, one with two replicas, an etcd cluster.
+// testNames are processes of many kinds: three Redis nodes without replicas, one with two replicas, and an etcd
+// cluster.
 var testNames = nemesis.Names{
 	Clients:   []sim.ProcessID{"client-1", "client-2", "client-3"},
 	Redis:     []sim.ProcessID{"redis-1", "redis-1-replica-1", "redis-1-replica-2", "redis-2", "redis-3", "redis-4"},
@@ -14,7 +15,7 @@ var testNames = nemesis.Names{
 	Resource:  "resource",
 }
 
-// only gives the kinds a weight of 1 each.
+// only returns weights of 1 for the given kinds, and of 0 for all others.
 func only(kinds ...nemesis.Kind) Weights {
 	var w Weights
 	for _, k := range kinds {

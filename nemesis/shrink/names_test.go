@@ -9,7 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// testNames are processes of many kinds: three Redis nodes alone, one with two replicas, an etcd cluster.
+// testNames are processes of many kinds: three Redis nodes without replicas, one with two replicas, and an etcd
+// cluster.
 var testNames = nemesis.Names{
 	Clients:   []sim.ProcessID{"client-1", "client-2", "client-3"},
 	Redis:     []sim.ProcessID{"redis-1", "redis-1-replica-1", "redis-1-replica-2", "redis-2", "redis-3", "redis-4"},

@@ -3,12 +3,13 @@ package shrink
 import "time"
 
 // This file decides which of two numbers is rounder, and so easier to read, to remember and to communicate.
-// Counterexamples use round numbers: "a pause of 20s" and not "a pause of 17.386s", if both will do.
+// Counterexamples use round numbers: "a pause of 20s" instead of "a pause of 17.386s", if both show the failure.
 
-// roughness is how far a number is from round; of two numbers the rounder one has less. The roundest has the fewest
-// significant digits; if these are equal, the last of them decides: 1, 2 and 5 are rounder, and after other digits 5;
-// then the one whose first digit is nearer to home; then the smaller. Different numbers have different roughness. n
-// must not be negative; the roughness of 0 is 0.
+// roughness returns a measure of how far a number is from round. Of two numbers, the one with the smaller roughness is
+// rounder. Numbers are compared by these rules, the first that differs decides: fewer significant digits are rounder;
+// then, a last digit of 5 is rounder than others, and for a single digit also 1 and 2; then, a first digit closer to
+// the power of ten home is rounder; then, the smaller number is. Different numbers have different roughness. n must not
+// be negative; the roughness of 0 is 0.
 func roughness(n int64, home int) int64 {
 	if n == 0 {
 		return 0
@@ -18,15 +19,16 @@ func roughness(n int64, home int) int64 {
 	if last := mantissa % 10; last == 5 || digits == 1 && last <= 2 {
 		uneven = 0
 	}
-	away := 2 * (digits - 1 + zeros - home) // of the first digit; it is odd below home
+	away := 2 * (digits - 1 + zeros - home) // distance of the first digit from home, doubled; odd below home
 	if away < 0 {
 		away = -away - 1
 	}
-	// a day has 14 digits of nanoseconds
+	// The largest duration, a day in nanoseconds, has 14 digits.
 	return ((2*int64(digits)+uneven)*64+int64(away))*100_000_000_000_000 + mantissa
 }
 
-// significant splits n into its digits without the zeros at the end, their number, and the number of those zeros.
+// significant splits n into its digits without trailing zeros, the number of these digits, and the number of trailing
+// zeros.
 func significant(n int64) (mantissa int64, digits, zeros int) {
 	for mantissa = n; mantissa%10 == 0; mantissa /= 10 {
 		zeros++
@@ -37,9 +39,10 @@ func significant(n int64) (mantissa int64, digits, zeros int) {
 	return mantissa, digits, zeros
 }
 
-// rounder lists numbers that are rounder than n and worth trying in its place: n rounded down and up to fewer digits,
-// and to fives; if it has only one digit, the other digits; and the 1, 2 and 5 of each power of ten between the given
-// ones. Some may be listed twice, some not be rounder. Nothing is rounder than 0; n must not be negative.
+// rounder lists numbers that may be rounder than n and are worth trying in its place: n rounded down and up to fewer
+// digits, and to a last digit of 0 or 5; if n has only one digit, the other digits; and 1, 2 and 5 times each power of
+// ten from 10^lowest to 10^highest. Some numbers may be listed twice, and some may not be rounder than n. Nothing is
+// rounder than 0; n must not be negative.
 func rounder(n int64, lowest, highest int) []int64 {
 	if n == 0 {
 		return nil
@@ -70,12 +73,12 @@ func power(tens int) int64 {
 	return p
 }
 
-// second is the power of ten of a second in nanoseconds: durations are roundest around it.
+// second is the power of ten of a second in nanoseconds. Durations near a second count as roundest.
 const second = 9
 
 func durationRoughness(d time.Duration) int64 { return roughness(int64(max(d, -d)), second) }
 
-// rounderDurations are rounder durations from 1 ms to 500 s, and those nearest to d, with its sign.
+// rounderDurations returns round durations from 1 ms to 500 s, and round ones near d. They have the sign of d.
 func rounderDurations(d time.Duration) []time.Duration {
 	sign := time.Duration(1)
 	if d < 0 {
@@ -88,7 +91,7 @@ func rounderDurations(d time.Duration) []time.Duration {
 	return list
 }
 
-// weaker are rounder drifts, with the sign of ppm.
+// weaker returns rounder drifts, with the sign of ppm.
 func weaker(ppm int) []int {
 	sign := 1
 	if ppm < 0 {
@@ -101,7 +104,7 @@ func weaker(ppm int) []int {
 	return list
 }
 
-// from 0 to n-1, with equal probability
+// smaller returns numbers from 1 to n-1 to try in place of n: the first twelve, then fewer and fewer, and always n-1.
 func smaller(n int) []int {
 	var list []int
 	for i := 1; i < n && i <= 12; i++ {

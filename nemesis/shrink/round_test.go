@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// The order in which durations are tried.
+// Durations are ordered from round to rough.
 func TestDurationsFromRoundToRough(t *testing.T) {
 	inOrder := []string{"0s", "1s", "2s", "5s", "100ms", "200ms", "500ms", "10s", "20s", "50s", "10ms", "100s",
 		"1ms", "1000s",
@@ -38,8 +38,8 @@ func mustDuration(t *testing.T, text string) time.Duration {
 	return d
 }
 
-// However narrow the range of numbers that work, Shrink can reach a roundest one by its digits: rounder lists one with
-// the fewest digits of any number in the range. The twin examines all of them.
+// However narrow the range of numbers that show the failure, rounder offers a number with as few significant digits as
+// any in the range. So Shrink can reach one. The test examines all numbers of the range for comparison.
 func TestRounderNumbersHaveTheFewestDigitsThatARangeAllows(t *testing.T) {
 	digitsOf := func(n int) int { _, digits, _ := significant(int64(n)); return digits }
 	for n := 1; n <= 1200; n++ {

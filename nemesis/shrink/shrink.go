@@ -1,10 +1,11 @@
-// Package shrink makes a failing plan small: fewer faults, and each the simplest that still shows the failure.
+// Package shrink makes a failing plan small: it leaves fewer faults, and the simplest faults that still show the
+// failure.
 //
 // Goals: no remaining fault can be removed, and none replaced by a simpler one, without the failure going away or
-// becoming rarer; the plan uses the round numbers that a person would choose; equal questions give equal answers.
+// becoming rarer; the plan uses round numbers that a person would choose; equal inputs give equal results.
 //
-// Non-goals: whether a plan fails, which the caller decides. A scenario's clients, cycles and servers are not made
-// fewer here.
+// Non-goals: this package does not decide whether a plan fails; the caller does. It does not reduce a scenario's
+// clients, cycles or servers.
 package shrink
 
 import (
@@ -17,19 +18,19 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// OtherSeeds is how many seeds besides a plan's own are tried before a fault is kept: seeds 1 to 16. A fault often
-// appears to be needed only because without it the messages of this one seed arrive in another order.
+// OtherSeeds is how many seeds besides a plan's own are tried before a fault is kept: seeds 1 to 16. Often a fault
+// seems necessary only because, without it, the messages of this one seed arrive in another order.
 const OtherSeeds = 16
 
-// Shrink makes a failing plan small. From the plan that it returns no fault can be removed without the failure going
-// away, under the plan's own seed and under each of OtherSeeds; and no fault can be replaced by one that Simpler lists
-// for it without the failure going away or becoming rarer: fewer of OtherSeeds would show it. So the result depends on
-// the luck of a seed no more than necessary, and states no more than necessary.
+// Shrink makes a failing plan small. No fault can be removed from the plan that it returns without the failure going
+// away, under the plan's own seed and under each of the OtherSeeds. No fault can be replaced by one that Simpler lists
+// for it without the failure going away or becoming rarer, which means that fewer of the OtherSeeds show it. So the
+// result depends on the luck of a seed no more than necessary, and states no more than necessary.
 //
 // fails reports whether a plan fails in the intended way. It must give the same answer for the same plan, and is called
-// twice for many of them. At some point it may begin to return false for everything: then Shrink returns soon, with the
-// smallest failing plan that it knows. p must fail, and be valid for a run with the known processes, as is every plan
-// that is tried.
+// twice for many of them. The caller may stop the search by making fails return false for everything from some moment
+// on; Shrink then returns soon, with the smallest failing plan that it knows. p must fail, and p must be valid for a
+// run with the known processes. Every plan that is tried is valid for it, too.
 func Shrink(p nemesis.Plan, known nemesis.Names, fails func(nemesis.Plan) bool) nemesis.Plan {
 	s := shrinker{known, func(p nemesis.Plan) bool { return p.Validate(known) == nil && fails(p) }}
 	for again := true; again; {
@@ -42,11 +43,11 @@ func Shrink(p nemesis.Plan, known nemesis.Names, fails func(nemesis.Plan) bool) 
 	return p
 }
 
-// Reduce is the first half of Shrink: it removes faults until none can be removed, under the plan's own seed or
-// another, and then chooses the lowest of OtherSeeds that shows the failure, if that is below the plan's own.
+// Reduce is the first half of Shrink. It removes faults until none can be removed, under the plan's own seed or
+// another. Then it chooses the lowest of the OtherSeeds that shows the failure, if that seed is below the plan's own.
 //
-// This is delta debugging (Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input, 2002): all faults
-// at once, halves, quarters and so on to single ones, until none of these can be removed.
+// This is delta debugging (Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input, 2002): it tries to
+// remove all faults at once, then halves, quarters and so on down to single faults, until none of these can be removed.
 func Reduce(p nemesis.Plan, fails func(nemesis.Plan) bool) nemesis.Plan {
 	for again := true; again; {
 		p = reduceUnderOwnSeed(p, fails)
@@ -70,14 +71,15 @@ func reduceUnderOwnSeed(p nemesis.Plan, fails func(nemesis.Plan) bool) nemesis.P
 				from += n
 			}
 		}
-		if n > 1 || !taken { // once one fault is gone, another may be removable that was not before
+		if n > 1 || !taken { // after one fault is removed, another may have become removable
 			n /= 2
 		}
 	}
 	return p
 }
 
-// reduceUnderOthers looks for a failure with no fault, with one, or with all but one, under any seed.
+// reduceUnderOthers looks for a plan that fails under any seed with no fault, with only one fault, or without one
+// fault.
 func reduceUnderOthers(p nemesis.Plan, fails func(nemesis.Plan) bool) (fewer nemesis.Plan, found bool) {
 	n := len(p.Faults)
 	if n == 0 {
@@ -98,7 +100,7 @@ func reduceUnderOthers(p nemesis.Plan, fails func(nemesis.Plan) bool) (fewer nem
 	return p, false
 }
 
-// UnderSomeSeed looks for a seed under which the plan fails: its own, then each of OtherSeeds.
+// UnderSomeSeed looks for a seed under which the plan fails: first its own, then each of the OtherSeeds.
 func UnderSomeSeed(p nemesis.Plan, fails func(nemesis.Plan) bool) (failing nemesis.Plan, found bool) {
 	if fails(p) {
 		return p, true
@@ -111,7 +113,7 @@ func UnderSomeSeed(p nemesis.Plan, fails func(nemesis.Plan) bool) (failing nemes
 	return p, false
 }
 
-// Often counts the seeds, of OtherSeeds, under which the plan fails.
+// Often counts the seeds, among the OtherSeeds, under which the plan fails.
 func Often(p nemesis.Plan, fails func(nemesis.Plan) bool) int {
 	n := 0
 	for seed := uint64(1); seed <= OtherSeeds; seed++ {
@@ -124,10 +126,11 @@ func Often(p nemesis.Plan, fails func(nemesis.Plan) bool) int {
 
 type shrinker struct {
 	known nemesis.Names
-	fails func(nemesis.Plan) bool // and is valid
+	fails func(nemesis.Plan) bool // reports whether a plan is valid and fails
 }
 
-// simplify replaces each fault by the simplest that will do, repeatedly, until none can be made simpler.
+// simplify replaces each fault by the simplest fault that still shows the failure as often, until none can be
+// simplified further.
 func (s *shrinker) simplify(p nemesis.Plan) nemesis.Plan {
 	often := Often(p, s.fails)
 	for i := 0; i < len(p.Faults); {
@@ -147,8 +150,8 @@ func (s *shrinker) simplify(p nemesis.Plan) nemesis.Plan {
 	return p
 }
 
-// renumber gives processes lower numbers in all faults at once, by swapping them with others of their kind, if that
-// does not make the failure rarer.
+// renumber gives processes lower numbers in all faults at once, by swapping a process with another of its kind. It
+// keeps a swap only if it does not make the failure rarer.
 func (s *shrinker) renumber(p nemesis.Plan) nemesis.Plan {
 	for again := true; again; {
 		again = false
@@ -167,7 +170,7 @@ func (s *shrinker) renumber(p nemesis.Plan) nemesis.Plan {
 	return p
 }
 
-// pair is two processes of the same kind.
+// pair is two processes of the same kind; low has the lower number.
 type pair struct{ low, high sim.ProcessID }
 
 func (two pair) swap(p sim.ProcessID) sim.ProcessID {
@@ -180,7 +183,7 @@ func (two pair) swap(p sim.ProcessID) sim.ProcessID {
 	return p
 }
 
-// swaps lists pairs whose exchange would lower the sum of all numbers in the plan.
+// swaps lists pairs whose exchange would lower the sum of all process numbers in the plan.
 func swaps(p nemesis.Plan, known nemesis.Names) []pair {
 	times := map[sim.ProcessID]int{} // how often each process is named
 	var all []sim.ProcessID
@@ -202,7 +205,8 @@ func swaps(p nemesis.Plan, known nemesis.Names) []pair {
 	return list
 }
 
-// tidy lists the faults in the order in which they are likely to strike, if that makes no difference.
+// tidy lists the faults in the order in which they are likely to strike, unless that makes the failure go away or
+// rarer.
 func (s *shrinker) tidy(p nemesis.Plan) nemesis.Plan {
 	q := p
 	q.Faults = slices.Clone(p.Faults)
@@ -219,11 +223,12 @@ func (s *shrinker) tidy(p nemesis.Plan) nemesis.Plan {
 	return p
 }
 
-// exchange looks for one fault that does alone what two do together: one of them, with one change. A jump of 1s may
-// break a lock only because its holder has crashed; one of 10s breaks it whatever the holder does.
+// exchange looks for one fault that does alone what two do together. It tries each of the two with one change. For
+// example, a jump of 1s may break a lock only because the lock's holder has crashed; a jump of 10s breaks it whatever
+// the holder does.
 func (s *shrinker) exchange(p nemesis.Plan) (alone nemesis.Plan, found bool) {
 	if len(p.Faults) != 2 {
-		return p, false // trying all pairs of many would take too many runs
+		return p, false // with more faults, trying all pairs would take too many runs
 	}
 	for i := range p.Faults {
 		for _, f := range variantsOf(p.Faults[i], s.known) {
@@ -235,19 +240,19 @@ func (s *shrinker) exchange(p nemesis.Plan) (alone nemesis.Plan, found bool) {
 	return p, false
 }
 
-// under is the plan with another seed.
+// under returns the plan with another seed.
 func under(p nemesis.Plan, seed uint64) nemesis.Plan {
 	p.Seed = seed
 	return p
 }
 
-// without is the plan without n faults from the given one on.
+// without returns the plan without n faults, starting with fault number from.
 func without(p nemesis.Plan, from, n int) nemesis.Plan {
 	p.Faults = slices.Delete(slices.Clone(p.Faults), from, from+n)
 	return p
 }
 
-// with is the plan with one fault replaced by another.
+// with returns the plan with fault i replaced by f.
 func with(p nemesis.Plan, i int, f nemesis.Fault) nemesis.Plan {
 	p.Faults = slices.Clone(p.Faults)
 	p.Faults[i] = f

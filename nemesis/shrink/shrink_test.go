@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// numbered is a plan of n faults that are distinguished by their numbers.
+// numbered returns a plan of n faults that differ only in their numbers.
 func numbered(n int) nemesis.Plan {
 	p := nemesis.Plan{Scenario: "a", Seed: 99}
 	for i := range n {
@@ -21,7 +21,7 @@ func numbered(n int) nemesis.Plan {
 	return p
 }
 
-// set is the numbers of a plan's faults as bits, the lowest for number 1.
+// set returns the numbers of a plan's faults as a bit set; the lowest bit stands for number 1.
 func set(p nemesis.Plan) uint {
 	s := uint(0)
 	for _, f := range p.Faults {
@@ -30,8 +30,8 @@ func set(p nemesis.Plan) uint {
 	return s
 }
 
-// Every set of sets of four faults that contains the whole is tried as what fails, monotone or not: what is left fails,
-// and no fault can be removed from it.
+// The test tries every way in which subsets of four faults may fail, as long as the whole plan fails; adding a fault
+// need not preserve the failure. The reduced plan fails, and no fault can be removed from it.
 func TestReduceLeavesNoFaultThatCanBeTaken(t *testing.T) {
 	const faults, whole = 4, 1<<4 - 1
 	plan := numbered(faults)
@@ -49,7 +49,8 @@ func TestReduceLeavesNoFaultThatCanBeTaken(t *testing.T) {
 	}
 }
 
-// The failure is one set of faults, with or without others: exactly that set is left, of up to eight faults.
+// If a plan fails exactly when it contains a certain set of faults, that set is what Reduce leaves. Plans have up to
+// eight faults.
 func TestReduceFindsTheSetThatFails(t *testing.T) {
 	for n := 1; n <= 8; n++ {
 		for cause := uint(0); cause < 1<<n; cause++ {
@@ -61,7 +62,8 @@ func TestReduceFindsTheSetThatFails(t *testing.T) {
 	}
 }
 
-// Which sets fail depends on the seed, each by a coin: what is left cannot lose a fault under any seed that is tried.
+// Which sets of faults fail depends on the seed and is random. No fault can be removed from the reduced plan, under any
+// seed that is tried.
 func TestReduceTriesOtherSeeds(t *testing.T) {
 	const faults = 5
 	lower := 0
@@ -93,7 +95,7 @@ func TestReduceTriesOtherSeeds(t *testing.T) {
 	}
 }
 
-// coin is a number that depends on all of the given ones.
+// coin returns a hash of the numbers.
 func coin(numbers ...uint64) uint64 {
 	h := fnv.New64a()
 	for _, n := range numbers {
@@ -102,7 +104,7 @@ func coin(numbers ...uint64) uint64 {
 	return h.Sum64() >> 20
 }
 
-// checkMinimal checks what Shrink promises, literally.
+// checkMinimal checks each promise of Shrink's comment.
 func checkMinimal(t *testing.T, small nemesis.Plan, fails func(nemesis.Plan) bool) {
 	t.Helper()
 	if err := small.Validate(testNames); err != nil || !fails(small) {
@@ -121,8 +123,8 @@ func checkMinimal(t *testing.T, small nemesis.Plan, fails func(nemesis.Plan) boo
 	}
 }
 
-// Two replies of up to three, or none, may be broken: nine plans. Each set of them that contains the largest is tried
-// as what fails.
+// A plan breaks reply 1, reply 2 or no reply of each of two servers, which makes nine plans. The test tries every set
+// of these plans that contains the largest plan as the set that fails.
 func TestShrinkLeavesNothingThatCanBeSimpler(t *testing.T) {
 	reply := func(server sim.ProcessID, n int) nemesis.Fault {
 		return nemesis.Fault{Kind: nemesis.Break, Target: "client-1", Peer: server, Number: n}
@@ -149,7 +151,8 @@ func TestShrinkLeavesNothingThatCanBeSimpler(t *testing.T) {
 	}
 }
 
-// Whether a plan fails is a coin for each plan and seed, from rarely to often: drawn plans of up to five faults.
+// Whether a plan fails is random for each plan and seed, with a probability from low to high. Plans have up to five
+// drawn faults.
 func TestShrinkComesToAnEndWhateverFails(t *testing.T) {
 	g := newGenerator(t, nil)
 	for draw := range uint64(30) {
@@ -174,7 +177,8 @@ func TestShrinkComesToAnEndWhateverFails(t *testing.T) {
 	}
 }
 
-// The holder is paused past its lease; whatever else strikes does not matter. The result is one line.
+// A plan fails if the lock's holder is paused past its lease; its other faults do not matter. Shrink leaves only the
+// pause.
 func TestShrinkFindsTheShortestPlan(t *testing.T) {
 	plan := nemesis.Plan{Scenario: "a", Seed: 12345}
 	for _, line := range []string{
@@ -199,7 +203,8 @@ func TestShrinkFindsTheShortestPlan(t *testing.T) {
 	}
 }
 
-// A pause of 10s works under one seed only, one of 20s under each: the result is the one that does not depend on luck.
+// A pause of 10s shows the failure under one seed only, a pause of 20s under every seed. Shrink leaves the pause that
+// does not depend on the seed.
 func TestShrinkDoesNotMakeAFailureRarer(t *testing.T) {
 	plan := nemesis.Plan{Scenario: "a", Seed: 1, Faults: []nemesis.Fault{
 		mustParse(t, "pause client-1 for 14.5s after acquired")}}
@@ -215,7 +220,8 @@ func TestShrinkDoesNotMakeAFailureRarer(t *testing.T) {
 	}
 }
 
-// Either a small jump and a crash, or a large jump alone: no fault can be removed, but two can be replaced by one.
+// The plan fails with a small jump and a crash, or with a large jump alone. No fault can be removed, but one fault can
+// replace two.
 func TestShrinkFindsOneFaultInPlaceOfTwo(t *testing.T) {
 	plan := nemesis.Plan{Scenario: "a", Seed: 1, Faults: []nemesis.Fault{
 		mustParse(t, "jump redis-1 clock by +1.3s after acquired by client-1"),
@@ -232,7 +238,7 @@ func TestShrinkFindsOneFaultInPlaceOfTwo(t *testing.T) {
 	}
 }
 
-// One client crashes and is cut off. It gets the lowest number in both faults at once, and they are listed in order.
+// A client crashes and is cut off. Shrink gives it the lowest number in both faults at once, and sorts the faults.
 func TestShrinkTidiesUp(t *testing.T) {
 	plan := nemesis.Plan{Scenario: "a", Seed: 1, Faults: []nemesis.Fault{
 		mustParse(t, "crash client-3 after acquired"), mustParse(t, "cut client-3 | redis-2 redis-4 at 1.5s")}}
@@ -253,8 +259,7 @@ func TestShrinkTidiesUp(t *testing.T) {
 	}
 }
 
-// A search that has run out of runs answers false for everything: the smallest plan known to fail by then is the
-// result.
+// A search that has no runs left answers false for every plan. Shrink then returns the smallest plan known to fail.
 func TestShrinkStopsWhenNothingMoreIsTried(t *testing.T) {
 	g := newGenerator(t, func(m *draw.Mix) { m.Fewest, m.Most = 6, 6 })
 	plan := nemesis.Plan{Scenario: "a", Seed: 50, Faults: g.Draw(50)}

@@ -9,16 +9,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// measure is the complexity of a fault for a reader. Of two faults the simpler has the smaller measure, compared number
-// by number from the left. No number is negative, so no fault can be simplified for ever.
+// measure is how complex a fault is for a reader. Of two faults the simpler one has the smaller measure; measures are
+// compared number by number from the left. No number is negative, so a fault cannot be simplified for ever.
 type measure [16]int64
 
 func measureOf(f *nemesis.Fault) measure {
 	t := &f.Trigger
 	return measure{
-		int64(f.Loss), // breaking a lock although less is lost shows more
+		int64(f.Loss), // a lock that breaks although less is lost is the stronger result
 		int64(len(f.Left) + len(f.Right)),
-		flag(f.OneWay), // that a link is down in one direction only takes more words
+		flag(f.OneWay), // a cut in one direction only takes more words
 		flag(f.For > 0) + flag(f.Restart > 0),
 		class(t),
 		flag(t.By != "") + flag(t.Message.Of != "") + flag(t.Message.To != "") + flag(t.Message.Attempt > 0),
@@ -44,8 +44,9 @@ func flag(b bool) int64 {
 	return 0
 }
 
-// class: a fault that holds from the start needs no moment; a point gives a reason for it, and so does a message by
-// what it says, which a time does not.
+// class ranks the triggers of faults, the simplest first. A fault that strikes at the start of the run needs no moment
+// to be named. A point gives a reason why the fault strikes then, and so does a message named by what it says. A time
+// gives no reason.
 func class(t *nemesis.Trigger) int64 {
 	switch {
 	case t.Point != "":
@@ -64,12 +65,12 @@ var familiarPoints = [...]sim.Point{
 	sim.BeforeExpire, sim.BeforeWait, sim.QuorumReached, sim.ValidityChecked, sim.ClockRead, sim.OwnerCompared,
 }
 
-// turned reports whether a cut names the servers first, although it cuts both ways.
+// turned reports whether a cut in both directions names the servers before the clients.
 func turned(f *nemesis.Fault) bool {
 	return len(f.Left) > 0 && !f.OneWay && !nemesis.IsClient(f.Left[0]) && nemesis.IsClient(f.Right[0])
 }
 
-// numbers adds up the numbers in the names of processes.
+// numbers returns the sum of the numbers in the names of the processes.
 func numbers(processes ...sim.ProcessID) int64 {
 	sum := int64(0)
 	for _, p := range processes {
@@ -86,19 +87,20 @@ func numbers(processes ...sim.ProcessID) int64 {
 	return sum
 }
 
-// Simpler lists faults to try in place of f, the simplest first. Each is valid for a run with the given processes and
-// simpler than f: it states less, strikes for a plainer reason, or has rounder or smaller numbers. In order of
-// importance:
+// Simpler lists faults to try in place of f, the simplest first. Each is valid for a run with the known processes and
+// is simpler than f: it states less, strikes for a plainer reason, or has rounder or smaller numbers. These make a
+// fault simpler, the most important first:
 //
-//   - less is lost: everything, unsynced writes, nothing (the server is shut down);
+//   - less is lost: everything, then unsynced writes, then nothing (the server is shut down);
 //   - fewer processes are cut off, and in both directions; it has no end and no restart;
-//   - it strikes at the start of the run; at a point, by the client that the fault itself names, the first time, the
-//     points that people know first; with a message by what it says; else at a time;
-//   - times and durations are rounder, by roughness: 1s, 2s, 5s, 500ms, 20s, 3s, 15s, 1.25s; drifts are rounder and
-//     weaker; messages and replies are earlier;
+//   - it strikes at the start of the run; else at a point, which is one of the better known points, at its first
+//     passing, by the client that the fault itself names; else with a message named by what it says; else at a time;
+//   - times and durations are rounder, in the order of roughness: 1s, 2s, 5s, 500ms, 20s, 3s, 15s, 1.25s; drifts are
+//     rounder and weaker; messages and replies are earlier;
 //   - processes have lower numbers.
 //
-// From f, which must be valid, one thing after another is changed, so the list is short; repeated, it leads on.
+// f must be valid. The faults of the list each change one thing of f, so the list is short. Calling Simpler again on
+// its results simplifies further.
 func Simpler(f nemesis.Fault, known nemesis.Names) []nemesis.Fault {
 	type candidate struct {
 		fault   nemesis.Fault
@@ -121,8 +123,8 @@ func Simpler(f nemesis.Fault, known nemesis.Names) []nemesis.Fault {
 	return simpler
 }
 
-// variantsOf lists faults that differ from f in one respect, simpler or not. Not all of them are possible, and some may
-// be listed twice.
+// variantsOf lists faults that differ from f in one respect, whether simpler or not. Some of them may be invalid, and
+// some may be listed twice.
 func variantsOf(f nemesis.Fault, known nemesis.Names) []nemesis.Fault {
 	v := variants{of: f, known: known}
 	f.Plainer(v.add)
@@ -132,28 +134,28 @@ func variantsOf(f nemesis.Fault, known nemesis.Names) []nemesis.Fault {
 	return v.list
 }
 
-// variants collects faults that differ from one in one respect.
+// variants collects faults that differ from a given one in one respect.
 type variants struct {
 	of    nemesis.Fault
 	known nemesis.Names
 	list  []nemesis.Fault
 }
 
-// add adds a changed copy. The change must not write into Left or Right.
+// add adds a changed copy of the fault. The change must not write into Left or Right, which the copies share.
 func (v *variants) add(change func(*nemesis.Fault)) {
 	f := v.of
 	change(&f)
 	v.list = append(v.list, f)
 }
 
-// moments moves the strike.
+// moments adds faults that strike at other moments.
 func (v *variants) moments() {
 	t := v.of.Trigger
 	if !v.of.Kind.Has(nemesis.FieldTrigger) {
 		return
 	}
 	v.add(func(f *nemesis.Fault) { f.Trigger = nemesis.Trigger{} })
-	if t.Time > 0 { // a fault that strikes earlier may have to last until the same moment
+	if t.Time > 0 { // a fault that strikes earlier may have to last longer, until the same moment
 		v.add(func(f *nemesis.Fault) {
 			f.Trigger = nemesis.Trigger{}
 			if f.For > 0 {
@@ -186,7 +188,7 @@ func (v *variants) moments() {
 	}
 }
 
-// quantities makes numbers rounder.
+// quantities adds faults with rounder or smaller numbers.
 func (v *variants) quantities() {
 	f := &v.of
 	for _, d := range rounderDurations(f.By) {
@@ -209,7 +211,7 @@ func (v *variants) quantities() {
 	}
 }
 
-// processes replaces processes by others of the same kind.
+// processes adds faults that strike other processes of the same kind, with lower numbers.
 func (v *variants) processes() {
 	for _, p := range named(&v.of) {
 		for _, lower := range below(&v.known, p) {
@@ -234,8 +236,8 @@ func named(f *nemesis.Fault) []sim.ProcessID {
 	return list
 }
 
-// below lists the processes of the kind of p that have lower numbers: of redis-3 redis-1 and redis-2, of
-// redis-1-replica-2 redis-1-replica-1.
+// below lists the processes of the same kind as p that have lower numbers. For redis-3 these are redis-1 and redis-2;
+// for redis-1-replica-2 it is redis-1-replica-1.
 func below(known *nemesis.Names, p sim.ProcessID) []sim.ProcessID {
 	var list []sim.ProcessID
 	for _, q := range slices.Concat(known.Clients, known.Redis, known.Consensus) {

@@ -11,7 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// What each line may be replaced by, simplest first: at least these, and none of those after the bar.
+// For each line, the faults that may replace it: first must be the first of the list, listed must be in it, missing
+// must not.
 var simplerLines = []struct {
 	line    string
 	first   string
@@ -101,7 +102,7 @@ func TestWhatCountsAsSimpler(t *testing.T) {
 	}
 }
 
-// eachField visits the fields that a fault of a kind states, or may.
+// eachField visits the fields that a fault of the kind states, always or sometimes.
 func eachField(k nemesis.Kind, visit func(nemesis.Field)) {
 	for field := nemesis.Field(1); field <= nemesis.FieldTrigger; field <<= 1 {
 		if k.Has(field) {
@@ -110,7 +111,7 @@ func eachField(k nemesis.Kind, visit func(nemesis.Field)) {
 	}
 }
 
-// What cannot be stated more simply has no simpler fault.
+// These faults are the simplest of their kind, so Simpler lists none for them.
 func TestTheSimplestFaults(t *testing.T) {
 	for _, line := range []string{"pause client-1 for 1s at 0s", "jump client-1 clock by -1s at 0s",
 		"drift client-1 clock by +1ppm from 0s",
@@ -125,8 +126,8 @@ func TestTheSimplestFaults(t *testing.T) {
 	}
 }
 
-// Thousands of drawn faults: each that is listed as simpler is possible, prints and parses back, and is simpler by the
-// measure; the list begins with the simplest; and every way down ends.
+// For thousands of drawn faults, each fault that is listed as simpler is valid, prints and parses back, and has a
+// smaller measure. The list begins with the simplest, and simplifying again and again ends.
 func TestDrawnFaultsHaveSimplerOnesUntilTheyEnd(t *testing.T) {
 	g := newGenerator(t, nil)
 	longest, drawn, all := 0, 0, 400
