@@ -11,15 +11,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Assignment is a scenario whose every link has a fixed delay. What is proved is proved for these delays: with random
-// ones few instants of two runs coincide, and with equal ones alone many violations hide.
+// Assignment is a scenario in which every link has a fixed delay. What is proved is proved for these delays. Fixed
+// delays are used because with random ones few instants of two runs coincide; several assignments, because many
+// violations cannot occur when all delays are equal.
 type Assignment struct {
-	Name     string              // in words: "every message takes 1ms"
-	Scenario *scenarios.Scenario // its text holds the delays, so that whoever has it can repeat the runs
+	Name     string              // describes the delays, such as "every message takes 1ms"
+	Scenario *scenarios.Scenario // its text contains the delays, so that it is enough to repeat the runs
 }
 
-// assign lists the assignments of delays within the ranges of s, the plainest first. Of a scenario whose delays are
-// fixed there is one.
+// assign lists the assignments of delays within the ranges of s, the simplest first. A scenario with fixed delays has
+// only one.
 func assign(s *scenarios.Scenario, o *Options) ([]Assignment, error) {
 	if o.Requests {
 		own := *s
@@ -56,23 +57,23 @@ func assign(s *scenarios.Scenario, o *Options) ([]Assignment, error) {
 type linkDelays struct {
 	name    string
 	usual   time.Duration
-	special sim.ProcessID // whose messages, both ways, take unusual instead; empty: nobody's
+	special sim.ProcessID // messages to and from this process take unusual instead; empty: no process
 	unusual time.Duration
 	order   arrivalOrder
 }
 
-// arrivalOrder says whose messages come first of those that arrive at one instant. It adds some nanoseconds to delays,
-// by the number of the sender: a cleaner way than to permute the events of an instant, since messages on one connection
-// keep their order and the scenario's text says it all. Of two senders there are no other orders.
+// arrivalOrder says whose message comes first if several arrive at one instant. It adds some nanoseconds to delays, by
+// the number of the sender. That is cleaner than permuting the events of an instant: messages on one connection keep
+// their order, and the scenario's text contains the order. Two senders have no other orders than these.
 type arrivalOrder uint8
 
 const (
-	asScheduled arrivalOrder = iota // whoever sent first; of those the one that was scheduled first
+	asScheduled arrivalOrder = iota // the earlier sent first; if sent at the same time, the earlier scheduled
 	lowFirst
 	highFirst
 )
 
-// uneven are the assignments in which one client is nearer than all others, or one server is farther.
+// uneven returns the assignments in which one client is nearer than all others, or one server is farther.
 func uneven(s *scenarios.Scenario, lo, hi time.Duration) []linkDelays {
 	var all []linkDelays
 	add := func(p sim.ProcessID, its, others time.Duration) {
@@ -90,14 +91,14 @@ func uneven(s *scenarios.Scenario, lo, hi time.Duration) []linkDelays {
 	return all
 }
 
-// ordered is d with another order of what arrives at once.
+// ordered returns d with another order of simultaneous arrivals.
 func (d linkDelays) ordered(o arrivalOrder) linkDelays {
 	which := map[arrivalOrder]string{lowFirst: "lower", highFirst: "higher"}[o]
 	d.order, d.name = o, d.name+"; of what would arrive at once, that of the "+which+"-numbered sender first"
 	return d
 }
 
-// apply writes the delays into the text of s. The long tail of the network goes: its delays are random.
+// apply writes the delays into the text of s. It removes the long tail of the network's delays, which is random.
 func (d linkDelays) apply(s *scenarios.Scenario, keepFaults bool) (*scenarios.Scenario, error) {
 	doc, err := format.ParseDocument(s.Name, s.Text())
 	if err != nil {
@@ -119,7 +120,7 @@ func (d linkDelays) apply(s *scenarios.Scenario, keepFaults bool) (*scenarios.Sc
 	return scenarios.Parse(s.Name, []byte(doc.String()))
 }
 
-// after is how many nanoseconds the ith of n senders comes after the first.
+// after returns by how many nanoseconds the ith of n senders comes later than without an order.
 func (d linkDelays) after(i, n int) time.Duration {
 	switch d.order {
 	case lowFirst:
@@ -130,7 +131,8 @@ func (d linkDelays) after(i, n int) time.Duration {
 	return 0
 }
 
-// set writes the delay of one direction. A link with a delay of its own in s keeps the middle of it.
+// set writes the delay of one direction of a link. If s gives the link a delay of its own, the middle of that range is
+// used.
 func (d linkDelays) set(doc *format.Document, s *scenarios.Scenario, from, to sim.ProcessID, later time.Duration) {
 	delay := d.usual
 	if from == d.special || to == d.special {

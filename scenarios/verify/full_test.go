@@ -19,7 +19,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// placed are the kinds whose faults are placed where nothing stands against it.
+// placed are the kinds whose starts are enumerated in full unless something in the scenario prevents it.
 var placed = slices.DeleteFunc(slices.Clone(nemesis.Kinds), func(k nemesis.Kind) bool {
 	return k.Placement().At == nemesis.Nowhere
 })
@@ -28,7 +28,7 @@ var placed = slices.DeleteFunc(slices.Clone(nemesis.Kinds), func(k nemesis.Kind)
 var tiny = []struct {
 	text  string
 	kinds []nemesis.Kind
-	on    []sim.ProcessID // targets; of links client-2 and redis-1, either way
+	on    []sim.ProcessID // targets; faults of links strike the link between client-2 and redis-1, in either direction
 }{
 	{`name: fsync-always
 servers: {redis: 1, persistence: {append-fsync: always}}
@@ -83,9 +83,9 @@ limit: 10s
 `, []nemesis.Kind{nemesis.Pause}, []sim.ProcessID{"client-1"}},
 }
 
-// shown is the outcome of a run whatever the fault was called and whenever exactly it struck: what each process
-// records, with times. What the strike itself records is left out: the end of a client, when a key ends by a jump or
-// comes back by one. So is the probe, which begins some time after the last fault.
+// shown renders the outcome of a run without the name and the exact start of the fault: what each process records,
+// with times. It omits what the strike itself records (the end of a client, a key that a jump ends or brings back) and
+// the probe, which begins some time after the last fault.
 func shown(events []history.Event, kind nemesis.Kind) string {
 	lines := map[history.Process]*strings.Builder{}
 	for i := range events {
@@ -121,7 +121,7 @@ func shown(events []history.Event, kind nemesis.Kind) string {
 	return all.String()
 }
 
-// reached collects the ways in which runs go, and the laws that each way violates for some start.
+// reached maps each outcome of a run to the laws that it violates, each with a fault that led there.
 type reached map[string]map[checker.Law]nemesis.Fault
 
 func (r reached) add(h *history.History, f nemesis.Fault) {
@@ -136,8 +136,8 @@ func (r reached) add(h *history.History, f nemesis.Fault) {
 	}
 }
 
-// TestOneStartStandsForItsInterval compares the reduced starts with all: those at every instant of a grid, and one
-// nanosecond around every moment of the run. With the same ends they reach the same runs, and break the same laws.
+// TestOneStartStandsForItsInterval compares the reduced starts with all starts: every instant of a grid, and the
+// nanoseconds around every moment of the run. With the same ends both reach the same runs and break the same laws.
 func TestOneStartStandsForItsInterval(t *testing.T) {
 	tried := 0
 	for _, x := range tiny {
@@ -218,8 +218,8 @@ func compareStarts(t *testing.T, s *scenarios.Scenario, f nemesis.Fault) {
 	t.Logf("%d openings for %d starts; %d ways", len(openings), len(grid), len(few))
 }
 
-// hurried reports whether a jump at an instant may make its server fsync while its next request comes: how long that
-// takes is not reduced.
+// hurried reports whether a jump at an instant may make its server fsync while the server's next request arrives:
+// starts are not reduced exactly by when that fsync ends.
 func hurried(g *grower, f nemesis.Fault, at sim.Time) bool {
 	return f.Kind == nemesis.Jump && slices.ContainsFunc(g.parent.acts(f.Target, 0),
 		func(act sim.Time) bool { return at < act && at >= act-g.fsync })
@@ -247,7 +247,7 @@ func compareReached(t *testing.T, few, all reached) {
 	}
 }
 
-// gridOf lists instants all over a run and shortly beyond.
+// gridOf lists instants throughout a run and shortly after it.
 func gridOf(c *course) []sim.Time {
 	var grid []sim.Time
 	last := sim.Time(0)
@@ -265,7 +265,7 @@ func gridOf(c *course) []sim.Time {
 	return slices.DeleteFunc(slices.Compact(grid), func(at sim.Time) bool { return at < 0 })
 }
 
-// sized lists the fault with some of the sizes that a jump can have.
+// sized lists the fault in some of the sizes that a jump can have; a fault without a size stays as it is.
 func sized(g *grower, f nemesis.Fault, openings []opening) []nemesis.Fault {
 	if f.Kind != nemesis.Jump {
 		return []nemesis.Fault{f}
@@ -279,7 +279,7 @@ func sized(g *grower, f nemesis.Fault, openings []opening) []nemesis.Fault {
 	return list
 }
 
-// someEnds lists ends of the fault from all over its openings.
+// someEnds lists a sample of the ends of the fault, over all its openings.
 func someEnds(t *testing.T, g *grower, f nemesis.Fault, openings []opening) []sim.Time {
 	if f.Kind == nemesis.Jump || f.Kind == nemesis.Crash && f.Loss == nemesis.LosesMemory {
 		return []sim.Time{never}
@@ -303,8 +303,8 @@ func someEnds(t *testing.T, g *grower, f nemesis.Fault, openings []opening) []si
 	return slices.DeleteFunc(list, func(end sim.Time) bool { return slices.Index(list, end)%step != 0 })
 }
 
-// TestStartsOfTwoFaultsStandForTheirIntervals draws two faults with any starts, and compares their run with that of the
-// two starts that stand for them.
+// TestStartsOfTwoFaultsStandForTheirIntervals draws two faults with arbitrary starts, and compares their run with the
+// run of the two starts that represent them.
 func TestStartsOfTwoFaultsStandForTheirIntervals(t *testing.T) {
 	for _, i := range []int{0, 2, 3} {
 		s, err := scenarios.Parse("tiny.yaml", []byte(tiny[i].text))
@@ -331,7 +331,7 @@ type pairs struct {
 	compared, broken int
 }
 
-// drawn is a fault with any start and the one that stands for it.
+// drawn is a fault with an arbitrary start, and the same fault with the start that represents it.
 type drawn struct{ any, stands nemesis.Fault }
 
 func (p *pairs) draw() {
@@ -351,7 +351,7 @@ func (p *pairs) draw() {
 		return
 	}
 	if first.any.Kind == nemesis.Jump && p.v.Scenario.Servers.Persistent() && !nemesis.IsClient(first.any.Target) {
-		return // it makes the server fsync, and when that ends is not reduced
+		return // it makes the server fsync, and starts are not reduced by when that ends
 	}
 	stands, lawsStanding := p.outcome(first.stands, second.stands)
 	got, laws := p.outcome(first.any, second.any)
@@ -361,7 +361,7 @@ func (p *pairs) draw() {
 	}
 	for _, law := range laws {
 		if !slices.Contains(lawsStanding, law) && second.stands.Restart == 0 {
-			continue // the first instant counts, too
+			continue // the first instant is tried as well
 		}
 		if !slices.Contains(lawsStanding, law) {
 			p.t.Errorf("%q and %q violate %s, those that stand for them, %q and %q, do not", first.any, second.any, law,

@@ -13,45 +13,46 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// branch is a plan of faults from which longer ones grow.
+// branch is a plan of faults to which further faults are added.
 type branch struct {
 	assignment int
 	faults     []nemesis.Fault
 	from       begin
-	stands     float64 // how many placements it stands for
+	stands     float64 // number of placements that this branch represents
 }
 
-// growth is what came of trying one more fault of one kind after those of a branch.
+// growth is the result of trying one more fault of one kind after those of a branch.
 type growth struct {
 	Tally
 	next  []branch
 	found *Counterexample
-	// missed are the messages that the scenario's own faults name and that never came in a run without others.
+	// missed are the messages that the scenario's own faults name and that were never sent in a run without other
+	// faults.
 	missed []nemesis.Missed
-	cut    bool   // ctx ended it before all was tried
-	lost   string // why nothing was tried; empty if something was
+	cut    bool   // ctx ended the job before everything was tried
+	lost   string // why nothing was tried; empty if it was tried
 }
 
-// grower makes branches grow. It belongs to one worker.
+// grower extends branches by one fault. It belongs to one worker.
 type grower struct {
 	ctx      context.Context
 	v        *Verification
 	subjects *nemesis.Subjects
-	runners  []*scenarios.Runner // by assignment
+	runners  []*scenarios.Runner // index: assignment
 	travels  []travelTimes
 	checker  checker.Checker
-	beyond   sim.Time                   // after so long a fault has outlasted all that it can
-	slowest  sim.Time                   // delay of a message, but for the long tail of delays
-	fsync    sim.Time                   // for which a server stands still after a write
-	patience map[sim.ProcessID]sim.Time // of clients that give up
+	beyond   sim.Time                   // a fault of this length outlasts everything that it can affect
+	slowest  sim.Time                   // longest delay of a message, apart from the long tail of delays
+	fsync    sim.Time                   // time for which a server blocks in an fsync after a write
+	patience map[sim.ProcessID]sim.Time // of clients that give up waiting
 	moments  []sim.Moment               // of the latest run that was watched
 	settles  []sim.Moment
 
-	// Of the job under way.
+	// State of the current job.
 	*branch
 	*growth
-	parent course // of the branch
-	deeper bool   // what grows will grow further
+	parent course // the run of the branch itself
+	deeper bool   // the placements of this job will get a further fault
 	seen   map[string]bool
 }
 
@@ -82,7 +83,7 @@ func newGrower(ctx context.Context, v *Verification) *grower {
 	return g
 }
 
-// cutShort keeps what was tried and found before ctx ended a job.
+// cutShort returns what was tried and found so far if ctx ended the job, and otherwise done and err unchanged.
 func (g *grower) cutShort(done *growth, err error) (*growth, error) {
 	if ended := g.ctx.Err(); ended == nil || !errors.Is(err, ended) {
 		return done, err
@@ -91,7 +92,7 @@ func (g *grower) cutShort(done *growth, err error) (*growth, error) {
 	return g.growth, nil
 }
 
-// bare judges the run of a branch itself.
+// bare runs and judges a branch as it is, without another fault.
 func (g *grower) bare(b *branch) (*growth, error) {
 	g.branch, g.growth = b, &growth{Tally: newTally(g.v.Scenario.Promise.Laws)}
 	result, _, err := g.run(nil, false)
@@ -102,7 +103,7 @@ func (g *grower) bare(b *branch) (*growth, error) {
 	return g.growth, err
 }
 
-// climb makes the grower ready to try what grows from a branch.
+// climb runs branch b and keeps its course, so that the grower can extend b by one fault.
 func (g *grower) climb(b *branch, deeper bool) error {
 	g.branch, g.growth, g.deeper = b, &growth{Tally: newTally(g.v.Scenario.Promise.Laws)}, deeper
 	_, c, err := g.run(nil, true)
@@ -110,19 +111,19 @@ func (g *grower) climb(b *branch, deeper bool) error {
 	return err
 }
 
-// share is one of so many equal parts of a list, from 0.
+// share is one of several equal parts of a list: number part, from 0, out of of.
 type share struct{ part, of int }
 
-// bounds are where the share begins and ends in a list of n.
+// bounds returns the indices [from, to) of the share in a list of length n.
 func (s share) bounds(n int) (from, to int) { return n * s.part / s.of, n * (s.part + 1) / s.of }
 
-// start is a fault without its start and end, and where it may start.
+// start is a fault whose start and end are not set yet, with an opening where it may start.
 type start struct {
 	fault nemesis.Fault
 	opening
 }
 
-// grow tries each fault of kind k after those of a branch, from a share of its starts.
+// grow tries each fault of kind k after those of a branch, at one share of its starts.
 func (g *grower) grow(b *branch, k nemesis.Kind, of share, deeper bool) (*growth, error) {
 	if err := g.climb(b, deeper); err != nil {
 		return nil, err
@@ -151,7 +152,7 @@ func (g *grower) starts(k nemesis.Kind) (list []start) {
 	return list
 }
 
-// openings lists where a fault may start.
+// openings lists where fault f may start.
 func (g *grower) openings(f *nemesis.Fault) []opening {
 	c, how := &g.parent, f.Kind.Placement()
 	switch how.At {
@@ -167,7 +168,7 @@ func (g *grower) openings(f *nemesis.Fault) []opening {
 	}
 	list := c.ofProcess(f.Target, g.from, g.between(f))
 	if how.Stills {
-		list = list[:len(list)-1] // of a process that never acts again nobody notices it
+		list = list[:len(list)-1] // a process that never acts again does not notice the fault
 	}
 	if how.AfterAnswers && g.v.Options.Requests {
 		list = append(list, c.afterAnswers(f.Target)...)
@@ -175,7 +176,7 @@ func (g *grower) openings(f *nemesis.Fault) []opening {
 	return list
 }
 
-// between lists the instants, besides the acts of its target, that part the starts of a fault.
+// between lists the instants, in addition to the acts of its target, that divide the starts of a fault into intervals.
 func (g *grower) between(f *nemesis.Fault) []sim.Time {
 	c, how := &g.parent, f.Kind.Placement()
 	if how.Between == nil {
@@ -192,8 +193,8 @@ func (g *grower) between(f *nemesis.Fault) []sim.Time {
 	return nil
 }
 
-// repeats reports whether a fault of kind k at the opening would, with the last fault of the branch, only make a larger
-// one of the same kind; or two faults of one message in the other order.
+// repeats reports whether a fault of kind k at the opening need not be tried: together with the last fault of the
+// branch it would only be a longer fault of the same kind, or the same two faults of one message in the other order.
 func (g *grower) repeats(k nemesis.Kind, o *opening) bool {
 	if len(g.faults) == 0 {
 		return false
@@ -240,7 +241,7 @@ func (g *grower) place(f nemesis.Fault, o *opening) error {
 	return g.lasting(f, o)
 }
 
-// forGood tries a fault that has no end.
+// forGood tries a fault that never ends.
 func (g *grower) forGood(f nemesis.Fault, o *opening) error {
 	if _, err := g.try(g.fault(f, o, o.at, never), o, o.at, o.stands(o.at), false); err != nil || g.found != nil {
 		return err
@@ -248,7 +249,7 @@ func (g *grower) forGood(f nemesis.Fault, o *opening) error {
 	return g.early(f, o)
 }
 
-// early tries a fault that has no end at the first instant of its opening: calm begins when it strikes.
+// early tries a fault that never ends at the first instant of its opening: the calm period begins when it strikes.
 func (g *grower) early(f nemesis.Fault, o *opening) error {
 	if !o.isInterval() || o.since+1 == o.at {
 		return nil
@@ -257,7 +258,7 @@ func (g *grower) early(f nemesis.Fault, o *opening) error {
 	return err
 }
 
-// lasting tries a fault with each of its ends, which are found in the run in which it goes on.
+// lasting tries a fault with each of its ends. They are found in the run in which the fault goes on.
 func (g *grower) lasting(f nemesis.Fault, o *opening) error {
 	last := o.at + g.beyond
 	endless := last
@@ -286,21 +287,21 @@ func (g *grower) lasting(f nemesis.Fault, o *opening) error {
 	return nil
 }
 
-// ends lists the ends of a fault that starts at an opening; c is the run in which it goes on.
+// ends lists the ends to try of a fault that starts at an opening; c is the run in which the fault goes on.
 func (g *grower) ends(c *course, f *nemesis.Fault, o *opening, last sim.Time) []sim.Time {
 	travel := g.travels[g.assignment]
 	marks := c.marks(o.at, last)
 	for _, x := range g.v.Scenario.Mix.Without {
-		if x.Kind == f.Kind && x.Within > 0 { // the earliest restarts that are allowed
+		if x.Kind == f.Kind && x.Within > 0 { // the earliest restarts that the exclusion allows
 			marks = append(marks, mark{o.since + history.Of(x.Within), f.Target, true},
 				mark{o.at + history.Of(x.Within) + 1, f.Target, false})
 		}
 	}
 	process, late, first := f.Target, sim.Time(0), o.at
 	switch f.Kind.Placement().At {
-	case nemesis.AtMessages: // its end is its arrival
+	case nemesis.AtMessages: // the end of a message's fault is the arrival of the message
 		process, first = f.Peer, o.at+travel.of(f.Target, f.Peer)
-	case nemesis.AtLinks: // what waited arrives later than the end
+	case nemesis.AtLinks: // messages that waited arrive after the end of the fault
 		process, late = f.Right[0], travel.of(f.Left[0], f.Right[0])
 	}
 	list := ends(marks, process, travel)
@@ -308,14 +309,14 @@ func (g *grower) ends(c *course, f *nemesis.Fault, o *opening, last sim.Time) []
 		list[i] -= late
 	}
 	list = slices.DeleteFunc(list, func(t sim.Time) bool { return t <= first || t >= last })
-	if restarts(f) && o.isInterval() { // back before it is missed
+	if restarts(f) && o.isInterval() { // back before anybody misses it
 		list = append([]sim.Time{o.at - 1}, list...)
 	}
 	return append(list, last)
 }
 
-// latest is the latest instant of an opening at which f, with the given end, is not excluded; ok is false if there is
-// none.
+// latest returns the latest instant of an opening at which the scenario does not exclude f with the given end; ok is
+// false if there is none.
 func (g *grower) latest(f nemesis.Fault, o *opening, end sim.Time) (at sim.Time, ok bool) {
 	at = min(o.at, end-1)
 	for _, x := range g.v.Scenario.Mix.Without {

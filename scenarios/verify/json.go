@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// Described says what the commands print with --json.
+// Described lists the JSON objects that the commands print with --json.
 var Described = []document.Described{
 	{Commands: []string{"verify"}, Object: verifyJSON{}, Is: "every placement of few faults"},
 }
@@ -15,8 +15,8 @@ var Described = []document.Described{
 type verifyJSON struct {
 	document.Head
 	Scenario string                          `json:"scenario"`
-	Faults   int                             `json:"faults"`  // the most in one placement
-	Seed     uint64                          `json:"seed"`    // of back-offs and owner values
+	Faults   int                             `json:"faults"`  // most faults in one placement
+	Seed     uint64                          `json:"seed"`    // seed of back-offs and owner values
 	Outcome  string                          `json:"outcome"` // holds, violated or undecided
 	Laws     map[checker.Law]campaign.Counts `json:"laws"`
 	Lengths  []lengthJSON                    `json:"lengths"`
@@ -24,7 +24,7 @@ type verifyJSON struct {
 	Delays   []string                        `json:"delays"`
 	AllEnds  bool                            `json:"all_ends"`
 	Requests bool                            `json:"requests" doc:"each single fault of one run was tried, that of the seed, with the delays that it draws"`
-	// sorts of faults that the scenario does not promise to survive
+	// exclusions: faults that the scenario does not promise to survive
 	Excluded  []string `json:"excluded"`
 	OwnFaults []string `json:"own_faults"`
 
@@ -41,12 +41,12 @@ type lengthJSON struct {
 	Faults     int     `json:"faults"`
 	Starts     int     `json:"starts"`
 	Schedules  int     `json:"schedules"`
-	Idle       int     `json:"idle"`       // whose last fault struck nothing
-	Placements float64 `json:"placements"` // for which the schedules stand
-	Whole      bool    `json:"whole"`      // all were tried
+	Idle       int     `json:"idle"`       // schedules whose last fault struck nothing
+	Placements float64 `json:"placements"` // number of placements that the schedules represent
+	Whole      bool    `json:"whole"`      // all placements were tried
 }
 
-// kindJSON counts what was tried of a kind of fault, as the last of a placement.
+// kindJSON counts what was tried of a kind of fault as the last fault of a placement.
 type kindJSON struct {
 	Starts    int `json:"starts"`
 	Schedules int `json:"schedules"`
@@ -55,8 +55,8 @@ type kindJSON struct {
 // randomJSON counts the random placements of a kind of fault.
 type randomJSON struct {
 	Why       string  `json:"why"`
-	Schedules int     `json:"schedules"` // whose faults struck something
-	Idle      int     `json:"idle"`      // whose faults struck nothing
+	Schedules int     `json:"schedules"` // placements whose faults struck something
+	Idle      int     `json:"idle"`      // placements whose faults struck nothing
 	Bound     float64 `json:"bound" doc:"if none of them broke a promise, fewer than this share of all do (at 95 %)"`
 }
 
@@ -68,7 +68,7 @@ type counterexampleJSON struct {
 	Run      *single.RunObject `json:"run"`
 }
 
-// data is the JSON object.
+// data returns the JSON object of the report.
 func (r *Report) data() *verifyJSON {
 	v := r.Verification
 	o := &v.Options

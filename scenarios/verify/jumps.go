@@ -9,15 +9,15 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// deadline is an instant that hangs on the wall clock of a fault's target.
+// deadline is an instant that depends on the wall clock of a fault's target.
 type deadline struct {
 	at      sim.Time
-	process sim.ProcessID // whose acts come before it or after it
-	sets    bool          // the target has yet to set it by its clock, so that a jump forward puts it off
+	process sim.ProcessID // the process whose acts come before or after the deadline
+	sets    bool          // the target has not set it yet, and will set it by its clock: a jump forward postpones it
 }
 
-// jumps lists how far the wall clock of a process may jump at an opening, ascending: so that each deadline that hangs
-// on it just ends, or just does not, before each later act; and beyond all, either way.
+// jumps lists how far the wall clock of a process may jump at an opening, ascending: so that each deadline on that
+// clock has just passed, or just not, before each later act; and beyond all deadlines, forward and back.
 func (g *grower) jumps(o *opening) []time.Duration {
 	beyond := g.beyond.Duration()
 	list := []time.Duration{-beyond, beyond}
@@ -39,7 +39,7 @@ func (g *grower) jumps(o *opening) []time.Duration {
 	return slices.DeleteFunc(list, func(d time.Duration) bool { return d == 0 || d > beyond || d < -beyond })
 }
 
-// deadlines lists what hangs on the clock of the target of an opening.
+// deadlines lists the deadlines that depend on the clock of the opening's target.
 func (g *grower) deadlines(o *opening) []deadline {
 	var list []deadline
 	for _, m := range g.parent.due(o.at) {

@@ -8,11 +8,11 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// Scope is how the faults of each kind are tried that something in a run of a scenario could suffer.
+// Scope says how a verification tries the faults of each kind that can strike something in a run of a scenario.
 type Scope struct {
-	Every  []nemesis.Kind // every placement that can make a difference; the simplest kinds first
-	Random []Reason       // random placements: alone, or beside those that are enumerated
-	None   []Reason       // no placement
+	Every  []nemesis.Kind // every placement that can make a difference is tried; the simplest kinds first
+	Random []Reason       // random placements are tried, alone or in addition to enumerated ones
+	None   []Reason       // no placement is tried
 }
 
 // Reason says why not every placement of a kind is tried.
@@ -21,8 +21,8 @@ type Reason struct {
 	Why  string
 }
 
-// ScopeOf says how a verification of s tries the faults of each kind: those that its mix draws, that it promises to
-// survive, and that can make a difference.
+// ScopeOf says how a verification of s tries the faults of each kind. It tries kinds that the scenario's mix draws,
+// that the scenario promises to survive, and that can make a difference.
 func ScopeOf(s *scenarios.Scenario) (scope Scope) {
 	subjects, names := subjectsOf(s), s.Targets()
 	targets := nemesis.TargetsOf(&names)
@@ -52,7 +52,7 @@ func ScopeOf(s *scenarios.Scenario) (scope Scope) {
 
 const notPromised = "the scenario does not promise to survive it"
 
-// try adds a kind of which some fault is to be tried.
+// try adds a kind of which at least one fault is to be tried.
 func (s *Scope) try(k nemesis.Kind, subjects *nemesis.Subjects) {
 	how := k.Placement()
 	why := ""
@@ -70,12 +70,12 @@ func (s *Scope) try(k nemesis.Kind, subjects *nemesis.Subjects) {
 	}
 }
 
-// Enumerated is the scope of what tries nothing at random.
+// Enumerated returns the scope of a verification that tries nothing at random.
 func (s Scope) Enumerated() Scope {
 	return Scope{Every: s.Every, None: slices.Concat(s.None, s.Random)}
 }
 
-// only is the part of the scope that tries some kinds; all of it if none are named.
+// only restricts the scope to some kinds; without kinds it is the whole scope.
 func (s *Scope) only(kinds []nemesis.Kind) Scope {
 	if len(kinds) == 0 {
 		return *s
@@ -104,8 +104,8 @@ func subjectsOf(s *scenarios.Scenario) *nemesis.Subjects {
 	return subjects
 }
 
-// candidates lists the faults of a kind, without their starts and ends, that can make a difference: one for each
-// target. Those of messages and links find their targets in the run.
+// candidates lists the faults of a kind that can make a difference, without their starts and ends: one for each
+// target. For faults of messages and links the targets are found in the run.
 func candidates(subjects *nemesis.Subjects, k nemesis.Kind) []nemesis.Fault {
 	list := []nemesis.Fault{{}}
 	if find := k.Placement().Candidates; find != nil {
@@ -117,26 +117,26 @@ func candidates(subjects *nemesis.Subjects, k nemesis.Kind) []nemesis.Fault {
 	return list
 }
 
-// templates lists the candidates of a kind that s does not exclude.
+// templates lists the candidates of kind k that s does not exclude.
 func templates(s *scenarios.Scenario, subjects *nemesis.Subjects, k nemesis.Kind) []nemesis.Fault {
 	return slices.DeleteFunc(candidates(subjects, k),
 		func(f nemesis.Fault) bool { return ruledOut(s, subjects.Names, f) })
 }
 
-// restarts reports whether f has a restart for its end. A client that has crashed has none.
+// restarts reports whether f ends with a restart. The crash of a client does not.
 func restarts(f *nemesis.Fault) bool {
 	return f.Kind.Has(nemesis.FieldRestart) && !nemesis.IsClient(f.Target)
 }
 
-// hasEnd reports whether f may have an end: a length, a restart, or an arrival.
+// hasEnd reports whether f can have an end: a length, a restart, or the arrival of a message.
 func hasEnd(f *nemesis.Fault) bool {
 	return restarts(f) || f.Kind.Has(nemesis.FieldFor) || f.Kind.Has(nemesis.FieldBy)
 }
 
-// canLast reports whether f may have an end and may have none.
+// canLast reports whether f may be given an end or may go on without one.
 func canLast(f *nemesis.Fault) bool { return restarts(f) || f.Kind.Endless() }
 
-// ruledOut reports whether s does not promise to survive f, whatever its end.
+// ruledOut reports whether s does not promise to survive f, whenever it ends.
 func ruledOut(s *scenarios.Scenario, names *nemesis.Names, f nemesis.Fault) bool {
 	late := f
 	switch {

@@ -11,22 +11,23 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// Sample is what came of random placements of a kind. Its Schedules are those whose faults struck something.
+// Sample is the result of random placements of a kind. Its Schedules counts the placements whose faults struck
+// something.
 type Sample struct {
 	Reason
 	Tally
 }
 
 const (
-	// samples is how many random placements with each number of faults are tried of a kind.
+	// samples is the number of random placements tried for each kind and number of faults.
 	samples = 2000
-	batch   = 100 // of them in one position of a stage
+	batch   = 100 // random placements in one position of a stage
 	batches = samples / batch
-	// draws is how many plans are drawn at most for one that has a fault of the kind and strikes something.
+	// draws limits how many plans are drawn to find one that has a fault of the kind and strikes something.
 	draws = 40
 )
 
-// sample tries random placements of n faults of each kind of which not every placement is tried.
+// sample tries random placements of n faults, for each kind of which not every placement is enumerated.
 func (v *Verification) sample(ctx context.Context, n int) error {
 	_, err := v.do(ctx, &stage{Faults: n, Random: true}, func(position int, g *growth) {
 		v.Random[position/batches].add(&g.Tally)
@@ -34,7 +35,7 @@ func (v *Verification) sample(ctx context.Context, n int) error {
 	return err
 }
 
-// draw tries a batch of random placements of n faults, at least one of which is of kind k, with one of the assignments.
+// draw tries a batch of random placements of n faults, at least one of them of kind k, with one of the assignments.
 func (g *grower) draw(k nemesis.Kind, n, part int) (*growth, error) {
 	if err := g.climb(&branch{assignment: part % len(g.v.Assignments)}, false); err != nil {
 		return g.growth, err
@@ -68,7 +69,7 @@ func (g *grower) draw(k nemesis.Kind, n, part int) (*growth, error) {
 	return g.growth, nil
 }
 
-// withMix is s with a mix of n faults, half of which are of kind k.
+// withMix returns s with a mix that draws n faults, half of them of kind k.
 func withMix(s *scenarios.Scenario, k nemesis.Kind, n int) *scenarios.Scenario {
 	drawn := *s
 	m := &drawn.Mix

@@ -12,12 +12,12 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// Report is what is reported of a verification.
+// Report is the report of a verification.
 type Report struct {
 	*Verification
-	Run    *single.Run // of the counterexample; nil if there is none
-	Files  string      // folder with the verdict and what was found
-	Repeat string      // command to paste that verifies again
+	Run    *single.Run // run of the counterexample; nil if there is none
+	Files  string      // folder with the verdict and the counterexample
+	Repeat string      // command that repeats the verification
 }
 
 // outcome is the result in a word: violated, holds or undecided.
@@ -31,21 +31,22 @@ func (v *Verification) outcome() string {
 	return checker.Undecided.String()
 }
 
-// open are the reasons why nothing can be said about the promises.
+// open returns the reasons why the verification is undecided.
 func (v *Verification) open() []string {
 	_, open := v.Standing()
 	return open
 }
 
-// interrupted reports whether a signal came before everything was tried.
+// interrupted reports whether a signal stopped the verification before everything was tried.
 func (v *Verification) interrupted() bool { return v.Ending == campaign.Interrupted }
 
-// counterexample is how many faults break a promise, besides the scenario's own, and the delays with which they do.
+// counterexample returns the number of faults that break a promise, without the scenario's own, and their delay
+// assignment.
 func (v *Verification) counterexample() (faults int, delay string) {
 	return len(v.Found.Plan.Faults) - len(v.own()), v.Assignments[v.Found.Assignment].Name
 }
 
-// Document is the report: what came out, what was tried and for how much it stands, what is not claimed, and the
+// Document is the report: the result, what was tried and how much it covers, what is not claimed, and the
 // counterexample if there is one.
 func (r *Report) Document() *document.Document {
 	v := r.Verification
@@ -70,7 +71,7 @@ func (r *Report) Document() *document.Document {
 	return d
 }
 
-// scale is how much is to be tried.
+// scale describes how much is to be tried.
 func (v *Verification) scale() string {
 	if v.Options.Requests {
 		return fmt.Sprintf("single faults of the run of seed %d", v.Options.Seed)
@@ -78,7 +79,7 @@ func (v *Verification) scale() string {
 	return "up to " + text.Count(v.Options.Faults, "fault")
 }
 
-// conclusion is the result in a sentence or two, and what is broken that is not promised.
+// conclusion states the result in a sentence or two, and which laws are broken that are not promised.
 func (v *Verification) conclusion() string {
 	words := v.result()
 	for _, l := range v.laws() {
@@ -90,7 +91,7 @@ func (v *Verification) conclusion() string {
 	return words
 }
 
-// result is what came of the promises.
+// result states whether the promises were kept.
 func (v *Verification) result() string {
 	if f := v.Found; f != nil {
 		faults, delay := v.counterexample()
@@ -128,7 +129,7 @@ func (v *Verification) result() string {
 	return words
 }
 
-// none says that no placement of up to so many faults breaks something, as far as placements were tried.
+// none states that no placement of up to this number of faults breaks what, as far as placements were tried.
 func (v *Verification) none(faults int, what string) string {
 	enumerated, sampled := len(v.Scope.Every), len(v.Random)
 	drawn := 0
@@ -154,7 +155,7 @@ func (v *Verification) none(faults int, what string) string {
 	return words + "."
 }
 
-// shorter says up to how many faults, of so many, all was tried.
+// shorter states up to how many faults, at most most, every placement was tried.
 func (v *Verification) shorter(most int) string {
 	whole := -1
 	for _, l := range v.Lengths {
@@ -172,7 +173,7 @@ func (v *Verification) shorter(most int) string {
 		text.Count(len(v.Scope.Every), "kind"))
 }
 
-// lengthTable is how much was tried with each number of faults.
+// lengthTable shows how much was tried for each number of faults.
 func (v *Verification) lengthTable() document.Table {
 	t := document.Table{Heading: "placements of", Columns: []document.Column{{Title: "starts"}, {Title: "schedules"},
 		{Title: "placements covered", Words: true}}}
@@ -190,7 +191,8 @@ func (v *Verification) lengthTable() document.Table {
 	return t
 }
 
-// kindTable is how much was tried of each kind of fault: enumerated as the last one of a placement, or drawn at random.
+// kindTable shows how much was tried of each kind of fault: enumerated as the last fault of a placement, or drawn at
+// random.
 func (v *Verification) kindTable() document.Table {
 	t := document.Table{Heading: "last fault", Columns: []document.Column{{Title: "starts"}, {Title: "schedules"},
 		{Title: "at random"}}}
@@ -210,7 +212,7 @@ func (v *Verification) kindTable() document.Table {
 	return t
 }
 
-// claims are what the result is about, and what it is not about.
+// claims states what the result covers and what it does not cover.
 func (v *Verification) claims() document.Facts {
 	if v.Options.Requests {
 		return append(v.single(), v.bounds()...)
@@ -227,7 +229,7 @@ func (v *Verification) claims() document.Facts {
 	return append(document.Facts{{Name: "starts", Value: starts}, {Name: "ends", Value: ends}}, v.bounds()...)
 }
 
-// bounds are for what the result stands, and what was not tried.
+// bounds states under which conditions the result holds, and what was not tried.
 func (v *Verification) bounds() (all document.Facts) {
 	each := func(name string, things []string) {
 		for _, t := range things {
@@ -261,7 +263,7 @@ func (v *Verification) bounds() (all document.Facts) {
 	return all
 }
 
-// neverStruck lists the scenario's own faults that name a message that never came, with the requests that did.
+// neverStruck lists the scenario's own faults whose message was never sent, each with the requests that were.
 func (v *Verification) neverStruck() (list []string) {
 	for i := range v.Missed {
 		list = append(list, v.Missed[i].Line+" without another fault: "+single.Asked(&v.Missed[i]))
@@ -269,7 +271,7 @@ func (v *Verification) neverStruck() (list []string) {
 	return list
 }
 
-// suite has a case for each promised law, and one for each reason why nothing can be said.
+// suite has a case for each promised law, and one for each reason why the verification is undecided.
 func (r *Report) suite() document.Suite {
 	v := r.Verification
 	name := v.Scenario.Name

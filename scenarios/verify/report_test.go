@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single/singletest"
 )
 
-// verified is a verification with something in each place.
+// verified returns a report in which every part has some content.
 func verified() *Report {
 	own, err := nemesis.Parse("crash redis-3 losing everything at 1s")
 	if err != nil {
@@ -55,7 +55,7 @@ func verified() *Report {
 				Tally: Tally{Schedules: 500, Laws: campaign.NewLaws(s.Promise.Laws)}}}}}
 }
 
-// breaks ends the verification with faults that break a law.
+// breaks makes the report end with a counterexample of this many faults.
 func (v *Report) breaks(law checker.Law, kind checker.CauseKind, faults int, run *single.Run) {
 	v.Options.KeepFaults, v.Run = false, run
 	v.Found = &Counterexample{Law: law, Cause: checker.Cause{Kind: kind},
@@ -72,7 +72,7 @@ func verifyText(t *testing.T, v *Report, width int) string {
 	return b.String()
 }
 
-// squeezed takes out line breaks, so that words can be looked for.
+// squeezed replaces line breaks and runs of spaces by one space, so that phrases can be searched for.
 func squeezed(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 func TestAVerificationSaysWhatItTriedAndForHowMuchItStands(t *testing.T) {
@@ -96,7 +96,8 @@ func TestAVerificationSaysWhatItTriedAndForHowMuchItStands(t *testing.T) {
 	}
 }
 
-// TestOnlyAWholeVerificationHolds: neither the zero value does, nor one that ended early, however much it tried.
+// TestOnlyAWholeVerificationHolds: neither the zero value nor a verification that ended early is a pass, however much
+// it tried.
 func TestOnlyAWholeVerificationHolds(t *testing.T) {
 	early := verified()
 	early.Ending, early.Lengths[2].Whole = campaign.OutOfRuns, false
@@ -180,8 +181,8 @@ func TestAVerificationAsJSON(t *testing.T) {
 	}
 }
 
-// TestReportsOfVerificationsCanBeRead in text and page, interrupted or not, with a counterexample or without.
-// Placements are no sample: no share of them is stated.
+// TestReportsOfVerificationsCanBeRead checks the text and the page, interrupted or not, with a counterexample or
+// without. Enumerated placements are not a sample, so no share of them is stated.
 func TestReportsOfVerificationsCanBeRead(t *testing.T) {
 	for _, found := range []bool{false, true} {
 		for _, ending := range []campaign.Ending{campaign.Complete, campaign.Interrupted} {

@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// messageOf is the request whose message an opening is, or the answer to which; ok is false if it is neither.
+// messageOf finds the request whose message, or whose answer, the opening o is; ok is false if it is neither.
 func (c *course) messageOf(o *opening) (r *nemesis.Sent, answer, ok bool) {
 	for i := range c.sent {
 		switch r := &c.sent[i]; {
@@ -28,7 +28,7 @@ func (c *course) messageOf(o *opening) (r *nemesis.Sent, answer, ok bool) {
 	return nil, false, false
 }
 
-// named are those of the openings that are requests, or answers.
+// named keeps the openings that are requests or answers.
 func (g *grower) named(all []opening) []opening {
 	return slices.DeleteFunc(all, func(o opening) bool {
 		_, _, ok := g.parent.messageOf(&o)
@@ -36,8 +36,8 @@ func (g *grower) named(all []opening) []opening {
 	})
 }
 
-// messageAt names a message that p sends or takes at an instant; with a peer, one that it sends to the peer or the peer
-// to it. Of several it is the last.
+// messageAt names a message that p sends or takes at an instant. With a peer, it names a message that one of the two
+// sends to the other then. If there are several, it names the last.
 func (c *course) messageAt(p, peer sim.ProcessID, at sim.Time) (t nemesis.Trigger, ok bool) {
 	for i := range c.sent {
 		r := &c.sent[i]
@@ -50,7 +50,7 @@ func (c *course) messageAt(p, peer sim.ProcessID, at sim.Time) (t nemesis.Trigge
 		}
 		both := peer != ""
 		for _, end := range []struct {
-			is             bool // p is there, or either of both
+			is             bool // p acts at this end of the message; with a peer, true for every sending
 			at             sim.Time
 			answer, leaves bool
 		}{
@@ -81,7 +81,7 @@ func (c *course) afterAnswers(p sim.ProcessID) (list []opening) {
 	return list
 }
 
-// placeOnce tries a fault at an opening, with one end or size of each class of them.
+// placeOnce tries a fault at an opening, with one end or size out of each class.
 func (g *grower) placeOnce(f nemesis.Fault, o *opening) error {
 	p := g.placing(f, o)
 	for _, f := range p.faults {
@@ -101,13 +101,13 @@ func (g *grower) placeOnce(f nemesis.Fault, o *opening) error {
 	return nil
 }
 
-// placing is what is tried at an opening.
+// placing holds the faults to try at an opening.
 type placing struct {
 	*opening
-	faults []nemesis.Fault // known from the run without them
-	at     sim.Time        // when they strike; of a delayed message, when it arrives otherwise
-	last   sim.Time        // the latest end
-	lasts  bool            // faults is one, whose shorter versions follow from its run
+	faults []nemesis.Fault // those that the run without them suffices to find
+	at     sim.Time        // when they strike; for a delayed message, when it would arrive without the fault
+	last   sim.Time        // the latest end that is tried
+	lasts  bool            // faults has one element, whose shorter versions are found in its run
 }
 
 // placing lists the faults that strike at an opening, as far as the run without them shows.
@@ -154,7 +154,8 @@ func (g *grower) placing(f nemesis.Fault, o *opening) (p *placing) {
 	return p
 }
 
-// trigger makes f strike at the opening: after the message that the target sent or took last, if that has a name.
+// trigger makes f strike at the opening: after the last message that the target sent or took, if that message has a
+// name.
 func (p *placing) trigger(g *grower, f *nemesis.Fault) {
 	f.Trigger = p.opening.trigger(p.opening.at)
 	if !p.isInterval() {
@@ -168,7 +169,7 @@ func (p *placing) trigger(g *grower, f *nemesis.Fault) {
 	}
 }
 
-// lasting is f with a length, a restart or a delay.
+// lasting returns f with the length, restart or delay d.
 func lasting(f nemesis.Fault, d time.Duration) nemesis.Fault {
 	switch {
 	case f.Kind.Has(nemesis.FieldFor):
@@ -181,7 +182,7 @@ func lasting(f nemesis.Fault, d time.Duration) nemesis.Fault {
 	return f
 }
 
-// shorter lists the shorter versions of a fault, whose run is c.
+// shorter lists the shorter versions of the fault of p; c is the run with the longest version.
 func (g *grower) shorter(c *course, p *placing) (list []nemesis.Fault) {
 	f := p.faults[0]
 	points := g.thresholds(c, p)
@@ -201,13 +202,14 @@ func (g *grower) shorter(c *course, p *placing) (list []nemesis.Fault) {
 	return list
 }
 
-// thresholds lists the instants, in the run in which a fault goes on, that its end may come before or after: what is
-// due to end by then, the time-outs that the fault may outlast, and the next section of each client. Those that follow
-// each other within the time of a message are one, with its beginning and its end.
+// thresholds lists the instants, in the run in which a fault goes on, before or after which it can matter that the
+// fault ends: what expires by then, the client time-outs that the fault may outlast, and the next section of each
+// client. A group of instants that follow each other within the travel time of a message counts as one; its first and
+// its last instant are kept.
 func (g *grower) thresholds(c *course, p *placing) []sim.Time {
 	list := g.lapses(c, p.at)
 	for i := range list {
-		list = append(list, list[i]-g.slowest) // what is done just before it arrives after it
+		list = append(list, list[i]-g.slowest) // what is done just before this instant arrives after it
 	}
 	list = append(list, c.nextSections(p.at)...)
 	list = append(list, p.opening.at) // the target's next act
@@ -225,7 +227,7 @@ func (g *grower) thresholds(c *course, p *placing) []sim.Time {
 	return ends
 }
 
-// lapses lists when, after an instant, keys expire and validities end that nobody has given back before.
+// lapses lists when, after an instant, keys expire, and when validities end whose lock was not given back before.
 func (g *grower) lapses(c *course, at sim.Time) (list []sim.Time) {
 	type place struct {
 		server sim.ProcessID
@@ -257,8 +259,8 @@ func (g *grower) lapses(c *course, at sim.Time) (list []sim.Time) {
 	return slices.DeleteFunc(list, func(t sim.Time) bool { return t <= at || t == history.Never })
 }
 
-// nextSections lists when each client, after an instant, has the lock for the first time, from the keys that it has set
-// to its release.
+// nextSections lists, for each client's next section after an instant, when its keys are set, when it is acquired and
+// when its release is called.
 func (c *course) nextSections(at sim.Time) (list []sim.Time) {
 	next := map[sim.ProcessID]history.Attempt{}
 	for i := range c.events {
@@ -286,7 +288,7 @@ func (c *course) nextSections(at sim.Time) (list []sim.Time) {
 	return list
 }
 
-// sizes lists how far a clock may jump: past each deadline that hangs on it, and back.
+// sizes lists how far a clock may jump: past each deadline that depends on it, forward and back.
 func (g *grower) sizes(p *placing) []time.Duration {
 	var points []sim.Time
 	for _, d := range g.deadlines(p.opening) {
@@ -302,8 +304,8 @@ func (g *grower) sizes(p *placing) []time.Duration {
 	return list
 }
 
-// between lists durations from an instant, one that ends before the first of the points, and one soon after each of
-// them but the last, before the next.
+// between lists durations counted from an instant: one that ends before the first of the points, and one soon after
+// each point but the last, before the next point.
 func between(points []sim.Time, from sim.Time, soon time.Duration) (list []time.Duration) {
 	slices.Sort(points)
 	lo := from
@@ -316,7 +318,7 @@ func between(points []sim.Time, from sim.Time, soon time.Duration) (list []time.
 	return list
 }
 
-// roundest is the roundest duration above lo and below hi, if there is one up to soon after lo; zero if there is none.
+// roundest returns the roundest duration d with lo < d < hi and d at most lo+soon, or 0 if there is none.
 func roundest(lo, hi, soon time.Duration) time.Duration {
 	for step := 10 * time.Second; step > 0; step /= 10 {
 		if d := (lo/step + 1) * step; d < hi && (d <= lo+soon || step == 1) {
@@ -326,20 +328,20 @@ func roundest(lo, hi, soon time.Duration) time.Duration {
 	return 0
 }
 
-// Claim is what was enumerated over one run.
+// Claim says what was enumerated over one run.
 type Claim struct {
 	Kinds   []nemesis.Kind
-	Tallies []KindTally // of each of the kinds
+	Tallies []KindTally // index: as Kinds
 	Untried []Reason
 }
 
-// single says what was enumerated over one run.
+// single returns the facts about what was enumerated over one run.
 func (v *Verification) single() document.Facts {
 	c := Claim{Kinds: v.Scope.Every, Tallies: v.byKind()}
 	return c.Facts()
 }
 
-// Facts says what was enumerated, and what was not.
+// Facts lists what was enumerated, and what was not tried.
 func (c *Claim) Facts() (all document.Facts) {
 	for i, t := range c.Tallies {
 		all = append(all, document.Fact{Name: c.Kinds[i].String(), Value: enumerated(c.Kinds[i], t.Starts,
@@ -353,7 +355,7 @@ func (c *Claim) Facts() (all document.Facts) {
 	return all
 }
 
-// classes describes which ends stand for all others.
+// classes explains to the reader which ends stand for all others.
 const classes = "One for each class: soon after one, and before the next, of the instants that matter in the run in " +
 	"which the fault goes on. These are the expiries and ends of validity that nobody has forestalled, and the " +
 	"time of a " +
@@ -362,7 +364,7 @@ const classes = "One for each class: soon after one, and before the next, of the
 	"message " +
 	"is one. The last class is beyond them all."
 
-// enumerated says what so many starts and schedules of faults of a kind are.
+// enumerated describes the starts and schedules that were tried of kind k.
 func enumerated(k nemesis.Kind, starts, schedules int) string {
 	runs := text.CountGrouped(schedules, "run")
 	switch k.Placement().At {
@@ -383,9 +385,9 @@ func enumerated(k nemesis.Kind, starts, schedules int) string {
 		text.Grouped(starts), runs)
 }
 
-// Singles are the single faults of one run of a scenario, that of a seed without faults. Those that strike at one start
-// and differ only in when they end are together: all but the longest follow from its run. It must not be used by two
-// goroutines at a time.
+// Singles are the single faults of one run of a scenario, the run of a seed without faults. Faults that strike at one
+// start and differ only in their ends belong together: the longest is known from the run without faults, the others
+// from the run with the longest. Singles must not be used by two goroutines at a time.
 type Singles struct {
 	Claim  Claim
 	Digest sim.Digest // of the run without faults
@@ -393,7 +395,7 @@ type Singles struct {
 	starts []start
 }
 
-// NewSingles makes the run without faults and finds where faults can strike. The scenario's own faults are left out.
+// NewSingles makes the run without faults and finds where faults can strike. It leaves out the scenario's own faults.
 func NewSingles(s *scenarios.Scenario, seed uint64) (*Singles, error) {
 	v, err := begun(s, Options{Faults: 1, Requests: true, Seed: seed})
 	if err != nil {
@@ -425,8 +427,8 @@ func (s *Singles) Longest() []nemesis.Fault {
 	return list
 }
 
-// Try calls each with the plans of a start, by its number from 0, the longest fault first, and with what makes its run.
-// It ends with the first error of each.
+// Try calls each for every plan at start number (from 0), the longest fault first, together with a function that runs
+// the plan. It stops at the first error that each returns.
 func (s *Singles) Try(number int, each func(p nemesis.Plan, run func() (scenarios.Result, error)) error) error {
 	g, at := s.grower, &s.starts[number]
 	p := g.placing(at.fault, &at.opening)

@@ -21,7 +21,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// lateRelease is a lock that one late message breaks, and no message that is lost.
+// lateRelease is a lock that a single late message can break, but no single lost message.
 const lateRelease = `name: late
 servers: {redis: 1, persistence: {append-fsync: always}}
 clients: 2
@@ -34,7 +34,7 @@ limit: 20s
 
 func lateReleaseBy(release string) string { return strings.Replace(lateRelease, "RELEASE", release, 1) }
 
-// oneRun verifies the run of a seed.
+// oneRun verifies all single faults of one run of a scenario.
 func oneRun(t *testing.T, text string, o Options) *Verification {
 	t.Helper()
 	s, err := scenarios.Parse("verified.yaml", []byte(text))
@@ -49,8 +49,8 @@ func oneRun(t *testing.T, text string, o Options) *Verification {
 	return v
 }
 
-// TestOneLateMessageBreaksALock: each law that one message can break is broken by some single fault over one run, which
-// is named by the message, and the lock without the defect passes.
+// TestOneLateMessageBreaksALock: each law that one late message can break is broken by a single fault of one run, and
+// the fault names the message. The lock without the defect passes.
 func TestOneLateMessageBreaksALock(t *testing.T) {
 	v := oneRun(t, lateReleaseBy("del"), Options{Seed: 1})
 	if v.Found == nil || v.Found.Law != checker.Ownership {
@@ -67,7 +67,7 @@ func TestOneLateMessageBreaksALock(t *testing.T) {
 	}
 }
 
-// ways are how runs came out, law by law.
+// ways maps each outcome of a run (laws broken, with causes) to a fault that leads to it.
 type ways map[string]nemesis.Fault
 
 func (w ways) add(s *scenarios.Scenario, h *history.History, f nemesis.Fault) {
@@ -79,7 +79,7 @@ func (w ways) add(s *scenarios.Scenario, h *history.History, f nemesis.Fault) {
 	}
 }
 
-// waysOf makes each single fault over the run of a seed and returns how they came out, and how many they are.
+// waysOf tries each single fault of the run of a seed. It returns the outcomes and the number of faults.
 func waysOf(t *testing.T, s *scenarios.Scenario, seed uint64, each func(nemesis.Fault)) (ways, int) {
 	t.Helper()
 	all, n := ways{}, 0
@@ -105,7 +105,7 @@ func waysOf(t *testing.T, s *scenarios.Scenario, seed uint64, each func(nemesis.
 	return all, n
 }
 
-// locksOfOneRun are broken by some single fault over a run, and sound ones.
+// locksOfOneRun returns locks that some single fault of one run breaks, and sound ones.
 func locksOfOneRun(t *testing.T) (all []*scenarios.Scenario) {
 	t.Helper()
 	sound := lateReleaseBy("script")
@@ -121,8 +121,8 @@ func locksOfOneRun(t *testing.T) (all []*scenarios.Scenario) {
 	return all
 }
 
-// TestClassesOfDelaysLoseNothing: whatever some delay of some message does, on a grid of all delays, some class does
-// too.
+// TestClassesOfDelaysLoseNothing: any outcome of delaying a message, over a grid of all delays, is also an outcome of
+// one of the enumerated classes.
 func TestClassesOfDelaysLoseNothing(t *testing.T) {
 	step := time.Duration(testkit.Size(20, 4)) * time.Millisecond
 	for _, s := range locksOfOneRun(t) {
@@ -147,7 +147,7 @@ func TestClassesOfDelaysLoseNothing(t *testing.T) {
 	}
 }
 
-// TestClassesOfPausesLoseNothing: nor whatever a pause does, on a grid of starts and lengths.
+// TestClassesOfPausesLoseNothing: the same for pauses, over a grid of starts and lengths.
 func TestClassesOfPausesLoseNothing(t *testing.T) {
 	step := time.Duration(testkit.Size(150, 40)) * time.Millisecond
 	for _, s := range locksOfOneRun(t) {
@@ -168,8 +168,8 @@ func TestClassesOfPausesLoseNothing(t *testing.T) {
 	}
 }
 
-// startsOf are instants at which a slow enumeration strikes: just before, at and just after each event of the run
-// without faults, and every step of its length.
+// startsOf lists the instants at which a slow enumeration strikes: just before, at and just after each event of the
+// run without faults, and at every multiple of step.
 func startsOf(t *testing.T, s *scenarios.Scenario, step time.Duration) (all []time.Duration) {
 	t.Helper()
 	r, err := scenarios.NewRunner(s).Run(nemesis.Plan{Scenario: s.Name, Seed: 1})
@@ -189,7 +189,7 @@ func startsOf(t *testing.T, s *scenarios.Scenario, step time.Duration) (all []ti
 	return slices.Compact(all)
 }
 
-// losingLocks are locks of one run whose servers lose in a crash what locks rest on, or do not.
+// losingLocks returns locks whose servers lose, or do not lose, the locks' keys in a crash.
 func losingLocks(t *testing.T) (all []*scenarios.Scenario) {
 	t.Helper()
 	for _, release := range []string{"script", "del"} {
@@ -205,8 +205,8 @@ func losingLocks(t *testing.T) (all []*scenarios.Scenario) {
 	return all
 }
 
-// TestClassesOfServerCrashesLoseNothing: nor whatever a crash or a shutdown of a server does, at any of its events and
-// on a grid of downtimes.
+// TestClassesOfServerCrashesLoseNothing: the same for crashes and shutdowns of a server, at each of its events and
+// over a grid of downtimes.
 func TestClassesOfServerCrashesLoseNothing(t *testing.T) {
 	step := time.Duration(testkit.Size(300, 60)) * time.Millisecond
 	for _, s := range losingLocks(t) {
@@ -232,7 +232,7 @@ func TestClassesOfServerCrashesLoseNothing(t *testing.T) {
 	}
 }
 
-// renewedLock is kept alive while its holder works.
+// renewedLock is a lock whose holder renews it while it works.
 const renewedLock = `name: renewed
 servers: {redis: 1, persistence: {append-fsync: always}}
 clients: 2
@@ -243,7 +243,7 @@ promise: [ownership, lease-exclusion, mutual-exclusion]
 limit: 20s
 `
 
-// cutLocks are locks of one run that a cut keeps from being renewed, which their holder notices or not, and others.
+// cutLocks returns locks whose renewal a cut prevents, noticed by their holder or not, and others.
 func cutLocks(t *testing.T) []*scenarios.Scenario {
 	t.Helper()
 	all := locksOfOneRun(t)
@@ -257,8 +257,8 @@ func cutLocks(t *testing.T) []*scenarios.Scenario {
 	return all
 }
 
-// TestClassesOfCutsLoseNothing: nor whatever a cut of one direction of a connection does, at any event and on a grid
-// of lengths.
+// TestClassesOfCutsLoseNothing: the same for cuts of one direction of a connection, at each event and over a grid of
+// lengths.
 func TestClassesOfCutsLoseNothing(t *testing.T) {
 	step := time.Duration(testkit.Size(800, 150)) * time.Millisecond
 	for _, s := range cutLocks(t) {
@@ -284,7 +284,7 @@ func TestClassesOfCutsLoseNothing(t *testing.T) {
 	}
 }
 
-// compareWays checks that all ways in which the faults of a slow enumeration come out are among some.
+// compareWays checks that each outcome of the faults of a slow enumeration is among the outcomes got.
 func compareWays(t *testing.T, s *scenarios.Scenario, got ways, few int, slow func(try func(nemesis.Fault))) {
 	t.Helper()
 	all, many := ways{}, 0
@@ -308,8 +308,8 @@ func compareWays(t *testing.T, s *scenarios.Scenario, got ways, few int, slow fu
 	t.Logf("%d runs in place of %d: %v", few, many, slices.Sorted(maps.Keys(got)))
 }
 
-// TestEachSingleFaultIsOne: it is valid, prints and parses back, strikes a message that comes, and is none that the
-// scenario excludes.
+// TestEachSingleFaultIsOne: each fault that is tried is valid, prints and parses back, strikes a message that is sent,
+// and is not excluded by the scenario.
 func TestEachSingleFaultIsOne(t *testing.T) {
 	s, err := scenarios.Parse("redlock.yaml", []byte(soundRedlock))
 	if err != nil {
@@ -390,7 +390,7 @@ func TestWhatOneRunCannotHaveIsRefused(t *testing.T) {
 	}
 }
 
-// TestTheClaimSaysWhatWasEnumerated: the numbers of the run, what was left out, and no more.
+// TestTheClaimSaysWhatWasEnumerated: the claim states the numbers of the run and what was left out, and nothing more.
 func TestTheClaimSaysWhatWasEnumerated(t *testing.T) {
 	v := oneRun(t, lateReleaseBy("script"), Options{Seed: 7})
 	runner := scenarios.NewRunner(v.Scenario)
@@ -414,7 +414,8 @@ func TestTheClaimSaysWhatWasEnumerated(t *testing.T) {
 	}
 }
 
-// TestAnOwnFaultThatNeverStrikesIsReported, with the requests that came; a name that fits two is refused.
+// TestAnOwnFaultThatNeverStrikesIsReported, together with the requests that were sent. A message name that fits two is
+// refused.
 func TestAnOwnFaultThatNeverStrikesIsReported(t *testing.T) {
 	text := lateReleaseBy("script") + "faults:\n  - delay the 40th DEL of client-2 to redis-1 by 7s\n"
 	for _, o := range []Options{{Faults: 0, Delays: 1}, {Faults: 1, Requests: true,

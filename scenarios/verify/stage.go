@@ -9,18 +9,18 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// stage is a step of a verification: all enumerated placements of so many faults, or random ones.
+// stage is a step of a verification: all enumerated placements with the same number of faults, or random ones.
 type stage struct {
 	Faults int
-	Level  []branch // the placements to which a last fault is added, or, without faults, the bare runs; of Random none
+	Level  []branch // placements to which a last fault is added; with 0 faults, the runs themselves; empty if Random
 	Random bool
 }
 
-// fewestPositions is into how many positions at least the placements with one number of faults are divided: enough for
-// all workers to be busy to the end, and for little to be lost when they are stopped.
+// fewestPositions is the least number of positions into which the placements with one number of faults are divided. It
+// is large enough to keep all workers busy to the end, and to lose little when they are stopped.
 const fewestPositions = 256
 
-// mostPortions limits how many portions a stage is handed out in.
+// mostPortions limits the number of portions in which a stage is handed out.
 const mostPortions = 4096
 
 func (st *stage) name() string {
@@ -31,7 +31,7 @@ func (st *stage) name() string {
 	return words
 }
 
-// size is how many positions a stage has.
+// size returns the number of positions of a stage.
 func (v *Verification) size(st *stage) int {
 	switch {
 	case st.Random:
@@ -42,26 +42,26 @@ func (v *Verification) size(st *stage) int {
 	return len(st.Level) * len(v.Scope.Every) * v.shares(st)
 }
 
-// shares is into how many positions the starts of one kind of fault after one branch are divided.
+// shares returns into how many positions the starts of one kind of fault after one branch are divided.
 func (v *Verification) shares(st *stage) int {
 	n := len(st.Level) * len(v.Scope.Every)
 	return (fewestPositions + n - 1) / max(n, 1)
 }
 
-// split says which branch of the level a position of enumerated placements adds to, faults of which kind of
-// Scope.Every, and from which share of their starts.
+// split says what a position of enumerated placements tries: the branch of the level that it extends, the kind of the
+// added fault (an index into Scope.Every), and the share of that fault's starts.
 func (v *Verification) split(st *stage, position int) (branch, kind int, of share) {
 	if st.Faults == 0 {
 		return position, 0, share{0, 1}
 	}
 	shares, kinds := v.shares(st), len(v.Scope.Every)
-	if v.Options.Requests { // some of each kind, again and again: a budget is no kind's alone
+	if v.Options.Requests { // the kinds take turns, so that a budget is not spent on one kind
 		return 0, position % kinds, share{position / kinds, shares}
 	}
 	return position / shares / kinds, position / shares % kinds, share{position % shares, shares}
 }
 
-// position makes one position of a stage.
+// position runs one position of a stage.
 func (g *grower) position(st *stage, position int) (*growth, error) {
 	if st.Random {
 		return g.draw(g.v.Random[position/batches].Kind, st.Faults, position%batches)
@@ -73,7 +73,7 @@ func (g *grower) position(st *stage, position int) (*growth, error) {
 	return g.grow(&st.Level[branch], g.v.Scope.Every[kind], of, st.Faults < g.v.Options.Faults)
 }
 
-// byCrew has the crew make a stage, and takes what comes of each position, in their order. done is how many it took.
+// byCrew has the crew run a stage, and calls take with the result of each position, in order. done counts the calls.
 func (v *Verification) byCrew(ctx context.Context, st *stage, take func(int, *growth) error) (done int, err error) {
 	start := func() func(int) (*growth, error) {
 		g := newGrower(ctx, v)
@@ -82,7 +82,7 @@ func (v *Verification) byCrew(ctx context.Context, st *stage, take func(int, *gr
 	return campaign.Do(ctx, v.Options.Crew, st.name(), v.size(st), start, take)
 }
 
-// byHands is byCrew by the hands of the options.
+// byHands does the same as byCrew, with Options.Hands instead of the crew.
 func (v *Verification) byHands(ctx context.Context, st *stage, take func(int, *growth) error) (done int, err error) {
 	size := v.size(st)
 	if size == 0 {
@@ -92,7 +92,7 @@ func (v *Verification) byHands(ctx context.Context, st *stage, take func(int, *g
 	if err != nil {
 		return 0, err
 	}
-	early := map[int]*growth{} // whose turn has not come
+	early := map[int]*growth{} // results that came before their turn
 	err = v.Options.Hands.Do(ctx, order, func(p campaign.Part) error {
 		list, err := v.growths(order, p)
 		if err != nil {
@@ -117,12 +117,12 @@ func (v *Verification) byHands(ctx context.Context, st *stage, take func(int, *g
 	return done, err
 }
 
-// Loss is a run of positions of a stage of which nothing came.
+// Loss is a range of consecutive positions of a stage that gave no result.
 type Loss struct {
 	Stage string // such as "parts with 1 fault"
-	First int    // position, from 0
+	First int    // first lost position, from 0
 	Size  int    // at least 1
-	Of    int    // all of the stage
+	Of    int    // number of positions of the stage
 	Why   string
 }
 
@@ -135,7 +135,7 @@ func (l *Loss) String() string {
 	return fmt.Sprintf("nothing came of %d of the %d %s (%s): %s", l.Size, l.Of, l.Stage, numbers, l.Why)
 }
 
-// lose notes that nothing came of a position. Those before it in the stage were taken.
+// lose records that a position gave no result. The positions before it have been taken.
 func (v *Verification) lose(st *stage, position int, why string) {
 	name := st.name()
 	if n := len(v.Lost); n > 0 {
@@ -147,7 +147,7 @@ func (v *Verification) lose(st *stage, position int, why string) {
 	v.Lost = append(v.Lost, Loss{name, position, 1, v.size(st), why})
 }
 
-// lost reports whether some position of a stage was.
+// lost reports whether some position of a stage was lost.
 func (v *Verification) lost(st *stage) bool {
 	return slices.ContainsFunc(v.Lost, func(l Loss) bool { return l.Stage == st.name() })
 }

@@ -8,34 +8,34 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// course is a run as faults see it.
+// course is what a run shows of where faults can strike.
 type course struct {
-	moments []sim.Moment    // in their order; those before a fault are the same with and without it
-	settles []sim.Moment    // kept apart since they are known late
+	moments []sim.Moment    // in order; those before a fault are the same with and without it
+	settles []sim.Moment    // kept apart because they become known late
 	events  []history.Event // of the history
 	digest  sim.Digest
-	sent    []nemesis.Sent // if faults are named by requests
+	sent    []nemesis.Sent // only if faults are named by requests
 }
 
-// opening is where a fault can start: at the passing of a point, with a message, or anywhere in an interval of true
-// time.
+// opening is where a fault can start: when a point is passed, with a message, or anywhere in an interval of true time.
 type opening struct {
-	// of the target's moment at which, or some time before which, it starts; one past the last after all
+	// index is the moment of the target at which the fault starts, or before which it starts; len(moments) if it
+	// starts after all of them.
 	index  int
-	target sim.ProcessID   // of a message: its sender
-	peer   sim.ProcessID   // of a message: its receiver
-	number int             // of a message on its link
-	answer nemesis.Message // which the target takes, before it does anything with it
+	target sim.ProcessID   // for a message: its sender
+	peer   sim.ProcessID   // for a message: its receiver
+	number int             // for a message: its number on its link
+	answer nemesis.Message // answer that the target has just received and not used yet
 	point  sim.Point
 	pass   int
-	// at is the instant, or the last one of an interval that begins after since.
+	// at is the instant of the start, or the last instant of an interval; the interval begins after since.
 	since, at sim.Time
 }
 
-// isInterval reports whether the opening stands for all instants from since on, excluded, to at.
+// isInterval reports whether the opening represents all instants t with since < t <= at.
 func (o *opening) isInterval() bool { return o.number == 0 && o.point == "" && !o.answer.Named() }
 
-// stands is for how many starts, to the nanosecond, one at the given instant of the opening stands.
+// stands returns how many starts, to the nanosecond, a start at the given instant of the opening represents.
 func (o *opening) stands(at sim.Time) float64 {
 	if o.isInterval() {
 		return float64(at - o.since)
@@ -43,7 +43,7 @@ func (o *opening) stands(at sim.Time) float64 {
 	return 1
 }
 
-// trigger strikes at the opening, if it is an interval at the given instant of it.
+// trigger returns the trigger that strikes at the opening; for an interval, at the given instant of it.
 func (o *opening) trigger(at sim.Time) nemesis.Trigger {
 	switch {
 	case o.point != "":
@@ -54,16 +54,17 @@ func (o *opening) trigger(at sim.Time) nemesis.Trigger {
 	return nemesis.Trigger{Time: at.Duration()}
 }
 
-// begin is from where on the next fault of a plan may start: the start of the last one. The zero begin is that of the
-// run.
+// begin is the earliest place where the next fault of a plan may start: the start of the last fault. The zero begin is
+// the start of the run.
 type begin struct {
 	index int
 	at    sim.Time
 	last  opening
 }
 
-// ofProcess lists the openings for a fault of process p: before each of its acts, after the last, at each point that it
-// passes, and at unseen instants, ascending, after which a fault meets it otherwise than before.
+// ofProcess lists the openings for a fault of process p: before each of its acts, after the last, and at each point
+// that it passes. The instants unseen, ascending, divide the intervals further: a fault after one finds p in another
+// state.
 func (c *course) ofProcess(p sim.ProcessID, from begin, unseen []sim.Time) []opening {
 	var list []opening
 	since := from.at - 1
@@ -84,7 +85,7 @@ func (c *course) ofProcess(p sim.ProcessID, from begin, unseen []sim.Time) []ope
 		case i < from.index || m.Process != p:
 		case m.Kind == sim.Passes:
 			list = append(list, opening{index: i, target: p, point: m.Point, pass: m.Pass, at: m.At})
-		case m.Kind == sim.Acts && m.Early && m.At > 0: // a fault of its instant comes after it
+		case m.Kind == sim.Acts && m.Early && m.At > 0: // a fault at the same instant would strike after this act
 			upTo(i, m.At-1)
 		case m.Kind == sim.Acts:
 			upTo(i, m.At)
@@ -108,13 +109,13 @@ func (c *course) ofMessages(from begin, to ...sim.ProcessID) []opening {
 	return list
 }
 
-// ofLinks lists the openings for a fault of one direction of a link: before each message on it, and before each in the
-// other direction, since the first message of a connection needs both.
+// ofLinks lists the openings for a fault of one direction of a link: before each message in that direction, and before
+// each message in the other one, because the first message of a connection needs both directions.
 func (c *course) ofLinks(from begin) []opening {
 	last := map[[2]sim.ProcessID]sim.Time{}
 	var list []opening
 	for _, o := range c.ofMessages(from) {
-		if c.moments[o.index].Early && o.at > 0 { // as above
+		if c.moments[o.index].Early && o.at > 0 { // a fault at the same instant would strike after the message is sent
 			o.at--
 		}
 		o.number = 0
@@ -145,7 +146,7 @@ func (c *course) acts(p sim.ProcessID, index int) []sim.Time {
 	return list
 }
 
-// after is from where on another fault may start once one has struck at the given instant of an opening.
+// after returns the earliest place for the next fault, once one has struck at the given instant of an opening.
 func (c *course) after(o *opening, at sim.Time) begin {
 	if o.index < len(c.moments) && c.moments[o.index].At == at {
 		return begin{o.index, at, *o}
@@ -157,7 +158,8 @@ func (c *course) after(o *opening, at sim.Time) begin {
 	return begin{i, at, *o}
 }
 
-// settled lists the last instants at which a loss of power takes what p has written since the one before.
+// settled lists the last instants at which a loss of power destroys what p has written since the previous such
+// instant.
 func (c *course) settled(p sim.ProcessID) []sim.Time {
 	var list []sim.Time
 	for _, m := range c.settles {
@@ -168,8 +170,8 @@ func (c *course) settled(p sim.ProcessID) []sim.Time {
 	return list
 }
 
-// noticed lists the last instants at which server p can hang up so that a client knows before it sends its next
-// request, and those at which it knows at the same instant.
+// noticed lists, for each request to server p, the last instant at which p can hang up such that the client knows
+// before it sends the request, and the instant at which it knows just when it sends it.
 func (c *course) noticed(p sim.ProcessID, travel travelTimes) []sim.Time {
 	var list []sim.Time
 	for i := range c.moments {
@@ -182,7 +184,7 @@ func (c *course) noticed(p sim.ProcessID, travel travelTimes) []sim.Time {
 	return list
 }
 
-// stated lists the last instants at which a jump back of its clock prolongs a validity that was stated to p.
+// stated lists the last instants at which a jump back of p's clock prolongs a validity that was stated to p.
 func (c *course) stated(p sim.ProcessID) []sim.Time {
 	var list []sim.Time
 	for i := range c.events {
@@ -194,7 +196,8 @@ func (c *course) stated(p sim.ProcessID) []sim.Time {
 	return list
 }
 
-// synced lists the last instants at which an fsync that p begins is over before its next act; none if it takes no time.
+// synced lists the last instants at which p can begin an fsync that is over before its next act; nil if an fsync takes
+// no time.
 func (c *course) synced(p sim.ProcessID, fsync sim.Time) []sim.Time {
 	if fsync == 0 {
 		return nil

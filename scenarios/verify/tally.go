@@ -8,10 +8,10 @@ import (
 // Tally counts schedules: plans that were run and judged.
 type Tally struct {
 	Runs      int
-	Starts    int           // at which faults were tried
-	Schedules int           // run and judged
-	Idle      int           // run, but the last fault found nothing to strike
-	Stands    float64       // placements, to the nanosecond, that the schedules stand for
+	Starts    int           // starts at which faults were tried
+	Schedules int           // runs that were judged
+	Idle      int           // runs whose last fault found nothing to strike
+	Stands    float64       // placements, to the nanosecond, that the schedules represent
 	Laws      campaign.Laws // in the order of the scenario's promise
 }
 
@@ -23,8 +23,8 @@ func newTally(promise []checker.Law) Tally {
 type LengthTally struct {
 	Faults int
 	Tally
-	Kinds []KindTally // by the kind of the last fault; none without any
-	Whole bool        // all were tried
+	Kinds []KindTally // by the kind of the last fault; empty if Faults is 0
+	Whole bool        // all placements were tried
 }
 
 // KindTally counts what was tried of one kind of fault.

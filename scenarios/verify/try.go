@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// try runs and judges the faults of the branch and f, which strikes at the given instant of an opening. instants is how
-// many it stands for; if there are any, longer plans may grow from it. The course, with moments if they are watched, is
-// nil if f found nothing to strike, and else good until the next run.
+// try runs and judges the faults of the branch and f, which strikes at instant at of opening o. The run represents
+// that many instants; if instants is above 0, further faults may be added to the plan. The course has moments if watch
+// is set. It is nil if f found nothing to strike, and otherwise valid until the next run.
 func (g *grower) try(f nemesis.Fault, o *opening, at sim.Time, instants float64, watch bool) (*course, error) {
 	result, c, err := g.run(&f, watch)
 	if err != nil {
@@ -30,7 +30,7 @@ func (g *grower) try(f nemesis.Fault, o *opening, at sim.Time, instants float64,
 	return &c, nil
 }
 
-// run makes the run of the branch's faults and one more, if it is not nil.
+// run runs the branch's faults and f; f may be nil.
 func (g *grower) run(f *nemesis.Fault, watch bool) (scenarios.Result, course, error) {
 	if err := g.ctx.Err(); err != nil {
 		return scenarios.Result{}, course{}, err
@@ -49,7 +49,7 @@ func (g *grower) run(f *nemesis.Fault, watch bool) (scenarios.Result, course, er
 	return result, course{g.moments, g.settles, result.History.Events, result.Digest, result.Sent}, nil
 }
 
-// plan is that of the branch's faults and one more, if it is not nil.
+// plan returns the plan of the branch's faults and f; f may be nil.
 func (g *grower) plan(f *nemesis.Fault) nemesis.Plan {
 	s := g.v.Assignments[g.assignment].Scenario
 	plan := nemesis.Plan{Scenario: s.Name, Seed: g.v.Options.Seed, Faults: slices.Concat(s.Faults, g.faults)}
@@ -67,7 +67,7 @@ func (g *grower) see(m sim.Moment) {
 	g.moments = append(g.moments, m)
 }
 
-// judge counts how the promised laws came out of a run, and keeps the first violation.
+// judge counts the verdicts of a run on the promised laws, and keeps the first violation of a promise.
 func (g *grower) judge(r scenarios.Result, stands float64) {
 	g.Schedules++
 	g.Stands += stands
@@ -82,8 +82,8 @@ func (g *grower) judge(r scenarios.Result, stands float64) {
 	}
 }
 
-// newStory reports whether none of the other ends of the fault at this opening has led to the same story, or whether
-// that does not matter.
+// newStory reports whether the run is worth extending: no other end of the fault at this opening has led to the same
+// story, or all ends are extended.
 func (g *grower) newStory(events []history.Event) bool {
 	if g.v.Options.AllEnds {
 		return true
@@ -96,8 +96,8 @@ func (g *grower) newStory(events []history.Event) bool {
 	return true
 }
 
-// storyOf says what each process recorded, in its order, and the order in which all entered and left sections. Times
-// are left out, and faults.
+// storyOf renders what each process recorded, in its order, and the order in which all processes entered and left
+// sections. It omits times and faults.
 func storyOf(events []history.Event) string {
 	var processes []history.Process
 	lines := map[history.Process]*strings.Builder{}

@@ -13,17 +13,17 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// fresh is the first seed of plans that no verification draws.
+// fresh is the first of the seeds that no verification uses to draw plans.
 const fresh = 1 << 40
 
-// trial makes runs of a scenario with random faults of one kind, and keeps the laws that it promises and keeps without.
+// trial runs a scenario with random faults of one kind. It records which promised laws the run without faults keeps.
 type trial struct {
 	scenario *scenarios.Scenario
 	runner   *scenarios.Runner
 	plans    *search.Plans
 	kind     nemesis.Kind
 	kept     []checker.Law
-	way      string // that the run without faults goes
+	way      string // outcome of the run without faults
 	checker  checker.Checker
 }
 
@@ -56,8 +56,8 @@ func (x *trial) judge(t *testing.T, faults []nemesis.Fault) (v checker.Verdict, 
 	return x.checker.CheckOnly(r.History, x.scenario.Promise.Laws), shown(r.History.Events, 0)
 }
 
-// breaking tries n random faults of the kind that are in question, and returns those that break a law that is kept
-// without. It counts those that change anything.
+// breaking tries n random faults of the kind that are in question, and returns those that break a law which the run
+// without faults keeps. It also counts the faults that change anything.
 func (x *trial) breaking(t *testing.T, n int, inQuestion func(nemesis.Fault) bool) (tried, changing int,
 	bad []nemesis.Fault) {
 	t.Helper()
@@ -80,8 +80,8 @@ func (x *trial) breaking(t *testing.T, n int, inQuestion func(nemesis.Fault) boo
 	return tried, changing, bad
 }
 
-// clocked are scenarios with clients that read their wall clock, of servers that do and of such that do not, and what
-// they exclude.
+// clocked are scenarios whose clients read their wall clock, with servers that read theirs and servers that do not,
+// and with different exclusions.
 var clocked = []string{
 	"servers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 3s, expiry: absolute}\nwork: {hold: 2s}\n",
 	"servers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 3s, expiry: absolute}\nwork: {hold: 2s}\n" +
@@ -112,9 +112,10 @@ func everyNth(t *testing.T, n int, try func(*scenarios.Scenario)) {
 	}
 }
 
-// TestWhatIsLeftUntriedChangesNothing tries 500 random faults of what each scenario promises to survive and verify
-// leaves untried, since nothing in the run is to notice it: kinds, and kinds of some targets. None changes anything
-// that a process records before the probe, and none breaks a law that is kept without.
+// TestWhatIsLeftUntriedChangesNothing tries up to 500 random faults that each scenario promises to survive but verify
+// does not try (whole kinds, or kinds on some targets), because supposedly nothing in the run can notice them. No
+// fault changes anything that a process records before the probe, and none breaks a law that the run without faults
+// keeps.
 func TestWhatIsLeftUntriedChangesNothing(t *testing.T) {
 	each, nth, total := 10, 4, 0
 	if testkit.Full() {
@@ -145,9 +146,9 @@ func TestWhatIsLeftUntriedChangesNothing(t *testing.T) {
 	}
 }
 
-// TestRandomPlacementsBoundTheOthers holds what is said of kinds of which random placements are tried to fresh ones:
-// where none breaks a promise, no more of 500 others do than the bound on their share lets expect. The full size takes
-// every sixteenth scenario, FENCEPOST_UNTRIED=1 all of them.
+// TestRandomPlacementsBoundTheOthers checks the claim made for kinds of which random placements are tried. If none
+// broke a promise, no more of 500 fresh ones do than the stated bound on their share allows. The full size takes every
+// sixteenth scenario, FENCEPOST_UNTRIED=1 all of them.
 func TestRandomPlacementsBoundTheOthers(t *testing.T) {
 	nth := 1000
 	switch {
@@ -156,7 +157,7 @@ func TestRandomPlacementsBoundTheOthers(t *testing.T) {
 	case testkit.Full():
 		nth = 16
 	}
-	const most = 4 // 5 or more of 500 come once in a thousand times at 0.15 %
+	const most = 4 // at a share of 0.15 %, 5 or more of 500 occur once in a thousand tests
 	each, kept, refuted, total, broken := testkit.Size(100, 500), 0, 0, 0, 0
 	everyNth(t, nth, func(s *scenarios.Scenario) {
 		scope := ScopeOf(s)

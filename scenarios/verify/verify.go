@@ -1,10 +1,11 @@
-// Package verify tries every placement of few faults in a small scenario.
+// Package verify tries every placement of a small number of faults in a small scenario.
 //
-// Goals: what it says holds has been tried, and it says what that is: which kinds of faults, for which delays, with
-// which starts and ends, and for how much each schedule stands. A reduction leaves nothing out that could come out
-// otherwise, or is named; of what it leaves out random placements are tried. What ended early is undecided. The result
-// does not depend on the number of workers.
-// Non-goals: large scenarios; making a counterexample small that was found at random: package search does.
+// Goals: a "holds" rests on what was tried, and the report states what that was: which kinds of faults, which message
+// delays, which starts and ends, and how many placements each schedule represents. A reduction leaves out only
+// placements that cannot give a different outcome; where that is not so, the report names it. Random placements are
+// tried of what is not enumerated. A verification that ended early is undecided. The result does not depend on the
+// number of workers.
+// Non-goals: large scenarios; shrinking a counterexample that was found at random, which package search does.
 package verify
 
 import (
@@ -20,70 +21,75 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// MaxFaults is the most faults that one placement of a verification may have. What four would take nobody waits for.
+// MaxFaults is the largest number of faults that one placement of a verification may have. Four would take too long.
 const MaxFaults = 3
 
-// Options bound a verification. As JSON they are what a worker needs of them.
+// Options bound a verification. Encoded as JSON they hold all that a worker needs to know of them.
 type Options struct {
-	Faults     int            // the most in one placement, 0 to MaxFaults
-	Kinds      []nemesis.Kind // of faults that ScopeOf has tried; none: all of these
-	Delays     int            // assignments of delays, from 1; a scenario may allow fewer
-	Orders     bool           // each also with two other orders of what arrives at once
-	AllEnds    bool           // also with more than one fault: each end of the earlier ones, not one for each story
+	Faults     int            // most faults in one placement, 0 to MaxFaults
+	Kinds      []nemesis.Kind // kinds of faults to try, out of those that ScopeOf tries; empty: all of them
+	Delays     int            // number of delay assignments, from 1; a scenario may allow fewer
+	Orders     bool           // try each assignment also with two other orders of simultaneous arrivals
+	AllEnds    bool           // with several faults: extend every end of an earlier fault, not one per story
 	KeepFaults bool           // the scenario's own faults strike in every run; they do not count
-	Seed       uint64         // of back-offs and owner values
-	Budget     int            // runs after which it ends; 0: none. What is under way then is finished
-	// Requests tries each single fault of one run, that of Seed without faults, with the delays that it draws. Faults
-	// is 1 then, and Delays, Orders and AllEnds are not set.
+	Seed       uint64         // seed of back-offs and owner values
+	Budget     int            // runs after which the search stops, once the work under way is finished; 0: no limit
+	// Requests tries each single fault of one run: the run of Seed without faults, with the delays that the seed
+	// draws. Faults must be 1 then, and Delays, Orders and AllEnds must not be set.
 	Requests bool
-	// Crew is notified how many parts of the placements with so many faults are tried.
+	// Crew is notified how many parts of the placements with a given number of faults have been tried.
 	campaign.Crew `json:"-"`
-	// Hands have workers of NewWorker try the placements; nil: the crew does.
+	// Hands distributes the placements to workers made by NewWorker; nil: the crew tries them in this process.
 	Hands campaign.Hands `json:"-"`
 }
 
-// Scenario tries every placement of up to o.Faults faults, the fewest first, and stops at the first that breaks a
-// promised law. Of kinds of which not every placement is tried, it then tries random ones with as many faults, which
-// claim no more than their number does. What "holds" claims besides is this.
+// Scenario tries every placement of up to o.Faults faults, the fewest first, and stops at the first one that breaks a
+// promised law. For kinds of which not every placement is enumerated, it then tries random placements with the same
+// number of faults; these claim no more than their number supports. For the enumerated kinds, "holds" claims the
+// following.
 //
-// For the assignments of delays in the result, in which each link has one fixed delay and back-offs are those of the
-// seed; for the kinds of faults in the result; for the laws that the scenario promises: no placement breaks one. A
-// placement is up to o.Faults faults, each with a start, a target and an end.
+// The claim is for the assignments of delays in the result (each link has one fixed delay; back-offs are those of the
+// seed), for the kinds of faults in the result, and for the laws that the scenario promises: no placement breaks one
+// of these laws. A placement is up to o.Faults faults, each with a start, a target and an end.
 //
-// Starts are all there are: every instant of true time from the beginning to the end of the work, each message, and
-// each passing of a named point by the client that it strikes. They are reduced, but nothing is lost. Between two acts
-// of a process (it takes a message or a wake-up, or goes on with a task) nothing reads or changes what it is, so that a
-// fault that strikes it anywhere between them and ends at the same absolute time gives the same run; only the fault's
-// own records move, and the probe, which waits until all is over. Of each interval one start is tried: the last, since
-// a law that excuses what a fault disturbs excuses least then. A fault that is over as it strikes (a jump, a crash for
-// good) is tried at the first instant as well, since a law that asks for calm asks it from then on. What changes unseen
-// cuts the interval: writes that become durable by time alone, for a loss of power; the last moment to be noticed in
-// time, for a server that hangs up on its clients; the end of a validity counted on a wall clock, for a jump of that
-// clock. One thing is not reduced: a jump can make a server fsync, and where the end of that falls among its acts, and
-// among its crashes, is tried for one start of an interval only. A fault that strikes another process than the one that
-// passes a point strikes between two acts of its own, and is among these.
+// Starts: all of them are covered. They are every instant of true time from the beginning to the end of the work, each
+// message, and each passing of a named point by the client that the fault strikes. They are reduced without loss.
+// Between two acts of a process (it takes a message or a wake-up, or continues a task) nothing reads or changes its
+// state. A fault that strikes the process anywhere between these acts and ends at the same absolute time therefore
+// gives the same run; only the records of the fault itself move, and the probe, which waits until everything is over.
+// One start of each such interval is tried: the last, because a law that excuses the effects of a fault excuses least
+// then. A fault that is over when it strikes (a jump, a crash without a restart) is also tried at the first instant,
+// because a law that requires a calm period counts the calm from then on. State that changes unseen divides an
+// interval: for a loss of power, writes that become durable by time alone; for a server that hangs up on its clients,
+// the last moment at which they notice in time; for a jump of a wall clock, the end of a validity counted on that
+// clock. One thing is not reduced exactly: a jump can make a server fsync, and whether the fsync ends before or after
+// the server's acts and crashes is tried for only one start of an interval. If a client passes a point and the fault
+// strikes another process, the fault strikes between two acts of that process, so the starts above include it.
 //
-// Ends are not all there are, but those at which something changes in the run in which the fault goes on: whatever any
-// process records (a key comes or goes, a lock is granted or given back, the resource accepts or refuses), the next act
-// of each process, each key's expiry and each end of a stated validity; such that the target's next message, or what it
-// does at once, comes just before that, and around expiries and validities also just after; and beyond them all, the
-// longest TTL, hold and back-off and a second later. A crash for good, or a cut without an end, never ends. A jump goes
-// so far that each deadline that hangs on the clock just ends, or just does not, before each later act; and beyond all,
-// either way. Such deadlines are those of the keys on a server, and of a client that reads its wall clock those of its
-// validities, of the keys that it sets and of its patience.
+// Ends: not all of them are tried, but those at which something changes in the run in which the fault goes on. These
+// are all records of any process (a key appears or disappears, a lock is granted or given back, the resource accepts
+// or refuses), the next act of each process, each key's expiry and each end of a stated validity. The end is chosen
+// such that the target's next message, or what it does at once, comes just before that instant; around expiries and
+// validities also just after. One more end lies beyond them all, later by the longest TTL, hold and back-off and a
+// second. A crash or a cut without an end never ends. A jump is tried in those sizes at which a deadline on that clock
+// has just passed, or just not, before each later act, and in one size beyond all of them, forward and back. Such
+// deadlines are the expiries of the keys on a server; for a client that reads its wall clock, they are its validities,
+// the expiries of the keys that it sets, and the end of its patience.
 //
-// Of several faults each strikes at or after the one before. The later one's starts and ends are those of the run with
-// the earlier ones. Of the ends of the earlier one that lead to the same story (each process records the same in the
-// same order, and so do those who enter and leave sections) one is taken further, or all with o.AllEnds.
+// With several faults, each strikes at or after the one before. The starts and ends of a later fault are those in the
+// run with the earlier faults. If several ends of an earlier fault lead to the same story (each process records the
+// same events in the same order, and processes enter and leave sections in the same order), only one is extended by a
+// further fault, or all with o.AllEnds.
 //
-// With o.Requests it tries each single fault of one run of s: that of o.Seed without faults (or with those of s, if
-// they are kept). Delays are those that the seed draws. Starts are those above, but a fault is named by the message
-// that its target has sent or taken last, where there is one, and of a point in time there is no first instant. Each
-// request and each answer is lost once. Ends are one for each class of them: see thresholds. Nothing is tried at
-// random: what is not enumerated is not tried. Two faults at once, and other seeds, are not either.
+// With o.Requests, Scenario tries each single fault of one run of s: the run of o.Seed without faults (or with the
+// faults of s, if they are kept). Delays are those that the seed draws. Starts are as above, but a fault is named by
+// the last message that its target sent or received, if there is one, and a fault named by a point in time is not
+// tried at the first instant. Each request and each answer is lost once. One end is tried for each class of ends: see
+// thresholds. Nothing is tried at random: what is not enumerated is not tried, and neither are two faults at once or
+// other seeds.
 //
-// An error says that no fault can be tried, or not those of o.Kinds, or is a failure of Fencepost's or a lock's own
-// code.
+// An error says that no fault can be tried, or that the faults of o.Kinds cannot; or it reports a failure in the code
+// of Fencepost or of the lock.
 func Scenario(ctx context.Context, s *scenarios.Scenario, o Options) (*Verification, error) {
 	v, err := begun(s, o)
 	if err != nil {
@@ -107,7 +113,7 @@ func Scenario(ctx context.Context, s *scenarios.Scenario, o Options) (*Verificat
 	return v, nil
 }
 
-// begun is a verification that knows what is to be tried.
+// begun returns a verification that knows its scope and its assignments, before any run.
 func begun(s *scenarios.Scenario, o Options) (*Verification, error) {
 	if o.Requests && (o.Faults != 1 || o.Delays > 1 || o.Orders || o.AllEnds) {
 		return nil, errOneRun
@@ -129,15 +135,15 @@ func begun(s *scenarios.Scenario, o Options) (*Verification, error) {
 	return v, err
 }
 
-// errNoKind reports a verification that could try no fault, or not those that it was asked for.
+// errNoKind reports that no fault can be tried, or none of a kind that was asked for.
 var errNoKind = errors.New("no kind of faults can be tried: the scenario's mix draws none that it promises to " +
 	"survive and that makes a difference")
 
-// errOneRun reports a verification of one run with more than that.
+// errOneRun reports that Options.Requests is combined with several faults, delays, orders or ends.
 var errOneRun = errors.New("each single fault of one run is tried with one fault, with the delays and the order of " +
 	"that run: leave faults, delays, orders and all-ends out")
 
-// Reasons to stop that are no failures.
+// Reasons to stop a stage that are not failures.
 var (
 	errFound  = errors.New("a counterexample was found")
 	errBudget = errors.New("the budget is used up")
@@ -146,8 +152,8 @@ var (
 // over reports whether nothing more is to be tried.
 func (v *Verification) over() bool { return v.Found != nil || v.Ending != campaign.Complete }
 
-// tryAll tries all placements of n faults: those of a level, which have one fault fewer, and one more. It returns those
-// from which the next level goes on.
+// tryAll tries all placements of n faults: each placement of level, which has one fault fewer, with one more fault. It
+// returns the placements to which the next level adds a fault.
 func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next []branch, err error) {
 	v.Lengths = append(v.Lengths, LengthTally{Faults: n, Tally: newTally(v.Scenario.Promise.Laws),
 		Kinds: make([]KindTally, len(v.Scope.Every))})
@@ -166,8 +172,8 @@ func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next 
 	return next, err
 }
 
-// do has a stage made, by the crew or by other hands, and counts what each position has brought, in their order, up to
-// a counterexample or the end of the budget. It reports whether all was done.
+// do runs a stage, by the crew or by Options.Hands, and calls count with the result of each position, in their order,
+// until a counterexample is found or the budget is used up. It reports whether all positions were completed.
 func (v *Verification) do(ctx context.Context, st *stage, count func(position int, g *growth)) (whole bool, err error) {
 	cut, size := false, v.size(st)
 	make := v.byCrew
@@ -202,39 +208,39 @@ func (v *Verification) do(ctx context.Context, st *stage, count func(position in
 	return false, nil
 }
 
-// Verification is what came of trying placements.
+// Verification is the result of trying placements.
 type Verification struct {
 	Scenario    *scenarios.Scenario
 	Options     Options
-	Scope       Scope // of the kinds that the options name; the others are in none of its lists
+	Scope       Scope // restricted to the kinds of the options; kinds that they leave out are in none of its lists
 	Assignments []Assignment
-	Lengths     []LengthTally // of all placements, by the number of faults, from none
-	Random      []Sample      // of kinds in the order of Scope.Random
+	Lengths     []LengthTally // results of all enumerated placements, by the number of faults, from 0
+	Random      []Sample      // in the order of Scope.Random
 	Found       *Counterexample
-	// Missed are the messages that the scenario's own faults name and that never came in a run without others, with the
-	// first of the assignments where some did not.
+	// Missed are the messages that the scenario's own faults name and that were never sent in a run without other
+	// faults. They are those of the first assignment in which some were missing.
 	Missed []nemesis.Missed
-	Lost   []Loss          // of what had to be tried before the end
-	Ending campaign.Ending // of what was to be tried, up to the first counterexample
+	Lost   []Loss          // positions that should have been tried before the end, but gave no result
+	Ending campaign.Ending // how the search ended, up to the first counterexample
 }
 
-// Counterexample is a placement that breaks a promised law. No shorter one of the kinds that are enumerated does, for
-// the same delays.
+// Counterexample is a placement that breaks a promised law. For the same delays, no placement with fewer faults of the
+// enumerated kinds breaks one.
 type Counterexample struct {
 	Plan       nemesis.Plan
-	Assignment int  // of Verification.Assignments
-	AtRandom   bool // it is one of the random placements
+	Assignment int  // index into Verification.Assignments
+	AtRandom   bool // it was found among the random placements
 	Law        checker.Law
 	Cause      checker.Cause
 }
 
-// laws is how each promised law came out, over all schedules.
+// laws returns how each promised law was judged, summed over all schedules.
 func (v *Verification) laws() campaign.Laws { return v.sum().Laws }
 
-// runs is how many were made, those included that were only looked at for where faults can strike.
+// runs returns the number of runs made, including those made only to find where faults can strike.
 func (v *Verification) runs() int { return v.sum().Runs }
 
-// byKind counts what was enumerated of each kind of Scope.Every, as the last fault of a placement.
+// byKind counts the enumerated placements by the kind of their last fault, in the order of Scope.Every.
 func (v *Verification) byKind() []KindTally {
 	sums := make([]KindTally, len(v.Scope.Every))
 	for _, l := range v.Lengths {
@@ -246,7 +252,7 @@ func (v *Verification) byKind() []KindTally {
 	return sums
 }
 
-// own are the scenario's own faults, if they strike in every run.
+// own returns the scenario's own faults if they strike in every run, else nil.
 func (v *Verification) own() []nemesis.Fault {
 	if !v.Options.KeepFaults {
 		return nil
@@ -265,9 +271,9 @@ func (v *Verification) sum() *Tally {
 	return &sum
 }
 
-// Standing sums the verification up: Otherwise if there is a counterexample; NotDecidable if it ended early, if
-// something was lost, if a promised law was undecided in some schedule, or if nothing exercised a law that must be.
-// open says why it is not decidable, in a sentence each.
+// Standing summarizes the verification. It is Failed if there is a counterexample. It is Undecided if the verification
+// ended early, if results were lost, if a promised law was undecided in some schedule, or if nothing exercised a law
+// that must be exercised; open then gives the reasons, a sentence each.
 func (v *Verification) Standing() (standing document.Result, open []string) {
 	if v.Found != nil {
 		return document.Failed, nil

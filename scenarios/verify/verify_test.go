@@ -20,7 +20,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// soundRedlock keeps its promises under any one fault that it does not exclude.
+// soundRedlock keeps its promises under every single fault that it does not exclude.
 const soundRedlock = `name: redlock
 servers: {redis: 3, persistence: {append-fsync: always}}
 network: {delay: 200us..2ms}
@@ -76,7 +76,7 @@ func TestASoundLockHoldsForEveryPlacementOfOneFault(t *testing.T) {
 	}
 }
 
-// TestBrokenLocksAreRefutedByTheFewestFaults states for each defect the least number of faults that shows it.
+// TestBrokenLocksAreRefutedByTheFewestFaults states for each defect the smallest number of faults that reveals it.
 func TestBrokenLocksAreRefutedByTheFewestFaults(t *testing.T) {
 	const redlock = "servers: {redis: 3, persistence: {append-fsync: always}}\nnetwork: {delay: 1ms}\nwork: " +
 		"{check-validity: on}\nlock: {protocol: redlock, ttl: 2s, retry: {delay: 1s}}\n"
@@ -133,7 +133,7 @@ func TestBrokenLocksAreRefutedByTheFewestFaults(t *testing.T) {
 	}
 }
 
-// repeats makes sure that the counterexample can be had from nothing but its plan and the text of its scenario.
+// repeats checks that the counterexample can be reproduced from its plan and the text of its scenario alone.
 func repeats(t *testing.T, v *Verification) {
 	t.Helper()
 	plan, err := nemesis.ParsePlan("plan.txt", []byte(v.Found.Plan.String()))
@@ -156,8 +156,8 @@ func repeats(t *testing.T, v *Verification) {
 	}
 }
 
-// TestADelayedRestartIsTriedAsSoonAsItIsAllowed: the rule says to wait for one TTL, and a server that waits a little
-// less breaks the lock.
+// TestADelayedRestartIsTriedAsSoonAsItIsAllowed: a server must stay away for one TTL after a crash, and a server that
+// restarts a little earlier breaks the lock.
 func TestADelayedRestartIsTriedAsSoonAsItIsAllowed(t *testing.T) {
 	for _, x := range []struct {
 		within string
@@ -182,7 +182,8 @@ limit: 1s
 	}
 }
 
-// TestAServerThatMustRestartIsNeverLeftDown: one whose only server stays down for good has nobody to ask.
+// TestAServerThatMustRestartIsNeverLeftDown: if the only server stayed down for good, no client could ever acquire the
+// lock.
 func TestAServerThatMustRestartIsNeverLeftDown(t *testing.T) {
 	for _, x := range []struct {
 		without string
@@ -220,7 +221,7 @@ func TestTheNumberOfWorkersChangesNothing(t *testing.T) {
 	}
 }
 
-// TestWhatEndedEarlyIsUndecided also where nothing was found up to there.
+// TestWhatEndedEarlyIsUndecided: a verification that ended early is undecided, even if it found nothing up to there.
 func TestWhatEndedEarlyIsUndecided(t *testing.T) {
 	pauses := []nemesis.Kind{nemesis.Pause}
 	v := verify(t, soundRedlock, Options{Faults: 2, Kinds: pauses, Budget: 1500})
@@ -249,7 +250,7 @@ func TestWhatEndedEarlyIsUndecided(t *testing.T) {
 	}
 }
 
-// TestALawThatNothingExercisesIsNoPass: nothing but one client asks for the lock, and there are no tokens.
+// TestALawThatNothingExercisesIsNoPass: a single client asks for the lock, and there are no tokens to compare.
 func TestALawThatNothingExercisesIsNoPass(t *testing.T) {
 	v := verify(t, "name: alone\nservers: {redis: 1}\nclients: 1\nlock: {protocol: set-nx-px}\npromise: "+
 		"[token-order]\n", Options{Faults: 1})
@@ -259,8 +260,8 @@ func TestALawThatNothingExercisesIsNoPass(t *testing.T) {
 	}
 }
 
-// TestACrashForGoodIsTriedAtItsFirstInstantToo: whether somebody is stuck for too long is counted from the strike to
-// the end of the run, which comes too soon for a strike at the end of the interval.
+// TestACrashForGoodIsTriedAtItsFirstInstantToo: a process counts as stuck if it waits too long between the strike and
+// the end of the run. A strike at the end of the interval would leave too little time for that.
 func TestACrashForGoodIsTriedAtItsFirstInstantToo(t *testing.T) {
 	s, err := scenarios.Parse("tiny.yaml", []byte(tiny[4].text))
 	if err != nil {
@@ -288,7 +289,8 @@ func TestACrashForGoodIsTriedAtItsFirstInstantToo(t *testing.T) {
 	}
 }
 
-// TestAssignmentsFixEveryDelay, within the range of the scenario, and links with delays of their own keep them.
+// TestAssignmentsFixEveryDelay: every delay is within the range of the scenario, and links with delays of their own
+// keep them.
 func TestAssignmentsFixEveryDelay(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(strings.Replace(soundRedlock, "200us..2ms",
 		"200us..2ms, tail: 1% 10ms..50ms, links: {client-2 -> redis-1: 5ms..7ms}", 1)))
@@ -299,7 +301,7 @@ func TestAssignmentsFixEveryDelay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(list) != 3*(1+2+3) { // all alike, each client, each server; three orders
+	if len(list) != 3*(1+2+3) { // equal delays, each client nearer, each server farther; in three orders each
 		t.Errorf("%d assignments", len(list))
 	}
 	names := map[string]bool{}
@@ -322,7 +324,8 @@ func TestAssignmentsFixEveryDelay(t *testing.T) {
 	}
 }
 
-// TestOrdersTurnWhatArrivesAtOnce: two clients ask at the same instant, and each gets the lock in one of the orders.
+// TestOrdersTurnWhatArrivesAtOnce: two clients ask at the same instant, and each of them gets the lock in one of the
+// orders.
 func TestOrdersTurnWhatArrivesAtOnce(t *testing.T) {
 	s, err := scenarios.Parse("tie.yaml", []byte(`name: tie
 servers: {redis: 1}
@@ -352,7 +355,8 @@ work: {stagger: 0s}
 	}
 }
 
-// TestExcludedMessagesAreNotHeldUp: whom a fault of messages strikes is known only where it is placed.
+// TestExcludedMessagesAreNotHeldUp: an exclusion by process is respected for message faults, whose target is known
+// only once the fault is placed.
 func TestExcludedMessagesAreNotHeldUp(t *testing.T) {
 	text := "name: x\nservers: {redis: 1}\nnetwork: {delay: 1ms}\nlock: {protocol: set-nx-px}\nwork: {writes: 1}\n"
 	for _, k := range []nemesis.Kind{nemesis.DelayMessage, nemesis.Break, nemesis.Cut} {
@@ -368,8 +372,8 @@ func TestExcludedMessagesAreNotHeldUp(t *testing.T) {
 	}
 }
 
-// TestAKindThatIsNotTriedIsRefused: of jumps only those of servers matter to this lock, which it excludes, and there
-// are no replicas.
+// TestAKindThatIsNotTriedIsRefused: the only jumps that matter to this lock are jumps of servers, which the scenario
+// excludes, and there are no replicas.
 func TestAKindThatIsNotTriedIsRefused(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
 	if err != nil {
@@ -383,8 +387,8 @@ func TestAKindThatIsNotTriedIsRefused(t *testing.T) {
 	}
 }
 
-// TestEveryKindIsTriedOrLeftOutForAReason: all but what nothing in the run can suffer, and a reason says of whom it is
-// true.
+// TestEveryKindIsTriedOrLeftOutForAReason: every kind that can strike something in the run is tried or left out, and
+// the reason names the processes to which it applies.
 func TestEveryKindIsTriedOrLeftOutForAReason(t *testing.T) {
 	const redis = "name: x\nservers: {redis: 1}\nlock: {protocol: set-nx-px}\n"
 	for _, x := range []struct{ text, none string }{
@@ -422,7 +426,7 @@ func TestEveryKindIsTriedOrLeftOutForAReason(t *testing.T) {
 	}
 }
 
-// weightsWithout are equal weights of all kinds but some.
+// weightsWithout returns equal weights for all kinds but the given ones.
 func weightsWithout(kinds ...nemesis.Kind) string {
 	var list []string
 	for _, k := range nemesis.Kinds {
@@ -433,8 +437,8 @@ func weightsWithout(kinds ...nemesis.Kind) string {
 	return strings.Join(list, ", ")
 }
 
-// TestRandomPlacementsRefuteToo: nobody promises an allowance for so much drift, and what is found at random is a
-// counterexample as any other.
+// TestRandomPlacementsRefuteToo: clocks may drift by more than the lock allows for. A violation found at random is a
+// counterexample like any other.
 func TestRandomPlacementsRefuteToo(t *testing.T) {
 	sound := strings.Replace(soundRedlock, "work: {check", "work: {hold: validity, check", 1)
 	text := strings.Replace(sound, "9000ppm", "99000ppm", 1)
@@ -459,8 +463,8 @@ func TestRandomPlacementsRefuteToo(t *testing.T) {
 	}
 }
 
-// TestAClientsClockJumpsSoFarThatADeadlineFlips: each of these locks is broken by a jump of a client's clock, by sizes
-// that random draws seldom come upon.
+// TestAClientsClockJumpsSoFarThatADeadlineFlips: each of these locks is broken by a jump of a client's clock, of a
+// size that random draws seldom hit.
 func TestAClientsClockJumpsSoFarThatADeadlineFlips(t *testing.T) {
 	const head = "name: clocked\nservers: {redis: 1, persistence: {append-fsync: always}}\nnetwork: {delay: 1ms}\n" +
 		"mix: {without: [jump of servers]}\n"
@@ -483,7 +487,8 @@ func TestAClientsClockJumpsSoFarThatADeadlineFlips(t *testing.T) {
 	}
 }
 
-// A cut may have no end. A scenario that does not promise to survive such a one promises to survive the others.
+// TestCutsAreTriedWithAndWithoutAnEnd: a cut may have no end. A scenario that excludes endless cuts still promises to
+// survive the others.
 func TestCutsAreTriedWithAndWithoutAnEnd(t *testing.T) {
 	const text = "name: cuts\nservers: {redis: 1}\nnetwork: {delay: 1ms}\nlock: {protocol: set-nx-px, ttl: 2s, " +
 		"retry: {delay: 1s}}\npromise: [deadlock-freedom, availability]\n"

@@ -1,6 +1,7 @@
 package verify
 
-// What a worker needs of a stage, and what comes of its positions, as JSON that reads back to the bit.
+// The data that a worker needs for a stage, and the results of its positions, as JSON that decodes to exactly the same
+// values.
 
 import (
 	"bytes"
@@ -16,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// NewWorker makes a worker of the verification of s with these options. Its errors are those of Scenario.
+// NewWorker makes a worker for the verification of s with these options. It returns the same errors as Scenario.
 func NewWorker(s *scenarios.Scenario, o Options) (campaign.Worker, error) {
 	v, err := begun(s, o)
 	if err != nil {
@@ -27,11 +28,11 @@ func NewWorker(s *scenarios.Scenario, o Options) (campaign.Worker, error) {
 
 type worker struct {
 	grower *grower
-	order  campaign.Stage // the latest
-	stage  stage          // that it describes
+	order  campaign.Stage // the latest stage that was read
+	stage  stage          // decoded from order
 }
 
-// Make makes positions of a stage. The value is the list of what came of each.
+// Make runs size positions of a stage from first on. The value is a JSON list of their results.
 func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64) ([]byte, error) {
 	if err := w.read(s); err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Name, err)
@@ -50,7 +51,7 @@ func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64)
 	return json.Marshal(list)
 }
 
-// read makes the worker ready for a stage.
+// read decodes the stage s, unless it is the latest one.
 func (w *worker) read(s campaign.Stage) error {
 	if s.Size == w.order.Size && s.Name == w.order.Name && bytes.Equal(s.Spec, w.order.Spec) {
 		return nil
@@ -69,14 +70,14 @@ func (w *worker) read(s campaign.Stage) error {
 	return nil
 }
 
-// order is a stage as other hands are given it.
+// order encodes a stage for Options.Hands.
 func (v *Verification) order(st *stage) (campaign.Stage, error) {
 	spec, err := json.Marshal(st)
 	size := uint64(v.size(st))
 	return campaign.Stage{Name: st.name(), Spec: spec, Size: size, Portion: 1 + size/mostPortions}, err
 }
 
-// growths reads what came of each position of a part.
+// growths decodes the result of each position of a part, and checks it.
 func (v *Verification) growths(s campaign.Stage, p campaign.Part) ([]*growth, error) {
 	broken := func(how string) error {
 		return fmt.Errorf("%s: what came of %d positions from %d on %s", s.Name, p.Size, p.First, how)
@@ -104,7 +105,7 @@ func (v *Verification) growths(s campaign.Stage, p campaign.Part) ([]*growth, er
 	return list, nil
 }
 
-// fits reports whether g can be a growth of v.
+// fits reports whether g can be a result of v: it has the laws and assignments of v.
 func (v *Verification) fits(g *growth) bool {
 	same := func(l campaign.Law, law checker.Law) bool { return l.Law == law }
 	return g != nil && slices.EqualFunc(g.Laws, v.Scenario.Promise.Laws, same) &&
@@ -112,12 +113,12 @@ func (v *Verification) fits(g *growth) bool {
 		!slices.ContainsFunc(g.next, func(b branch) bool { return !v.has(b.assignment) })
 }
 
-// has reports whether there is an assignment of a number.
+// has reports whether v has an assignment of this number.
 func (v *Verification) has(assignment int) bool {
 	return assignment >= 0 && assignment < len(v.Assignments)
 }
 
-// decode reads JSON that has no fields but those of v.
+// decode reads JSON into v and rejects unknown fields.
 func decode(text []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()

@@ -18,7 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// strangers share nothing with the verification but the text of its scenario and its options.
+// strangers returns workers that share nothing with the verification but the text of its scenario and its options.
 func strangers(t *testing.T, s *scenarios.Scenario, o Options) *campaigntest.Strangers {
 	t.Helper()
 	sent, err := json.Marshal(o)
@@ -39,7 +39,7 @@ func strangers(t *testing.T, s *scenarios.Scenario, o Options) *campaigntest.Str
 	}}
 }
 
-// documentOf is the report with its JSON object, as the command makes it.
+// documentOf returns the report followed by its JSON object, as the command prints them.
 func documentOf(t *testing.T, v *Verification) (all []byte) {
 	t.Helper()
 	r := &Report{Verification: v, Files: "_runs/v", Repeat: "fencepost verify v"}
@@ -61,7 +61,8 @@ func documentOf(t *testing.T, v *Verification) (all []byte) {
 	return append(all, verifyText(t, r, 100)...)
 }
 
-// TestAVerificationThatWasDividedEqualsTheWhole: in what it holds, and in what is said of it.
+// TestAVerificationThatWasDividedEqualsTheWhole: a verification divided among workers equals an undivided one, in its
+// fields and in its report.
 func TestAVerificationThatWasDividedEqualsTheWhole(t *testing.T) {
 	type divided struct {
 		name, text string
@@ -120,7 +121,7 @@ func TestAVerificationThatWasDividedEqualsTheWhole(t *testing.T) {
 	}
 }
 
-// TestWhatIsTriedCanBeWrittenDown: the line of each fault parses back to it, to the bit.
+// TestWhatIsTriedCanBeWrittenDown: the text of each fault that is tried parses back to exactly the same fault.
 func TestWhatIsTriedCanBeWrittenDown(t *testing.T) {
 	shares := testkit.Size(256, 64)
 	tried := map[nemesis.Kind]bool{}
@@ -144,7 +145,7 @@ func TestWhatIsTriedCanBeWrittenDown(t *testing.T) {
 	}
 }
 
-// writtenDown tries one of so many shares of the starts of each kind in a scenario; of jumps all.
+// writtenDown checks one of so many shares of the starts of each kind in a scenario; for jumps it checks all starts.
 func writtenDown(t *testing.T, s *scenarios.Scenario, shares int, tried map[nemesis.Kind]bool) {
 	v, err := begun(s, Options{Faults: 2, Delays: 1, Seed: 1, AllEnds: true})
 	if errors.Is(err, errNoKind) {
@@ -177,7 +178,8 @@ func writtenDown(t *testing.T, s *scenarios.Scenario, shares int, tried map[neme
 	}
 }
 
-// TestWhatIsLostIsSaid, and leaves open what it could have shown, but not what was found elsewhere.
+// TestWhatIsLostIsSaid: a loss is reported and leaves the verification undecided, but a counterexample found elsewhere
+// stands.
 func TestWhatIsLostIsSaid(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
 	if err != nil {
@@ -216,7 +218,8 @@ func TestWhatIsLostIsSaid(t *testing.T) {
 	}
 }
 
-// TestAnInterruptionOfOthersLeavesItUndecided, with all that had come in turn counted.
+// TestAnInterruptionOfOthersLeavesItUndecided: if other hands are interrupted, the results that came in order are
+// counted.
 func TestAnInterruptionOfOthersLeavesItUndecided(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
 	if err != nil {
@@ -242,7 +245,7 @@ func TestAnInterruptionOfOthersLeavesItUndecided(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeAPartIsAnError and never a panic, nor a verification that lacks something.
+// TestWhatCannotBeAPartIsAnError: an invalid part gives an error, not a panic and not an incomplete verification.
 func TestWhatCannotBeAPartIsAnError(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
 	if err != nil {
@@ -308,7 +311,7 @@ func TestWhatCannotBeAPartIsAnError(t *testing.T) {
 	}
 }
 
-// nothing are hands that make nothing and say nothing.
+// nothing is a campaign.Hands that makes nothing and reports no error.
 type nothing struct{}
 
 func (nothing) Do(context.Context, campaign.Stage, func(campaign.Part) error) error { return nil }
