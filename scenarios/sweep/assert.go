@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
-// Assertion is a claim on how a law comes out wherever a condition is true.
+// Assertion is a claim about the outcome of a law at all points at which a condition is true.
 type Assertion struct {
 	Text string // "lease-exclusion holds when restart >= ttl * 1.01 + 2ms"
 	Law  checker.Law
@@ -17,8 +17,8 @@ type Assertion struct {
 	when func(*varied) (bool, error)
 }
 
-// Assertion reads "LAW holds when CONDITION" or "LAW is violated when CONDITION" for a sweep over the given axes. A
-// returned error is a *nemesis.ParseError whose column counts in text.
+// Assertion parses "LAW holds when CONDITION" or "LAW is violated when CONDITION" for a sweep over the given axes. An
+// error is a *nemesis.ParseError, with the column in text.
 func (b *Subject) Assertion(axes []Axis, text string) (*Assertion, error) {
 	var laws []string
 	for _, law := range checker.Laws {
@@ -46,7 +46,7 @@ func (b *Subject) Assertion(axes []Axis, text string) (*Assertion, error) {
 	return a, err
 }
 
-// applies reports whether the condition is true at a point that is a valid scenario.
+// applies reports whether the condition is true at a point. The point must be a valid scenario.
 func (a *Assertion) applies(v *varied) (bool, error) {
 	is, err := a.when(v)
 	if err != nil {
@@ -55,31 +55,32 @@ func (a *Assertion) applies(v *varied) (bool, error) {
 	return is, nil
 }
 
-// Asserted is what a sweep has made of an assertion.
+// Asserted is the outcome of an assertion in a sweep.
 type Asserted struct {
 	*Assertion
-	// Standing is AsExpected if the law came out as claimed at every point tried at which the condition was true,
-	// Otherwise if it did not at some point, NotDecidable if it was undecided at one, and NotJudged if there was no
-	// such point.
+	// Standing is Passed if the law came out as claimed at every point tried at which the condition was true, Failed
+	// if it did not at some point, Undecided if it was undecided at one, and NotJudged if there was no such point.
 	Standing document.Result
-	Points   int    // tried at which the condition was true, those between the points of the grid included
-	Unjudged int    // of them, at which the law was undecided
-	Counter  *Point // the first at which the law came out otherwise; nil if there is none
-	// Seed is a seed that shows it: the lowest that broke a law that should hold, or else the first of all.
+	Points   int    // points tried at which the condition was true, including those between the points of the grid
+	Unjudged int    // how many of them left the law undecided
+	Counter  *Point // first point at which the law did not come out as claimed; nil if there is none
+	// Seed is a seed that shows the failure: the lowest that broke a law claimed to hold, or else the first of the
+	// sweep.
 	Seed uint64
-	// True says for each point of the grid whether the condition is true there, Turns where that changes in between.
+	// True says for each point of the grid whether the condition is true there. Turns says where that changes between
+	// points.
 	True  []bool
 	Turns []Turn
 }
 
-// Turn is where a condition begins to be true on the way between two points of the grid, or ends.
+// Turn is a value between two neighbouring points of the grid at which a condition becomes true or false.
 type Turn struct {
-	Point int // the one before it, by its number in the grid
+	Point int // index in the grid of the point before it
 	Axis  int
-	At    Level // the outermost value at which it is true
+	At    Level // the value nearest to the change at which the condition is true
 }
 
-// count takes a point into account at which the condition is true.
+// count adds the outcome at a point at which the condition is true; from is the first seed.
 func (a *Asserted) count(p *Point, from uint64) {
 	state := p.State(a.Law)
 	if state == Invalid || state == Unjudged && p.cut {

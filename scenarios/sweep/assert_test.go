@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// sweepable is a scenario in which every kind of value can be varied.
+// sweepable is a scenario with a key of every type that can be varied.
 const sweepable = `name: sweepable
 servers: {redis: 5, persistence: {append-fsync: always}}
 network: {links: {"client-1 -> redis-1": 3ms}}
@@ -55,22 +55,22 @@ func TestConditionsCompute(t *testing.T) {
 	axes := []Axis{axisOf(t, b, "servers.fsync=1ms,5ms"), axisOf(t, b, "contact=parallel,sequential")}
 	at := []Level{axes[0].Levels[1], axes[1].Levels[0]}
 	for text, want := range map[string]bool{
-		// Exactly, where floating point would err: 0.1 + 0.2 > 0.3 there.
+		// Exact arithmetic, where floating point is wrong: there 0.1 + 0.2 > 0.3.
 		"0.1 + 0.2 == 0.3": true, "lock.ttl * 1.01 + 2ms == 10.102s": true, "10s / 3 * 3 == 10s": true,
-		// What binds tighter, and brackets.
+		// Precedence and brackets.
 		"2 + 3 * 4 == 14": true, "(2 + 3) * 4 == 20": true, "10 - 4 - 3 == 3": true, "-2 * -3 == 6": true,
 		"!(1 > 2)": true, "1 > 2 && 1 > 2 || 2 > 1": true, "1 > 2 && (1 > 2 || 2 > 1)": false,
 		// Units.
 		"1m30s == 90s": true, "1500us == 1.5ms": true, "5s / 2s == 2.5": true, "1% == 10000ppm": true,
 		"1 + 1% > 100%": true, "lock.ttl * 1% == 100ms": true, "1% * lock.ttl == 100ms": true, "-5s < 0s": true,
 		"-5s<-2s": true,
-		// Values that axes give, that the file states, and that it does not.
+		// Values given by axes, values in the file, and defaults.
 		"fsync == 5ms": true, "contact == parallel": true, "contact != sequential": true, "servers.redis == 5": true,
 		"lock.quorum == 3": true, "clients == 2": true, "bound == lock.ttl": true, "lock.timeout == 50ms": true,
 		"work.stagger == 10ms": true,
 		"work.hold == 2s":      true, "compute == 40ms": true, "retry.delay == 20ms": true,
 		"drift-allowance == 2%": true, "limit == 2m": true,
-		// What one client does differently, a link, and what faults state.
+		// Overrides of a client, a link, and values in faults.
 		"overrides.client-2.lock.ttl == 4s": true, "overrides.client-1.lock.ttl == 10s": true, "start == 7s": true,
 		"restart == 11s": true, "faults.1.at == 1s": true, "ppm == -2%": true, "ppm == -20000ppm": true,
 		"faults.3.by == -5s": true,
@@ -87,7 +87,7 @@ func TestConditionsCompute(t *testing.T) {
 	}
 }
 
-// A wrong assertion is reported with its place, what is wrong, and the nearest right word.
+// TestWrongAssertions: a wrong assertion is reported with its column, what is wrong, and the nearest valid word.
 func TestWrongAssertions(t *testing.T) {
 	b := subjectOf(t, sweepable)
 	axes := []Axis{axisOf(t, b, "contact=parallel,sequential")}
@@ -155,7 +155,8 @@ func TestWrongAssertions(t *testing.T) {
 	}
 }
 
-// What cannot be computed at a point is no condition that is false there.
+// TestConditionsThatCannotBeComputed: a condition that cannot be computed at a point is an error there, and does not
+// count as false.
 func TestConditionsThatCannotBeComputed(t *testing.T) {
 	b := subjectOf(t, sweepable)
 	axes := []Axis{axisOf(t, b, "compute=0s,1s")}
@@ -178,7 +179,8 @@ func TestConditionsThatCannotBeComputed(t *testing.T) {
 	}
 }
 
-// An assertion is met only where its law was judged to its end at some point, and came out as claimed at each.
+// TestAssertionsAreJudgedByThePointsTried: an assertion is met only if its law was fully judged at some point, and
+// came out as claimed at every point.
 func TestAssertionsAreJudgedByThePointsTried(t *testing.T) {
 	for _, c := range []struct {
 		want   checker.Outcome

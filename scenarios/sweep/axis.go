@@ -14,23 +14,24 @@ import (
 // maxPoints bounds the number of points of a sweep's grid.
 const maxPoints = 10_000
 
-// Axis is one or more keys that take the same values, one after the other.
+// Axis is one key or several that take the same values, one value after another.
 type Axis struct {
-	// as it was written, of one key or of several with commas; the path of a key that is a mere preposition
+	// Name is the axis as it was written: one key, or several with commas. For a key such as "at" or "by" it is the
+	// path.
 	Name   string
 	Keys   []*Key
-	Levels []Level // at least one, different from each other
+	Levels []Level // at least one; no two are equal
 }
 
-// unit is what the axis counts in.
+// unit returns the unit of the axis's values.
 func (a *Axis) unit() Unit { return a.Levels[0].Unit }
 
-// ordered reports whether the levels are numbers that rise, so that there is something between two of them.
+// ordered reports whether the levels are ascending numbers, so that there are values between two of them.
 func (a *Axis) ordered() bool {
 	return a.unit() != Words && slices.IsSortedFunc(a.Levels, func(x, y Level) int { return cmp.Compare(x.N, y.N) })
 }
 
-// Title says what is varied, in words where the key is a value in the line of a fault.
+// Title says what is varied. If the key is a value in the line of a fault, it describes that value in words.
 func (a *Axis) Title(b *Subject) string {
 	k := a.Keys[0]
 	if k.fault == 0 || len(a.Keys) > 1 {
@@ -47,7 +48,7 @@ func (a *Axis) Title(b *Subject) string {
 	return k.field.title + " the " + what
 }
 
-// Axis reads "KEY=FROM..TO/STEP" or "KEY=A,B,C". Several keys joined by commas take the same values.
+// Axis parses "KEY=FROM..TO/STEP" or "KEY=A,B,C". Several keys joined by commas take the same values.
 func (b *Subject) Axis(text string) (Axis, error) {
 	names, values, ok := strings.Cut(text, "=")
 	if !ok || strings.TrimSpace(names) == "" || strings.TrimSpace(values) == "" {
@@ -82,7 +83,7 @@ func (b *Subject) Axis(text string) (Axis, error) {
 	return a, nil
 }
 
-// levels reads the values of an axis.
+// levels parses the values of an axis.
 func (k *Key) levels(text string) ([]Level, error) {
 	span, step, isRange := cutLast(text, "/")
 	from, to, hasEnds := strings.Cut(span, "..")
@@ -108,15 +109,15 @@ func (k *Key) levels(text string) ([]Level, error) {
 	return levels, nil
 }
 
-// wordy reports whether a value of a numeric key is no number gone wrong, but something else that the format may take
-// there: none, forever, a range of delays, an allowance of two parts.
+// wordy reports whether a value of a numeric key is not a mistyped number but another form that the format may accept:
+// none, forever, a range of delays, an allowance in two parts.
 func wordy(text string) bool {
 	text = strings.TrimSpace(text)
 	return strings.Contains(text, "..") || strings.Contains(text, " ") ||
 		text != "" && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz-") == "" && text[0] != '-'
 }
 
-// step is a likely step.
+// step returns a typical step, for an error message.
 func (k *Key) step() Level {
 	switch k.Unit {
 	case Durations:
@@ -127,7 +128,7 @@ func (k *Key) step() Level {
 	return k.number(1)
 }
 
-// wordsOf are levels that only the format of scenario files can judge.
+// wordsOf makes levels out of words, which only the parser of scenario files can check.
 func wordsOf(parts []string) ([]Level, error) {
 	var levels []Level
 	for _, part := range parts {
@@ -140,7 +141,7 @@ func wordsOf(parts []string) ([]Level, error) {
 	return levels, nil
 }
 
-// steps are the levels of a range, its end included if a step meets it.
+// steps returns the levels of a range. They include its end if a step falls on it.
 func (k *Key) steps(from, to, step string) ([]Level, error) {
 	first, err := k.parseNumber(from)
 	if err != nil {

@@ -41,7 +41,7 @@ func TestAxesAreRead(t *testing.T) {
 	}
 }
 
-// A wrong axis is reported with what is wrong, and the nearest right word. Nothing is run.
+// TestWrongAxes: a wrong axis is reported with what is wrong and the nearest valid word, and nothing is run.
 func TestWrongAxes(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                             "expected KEY=FROM..TO/STEP such as restart=0s..12s/500ms, or KEY=A,B,C",
@@ -99,7 +99,7 @@ func TestSettingsAreRead(t *testing.T) {
 	}
 	want := []string{"crash redis-2 losing everything at 1s", "drift client-1 clock by +10000ppm from 0s",
 		"pause client-1 for 3s after the 2nd acquired",
-		"delay message 4 of client-1 -> redis-1 by 2s", "pause client-2 for 1s at 3s"} // a jump by nothing is left out
+		"delay message 4 of client-1 -> redis-1 by 2s", "pause client-2 for 1s at 3s"} // a jump by 0s is left out
 	if got := v.doc.List("faults"); !slices.Equal(got, want) {
 		t.Errorf("faults %q", got)
 	}
@@ -126,13 +126,13 @@ func TestSettingsAreRead(t *testing.T) {
 	}
 }
 
-// Every key of FORMAT.md that changes a run can be varied, and no other is known.
+// TestEveryKeyCanBeVaried: the known keys are exactly those keys of FORMAT.md that change a run.
 func TestEveryKeyCanBeVaried(t *testing.T) {
 	doc, err := os.ReadFile("../FORMAT.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Mappings, lists, names and flags; what a run is drawn from, and what is expected of it.
+	// Mappings, lists, names and flags; keys that say what is drawn and what is expected.
 	other := regexp.MustCompile(`^(name|summary|source|servers(\.notify-keyspace-events)?|network\.links|lock\.name|` +
 		`work\.locks|overrides|faults|promise|expect.*|mix\..*)$`)
 	known := map[string]bool{}
@@ -162,8 +162,8 @@ func TestEveryKeyCanBeVaried(t *testing.T) {
 	}
 }
 
-// Giving a key the value that it has changes nothing, whether the file states it or not: what is read is what is
-// written.
+// TestKeysReadWhatTheyWrite: giving a key the value that it already has changes nothing, whether the file states the
+// value or not.
 func TestKeysReadWhatTheyWrite(t *testing.T) {
 	b := subjectOf(t, sweepable)
 	before := b.vary(nil, nil)

@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// This file reads conditions such as "restart >= ttl * 1.01 + 2ms", exactly: an edge that an assertion names is hit, or
-// missed by a nanosecond. The grammar, strongest last:
+// This file parses conditions such as "restart >= ttl * 1.01 + 2ms". They are computed exactly, so that an edge named
+// by an assertion is not missed by a nanosecond. The grammar, from the weakest operator to the strongest:
 //
 //	condition  = condition "||" condition | condition "&&" condition
 //	           | "!" condition | "(" condition ")" | comparison
@@ -24,10 +24,10 @@ import (
 //	product    = product ( "*" | "/" ) factor | factor   a duration by a number or rate, or by a duration
 //	factor     = ( "-" | "+" ) factor | "(" sum ")" | KEY | WORD | NUMBER | DURATION | RATE
 //
-// KEY is one that the sweep can vary (lock.ttl, servers.fsync, a fault's restart), WORD one that an axis takes, a
-// DURATION is as in fault lines (1.5s, 2ms), and a RATE is 1% or 10000ppm.
+// KEY is a key that the sweep can vary (lock.ttl, servers.fsync, a fault's restart), WORD is a word that an axis takes
+// as a value, DURATION is written as in fault lines (1.5s, 2ms), and RATE is written 1% or 10000ppm.
 
-// kind is what a term of a condition is.
+// kind is the type of a term of a condition.
 type kind uint8
 
 const (
@@ -42,35 +42,34 @@ func (k kind) String() string {
 	return [...]string{"a word", "a duration", "a number", "a rate", "a comparison"}[k]
 }
 
-// term is a part of a condition: with its value, if it is read at a point. A truth is a bool, a word a string, and a
-// duration a number of nanoseconds.
+// term is a part of a condition. Its value is set only if the condition is computed at a point: a bool for a truth, a
+// string for a word, nanoseconds for a duration.
 type term struct {
 	kind  kind
 	value constant.Value
 }
 
-// lexeme matches what a condition is made of: operands (numbers, keys and words), operators, and whatever else stands
-// there.
+// lexeme matches the parts of a condition: operands (numbers, keys and words), operators, and any other character.
 var lexeme = regexp.MustCompile(`([0-9][0-9A-Za-zµ]*(?:[._][0-9A-Za-zµ]+)*%?|` +
 	`[A-Za-zµ][0-9A-Za-zµ]*(?:[._-][0-9A-Za-zµ]+)*)|&&|\|\||[=!<>]=|=>|=<|<>|[^ \t]`)
 
-// operators have the precedence that their tokens have in Go.
+// operators maps operators to Go tokens, for their precedence.
 var operators = map[string]token.Token{"||": token.LOR, "&&": token.LAND, "==": token.EQL, "!=": token.NEQ,
 	"<": token.LSS, "<=": token.LEQ, ">": token.GTR, ">=": token.GEQ, "+": token.ADD, "-": token.SUB, "*": token.MUL,
 	"/": token.QUO, "!": token.NOT, "(": token.LPAREN, ")": token.RPAREN}
 
-// operatorMeant is what people write for an operator.
+// operatorMeant maps what people write by mistake to the operator that they mean.
 var operatorMeant = map[string]string{"=": "==", "=>": ">=", "=<": "<=", "≥": ">=", "≤": "<=", "≠": "!=", "&": "&&",
 	"|": "||", "and": "&&", "or": "||", "not": "!", "×": "*", "−": "-", "<>": "!="}
 
-// symbol is a part of the text; the last is empty and stands at the end.
+// symbol is a lexeme of the text. The last symbol is empty and marks the end.
 type symbol struct {
 	text    string
-	at      int // in bytes
+	at      int // offset in bytes
 	operand bool
 }
 
-// parser reads a condition by precedence, and computes it if there is a point.
+// parser parses a condition by operator precedence, and computes it if point is set.
 type parser struct {
 	subject *Subject
 	axes    []Axis
@@ -88,8 +87,8 @@ func newParser(b *Subject, axes []Axis, text string) *parser {
 	return p
 }
 
-// condition reads the rest, which must be a comparison or several joined. A returned error is a *nemesis.ParseError; at
-// a point it may also be one of the scenario there.
+// condition parses the rest, which must be a comparison, or several joined by operators. An error is a
+// *nemesis.ParseError; the returned function may also return an error of the scenario at a point.
 func (p *parser) condition() (condition func(*varied) (bool, error), err error) {
 	start := *p
 	for _, s := range p.rest {
@@ -117,13 +116,13 @@ func (p *parser) condition() (condition func(*varied) (bool, error), err error) 
 	}, nil
 }
 
-// errorAt is an error at a place in bytes.
+// errorAt returns an error at an offset in bytes.
 func (p *parser) errorAt(offset int, nearest, format string, args ...any) error {
 	return &nemesis.ParseError{Column: utf8.RuneCountInString(p.text[:offset]) + 1, Msg: fmt.Sprintf(format, args...),
 		Nearest: nearest}
 }
 
-// unexpected says that something else should stand where the rest begins, perhaps one of the words.
+// unexpected returns an error that says what was expected where the rest begins; it suggests the nearest of the words.
 func (p *parser) unexpected(expected string, words ...string) error {
 	found, text := "the end", p.rest[0].text
 	if text != "" {
@@ -132,14 +131,14 @@ func (p *parser) unexpected(expected string, words ...string) error {
 	return p.errorAt(p.rest[0].at, nearest.Word(text, words), "expected %s, found %s", expected, found)
 }
 
-// next takes the first symbol off the rest.
+// next removes the first symbol of the rest and returns it.
 func (p *parser) next() symbol {
 	s := p.rest[0]
 	p.rest = p.rest[1:]
 	return s
 }
 
-// take does so if it is this one.
+// take removes the first symbol if it is text, and reports whether it did.
 func (p *parser) take(text string) bool {
 	is := p.rest[0].text == text
 	if is {
@@ -148,7 +147,7 @@ func (p *parser) take(text string) bool {
 	return is
 }
 
-// term reads as far as operators bind tighter than a precedence.
+// term parses operands joined by operators that bind tighter than a precedence.
 func (p *parser) term(precedence int) (term, error) {
 	left, err := p.factor()
 	for err == nil && operators[p.rest[0].text].Precedence() > precedence {
@@ -162,7 +161,7 @@ func (p *parser) term(precedence int) (term, error) {
 	return left, err
 }
 
-// factor reads an operand, a part in brackets, or a sign or a not and what it stands before.
+// factor parses an operand, a term in brackets, or a factor with a sign or "!" before it.
 func (p *parser) factor() (term, error) {
 	s := p.rest[0]
 	op := operators[s.text]
@@ -189,7 +188,7 @@ func (p *parser) factor() (term, error) {
 	return term{}, p.unexpected("a value such as ttl or 2ms")
 }
 
-// operand makes a term of a number, a key or a word.
+// operand makes a term from a number, a key or a word.
 func (p *parser) operand(s symbol) (term, error) {
 	if s.text[0] <= '9' {
 		return p.number(s)
@@ -198,7 +197,7 @@ func (p *parser) operand(s symbol) (term, error) {
 	if err == nil {
 		return p.key(s.at, k)
 	}
-	var words []string // that an axis takes
+	var words []string // words that are values of an axis
 	for _, a := range p.axes {
 		for _, l := range a.Levels {
 			if l.Unit == Words {
@@ -225,7 +224,7 @@ func (p *parser) operand(s symbol) (term, error) {
 	return term{}, p.errorAt(s.at, near, "unknown key %q", s.text)
 }
 
-// number makes a term of a number, a duration or a rate.
+// number makes a term from a number, a duration or a rate.
 func (p *parser) number(s symbol) (term, error) {
 	unit := strings.TrimLeft(s.text, "0123456789.")
 	v := constant.MakeFromLiteral(strings.TrimSuffix(s.text, unit), token.FLOAT, 0)
@@ -247,7 +246,7 @@ func (p *parser) number(s symbol) (term, error) {
 	return term{isDuration, constant.MakeInt64(int64(d))}, nil
 }
 
-// key makes a term of a key: of the value that an axis gives it, or of what it is in the scenario.
+// key makes a term from a key: its value is the one that an axis gives it, or else the one in the scenario.
 func (p *parser) key(at int, k *Key) (t term, err error) {
 	t.kind = [...]kind{isWord, isDuration, isNumber, isRate}[k.Unit]
 	axis := slices.IndexFunc(p.axes, func(a Axis) bool {
@@ -265,7 +264,7 @@ func (p *parser) key(at int, k *Key) (t term, err error) {
 	return t, err
 }
 
-// binary joins two terms.
+// binary applies an operator to two terms.
 func (p *parser) binary(op token.Token, at int, a, b term) (t term, err error) {
 	var ok bool
 	if t.kind, ok = joined(op, a.kind, b.kind); !ok {
@@ -283,7 +282,7 @@ func (p *parser) binary(op token.Token, at int, a, b term) (t term, err error) {
 	return t, nil
 }
 
-// joined is the kind of what an operator makes of two terms.
+// joined returns the kind of the result of an operator; false if it cannot join terms of these kinds.
 func joined(op token.Token, a, b kind) (kind, bool) {
 	share := func(k kind) bool { return k == isNumber || k == isRate }
 	switch op {
@@ -307,7 +306,7 @@ func joined(op token.Token, a, b kind) (kind, bool) {
 	return isDuration, share(a) && b == isDuration && op == token.MUL
 }
 
-// unjoinable says why an operator makes nothing of two terms.
+// unjoinable says why an operator cannot join two terms.
 func unjoinable(op token.Token, a, b kind) string {
 	hint := ""
 	switch {

@@ -6,17 +6,17 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// flip is a change between two neighbouring numbers.
+// flip is a change of state between two numbers.
 type flip[S comparable] struct {
-	last, first   int64 // the last number before it and the first behind it
+	last, first   int64 // the last number before the change, and the first number after it
 	before, after S
-	exact         bool // they are no further apart than was asked for
+	exact         bool // last and first are at most the resolution apart
 }
 
-// bisect finds changes between two numbers of different state, by halving, until the numbers on both sides are no
-// further apart than the resolution. There may be others between numbers that turn out alike: it finds an odd number of
-// changes where there are two states, never all. at gives the state of a number; false if it has none, which ends the
-// search there.
+// bisect finds changes of state between two numbers whose states differ, by halving the gap until the numbers on both
+// sides are at most resolution apart. It may miss changes between numbers whose states are equal: between two numbers
+// of different state it finds at least one change, but not always all of them. at returns the state of a number, or
+// false if the number has none; then the search ends there.
 func bisect[S comparable](lo, hi int64, before, after S, resolution int64, at func(int64) (S, bool)) []flip[S] {
 	if before == after {
 		return nil
@@ -39,26 +39,27 @@ func bisect[S comparable](lo, hi int64, before, after S, resolution int64, at fu
 	return append([]flip[S]{f}, bisect(f.first, hi, f.after, after, resolution, at)...)
 }
 
-// Edge is where a law comes out otherwise.
+// Edge is a place on an axis at which the outcome of a law changes.
 type Edge struct {
 	Law   checker.Law
-	Axis  int // along which, from 0
-	Point int // the one of the grid before it, by its number
-	// Last and First are the neighbours on both sides; on other axes they have the same value.
+	Axis  int // index of the axis along which it changes, from 0
+	Point int // index in the grid of the point before the edge
+	// Last and First are the points tried on both sides of the edge; they differ only in the value of Axis.
 	Last, First   *Point
 	Before, After State
-	Exact         bool // Last and First are no further apart than was asked for
-	// the sweep was interrupted before they were; otherwise no point between them is a valid scenario
+	Exact         bool // Last and First are at most the resolution apart, and have had enough runs
+	// Stopped: the sweep was interrupted before they were. If neither is set, no point between them is a valid
+	// scenario.
 	Stopped bool
 }
 
 // Bounds reports whether the law is safe on one side of the edge.
 func (e *Edge) Bounds() bool { return e.Before == Safe || e.After == Safe }
 
-// side joins two neighbours of the grid along an axis that has something between them.
+// side is the interval between two points of the grid that are neighbours along an ordered axis.
 type side struct{ axis, a, b int }
 
-// sides lists all pairs of neighbours along the ordered axes.
+// sides lists all such pairs of neighbours.
 func (s *Sweep) sides() []side {
 	var all []side
 	stride := 1
@@ -74,24 +75,25 @@ func (s *Sweep) sides() []side {
 	return all
 }
 
-// between is the combination of values on a side at a number of its axis.
+// between returns the levels of a point on a side, whose number on the side's axis is n.
 func (s *Sweep) between(e side, n int64) []Level {
 	levels := slices.Clone(s.Points[e.a].Levels)
 	levels[e.axis] = s.Axes[e.axis].Keys[0].number(n)
 	return levels
 }
 
-// crossing looks for the edges on a side, of all laws that come out otherwise at its ends.
+// crossing searches a side for the edges of all laws whose outcomes differ at its two ends.
 type crossing struct {
 	*sweeper
 	side
 	resolution int64
 	laws       []checker.Law
-	known      []*Point       // that make valid scenarios, in the order of their values: the ends, and those between
-	tried      []*Point       // between
-	blocked    map[int64]bool // values behind which no valid scenario was found
-	// unusual are runs beyond the first ones that came out otherwise than these at some value. As all values are tried
-	// with the same seeds, they are likely to do so nearby as well.
+	known      []*Point       // valid points in the order of their values: the two ends, and those tried in between
+	tried      []*Point       // points tried in between, valid or not
+	blocked    map[int64]bool // values after which no valid scenario was found
+	// unusual are the numbers of runs, beyond the first ones, whose outcome differed from that of the first ones at
+	// some value. All values are tried with the same seeds, so these runs are likely to differ at nearby values as
+	// well.
 	unusual []int
 }
 
@@ -112,8 +114,8 @@ func (w *sweeper) cross(e side, resolution int64) (*crossing, error) {
 	return c, nil
 }
 
-// step halves the first gap over which some law comes out otherwise, or if there is none that is too wide makes sure of
-// a point beside an edge. It reports whether there was anything to do.
+// step halves the first gap over which the outcome of some law changes. If no such gap is too wide, it makes more runs
+// of a point beside an edge. It reports whether there was anything to do.
 func (c *crossing) step() (moved bool, err error) {
 	for i, p := range c.known[1:] {
 		if before := c.known[i]; c.flips(before, p) && c.wide(before, p) && !c.blocked[c.at(before)] {
@@ -135,7 +137,7 @@ func (c *crossing) step() (moved bool, err error) {
 	return false, nil
 }
 
-// halve tries a value in the gap behind the ith of the known points.
+// halve tries a value in the gap after the ith of the known points.
 func (c *crossing) halve(i int) error {
 	from := c.at(c.known[i])
 	gap := c.at(c.known[i+1]) - from
@@ -153,7 +155,7 @@ func (c *crossing) halve(i int) error {
 	return nil
 }
 
-// edges lists what was found, law by law.
+// edges lists the edges that were found, by law.
 func (c *crossing) edges() (list []Edge) {
 	for _, law := range c.laws {
 		for i, p := range c.known[1:] {
@@ -169,17 +171,17 @@ func (c *crossing) edges() (list []Edge) {
 	return list
 }
 
-// at is the value of a point on the axis of the side.
+// at returns the value of a point on the axis of the side.
 func (c *crossing) at(p *Point) int64 { return p.Levels[c.axis].N }
 
-// wide reports whether two points lie further apart than an edge may.
+// wide reports whether two points are further apart than the sides of an exact edge may be.
 func (c *crossing) wide(a, b *Point) bool { return c.at(b)-c.at(a) > c.resolution }
 
 func (c *crossing) flips(a, b *Point) bool {
 	return slices.ContainsFunc(c.laws, func(law checker.Law) bool { return flips(a, b, law) })
 }
 
-// flips reports whether a law comes out otherwise at b than at a, both of which were run.
+// flips reports whether a law has different outcomes at a and b, both of which are final.
 func flips(a, b *Point, law checker.Law) bool {
 	return a.State(law) != b.State(law) && a.decided(law) && b.decided(law)
 }

@@ -8,22 +8,22 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// variedFault is a fault in which values can be changed.
+// variedFault is a fault whose values can be varied.
 type variedFault struct {
 	nemesis.Fault
-	// void marks a fault of which a value of zero has made nothing: a jump by 0s, a pause for 0s, a drift of 0ppm.
+	// void marks a fault without effect because a value is zero: a jump by 0s, a pause for 0s, a drift of 0ppm.
 	void bool
 }
 
-// faultField is a value in the line of a fault.
+// faultField describes a value in the line of a fault.
 type faultField struct {
 	name  string
 	unit  Unit
-	of    nemesis.Field // that it stands in
+	of    nemesis.Field // the field of the fault that contains it
 	value func(*nemesis.Fault) int64
 	set   func(*nemesis.Fault, int64)
 	size  bool   // zero makes the fault void
-	title string // what the value is, before the words of the fault
+	title string // words for the value, followed by a description of the fault
 }
 
 var faultFields = []faultField{
@@ -31,7 +31,7 @@ var faultFields = []faultField{
 		value: func(f *nemesis.Fault) int64 { return int64(f.Restart) },
 		set: func(f *nemesis.Fault, n int64) {
 			f.Restart = time.Duration(n)
-			if n == 0 { // would be no restart at all; the shortest delay comes nearest to none
+			if n == 0 { // 0 would mean no restart at all; the shortest delay comes nearest
 				f.Restart = 1
 			}
 		}},
@@ -60,8 +60,8 @@ var faultFields = []faultField{
 		set:   func(f *nemesis.Fault, n int64) { f.Number = int(n) }},
 }
 
-// faultKeys are the keys of the ith fault, from 0. A fault strikes either at a time or at the passing of a point, or
-// with a message that it states by its number or by what it says.
+// faultKeys returns the keys of the ith fault, from 0. A fault strikes at a time, at the passing of a point, or with a
+// message, which is named by its number or by its content.
 func faultKeys(i int, f *nemesis.Fault) []*Key {
 	var keys []*Key
 	for n := range faultFields {
@@ -86,7 +86,7 @@ func faultKeys(i int, f *nemesis.Fault) []*Key {
 	return keys
 }
 
-// set changes the fault that the key is of.
+// set gives the key's value to its fault.
 func (k *Key) set(faults []variedFault, n int64) {
 	f := &faults[k.fault-1]
 	k.field.set(&f.Fault, n)
@@ -95,14 +95,14 @@ func (k *Key) set(faults []variedFault, n int64) {
 	}
 }
 
-// readFault takes the key's number out of its fault; false if the fault states none.
+// readFault reads the key's value from its fault; false if the fault does not state it.
 func (k *Key) readFault(faults []variedFault) (int64, bool) {
 	f := &faults[k.fault-1]
 	n := k.field.value(&f.Fault)
 	return n, n != 0 || f.void || k.field.name == "at"
 }
 
-// faultLines prints the faults that are not void. Problem says which one no line can state.
+// faultLines prints the faults that are not void. If a fault cannot be written as a line, problem says which.
 func faultLines(faults []variedFault) (lines []string, problem string) {
 	for i := range faults {
 		f := &faults[i]

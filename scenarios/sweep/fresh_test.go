@@ -11,12 +11,12 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// freshSeeds are seeds that no sweep of these tests runs with.
+// freshSeeds is the first of the seeds that no sweep of these tests uses.
 const freshSeeds = 1 << 40
 
-// TestFreshSeedsConfirmWhatASweepSays runs what each sentence names, the values up to which a law is always broken,
-// from which it is safe, and between them at which it is broken in so many of the runs, with other seeds: no more of
-// them come out otherwise than the stated numbers of runs let expect.
+// TestFreshSeedsConfirmWhatASweepSays runs, with other seeds, the values named in each sentence: up to which a law is
+// always broken, from which it is safe, and at which it is broken in some of the runs. No more of these runs
+// contradict the sentence than its numbers of runs allow.
 func TestFreshSeedsConfirmWhatASweepSays(t *testing.T) {
 	const threeRestarts = "faults.1.restart,faults.2.restart,faults.3.restart="
 	sharp, blurred := 0, 0
@@ -76,8 +76,8 @@ func TestFreshSeedsConfirmWhatASweepSays(t *testing.T) {
 	}
 }
 
-// confirm runs the value that a stretch names with fresh seeds. It says what contradicts the stretch; nothing, if the
-// numbers go together.
+// confirm runs the value named by a stretch with fresh seeds. It returns what contradicts the stretch, or "" if the
+// numbers are compatible.
 func confirm(t *testing.T, s *Sweep, st *Stretch, law checker.Law, fresh int) string {
 	t.Helper()
 	o := s.Options
@@ -89,7 +89,7 @@ func confirm(t *testing.T, s *Sweep, st *Stretch, law checker.Law, fresh int) st
 	}
 	violated := p.Laws.Of(law).Violated
 	n, told := float64(violated), fmt.Sprintf("of %d fresh seeds %d break it at %s", fresh, violated, st.At.Text)
-	// beyond is where more than one in ten thousand draws with this chance lie
+	// beyond returns a number that fewer than one in ten thousand draws with this chance exceed
 	beyond := func(chance float64) float64 {
 		mean := chance * float64(fresh)
 		return mean + 4*math.Sqrt(mean*(1-chance)) + 1
@@ -108,8 +108,8 @@ func confirm(t *testing.T, s *Sweep, st *Stretch, law checker.Law, fresh int) st
 	return ""
 }
 
-// TestEdgesAreThoseOfAllValues is the slow twin of the search for edges: it runs every value with all seeds. Where runs
-// differ by seed there are two edges with some values between them, else there is one.
+// TestEdgesAreThoseOfAllValues compares the search for edges with a slow version that runs every value with all seeds.
+// Where runs differ by seed there are two edges with some values between them, else one.
 func TestEdgesAreThoseOfAllValues(t *testing.T) {
 	sure := testkit.Size(20, 60)
 	for delays, between := range map[string]bool{"network.delay=1ms": false, "network.delay=200us..2ms": true} {

@@ -5,8 +5,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Text draws the rows, the highest first, and the values across below them; what the screen has no room for goes into
-// further blocks of rows.
+// Text draws the rows of the map, the highest first, and below them the values of the horizontal axis. Columns that do
+// not fit the width of the screen go into further blocks of rows.
 func (m *Map) Text(p *text.Writer) {
 	levels, rows := m.Axes[0].Levels, []Level{{}}
 	if len(m.Axes) == 2 {
@@ -23,7 +23,7 @@ func (m *Map) Text(p *text.Writer) {
 		wide = max(wide, text.Cells(l.Text)+1)
 	}
 	room := p.Width() - margin
-	cell := 1 // cells of one sign, its gap included
+	cell := 1 // width of one sign and its gap, in terminal cells
 	for _, try := range []int{wide, 2} {
 		if len(levels)*try <= room {
 			cell = try
@@ -51,7 +51,7 @@ func (m *Map) Text(p *text.Writer) {
 	}
 }
 
-// values are those across: each, or as many at even distances as leave a gap between them.
+// values prints the values of the horizontal axis: each, or every nth so that there is a gap between them.
 func (m *Map) values(levels []Level, cell, margin, width int) *text.Line {
 	for stride := 1; ; stride++ {
 		ln, fits := new(text.Line), true

@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// Described says what the commands print with --json.
+// Described lists the JSON objects that the commands print with --json.
 var Described = []document.Described{
 	{Commands: []string{"sweep"}, Object: sweepJSON{}, Is: "runs over values of keys"},
 }
@@ -19,14 +19,14 @@ type sweepJSON struct {
 	EdgeSeeds   int                          `json:"edge_seeds" doc:"runs beside an edge, and where a condition begins to be true"`
 	From        uint64                       `json:"from"` // the first seed
 	Faults      []string                     `json:"faults"`
-	With        []string                     `json:"with"` // what has one value at all points
+	With        []string                     `json:"with"` // keys that have the same value at all points
 	Axes        []axisJSON                   `json:"axes"`
 	Points      []pointJSON                  `json:"points"` // of the grid
 	Laws        map[checker.Law]sweptLawJSON `json:"laws"`
 	Assertions  []assertionJSON              `json:"assertions"`
 	Interrupted bool                         `json:"interrupted" doc:"a signal came before everything was done"`
 	Notes       []string                     `json:"notes"`
-	Tried       int                          `json:"tried"` // points, those between the grid's included
+	Tried       int                          `json:"tried"` // points, including those between the points of the grid
 	Runs        int                          `json:"runs"`
 	Repeat      string                       `json:"repeat" doc:"a command to paste that shows it again"`
 }
@@ -37,9 +37,9 @@ type axisJSON struct {
 	Levels []string `json:"levels"`
 }
 
-// pointJSON is a point with how each law came out there, or why it is no valid scenario.
+// pointJSON is a point with the outcome of each law there, or why it is not a valid scenario.
 type pointJSON struct {
-	At      map[string]string         `json:"at"` // the values, by their axes
+	At      map[string]string         `json:"at"` // values by axis
 	Problem string                    `json:"problem,omitempty" doc:"why it is no valid scenario"`
 	Laws    map[checker.Law]stateJSON `json:"laws,omitempty"`
 }
@@ -95,10 +95,10 @@ type assertionJSON struct {
 	Result    string            `json:"result" enum:"met|failed|undecided"` // met, failed or undecided
 	Points    int               `json:"points"`
 	Why       string            `json:"why"`
-	Run       *single.RunObject `json:"run,omitempty"` // that shows the failure
+	Run       *single.RunObject `json:"run,omitempty"` // a run that shows the failure
 }
 
-// data is the JSON object.
+// data returns the JSON object of the report.
 func (s *Report) data() *sweepJSON {
 	d := &sweepJSON{Scenario: s.Scenario.Name, Seeds: s.Seeds, EdgeSeeds: s.Sure, From: s.From,
 		Faults: document.Some(s.faults()), With: document.Some(s.with()), Axes: []axisJSON{}, Points: []pointJSON{},
@@ -136,7 +136,7 @@ func (s *Report) data() *sweepJSON {
 	return d
 }
 
-// add says how a law came out at the point.
+// add records the outcome of a law at the point.
 func (p *pointJSON) add(l *Law, c *Cell) {
 	if p.Problem != "" {
 		return
@@ -151,7 +151,7 @@ func (p *pointJSON) add(l *Law, c *Cell) {
 	p.Laws[l.Law] = state
 }
 
-// valuesAt are the values of a point, by their axes.
+// valuesAt returns the values of a point, by axis.
 func (s *Report) valuesAt(levels []Level) map[string]string {
 	values := map[string]string{}
 	for i, l := range levels {

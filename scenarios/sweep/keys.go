@@ -9,23 +9,23 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// reading takes a key's number out of a scenario, for one of its clients; false if there is no one number: the key is
-// not in use, or stands for a range.
+// reading reads the number of a key from a scenario, for one of its clients. It returns false if there is no single
+// number: the key is not in use, or stands for a range.
 type reading func(s *scenarios.Scenario, c *scenarios.Client) (int64, bool)
 
-// Key is something in a scenario that can be given another value.
+// Key is a part of a scenario that can be given another value.
 type Key struct {
-	Path    string // as in FORMAT.md; of an override, a link or a fault with its name or number
+	Path    string // as in FORMAT.md; for an override, link or fault with its name or number
 	Unit    Unit
-	percent bool    // a rate that files write in percent
+	percent bool    // a rate that scenario files write in percent
 	read    reading // nil for words, links and faults
-	client  string  // whose override it is
+	client  string  // the client whose override it is
 	fault   int     // number of the fault, from 1; 0: none
 	field   *faultField
 }
 
-// ofServers and ofClients are the keys of FORMAT.md that change a run, in its order, but for those that hold mappings,
-// lists and names. Those of clients may also stand under overrides; startOfClient stands there alone.
+// ofServers and ofClients are the keys of FORMAT.md that change a run, in the order of the document, without those for
+// mappings, lists and names. Keys of clients may also stand under overrides; startOfClient stands only there.
 var ofServers, ofClients, startOfClient = variableKeys()
 
 func variableKeys() (servers, clients []Key, start Key) {
@@ -40,7 +40,7 @@ func variableKeys() (servers, clients []Key, start Key) {
 	return servers, clients, keyOf(own[0])
 }
 
-// keyOf is the key of a sweep that a key of the format makes.
+// keyOf makes a key for a variable of the scenario format.
 func keyOf(v scenarios.Variable) Key {
 	k := Key{Path: v.Path, read: reading(v.Number)}
 	switch v.Kind {
@@ -56,10 +56,10 @@ func keyOf(v scenarios.Variable) Key {
 	return k
 }
 
-// million is how many ppm are all.
+// million converts parts per million to a share.
 var million = constant.MakeInt64(1_000_000)
 
-// value is what a key stands for at a point: exactly, and a rate as a share.
+// value returns the exact value of a key at a point; a rate is given as a share.
 func (v *varied) value(k *Key) (constant.Value, error) {
 	if l, ok := v.given[k.Path]; ok {
 		if l.Unit == Words {
@@ -73,7 +73,7 @@ func (v *varied) value(k *Key) (constant.Value, error) {
 	return nil, fmt.Errorf("%s is no single number in this scenario: it is not in use, or a range, or a word", k.Path)
 }
 
-// exact is a number in the key's unit as a condition computes with it.
+// exact converts a number in the key's unit to the value that conditions compute with.
 func (k *Key) exact(n int64) constant.Value {
 	v := constant.MakeInt64(n)
 	if k.Unit == Rates {
@@ -82,7 +82,7 @@ func (k *Key) exact(n int64) constant.Value {
 	return v
 }
 
-// read takes the number of a key that no axis varies out of the scenario.
+// read reads the number of a key that no axis varies from the scenario.
 func (v *varied) read(k *Key) (int64, bool) {
 	switch {
 	case k.fault > 0:

@@ -5,10 +5,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Law is how one law came out in a sweep.
+// Law is the outcome of one law in a sweep.
 type Law struct {
 	Law   checker.Law
-	Cells []Cell // of the grid; the first axis runs fastest
+	Cells []Cell // one for each point of the grid; the first axis runs fastest
 	Lines []Line
 	Edges []*Edge
 }
@@ -18,10 +18,10 @@ type Cell struct {
 	*Point
 	State State
 	campaign.Counts
-	Causes []campaign.Finding // the ways in which it was broken
+	Causes []campaign.Finding // how it was broken
 }
 
-// sign shows the cell in one sign: that of its counts, or – for what is no valid scenario.
+// sign returns the sign for the cell's counts, or – if the point is not a valid scenario.
 func (c *Cell) sign() string {
 	if c.Problem != "" {
 		return "–"
@@ -29,7 +29,7 @@ func (c *Cell) sign() string {
 	return c.Counts.Sign()
 }
 
-// LawOf is how a law came out in a sweep.
+// LawOf returns the outcome of a law in a sweep.
 func LawOf(s *Sweep, law checker.Law) *Law {
 	l := &Law{Law: law, Lines: s.lines(law)}
 	for _, p := range s.Points {
@@ -43,7 +43,7 @@ func LawOf(s *Sweep, law checker.Law) *Law {
 	return l
 }
 
-// Causes are the ways in which a law was broken at a point.
+// Causes returns the causes for which a law was broken at a point.
 func Causes(p *Point, law checker.Law) (all []campaign.Finding) {
 	for _, f := range p.Findings {
 		if f.Law == law {

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// Unit is what the values of a key are counted in.
+// Unit is the unit of the values of a key.
 type Unit uint8
 
 const (
@@ -21,14 +21,14 @@ const (
 	Rates // millionths, written in ppm or in percent
 )
 
-// Level is a value that a sweep gives to a key.
+// Level is a value that a sweep gives to a key, a number or a word.
 type Level struct {
 	Unit Unit
 	N    int64  // in the unit; zero for a word
 	Text string // as a scenario file writes it
 }
 
-// number is the level of a number.
+// number returns the level for a number.
 func (k *Key) number(n int64) Level {
 	l := Level{Unit: k.Unit, N: n}
 	switch {
@@ -62,7 +62,7 @@ func (k *Key) parseNumber(text string) (int64, error) {
 	return 0, fmt.Errorf("%s takes words, not numbers: list them, as in %s=a,b,c", k.Path, k.Path)
 }
 
-// parseSigned reads a duration, which may be negative: clocks jump back.
+// parseSigned parses a duration in nanoseconds, which may be negative, because clocks also jump back.
 func parseSigned(text string) (int64, error) {
 	rest, negative := strings.CutPrefix(text, "-")
 	d, err := nemesis.ParseDuration(rest)
@@ -82,7 +82,7 @@ func parseSigned(text string) (int64, error) {
 	return int64(d), nil
 }
 
-// parseRate reads millionths, or a percentage.
+// parseRate parses a rate in ppm or percent, and returns millionths.
 func (k *Key) parseRate(text string) (int64, error) {
 	digits, isPPM := strings.CutSuffix(text, "ppm")
 	if isPPM {
@@ -107,7 +107,7 @@ func (k *Key) parseRate(text string) (int64, error) {
 		nearest)
 }
 
-// meaning is an error with the nearest right word, if there is one.
+// meaning returns an error that suggests the nearest valid word, if there is one.
 func meaning(message, nearest string) error {
 	if nearest == "" {
 		return errors.New(message)

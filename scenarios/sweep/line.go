@@ -8,28 +8,28 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// Stretch is a part of an axis on which a law came out alike at every value that was tried.
+// Stretch is a part of an axis on which a law had the same outcome at every value that was tried.
 type Stretch struct {
 	State    State
-	From, To Level // the first and the last value tried
-	// At is a value at which the law was violated in Violated of Runs runs: where it is broken in some of them the one
-	// in the middle, else the one beside the edge.
+	From, To Level // the first and the last value tried on it
+	// At is a value at which the law was violated in Violated of Runs runs. Where it is broken only in some runs, At
+	// is in the middle of the stretch, else beside the edge.
 	At             Level
 	Violated, Runs int
-	shown          *Point // at At
+	shown          *Point // the point at At
 }
 
-// Line is how a law came out along an axis.
+// Line is the outcome of a law along an axis.
 type Line struct {
 	Axis int
-	// Other is the value of the other axis; nil if there is none.
+	// Other is the value of the other axis; nil if the sweep has one axis.
 	Other *Level
-	// Stretches cover all values tried, the lowest first; neighbours differ.
+	// Stretches cover all values tried, in ascending order; neighbouring stretches have different states.
 	Stretches []Stretch
 }
 
-// Words say where the law is safe; key, if not empty, stands before the first value. It is said to be safe from
-// somewhere on only if it is not broken behind it. Where seeds differ, the words say in how many runs it is broken.
+// Words says where the law is safe; key, if not empty, precedes the first value. It says "safe from" a value only if
+// the law is not broken at any higher value. Where runs differ by seed, it says in how many the law is broken.
 func (l *Line) Words(key string) string {
 	n := len(l.Stretches)
 	if n == 0 {
@@ -66,7 +66,7 @@ func (l *Line) Words(key string) string {
 	return strings.Join(parts, "; ")
 }
 
-// byChance reports whether the law is broken in some runs somewhere on the line, and its outcome is known everywhere.
+// byChance reports whether the law is broken in only some runs somewhere on the line, and judged everywhere on it.
 func (l *Line) byChance() bool {
 	is := func(states ...State) func(Stretch) bool {
 		return func(s Stretch) bool { return slices.Contains(states, s.State) }
@@ -74,7 +74,7 @@ func (l *Line) byChance() bool {
 	return slices.ContainsFunc(l.Stretches, is(Chance)) && !slices.ContainsFunc(l.Stretches, is(Unjudged, Invalid))
 }
 
-// shares says along the line in which share of its runs the law is broken.
+// shares says along the line in how many of the runs the law is broken.
 func (l *Line) shares(key string) string {
 	runs := " runs"
 	var parts []string
@@ -102,12 +102,12 @@ func (l *Line) shares(key string) string {
 	return "broken " + strings.Join(parts, ", ")
 }
 
-// chance says in how many runs the law is broken.
+// chance says in how many runs the law is broken at the value At.
 func (s *Stretch) chance(key string) string {
 	return fmt.Sprintf("broken in %d of %d runs at %s%s", s.Violated, s.Runs, key, s.At.Text)
 }
 
-// monotone reports whether the law goes from broken to safe, or back, at most once.
+// monotone reports whether the outcomes along the line only improve or only worsen.
 func (l *Line) monotone() bool {
 	before, way := Unjudged, 0
 	for _, s := range l.Stretches {
@@ -129,8 +129,8 @@ func (l *Line) monotone() bool {
 	return true
 }
 
-// lines say how a law came out along the first axis that has something between its levels, for each level of the other
-// axis; none if there is no such axis.
+// lines returns the outcomes of a law along the first ordered axis, for each level of the other axis; nil if no axis
+// is ordered.
 func (s *Sweep) lines(law checker.Law) []Line {
 	for axis := range s.Axes {
 		if !s.Axes[axis].ordered() {
@@ -149,7 +149,7 @@ func (s *Sweep) lines(law checker.Law) []Line {
 	return nil
 }
 
-// rows are the indexes of the points along an axis, for each level of the other one.
+// rows returns the indexes of the points along an axis, for each level of the other axis.
 func (s *Sweep) rows(axis int) [][]int {
 	n := len(s.Axes[axis].Levels)
 	rows := make([][]int, len(s.Points)/n)
@@ -166,7 +166,7 @@ func (s *Sweep) rows(axis int) [][]int {
 	return rows
 }
 
-// stretches puts the points of a row and the edges between them together.
+// stretches combines the points of a row and the edges between them.
 func (s *Sweep) stretches(law checker.Law, axis int, points []int) []Stretch {
 	var all []Stretch
 	add := func(state State, p *Point) {
@@ -174,7 +174,7 @@ func (s *Sweep) stretches(law checker.Law, axis int, points []int) []Stretch {
 		switch n := len(all); {
 		case n == 0 || all[n-1].State != state:
 			all = append(all, Stretch{State: state, From: l, To: l, shown: p})
-		case n == 1 && state != Chance: // the one beside the edge behind it
+		case n == 1 && state != Chance: // show the point beside the edge that follows
 			all[0].To, all[0].shown = l, p
 		default:
 			all[n-1].To = l
@@ -204,7 +204,7 @@ func (s *Sweep) stretches(law checker.Law, axis int, points []int) []Stretch {
 	return all
 }
 
-// inMiddle is of the points tried on a stretch one with the most runs, and of these the nearest to its middle.
+// inMiddle returns, of the points tried on a stretch with the most runs, the one nearest to its middle.
 func (s *Sweep) inMiddle(axis int, of *Stretch) *Point {
 	best := of.shown
 	for _, p := range slices.Concat(s.Points, s.Between) {
@@ -220,7 +220,7 @@ func (s *Sweep) inMiddle(axis int, of *Stretch) *Point {
 	return best
 }
 
-// within reports whether the edge lies between two neighbours along the axis.
+// within reports whether the edge lies between two neighbours a and b along the axis.
 func (e *Edge) within(a, b *Point, axis int) bool {
 	for i := range a.Levels {
 		if i != axis && e.Last.Levels[i] != a.Levels[i] {

@@ -11,15 +11,16 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Map shows the points of one law, as a strip for one axis and a map for two: it is a block of a document, which a text
-// draws by signs, and a picture.
+// Map shows the points of one law: as a strip for one axis, and as a map for two. It is a block of a document, drawn
+// with signs in a text and as a picture on the page.
 type Map struct {
 	*Sweep
 	Scenario string // its name
 	Law      *Law
 }
 
-// Colours that people tell apart who do not see all of them (Okabe and Ito); each goes with a shape of its own.
+// Colours that people with colour-vision deficiencies can tell apart (Okabe and Ito); each is used with a distinct
+// shape.
 var (
 	safeInk   = plot.Ink{Name: "safe", RGB: color.NRGBA{0x00, 0x4e, 0x7d, 0xff}}
 	chanceInk = plot.Ink{Name: "chance", RGB: color.NRGBA{0x5e, 0x51, 0x00, 0xff}}
@@ -28,7 +29,7 @@ var (
 	claimInk  = plot.Ink{Name: "claim", RGB: color.NRGBA{0x7b, 0x2d, 0x8b, 0xff}}
 )
 
-// Lines between what is safe and what is not, and around an asserted condition.
+// Lines between safe and unsafe regions, and around the region of an asserted condition.
 var (
 	edgeLine  = plot.Line{Style: plot.Style{Ink: plot.Black, Width: 1.8}, Name: "edge, bisected"}
 	edgeHalo  = plot.Line{Style: plot.Style{Ink: plot.Ground, Width: 3.4}}
@@ -36,7 +37,8 @@ var (
 		Name: "bound of an asserted condition"}
 )
 
-// fields are the grounds on which states stand, by rank: where several meet, the higher rank claims less.
+// fields are the background colours of the states, by rank. Where several regions meet, the higher rank wins, as it
+// claims less.
 var fields = []plot.Ink{
 	{Name: "safe-field", RGB: color.NRGBA{0xcf, 0xe4, 0xf3, 0xff}},
 	{Name: "chance-field", RGB: color.NRGBA{0xf5, 0xee, 0xbe, 0xff}},
@@ -45,28 +47,28 @@ var fields = []plot.Ink{
 	plot.Ground,
 }
 
-// rank is the number of a state in fields.
+// rank returns the index of a state in fields.
 func rank(s State) int {
 	return slices.Index([]State{Safe, Chance, Broken, Unjudged, Invalid}, s)
 }
 
-// SVG draws the map as SVG, for a slide or a page of paper. The error is w's.
+// SVG draws the map as SVG, for a slide or a printed page. It returns the error of w.
 func (m *Map) SVG(w io.Writer) error {
 	_, err := io.WriteString(w, m.titled().SVG(720, 405))
 	return err
 }
 
-// PNG draws the same as PNG, of 1920 by 1080 pixels.
+// PNG draws the same map as a PNG of 1920 by 1080 pixels.
 func (m *Map) PNG(w io.Writer) error { return m.titled().PNG(w, 720, 405, 192) }
 
-// HTML draws the map twice: for a desktop, and with fewer words for a phone. The style sheet shows one.
+// HTML draws the map twice: for a desktop, and with fewer words for a phone. The style sheet shows one of them.
 func (m *Map) HTML(p *html.Writer) {
 	p.Style(html.PlotStyle)
 	p.Put(html.El("div", html.Class("diagram wide"), html.Raw(m.diagram(false).OnPage(720, 353))),
 		html.El("div", html.Class("diagram narrow"), html.Raw(m.diagram(true).OnPage(317, 317))), html.Newline)
 }
 
-// titled is the map with a heading that says what the page would.
+// titled returns the map with a heading that gives the context which the page would give.
 func (m *Map) titled() *plot.Diagram {
 	d := m.diagram(false)
 	d.Title = m.Scenario + ": " + string(m.Law.Law)
@@ -86,7 +88,8 @@ func (m *Map) titled() *plot.Diagram {
 	return d
 }
 
-// diagram is the map: regions where both axes are numbers, a band for each word where one is, and cells where none is.
+// diagram draws the map: as regions if both axes are ordered, as a band for each word if one is, and as cells if none
+// is.
 func (m *Map) diagram(short bool) *plot.Diagram {
 	d := &plot.Diagram{Columns: len(m.Axes[0].Levels), Rows: 1, X: m.axis(0, short),
 		Y: plot.Axis{Label: "runs that broke the law", Max: 1, Ticks: []plot.Tick{{Value: 0, Label: "0 %"},
@@ -113,7 +116,7 @@ func (m *Map) diagram(short bool) *plot.Diagram {
 	return d
 }
 
-// axis is the ith of the sweep.
+// axis returns the ith axis of the sweep for the diagram.
 func (m *Map) axis(i int, short bool) plot.Axis {
 	a := &m.Axes[i]
 	label := a.Name
@@ -136,10 +139,11 @@ func (m *Map) axis(i int, short bool) plot.Axis {
 	return plot.Words(label, words)
 }
 
-// ordered reports whether there is something between the levels.
+// ordered reports whether the axis is ordered and has at least two levels.
 func ordered(a *Axis) bool { return a.ordered() && len(a.Levels) > 1 }
 
-// place is where a value lies on its axis: a duration in the axis's unit, and by its number what has no order.
+// place returns the position of a value on its axis: a number in the axis's unit, or the index on an axis without
+// order.
 func place(a *Axis, l Level) float64 {
 	switch {
 	case !ordered(a):
@@ -150,7 +154,7 @@ func place(a *Axis, l Level) float64 {
 	return float64(l.N)
 }
 
-// scale is how many nanoseconds one of the axis is.
+// scale returns the nanoseconds in one unit of the axis.
 func scale(a *Axis) float64 {
 	var most int64
 	for _, l := range a.Levels {
@@ -165,7 +169,8 @@ func scale(a *Axis) float64 {
 	return 1e3
 }
 
-// mark is the sign of a cell, which every outcome has for itself: on a strip at the share of runs that broke the law.
+// mark returns the sign of a cell. Each outcome has its own sign. On a strip its height is the share of runs that
+// broke the law.
 func (m *Map) mark(i int) plot.Mark {
 	c := &m.Law.Cells[i]
 	mark := map[string]plot.Mark{
@@ -185,7 +190,7 @@ func (m *Map) mark(i int) plot.Mark {
 	return mark
 }
 
-// cells colours a map of words.
+// cells colours a map on which no axis is ordered.
 func (m *Map) cells(d *plot.Diagram) {
 	for i := range m.Law.Cells {
 		x, lo, hi := float64(i%d.Columns), d.Y.Min, d.Y.Max
@@ -197,8 +202,8 @@ func (m *Map) cells(d *plot.Diagram) {
 	}
 }
 
-// bands colours one line of numbers, and draws its edges and the bounds of conditions: from side to side of a strip,
-// within the row or column of its word on a map. Between two values tried, a band ends in the middle.
+// bands colours one line of an ordered axis, and draws its edges and the bounds of conditions: across the whole strip,
+// or within the row or column of its word on a map. The border between two values tried is drawn halfway.
 func (m *Map) bands(d *plot.Diagram, row int) {
 	l := &m.Law.Lines[row]
 	a, lo, hi := &m.Axes[l.Axis], float64(row)-.42, float64(row)+.42
@@ -252,7 +257,7 @@ func (m *Map) bands(d *plot.Diagram, row int) {
 	}
 }
 
-// isEdge reports whether an edge was searched for between two values on a line.
+// isEdge reports whether the change between two values on a line is an edge that was searched for.
 func (m *Map) isEdge(l *Line, last, first Level) bool {
 	return slices.ContainsFunc(m.Law.Edges, func(e *Edge) bool {
 		return e.Axis == l.Axis && e.Last.Levels[l.Axis] == last && e.First.Levels[l.Axis] == first &&
@@ -260,7 +265,7 @@ func (m *Map) isEdge(l *Line, last, first Level) bool {
 	})
 }
 
-// grid is a map of numbers, before its points have ranks.
+// grid returns the grid of a map with two ordered axes, without the ranks of its points.
 func (m *Map) grid() *plot.Grid {
 	g := &plot.Grid{Cross: map[plot.Side]float64{}}
 	for i, to := range []*[]float64{&g.X, &g.Y} {
@@ -271,13 +276,13 @@ func (m *Map) grid() *plot.Grid {
 	return g
 }
 
-// regions colours a map of numbers, and draws the edge of what is safe and the bounds of conditions.
+// regions colours a map with two ordered axes, and draws the border of the safe region and the bounds of conditions.
 func (m *Map) regions(d *plot.Diagram) {
 	g := m.grid()
 	for i := range m.Law.Cells {
 		g.Rank = append(g.Rank, rank(m.Law.Cells[i].State))
 	}
-	for i := len(m.Law.Edges) - 1; i >= 0; i-- { // of several on one side the first that bounds what is safe counts
+	for i := len(m.Law.Edges) - 1; i >= 0; i-- { // of several on one side, the first that bounds a safe region
 		e := m.Law.Edges[i]
 		side := plot.Side{Point: e.Point, Axis: e.Axis}
 		if _, known := g.Cross[side]; !known || e.Bounds() {

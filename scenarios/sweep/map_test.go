@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/plot"
 )
 
-// A strip shows the share of runs that broke the law at each value, over stretches that end where the edges are; a
-// sweep that was interrupted before it bisected them shows none.
+// TestAStripShowsSharesStretchesAndEdges: a strip shows the share of runs that broke the law at each value, above
+// stretches that end at the edges. A sweep that was interrupted before it bisected the edges shows none.
 func TestAStripShowsSharesStretchesAndEdges(t *testing.T) {
 	s := stripSweep()
 	s.Asserted[0].Turns = []Turn{{Point: 1, At: Level{Unit: Durations, N: 9_500_000_000, Text: "9.5s"}}}
@@ -46,13 +46,13 @@ func TestAStripShowsSharesStretchesAndEdges(t *testing.T) {
 	}
 }
 
-// With the axes exchanged the map is the same, with X and Y exchanged.
+// TestMapsOfExchangedAxesAreTheSame: exchanging the axes exchanges X and Y of the map, and changes nothing else.
 func TestMapsOfExchangedAxesAreTheSame(t *testing.T) {
 	time, rate := delayedAxis("restart=1s..3s/1s"), delayedAxis("ppm=-1000ppm,0ppm,1000ppm")
 	policy, fencing := delayedAxis("append-fsync=always,everysec,no"), delayedAxis("resource.fencing=on,off,1")
 	for _, axes := range [][2]Axis{{time, rate}, {time, policy}, {policy, fencing}} {
 		one := firstMap(mapSweep(axes[0], axes[1], "✓✓✓", "±✓✓", "✗?–")).diagram(true)
-		// the rows of the first, from below, are the columns of the second, from the left
+		// the rows of the first map, from below, are the columns of the second, from the left
 		other := firstMap(mapSweep(axes[1], axes[0], "–✓✓", "?✓✓", "✗±✓")).diagram(true)
 		if got, want := shown(other, true), shown(one, false); !slices.Equal(got, want) {
 			t.Errorf("%s by %s:\n%q\nwant\n%q", axes[0].Name, axes[1].Name, got, want)
@@ -60,7 +60,7 @@ func TestMapsOfExchangedAxesAreTheSame(t *testing.T) {
 	}
 }
 
-// shown are the marks of a diagram and the corners of its areas, in a fixed order.
+// shown lists the marks of a diagram and the corners of its areas, in a fixed order.
 func shown(d *plot.Diagram, exchanged bool) (all []string) {
 	place := func(p plot.Point) string {
 		if exchanged {

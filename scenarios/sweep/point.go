@@ -16,13 +16,13 @@ import (
 // State is the outcome of a law at a point.
 type State uint8
 
-// The zero State is no pass.
+// The zero State is not a pass.
 const (
-	Unjudged State = iota // violated in no run, but not judged to its end in all: unchecked or undecided
+	Unjudged State = iota // violated in no run, but unchecked or undecided in some
 	Safe                  // held in all runs
 	Chance                // violated in some runs, and not in others
 	Broken                // violated in all runs
-	Invalid               // the values make no valid scenario: nothing was run
+	Invalid               // the values are not a valid scenario: nothing was run
 )
 
 // String gives the words that reports use.
@@ -30,27 +30,26 @@ func (s State) String() string {
 	return [...]string{"not judged", "safe", "broken in some", "broken", "no valid scenario"}[s]
 }
 
-// Point is a combination of values, and the outcomes of its runs.
+// Point is a combination of values, with the outcomes of its runs.
 type Point struct {
 	Levels  []Level       // one for each axis
-	Problem string        // why this is no valid scenario; then nothing was run
+	Problem string        // why this is not a valid scenario; nothing was run then
 	Laws    campaign.Laws // in the order of checker.Laws
-	// Findings are the ways in which laws were broken, the lowest first seed first.
+	// Findings are the violations by cause, the lowest first seed first.
 	Findings campaign.Findings
-	// Struck counts for each fault that the scenario lists the runs in which it struck; -1 for one that is left out
-	// here.
+	// Struck counts, for each fault that the scenario lists, the runs in which it struck; -1 for a fault that is left
+	// out at this point.
 	Struck []int
 	Runs   int
 	// Stopped is set if the sweep was interrupted before the least number of runs was made.
 	Stopped bool
-	cut     bool // left before that, when the laws in question were broken in some runs and not in others
-	// All runs whose numbers are below first were made, and these others. The number of a run is that of its seed, from
-	// 0.
+	cut     bool // the runs ended early, because each law in question was already broken in some but not all of them
+	// The runs with numbers below first were made, plus those listed in others. Run n uses the nth seed, from 0.
 	first  int
 	others []int
 }
 
-// State is the outcome of a law at the point.
+// State returns the outcome of a law at the point.
 func (p *Point) State(law checker.Law) State {
 	if p.Problem != "" {
 		return Invalid
@@ -67,13 +66,13 @@ func (p *Point) State(law checker.Law) State {
 	return Unjudged
 }
 
-// sure reports whether enough runs say how a law comes out at a point beside an edge.
+// sure reports whether enough runs support the outcome of a law at a point beside an edge.
 func (o *Options) sure(p *Point, law checker.Law) bool {
 	state := p.State(law)
 	return p.Runs >= o.Sure || state != Safe && state != Broken
 }
 
-// tally counts how a law came out at a point, with the runs that an interruption left out.
+// tally counts the outcomes of a law at a point, including the runs that an interruption left out.
 func (s *Sweep) tally(p *Point, law checker.Law) campaign.Counts {
 	t := p.Laws.Of(law)
 	if p.Stopped {
@@ -82,18 +81,18 @@ func (s *Sweep) tally(p *Point, law checker.Law) campaign.Counts {
 	return t
 }
 
-// varied is the scenario at a combination of values.
+// varied is the scenario with a combination of values.
 type varied struct {
-	doc      *format.Document // without what says what is drawn and expected
-	faults   []variedFault    // all of them; the document lists those that are not void
-	given    map[string]Level // what the axes give, by the path of the key
-	listed   []int            // which of faults the document lists
+	doc      *format.Document // without mix, promise and expect
+	faults   []variedFault    // all faults; the document lists those that are not void
+	given    map[string]Level // values given by the axes, by the path of the key
+	listed   []int            // indexes of the faults that the document lists
 	scenario *scenarios.Scenario
-	common   *scenarios.Scenario // the same without overrides; nil until someone asks
-	problem  string              // why there is no scenario
+	common   *scenarios.Scenario // the same scenario without overrides; nil until it is needed
+	problem  string              // why there is no valid scenario
 }
 
-// vary gives the keys of the axes their values.
+// vary returns the scenario with the given values for the keys of the axes.
 func (b *Subject) vary(axes []Axis, levels []Level) *varied {
 	v := &varied{doc: b.doc.Clone(), faults: slices.Clone(b.faults), given: map[string]Level{}}
 	for i, a := range axes {
@@ -127,7 +126,7 @@ func (b *Subject) vary(axes []Axis, levels []Level) *varied {
 	return v
 }
 
-// asScenario reads a document as a scenario, or says in a sentence why it is none.
+// asScenario parses a document as a scenario, or says in a sentence why it is not a valid one.
 func asScenario(d *format.Document) (s *scenarios.Scenario, problem string) {
 	s, err := scenarios.Parse("scenario", []byte(d.String()))
 	var bad *format.Error
@@ -140,7 +139,7 @@ func asScenario(d *format.Document) (s *scenarios.Scenario, problem string) {
 	return s, ""
 }
 
-// withoutOverrides is the scenario that shows what the keys are for clients that do nothing differently.
+// withoutOverrides returns the scenario without overrides, from which the common values of keys are read.
 func (v *varied) withoutOverrides() *scenarios.Scenario {
 	if v.common == nil {
 		d := v.doc.Clone()
@@ -150,14 +149,14 @@ func (v *varied) withoutOverrides() *scenarios.Scenario {
 	return v.common
 }
 
-// Claimed is a scenario file of a point that expects a law to come out as given.
+// Claimed returns a scenario file of a point, which expects the given outcome of a law.
 func (s *Sweep) Claimed(p *Point, law checker.Law, outcome checker.Outcome) string {
 	v := s.subject.vary(s.Axes, p.Levels)
 	v.doc.Set("expect."+string(law), outcome.String())
 	return v.doc.String()
 }
 
-// Seen is a scenario file of a point that expects of each law what comes out with a seed.
+// Seen returns a scenario file of a point, which expects of each law the outcome of the run with a seed.
 func (s *Sweep) Seen(p *Point, seed uint64) (string, error) {
 	v := s.subject.vary(s.Axes, p.Levels)
 	result, err := scenarios.NewRunner(v.scenario).Run(v.scenario.Plan(seed))
@@ -172,13 +171,13 @@ func (s *Sweep) Seen(p *Point, seed uint64) (string, error) {
 	return v.doc.String(), nil
 }
 
-// decided reports whether the state of a law at the point is final: no run that is left could change it.
+// decided reports whether the state of a law at the point is final: no run that was left out could change it.
 func (p *Point) decided(law checker.Law) bool {
 	state := p.State(law)
 	return state != Invalid && (state == Chance || !p.Stopped)
 }
 
-// sweeper is one worker.
+// sweeper runs points for one worker.
 type sweeper struct {
 	*Sweep
 	ctx     context.Context
@@ -186,16 +185,16 @@ type sweeper struct {
 	strikes campaign.Strikes
 }
 
-// measure makes runs of a new point: those of the given numbers, or fewer once each of the given laws, if there are
-// any, was violated in some of them and not in others. It stops when ctx is done.
+// measure makes the runs with the given numbers of a new point. If the laws until are given, it stops as soon as each
+// of them was violated in some runs but not in all. It also stops when ctx is done.
 func (w *sweeper) measure(levels []Level, runs iter.Seq[int], until []checker.Law) (*Point, error) {
 	p := &Point{Levels: levels}
 	_, err := w.more(p, runs, until)
 	return p, err
 }
 
-// more makes runs of a point that were not made. It returns the numbers of those with which a law came to be violated
-// in some runs and not in others.
+// more makes those of the given runs of a point that were not made yet. It returns the numbers of the runs after which
+// a law was for the first time violated in some but not all runs.
 func (w *sweeper) more(p *Point, runs iter.Seq[int], until []checker.Law) (turned []int, err error) {
 	v := w.subject.vary(w.Axes, p.Levels)
 	if p.Problem = v.problem; v.scenario == nil {
@@ -232,7 +231,7 @@ func (w *sweeper) more(p *Point, runs iter.Seq[int], until []checker.Law) (turne
 	return turned, nil
 }
 
-// byChance counts those of some laws that were violated in some runs and not in others.
+// byChance counts the laws that were violated in some runs but not in all.
 func (p *Point) byChance(laws []checker.Law) (n int) {
 	for _, law := range laws {
 		if t := p.Laws.Of(law); t.Violated > 0 && t.Violated < p.Runs {
@@ -242,7 +241,7 @@ func (p *Point) byChance(laws []checker.Law) (n int) {
 	return n
 }
 
-// once makes a run of a point.
+// once makes run n of a point.
 func (w *sweeper) once(p *Point, v *varied, runner *scenarios.Runner, n int) error {
 	plan := v.scenario.Plan(w.From + uint64(n))
 	result, err := runner.Run(plan)
@@ -268,10 +267,10 @@ func (w *sweeper) once(p *Point, v *varied, runner *scenarios.Runner, n int) err
 	return nil
 }
 
-// made reports whether the run of a number was made.
+// made reports whether run n was made.
 func (p *Point) made(n int) bool { return n < p.first || slices.Contains(p.others, n) }
 
-// upTo are the numbers of the first n runs, after those that are to come first.
+// upTo yields the numbers in before, and then those of the first n runs.
 func upTo(n int, before ...int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for _, i := range before {

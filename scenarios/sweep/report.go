@@ -15,19 +15,20 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// Report is a sweep with what is shown of it.
+// Report is the report of a sweep.
 type Report struct {
 	*Sweep
 	Scenario *scenarios.Scenario
-	// command to paste that shows how the law is broken on one side; none if there is none
+	// Repeats has for an edge the command that shows how the law is broken on one side of it, if there is one.
 	Repeats map[*Edge]string
-	Shown   map[int]*single.Run // the run that shows how an assertion failed, by its number from 0
-	Files   string              // folder with all that was found; empty if there is none
-	Repeat  string              // command to paste that sweeps again
+	Shown   map[int]*single.Run // by the assertion's index: the run that shows how it failed
+	Files   string              // folder with the results; empty if there is none
+	Repeat  string              // command that repeats the sweep
 }
 
-// Document is the report: the assertions, how each law comes out over the values, what was varied, and the run that
-// shows the failure of each assertion: in a text that of the first, and of the others the command that shows it.
+// Document is the report: the assertions, the outcome of each law over the values, what was varied, and for each
+// failed assertion a run that shows the failure. A text shows the first such run in full, and for the others the
+// command that repeats the run.
 func (s *Report) Document() *document.Document {
 	d := &document.Document{
 		Title: document.Title{Name: s.Scenario.Name, Size: s.size(), Verdict: s.verdict(), Tone: s.Standing().Tone(),
@@ -69,7 +70,7 @@ func (s *Report) size() string {
 	return text.Count(points, "point") + ", " + text.Count(s.Seeds, "seed") + " each"
 }
 
-// verdict says in a few words how the assertions came out.
+// verdict summarizes the outcome of the assertions in a few words.
 func (s *Report) verdict() string {
 	n, failed := len(s.Asserted), 0
 	for i := range s.Asserted {
@@ -90,7 +91,7 @@ func (s *Report) verdict() string {
 	return "all " + strconv.Itoa(n) + " assertions met"
 }
 
-// assertions are a row each.
+// assertions has a row for each assertion.
 func (s *Report) assertions() document.Table {
 	t := document.Table{Heading: "assertion"}
 	for i := range s.Asserted {
@@ -101,7 +102,7 @@ func (s *Report) assertions() document.Table {
 	return t
 }
 
-// result is how an assertion came out: one that was never tried is undecided.
+// result is the outcome of an assertion; one whose condition was true at no point is undecided.
 func result(a *Asserted) document.Result {
 	if a.Standing == document.NotJudged {
 		return document.Undecided
@@ -109,7 +110,7 @@ func result(a *Asserted) document.Result {
 	return a.Standing
 }
 
-// unmet says in a sentence where an assertion fails, or why it is undecided; it is empty if it is met.
+// unmet says in a sentence where an assertion failed, or why it is undecided; it returns "" if the assertion is met.
 func (s *Report) unmet(a *Asserted) string {
 	switch {
 	case a.Standing == document.NotJudged:
@@ -130,7 +131,7 @@ func (s *Report) unmet(a *Asserted) string {
 	return fmt.Sprintf("fails at %s: %s, seed %d", s.words(a.Counter.Levels), found, a.Seed)
 }
 
-// why says in a sentence how an assertion came out.
+// why explains the outcome of an assertion in a sentence.
 func (s *Report) why(a *Asserted) string {
 	if unmet := s.unmet(a); unmet != "" {
 		return unmet
@@ -138,10 +139,10 @@ func (s *Report) why(a *Asserted) string {
 	return "met at " + text.Count(a.Points, "point")
 }
 
-// lawSection shows one law. In a text all of it is indented below its name.
+// lawSection shows one law. In a text its blocks are indented below its name.
 type lawSection document.Section
 
-// Text writes the name of the law, and below it all blocks.
+// Text writes the name of the law, and its blocks below it.
 func (b lawSection) Text(p *text.Writer) {
 	p.Put(new(text.Line).Add(text.Bold, b.Heading))
 	p.Indent(2, func() {
@@ -154,7 +155,7 @@ func (b lawSection) Text(p *text.Writer) {
 // HTML writes the section.
 func (b lawSection) HTML(p *html.Writer) { document.Section(b).HTML(p) }
 
-// Map is the picture of a law.
+// Map returns the picture of a law.
 func (s *Report) Map(l *Law) *Map { return &Map{Sweep: s.Sweep, Scenario: s.Scenario.Name, Law: l} }
 
 func (s *Report) law(l *Law) lawSection {
@@ -166,11 +167,11 @@ func (s *Report) law(l *Law) lawSection {
 	return b
 }
 
-// turnsTwice warns of a line that does not go from broken to safe, or back, once and for all.
+// turnsTwice warns that a line does not change from broken to safe, or back, only once.
 const turnsTwice = "it turns more than once; between points that came out alike nothing was tried"
 
-// lines say where the law is safe: of one axis in a sentence; of two in a table, the highest value first, as on the
-// map.
+// lines says where the law is safe: for one axis in a sentence, for two in a table, with the highest value first as on
+// the map.
 func (s *Report) lines(l *Law) []document.Block {
 	if len(l.Lines) == 0 {
 		return nil
@@ -195,7 +196,7 @@ func (s *Report) lines(l *Law) []document.Block {
 	return []document.Block{t}
 }
 
-// warnings are what a reader must know of the line, a sentence each.
+// warnings lists what a reader must know about the line, a sentence each.
 func (l *Line) warnings() []string {
 	if l.monotone() {
 		return nil
@@ -203,10 +204,10 @@ func (l *Line) warnings() []string {
 	return []string{turnsTwice}
 }
 
-// edge shows an edge of a single axis, and what keeps one from being exact.
+// edge describes an edge if the sweep has one axis, and says why an edge is not exact.
 func (s *Report) edge(e *Edge) (all []document.Block) {
 	if e.Exact && !e.Bounds() {
-		return nil // its line says it all
+		return nil // the line of the law already says it
 	}
 	if cause := edgeCause(e); len(s.Axes) == 1 && cause.Runs > 0 {
 		all = append(all, document.Facts{{Name: "edge", Value: fmt.Sprintf("%s %s, %s %s: %s, first with seed %d",
@@ -226,7 +227,7 @@ func (s *Report) edge(e *Edge) (all []document.Block) {
 	return all
 }
 
-// edgeCause is a way in which the law was broken on one side of an edge.
+// edgeCause returns a cause for which the law was broken on one side of an edge.
 func edgeCause(e *Edge) (cause campaign.Finding) {
 	for _, p := range []*Point{e.Last, e.First} {
 		if all := Causes(p, e.Law); len(all) > 0 {
@@ -236,7 +237,7 @@ func edgeCause(e *Edge) (cause campaign.Finding) {
 	return cause
 }
 
-// causes say why the law was broken at points of the grid, and why points are no valid scenarios.
+// causes says why the law was broken at points of the grid, and why points are not valid scenarios.
 func causes(l *Law) (all document.Facts) {
 	type count struct{ runs, points int }
 	counts, order := map[document.Fact]*count{}, []document.Fact{}
@@ -267,7 +268,7 @@ func causes(l *Law) (all document.Facts) {
 	return all
 }
 
-// setting says what is varied, what stays as it is, and what the signs mean.
+// setting says what is varied, what stays fixed, and what the signs mean.
 func (s *Report) setting() []document.Block {
 	runs, _ := s.made()
 	var all document.Facts
@@ -293,7 +294,7 @@ func (s *Report) setting() []document.Block {
 		append(all, document.Notes("note", s.notes())...)}
 }
 
-// varied says what an axis varies: "restart, 0s to 12s, 13 values: restart delay after the crash of redis-3".
+// varied describes an axis: "restart, 0s to 12s, 13 values: restart delay after the crash of redis-3".
 func (s *Report) varied(i int) string {
 	a := &s.Axes[i]
 	words := a.Name + ", "
@@ -312,7 +313,7 @@ func (s *Report) varied(i int) string {
 	return words
 }
 
-// meaning says what safe rests on.
+// meaning says how many runs support the word safe, and what bound they give.
 func (s *Report) meaning() string {
 	bound := func(runs int) string { return text.Percentage(campaign.UpperBound(runs)) }
 	words := fmt.Sprintf("no violation in %s of a point, so fewer than %s of all (at 95 %%)",
@@ -324,7 +325,7 @@ func (s *Report) meaning() string {
 	return words
 }
 
-// notes are what a reader must know besides the laws, a sentence each.
+// notes lists what a reader must know apart from the laws, a sentence each.
 func (s *Report) notes() []string {
 	all := []string{}
 	faults := s.faults()
@@ -334,7 +335,7 @@ func (s *Report) notes() []string {
 	return all
 }
 
-// suite has a case for each assertion, and for each law with its edges.
+// suite has a case for each assertion, and one for each law with its edges.
 func (s *Report) suite() document.Suite {
 	suite := document.Suite{Name: "sweep " + s.Scenario.Name, Repeat: s.Repeat}
 	for i := range s.Asserted {
@@ -353,7 +354,8 @@ func (s *Report) suite() document.Suite {
 	return suite
 }
 
-// lawCase is a law as a CI system counts it: as nothing was asserted of it, it passes wherever it was judged.
+// lawCase is the case of a law in a CI report. Nothing was asserted about the law, so it passes if it was judged
+// anywhere.
 func (s *Report) lawCase(l *Law) document.Case {
 	c := document.Case{Group: s.Scenario.Name, Name: string(l.Law)}
 	if !slices.ContainsFunc(l.Cells, func(c Cell) bool { return c.State != Unjudged && c.State != Invalid }) {

@@ -14,16 +14,16 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Subject is a scenario whose keys are varied. Its text is changed by Set before axes and assertions are made for it.
+// Subject is a scenario whose keys are varied. Set changes its text, before axes and assertions are made for it.
 type Subject struct {
 	scenario *scenarios.Scenario
 	doc      *format.Document
 	faults   []variedFault
-	given    []given // what Set has given values, but for whole faults
-	keys     []*Key  // that a name can mean, in the order of FORMAT.md; those of faults last
+	given    []given // keys that Set has given values, without those of whole faults
+	keys     []*Key  // all keys that a name can refer to, in the order of FORMAT.md, then those of faults
 }
 
-// NewSubject prepares to vary s. An error would mean that the text of s cannot be read again.
+// NewSubject prepares to vary s. It returns an error only if the text of s cannot be parsed again.
 func NewSubject(s *scenarios.Scenario) (*Subject, error) {
 	doc, err := format.ParseDocument(s.Name, s.Text())
 	if err != nil {
@@ -41,7 +41,7 @@ func NewSubject(s *scenarios.Scenario) (*Subject, error) {
 	return b, nil
 }
 
-// findKeys lists the keys that the document and its faults have now.
+// findKeys collects the keys of the document and its faults in their present form.
 func (b *Subject) findKeys() {
 	b.keys = nil
 	for _, of := range [][]Key{ofServers, ofClients} {
@@ -62,7 +62,7 @@ func (b *Subject) findKeys() {
 	}
 }
 
-// leaves are the paths of all scalars under a mapping.
+// leaves returns the paths of all scalars below a mapping.
 func (b *Subject) leaves(path string) []string {
 	keys := b.doc.Keys(path)
 	if len(keys) == 0 {
@@ -75,7 +75,7 @@ func (b *Subject) leaves(path string) []string {
 	return all
 }
 
-// overriding is the key of one client, nil if there is no such key.
+// overriding returns the key for an override of one client, or nil if there is no such key.
 func overriding(path string) *Key {
 	parts := strings.SplitN(path, ".", 3)
 	if len(parts) < 3 || parts[0] != "overrides" {
@@ -90,12 +90,12 @@ func overriding(path string) *Key {
 	return nil
 }
 
-// linkKey is the delay of one link.
+// linkKey returns the key for the delay of one link.
 func linkKey(link string) *Key {
 	return &Key{Path: "network.links." + link, Unit: Durations}
 }
 
-// key finds what a name means: a path, or the end of exactly one.
+// key finds the key that a name refers to: the name is a path, or the end of exactly one path.
 func (b *Subject) key(name string) (*Key, error) {
 	var found []*Key
 	for _, k := range b.keys {
@@ -125,10 +125,10 @@ func (b *Subject) key(name string) (*Key, error) {
 	return nil, fmt.Errorf("%q could be %s: say which", name, listed(paths, "or"))
 }
 
-// idleKeys are those of a scenario file that change no run of a sweep.
+// idleKeys are the keys of a scenario file that do not change the runs of a sweep.
 var idleKeys = []string{"name", "summary", "source", "mix", "promise", "expect"}
 
-// unknown says that no key has this name, and which one comes near.
+// unknown returns an error that says that no key has this name, and suggests the nearest one.
 func (b *Subject) unknown(name string) error {
 	top, _, _ := strings.Cut(name, ".")
 	if slices.Contains(idleKeys, top) {
@@ -151,15 +151,15 @@ func (b *Subject) unknown(name string) error {
 	return &unknownKey{name, nearest.Word(name, near)}
 }
 
-// unknownKey is a name that is the end of no key's path.
+// unknownKey reports a name that no key's path ends with.
 type unknownKey struct{ name, nearest string }
 
-// Error gives `unknown key "tll" (did you mean "ttl"?)`.
+// Error returns, for example, `unknown key "tll" (did you mean "ttl"?)`.
 func (e *unknownKey) Error() string {
 	return meaning(fmt.Sprintf("unknown key %q", e.name), e.nearest).Error()
 }
 
-// fields lists what can be varied in the nth fault.
+// fields lists the values that can be varied in the nth fault, from 1.
 func (b *Subject) fields(n int) string {
 	if n < 1 || n > len(b.faults) {
 		return ""
@@ -173,7 +173,7 @@ func (b *Subject) fields(n int) string {
 	return ", " + listed(names, "or")
 }
 
-// listed joins words with commas, and the last with the given one.
+// listed joins words with commas, and the last two with the word last.
 func listed(words []string, last string) string {
 	if n := len(words); n > 1 {
 		return strings.Join(words[:n-1], ", ") + " " + last + " " + words[n-1]
@@ -181,8 +181,8 @@ func listed(words []string, last string) string {
 	return strings.Join(words, "")
 }
 
-// Set gives a key one value for all points, or replaces a whole fault or adds one: "work.hold=validity",
-// "faults.2=crash redis-1 losing everything at 1s, restart after 11s".
+// Set gives a key the same value at all points, as in "work.hold=validity". It can also replace or add a whole fault,
+// as in "faults.2=crash redis-1 losing everything at 1s, restart after 11s".
 func (b *Subject) Set(text string) error {
 	name, value, ok := strings.Cut(text, "=")
 	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
@@ -198,7 +198,7 @@ func (b *Subject) Set(text string) error {
 	}
 	level := Level{Text: value}
 	if k.Unit != Words {
-		if n, err := k.parseNumber(value); err == nil { // else a word such as none, which the format may know
+		if n, err := k.parseNumber(value); err == nil { // else it may be a word, such as none
 			level = k.number(n)
 		} else if k.fault > 0 {
 			return err
@@ -214,10 +214,10 @@ func (b *Subject) Set(text string) error {
 	return nil
 }
 
-// given is a key with a value for all points.
+// given is a key that has the same value at all points.
 type given struct{ path, value string }
 
-// givenTexts lists what Set has given values, but for whole faults: "work.hold validity".
+// givenTexts lists the keys that Set has given values, without whole faults: "work.hold validity".
 func (b *Subject) givenTexts() []string {
 	var all []string
 	for _, g := range b.given {
@@ -226,7 +226,7 @@ func (b *Subject) givenTexts() []string {
 	return all
 }
 
-// setFault replaces a fault by its number, or adds the next one.
+// setFault replaces a fault by its number, from 1, or adds the next one.
 func (b *Subject) setFault(number, line string) error {
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 || n > len(b.faults)+1 {
@@ -245,7 +245,7 @@ func (b *Subject) setFault(number, line string) error {
 	return nil
 }
 
-// faultLines are the lines of the faults, by their numbers, before they are varied.
+// faultLines returns the lines of the faults in order, before they are varied.
 func (b *Subject) faultLines() []string {
 	var lines []string
 	for i := range b.faults {
@@ -258,7 +258,8 @@ func (b *Subject) faultLines() []string {
 	return lines
 }
 
-// Faults are the lines of the faults as Set has left them. The error says which one no line can state.
+// Faults returns the lines of the faults after all calls of Set. It returns an error if a fault cannot be written as a
+// line.
 func (b *Subject) Faults() ([]string, error) {
 	lines, problem := faultLines(b.faults)
 	if problem != "" {
@@ -267,8 +268,8 @@ func (b *Subject) Faults() ([]string, error) {
 	return lines, nil
 }
 
-// Judged are the laws with the given names, and those that assertions are about. Without names they are those that the
-// scenario promises or names under expect; all laws if it does neither.
+// Judged returns the laws with the given names and the laws of the assertions. Without names, it returns those that
+// the scenario promises or lists under expect, and all laws if it does neither.
 func (b *Subject) Judged(names []string, assertions []*Assertion) ([]checker.Law, error) {
 	var all []string
 	for _, law := range checker.Laws {

@@ -6,8 +6,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// TestAllPointsBesideEdgesAreSure sweeps across a zone in which chance decides, with a single run of each point at
-// first. More runs of the points beside an edge may move it: in the end those beside every edge have had enough.
+// TestAllPointsBesideEdgesAreSure sweeps a range in which the outcome depends on the seed, at first with a single run
+// of each point. More runs of the points beside an edge may move the edge. In the end the points beside every edge
+// have had enough runs.
 func TestAllPointsBesideEdgesAreSure(t *testing.T) {
 	s := sweeping{scenario: "testdata/chance.yaml", vary: []string{"work.hold=950ms..1.1s/5ms"}, seeds: 1,
 		sure: 20}.run(t)

@@ -1,14 +1,14 @@
 // Package sweep varies keys of a scenario and finds the edge at which a law begins to hold or to break.
 //
-// Goals: an edge is found to the resolution of its key, and shown by a run on either side; an assertion is put to the
-// points where its condition turns true, too. What no run has judged is never safe. The result does not depend on the
-// number of workers. A report distinguishes the values that were tried from those between them; each sign has a shape
-// of its own, for those who do not see all colours. Equal sweeps give equal bytes.
+// Goals: an edge is found to the resolution of its key, and runs on both sides show it; an assertion is also tried at
+// the points where its condition becomes true. A point that no run has judged is never called safe. The result does
+// not depend on the number of workers. A report distinguishes values that were tried from those in between; each sign
+// has its own shape, for readers who cannot distinguish all colours. Equal sweeps give equal bytes.
 //
-// Non-goals: other faults than the scenario's own (search, verify), how a diagram is drawn (plot).
+// Non-goals: faults other than the scenario's own (see search, verify), and how a diagram is drawn (see plot).
 //
-// Conditions are read by hand: github.com/expr-lang/expr computes in float64 (0.1 + 0.2 == 0.3 is false), refuses 2ms,
-// reads the key append-fsync as a difference, and adds 3 MB to the program.
+// Conditions have a hand-written parser because github.com/expr-lang/expr computes in float64 (0.1 + 0.2 == 0.3 is
+// false), rejects 2ms, parses the key append-fsync as a subtraction, and adds 3 MB to the program.
 package sweep
 
 import (
@@ -23,36 +23,38 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Sweep is how laws come out where values of a scenario are varied: at the points of a grid, and where that changes.
+// Sweep is the outcome of laws at the points of a grid of values, with the edges at which it changes.
 type Sweep struct {
 	subject *Subject
 	Options
-	// Points are those of the grid. The first axis runs fastest: with n levels on it, the point of level i on the first
-	// and level k on the second is Points[i+k*n].
+	// Points are the points of the grid. The first axis runs fastest: with n levels on it, the point at level i of the
+	// first axis and level k of the second is Points[i+k*n].
 	Points []*Point
-	// Between are points between those of the grid: where the condition of an assertion begins to be true, then those
-	// that bisecting has tried, which may have been left when the laws in question were broken.
+	// Between are points between those of the grid: first those at which the condition of an assertion becomes true,
+	// then those tried while bisecting. The latter may have fewer runs, if the laws in question were broken in some of
+	// them.
 	Between  []*Point
 	Edges    []Edge
 	Asserted []Asserted
-	// Interrupted is set if ctx was done before everything was tried. What was not is stopped, and not judged.
+	// Interrupted is set if ctx was done before everything was tried. Points left out are marked Stopped, and not
+	// judged.
 	Interrupted bool
 }
 
-// Options say what is varied, and what is asked.
+// Options say what is varied, and which laws and assertions are judged.
 type Options struct {
 	Axes       []Axis // one or two
 	Laws       []checker.Law
 	Assertions []*Assertion
 	From       uint64 // the first seed
-	Seeds      int    // runs of each point, with one seed after the other; at least 1
-	Sure       int    // runs beside an edge, and where a condition begins to be true; if fewer, Seeds
-	// Resolution is how far the two sides of an edge may lie apart, by unit; where it is zero: 1 ms, 1, 1 ppm.
+	Seeds      int    // runs of each point, with consecutive seeds; at least 1
+	Sure       int    // runs beside an edge, and where a condition becomes true; at least Seeds are made
+	// Resolution is how far apart the two sides of an edge may be, by unit. Zero means the default: 1 ms, 1, or 1 ppm.
 	Resolution    [Rates + 1]int64
-	campaign.Crew // notified how many of the points or edges are done
+	campaign.Crew // notified of how many points or edges are done
 }
 
-// check refuses what makes no sweep.
+// check returns an error if the options are invalid, and sets the default resolutions.
 func (o *Options) check(b *Subject) error {
 	points := 1
 	for i := range o.Axes {
@@ -91,11 +93,11 @@ func (o *Options) check(b *Subject) error {
 	return nil
 }
 
-// resolution is that of an axis.
+// resolution returns the resolution of an axis.
 func (o *Options) resolution(axis int) int64 { return o.Resolution[o.Axes[axis].unit()] }
 
-// Resolve takes a resolution such as "10ms", "2" or "100ppm" for the axes that count in its unit. The axes must be
-// known.
+// Resolve parses a resolution such as "10ms", "2" or "100ppm", and sets it for the axes with that unit. Axes must be
+// set before.
 func (o *Options) Resolve(text string) error {
 	for i := range o.Axes {
 		k := o.Axes[i].Keys[0]
@@ -110,10 +112,10 @@ func (o *Options) Resolve(text string) error {
 	return fmt.Errorf("no axis counts in what %q is given in", text)
 }
 
-// Sweep runs the scenario at all points, bisects the edges between them, and judges the assertions. What comes of it
-// does not depend on the number of workers. When ctx is done it reports what it has found by then. An error says what
-// is wrong with the options, that no point is a valid scenario, that a condition cannot be computed at a point, or that
-// a run failed.
+// Sweep runs the scenario at all points, bisects the edges between them, and judges the assertions. The result does
+// not depend on the number of workers. When ctx is done, Sweep returns what it has found so far. An error says that an
+// option is invalid, that no point is a valid scenario, that a condition cannot be computed at a point, or that a run
+// failed.
 func (b *Subject) Sweep(ctx context.Context, o Options) (*Sweep, error) {
 	if err := o.check(b); err != nil {
 		return nil, err
@@ -138,7 +140,7 @@ func (b *Subject) Sweep(ctx context.Context, o Options) (*Sweep, error) {
 	return s, s.judge()
 }
 
-// size is the number of points of the grid.
+// size returns the number of points of the grid.
 func (o *Options) size() int {
 	n := 1
 	for i := range o.Axes {
@@ -147,7 +149,7 @@ func (o *Options) size() int {
 	return n
 }
 
-// levels are the values of the ith point.
+// levels returns the values of the ith point of the grid.
 func (o *Options) levels(i int) []Level {
 	var levels []Level
 	for k := range o.Axes {
@@ -167,7 +169,7 @@ func (o *Options) words(levels []Level) string {
 	return strings.Join(parts, ", ")
 }
 
-// run measures the grid and the given points beside it.
+// run measures the points of the grid and the given points between them.
 func (s *Sweep) run(ctx context.Context, beside [][]Level) error {
 	n := len(s.Points)
 	start := func() func(int) (*Point, error) {
@@ -209,8 +211,8 @@ func (s *Sweep) run(ctx context.Context, beside [][]Level) error {
 	return nil
 }
 
-// findEdges bisects every side of the grid along which some law comes out otherwise. Once ctx is done it takes the
-// sides that are left for edges as they are.
+// findEdges bisects every side of the grid along which the outcome of some law changes. Once ctx is done, it records
+// the remaining sides as edges without bisecting them.
 func (s *Sweep) findEdges(ctx context.Context) error {
 	var flipped []side
 	for _, e := range s.sides() {
@@ -240,8 +242,8 @@ func (s *Sweep) findEdges(ctx context.Context) error {
 	return err
 }
 
-// findTurns finds where the conditions of the assertions are true on the grid, and where between its points they begin
-// to be or end. Those points are to be run as well.
+// findTurns finds the points of the grid at which the conditions of the assertions are true, and the values between
+// points at which they become true or false. It returns these values, so that they are run as well.
 func (s *Sweep) findTurns() (beside [][]Level, err error) {
 	seen := map[string]bool{}
 	for _, a := range s.Assertions {
@@ -274,7 +276,7 @@ func (s *Sweep) findTurns() (beside [][]Level, err error) {
 	return beside, nil
 }
 
-// truth is whether a condition is true at a point; none where there is no valid scenario.
+// truth says whether a condition is true at a point; none if the point is not a valid scenario.
 type truth uint8
 
 const (
@@ -298,7 +300,8 @@ func (s *Sweep) truth(a *Assertion, levels []Level) (truth, error) {
 	return no, nil
 }
 
-// turnOn is the outermost value on a side at which the condition is true; false if it does not change.
+// turnOn returns the value on a side, nearest to the change, at which the condition is true; false if it does not
+// change.
 func (s *Sweep) turnOn(a *Assertion, e side, from, to truth) (n int64, ok bool, err error) {
 	if from == none || to == none {
 		return 0, false, nil
@@ -320,7 +323,7 @@ func (s *Sweep) turnOn(a *Assertion, e side, from, to truth) (n int64, ok bool, 
 	return flips[0].first, true, nil
 }
 
-// judge holds the assertions against all points.
+// judge checks the assertions at all points.
 func (s *Sweep) judge() error {
 	for i := range s.Asserted {
 		a := &s.Asserted[i]
@@ -345,8 +348,8 @@ func (s *Sweep) judge() error {
 	return nil
 }
 
-// fixed is the value of a key that no axis varies, as it is at the first point that is a valid scenario; false if it is
-// varied, or no single number.
+// fixed returns the value that a key has at the first valid point; false if an axis varies the key, or it is not a
+// single number.
 func (s *Sweep) fixed(path string) (Level, bool) {
 	k, err := s.subject.key(path)
 	if err != nil {
@@ -366,13 +369,13 @@ func (s *Sweep) fixed(path string) (Level, bool) {
 	return Level{}, false
 }
 
-// faults are the lines of the scenario's faults, by their numbers, before they are varied.
+// faults returns the lines of the scenario's faults in order, before they are varied.
 func (s *Sweep) faults() []string { return s.subject.faultLines() }
 
-// title says what an axis varies, in words.
+// title says in words what an axis varies.
 func (s *Sweep) title(axis int) string { return s.Axes[axis].Title(s.subject) }
 
-// at is what edges stand and fall with, if it is not varied: "lock.ttl 10s". Otherwise it is empty.
+// at states the lock's TTL, on which edges depend, such as "lock.ttl 10s"; empty if the TTL is varied.
 func (s *Sweep) at() string {
 	ttl, ok := s.fixed("lock.ttl")
 	if !ok {
@@ -381,7 +384,7 @@ func (s *Sweep) at() string {
 	return "lock.ttl " + ttl.Text
 }
 
-// with is what has one value at all points: At, and then what was given besides.
+// with lists what has the same value at all points: the result of at, and then what Set was given.
 func (s *Sweep) with() []string {
 	at := s.at()
 	if at == "" {
@@ -391,7 +394,7 @@ func (s *Sweep) with() []string {
 		func(given string) bool { return given == at })...)
 }
 
-// made is how many runs were made at how many points, those between the points of the grid included.
+// made returns the number of runs made and the number of points, including those between the points of the grid.
 func (s *Sweep) made() (runs, points int) {
 	for _, all := range [][]*Point{s.Points, s.Between} {
 		for _, p := range all {
@@ -401,7 +404,7 @@ func (s *Sweep) made() (runs, points int) {
 	return runs, len(s.Points) + len(s.Between)
 }
 
-// idle are the numbers, from 1, of the faults that struck in no run of any point of the grid.
+// idle returns the numbers, from 1, of the faults that struck in no run at any point of the grid.
 func (s *Sweep) idle() []int {
 	var idle []int
 	for i := range s.subject.faults {
@@ -418,8 +421,8 @@ func (s *Sweep) idle() []int {
 	return idle
 }
 
-// Standing sums the assertions up: one that fails is enough, and so is one that is undecided or was never true.
-// Without any, nothing was claimed, and nothing failed; but what was interrupted is not decided.
+// Standing summarizes the assertions. It is Failed if one fails, and otherwise Undecided if one is undecided or its
+// condition was true nowhere. Without assertions it is Passed, but Undecided if the sweep was interrupted.
 func (s *Sweep) Standing() document.Result {
 	sum := document.Passed
 	if s.Interrupted {

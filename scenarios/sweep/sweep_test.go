@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// sweeping is a sweep of a scenario of the catalogue, or of a file.
+// sweeping describes a sweep of a scenario, from the catalogue or from a file.
 type sweeping struct {
 	scenario       string
 	set, vary      []string
@@ -76,7 +76,7 @@ func (c sweeping) run(t testing.TB) *Sweep {
 	return s
 }
 
-// outcomes are those of a law at the points of the grid.
+// outcomes returns the states of a law at the points of the grid.
 func outcomes(s *Sweep, law checker.Law) (states []State) {
 	for _, p := range s.Points {
 		states = append(states, p.State(law))
@@ -86,9 +86,9 @@ func outcomes(s *Sweep, law checker.Law) (states []State) {
 
 const worstCase = "../testdata/delayed-restart-worst-case.yaml"
 
-// The Redlock document asks a server that forgets to stay away for longer than the longest TTL. What it must outwait is
-// the validity that was stated to the holder: TTL - 1 % - 2 ms from the first request. With TTL 10 s this is where the
-// edge of 9.9 s comes from.
+// TestAForgetfulServerMustStayAwayAsLongAsTheValidity: the Redlock document asks that a server which lost its data
+// stay away for longer than the longest TTL. In fact it must stay away for the validity that was stated to the holder:
+// TTL - 1 % - 2 ms from the first request. With a TTL of 10 s this explains the edge at 9.9 s.
 func TestAForgetfulServerMustStayAwayAsLongAsTheValidity(t *testing.T) {
 	s := sweeping{scenario: worstCase, vary: []string{"restart=100ms..1.1s/500ms", "lock.ttl=250ms,500ms,1s"},
 		seeds: 10,
@@ -112,9 +112,9 @@ func TestAForgetfulServerMustStayAwayAsLongAsTheValidity(t *testing.T) {
 	}
 }
 
-// A slow clock makes the lease last longer: the edge moves to (TTL - 1 % - 2 ms) / (1 + drift). As long as the drift is
-// within the allowance this stays below the TTL, and the rule holds. Beyond, the keys expire before the holder stops,
-// and no delay helps.
+// TestTheDelayedRestartStandsAndFallsWithTheDriftAllowance: a slow clock makes the lease last longer and moves the
+// edge to (TTL - 1 % - 2 ms) / (1 + drift). As long as the drift is within the allowance, the edge stays below the TTL
+// and the rule holds. Beyond the allowance the keys expire before the holder stops, and no restart delay helps.
 func TestTheDelayedRestartStandsAndFallsWithTheDriftAllowance(t *testing.T) {
 	s := sweeping{scenario: worstCase, set: []string{"lock.ttl=1s", "faults.3=drift client-1 clock by -1ppm from 0s"},
 		seeds: testkit.Size(4, 10), vary: []string{"restart=900ms..1.1s/50ms", "ppm=-40000ppm,-10000ppm,0ppm,10000ppm"},
@@ -140,8 +140,8 @@ func TestTheDelayedRestartStandsAndFallsWithTheDriftAllowance(t *testing.T) {
 	}
 }
 
-// Every kind of key, on situations whose outcome follows from the protocol. Where numbers come out otherwise, the edge
-// between them is bisected.
+// TestEveryKindOfKeyIsSwept varies every type of key, in situations whose outcome follows from the protocol. Where the
+// outcome changes between numbers, the edge is bisected.
 func TestEveryKindOfKeyIsSwept(t *testing.T) {
 	for name, c := range map[string]struct {
 		sweeping
@@ -177,7 +177,7 @@ func TestEveryKindOfKeyIsSwept(t *testing.T) {
 			if !slices.Equal(got, c.want) {
 				t.Errorf("came to %v, want %v", got, c.want)
 			}
-			here := slices.Clone(got) // the states to which the edges behind each point lead
+			here := slices.Clone(got) // here are the states to which the edges after each point lead
 			for _, e := range s.Edges {
 				if gap := e.First.Levels[0].N - e.Last.Levels[0].N; !e.Exact || gap < 1 || gap > s.resolution(0) {
 					t.Errorf("the edge is between %s and %s", e.Last.Levels[0].Text, e.First.Levels[0].Text)
@@ -200,7 +200,7 @@ func TestEveryKindOfKeyIsSwept(t *testing.T) {
 	}
 }
 
-// printed is all that a sweep has found.
+// printed renders everything that a sweep has found.
 func printed(s *Sweep) string {
 	var b strings.Builder
 	point := func(p *Point) {
@@ -235,8 +235,8 @@ func TestWorkersChangeNothing(t *testing.T) {
 	}
 }
 
-// A condition is tried where it begins to be true, so that a claim is not met because the grid is coarse. What is left
-// of a failure is a scenario that fails again.
+// TestAssertionsAreTriedAtTheirBounds: a condition is tried at the value where it becomes true, so that a coarse grid
+// does not make a claim pass. A failure leaves a scenario file that fails again.
 func TestAssertionsAreTriedAtTheirBounds(t *testing.T) {
 	c := sweeping{scenario: worstCase, set: []string{"lock.ttl=1s"}, vary: []string{"restart=0s..2s/1s"}, seeds: 5,
 		asserts: []string{
@@ -283,7 +283,8 @@ func TestAssertionsAreTriedAtTheirBounds(t *testing.T) {
 	}
 }
 
-// What a point does not judge is not safe there, and a fault that strikes nowhere is reported.
+// TestWhatIsNotExercisedIsNotSafe: a law that is not judged at a point is not safe there, and a fault that never
+// strikes is reported.
 func TestWhatIsNotExercisedIsNotSafe(t *testing.T) {
 	s := sweeping{scenario: "fenced-gc-pause", vary: []string{"work.writes=0..1/1"},
 		set: []string{"faults.2=pause client-1 for 1s after before-extend"}}.run(t)
@@ -328,8 +329,9 @@ func TestNonsenseIsNotSwept(t *testing.T) {
 	}
 }
 
-// A sweep that is interrupted after any number of runs reports the outcomes of those: no point comes out otherwise than
-// in the whole sweep, what was not run is not judged, and an edge lies where the whole sweep has one, if further apart.
+// TestAnInterruptedSweepTellsWhatItHas: a sweep that is interrupted after any number of runs reports their outcomes.
+// No point has another outcome than in the whole sweep, points that were not run are not judged, and each edge
+// contains an edge of the whole sweep, though its sides may be further apart.
 func TestAnInterruptedSweepTellsWhatItHas(t *testing.T) {
 	c := sweeping{scenario: "delayed-restart", vary: []string{"restart=1s..13s/4s"},
 		asserts: []string{"lease-exclusion holds when restart >= 20s"}}
@@ -383,7 +385,7 @@ func TestAnInterruptedSweepTellsWhatItHas(t *testing.T) {
 	}
 }
 
-// doneAfter is a context that is done once it was asked a number of times.
+// doneAfter is a context that is done after a number of calls of Err.
 type doneAfter struct {
 	context.Context
 	left int
