@@ -1,9 +1,9 @@
-// Package compare measures locks over many runs of scenarios that it writes itself: all ways to lock under the same
-// work and the same faults, and the odds that a Redlock stops excluding.
+// Package compare measures locks over many runs of scenarios that it generates: it compares all lock protocols under
+// the same work and the same faults, and it measures the odds that a Redlock stops excluding.
 //
-// Goals: whoever doubts a figure can run the scenario behind it. The result does not depend on the number of workers,
-// and what an interruption left out is reported. No width of a terminal loses a figure; what was not run, or differs
-// from seed to seed, is said.
+// Goals: a reader who doubts a figure can run the scenario behind it. The result does not depend on the number of
+// workers, and runs left out by an interruption are reported. A narrow terminal does not hide any figure. The report
+// says what was not run and what differs from seed to seed.
 // Non-goals: saying which lock is best; the speed of real servers.
 package compare
 
@@ -19,10 +19,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Options say how much is measured, and how.
+// Options say how much is measured.
 type Options struct {
-	Runs          int // of each scenario, at least 1
-	campaign.Crew     // notified how many of the scenarios or runs are done
+	Runs          int // runs of each scenario, at least 1
+	campaign.Crew     // notified of how many scenarios or runs are done
 }
 
 func (o *Options) check() error {
@@ -32,16 +32,16 @@ func (o *Options) check() error {
 	return nil
 }
 
-// The model behind the comparison's figures of time. Its scenarios state the same.
+// The model behind the timing figures. The generated scenarios contain the same values.
 const (
 	delay          = "200us..2ms"
 	retry          = "50ms..250ms"
-	contending     = 8  // that contend
-	aloneCycles    = 50 // of the one client
-	togetherCycles = 5  // of each that contends
+	contending     = 8  // clients that contend for one lock
+	aloneCycles    = 50 // cycles of the single client
+	togetherCycles = 5  // cycles of each contending client
 )
 
-// model says what the figures rest on.
+// model states the assumptions behind the figures.
 var model = []string{
 	"Each message travels " + delay +
 		", each way. A Redis that fsyncs each second answers before its disk has it; an " +
@@ -55,31 +55,32 @@ var model = []string{
 		"Kubernetes' leader renews each second, and who waits looks again after one to 2.2 s.",
 }
 
-// Comparison is the same work and the same faults, over all ways to lock.
+// Comparison holds the measurements of all lock protocols under the same work and the same faults.
 type Comparison struct {
-	Seeds    int      // runs behind each cell, with seeds 1 …
-	Delay    string   // of each message, each way
-	Retry    string   // between two tries of a lock that is polled
-	Clients  int      // that contend
-	Model    []string // what the figures rest on, a sentence or two each
+	Seeds    int      // runs behind each cell, with seeds from 1
+	Delay    string   // of each message, in each direction
+	Retry    string   // between two attempts at a polled lock
+	Clients  int      // number of clients that contend
+	Model    []string // assumptions behind the figures, a sentence or two each
 	Troubles []Trouble
 	Locks    []Lock
-	// Interrupted is set if the context was done before all runs were made. Locks whose times were not measured are
-	// left out.
+	// Interrupted is set if ctx was done before all runs were made. Locks whose timings were not measured are left
+	// out.
 	Interrupted bool
 }
 
-// Lock is one way to lock.
+// Lock is one lock protocol with its servers and its measurements.
 type Lock struct {
 	Name            string
 	Title           string
-	Text            string // what it is, in a sentence
+	Text            string // description, in a sentence
 	Claim           Claim
 	Alone, Together Timing
-	Survival        []Survival // every trouble with fencing off, then on
+	Survival        []Survival // every trouble without fencing, then every trouble with fencing
 }
 
-// Claim is what the table of youngju.dev says (STATEMENTS.md); empty where it has no column. It states no conditions.
+// Claim is what the table of youngju.dev states (see STATEMENTS.md); empty for a lock that it does not list. The table
+// does not state its conditions.
 type Claim struct{ Latency, Throughput string }
 
 var claims = map[string]Claim{
@@ -88,26 +89,26 @@ var claims = map[string]Claim{
 	"etcd":      {"5-15 ms", "2-8K ops/s"},
 }
 
-// Survival is one cell of what is survived.
+// Survival is the outcome of one lock under one trouble, with fencing or without.
 type Survival struct {
 	Trouble  string
 	Fencing  bool
-	Absent   string // why nothing was run; then the rest is zero
+	Absent   string // why nothing was run; the fields below are zero then
 	Scenario Written
 	Laws     campaign.Laws // in the order of checker.Laws
 }
 
-// survives reports whether the data's promise was kept in every run.
+// survives reports whether resource-safety held in every run.
 func (s *Survival) survives() bool {
 	data := s.Laws.Of(checker.ResourceSafety)
 	return s.Absent == "" && data.Holds > 0 && data.Violated+data.Unknown() == 0
 }
 
-// Written is a scenario as a file holds it. Its expectations are what came out, where all seeds agreed.
+// Written is a scenario as a file contains it. The file expects the observed outcomes in which all seeds agreed.
 type Written struct{ Name, Text string }
 
-// Locks runs all scenarios of the comparison, each with seeds 1 to the number of runs. When ctx is done it reports
-// what it has measured by then. An error is a failure of Fencepost's own.
+// Locks runs all scenarios of the comparison, each with seeds 1 to o.Runs. When ctx is done, it returns what it has
+// measured so far. An error is a defect of Fencepost itself.
 func Locks(ctx context.Context, o Options) (*Comparison, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -138,16 +139,16 @@ func Locks(ctx context.Context, o Options) (*Comparison, error) {
 	return c, nil
 }
 
-// task makes the runs of one scenario, until ctx is done.
+// task runs one scenario until all its runs are made or ctx is done.
 type task func(ctx context.Context) (result, error)
 
-// result is what came of a scenario.
+// result is the outcome of running one scenario.
 type result struct {
-	made int // runs
+	made int // number of runs made
 	keep func()
 }
 
-// tasks are what there is to measure of a lock. What is measured is kept in row, which says until then that nothing was
+// tasks returns the scenarios to run for a lock. Their results are stored in row. Until then row says that nothing was
 // run.
 func (c *contender) tasks(row *Lock, runs int) []task {
 	*row = Lock{Name: c.name, Title: c.title, Text: c.text, Claim: claims[c.claimed]}
@@ -165,7 +166,7 @@ func (c *contender) tasks(row *Lock, runs int) []task {
 	return tasks
 }
 
-// survive runs one cell.
+// survive returns the task for one cell.
 func (c *contender) survive(cell *Survival, t Trouble, runs int) task {
 	scenario := c.survival(t, cell.Fencing)
 	keep := func(laws campaign.Laws, made int) {
@@ -182,7 +183,7 @@ func (c *contender) survive(cell *Survival, t Trouble, runs int) task {
 	}
 }
 
-// expectation names each law that came out alike in all runs, so that a run of the file says whether it still does.
+// expectation lists each law that had the same outcome in all runs, so that a run of the file reports any difference.
 func expectation(laws campaign.Laws, runs int) string {
 	var b strings.Builder
 	for i := range laws {
@@ -199,8 +200,8 @@ func expectation(laws campaign.Laws, runs int) string {
 	return "expect:\n" + b.String()
 }
 
-// time measures clients that do nothing but take and give back one lock. Times of fewer runs than asked for are left
-// out.
+// time returns the task that measures clients which do nothing but acquire and release one lock. If ctx was done
+// before all runs were made, the timings are left out.
 func (c *contender) time(to *Timing, clients, cycles, runs int) task {
 	scenario := c.timing(clients, cycles)
 	return func(ctx context.Context) (result, error) {
@@ -215,8 +216,8 @@ func (c *contender) time(to *Timing, clients, cycles, runs int) task {
 	}
 }
 
-// run runs the scenario with seeds 1 … and hands out each history, which lives until the next. It says how many runs it
-// made until ctx was done.
+// run runs the scenario with seeds from 1 and calls read with each history, which is valid only until the next run. It
+// returns the number of runs made until ctx was done.
 func (w Written) run(ctx context.Context, runs int, read func(*history.History)) (made int, err error) {
 	s, err := scenarios.Parse(w.Name+".yaml", []byte(w.Text))
 	if err != nil {

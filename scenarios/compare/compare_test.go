@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// fewSeeds is how many runs each cell of the comparison under test has.
+// fewSeeds is the number of runs of each cell in these tests.
 func fewSeeds() int {
 	if testkit.Full() {
 		return 3
@@ -24,11 +24,11 @@ func fewSeeds() int {
 	return 1
 }
 
-// compareOnce is the one comparison that all tests read.
+// compareOnce makes the one comparison that all tests share.
 var compareOnce = sync.OnceValues(
 	func() (*Comparison, error) { return Locks(context.Background(), Options{Runs: fewSeeds()}) })
 
-// of is the value of the figure with that key.
+// of returns the value of the figure with this key.
 func (t *Timing) of(key string) float64 {
 	for i := range figures {
 		if figures[i].key == key && t.values != nil {
@@ -104,7 +104,7 @@ func TestEtcdIsAskedOnceToAcquireAndOnceToRelease(t *testing.T) {
 	}
 }
 
-// survivors are the cells in which the data's promise was kept in every run.
+// survivors returns the cells in which resource-safety held in every run.
 func survivors(t *testing.T) (kept map[string]bool, c *Comparison) {
 	c = comparison(t)
 	kept = map[string]bool{}
@@ -176,7 +176,8 @@ func TestACarefulHolderSurvivesAPartition(t *testing.T) {
 	}
 }
 
-// Redlock goes on without a minority, which one Redis has none of; no lock does without a majority.
+// TestWhoGoesOnWhenServersAreGoneForGood: Redlock continues without a minority of its servers; a single Redis has no
+// server to spare. No lock continues without a majority.
 func TestWhoGoesOnWhenServersAreGoneForGood(t *testing.T) {
 	always, never := campaign.Counts{Holds: fewSeeds()}, campaign.Counts{Violated: fewSeeds()}
 	for _, row := range comparison(t).Locks {
@@ -185,7 +186,7 @@ func TestWhoGoesOnWhenServersAreGoneForGood(t *testing.T) {
 			switch {
 			case s.Absent != "" || s.Trouble != "minority" && s.Trouble != "majority":
 				continue
-			// its last replica has been promoted, and none is left to wait for
+			// its last replica has been promoted, so none is left for WAIT
 			case s.Trouble == "majority", row.Name == "wait":
 				want = never
 			}
@@ -202,7 +203,8 @@ func TestWhoGoesOnWhenServersAreGoneForGood(t *testing.T) {
 	}
 }
 
-// An fsync before each answer costs a Redlock one fsync for each server that it asks.
+// TestFsyncAlwaysCostsRedlockItsSpeed: an fsync before each answer costs a Redlock one fsync for each server that it
+// asks.
 func TestFsyncAlwaysCostsRedlockItsSpeed(t *testing.T) {
 	p50 := map[string]time.Duration{}
 	for _, row := range comparison(t).Locks {
@@ -245,8 +247,8 @@ func TestAComparisonIsTheSameForAnyNumberOfWorkers(t *testing.T) {
 	}
 }
 
-// A comparison is stopped after each of its scenarios: it reports the locks that were timed, and how many runs no
-// cell has had.
+// TestAnInterruptedComparisonSaysWhatWasNotRun stops a comparison after various numbers of scenarios: it reports the
+// locks that were timed, and for each cell how many runs were not made.
 func TestAnInterruptedComparisonSaysWhatWasNotRun(t *testing.T) {
 	all := comparison(t)
 	stops := []int{1, 2, 3, 20}

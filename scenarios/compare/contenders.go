@@ -6,30 +6,31 @@ import (
 	"strings"
 )
 
-// contender is one way to lock, as the comparison sets it up.
+// contender is one lock protocol, as the comparison sets it up.
 type contender struct {
-	name    string // begins the names of its scenarios
+	name    string // prefix of the names of its scenarios
 	title   string
-	text    string // what it is, in a sentence
-	claimed string // which column of the article's table it stands in; empty if in none
-	servers string // the mapping's inside, without persistence
-	lock    string // the mapping's inside, without ttl
+	text    string // description, in a sentence
+	claimed string // its column in the article's table; empty if it has none
+	servers string // content of the servers mapping, without persistence
+	lock    string // content of the lock mapping, without ttl
 	nodes   []string
-	cutOff  []string // servers that the holder cannot reach, so that its lock hangs on the fewest that can grant it
-	lagging []string // members that the others cannot reach, to the same end where a server is struck
-	struck  string   // the server that faults of servers strike: one that the lock hangs on
-	spare   []string // servers of which it can lose all at once and go on: a minority, or the master of a pair
-	most    []string // servers without which nothing can take its place: a majority, or the whole pair
-	synced  bool     // on Redis with an fsync before each answer
-	tokens  bool     // it gives fencing tokens
-	agreed  bool     // on a replicated log: each member fsyncs before it answers
-	paced   bool     // it tries again after a period of its own
+	cutOff  []string // servers that the holder cannot reach, so that the lock depends on the fewest that can grant it
+	lagging []string // members that the others cannot reach, for the same purpose when a server is struck
+	struck  string   // the server that server faults strike; the lock depends on it
+	spare   []string // servers whose loss at the same time it survives: a minority, or the master of a pair
+	most    []string // servers whose loss stops the service: a majority, or the whole pair
+	synced  bool     // a Redis that fsyncs before each answer
+	tokens  bool     // the lock gives fencing tokens
+	agreed  bool     // based on a replicated log: each member fsyncs before it answers
+	paced   bool     // it retries after a period of its own
 }
 
-// renewed lets a client of Redis keep its lock alive as the sessions of etcd and ZooKeeper do: every third of its TTL.
+// renewed makes a Redis client renew its lock as etcd and ZooKeeper clients renew their sessions: every third of its
+// TTL.
 const renewed = "extension: {}"
 
-// Servers of a Redlock on five, and of a master with a replica.
+// Servers of a Redlock with five masters, and of a master with a replica.
 var (
 	two   = []string{"redis-4", "redis-5"}
 	three = []string{"redis-3", "redis-4", "redis-5"}
@@ -89,7 +90,7 @@ var contenders = []contender{
 		paced: true},
 }
 
-// numbered gives the names of n servers of one sort.
+// numbered returns the names of n servers of one type.
 func numbered(sort string, n int) []string {
 	var names []string
 	for i := range n {
@@ -98,16 +99,16 @@ func numbered(sort string, n int) []string {
 	return names
 }
 
-// Trouble is what the comparison puts every lock through: a fault, or the few that make it bite.
+// Trouble is a situation that the comparison puts every lock through: one fault, or the few faults that it takes.
 type Trouble struct {
-	Name  string // one word; its scenarios are called compare-LOCK-NAME
-	Title string // heads a column
+	Name  string // one word; its scenarios are named compare-LOCK-NAME
+	Title string // column heading
 	Text  string // what happens, in a sentence
-	// Liveness is set if it is about who still gets the lock, rather than about what is safe.
+	// Liveness is set if the trouble tests whether clients still get the lock, and not whether the data is safe.
 	Liveness bool
 }
 
-// troubles are the columns of what is survived.
+// troubles are the columns of the survival table.
 var troubles = []Trouble{
 	{Name: "pause", Title: "pause",
 		Text: "The holder pauses for 25 s, past its lease, between its last look at the validity and its write."},
@@ -130,7 +131,7 @@ var troubles = []Trouble{
 		Text: "A majority of the servers, or both of a pair, are gone for good. Nobody can get a lock any more."},
 }
 
-// absent says why a lock is not put through a trouble; empty if it is.
+// absent says why a lock is not run under a trouble; empty if it is.
 func (c *contender) absent(trouble string, fencing bool) string {
 	replicated := c.agreed || strings.Contains(c.servers, "replicas")
 	switch {
@@ -146,7 +147,7 @@ func (c *contender) absent(trouble string, fencing bool) string {
 	return ""
 }
 
-// faults are the lines of a trouble.
+// faults returns the fault lines of a trouble.
 func (c *contender) faults(trouble string) []string {
 	switch trouble {
 	case "pause":
@@ -172,7 +173,7 @@ func (c *contender) faults(trouble string) []string {
 	}
 }
 
-// gone takes servers away for good.
+// gone returns faults that crash the servers for good.
 func gone(servers []string) []string {
 	var lines []string
 	for _, s := range servers {
@@ -181,7 +182,7 @@ func gone(servers []string) []string {
 	return lines
 }
 
-// behind keeps the lagging members from hearing of the lock.
+// behind returns faults that keep the lagging members from learning of the lock.
 func (c *contender) behind() []string {
 	var lines []string
 	for _, member := range c.lagging {
@@ -191,7 +192,7 @@ func (c *contender) behind() []string {
 	return lines
 }
 
-// outOfReach keeps the first clients from the servers that are cut off.
+// outOfReach returns faults that cut the first clients off from the servers in cutOff.
 func (c *contender) outOfReach(clients int, lasting string) []string {
 	var lines []string
 	for i := range clients {
@@ -203,8 +204,8 @@ func (c *contender) outOfReach(clients int, lasting string) []string {
 	return lines
 }
 
-// survival is the scenario of a cell: one client works on the data under its lock when trouble strikes, and another
-// waits.
+// survival returns the scenario of a cell: one client works on the data under its lock when the trouble strikes, and
+// another client waits for the lock.
 func (c *contender) survival(t Trouble, fencing bool) Written {
 	servers, compute, state := c.servers, "3s", "off"
 	switch {
@@ -227,7 +228,7 @@ func (c *contender) survival(t Trouble, fencing bool) Written {
 	return Written{name, b.String()}
 }
 
-// timing is the scenario behind the figures of time: cycles back to back, with nothing in the sections.
+// timing returns the scenario behind the timing figures: cycles back to back, with empty critical sections.
 func (c *contender) timing(clients, cycles int) Written {
 	name := fmt.Sprintf("compare-%s-%d-clients", c.name, clients)
 	what := fmt.Sprintf("%s. %d clients take and give back one lock, back to back.", c.title, clients)
@@ -244,7 +245,7 @@ func (c *contender) timing(clients, cycles int) Written {
 	return Written{name, b.String()}
 }
 
-// head writes what all scenarios of the comparison have in common, but for the servers and the lock.
+// head writes the part that all scenarios of the comparison share, with the given servers and the contender's lock.
 func (c *contender) head(b *strings.Builder, name, summary, servers string) {
 	fmt.Fprintf(b, "name: %s\nsummary: >-\n  %s\nservers: {%s}\nnetwork: {delay: %s}\n", name, summary, servers, delay)
 	fmt.Fprintf(b, "lock: {%s, ttl: 10s", c.lock)

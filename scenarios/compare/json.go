@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Described says what the commands print with --json.
+// Described lists the JSON objects that the commands print with --json.
 var Described = []document.Described{
 	{Commands: []string{"compare"}, Object: compareJSON{}, Is: "all protocols under the same work and faults"},
 	{Commands: []string{"odds"}, Object: oddsJSON{}, Is: "how likely a Redlock stops excluding"},
@@ -21,7 +21,7 @@ type compareJSON struct {
 	Seeds       int                `json:"seeds"` // runs behind each cell
 	Delay       string             `json:"delay"`
 	Retry       string             `json:"retry"`
-	Clients     int                `json:"clients"` // that contend
+	Clients     int                `json:"clients"` // number of clients that contend
 	Model       []string           `json:"model"`
 	Faults      []troubleJSON      `json:"faults"`
 	Interrupted bool               `json:"interrupted" doc:"a signal came before everything was done"`
@@ -43,19 +43,19 @@ type comparedLockJSON struct {
 	Cells    []survivalJSON `json:"cells"`
 }
 
-// articleJSON is what the documents claim.
+// articleJSON is what the article claims.
 type articleJSON struct {
 	Latency    string `json:"latency"`
 	Throughput string `json:"throughput"`
 }
 
-// timingJSON has a key for each of the figures, and where they come from.
+// timingJSON has a key for each figure, and the scenario behind them.
 type timingJSON struct {
 	values []float64
 	writtenJSON
 }
 
-// Keys are those of the figures, for the schema.
+// Keys returns the keys of the figures, for the schema.
 func (timingJSON) Keys() (all []document.Key) {
 	for _, f := range figures {
 		all = append(all, document.Key{Name: f.key, Decimal: f.decimal, Doc: cmp.Or(f.tip, f.group.Tip)})
@@ -63,7 +63,7 @@ func (timingJSON) Keys() (all []document.Key) {
 	return all
 }
 
-// MarshalJSON writes the figures in their order.
+// MarshalJSON writes the figures in order, then the scenario.
 func (t timingJSON) MarshalJSON() ([]byte, error) {
 	rest, err := document.Encode(t.writtenJSON)
 	if err != nil {
@@ -80,7 +80,7 @@ func (t timingJSON) MarshalJSON() ([]byte, error) {
 	return append(object, rest[1:]...), nil
 }
 
-// survivalJSON is a cell; one that was not run has nothing beyond why.
+// survivalJSON is a cell. If it was not run, it has only the fault and the reason.
 type survivalJSON struct {
 	Fault    string                          `json:"fault"`
 	Fencing  bool                            `json:"fencing"`
@@ -90,14 +90,14 @@ type survivalJSON struct {
 	*writtenJSON
 }
 
-// writtenJSON is where a figure comes from.
+// writtenJSON is the scenario behind a figure.
 type writtenJSON struct {
 	Scenario string `json:"scenario"`
 	Repeat   string `json:"repeat"` // command to paste
-	File     string `json:"file"`   // its text
+	File     string `json:"file"`   // the scenario's text
 }
 
-// data is the JSON object.
+// data returns the JSON object of the report.
 func (r *Report) data() *compareJSON {
 	d := &compareJSON{Seeds: r.Seeds, Delay: r.Delay, Retry: r.Retry, Clients: r.Clients, Model: r.Model,
 		Faults: []troubleJSON{}, Interrupted: r.Interrupted, Locks: []comparedLockJSON{}}

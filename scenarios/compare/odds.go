@@ -13,32 +13,32 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Odds are the odds that a Redlock stops excluding when each of its servers loses the lock with a given chance, as a
-// master-replica pair does in a switchover (Alibaba Cloud, STATEMENTS.md: k % for each), or a server that restarts:
-// measured, and by the formula.
+// Odds are the odds that a Redlock stops excluding when each of its servers loses the lock with a given chance,
+// measured and by a formula. A master-replica pair may lose it in a failover (Alibaba Cloud, STATEMENTS.md: k % for
+// each), or a server without persistence in a restart.
 type Odds struct {
 	Servers int     // N, at least 1 and at most MaxOddsServers
 	Quorum  int     // q: how many must grant the lock, 1 to N
-	By      Loss    // how a server loses it
+	By      Loss    // how a server loses the lock
 	Held    int     // h: how many servers granted the lock that is held
-	Chance  float64 // k: that one server loses it, 0 to 1
-	Runs    int     // that were made
-	Lost    int     // runs in which a second client was granted the lock meanwhile
+	Chance  float64 // k: probability that a server loses it, 0 to 1
+	Runs    int     // runs made
+	Lost    int     // runs in which a second client was granted the lock while the first held it
 }
 
-// Loss says how a server loses what it has granted.
+// Loss says how a server loses a lock that it has granted.
 type Loss string
 
 const (
-	ByFailover Loss = "failover" // of a master to its replica, which has not heard of the lock
-	ByRestart  Loss = "restart"  // without persistence
+	ByFailover Loss = "failover" // a failover to a replica that has not received the lock
+	ByRestart  Loss = "restart"  // a restart without persistence
 )
 
-// MaxOddsServers is up to how many servers odds are measured.
+// MaxOddsServers is the largest number of servers for which odds are measured.
 const MaxOddsServers = 9
 
-// Formula is P(Bin(h, k) >= q - (N - h)): a second quorum forms out of the servers that never granted the lock and
-// those that lost it.
+// Formula returns P(Bin(h, k) >= q - (N - h)): the probability that the servers that never granted the lock and those
+// that lost it form a second quorum.
 func (o *Odds) Formula() float64 {
 	least := o.Quorum - (o.Servers - o.Held)
 	if least <= 0 {
@@ -52,13 +52,13 @@ func (o *Odds) Formula() float64 {
 	return p
 }
 
-// Article is k^N, what the article says: that all servers lose the lock at once.
+// Article returns k^N, the article's formula: the probability that all servers lose the lock at once.
 func (o *Odds) Article() float64 { return math.Pow(o.Chance, float64(o.Servers)) }
 
-// measured is the share of runs in which exclusion was lost.
+// measured returns the share of runs in which exclusion was lost.
 func (o *Odds) measured() float64 { return float64(o.Lost) / float64(o.Runs) }
 
-// interval is the 99 % confidence interval of the measured share (Wilson's score interval).
+// interval returns the 99 % confidence interval of the measured share (Wilson score interval).
 func (o *Odds) interval() (low, high float64) {
 	const z = 2.5758293035489004 // the 99.5th percentile of the normal distribution
 	n, p := float64(o.Runs), o.measured()
@@ -70,7 +70,7 @@ func (o *Odds) interval() (low, high float64) {
 // agrees reports whether the formula's value lies within the interval.
 func (o *Odds) agrees() bool {
 	low, high := o.interval()
-	const rounding = 1e-9 // of an interval that ends at 1
+	const rounding = 1e-9 // tolerance for an interval that ends at 1
 	return o.Formula() >= low && o.Formula() <= high+rounding
 }
 
@@ -82,9 +82,9 @@ func binomial(n, k int) float64 {
 	return b
 }
 
-// Measure runs as many schedules as asked, with seeds 0 …: client-1 is granted the lock by the first Held of the
-// servers, then all of them fail over or restart, with the given chance without the lock, and client-2 asks for it.
-// When ctx is done it reports what it has measured by then.
+// Measure makes as many runs as asked for, with seeds from 0. In each, client-1 is granted the lock by the first Held
+// servers. Then all servers fail over or restart, and each loses the lock with the given chance. Then client-2 asks
+// for the lock. When ctx is done, Measure returns what it has measured so far.
 func (o Odds) Measure(ctx context.Context, how Options) (*Odds, error) {
 	if err := how.check(); err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (o Odds) Measure(ctx context.Context, how Options) (*Odds, error) {
 	return &o, err
 }
 
-// losses are the faults by each of which one server loses the lock.
+// losses returns for each server the fault by which it loses the lock.
 func (o *Odds) losses() ([]nemesis.Fault, error) {
 	line := "cut redis-%[1]d -> redis-%[1]d-replica-1 at 0s for 900ms"
 	if o.By == ByRestart {
@@ -134,7 +134,7 @@ func (o *Odds) losses() ([]nemesis.Fault, error) {
 	return losses, nil
 }
 
-// plan draws which of the servers lose the lock.
+// plan draws which servers lose the lock.
 func (o *Odds) plan(s *scenarios.Scenario, losses []nemesis.Fault, seed uint64) nemesis.Plan {
 	plan := nemesis.Plan{Scenario: s.Name, Seed: seed, Faults: s.Faults[:len(s.Faults):len(s.Faults)]}
 	draw := sim.NewStream(seed, "losses")
@@ -146,8 +146,8 @@ func (o *Odds) plan(s *scenarios.Scenario, losses []nemesis.Fault, seed uint64) 
 	return plan
 }
 
-// oddsScenario has client-2 begin when all have failed over: what it was granted before by a master that is deposed
-// then would stand in its own way.
+// oddsScenario returns the scenario of the runs. client-2 begins after all failovers: otherwise a grant from a master
+// that is deposed afterwards would block its own attempt.
 func oddsScenario(o *Odds) string {
 	replicas := 1
 	if o.By == ByRestart {

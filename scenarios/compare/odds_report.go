@@ -8,15 +8,15 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
-// OddsReport are how likely a Redlock stops excluding, measured and by the formula.
+// OddsReport reports how likely it is that a Redlock stops excluding, measured and by the formula.
 type OddsReport struct {
 	Asked       Odds
-	Rows        []*Odds // by the number of keys held
+	Rows        []*Odds // by the number of servers that hold the key
 	Interrupted bool    // a signal came before all runs were made
-	Repeat      string  // command to paste that measures again
+	Repeat      string  // command that repeats the measurement
 }
 
-// Standing is Failed if the formula lies outside the interval of what was measured.
+// Standing is Failed if the formula's value lies outside the interval of a measured share.
 func (o *OddsReport) Standing() document.Result {
 	switch {
 	case slices.ContainsFunc(o.Rows, func(r *Odds) bool { return !r.agrees() }):
@@ -27,7 +27,7 @@ func (o *OddsReport) Standing() document.Result {
 	return document.Passed
 }
 
-// Document is the report: a row for each number of keys held.
+// Document is the report, with a row for each number of keys held.
 func (o *OddsReport) Document() *document.Document {
 	result := o.Standing()
 	what, loss := "masters", "fails over"
@@ -59,7 +59,7 @@ func (o *OddsReport) Document() *document.Document {
 	}
 }
 
-// standing is how the formula compares with what was measured.
+// standing says whether the formula agrees with the measurement.
 func (o *Odds) standing() document.Result {
 	if o.agrees() {
 		return document.Passed
@@ -73,19 +73,19 @@ type oddsJSON struct {
 	Interrupted bool      `json:"interrupted" doc:"a signal came before everything was done"`
 }
 
-// oddJSON is for one number of keys held.
+// oddJSON is the row for one number of keys held.
 type oddJSON struct {
 	Held     int     `json:"held"`
-	Runs     int     `json:"runs"` // that were made
+	Runs     int     `json:"runs"` // runs made
 	Measured float64 `json:"measured"`
-	Low      float64 `json:"low"` // of the 99 % interval
+	Low      float64 `json:"low"` // lower end of the 99 % interval
 	High     float64 `json:"high"`
 	Formula  float64 `json:"formula"`
 	Article  float64 `json:"article"` // k^N
 	Agrees   bool    `json:"agrees"`
 }
 
-// data is the JSON object.
+// data returns the JSON object of the report.
 func (o *OddsReport) data() *oddsJSON {
 	d := &oddsJSON{Odds: []oddJSON{}, Interrupted: o.Interrupted}
 	for _, r := range o.Rows {

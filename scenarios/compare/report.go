@@ -8,14 +8,14 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Report holds ways to lock against each other: the same work, the same faults.
+// Report is the report of a comparison.
 type Report struct {
 	*Comparison
-	Files  string // the folder that holds each cell's scenario; empty if it was not asked for
-	Repeat string // command to paste that makes the same comparison again
+	Files  string // folder with each cell's scenario; empty if none was asked for
+	Repeat string // command that repeats the comparison
 }
 
-// Document is the report: what each lock survives, what it takes, and what both rest on.
+// Document is the report: what each lock survives, how long it takes, and the assumptions behind both.
 func (r *Report) Document() *document.Document {
 	survival, timing := r.survivalTable(), r.timingTable()
 	var locks document.Facts
@@ -43,7 +43,7 @@ func (r *Report) Document() *document.Document {
 	}
 }
 
-// signs are what the marks mean.
+// signs explains the marks.
 var signs = document.Facts{
 	{Name: "✓ ✗ ± ? –", Value: "held in every run; broken in every run; broken in some; never broken, but undecided " +
 		"or unchecked in some; not run"},
@@ -53,7 +53,7 @@ var signs = document.Facts{
 		"the row gives no token"},
 }
 
-// again says how a cell is run again.
+// again says how to repeat the runs of a cell.
 func (r *Report) again() string {
 	call := fmt.Sprintf("fencepost run FILE --seeds %d", r.Seeds)
 	if r.Files == "" {

@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// threeLocks is a comparison with each kind of cell.
+// threeLocks returns a comparison that has each kind of cell.
 func threeLocks() *Report {
 	c := &Comparison{Seeds: 10, Delay: "1ms", Retry: "5ms", Clients: 8, Model: []string{"Time is what it is."}}
 	all, none, some := campaign.Counts{Holds: 10}, campaign.Counts{Violated: 10},
@@ -54,7 +54,7 @@ func threeLocks() *Report {
 	return &Report{Comparison: c, Repeat: "fencepost compare"}
 }
 
-// page is the page of a document.
+// page returns the page of a document.
 func page(t *testing.T, d *document.Document) string {
 	t.Helper()
 	var b strings.Builder
@@ -140,9 +140,9 @@ func TestTheComparisonIsOneJSONObject(t *testing.T) {
 
 var markOfPage = regexp.MustCompile(`<td class="mark( first)?(?: (good|bad|open))?" title="(.*?)\n(.*?): (.*?)">(.)</td>`)
 
-// TestEveryMarkOfThePageIsThatOfItsLaw holds the marks of the page against the cells: each law of each cell has one, in
-// the column with its name, and what stands there says which law it is. What counts as survived is coloured as that; no
-// other mark has a colour.
+// TestEveryMarkOfThePageIsThatOfItsLaw compares the marks of the page with the cells. Each law of each cell has a
+// mark, in the column with its name, and the mark's text names the law. The mark that decides survival has the colour
+// of its outcome; no other mark has a colour.
 func TestEveryMarkOfThePageIsThatOfItsLaw(t *testing.T) {
 	r := threeLocks()
 	for i, data := range []campaign.Counts{{Holds: 10}, {Unchecked: 10}} { // nobody gets the lock, and the data is safe
@@ -193,8 +193,8 @@ func TestEveryMarkOfThePageIsThatOfItsLaw(t *testing.T) {
 	}
 }
 
-// TestEveryFigureIsShownInItsColumn: a number that is measured for one client and for several stands where its title
-// says, with a bar below it where bars compare the locks.
+// TestEveryFigureIsShownInItsColumn: a number measured for one client and for several appears in the column for each,
+// with a bar below it if the column compares the locks with bars.
 func TestEveryFigureIsShownInItsColumn(t *testing.T) {
 	r := threeLocks()
 	for i := range r.Locks {

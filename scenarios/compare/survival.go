@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// comparedLaws have a column each below every trouble: the one that counts as survived first.
+// comparedLaws have a column each below every trouble. The first is the law that decides whether a lock survives.
 var comparedLaws = [...]checker.Law{checker.ResourceSafety, checker.MutualExclusion, checker.LeaseExclusion,
 	checker.DeadlockFreedom}
 
@@ -34,8 +34,8 @@ func (r *Report) survivalTable() document.Table {
 	return t
 }
 
-// marks are one for each law and trouble, or one for a trouble that the lock was not put through. What counts as
-// survived has a colour.
+// marks returns a mark for each law and trouble, or a single one for a trouble that was not run. Only the mark of the
+// law that decides survival has a colour.
 func (r *Report) marks(l *Lock, fencing bool) (all []document.Cell) {
 	for _, trouble := range r.Troubles {
 		i := slices.IndexFunc(l.Survival, func(s Survival) bool {
@@ -58,7 +58,7 @@ func (r *Report) marks(l *Lock, fencing bool) (all []document.Cell) {
 	return all
 }
 
-// tone is that of what counts as survived: the data is safe, or lost, or nothing shows either.
+// tone returns the colour of the mark that decides survival: the data is safe, or lost, or neither was shown.
 func (s *Survival) tone() document.Tone {
 	switch {
 	case s.survives():
@@ -69,7 +69,7 @@ func (s *Survival) tone() document.Tone {
 	return document.Open
 }
 
-// inWords says how often a law came out how.
+// inWords says how often a law held, was broken, and so on.
 func inWords(c campaign.Counts) string {
 	var all []string
 	for _, of := range []struct {
@@ -99,7 +99,7 @@ func (r *Report) cellName(l *Lock, c *Survival) string {
 	return name
 }
 
-// absent lists the reasons for which cells are empty, each with its locks.
+// absent lists the reasons why cells are empty, each with the locks concerned.
 func (r *Report) absent() (all document.Facts) {
 	var reasons []string
 	locks := map[string][]string{}
@@ -123,7 +123,7 @@ func (r *Report) absent() (all document.Facts) {
 	return all
 }
 
-// uneven gives the counts of what differs from seed to seed, or is not decided.
+// uneven lists the counts of outcomes that differ from seed to seed or are undecided.
 func (r *Report) uneven() (all document.Facts) {
 	for i := range r.Locks {
 		for k := range r.Locks[i].Survival {

@@ -14,23 +14,23 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// figure is one thing that is measured of taking and giving back a lock. Columns of the table, their explanations, the
-// JSON and its schema are all made from the list of figures.
+// figure is one measurement of acquiring and releasing a lock. The columns of the table, their explanations, the JSON
+// and its schema are all generated from the list of figures.
 type figure struct {
-	key     string // in JSON; names the unit
-	decimal bool   // JSON has a number that need not be whole
+	key     string // JSON key; it names the unit
+	decimal bool   // the JSON number may have a fraction
 	measure func(*stopwatch) float64
 
-	// The rest is of the table; a figure without a column stands in JSON alone.
+	// The fields below describe the table. A figure without a column appears only in JSON.
 	group    document.Group
-	alone    string // heads the column of one client; empty if it has none
-	together string // and that of several that contend
+	alone    string // heading of the column for a single client; empty if there is none
+	together string // heading of the column for several contending clients
 	tip      string
 	show     func(float64) string
-	bars     bool // the page draws how the locks compare
+	bars     bool // the page draws bars that compare the locks
 }
 
-// figures are all, in the order of the JSON and of the columns.
+// figures lists all figures, in the order of the JSON and of the columns.
 var figures = []figure{
 	{key: "acquires", measure: func(s *stopwatch) float64 { return float64(len(s.first) + len(s.later)) }},
 	{key: "first_p50_ns", measure: func(s *stopwatch) float64 { return float64(checker.NearestRank(s.first, 50)) },
@@ -46,7 +46,7 @@ var figures = []figure{
 		tip: "requests of the client to lock servers, for each lock, from acquire to release"},
 }
 
-// What columns have in common.
+// Groups of columns.
 var (
 	acquiring = document.Group{Title: "acquire, in ms",
 		Tip: "how long one client waits for a lock that nobody else wants"}
@@ -56,24 +56,24 @@ var (
 		Tip: "what the table of youngju.dev says; it states no conditions"}
 )
 
-// milliseconds writes a time in ns.
+// milliseconds formats a time given in ns.
 func milliseconds(ns float64) string { return text.Milliseconds(time.Duration(ns)) }
 
 // Timing is measured over all acquires of all runs, in simulated time.
 type Timing struct {
 	Scenario Written
-	values   []float64 // one for each of the figures; nil if nothing was measured
+	values   []float64 // one value for each of the figures; nil if nothing was measured
 }
 
-// column is one of the table of figures.
+// column is a column of the timing table.
 type column struct {
 	document.Column
 	cell func(*Lock) document.Cell
 	bars bool
-	size func(*Lock) float64 // of the bar
+	size func(*Lock) float64 // length of the bar
 }
 
-// columns are those of the figures, and what the article says.
+// columns returns the columns for the figures, and those for the article's claims.
 func columns() (all []column) {
 	for i, f := range figures {
 		add := func(title string, of func(*Lock) *Timing) {
@@ -122,16 +122,16 @@ func (r *Report) timingTable() document.Table {
 	return t
 }
 
-// stopwatch gathers the times of runs.
+// stopwatch collects the times of runs.
 type stopwatch struct {
-	first, later []history.Time // how long acquires took
-	busy         history.Time   // from the first call of a run to its last release
+	first, later []history.Time // durations of acquires: the first of each client, and all later ones
+	busy         history.Time   // sum over runs, from the first acquire call to the last release
 	released     int
 	messages     int
-	median, asks bounds // of each run's own metrics
+	median, asks bounds // range of each run's own metrics
 }
 
-// bounds are the least and the greatest of what was seen.
+// bounds are the least and the greatest value seen.
 type bounds struct {
 	least, most float64
 	seen        bool
@@ -177,8 +177,8 @@ func (s *stopwatch) read(h *history.History) {
 	}
 }
 
-// expectation bounds the metrics of single runs by what was measured, so that a run of the file says whether it still
-// is so.
+// expectation states the observed range of the metrics of single runs, so that a run of the file reports any
+// difference.
 func (s *stopwatch) expectation() string {
 	nanos := func(seconds float64) int64 { return int64(math.Round(seconds * 1e9)) }
 	count := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
@@ -187,7 +187,7 @@ func (s *stopwatch) expectation() string {
 		nanos(s.median.least), nanos(s.median.most), count(s.asks.least), count(s.asks.most))
 }
 
-// timing is what was measured.
+// timing returns the figures.
 func (s *stopwatch) timing() Timing {
 	var t Timing
 	for _, f := range figures {
@@ -196,7 +196,7 @@ func (s *stopwatch) timing() Timing {
 	return t
 }
 
-// cycles is how many locks were released in a second.
+// cycles returns how many locks were released per second.
 func (s *stopwatch) cycles() float64 {
 	if s.busy == 0 {
 		return 0
@@ -204,7 +204,7 @@ func (s *stopwatch) cycles() float64 {
 	return float64(s.released) * 1e9 / float64(s.busy)
 }
 
-// requests is how many of them a lock took.
+// requests returns how many requests a lock took on average.
 func (s *stopwatch) requests() float64 {
 	acquires := len(s.first) + len(s.later)
 	if acquires == 0 {
