@@ -1,7 +1,7 @@
 // Package linear asks porcupine whether operations on a lock, or on the data behind it, are linearizable.
 //
-// Goals: typed operations in, a plain answer or a drawing out; none of porcupine's untyped values leaves the package.
-// Non-goals: knowing events or laws. What counts as an operation is decided by package checker.
+// Goals: the input is typed operations, the output is a plain answer or a drawing; none of porcupine's untyped values
+// leave the package. Non-goals: knowing events or laws. Package checker decides what counts as an operation.
 package linear
 
 import (
@@ -10,7 +10,8 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Forever is the Return of an operation that has not returned: it may take effect at any time after its Call.
+// Forever is the Return of an operation that has not returned. The operation may take effect at any time after its
+// Call.
 const Forever int64 = math.MaxInt64
 
 // Answer is the result of a check.
@@ -18,30 +19,30 @@ type Answer uint8
 
 // The zero Answer is never a pass.
 const (
-	Unknown      Answer = iota // the budget of steps ran out first
-	TooMany                    // there are more operations than porcupine is asked about at once
+	Unknown      Answer = iota // the budget of steps ran out
+	TooMany                    // there are more operations than one question to porcupine may have
 	Linearizable               // some order of the operations explains what was observed
-	Refuted                    // no order does
+	Refuted                    // no order of the operations explains what was observed
 )
 
-// maxSteps is the most steps of the model that one check may take. Linearizability is NP-hard; counting steps, not
-// time, makes the same history give the same answer on every machine.
+// maxSteps is the maximum number of steps of the model in one check. Linearizability is NP-hard. The budget counts
+// steps, not time, so that a history gets the same answer on every machine.
 const maxSteps = 1 << 20
 
-// The memory that the steps of one check may take, and that one step takes in addition to a bit for each operation, in
-// bytes: porcupine remembers every step that was possible.
+// Bounds on memory in bytes. maxMemory is what the steps of one check may take in total. A step takes stepMemory and
+// one bit for each operation, because porcupine remembers every step that was possible.
 const (
 	maxMemory  = 256 << 20
 	stepMemory = 200
 )
 
-// budget counts the steps of one check. Once it is used up every step is refused, which makes porcupine give up soon.
+// budget counts the steps of one check. Once it is used up, every step is refused, so that porcupine gives up soon.
 type budget struct {
-	left int // steps that may be tried
-	room int // steps that may be remembered
+	left int // number of steps that may still be tried
+	room int // number of steps that may still be remembered
 }
 
-// budgetFor returns the budget of a check of that many operations and at most that many steps.
+// budgetFor returns the budget for a check of that many operations and at most that many steps.
 func budgetFor(operations, steps int) budget {
 	return budget{left: steps, room: maxMemory / (operations/8 + stepMemory)}
 }
@@ -52,7 +53,7 @@ func (b *budget) spend() bool {
 	return b.left >= 0
 }
 
-// keep reports whether another step may be remembered. If not, no more are tried.
+// keep reports whether another step may be remembered. If not, no further steps may be tried either.
 func (b *budget) keep() bool {
 	if b.room--; b.room < 0 {
 		b.left = -1
@@ -70,10 +71,11 @@ func (b *budget) answer(ok bool) Answer {
 	return Refuted
 }
 
-// step is a model's step on typed values.
+// step applies an operation to a state. It returns the next state and whether the operation is possible in the given
+// state.
 type step[S comparable, Op any] func(state S, op *Op) (S, bool)
 
-// model makes a porcupine model of a step. States are compared with ==.
+// model makes a porcupine model from a step function. States are compared with ==. A nil budget is unlimited.
 func model[S comparable, Op any](initial S, next step[S, Op], b *budget) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return initial },

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// enter and leave build operations of section s between two event positions.
+// enter and leave return operations of section s that take effect between two positions.
 func enter(s int, call, ret int64) MutexOp {
 	return MutexOp{Section: s, Client: s, Enter: true, Call: call, Return: ret}
 }
@@ -14,7 +14,7 @@ func leave(s int, call, ret int64) MutexOp {
 	return MutexOp{Section: s, Client: s, Call: call, Return: ret}
 }
 
-// whole is the answer to one question about all operations.
+// whole asks a single question about all operations.
 func whole(ops []MutexOp) Answer {
 	p := Parts{Least: len(ops), Most: len(ops), Steps: maxSteps}
 	answer, _ := p.Mutex(ops)
@@ -93,13 +93,13 @@ func TestARegisterLosesNoUpdate(t *testing.T) {
 	}
 }
 
-// updatesByForce is the definition: some subset of the optional updates and some order of the rest that respects real
-// time explain what was read.
+// updatesByForce follows the definition: it reports whether some of the optional updates, and all others, can be put
+// into an order that respects real time and explains what was read.
 func updatesByForce(value string, left []Update) bool {
 	done := true
 	for i, u := range left {
 		done = done && u.Optional
-		first := true // nothing else must have returned before u was called
+		first := true // nothing else returned before u was called
 		for _, o := range left {
 			first = first && (o.Return >= u.Call || o.Optional)
 		}
@@ -114,7 +114,8 @@ func updatesByForce(value string, left []Update) bool {
 	return done
 }
 
-// TestRegisterAgreesWithItsDefinition tries every three updates that read and write two values over five overlaps.
+// TestRegisterAgreesWithItsDefinition tries every combination of three updates of two values, with five ways to overlap
+// in time.
 func TestRegisterAgreesWithItsDefinition(t *testing.T) {
 	values := []string{"", "a"}
 	spans := [][3][2]int64{{{0, 1}, {2, 3}, {4, 5}}, {{0, 3}, {1, 2}, {4, 5}}, {{0, 5}, {1, 2}, {3, 4}},
@@ -154,7 +155,7 @@ func TestRegisterAgreesWithItsDefinition(t *testing.T) {
 	}
 }
 
-// TestABudgetEndsInUnknown: forty readers inside one another and a writer that cannot get in have 2^40 orders.
+// TestABudgetEndsInUnknown: forty readers that overlap, and a writer that cannot enter, have 2^40 orders.
 func TestABudgetEndsInUnknown(t *testing.T) {
 	ops := []MutexOp{enter(100, 0, 1)}
 	for i := range 40 {

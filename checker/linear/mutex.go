@@ -6,21 +6,22 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// MutexOp is one step of a critical section: entering or leaving it. The owner is the section, not the process, since
-// one process may be in two sections at once.
+// MutexOp is one operation on a critical section: entering or leaving it. The owner of the lock is the section, not the
+// process, because one process may be in two sections at once.
 type MutexOp struct {
-	Section int // from 0, of one lock
+	Section int // number of the section among those of the lock, from 0
 	Enter   bool
 	Shared  bool // sections that are both shared may overlap
-	Client  int  // the client on whose line it is drawn, from 0
+	Client  int  // the client in whose row it is drawn, from 0
 	Name    string
-	// Call and Return are event positions: it took effect between them. No two operations share one, but those that
-	// return Forever: a crash calls them, from the position on at which it may have happened.
+	// Call and Return are event positions; the operation takes effect between them. No two operations share a position,
+	// except the leaves that return Forever: they are called by a crash, at the first position at which the crash may
+	// have happened.
 	Call, Return int64
 }
 
-// mutexState is 0 while nobody is inside, 2n while n share it, 2s+1 while section s has it to itself. Small numbers
-// cost no allocation when porcupine boxes them.
+// mutexState is 0 while nobody is inside, 2n while n sections share the lock, and 2s+1 while section s holds it
+// exclusively. Small numbers need no allocation when porcupine stores them in interfaces.
 type mutexState int
 
 func mutexStep(s mutexState, op *MutexOp) (mutexState, bool) {
@@ -37,7 +38,7 @@ func mutexStep(s mutexState, op *MutexOp) (mutexState, bool) {
 	}
 }
 
-// MutexEvidence asks about all operations at once, as Parts does, and keeps what is needed to draw the answer.
+// MutexEvidence asks a single question about all operations, and keeps what is needed to draw the answer.
 func MutexEvidence(ops []MutexOp) *Evidence {
 	m := model(0, mutexStep, nil)
 	m.DescribeOperation = func(input, _ any) string { return input.(*MutexOp).describe() }

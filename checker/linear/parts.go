@@ -6,53 +6,54 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Parts checks the sections of a lock in parts, so that the memory of a question does not grow with the square of a
-// long history. A part ends at an instant at which nobody is inside: every section entered before it (its enter had
-// returned) was being left by then (its leave had been called). Call those sections the earlier ones, all others the
-// later ones. The whole is linearizable if and only if both are:
+// Parts checks the sections of a lock in parts, so that the memory of a check does not grow with the square of the
+// length of a history. A part ends at an instant at which nobody is inside: every section that was entered before it
+// (its enter had returned) was being left (its leave had been called). These sections are called the earlier ones, all
+// others the later ones. The whole is linearizable if and only if the earlier sections are and the later sections are:
 //
-// Only if: in a legal order each section is left after it is entered, and no two overlap unless both are shared. That
-// is true of any choice of its sections as well, and leaving out some operations puts no others in another order. So a
-// legal order of the whole contains one of the earlier sections and one of the later.
+// Only if: in a legal order each section is left after it is entered, and no two overlap unless both are shared. This
+// is also true of any subset of the sections, and leaving out operations does not change the order of the others. So a
+// legal order of the whole contains a legal order of the earlier sections and one of the later sections.
 //
-// If: a legal order of the earlier sections, followed by one of the later, is one of the whole. It respects time: what
-// belongs to the later sections returned after that instant (their enters by definition, their leaves since they were
-// called after the enters had returned), and what belongs to the earlier was called before it, so that nothing later
-// precedes anything earlier. It is legal: each of the earlier sections has its leave, so that nobody is inside where
-// the later ones begin.
+// If: a legal order of the earlier sections followed by a legal order of the later sections is a legal order of the
+// whole. It respects time: the operations of the later sections returned after the instant (enters by definition;
+// leaves because they were called after their enters had returned), and the operations of the earlier sections were
+// called before it, so no later operation precedes an earlier one. It is legal: each earlier section has its leave, so
+// that nobody is inside when the later sections begin.
 //
-// Who is asking at that instant, and whose leave has not returned, does not matter. By "only if" any choice of sections
-// that is refuted refutes the whole.
+// It does not matter which enters and leaves have been called but have not returned at the instant. By "only if", the
+// whole is refuted if any subset of its sections is refuted.
 //
-// The memory of one history is used again for the next.
+// Parts reuses its memory from one history to the next.
 type Parts struct {
-	// Least is the number of sections before which no part ends, above 0: a question costs as much as checking some
-	// sections.
+	// Least is the minimum number of sections of a part, except the last; it must be positive. A larger value saves
+	// time, since each question to porcupine costs as much as checking several sections.
 	Least int
-	// Most is the highest number of sections of one question. Of a longer part only that many are checked, and it can
-	// only be refuted.
+	// Most is the maximum number of sections of one question. Of a longer part only that many are checked, so that it
+	// can be refuted but not confirmed.
 	Most int
 	// Steps is how many more steps of the model all questions together may take.
 	Steps int
 
 	model      porcupine.Model
-	budget     *budget // the model's
+	budget     *budget // the budget that model counts on
 	operations []porcupine.Operation
 }
 
-// MaxSections is the limit on the sections of one question that Renew sets: 80 MB.
+// MaxSections is the maximum number of sections of one question that Renew sets. Such a question takes 80 MB.
 const MaxSections = 10_000
 
-// Renew sets the bounds that suit a history. From 8 sections to 250 a question takes about the same time for each
-// section; with fewer, porcupine tries fewer orders if many clients wait, since a question holds no more waiters than
-// sections. The steps suffice for a million operations, however many clients contend.
+// Renew sets the bounds for another history. With 8 to 250 sections per question, the time per section is about the
+// same. With fewer, porcupine tries fewer orders if many clients wait, because a question contains at most as many
+// waiters as sections. The steps suffice for a million operations, however many clients contend.
 func (p *Parts) Renew() { p.Least, p.Most, p.Steps = 16, MaxSections, 1<<24 }
 
-// Mutex reports whether the operations are those of a lock: whether an order exists in which each section is entered
-// while no other is open, shared ones aside. A section that was never left has no leave operation. It answers as one
-// question about all of them would, even where that would have no answer. It is TooMany if some part is longer than
-// Most, and no part is refuted. The operations of a section stand together, the enter first, and the sections in the
-// order in which their enters returned. Refuted holds the operations of the refuted part.
+// Mutex reports whether the operations are those of a correct lock: whether there is an order in which each section is
+// entered while no other is open, except that shared sections may overlap. A section that was never left has no leave
+// operation. The answer is the same as that of a single question about all operations, even where such a question would
+// exceed its budget. It is TooMany if some part has more than Most sections and no part is refuted. The operations of a
+// section must be adjacent, with the enter first, and the sections must be sorted by the return of their enters. If the
+// answer is Refuted, refuted holds the operations of the refuted part.
 func (p *Parts) Mutex(ops []MutexOp) (answer Answer, refuted []MutexOp) {
 	answer = Linearizable
 	for len(ops) > 0 {
@@ -72,7 +73,7 @@ func (p *Parts) Mutex(ops []MutexOp) (answer Answer, refuted []MutexOp) {
 	return answer, nil
 }
 
-// ask is one question. It deducts its steps from those left.
+// ask asks porcupine one question and deducts its steps from p.Steps.
 func (p *Parts) ask(ops []MutexOp) Answer {
 	steps := min(p.Steps, maxSteps)
 	if steps == 0 {
@@ -89,9 +90,9 @@ func (p *Parts) ask(ops []MutexOp) Answer {
 	return answer
 }
 
-// first returns how many of the operations make up the first part, and how many of these are checked.
+// first returns how many operations form the first part, and how many of them are checked.
 func (p *Parts) first(ops []MutexOp) (asked, part int) {
-	left := int64(math.MinInt64) // when the last of the sections so far was being left
+	left := int64(math.MinInt64) // when the last of the sections so far called its leave
 	for sections := 1; part < len(ops); sections++ {
 		if sections > p.Least && left < ops[part].Return {
 			break

@@ -8,8 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// crowd is a random history of sections of six clients. A client asks, enters once the lock is free (or occasionally
-// although it is not), begins to leave, and has left, or never learns of it.
+// crowd returns a random history of sections of six clients. A client asks for the lock and enters once the lock is
+// free. If broken is set, it occasionally enters although the lock is not free. It then begins to leave, and the leave
+// returns, or its return is never seen.
 func crowd(r *rand.Rand, sections int, broken bool) []MutexOp {
 	type client struct {
 		enter, leave MutexOp
@@ -17,7 +18,7 @@ func crowd(r *rand.Rand, sections int, broken bool) []MutexOp {
 	}
 	clients := make([]client, 6)
 	var ops []MutexOp
-	where := map[int]int{} // of the leave of a section in ops
+	where := map[int]int{} // index in ops of the leave of each section
 	for now := int64(0); len(where) < sections; now++ {
 		c := &clients[r.IntN(len(clients))]
 		inside, alone := 0, false
@@ -40,16 +41,17 @@ func crowd(r *rand.Rand, sections int, broken bool) []MutexOp {
 			ops = append(ops, c.enter, c.leave)
 		case 2:
 			if c.doing, ops[where[c.enter.Section]].Call = 3, now; r.IntN(9) == 0 {
-				c.doing = 0 // never learns of it
+				c.doing = 0 // the return is never seen
 			}
 		case 3:
 			c.doing, ops[where[c.enter.Section]].Return = 0, now
 		}
 	}
-	return slices.DeleteFunc(ops, func(op MutexOp) bool { return !op.Enter && op.Call == 0 }) // still inside
+	return slices.DeleteFunc(ops, func(op MutexOp) bool { return !op.Enter && op.Call == 0 }) // of sections still open
 }
 
-// TestPartsAnswerAsTheWhole checks histories of up to forty sections at once and in parts of many sizes.
+// TestPartsAnswerAsTheWhole checks histories of up to forty sections as a whole and in parts of many sizes. The answers
+// agree.
 func TestPartsAnswerAsTheWhole(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 19))
 	seen, divided := map[Answer]int{}, 0
@@ -84,8 +86,8 @@ func TestPartsAnswerAsTheWhole(t *testing.T) {
 	}
 }
 
-// TestManyWhoWaitAreTooManyAtOnceOnly: of a hundred clients that wait all the time, any may be the next to enter, and
-// there are too many orders to try; a part holds only those that enter in it.
+// TestManyWhoWaitAreTooManyAtOnceOnly: if a hundred clients wait all the time, any of them may be the next to enter,
+// and there are too many orders to try. A part contains only the clients that enter in it, and can be checked.
 func TestManyWhoWaitAreTooManyAtOnceOnly(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 3))
 	called := make([]int64, 100)
@@ -105,8 +107,7 @@ func TestManyWhoWaitAreTooManyAtOnceOnly(t *testing.T) {
 	}
 }
 
-// TestPartsShareTheirSteps: when the steps are used up, no more questions are asked, but what has been refuted stays
-// refuted.
+// TestPartsShareTheirSteps: when the steps are used up, no more questions are asked, but an earlier refutation counts.
 func TestPartsShareTheirSteps(t *testing.T) {
 	var ops []MutexOp
 	for i := range 10 {

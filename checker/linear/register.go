@@ -7,21 +7,22 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Update is a client's read-modify-write of the data behind a lock, as one atomic operation: it read Read and wrote
-// Written.
+// Update is a client's read-modify-write of the data behind a lock, as one atomic operation that read the value Read
+// and wrote the value Written.
 type Update struct {
-	Blind    bool   // nothing was read: it overwrites any value
-	Optional bool   // its outcome is unknown: it took effect once or never. Its Return must be Forever
+	Blind    bool   // it read nothing, so it may overwrite any value
+	Optional bool   // the outcome is unknown: it took effect once or never; Return must be Forever
 	Read     string // the value it read
 	Written  string
-	Client   int // the client on whose line it is drawn, from 0
+	Client   int // the client in whose row it is drawn, from 0
 	Name     string
 	// Call and Return are event positions: the read's call and the write's return.
 	Call, Return int64
 }
 
-// updateStep needs no second branch for an optional update that never happened: since it returns Forever, an order that
-// skips it may put it last, where nobody sees its effect, or the value that it did not read refuses it.
+// updateStep needs no separate case for an optional update that never happened. Since the update returns Forever, an
+// order without it can put it last, where nobody sees its effect; or the value is not the one that the update read, and
+// the step leaves the value unchanged.
 func updateStep(value string, u *Update) (string, bool) {
 	switch {
 	case u.Blind || value == u.Read:
@@ -32,8 +33,8 @@ func updateStep(value string, u *Update) (string, bool) {
 	return value, false
 }
 
-// Register reports whether the updates of one datum are atomic: whether an order exists in which each finds the value
-// that it read, starting from initial.
+// Register reports whether the updates of one datum are atomic: whether there is an order in which each update finds
+// the value that it read, starting from initial.
 func Register(initial string, updates []Update) Answer {
 	if explained(initial, updates) {
 		return Linearizable
@@ -42,13 +43,13 @@ func Register(initial string, updates []Update) Answer {
 	return b.answer(porcupine.CheckOperations(model(initial, updateStep, &b), updateOperations(updates)))
 }
 
-// explained reports whether the updates in the given order are such an order, so that porcupine need not search for
-// one.
+// explained reports whether the given order of the updates already explains what they read, so that porcupine need not
+// search for one.
 func explained(initial string, updates []Update) bool {
 	value, called, ok := initial, int64(math.MinInt64), true
 	for i := range updates {
 		u := &updates[i]
-		if called = max(called, u.Call); u.Return < called { // it ended before an earlier one began
+		if called = max(called, u.Call); u.Return < called { // u returned before an earlier update was called
 			return false
 		}
 		if value, ok = updateStep(value, u); !ok {
@@ -58,7 +59,7 @@ func explained(initial string, updates []Update) bool {
 	return true
 }
 
-// RegisterEvidence is Register, with what is needed to draw it.
+// RegisterEvidence makes the same check as Register, and keeps what is needed to draw the answer.
 func RegisterEvidence(initial string, updates []Update) *Evidence {
 	m := model(initial, updateStep, nil)
 	m.DescribeOperation = func(input, _ any) string { return input.(*Update).describe() }

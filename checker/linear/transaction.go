@@ -4,28 +4,28 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Anything is the value of a register whose content is not known: whatever is read first was there.
+// Anything is the content of a register whose value is not known. The first read of it may return any value.
 const Anything = -1
 
-// Step is a part of a transaction: it finds a value in a register, or puts one there.
+// Step is a part of a transaction: it reads a value from a register, or writes one.
 type Step struct {
 	Register int // from 0
 	Write    bool
 	Value    int // from 0; its meaning is the caller's
 }
 
-// Transaction is a set of steps on registers that took effect together. A compare-and-set is a read of the old value
-// and a write of the new one; a read whose result is unknown is no step.
+// Transaction is a set of steps on registers that take effect together. A compare-and-set is a read of the old value
+// followed by a write of the new one. A read whose result is unknown has no step.
 type Transaction struct {
 	Steps    []Step
-	Optional bool // its outcome is unknown: it took effect once or never. Its Return must be Forever
-	Client   int  // the client on whose line it is drawn, from 0
+	Optional bool // the outcome is unknown: it took effect once or never; Return must be Forever
+	Client   int  // the client in whose row it is drawn, from 0
 	Name     string
-	// Call and Return are positions or times: it took effect between them.
+	// Call and Return are positions or times; the transaction takes effect between them.
 	Call, Return int64
 }
 
-// registers numbers the states that registers have been in, so that states are compared as numbers.
+// registers assigns numbers to the states of the registers, so that states can be compared as numbers.
 type registers struct {
 	known  [][]int
 	number map[string]int
@@ -55,7 +55,8 @@ func (r *registers) enter() int {
 	return n
 }
 
-// step needs no second branch for an optional transaction that never happened, as updateStep needs none.
+// step applies a transaction. Like updateStep, it needs no separate case for an optional transaction that never
+// happened.
 func (r *registers) step(state int, t *Transaction) (int, bool) {
 	r.next = append(r.next[:0], r.known[state]...)
 	for i := range t.Steps {
@@ -68,8 +69,8 @@ func (r *registers) step(state int, t *Transaction) (int, bool) {
 	return r.enter(), true
 }
 
-// Transactions reports whether an order of the transactions exists in which each finds what it read. Initial is what
-// the registers hold initially.
+// Transactions reports whether there is an order of the transactions in which each finds the values that it read.
+// Initial holds the initial values of the registers.
 func Transactions(initial []int, list []Transaction) Answer {
 	b, r := budgetFor(len(list), maxSteps), newRegisters(initial)
 	m := model(0, r.step, &b)

@@ -2,13 +2,13 @@ package linear
 
 import "testing"
 
-// explainedByForce is the definition: some order of the transactions that respects real time, in which each takes
-// effect, except that optional ones may not, explains what was read.
+// explainedByForce follows the definition: it reports whether there is an order of the transactions that respects real
+// time and explains what was read. All transactions take effect, except that optional ones may not.
 func explainedByForce(state []int, left []Transaction) bool {
 	done := true
 	for i, t := range left {
 		done = done && t.Optional
-		first := true // nothing else must have returned before t was called
+		first := true // nothing else returned before t was called
 		for _, o := range left {
 			first = first && (o.Return >= t.Call || o.Optional)
 		}
@@ -28,8 +28,8 @@ func explainedByForce(state []int, left []Transaction) bool {
 	return done
 }
 
-// TestTransactionsAgreeWithTheirDefinition tries every three of nine transactions on two registers, each firm or
-// optional, over five overlaps, from registers that hold nothing or anything.
+// TestTransactionsAgreeWithTheirDefinition tries every combination of three out of nine transactions on two registers,
+// each optional or not, with five ways to overlap in time. The registers are initially empty or unknown.
 func TestTransactionsAgreeWithTheirDefinition(t *testing.T) {
 	read := func(register, value int) Step { return Step{Register: register, Value: value} }
 	write := func(register, value int) Step { return Step{Register: register, Write: true, Value: value} }
@@ -69,7 +69,8 @@ func TestTransactionsAgreeWithTheirDefinition(t *testing.T) {
 	}
 }
 
-// TestTransactionsThatCannotBeOrderedInTime: sixty writes that may have happened, and a read that none explains.
+// TestTransactionsThatCannotBeOrderedInTime has sixty writes that may have happened, and a read that none of them
+// explains.
 func TestTransactionsThatCannotBeOrderedInTime(t *testing.T) {
 	list := []Transaction{{Steps: []Step{{Value: 99}}, Call: 200, Return: 201}}
 	for i := range 60 {
@@ -82,7 +83,7 @@ func TestTransactionsThatCannotBeOrderedInTime(t *testing.T) {
 	}
 }
 
-// BenchmarkTransactions is a register that ten clients use at the same time, 9,000 times.
+// BenchmarkTransactions checks 9,000 operations on a register that ten clients use at the same time.
 func BenchmarkTransactions(b *testing.B) {
 	var list []Transaction
 	for i := range 9000 {

@@ -11,18 +11,18 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/recorder"
 )
 
-// Mutex is what a service uses of its lock library; redsync.Mutex has these methods.
+// Mutex lists the methods that a service uses of its lock library; redsync.Mutex has them.
 type Mutex interface {
 	LockContext(ctx context.Context) error
 	UnlockContext(ctx context.Context) (bool, error)
 	Until() time.Time
 }
 
-// under works under a lock and records it.
+// under does work while holding a lock, and records it.
 func under(ctx context.Context, r *recorder.Recorder, name history.Lock, m Mutex, work func()) error {
 	a := r.Acquiring(name)
 	if err := m.LockContext(ctx); err != nil {
-		a.NotAcquired(history.Info) // it may hold some of its keys
+		a.NotAcquired(history.Info) // some of its keys may have been set
 		return err
 	}
 	a.Acquired(m.Until(), 0)
@@ -40,7 +40,7 @@ func under(ctx context.Context, r *recorder.Recorder, name history.Lock, m Mutex
 	return err
 }
 
-// broken is a lock that lets everybody in.
+// broken is a lock that admits everybody.
 type broken struct{}
 
 func (broken) LockContext(context.Context) error           { return nil }
@@ -57,7 +57,7 @@ func Example() {
 	}
 	ctx := context.Background()
 	err = under(ctx, r, "stock", broken{}, func() {
-		err := under(ctx, r, "stock", broken{}, func() {}) // another request of the service, at the same time
+		err := under(ctx, r, "stock", broken{}, func() {}) // another request of the service at the same time
 		if err != nil {
 			fmt.Println(err)
 		}

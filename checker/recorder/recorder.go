@@ -1,16 +1,16 @@
 // Package recorder lets a service in production record what it does with its locks, for "fencepost check" to judge.
 //
-// A Recorder appends one line an event to a file, in the form of package history. Each line is passed to the operating
-// system in one piece before the call returns: when the service crashes, the file is complete up to its last event;
-// when the machine does, or the disk is full, at most the last line is cut off, and check reports it. An event costs
-// one to two microseconds and allocates nothing; an attempt allocates its name.
+// A Recorder appends one line per event to a file, in the format of package history. Each line is passed to the
+// operating system in a single write before the call returns. If the service crashes, the file is complete up to its
+// last event. If the machine crashes or the disk is full, at most the last line is cut off, and check reports it. An
+// event takes one to two microseconds and allocates nothing, except that each attempt allocates its name.
 //
-// Several machines write a file each, and check judges them together. Options.ClockError states how far their clocks
-// may be from true time; whatever the clocks leave uncertain is then undecided, never violated. Events of the same
-// process are in order for certain.
+// Each machine writes its own file, and check judges the files together. Options.ClockError states how far a machine's
+// clock may be from true time. A breach that depends on the order of two events whose clocks cannot order them is
+// undecided, never violated. The order of events of the same process is always certain.
 //
-// Goals: cheap enough to leave on; true, even if the service ends in the middle of an operation. Non-goals: judging;
-// sending histories anywhere.
+// Goals: cheap enough to leave on; a true record even if the service ends in the middle of an operation. Non-goals:
+// judging; sending histories anywhere.
 //
 // This package runs in real time: it reads the host's clock and writes files.
 package recorder
@@ -30,37 +30,38 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/safefile"
 )
 
-// Options are what the header of the file states.
+// Options are the settings that a Recorder writes into the header of its file.
 type Options struct {
 	// Process names the recording process. It must differ between machines, and between a service and its successor
-	// after a restart. Empty stands for the program, the host and the process ID: "orders@host-3-4711".
+	// after a restart. If it is empty, the name is made of the program, the host and the process ID:
+	// "orders@host-3-4711".
 	Process history.Process
-	// ClockError is how far the host's clock may be from true time, either way, as its NTP client states (chronyc
-	// tracking: root dispersion + root delay/2). It must be more than zero: no two machines have one clock.
+	// ClockError is how far the host's clock may be from true time, in either direction, as its NTP client states
+	// (chronyc tracking: root dispersion + root delay/2). It must be positive: no two machines have the same clock.
 	ClockError time.Duration
-	// Header holds whatever else is known: locks, TTL, hold and slack, the service. Start, End and ClockError are
-	// filled in.
+	// Header holds whatever else is known: locks, TTL, hold and slack, the service. New sets its Start, End and
+	// ClockError.
 	Header history.Header
 }
 
-// Recorder writes a history. Its methods may be called by many goroutines at once. A nil Recorder records nothing.
+// Recorder writes a history. It is safe for concurrent use by several goroutines. A nil Recorder records nothing.
 type Recorder struct {
 	process history.Process
 	start   int64     // ns since 1970
-	close   io.Closer // the file, if it is the recorder's own
+	close   io.Closer // the file, if the recorder created it
 
 	mu       sync.Mutex
 	to       io.Writer
 	line     []byte
 	next     int   // index of the next event
-	attempts int64 // so far
-	err      error // the first error; nothing is written after it
+	attempts int64 // number of attempts so far
+	err      error // the first write error, or errClosed; nothing is written after it
 	event    history.Event
 	grant    history.Grant
 }
 
-// Create creates a file and records into it. It is an error if the file exists: another service's record is neither
-// overwritten nor continued.
+// Create creates a file and records into it. It is an error if the file exists: the record of another service must not
+// be overwritten or continued.
 func Create(path string, o Options) (*Recorder, error) {
 	f, err := safefile.Create(path, 0o644)
 	if err != nil {
@@ -74,8 +75,8 @@ func Create(path string, o Options) (*Recorder, error) {
 	return r, nil
 }
 
-// New records into w, to which each line is passed in one Write. It is an error if the options are not valid or the
-// header cannot be written.
+// New records into w. It passes each line in a single Write. It is an error if the options are not valid or the header
+// cannot be written.
 func New(w io.Writer, o Options) (*Recorder, error) {
 	if o.ClockError <= 0 {
 		return nil, fmt.Errorf("recorder: ClockError is %v: it must be more than zero, as no clock is exact",
@@ -102,10 +103,10 @@ func New(w io.Writer, o Options) (*Recorder, error) {
 	return r, nil
 }
 
-// valid makes a name valid UTF-8.
+// valid replaces invalid UTF-8 in a name by "?".
 func valid[T ~string](name T) T { return T(strings.ToValidUTF8(string(name), "?")) }
 
-// Err returns the first write error, nil if there was none. After it nothing is recorded.
+// Err returns the first write error, or nil if there was none. After a write error, nothing more is recorded.
 func (r *Recorder) Err() error {
 	if r == nil {
 		return nil
@@ -118,7 +119,8 @@ func (r *Recorder) Err() error {
 // errClosed is returned for events after Close.
 var errClosed = errors.New("recorder: it is closed")
 
-// Close ends the recording. It returns the first write error, or else that of closing the file.
+// Close ends the recording. It returns the first write error and any error from closing the file. Further calls return
+// nil.
 func (r *Recorder) Close() error {
 	if r == nil {
 		return nil
@@ -136,10 +138,10 @@ func (r *Recorder) Close() error {
 	return err
 }
 
-// Record writes any other event: what the protected resource accepted (apply), a read or a write, changes of the
-// servers' keys (key-set, key-gone, of the attempt whose Name is their value). Its index and time are filled in, and
-// its process if it has none. The times of its grant, if it has one, count from Unix time 0. An event that a history
-// must not contain is an error, and is not written.
+// Record writes any other event: a request that the protected resource accepted or refused (apply), a client's read or
+// write, or a change of a server's key (key-set, key-gone; the attempt is the one whose Name is the key's value).
+// Record sets the event's index and time, and its process if it has none. The times of the event's grant must be in
+// Unix time. An event that a history must not contain is an error, and is not written.
 func (r *Recorder) Record(e history.Event) error {
 	if r == nil {
 		return nil
@@ -156,7 +158,7 @@ func (r *Recorder) Record(e history.Event) error {
 	return r.write(time.Now().UnixNano())
 }
 
-// since converts a time to one from the start of the recording.
+// since converts Unix time to time since the start of the recording.
 func (r *Recorder) since(t history.Time) history.Time {
 	if t == history.Never {
 		return t
@@ -164,7 +166,7 @@ func (r *Recorder) since(t history.Time) history.Time {
 	return t - history.Time(r.start)
 }
 
-// write stamps and writes the current event.
+// write sets the index and time of r.event and writes it.
 func (r *Recorder) write(now int64) error {
 	if r.err != nil {
 		return r.err

@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/reading"
 )
 
-// TestARecordIsReadAsItWasMade records every kind of event and reads the record.
+// TestARecordIsReadAsItWasMade records every kind of event and decodes the record.
 func TestARecordIsReadAsItWasMade(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.jsonl")
 	o := Options{Process: "orders-\xff7", ClockError: 2 * time.Millisecond,
@@ -94,8 +94,8 @@ orders-?7 info lost stock orders-?7/3 0`
 	}
 }
 
-// TestAClockThatIsSetBackSpoilsNoRecord: a call whose time, by such a clock, is later than that of its return was made
-// at the time of the return.
+// TestAClockThatIsSetBackSpoilsNoRecord: if the clock was set back during a call, so that the call appears later than
+// its return, the call is recorded with the time of the return.
 func TestAClockThatIsSetBackSpoilsNoRecord(t *testing.T) {
 	var file bytes.Buffer
 	r, err := New(&file, Options{Process: "a", ClockError: 1})
@@ -135,7 +135,8 @@ func TestARecorderRefusesWhatCannotBeJudged(t *testing.T) {
 	}
 }
 
-// TestNoRecorderIsNoRecord: a service that does not record needs no branch.
+// TestNoRecorderIsNoRecord: the methods of a nil Recorder do nothing, so that a service that does not record needs no
+// branch.
 func TestNoRecorderIsNoRecord(t *testing.T) {
 	var r *Recorder
 	a := r.Acquiring("stock")
@@ -148,7 +149,7 @@ func TestNoRecorderIsNoRecord(t *testing.T) {
 	}
 }
 
-// disk accepts room bytes and is then full.
+// disk is a writer that accepts room bytes and is then full.
 type disk struct {
 	bytes.Buffer
 	room int
@@ -162,7 +163,7 @@ func (d *disk) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestAFullDiskLeavesWhatWasThere: whatever fits on it, the result can be read up to its last complete line.
+// TestAFullDiskLeavesWhatWasThere: a record on a full disk can be read up to its last complete line.
 func TestAFullDiskLeavesWhatWasThere(t *testing.T) {
 	record := func(d *disk) (r *Recorder) {
 		r, err := New(d, Options{Process: "p", ClockError: 1})
@@ -183,14 +184,14 @@ func TestAFullDiskLeavesWhatWasThere(t *testing.T) {
 		d := &disk{room: room}
 		r := record(d)
 		if r.Err() == nil && bytes.Count(d.Bytes(), []byte("\n")) == 7 {
-			continue // its times take fewer digits
+			continue // its times have fewer digits
 		}
 		if !errors.Is(r.Err(), io.ErrShortWrite) || !errors.Is(r.Close(), io.ErrShortWrite) {
 			t.Errorf("room for %d bytes: %v", room, r.Err())
 		}
 		events := bytes.Count(d.Bytes(), []byte("\n")) - 1
 		rest := d.Bytes()[bytes.LastIndexByte(d.Bytes(), '\n')+1:]
-		if bytes.HasSuffix(rest, []byte("}")) { // all but the end of the line
+		if bytes.HasSuffix(rest, []byte("}")) { // only the newline is missing
 			events, rest = events+1, nil
 		}
 		h, cut, err := history.DecodeCut(&d.Buffer, nil)
@@ -200,8 +201,8 @@ func TestAFullDiskLeavesWhatWasThere(t *testing.T) {
 	}
 }
 
-// TestManyGoroutinesRecordAtOnce: two services, each with many goroutines, acquire one mutex in turn. Their files
-// together show as many sections as there were, and none of one service inside one of the other.
+// TestManyGoroutinesRecordAtOnce: two services, each with many goroutines, acquire one mutex in turn. Their merged
+// files show as many sections as there were, and no section of one service overlaps another of that service.
 func TestManyGoroutinesRecordAtOnce(t *testing.T) {
 	const workers, cycles = 8, 50
 	var lock sync.Mutex
@@ -248,7 +249,7 @@ func TestManyGoroutinesRecordAtOnce(t *testing.T) {
 	}
 }
 
-// TestEventsCostNoMemory but for the name of an attempt.
+// TestEventsCostNoMemory: an event allocates nothing, except for the name of an attempt.
 func TestEventsCostNoMemory(t *testing.T) {
 	r, err := New(io.Discard, Options{Process: "orders-7", ClockError: time.Millisecond})
 	if err != nil {
@@ -264,7 +265,7 @@ func TestEventsCostNoMemory(t *testing.T) {
 	}
 }
 
-// BenchmarkEvent measures an event that is written to a file: a quarter of them are Acquired, with a grant.
+// BenchmarkEvent measures the time to write an event to a file. A quarter of the events are Acquired, with a grant.
 func BenchmarkEvent(b *testing.B) {
 	r, err := Create(filepath.Join(b.TempDir(), "history.jsonl"), Options{Process: "orders-7", ClockError: 1e6})
 	if err != nil {
@@ -284,7 +285,8 @@ func BenchmarkEvent(b *testing.B) {
 	}
 }
 
-// TestACopyOfAFileIsJudgedToItsEnd: a service that was in its section when its file ended may have gone on, or not.
+// TestACopyOfAFileIsJudgedToItsEnd: if a service was inside its section when its file ended, it may or may not have
+// stayed there.
 func TestACopyOfAFileIsJudgedToItsEnd(t *testing.T) {
 	part := func(name string, lines ...string) reading.Part {
 		h, err := history.Decode(strings.NewReader(`{"header":{"start":1,"clock_error":1}}` + "\n" +
@@ -310,8 +312,8 @@ func TestACopyOfAFileIsJudgedToItsEnd(t *testing.T) {
 	}
 }
 
-// TestWhatTheRemedyAsksForCanBeRecorded: if the cause of a violation is not recorded, the remedy names what would show
-// it. A recorder accepts that, and then the cause is known.
+// TestWhatTheRemedyAsksForCanBeRecorded: if the cause of a violation is not recorded, the remedy names the events that
+// would show it. A recorder accepts these events, and the cause is then known.
 func TestWhatTheRemedyAsksForCanBeRecorded(t *testing.T) {
 	for _, all := range []bool{false, true} {
 		var file bytes.Buffer
@@ -352,7 +354,7 @@ func TestWhatTheRemedyAsksForCanBeRecorded(t *testing.T) {
 	}
 }
 
-// TestAProcessIsNamedByItsProgram where the options do not name it.
+// TestAProcessIsNamedByItsProgram: this is the default if the options do not name the process.
 func TestAProcessIsNamedByItsProgram(t *testing.T) {
 	var file bytes.Buffer
 	r, err := New(&file, Options{ClockError: 1})

@@ -10,32 +10,32 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// none is the value of a register that holds nothing.
+// none is the value of an empty register.
 const none = "nil"
 
-// step is a part of an operation: what it found in a register, or put there.
+// step is a part of an operation: the value that it read from a register, or wrote to it.
 type step struct {
 	register string
 	write    bool
 	value    string
 }
 
-// operation is what a client did that took effect, or may have.
+// operation is a client's operation that took effect or may have taken effect.
 type operation struct {
 	f       history.F
 	process history.Process
-	// The positions between which it was called: they differ if several threads of a process did the same at the same
-	// time, so that it is not known whose call was whose. first is -1 if the call was not recorded; last is then that
-	// of the return.
+	// first and last are the positions in the history between which the operation was called. They differ if several
+	// threads of a process called the same operation at the same time, so that it is not known which call belongs to
+	// which return. If the call was not recorded, first is -1 and last is the position of the return.
 	first, last int
-	returned    int // position; never if it is not known to have taken effect
+	returned    int // position of the return, or never if it is not known whether the operation took effect
 	steps       []step
 }
 
-// never is the return of an operation that may have had no effect.
+// never is the returned position of an operation that may have had no effect.
 const never = -1
 
-// reads reports whether the operation found something.
+// reads reports whether the operation read anything.
 func (o *operation) reads() bool {
 	return slices.ContainsFunc(o.steps, func(s step) bool { return !s.write })
 }
@@ -45,7 +45,7 @@ func (o *operation) several() bool {
 	return slices.ContainsFunc(o.steps, func(s step) bool { return s.register != o.steps[0].register })
 }
 
-// writes reports whether the operation put something anywhere.
+// writes reports whether the operation wrote anything.
 func (o *operation) writes() bool {
 	return slices.ContainsFunc(o.steps, func(s step) bool { return s.write })
 }
@@ -54,40 +54,40 @@ func (o *operation) writes() bool {
 type reader struct {
 	h          *history.History
 	operations []operation
-	keyed      bool              // each value is [REGISTER VALUE], as jepsen.independent has it
-	unclear    bool              // it is not known when something was called: first and last of an operation differ
-	plain      map[string]string // by the texts of values, which recur
-	lists      map[string]list   // likewise
+	keyed      bool              // each value is [REGISTER VALUE], as jepsen.independent writes it
+	unclear    bool              // the time of some call is not known: its first and last differ
+	plain      map[string]string // caches value: the normal form of a value by its text; texts recur
+	lists      map[string]list   // caches elements: the elements of a value by its text
 	calls      map[history.Process][]*calls
 }
 
-// list is a value that may have elements.
+// list is the result of parsing a value as a vector or list; ok is false if it is neither.
 type list struct {
 	elements []string
 	ok       bool
 }
 
-// mostTexts is how many texts of each kind are cached.
+// mostTexts is the maximum number of texts in each cache.
 const mostTexts = 1 << 16
 
-// calls are those calls of one process that cannot be distinguished and have not returned.
+// calls are n calls of one process that cannot be distinguished and have not returned yet.
 type calls struct {
 	f           history.F
-	what        string // on which registers, and what it writes
+	what        string // the registers and the written values; see subject
 	steps       []step
 	first, last int
 	n           int
 }
 
-// Of reports whether a history is of registers and of no lock: whether its clients only read, write and compare and
-// set, and never under a grant. It is an error if it contains registers and locks, or if a value does not fit its
-// operation.
+// Of reports whether a history is of registers and contains no lock: its clients only read, write, compare-and-set or
+// run transactions, and never under a grant. It is an error if the history contains both registers and locks, or if a
+// value does not fit its operation.
 func Of(h *history.History) (bool, error) {
 	t, err := read(h)
 	return t != nil, err
 }
 
-// isOfRegisters reports whether a history is of registers and of no lock; it is an error if it is of both.
+// isOfRegisters reports whether a history is of registers and contains no lock. It is an error if it contains both.
 func isOfRegisters(h *history.History) (bool, error) {
 	var data, only, lock *history.Event
 	for i := range h.Events {
@@ -116,7 +116,7 @@ func onRegister(e *history.Event) bool {
 	return false
 }
 
-// read finds the operations of a history of registers; it returns nil for any other.
+// read finds the operations in a history of registers. It returns nil for any other history.
 func read(h *history.History) (*reader, error) {
 	if of, err := isOfRegisters(h); !of {
 		return nil, err
@@ -134,13 +134,13 @@ func read(h *history.History) (*reader, error) {
 			}
 		}
 	}
-	for i := range h.Events { // in a fixed order
+	for i := range h.Events { // visits the processes in a fixed order
 		t.leave(h.Events[i].Process)
 	}
 	return t, nil
 }
 
-// leave leaves open what a process was doing.
+// leave records the pending calls of a process as operations whose outcome is unknown.
 func (t *reader) leave(p history.Process) {
 	for _, c := range t.calls[p] {
 		for range c.n {
@@ -150,7 +150,7 @@ func (t *reader) leave(p history.Process) {
 	delete(t.calls, p)
 }
 
-// add records an operation, unless it concerns no register.
+// add records an operation. It omits one that wrote nothing and is not known to have read anything.
 func (t *reader) add(p history.Process, c *calls, returned int, steps []step) {
 	o := operation{c.f, p, c.first, c.last, returned, steps}
 	if o.writes() || returned != never && o.reads() {
@@ -168,7 +168,7 @@ func (t *reader) event(at int, e *history.Event) error {
 	}
 	stated := e.Value != "" && err == nil
 	if e.Type == history.OK {
-		stated = e.Value != "" || e.F == history.Read // which found nothing
+		stated = e.Value != "" || e.F == history.Read // a read without a value found an empty register
 		if stated && err != nil {
 			return err
 		}
@@ -191,7 +191,8 @@ func (t *reader) event(at int, e *history.Event) error {
 	return nil
 }
 
-// unknownReads leaves out the steps that read an unknown value.
+// unknownReads removes the read steps of a call, since their values are not known yet. A compare-and-set keeps its
+// read, because the call states the old value.
 func unknownReads(f history.F, steps []step) (left []step) {
 	for _, s := range steps {
 		if f == history.CAS || s.write {
@@ -201,7 +202,7 @@ func unknownReads(f history.F, steps []step) (left []step) {
 	return left
 }
 
-// call records an operation that begins.
+// call records the call of an operation.
 func (t *reader) call(at int, e *history.Event, steps []step) {
 	what := subject(e.F, steps)
 	for _, c := range t.calls[e.Process] {
@@ -214,8 +215,9 @@ func (t *reader) call(at int, e *history.Event, steps []step) {
 		&calls{f: e.F, what: what, steps: unknownReads(e.F, steps), first: at, last: at, n: 1})
 }
 
-// returns removes the call whose return is e from the list of its process: one of the same registers and written
-// values, or the only possible one. It is nil if there is none.
+// returns finds the call that belongs to the return e and removes it from the pending calls of its process. It is a
+// call with the same registers and written values, or the only one with this function. If there is none, returns
+// returns nil; if several are possible, an error.
 func (t *reader) returns(e *history.Event, steps []step, stated bool) (*calls, error) {
 	what, of := subject(e.F, steps), []int(nil)
 	for i, c := range t.calls[e.Process] {
@@ -244,7 +246,8 @@ func (t *reader) take(p history.Process, i int) *calls {
 	return &c
 }
 
-// subject distinguishes the calls of one process: the registers, and what is written.
+// subject returns a text of the registers of an operation and the values that it writes. It distinguishes the calls of
+// a process.
 func subject(f history.F, steps []step) string {
 	var b strings.Builder
 	for _, s := range steps {
@@ -291,8 +294,9 @@ func (t *reader) steps(e *history.Event) ([]step, error) {
 	return steps, nil
 }
 
-// transaction parses [:read REGISTER VALUE] and [:write REGISTER VALUE], also written :r and :w. It returns nil if the
-// list is something else. Some of Jepsen's workloads have such a list in a :read or :write.
+// transaction parses a list of [:read REGISTER VALUE] and [:write REGISTER VALUE], which may also be written as :r and
+// :w. It returns nil if the list contains anything else. Some of Jepsen's workloads have such a list as the value of a
+// :read or a :write.
 func (t *reader) transaction(list []string) (steps []step) {
 	for _, part := range list {
 		micro, _ := t.elements(part)
@@ -304,7 +308,7 @@ func (t *reader) transaction(list []string) (steps []step) {
 	return steps
 }
 
-// elements returns those of a vector or a list.
+// elements returns the elements of a vector or a list; ok is false if the text is neither.
 func (t *reader) elements(text string) ([]string, bool) {
 	l, known := t.lists[text]
 	if !known {
@@ -316,7 +320,7 @@ func (t *reader) elements(text string) ([]string, bool) {
 	return l.elements, l.ok
 }
 
-// value returns the plain text of a value.
+// value returns the normal form of a value, or none for an empty text.
 func (t *reader) value(text string) string {
 	if text == "" {
 		return none
@@ -330,7 +334,8 @@ func (t *reader) value(text string) string {
 	return plain
 }
 
-// isKeyed reports whether the values of all calls and of all that took effect are pairs of a register and a value.
+// isKeyed reports whether the value of each call, and of each operation that took effect, is a pair of a register and a
+// value.
 func (t *reader) isKeyed() bool {
 	keyed := false
 	for i := range t.h.Events {

@@ -1,13 +1,14 @@
-// Package register judges histories of registers, which are read, written, and compared and set: whether they are
-// linearizable. Jepsen's histories of data stores are of this kind, as are those published with Knossos.
+// Package register judges histories of registers, which are read, written, and compared and set: it decides whether
+// they are linearizable. Jepsen's histories of data stores are of this kind, and so are those published with Knossos.
 //
-// A register is one of cas-register and multi-register of knossos.model, except that nil is a value like any other if
-// the initial values are stated. Whatever a history leaves open decides nothing: if one interpretation explains the
-// operations and another does not, the law is undecided, and the finding says what it depends on.
+// A register behaves like cas-register and multi-register of knossos.model, except that nil is a value like any other
+// if the initial values are stated. If a history leaves something open, and the operations can be explained under one
+// interpretation but not under another, the law is undecided, and the finding says what it depends on.
 //
-// Goals: no wrong statement about any history, whatever it leaves out; a violation is shown at the return with which it
-// arose, with what could have been read instead; the work on each register and the memory are bounded. Non-goals: locks
-// (package checker); data other than registers; consistency models other than linearizability.
+// Goals: no wrong statement about any history, however incomplete; a violation is reported at the first return that
+// makes it certain, with the values that could have been read instead; the work on each register and the memory are
+// bounded. Non-goals: locks (package checker); data other than registers; consistency models other than
+// linearizability.
 package register
 
 import (
@@ -21,8 +22,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/linear"
 )
 
-// Check judges a history for which Of is true, and reports false for any other: the laws of locks are unchecked, and
-// linearizability is judged for each register, or for all together if an operation concerns several.
+// Check judges a history for which Of is true, and reports of as false for any other. The laws of locks are unchecked.
+// Linearizability is judged for each register separately, or for all together if an operation concerns several.
 func Check(h *history.History) (v checker.Verdict, of bool) {
 	t, err := read(h)
 	if t == nil || err != nil {
@@ -37,7 +38,7 @@ func Check(h *history.History) (v checker.Verdict, of bool) {
 	return v, true
 }
 
-// judge makes the finding on all registers: a violation if there is one on any, the earliest of them.
+// judge makes the finding on all registers. If any is violated, it reports the earliest violation.
 func (t *reader) judge(f *checker.Finding) {
 	took, read := 0, 0
 	for i := range t.operations {
@@ -83,25 +84,25 @@ func (t *reader) judge(f *checker.Finding) {
 	}
 }
 
-// view is an interpretation of what a history leaves open. Whatever the zero view explains, every view explains.
+// view is an interpretation of what a history leaves open. What the zero view explains is explained by every view.
 type view struct {
-	anything bool // the registers may have held anything initially, not only nil
-	unknown  bool // a read that returned nil may have found anything
-	early    bool // a call whose time is not known may have been the first
-	clocks   bool // operations may have been called earlier, and have returned later, by the clock errors
+	anything bool // the registers may have had any initial value, not only nil
+	unknown  bool // a read that returned nil may have read any value
+	early    bool // a call whose time is not known may have been the earliest one that is possible
+	clocks   bool // each call may have been earlier and each return later, by the clock's error
 }
 
-// part are the operations on one register, or on several that belong together.
+// part holds the operations on one register, or on all registers if some operation concerns several.
 type part struct {
 	t          *reader
-	name       string // of the register; empty for several
+	name       string // name of the register; empty for several
 	operations []operation
 	registers  map[string]int
-	values     map[string]int // 0 is none
+	values     map[string]int // number of each value; none has the number 0
 }
 
-// parts are the registers, in the order in which the history first mentions them. If an operation concerns several, all
-// belong together.
+// parts groups the operations by register, in the order in which the history first mentions the registers. If an
+// operation concerns several registers, all form a single part.
 func (t *reader) parts() (parts []part) {
 	together := slices.ContainsFunc(t.operations, func(o operation) bool { return o.several() })
 	of := map[string]int{}
@@ -124,7 +125,7 @@ func (t *reader) parts() (parts []part) {
 	return parts
 }
 
-// number numbers registers and values.
+// number assigns numbers to registers and values.
 func (p *part) number() {
 	add := func(to map[string]int, name string) {
 		if _, ok := to[name]; !ok {
@@ -142,13 +143,14 @@ func (p *part) number() {
 	}
 }
 
-// widest is the view that explains whatever any view explains.
+// widest returns the view that explains everything that any view explains.
 func (p *part) widest() view {
 	h := &p.t.h.Header
 	return view{anything: h.Initial == "", unknown: h.Initial == "", early: p.t.unclear, clocks: h.ClockError > 0}
 }
 
-// judge decides whether every view explains the operations (holds) or none does (violated), or why it is open.
+// judge decides whether the operations can be explained under every view (holds) or under none (violated). Otherwise
+// the outcome is undecided, and why says on what it depends.
 func (p *part) judge() (outcome checker.Outcome, why string) {
 	widest, end := p.widest(), len(p.t.h.Events)
 	narrow := p.explained(view{}, end)
@@ -174,7 +176,8 @@ func (p *part) judge() (outcome checker.Outcome, why string) {
 		p.dependsOn(widest) + "."
 }
 
-// dependsOn describes which interpretation of what is open explains the operations: a single one if that suffices.
+// dependsOn describes which interpretation of the open questions explains the operations. It names a single one if that
+// suffices.
 func (p *part) dependsOn(widest view) string {
 	all := ""
 	for _, c := range []struct {
@@ -203,8 +206,8 @@ func (p *part) dependsOn(widest view) string {
 	return all
 }
 
-// explained asks whether some order of the operations explains everything read by operations that had returned at
-// position end.
+// explained asks whether some order of the operations explains everything that was read by operations that had returned
+// by position end.
 func (p *part) explained(v view, end int) linear.Answer {
 	initial := make([]int, len(p.registers))
 	for i := range initial {
@@ -237,7 +240,8 @@ func (p *part) explained(v view, end int) linear.Answer {
 	return linear.Transactions(initial, list)
 }
 
-// between returns the call and the return of an operation: positions, or if the clocks count, times.
+// between returns the call and the return of an operation as positions, or, if clock errors matter, as the earliest and
+// latest possible times.
 func (p *part) between(o *operation, v view) (call, returned int64) {
 	at := o.last
 	if v.early || v.clocks {

@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// parse reads lines such as "0 ok read 5": process, type, function, value. A process that is no number is the nemesis.
-// "0 crash" is the end of a process.
+// parse reads lines such as "0 ok read 5": process, type, function, value. A process that is not a number is the
+// nemesis. "0 crash" means that process 0 ends.
 func parse(t *testing.T, lines string) *history.History {
 	t.Helper()
 	var text strings.Builder
@@ -144,11 +144,11 @@ func TestRegisters(t *testing.T) {
 	}
 }
 
-// TestClocksLeaveOpenWhatTheyCannotDecide: with clocks that may be off, nothing holds, and what is violated is violated
-// whatever their true error.
+// TestClocksLeaveOpenWhatTheyCannotDecide: if the clocks may be off, the law never holds, and it is violated only if it
+// is violated for every possible clock error.
 func TestClocksLeaveOpenWhatTheyCannotDecide(t *testing.T) {
 	for _, c := range []struct {
-		error history.Time // of the clocks, where events are 1 ms apart
+		error history.Time // the clock error; events are 1 ms apart
 		lines string
 		want  checker.Outcome
 		says  string
@@ -168,7 +168,7 @@ func TestClocksLeaveOpenWhatTheyCannotDecide(t *testing.T) {
 	}
 }
 
-// TestWhatWasNotRecordedMayHaveBeenRead: process 0 wrote 3, and its record ended at some time.
+// TestWhatWasNotRecordedMayHaveBeenRead: process 0 wrote 3, and its record ended at the time seen.
 func TestWhatWasNotRecordedMayHaveBeenRead(t *testing.T) {
 	for _, c := range []struct {
 		seen, error history.Time // process 1 read at 3 ms
@@ -188,8 +188,8 @@ func TestWhatWasNotRecordedMayHaveBeenRead(t *testing.T) {
 	}
 }
 
-// TestTooManyOrdersAreLeftOpen: forty writes with unknown outcomes, and compare-and-sets that none of their orders
-// explains.
+// TestTooManyOrdersAreLeftOpen tries forty writes with unknown outcomes, and compare-and-sets that no order of the
+// writes explains.
 func TestTooManyOrdersAreLeftOpen(t *testing.T) {
 	var lines strings.Builder
 	for i := range 60 {
@@ -205,7 +205,7 @@ func TestTooManyOrdersAreLeftOpen(t *testing.T) {
 	}
 }
 
-// TestTheWitnessIsTheOperation: its call and its return.
+// TestTheWitnessIsTheOperation: the witness of a violation is the call and the return of the operation.
 func TestTheWitnessIsTheOperation(t *testing.T) {
 	h := parse(t, "0 invoke write 3\n1 invoke read\n2 invoke read\n2 ok read 3\n1 ok read 4\n0 ok write 3")
 	h.Header.Initial = "nil"
@@ -252,7 +252,7 @@ func TestWhatIsOfRegisters(t *testing.T) {
 	}
 }
 
-// FuzzOf: whatever the values are, the result is an error or a verdict.
+// FuzzOf: whatever the values are, Of returns an error or Check gives a verdict.
 func FuzzOf(f *testing.F) {
 	f.Add("1", "[1 2]", "[[:read :x nil]]", uint8(3))
 	f.Add("[:x 1]", "[:x [1 2]]", "[:x [[:w :y 1]]]", uint8(77))

@@ -12,17 +12,18 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// asked is an operation as the slow twin sees it: on one register, by a sequential process.
+// asked is an operation as the slow check sees it: on one register, by a sequential process.
 type asked struct {
 	f              history.F
 	old, value     string
 	call, returned int
-	sure           bool // it took effect
+	sure           bool // the operation took effect
 }
 
-// slowly is the definition: a history holds if some order of what took effect, and of some of what may have, has each
-// operation between its call and its return and each read find its value, starting from nil; it is violated if none
-// does, from whatever value, and whatever was found by the reads that returned nil; otherwise it is undecided.
+// slowly is a slow check that follows the definition. A history holds if there is an order of the operations that took
+// effect, and of some of those that may have, such that each operation lies between its call and its return and each
+// read finds its value, starting from nil. It is violated if there is no such order for any initial value and for any
+// values found by the reads that returned nil. Otherwise it is undecided.
 func slowly(events []history.Event) checker.Outcome {
 	all, values, exercised := operations(events)
 	if !exercised {
@@ -37,8 +38,8 @@ func slowly(events []history.Event) checker.Outcome {
 	return checker.Violated
 }
 
-// operations returns what took effect or may have, all values that were read or written and one more, and whether
-// anything was read.
+// operations returns the operations that took effect or may have, all values that were read or written and one more,
+// and whether anything was read.
 func operations(events []history.Event) (all []asked, values []string, exercised bool) {
 	under := map[history.Process]asked{}
 	for i, e := range events {
@@ -77,7 +78,7 @@ func operations(events []history.Event) (all []asked, values []string, exercised
 	return all, values, exercised
 }
 
-// inSomeOrder tries every operation that may have come first, then every next one, recursively.
+// inSomeOrder recursively tries every operation that may come next.
 func inSomeOrder(value string, left []asked, lenient bool) bool {
 	if !slices.ContainsFunc(left, func(o asked) bool { return o.sure }) {
 		return true
@@ -100,7 +101,7 @@ func inSomeOrder(value string, left []asked, lenient bool) bool {
 	return false
 }
 
-// choices are what the processes may do next.
+// choices returns the events that may follow: what each process may do next.
 func choices(events []history.Event, processes int) (next []history.Event) {
 	for p := range processes {
 		process := history.Process(fmt.Sprint("process-", p))
@@ -136,7 +137,7 @@ func choices(events []history.Event, processes int) (next []history.Event) {
 	return next
 }
 
-// judged is the finding on a history of registers.
+// judged returns the finding that Check makes on a history of registers.
 func judged(t *testing.T, h *history.History) checker.Finding {
 	t.Helper()
 	v, of := Check(h)
@@ -146,7 +147,8 @@ func judged(t *testing.T, h *history.History) checker.Finding {
 	return v.Of(checker.Linearizability)
 }
 
-// agree compares the judge with the twin, and the violation that it reports with the twin on the events before it.
+// agree compares Check with slowly. If Check reports a violation, it also compares them on the events up to that
+// violation.
 func agree(t *testing.T, seen map[checker.Outcome]int, events []history.Event) {
 	t.Helper()
 	h := &history.History{Events: events}
@@ -178,7 +180,7 @@ func agree(t *testing.T, seen map[checker.Outcome]int, events []history.Event) {
 	}
 }
 
-// tookEffect returns the events before end, except those of operations that turned out to have failed.
+// tookEffect returns the events before end, without the operations that turned out to have failed.
 func tookEffect(events []history.Event, end int) (left []history.Event) {
 	for i, e := range events[:end] {
 		returned := i + slices.IndexFunc(events[i:], func(o history.Event) bool {
@@ -198,8 +200,7 @@ func format(events []history.Event) (text string) {
 	return text
 }
 
-// TestEverySmallHistoryIsJudgedAsDefined tries all histories of three processes and five events, and at full size of
-// six.
+// TestEverySmallHistoryIsJudgedAsDefined tries all histories of three processes and five events, or six at full size.
 func TestEverySmallHistoryIsJudgedAsDefined(t *testing.T) {
 	length := testkit.Size(5, 6)
 	seen := map[checker.Outcome]int{}
@@ -219,7 +220,7 @@ func TestEverySmallHistoryIsJudgedAsDefined(t *testing.T) {
 	}
 }
 
-// TestRandomHistoriesAreJudgedAsDefined tries histories of three processes and fourteen events.
+// TestRandomHistoriesAreJudgedAsDefined tries random histories of three processes and fourteen events.
 func TestRandomHistoriesAreJudgedAsDefined(t *testing.T) {
 	rounds := testkit.Size(2000, 200_000)
 	seen := map[checker.Outcome]int{}

@@ -11,24 +11,25 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/linear"
 )
 
-// noOrder is the one cause of a violation: the history of a data store's clients does not show what went wrong in it.
+// noOrder is the only cause of a violation: a history of a data store's clients does not show what went wrong in the
+// store.
 const noOrder checker.CauseKind = "no order explains it"
 
-// remedy is what analyses of data stores recommend.
+// remedy is what analyses of data stores usually recommend.
 const remedy = "Have reads go through what orders the writes as well (a quorum, a consensus, or a leader that has " +
 	"made sure that it still is one): a single replica may be behind. Report a write as failed only if it can never " +
 	"take effect, and else as unknown."
 
-// violation is an operation that no order of the operations until its return explains.
+// violation is the operation with whose return the history was no longer explained by any order of its operations.
 type violation struct {
 	*operation
 	of    *part
-	could []string // what it could have found instead
+	could []string // the values that it could have read instead
 }
 
-// broken finds the first return at which the operations are refuted.
+// broken finds the first return at which no order explains the operations any more.
 func (p *part) broken() *violation {
-	var reads []int // by their returns
+	var reads []int // operations that read, sorted by their returns
 	for i := range p.operations {
 		if o := &p.operations[i]; o.returned != never && o.reads() {
 			reads = append(reads, i)
@@ -46,13 +47,13 @@ func (p *part) broken() *violation {
 		}
 	}
 	v := &violation{operation: &p.operations[reads[refuted]], of: p}
-	v.steps = slices.Clone(v.steps) // alternatives changes them
+	v.steps = slices.Clone(v.steps) // alternatives changes the steps
 	v.could = v.alternatives()
 	return v
 }
 
-// unseen describes whose record had ended by then: what that process wrote later may have been read. It is empty if
-// there is none.
+// unseen describes a process whose record had ended when the violation arose: what it wrote later may have been read.
+// It returns "" if there is no such process.
 func (v *violation) unseen() string {
 	h := v.of.t.h
 	at := h.Events[v.returned].Time
@@ -66,11 +67,11 @@ func (v *violation) unseen() string {
 	return ""
 }
 
-// maxAlternatives is the most values that are tried in place of the one that was read.
+// maxAlternatives is the maximum number of values that are tried in place of the one that was read.
 const maxAlternatives = 16
 
-// alternatives are the values that the operation could have found instead of its own, if it read one register. There
-// are none if the search for one was cut short.
+// alternatives returns the values that the operation could have read instead of its own, if it read one register. It
+// returns none if the search was cut short.
 func (v *violation) alternatives() (could []string) {
 	found := &v.steps[0]
 	if one := len(v.steps) == 1 || v.f == history.CAS; !one || len(v.of.values) > maxAlternatives {
@@ -80,7 +81,7 @@ func (v *violation) alternatives() (could []string) {
 	defer func() { found.value = own }()
 	for value := range v.of.values {
 		as := v.of.widest()
-		as.unknown = as.unknown && value != none // otherwise it would always do
+		as.unknown = as.unknown && value != none // nil would be explained in any case under this view
 		found.value = value
 		switch v.of.explained(as, v.returned) {
 		case linear.Unknown:
@@ -93,7 +94,7 @@ func (v *violation) alternatives() (could []string) {
 	return could
 }
 
-// report makes the finding. Several means that there are other registers.
+// report fills in the finding. Several says that the history has other registers.
 func (v *violation) report(f *checker.Finding, several bool) {
 	events := v.of.t.h.Events
 	e := &events[v.returned]

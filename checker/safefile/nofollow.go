@@ -4,5 +4,5 @@ package safefile
 
 import "syscall"
 
-// NoFollow, as a flag for opening files, refuses a symbolic link.
+// NoFollow is a flag for opening files that refuses a symbolic link.
 const NoFollow = syscall.O_NOFOLLOW

@@ -2,5 +2,5 @@
 
 package safefile
 
-// NoFollow would refuse a symbolic link; this system has no such flag.
+// NoFollow is 0, because this system has no flag that refuses a symbolic link.
 const NoFollow = 0

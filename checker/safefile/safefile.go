@@ -1,8 +1,9 @@
 // Package safefile writes every file that this program leaves to its users.
 //
-// Goals: a file is either complete or as it was before, and is on disk before it has its name. It is written under the
-// name that was requested: no symbolic link is written through, and none leads out of a folder, since the folder may
-// come from somebody else and contain links. Non-goals: what may be overwritten, which the callers decide.
+// Goals: after a crash, a file has either its old content or the complete new content; the new content is on disk
+// before the file gets its name. The program never writes through a symbolic link, and no link leads it out of a
+// folder, because a folder may come from somebody else and contain links. Non-goals: deciding what may be overwritten,
+// which is left to the callers.
 package safefile
 
 import (
@@ -18,11 +19,12 @@ import (
 	"runtime"
 )
 
-// Folder is a folder that is written to. Names in it use slashes and cannot lead out of it.
+// Folder is a folder in which files are written. Names in it use slashes and cannot lead out of it.
 type Folder struct {
 	root *os.Root
-	// Before is called before each change of the disk, with a description of it. If it returns an error, the change is
-	// not made and fails with that error. Nil permits everything; tests stop a program at each change.
+	// Before is called before each change on disk, with a description of the change. If it returns an error, the change
+	// is not made and fails with that error. A nil Before permits everything. Tests use it to stop a program at each
+	// change.
 	Before func(change string) error
 }
 
@@ -38,13 +40,13 @@ func Open(dir string) (*Folder, error) {
 	return &Folder{root: root}, nil
 }
 
-// Name is the path by which the folder was opened.
+// Name returns the path with which the folder was opened.
 func (f *Folder) Name() string { return f.root.Name() }
 
 // Close closes the folder.
 func (f *Folder) Close() error { return f.root.Close() }
 
-// change asks whether a change of the disk may be made.
+// change asks Before whether a change on disk may be made.
 func (f *Folder) change(what string) error {
 	if f.Before == nil {
 		return nil
@@ -52,7 +54,8 @@ func (f *Folder) change(what string) error {
 	return f.Before(what)
 }
 
-// Read returns the content of a file: nil if there is none. It is an error if the name is not a file's.
+// Read returns the content of a file, or nil if it does not exist. It is an error if the name belongs to something
+// other than a regular file.
 func (f *Folder) Read(name string) ([]byte, error) {
 	name = filepath.FromSlash(name)
 	info, err := f.root.Lstat(name)
@@ -71,7 +74,7 @@ func (f *Folder) Read(name string) ([]byte, error) {
 	return content, err
 }
 
-// Remove removes a file, and the parent folders that are then empty.
+// Remove removes a file, and its parent folders as far as they are then empty.
 func (f *Folder) Remove(name string) error {
 	if err := f.change("remove " + name); err != nil {
 		return err
@@ -83,10 +86,10 @@ func (f *Folder) Remove(name string) error {
 	return err
 }
 
-// Write replaces the content of a file, creating it and its parent folders if necessary. A kill or a loss of power at
-// any moment leaves the complete old file or the complete new one, and at most one file with a temporary name, which
-// Sweep removes. A link of that name is replaced. An error, such as of a full disk, names the file; the old one is left
-// then.
+// Write replaces the content of a file, creating it and its parent folders if necessary. If the process is killed or
+// the power fails at any moment, either the complete old file or the complete new file remains, and at most one file
+// with a temporary name, which Sweep removes. A symbolic link with that name is replaced. If Write fails, for example
+// because the disk is full, the error names the file, and the old file remains.
 func (f *Folder) Write(name string, content []byte) error {
 	name = filepath.FromSlash(name)
 	if err := f.write(name, content); err != nil {
@@ -95,7 +98,7 @@ func (f *Folder) Write(name string, content []byte) error {
 	return nil
 }
 
-// reason is an error without the temporary name of a file.
+// reason removes the name of the temporary file from an error.
 func reason(err error) error {
 	var of *fs.PathError
 	if errors.As(err, &of) {
@@ -125,7 +128,7 @@ func (f *Folder) write(name string, content []byte) error {
 	return f.sync(filepath.Dir(name))
 }
 
-// beside writes a new file under a name that cannot be predicted, and returns the name.
+// beside writes content to a new file whose name cannot be predicted, and returns the name.
 func (f *Folder) beside(content []byte) (name string, err error) {
 	var random [8]byte
 	rand.Read(random[:])
@@ -153,7 +156,7 @@ func (f *Folder) beside(content []byte) (name string, err error) {
 	return name, err
 }
 
-// sync writes the names in a folder to disk. Windows has no call for it.
+// sync flushes the entries of a folder to disk. Windows has no call for it.
 func (f *Folder) sync(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -168,15 +171,15 @@ func (f *Folder) sync(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// temporary is the prefix of files that are not complete yet.
+// temporary is the prefix of the names of files that are not complete yet.
 const temporary = ".fencepost-new-"
 
 var temporaries = regexp.MustCompile(`^` + regexp.QuoteMeta(temporary) + `[0-9a-f]{16}$`)
 
-// isTemporary reports whether a name is that of a file that Write had begun when it was killed.
+// isTemporary reports whether a name is that of a temporary file, which Write leaves behind if it is killed.
 func isTemporary(name string) bool { return temporaries.MatchString(name) }
 
-// Sweep removes the temporary files of a process that was killed. No other process may be writing there.
+// Sweep removes the temporary files of a process that was killed. No other process may be writing to the folder.
 func (f *Folder) Sweep() error {
 	dir, err := f.root.Open(".")
 	if err != nil {
@@ -192,7 +195,7 @@ func (f *Folder) Sweep() error {
 	return err
 }
 
-// Replace replaces the content of the file at path, as Folder.Write does.
+// Replace replaces the content of the file at path in the same way as Folder.Write.
 func Replace(path string, content []byte) error {
 	f, err := Open(filepath.Dir(path))
 	if err != nil {
@@ -201,17 +204,17 @@ func Replace(path string, content []byte) error {
 	return errors.Join(f.Write(filepath.Base(path), content), f.Close())
 }
 
-// Create creates a file, which is written at its end. The error matches fs.ErrExist if anything has that name, a link
-// included.
+// Create creates a file and opens it for appending. The error matches fs.ErrExist if anything has that name, even a
+// symbolic link.
 func Create(path string, mode fs.FileMode) (*os.File, error) {
 	return os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, mode)
 }
 
-// Discard removes a file that Create has created and that cannot be written.
+// Discard removes a file that was made by Create and then could not be written.
 func Discard(file *os.File) error { return errors.Join(file.Close(), os.Remove(file.Name())) }
 
-// Append appends to a file or a device of the user's choice, creating a file if necessary. If the user names a link, it
-// is followed. A file that cannot be written whole is left as it was.
+// Append appends to a file or device that the user chose. It creates the file if necessary and follows symbolic links.
+// If the content cannot be written completely, the file keeps its old content.
 func Append(path string, content []byte) error {
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 	if err != nil {
@@ -225,7 +228,7 @@ func Append(path string, content []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// Writable creates a folder if necessary, and tries to write in it.
+// Writable creates a folder if necessary, and checks that files can be written in it.
 func Writable(dir string) error {
 	f, err := Open(dir)
 	if err != nil {

@@ -12,8 +12,9 @@ import (
 	"testing"
 )
 
-// TestWholeOrNotAtAll stops a replacement at each of its changes: the file holds the old text or the new one, which is
-// on disk before it has its name, and any other file there has a temporary name, which Sweep removes.
+// TestWholeOrNotAtAll stops a replacement at each of its changes. The file then holds either the old text or the new
+// one, which is on disk before it gets its name. Any other file in the folder has a temporary name, and Sweep removes
+// it.
 func TestWholeOrNotAtAll(t *testing.T) {
 	var changes []string
 	for at := 0; ; at++ {
@@ -58,8 +59,8 @@ func TestWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeWrittenIsNamed: the error of a full disk has the name of the file and the reason, and nothing is left
-// of the attempt.
+// TestWhatCannotBeWrittenIsNamed: the error of a full disk names the file and the reason, and no temporary file is
+// left.
 func TestWhatCannotBeWrittenIsNamed(t *testing.T) {
 	for _, at := range []string{"create", "write", "sync", "rename"} {
 		dir := t.TempDir()
@@ -87,8 +88,8 @@ func TestWhatCannotBeWrittenIsNamed(t *testing.T) {
 	}
 }
 
-// TestNoLinkIsWrittenThrough: a link in the place of the file is replaced, one in the place of a folder is refused
-// where it leads out, and Create takes neither.
+// TestNoLinkIsWrittenThrough: a symbolic link in place of the file is replaced, a link in place of a folder is refused
+// if it leads out of the folder, and Create accepts neither.
 func TestNoLinkIsWrittenThrough(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	theirs := filepath.Join(other, "theirs")
