@@ -11,15 +11,15 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// token is a grant with its fencing token, and the times between which it was requested and returned.
+// token is a grant with its fencing token, its process, and the times at which it was requested and returned ok.
 type token struct {
 	grant     *trace.Grant
 	process   int32
 	asked, ok int64
 }
 
-// tokensOf lists the grants of a lock that have a token, in the order in which they returned: for certain, or as it may
-// have been.
+// tokensOf lists the grants of a lock that have a token, in the order of their returns. If sure is true, asked is the
+// earliest possible time and ok the latest; otherwise asked is the latest and ok the earliest.
 func tokensOf(t *trace.Trace, l *trace.LockTrace, sure bool) (all []token) {
 	for _, n := range l.Grants {
 		g := &t.Grants[n]
@@ -40,7 +40,8 @@ func tokensOf(t *trace.Trace, l *trace.LockTrace, sure bool) (all []token) {
 	return all
 }
 
-// highest keeps the highest token added so far, and that of any other process.
+// highest keeps the grant with the highest token added so far, and the one with the highest token among all other
+// processes.
 type highest struct{ first, second *token }
 
 func (h *highest) add(x *token) {
@@ -55,8 +56,8 @@ func (h *highest) add(x *token) {
 	}
 }
 
-// wentBack finds a grant whose token is lower than that of an earlier grant of another process, which had returned
-// before this one was requested: for certain, or possibly.
+// wentBack finds a grant whose token is lower than that of another process's grant which had returned before this one
+// was requested. If sure is true, the order of the two is certain; otherwise it is possible.
 func wentBack(all []token, sure bool) (a, b *token) {
 	before := make([]highest, 1, len(all)+1)
 	for i := range all {
@@ -78,8 +79,8 @@ func wentBack(all []token, sure bool) (a, b *token) {
 	return nil, nil
 }
 
-// TokensWentBack finds two grants of a lock of which the later has the lower token, whatever the clocks' true error;
-// nil if there are none.
+// TokensWentBack finds two grants of a lock of which the later one has the lower token, whatever the true clock errors
+// are. It returns nil if there are none.
 func TokensWentBack(t *trace.Trace, l *trace.LockTrace) (a, b *trace.Grant) {
 	if x, y := wentBack(tokensOf(t, l, true), true); y != nil {
 		return x.grant, y.grant
@@ -87,7 +88,7 @@ func TokensWentBack(t *trace.Trace, l *trace.LockTrace) (a, b *trace.Grant) {
 	return nil, nil
 }
 
-// Tokens explains why it is uncertain whether tokens rise, although no violation is certain.
+// Tokens explains why it is uncertain whether tokens rise, if no violation is certain. Otherwise it returns "".
 func Tokens(t *trace.Trace, violated bool, _ int) string {
 	for n := range t.Locks {
 		if a, b := wentBack(tokensOf(t, &t.Locks[n], false), false); b != nil && !violated {
@@ -98,14 +99,15 @@ func Tokens(t *trace.Trace, violated bool, _ int) string {
 	return ""
 }
 
-// Effects explains why it is uncertain whether a superseded holder took effect, or an update was lost. The records of
-// the resource are in the order of its own clock; uncertain are which grant is the later one, and where clients report
-// their reads and writes, the order of these and what clients read after their records had ended.
+// Effects explains why it is uncertain whether a superseded holder took effect, or an update was lost. It returns "" if
+// this is certain. The resource's records are ordered by its own clock. What may be uncertain is which grant is the
+// later one, and, if clients report their reads and writes, the order of these and what clients read after their
+// records had ended.
 func Effects(t *trace.Trace, violated bool, _ int) string {
 	if why := missing(t); why != "" {
 		return why
 	}
-	if violated { // what Trace.Superseded reports is true whatever the clocks' true error
+	if violated { // what Trace.Superseded reports is true whatever the true clock errors are
 		return ""
 	}
 	seen := make([]ask, len(t.Locks))
@@ -130,14 +132,15 @@ func Effects(t *trace.Trace, violated bool, _ int) string {
 	return ""
 }
 
-// ask keeps, of the grants that took effect, when the last of them may have been requested, and the highest token.
+// ask summarizes the grants of a lock that took effect so far: the latest times at which they may have been requested,
+// and the highest token.
 type ask struct {
 	asked last
 	token history.Token
 }
 
-// mayBeLater names the process of a grant that took effect and may be later than g, although none is so for certain; it
-// is empty if there is none.
+// mayBeLater returns the process of a grant that took effect before and may be later than g, although this is not
+// certain. It returns "" if there is none.
 func (s *ask) mayBeLater(t *trace.Trace, g *trace.Grant) history.Process {
 	other, latest := s.asked.but(g.Process)
 	if t.Decided(g)-off(t, g.Process) <= latest || g.Token != 0 && s.token > g.Token {
@@ -146,12 +149,12 @@ func (s *ask) mayBeLater(t *trace.Trace, g *trace.Grant) history.Process {
 	return ""
 }
 
-// last keeps the latest of the times added so far, each with a process, and the latest of any other process.
+// last keeps the latest of the times added so far with its process, and the latest time among all other processes.
 type last struct {
 	first, second moment
 }
 
-// moment is a time and the process it belongs to; if it belongs to none, it has not been set.
+// moment is a time of a process. With an empty process it is unset.
 type moment struct {
 	process history.Process
 	at      history.Time
@@ -169,7 +172,8 @@ func (l *last) add(p history.Process, at history.Time) {
 	}
 }
 
-// but returns the latest moment of any other process; if there is none, a moment of no process, before all times.
+// but returns the latest moment of any process other than p. If there is none, it returns an empty process and a time
+// before all times.
 func (l *last) but(p history.Process) (history.Process, history.Time) {
 	m := l.first
 	if m.process == p {
@@ -181,11 +185,11 @@ func (l *last) but(p history.Process) (history.Process, history.Time) {
 	return m.process, m.at
 }
 
-// missing explains why the reads and writes that clients report, together with the records of the resource, are
-// incomplete or not certain to be in one order; it is empty if they are complete and ordered.
+// missing explains why the reads and writes that clients report are incomplete, or why their order with the resource's
+// records is not certain. It returns "" if they are complete and ordered.
 func missing(t *trace.Trace) string {
 	list := make([]*history.Event, 0, len(t.Data))
-	reads := make(map[history.Attempt]history.Process) // who reported them
+	reads := make(map[history.Attempt]history.Process) // the process that reported each attempt's reads and writes
 	for _, at := range t.Data {
 		e := &t.History.Events[at]
 		list = append(list, e)
@@ -194,7 +198,7 @@ func missing(t *trace.Trace) string {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *history.Event) int { return cmp.Compare(a.Time, b.Time) })
-	seen := make(map[history.Lock]*[2]last) // by lock: of clients, of the resource
+	seen := make(map[history.Lock]*[2]last) // for each lock: times of the clients, times of the resource
 	for _, e := range list {
 		own, other := 0, 1
 		if e.F == history.Apply {

@@ -1,16 +1,16 @@
-// Package clockerror decides what remains uncertain in a history whose clocks were not exact. Each process has a clock
-// of its own, which was off by at most Header.ErrorOf it, either way: the acts of one process are in the order in which
-// they were recorded; of the acts of two processes it is known which came first if their times are further apart than
-// both errors together.
+// Package clockerror decides which laws are uncertain in a history whose clocks were not exact. Each process has its
+// own clock, which was off by at most Header.ErrorOf(process) in either direction. The events of one process happened
+// in the order in which they were recorded. For events of two processes, the order is known if their times differ by
+// more than both errors together.
 //
-// Where a process was recorded for a shorter time than others (Header.Seen), whatever it was doing when its record
-// ended may have gone on or ended at once: nothing is known of the process from then on.
+// If a process was recorded for a shorter time than others (Header.Seen), what it was doing when its record ended may
+// have gone on or ended at once. Nothing is known of the process from then on.
 //
-// A law is violated only if it is violated whatever the clocks' true error, and holds only if no possible error breaks
-// it.
+// A law is violated only if it is violated whatever the true clock errors are, and holds only if no possible errors
+// break it.
 //
-// Goals: no verdict that a different clock error would reverse. Non-goals: the tightest possible answer. What a few
-// steps cannot decide is reported as undecided.
+// Goals: no verdict that a different clock error would reverse. Non-goals: the tightest possible answer. A question
+// that cannot be decided in a few steps is undecided.
 package clockerror
 
 import (
@@ -25,21 +25,22 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// off is how far the clock of a process may have been from true time.
+// off returns the maximum distance of a process's clock from true time.
 func off(t *trace.Trace, p history.Process) history.Time { return t.History.Header.ErrorOf(p) }
 
-// interval is a span with its ends in true time, and whose it is.
+// interval is a span of one process with its ends as times.
 type interval struct {
 	from, to   int64
-	seen       int64 // until when it is known to have lasted: less than where its record ended
-	begin, end int64 // when it had begun and had not yet ended for certain; or when it may have begun and ended
+	seen       int64 // the time until which it is known to have lasted; earlier than to if its record ended before
+	begin, end int64 // if sure, the time for which it certainly lasted; otherwise, for which it may have
 	process    int32
 	shared     bool
-	at         int // its index in the list of spans
+	at         int // index in the list of spans
 }
 
-// intervalsOf converts the spans of windows, whose ends are times, or of sections, whose ends are positions, to true
-// time, ordered by their beginning: as they certainly were, or as they may have been.
+// intervalsOf converts spans to intervals, sorted by their begin. The ends of windows are times; those of sections are
+// positions. If sure is true, begin and end limit the part that certainly belongs to the interval; otherwise the part
+// that possibly does.
 func intervalsOf(t *trace.Trace, spans []trace.Span, sections, sure bool) []interval {
 	all := make([]interval, len(spans))
 	for i := range spans {
@@ -74,7 +75,8 @@ func intervalsOf(t *trace.Trace, spans []trace.Span, sections, sure bool) []inte
 	return all
 }
 
-// latest keeps, of the intervals added so far, the one that ends last, and the one of any other process that does.
+// latest keeps the interval with the latest end among those added so far, and the one with the latest end among all
+// other processes.
 type latest struct{ first, second *interval }
 
 func (l *latest) add(x *interval) {
@@ -89,7 +91,7 @@ func (l *latest) add(x *interval) {
 	}
 }
 
-// than returns the interval that ends last of those that are not of x's process.
+// than returns the interval with the latest end among those of processes other than x's.
 func (l *latest) than(x *interval) *interval {
 	if l.first != nil && l.first.process == x.process {
 		return l.second
@@ -97,11 +99,12 @@ func (l *latest) than(x *interval) *interval {
 	return l.first
 }
 
-// clash finds two intervals of different processes that overlap, among the first places of the list of spans: for
-// certain, or possibly at a single instant. The intervals are as they certainly were, or as they may have been.
+// clash finds two intervals of different processes that overlap, among the first places entries of the list of spans.
+// If sure is true, the intervals must be certain, and they certainly overlap. Otherwise they must be possible
+// intervals, and they possibly overlap, if only at a single instant.
 func clash(all []interval, places int, sure bool) (a, b *interval, found bool) {
 	var begun []*interval
-	// of the intervals that have begun so far
+	// for each number of intervals that have begun: the latest exclusive and the latest shared ones
 	alone, together := make([]latest, 1, len(all)+1), make([]latest, 1, len(all)+1)
 	for i := range all {
 		if x := &all[i]; x.at < places {
@@ -127,13 +130,13 @@ func clash(all []interval, places int, sure bool) (a, b *interval, found bool) {
 	return nil, nil, false
 }
 
-// exceeds reports whether a time is later than another for certain, or, if sure is false, may be at least as late.
+// exceeds reports whether a time is certainly later than another or, if sure is false, possibly at least as late.
 func exceeds(late, early int64, sure bool) bool {
 	return late > early || late == early && (!sure || late == math.MaxInt64)
 }
 
-// firstOf is trace.Interval.First for inexact clocks: indexes i < j of spans that clash whatever the clocks' true
-// error, j as small as possible, and then i.
+// firstOf is trace.Interval.First for inexact clocks. It returns the indexes i < j of two spans that clash whatever the
+// true clock errors are, with the smallest possible j, and for this j the smallest i.
 func firstOf(t *trace.Trace, spans []trace.Span, sections bool) (i, j int, found bool) {
 	all := intervalsOf(t, spans, sections, true)
 	within := func(places int) bool {
@@ -154,8 +157,8 @@ func firstOf(t *trace.Trace, spans []trace.Span, sections bool) (i, j int, found
 	return 0, 0, false
 }
 
-// Certain returns, of the pairs of spans that clash by the times as recorded, those that do whatever the clocks' true
-// error. It finds the first such pair even if that is not among the given ones.
+// Certain returns those pairs of spans that clash whatever the true clock errors are, of the given pairs, which clash
+// by the recorded times. The first certain pair is found and returned even if it is not among the given ones.
 func Certain(t *trace.Trace, spans []trace.Span, pairs [][2]int, sections bool) [][2]int {
 	i, j, found := firstOf(t, spans, sections)
 	if !found {
@@ -171,7 +174,7 @@ func Certain(t *trace.Trace, spans []trace.Span, pairs [][2]int, sections bool) 
 	return certain
 }
 
-// MayOverlap reports whether the clocks leave it uncertain whether windows overlap.
+// MayOverlap reports whether it is uncertain, because of clock errors, whether windows overlap.
 func MayOverlap(t *trace.Trace, windows []trace.Span) bool {
 	if t.History.Header.ClockError == 0 {
 		return false
@@ -181,7 +184,7 @@ func MayOverlap(t *trace.Trace, windows []trace.Span) bool {
 	return may && !sure
 }
 
-// sure reports whether two spans clash whatever the clocks' true error.
+// sure reports whether two spans clash whatever the true clock errors are.
 func sure(t *trace.Trace, pair []trace.Span, sections bool) bool {
 	if clashOfOne(t, pair) {
 		return true
@@ -190,7 +193,7 @@ func sure(t *trace.Trace, pair []trace.Span, sections bool) bool {
 	return clashes
 }
 
-// clashOfOne reports whether spans of one process clash: their order is known.
+// clashOfOne reports whether two spans of the same process clash. Their order is known, whatever the clock errors.
 func clashOfOne(t *trace.Trace, spans []trace.Span) bool {
 	if _, _, any := t.Interval.First(spans); !any {
 		return false
@@ -208,7 +211,7 @@ func clashOfOne(t *trace.Trace, spans []trace.Span) bool {
 	return false
 }
 
-// overlap explains why it is uncertain whether the spans of a lock overlap; it is empty if they do not.
+// overlap explains why it is uncertain whether the spans of a lock overlap. It returns "" if no two spans may overlap.
 func overlap(t *trace.Trace, what string, sections bool) string {
 	for n := range t.Locks {
 		l := &t.Locks[n]
@@ -239,7 +242,8 @@ func overlap(t *trace.Trace, what string, sections bool) string {
 	return ""
 }
 
-// unknown describes what is not known of a section, or of a lease, whose record ended before it did.
+// unknown describes what is not known of a critical section, or of a lease (false), that lasted when the record of its
+// process ended.
 var unknown = map[bool]string{
 	true:  "was inside a critical section then; whether it was still inside when %s entered at %v is not known",
 	false: "its lease ran then; whether it had released when %s was granted its own at %v is not known",
@@ -249,7 +253,7 @@ func processOf(t *trace.Trace, spans []trace.Span, x *interval) history.Process 
 	return t.Grants[spans[x.at].Grant].Process
 }
 
-// because ends a reason that lies in the clocks of two processes.
+// because completes an explanation: the order of two events is unknown because of the clocks of their processes.
 func because(t *trace.Trace, p, q history.Process) string {
 	const noOrder = "so that nobody can tell which came first."
 	a, b := off(t, p), off(t, q)
@@ -260,13 +264,14 @@ func because(t *trace.Trace, p, q history.Process) string {
 		noOrder)
 }
 
-// Windows explains why it is uncertain whether the windows of any lock overlap, although none do for certain.
+// Windows explains why it is uncertain whether the windows of any lock overlap, if no overlap is certain. Otherwise it
+// returns "".
 func Windows(t *trace.Trace, violated bool, _ int) string {
 	if p := t.PausedOpen(); p != "" {
 		return "The clocks were not exact: nobody can tell whether " + string(p) + " was paused when it was to be " +
 			"told that its lock was lost."
 	}
-	if violated { // Certain has checked it
+	if violated { // by Certain, whatever the true clock errors are
 		return ""
 	}
 	for n := range t.Locks {
@@ -279,8 +284,8 @@ func Windows(t *trace.Trace, violated bool, _ int) string {
 	return overlap(t, "windows of validity", false)
 }
 
-// Sections explains why it is uncertain whether the critical sections of any lock overlap, although none do for
-// certain.
+// Sections explains why it is uncertain whether the critical sections of any lock overlap, if no overlap is certain.
+// Otherwise it returns "".
 func Sections(t *trace.Trace, violated bool, _ int) string {
 	if violated {
 		return ""

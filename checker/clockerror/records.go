@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// Records explains why it is uncertain whose key a server's record changed: where several servers keep a key together,
-// or a replica takes over, whose key was there depends on the order of their records; and a hold ends by the clock of
-// its holder. At is the index of the record that broke the law.
+// Records explains why it is uncertain whose key a server's record changed; it returns "" if it is certain. If several
+// servers keep a key together, or a replica takes over, the owner of the key depends on the order of their records. In
+// addition, a hold ends by the clock of its holder. At is the index of the record that broke the law.
 func Records(t *trace.Trace, violated bool, at int) string {
 	if text := holdsEnd(t, violated, at); text != "" {
 		return text
@@ -21,7 +21,7 @@ func Records(t *trace.Trace, violated bool, at int) string {
 		n, found := slices.BinarySearchFunc(t.History.Events, at,
 			func(e history.Event, at int) int { return cmp.Compare(e.Index, at) })
 		if found && t.History.Events[n].F != history.KeySet {
-			return "" // the record itself says whose key it changed
+			return "" // the record itself states whose key it changed
 		}
 	}
 	var list []*history.Event
@@ -34,7 +34,7 @@ func Records(t *trace.Trace, violated bool, at int) string {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *history.Event) int { return cmp.Compare(a.Time, b.Time) })
-	seen := make(map[history.Process]*last) // by the servers that share one copy
+	seen := make(map[history.Process]*last) // for each group of servers that share one copy
 	ended := make(map[history.Process][]moment)
 	for _, p := range slices.Sorted(maps.Keys(t.History.Header.Seen)) {
 		ended[t.Unit(p)] = append(ended[t.Unit(p)], moment{p, t.History.Header.Seen[p]})
@@ -70,8 +70,8 @@ func Records(t *trace.Trace, violated bool, at int) string {
 	return ""
 }
 
-// holdsEnd explains why it is uncertain whether the hold of a key's owner had ended when another, which checked that,
-// changed the key.
+// holdsEnd explains why it is uncertain whether the hold of a key's owner had ended when another attempt, which checked
+// that, changed the key. It returns "" if there is no such change.
 func holdsEnd(t *trace.Trace, violated bool, at int) string {
 	for c := range t.Changes {
 		e := &t.History.Events[c.At]
@@ -87,9 +87,9 @@ func recordsAre(t *trace.Trace, p, q history.Process) string {
 	return "Servers that hold a key between them recorded changes of it at nearly the same time. " + because(t, p, q)
 }
 
-// Waits explains why it is uncertain whether anybody was stuck for too long. It is certain if for that long nobody did
-// anything to a lock, no fault struck or ended, and all processes were recorded: then everything stood still as
-// recorded.
+// Waits explains why it is uncertain whether anybody was stuck for too long. This is certain if, for that long, nobody
+// did anything to a lock, no fault struck or ended, and all processes were recorded. Clock errors then make no
+// difference.
 func Waits(t *trace.Trace, violated bool, _ int) string {
 	h := &t.History.Header
 	limit := h.TTL + h.Hold + h.Slack
@@ -100,8 +100,8 @@ func Waits(t *trace.Trace, violated bool, _ int) string {
 		"be off by " + h.OffBy() + "."
 }
 
-// quietFor reports whether nothing else happened while the first stuck waiter was stuck for limit plus the largest
-// clock error.
+// quietFor reports whether nothing else happened while the first stuck waiter was stuck, for limit and a margin for the
+// clock errors.
 func quietFor(t *trace.Trace, limit history.Time) bool {
 	margin := 2 * t.History.Header.ClockError
 	s, found := t.FirstStuck(limit + 2*margin)
@@ -113,7 +113,7 @@ func quietFor(t *trace.Trace, limit history.Time) bool {
 			return false
 		}
 	}
-	for _, at := range t.Keys { // the last record of its server states whether a key expires
+	for _, at := range t.Keys { // whether a key expires is stated by the last record of its server
 		if until, ends := t.History.Header.Seen[t.History.Events[at].Process]; ends && until < t.End {
 			return false
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// grants is a random history of a lock that three processes acquire, with leases and tokens, shared and exclusive. Some
-// never leave, and the record of one process ends before that of others.
+// grants returns a random history of a lock that three processes acquire, with leases and tokens, shared and exclusive.
+// Some holders never leave, and the record of one process ends before those of the others.
 func grants(r *rand.Rand, n int) *history.History {
 	h := &history.History{Header: history.Header{Recording: history.Recording{ClockError: history.Time(r.IntN(6)),
 		Seen: map[history.Process]history.Time{"a": history.Time(r.IntN(120))}}}}
@@ -41,9 +41,9 @@ func grants(r *rand.Rand, n int) *history.History {
 	return h
 }
 
-// overlapsByPairs lists every two spans that overlap: from when to when each lasted, as far as that is known (or
-// possible), and whether the two overlap by more than both clock errors (or lie no further apart). The acts of one
-// process are in the order of its record.
+// overlapsByPairs lists all pairs of spans that overlap, by comparing every two. If sure is true, each span lasts as
+// long as it is known to, and the two overlap by more than both clock errors. Otherwise each lasts as long as possible,
+// and the two are no further apart than both clock errors. Events of one process are in the order of its record.
 func overlapsByPairs(t *trace.Trace, spans []trace.Span, sections, sure bool) (pairs [][2]int) {
 	at := func(s trace.Span) (from, to int64) {
 		g := &t.Grants[s.Grant]

@@ -21,8 +21,8 @@ func TestNearestFindsTheWordThatWasMeant(t *testing.T) {
 		{"deadlock", laws, ""},
 		{"", laws, ""},
 		{"x", []string{"s", "ms"}, ""},           // nothing in common
-		{"fro", []string{"from", "for"}, "from"}, // one missing, or two swapped: the first listed wins
-		{"fro", []string{"for", "from"}, "for"},  // and so it does here
+		{"fro", []string{"from", "for"}, "from"}, // one letter missing, or two swapped: the first choice wins
+		{"fro", []string{"for", "from"}, "for"},  // here too
 		{"for", []string{"from", "for"}, "for"},  // the word itself
 		{"redis-12", []string{"redis-2", "redis-1"}, "redis-2"},
 		{"ttl", nil, ""},
@@ -40,14 +40,14 @@ func TestNearestFindsTheWordThatWasMeant(t *testing.T) {
 func TestMeantFindsAllThatMayHaveBeenMeant(t *testing.T) {
 	keys := []string{"min-lag", "min-replicas", "replicas", "extension", "to", "name", "names"}
 	for word, want := range map[string][]string{
-		"min":                     {"min-lag", "min-replicas"}, // a part
+		"min":                     {"min-lag", "min-replicas"}, // a part of both
 		"MIN":                     {"min-lag", "min-replicas"},
-		"max-replicas":            {"min-replicas", "replicas"}, // near, and what is a part of it
+		"max-replicas":            {"min-replicas", "replicas"}, // near, and contained in the word
 		"extend":                  {"extension"},                // the same beginning
-		"nams":                    {"name", "names"},            // as near as each other
+		"nams":                    {"name", "names"},            // equally near
 		"m":                       nil,
 		"":                        nil,
-		"to-the-end":              nil, // two letters are no part
+		"to-the-end":              nil, // two letters do not count as contained
 		"ext":                     {"extension"},
 		"xyzzy":                   nil,
 		strings.Repeat("min", 30): nil,
@@ -58,7 +58,7 @@ func TestMeantFindsAllThatMayHaveBeenMeant(t *testing.T) {
 	}
 }
 
-// slowDistance is the definition of the distance, without a table.
+// slowDistance computes the distance by its definition, recursively.
 func slowDistance(a, b string) int {
 	switch {
 	case a == "" || b == "":

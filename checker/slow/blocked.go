@@ -7,13 +7,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// blockedBy names why a waited too long by a time, when nobody is inside the lock that it waits for. It is empty if
-// this reading does not determine it: after a failover.
+// blockedBy says why a had waited too long by a given time, although nobody was inside the lock that it waits for. It
+// returns "" after a failover, where this package does not determine the cause.
 func (r *reading) blockedBy(a *ask, now history.Time) string {
 	if slices.ContainsFunc(r.faults, func(f fault) bool { return f.does() == history.Promotes }) {
 		return ""
 	}
-	by := 0 // the place before which everything had happened by then
+	by := 0 // the first place later than the given time
 	for by < r.none && r.Events[by].Time <= now {
 		by++
 	}
@@ -47,7 +47,7 @@ func (r *reading) blockedBy(a *ask, now history.Time) string {
 	return first
 }
 
-// keysThere lists where the keys of a lock were set that are there just before a place.
+// keysThere lists the places at which the keys of a lock were set that are present just before place by.
 func (r *reading) keysThere(lock history.Lock, by int) (keys []int) {
 	for set := range by {
 		e := &r.Events[set]
@@ -65,19 +65,20 @@ func (r *reading) keysThere(lock history.Lock, by int) (keys []int) {
 	return keys
 }
 
-// keepsFor reports whether a server's records are about what another has: they are one, or members of one service.
+// keepsFor reports whether server a's records apply to server b's keys: they are the same server, or members of one
+// service.
 func (r *reading) keepsFor(a, b history.Process) bool {
 	return a == b || r.oneService() && slices.Contains(r.group(a), b)
 }
 
-// downAt: the server had gone down before a place and not come back by then.
+// downAt reports whether the server had gone down before place by and had not come back by then.
 func (r *reading) downAt(p history.Process, by int) bool {
 	return slices.ContainsFunc(r.faults, func(f fault) bool {
 		return f.does().IsDown() && f.strikes(p) && f.from < by && (f.to == r.none || f.to >= by)
 	})
 }
 
-// unitsUp lists the servers, one for each copy of a lock, that are not down.
+// unitsUp lists the servers that are not down, one for each copy of a lock.
 func (r *reading) unitsUp(by int) (up []history.Process) {
 	for _, s := range r.Header.Servers {
 		if u := r.group(s)[0]; !slices.Contains(up, u) && !r.downAt(u, by) {
@@ -87,7 +88,7 @@ func (r *reading) unitsUp(by int) (up []history.Process) {
 	return up
 }
 
-// owner is the process of the attempt whose key was set at a place.
+// owner returns the process whose attempt owns the key that was set at place set.
 func (r *reading) owner(set int) history.Process {
 	of := r.Events[set].Of
 	for _, s := range slices.Backward(r.sections) {
@@ -99,7 +100,8 @@ func (r *reading) owner(set int) history.Process {
 	return history.Process(process)
 }
 
-// crashedBy: a process crashed between the place of its key and another, or had crashed before and done nothing since.
+// crashedBy reports whether a process crashed between places set and by, or had crashed before set and done nothing
+// since.
 func (r *reading) crashedBy(p history.Process, set, by int) bool {
 	if p == "" {
 		return false
@@ -117,7 +119,7 @@ func (r *reading) crashedBy(p history.Process, set, by int) bool {
 	return last == history.Crashed
 }
 
-// lastSection is the latest section of a lock that began before a place.
+// lastSection returns the latest section of a lock that began before place by, or nil.
 func (r *reading) lastSection(lock history.Lock, by int) (last *section) {
 	for _, s := range r.sections {
 		if s.lock == lock && s.ok < by && (last == nil || s.ok > last.ok) {
@@ -131,8 +133,8 @@ func (r *reading) everSet(of history.Attempt) bool {
 	return slices.ContainsFunc(r.Events, func(e history.Event) bool { return e.F == history.KeySet && e.Of == of })
 }
 
-// abandoned names why the key that was set at a place stays although nobody is going to release it; empty if that is
-// not so.
+// abandoned says why the key that was set at place set remains, although nobody is going to release it. It returns ""
+// if that is not the case.
 func (r *reading) abandoned(lock history.Lock, keys []int, set, by int, now history.Time) string {
 	const kind = "stuck behind an abandoned key"
 	e, owner := &r.Events[set], r.owner(set)
@@ -164,7 +166,7 @@ func (r *reading) abandoned(lock history.Lock, keys []int, set, by int, now hist
 	return kind
 }
 
-// doneWith is where a client was done with the attempt whose key was set at a place.
+// doneWith returns the place at which a client had finished with the attempt whose key was set at place set.
 func (r *reading) doneWith(lock history.Lock, of history.Attempt, owner history.Process, set int) int {
 	for _, s := range slices.Backward(r.sections) {
 		if s.attempt == of && s.lock == lock {
@@ -180,12 +182,12 @@ func (r *reading) doneWith(lock history.Lock, of history.Attempt, owner history.
 	return done
 }
 
-// isOnly: the process has no other of the keys that are there.
+// isOnly reports whether the process owns no later one of the keys that are present.
 func (r *reading) isOnly(keys []int, set int, owner history.Process) bool {
 	return !slices.ContainsFunc(keys, func(o int) bool { return o > set && r.owner(o) == owner })
 }
 
-// quiet: it is not known that a client has asked for anything within the last TTL.
+// quiet reports whether the client is not known to have asked for anything within the last TTL.
 func (r *reading) quiet(p history.Process, now history.Time) bool {
 	asked, known := r.Header.Asked[p]
 	return !known || now-asked > r.Header.TTL

@@ -7,7 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// cause finds why two windows overlap: the latest of the records of all servers that both counted.
+// cause finds why two windows overlap. On each server that both counted, a record shows it; the latest of these records
+// decides.
 func (r *reading) cause(a, b *window) string {
 	counted := [2][]history.Process{r.Events[a.at].Grant.Counted, r.Events[b.at].Grant.Counted}
 	for i, w := range []*window{a, b} {
@@ -43,8 +44,8 @@ func (r *reading) cause(a, b *window) string {
 	return cause
 }
 
-// keyless: servers set keys of the lock, but none of this attempt before its acquire returned, and each that they had
-// set for its process by then was gone.
+// keyless reports whether servers set keys of the lock, but none for this attempt before its acquire returned, and all
+// keys that they had set for its process by then were gone.
 func (r *reading) keyless(w *window) bool {
 	if w.attempt == "" {
 		return false
@@ -69,9 +70,10 @@ func (r *reading) keyless(w *window) bool {
 	return any
 }
 
-// given is the place at which another set the key that a window rests on: the last key of the lock before the grant, if
-// that still stands, was set while the holder asked, and by a request of another after that one's release. It is -1 if
-// there is none, or if the holder counted servers or set a key of its own.
+// given returns the place at which another attempt set the key that a window rests on. It is the last key of the lock
+// before the grant, if that is still present, was set while the holder was asking, and by a request that the other
+// attempt made after its own release was called. It is -1 if there is no such key, or if the holder counted servers or
+// set a key of its own.
 func (r *reading) given(w *window) int {
 	if w.at != w.ok || w.attempt == "" || len(r.Events[w.at].Grant.Counted) > 0 {
 		return -1
@@ -91,7 +93,7 @@ func (r *reading) given(w *window) int {
 		if by == "" {
 			by = e.Of
 		}
-		var giver *section // the latest of that name
+		var giver *section // the latest section of that attempt
 		for _, s := range r.sections {
 			if s.attempt == by && s.lock == w.lock {
 				giver = s
@@ -105,8 +107,8 @@ func (r *reading) given(w *window) int {
 	return -1
 }
 
-// earlierKey is the attempt of the same client, other than its own and the one given, whose key was set last before a
-// window and still stood then; empty if there is none, or if the window's own attempt had set one.
+// earlierKey returns the attempt of the same client, other than w's own and not, whose key was set last before the
+// window and was still present then. It returns "" if there is none, or if the window's own attempt had set a key.
 func (r *reading) earlierKey(w *window, not history.Attempt) history.Attempt {
 	sets := func(i int, of history.Attempt) bool {
 		e := &r.Events[i]
@@ -122,13 +124,13 @@ func (r *reading) earlierKey(w *window, not history.Attempt) history.Attempt {
 		if w.attempt == "" || e.Of == "" || e.Of == not || !sets(i, e.Of) || r.processOf(e.Of) != w.process {
 			continue
 		}
-		var setter *section // the latest of that name
+		var setter *section // the latest section of that attempt
 		for _, s := range r.sections {
 			if s.attempt == e.Of && s.lock == w.lock {
 				setter = s
 			}
 		}
-		if setter != nil && setter.release <= i { // it was put back
+		if setter != nil && setter.release <= i { // its release put the key back
 			continue
 		}
 		if slices.ContainsFunc(r.Events[i:w.at], func(o history.Event) bool {
@@ -141,8 +143,9 @@ func (r *reading) earlierKey(w *window, not history.Attempt) history.Attempt {
 	return ""
 }
 
-// restingOn is a window as if its attempt had set the key that another gave it, or that an earlier attempt of its
-// client had left; not that of the other window.
+// restingOn returns a copy of the window whose attempt is the one that set the key: the key may have been given by
+// another attempt, or left by an earlier attempt of the same client other than the given one. If neither is the case,
+// it returns w.
 func (r *reading) restingOn(w *window, other history.Attempt) *window {
 	of := r.earlierKey(w, other)
 	if given := r.given(w); given >= 0 {
@@ -167,8 +170,8 @@ func (r *reading) group(p history.Process) []history.Process {
 	return []history.Process{p}
 }
 
-// keyEvent is the last place in [from, to) of an event about the key of a window's attempt on one of the servers, or
-// -1.
+// keyEvent returns the last place in [from, to) of an event f about the key of a window's attempt, on one of the
+// servers. It returns -1 if there is none.
 func (r *reading) keyEvent(f history.F, w *window, on servers, from, to int) int {
 	for i := to - 1; i >= max(from, 0); i-- {
 		e := &r.Events[i]
@@ -179,11 +182,11 @@ func (r *reading) keyEvent(f history.F, w *window, on servers, from, to int) int
 	return -1
 }
 
-// servers decides whose records count at a place of the history.
+// servers reports whether the records of server p count at a place of the history.
 type servers func(at int, p history.Process) bool
 
-// lastSet is where the key of a window was last set before it, on a server that it counted, or else on any of the
-// group.
+// lastSet returns the place at which the key of a window was last set before the window, on a server that it counted,
+// or else on any server of the group.
 func (r *reading) lastSet(w *window, group []history.Process) int {
 	if set := r.keyEvent(history.KeySet, w, r.asCounted(w, group), 0, w.at); set >= 0 {
 		return set
@@ -192,14 +195,15 @@ func (r *reading) lastSet(w *window, group []history.Process) int {
 		w.at)
 }
 
-// asCounted: those of the group that a window counted. The members of one service count as one.
+// asCounted selects the servers of the group that a window counted. The members of one service count as one.
 func (r *reading) asCounted(w *window, group []history.Process) servers {
 	return func(_ int, p history.Process) bool {
 		return slices.Contains(group, p) && (r.oneService() || slices.Contains(r.Events[w.at].Grant.Counted, p))
 	}
 }
 
-// successors: the server on which the key was set at place set, then the one that a failover put in its place.
+// successors selects the server on which the key was set at place set, and then, after each failover, the server that
+// replaced it.
 func (r *reading) successors(set int, group []history.Process) servers {
 	return func(at int, p history.Process) bool {
 		master := r.Events[set].Process
@@ -213,17 +217,18 @@ func (r *reading) successors(set int, group []history.Process) servers {
 	}
 }
 
-// oneService: a quorum is one of servers that share a single copy.
+// oneService reports whether the quorum is a majority of servers that share a single copy.
 func (r *reading) oneService() bool {
 	return len(r.Header.Groups) > 0 && len(r.Header.Groups) < r.Header.Quorum
 }
 
-// isQuorum: these, one of each group, can grant a lock together.
+// isQuorum reports whether these servers, one of each group, can grant a lock together.
 func (r *reading) isQuorum(servers []history.Process) bool { return len(servers) >= r.Header.Quorum }
 
-// record is what the servers of one group recorded. A window rests on the key that its attempt set last before it was
-// stated. The victim is the key set first, the record how it went before the other was set, if it did not come back; in
-// a queue (etcd, ZooKeeper) the other key is there earlier, so that only the later grant bounds it.
+// record finds the record of one group of servers that shows why two windows overlap. A window rests on the key that
+// its attempt set last before the window was stated. The victim is the window whose key was set first. The record is
+// the key-gone of that key before the other key was set, if the key did not come back. In a queue (etcd, ZooKeeper) the
+// other key is set earlier, so the key-gone may be at any place before the later grant.
 func (r *reading) record(a, b *window, group []history.Process) (at int, cause string) {
 	bound := max(a.at, b.at)
 	a, b = r.restingOn(a, b.attempt), r.restingOn(b, a.attempt)
@@ -240,7 +245,7 @@ func (r *reading) record(a, b *window, group []history.Process) (at int, cause s
 		victim, first, then = b, setB, setA
 	}
 	on := r.successors(first, group)
-	again := r.keyEvent(history.KeySet, victim, on, first, then) // set anew, perhaps by a replay
+	again := r.keyEvent(history.KeySet, victim, on, first, then) // the key was set again, perhaps by a replay
 	gone := r.keyEvent(history.KeyGone, victim, on, again, then)
 	if gone < 0 {
 		gone = r.keyEvent(history.KeyGone, victim, on, then, bound)
@@ -265,7 +270,8 @@ func (r *reading) record(a, b *window, group []history.Process) (at int, cause s
 	return -1, ""
 }
 
-// took is where the attempt of a window last took an element out of a list before it, on the servers of a group.
+// took returns the place at which a window's attempt last took an element out of a list, before the window, on a server
+// of the group. It returns -1 if there is none.
 func (r *reading) took(w *window, group []history.Process) int {
 	for i := w.at - 1; i >= 0; i-- {
 		if e := &r.Events[i]; e.F == history.KeyGone && e.Why == history.Deleted && e.Lock == w.lock &&
@@ -277,8 +283,8 @@ func (r *reading) took(w *window, group []history.Process) int {
 	return -1
 }
 
-// overwritten is where, after place set, another attempt first set the key in place of the one set at first, while that
-// server served and the key had not expired.
+// overwritten returns the first place after set at which another attempt overwrote the key that was set at place first,
+// while the server was serving and the key had not expired. It returns -1 if there is none.
 func (r *reading) overwritten(victim *window, serves servers, first, set, bound int) int {
 	for i := max(set, first) + 1; i < bound; i++ {
 		e, was := &r.Events[i], &r.Events[first]
@@ -298,7 +304,7 @@ func (r *reading) overwritten(victim *window, serves servers, first, set, bound 
 	return -1
 }
 
-// setter is the attempt whose request set or removed the key at place i.
+// setter returns the attempt whose request made the change of a key at place i.
 func (r *reading) setter(i int) history.Attempt {
 	if e := &r.Events[i]; e.By != "" {
 		return e.By
@@ -306,7 +312,8 @@ func (r *reading) setter(i int) history.Attempt {
 	return r.Events[i].Of
 }
 
-// deposed reports whether, before place i, the last failover of that event's server made another the master.
+// deposed reports whether the server of the event at place i had been replaced as master by the last failover that
+// concerned it.
 func (r *reading) deposed(i int) bool {
 	p, was := r.Events[i].Process, false
 	for _, f := range r.faults {
@@ -317,8 +324,8 @@ func (r *reading) deposed(i int) bool {
 	return was
 }
 
-// inVain reports whether the event at place i prolongs a lease at a member of a service after another member was the
-// last to take all leases over, which is recorded without an attempt.
+// inVain reports whether the event at place i extends a lease at a member of a service although another member had
+// taken over all leases last. Such a takeover is recorded as key-prolonged without an attempt.
 func (r *reading) inVain(i int) bool {
 	e := &r.Events[i]
 	if e.F != history.KeyProlonged || e.By == "" || !r.oneService() {
@@ -333,7 +340,8 @@ func (r *reading) inVain(i int) bool {
 	return leader != e.Process
 }
 
-// loss determines from the key-gone at place gone why the victim's key went, and which record shows it.
+// loss returns why the victim's key was removed by the key-gone at place gone, and the place of the record that shows
+// it.
 func (r *reading) loss(victim *window, on servers, set, other, gone, bound int) (int, string) {
 	e, lease := &r.Events[gone], r.Events[victim.at].Grant
 	switch {
@@ -359,13 +367,13 @@ func (r *reading) loss(victim *window, on servers, set, other, gone, bound int) 
 	return gone, string(e.Why) // lost in crash (…), lost in failover
 }
 
-// sentBefore reports whether the request that deleted the key left its client before the first request of the try that
-// got the victim the lock.
+// sentBefore reports whether the request that deleted the key left its client before the first request of the attempt
+// with which the victim got the lock.
 func (r *reading) sentBefore(victim *window, gone *history.Event) bool {
 	return gone.Sent != 0 && gone.Sent < r.Events[victim.ok].Grant.Since
 }
 
-// sessionEnded: a fault ended the process's session, and no other key of it has expired since.
+// sessionEnded reports whether a fault ended the process's session, and no other key of the process has expired since.
 func (r *reading) sessionEnded(p history.Process, gone int) bool {
 	ended := false
 	for i := range gone {
@@ -382,16 +390,17 @@ func (r *reading) sessionEnded(p history.Process, gone int) bool {
 	return ended
 }
 
-// due is the deadline that the last set or prolongation in [set, at) gave the victim's key.
+// due returns the deadline of the victim's key according to its last set or extension in [set, at).
 func (r *reading) due(victim *window, on servers, set, at int) history.Time {
 	ruling := func(at int, p history.Process) bool { return on(at, p) && !r.inVain(at) }
 	return r.Events[max(r.keyEvent(history.KeySet, victim, on, set, at),
 		r.keyEvent(history.KeyProlonged, victim, ruling, set, at))].Until
 }
 
-// expiry compares the key's end with the deadline that its last set or prolongation gave it (Redis counts whole
-// milliseconds, twice), and with the one that the last loss took back. An early end is the reason only if the key would
-// still have been there when the other was set.
+// expiry explains why the victim's key expired. It compares the key's end with the deadline from the key's last set or
+// extension (with 2 ms of tolerance, because Redis rounds to whole milliseconds twice), and with the deadline that the
+// last loss of data took back. An early end is the reason only if the key would otherwise still have been present when
+// the other key was set.
 func (r *reading) expiry(victim *window, on servers, set, other, gone, bound int) (int, string) {
 	due := func(at int) history.Time { return r.due(victim, on, set, at) }
 	if r.Events[gone].Time < due(gone)-2_000_000 && due(gone) > r.Events[other].Time {
@@ -422,7 +431,7 @@ func (r *reading) expiry(victim *window, on servers, set, other, gone, bound int
 	case !lease.Open || told || !r.unasked(victim.section, bound):
 		return gone, "validity miscounted"
 	case len(r.faults) > 0:
-		return gone, "" // it may have been asked for in vain
+		return gone, "" // an extension may have been requested in vain
 	}
 	return gone, "never renewed"
 }

@@ -8,8 +8,8 @@ import (
 
 func init() { register("resource-safety", (*reading).resourceSafety) }
 
-// resourceSafety examines every accepted write, everything that was accepted before it, and its own read. If nothing is
-// broken it asks whether everything could be ordered.
+// resourceSafety examines each accepted write with everything that was accepted before it, and with what its client had
+// read. If nothing is broken, the law is judged only if all effects can be ordered.
 func (r *reading) resourceSafety() Finding {
 	writes, ranked, ordered := 0, false, true
 	var broken []Breach
@@ -35,7 +35,8 @@ func (r *reading) resourceSafety() Finding {
 	return Finding{Outcome: Holds, Judged: writes, Breaches: broken}
 }
 
-// comparableBefore reports whether s states what orders it with every grant that took effect before place i.
+// comparableBefore reports whether s states times or tokens by which it can be ordered with each grant that took effect
+// before place i.
 func (r *reading) comparableBefore(s *section, i int) bool {
 	for j := range i {
 		if !r.accepted(j) || r.Events[j].Lock != s.lock {
@@ -57,7 +58,7 @@ func (r *reading) accepted(i int) bool {
 	return e.F == history.Apply && e.Type == history.OK && slices.Contains(r.locks, e.Lock)
 }
 
-// grantOf is the grant on whose behalf the resource was called, nil if there is none of that lock.
+// grantOf returns the grant on whose behalf the resource was called, or nil if the lock has no such grant.
 func (r *reading) grantOf(e *history.Event) *section {
 	for _, s := range slices.Backward(r.sections) {
 		if e.Of != "" && s.attempt == e.Of && s.lock == e.Lock {
@@ -67,8 +68,8 @@ func (r *reading) grantOf(e *history.Event) *section {
 	return nil
 }
 
-// supersededBefore is (a): the first read or write accepted before place i whose grant is the first later one than that
-// of the write at i to have taken effect; -1 if there is none.
+// supersededBefore implements part (a) of the law. It returns the first place before i at which a read or write of a
+// later grant than that of the write at i was accepted, or -1 if there is none.
 func (r *reading) supersededBefore(i int) int {
 	a := r.grantOf(&r.Events[i])
 	if a == nil {
@@ -84,9 +85,9 @@ func (r *reading) supersededBefore(i int) int {
 	return -1
 }
 
-// earlier: A.granted < B.since; where neither is earlier so, by token if both have one and they differ. A grant that
-// does not state these times was decided by its return, and its request left after its call. Holders that share a lock
-// do not supersede each other.
+// earlier reports whether a.granted < b.since. If neither grant is earlier in this sense, it compares their tokens, if
+// both have one and they differ. If a grant does not state these times, the decision is assumed at its return and the
+// request at its call. Holders that share a lock do not supersede each other.
 func (r *reading) earlier(a, b *section) bool {
 	if a.shared && b.shared {
 		return false
@@ -109,11 +110,12 @@ func (r *reading) earlier(a, b *section) bool {
 	return a.token != 0 && b.token != 0 && a.token < b.token
 }
 
-// lostBy is (b): where the writer at place i learned the value that it builds on, if that is not the value that it
-// overwrites and an update is lost; else -1.
+// lostBy implements part (b) of the law. If the write at place i overwrites another value than the one on which it
+// builds, and so loses an update, lostBy returns the place at which the writer learned the value on which it builds.
+// Otherwise it returns -1.
 func (r *reading) lostBy(i int) int {
 	at, asked, value := r.basis(i)
-	lost := -1 // the write whose value is overwritten
+	lost := -1 // the last write before, whose value is overwritten
 	for j := range i {
 		if r.accepted(j) && r.Events[j].Op == history.Write && r.Events[j].Lock == r.Events[i].Lock {
 			lost = j
@@ -123,7 +125,7 @@ func (r *reading) lostBy(i int) int {
 	case at < 0 || lost < 0 || r.Events[lost].Value == value:
 		return -1
 	case asked > lost && !r.writtenByAnybody(r.Events[i].Lock, value) && r.firstValue(i) != value:
-		return -1 // somebody outside the history had overwritten it before
+		return -1 // somebody outside the history had already overwritten the value
 	}
 	return at
 }
@@ -135,8 +137,8 @@ func (r *reading) writtenByAnybody(lock history.Lock, value string) bool {
 	})
 }
 
-// firstValue is the initial value of the data of the write at place i: what the first effect read, or nothing if it
-// wrote.
+// firstValue returns the initial value of the data that the write at place i changes: the value that the first accepted
+// read returned, or "" if a write came first.
 func (r *reading) firstValue(i int) string {
 	for j := range i {
 		if o := &r.Events[j]; r.accepted(j) && o.Lock == r.Events[i].Lock {
@@ -149,9 +151,10 @@ func (r *reading) firstValue(i int) string {
 	return ""
 }
 
-// basis is what the accepted write at place i builds on, where its client learned it, and after which place it had
-// asked; at is -1 if it read nothing. That is what the client knew when it called the write, or if the history does not
-// record that, the last accepted read of its attempt, or what the attempt wrote since.
+// basis returns the value on which the accepted write at place i builds, the place at which its client learned the
+// value, and the place after which the client had asked for it. It is the value that the client knew when it called the
+// write. If the history does not record the call, it is the value of the attempt's last accepted read or write. At is
+// -1 if the client read nothing.
 func (r *reading) basis(i int) (at, asked int, value string) {
 	e := &r.Events[i]
 	if e.Of == "" {
@@ -176,8 +179,8 @@ func (r *reading) basis(i int) (at, asked int, value string) {
 	return own, own, r.Events[own].Value
 }
 
-// known is the value that a client knew when it called the write at place i: that of its last read, or of the write
-// confirmed since; none while the outcome of a write is unknown.
+// known returns the value that a client knew when it called the write at place i: that of its last read, or of the
+// write that was confirmed since. At is -1 while the outcome of a write is unknown.
 func (r *reading) known(of history.Attempt, i int) (at, asked int, value string) {
 	at, asked = -1, -1
 	writing, reading := "", -1

@@ -9,7 +9,7 @@ import (
 
 func init() { register("deadlock-freedom", (*reading).deadlockFreedom) }
 
-// deadlockFreedom examines every stretch of time between two events: which locks make no progress, and how long each
+// deadlockFreedom examines each stretch of time between two events: which locks make no progress, and how long each
 // waiter has been waiting for one of them without anybody acquiring it and without a fault.
 func (r *reading) deadlockFreedom() Finding {
 	limit := r.Header.TTL + r.Header.Hold + r.Header.Slack
@@ -25,11 +25,11 @@ func (r *reading) deadlockFreedom() Finding {
 	return Finding{Outcome: Undecided}
 }
 
-// probed reports whether the run was meant to end with a probe.
+// probed reports whether the run was to end with a probe.
 func (r *reading) probed() bool { return slices.Contains(r.Header.Clients, history.Probe) }
 
-// calmFrom is the place from which the time counts again after f. A cut without an end is ignored if it is known
-// whether it leaves a quorum; a drift without an end is ignored too.
+// calmFrom returns the place from which time counts again after fault f. A drift without an end is ignored, and so is a
+// cut without an end if it is known whether it leaves a quorum.
 func (r *reading) calmFrom(f *fault) int {
 	if f.to == r.none && !f.Ends && (f.does() == history.PacesClock ||
 		f.does() == history.Parts && r.Header.Quorum > 0 && len(r.Header.Servers) > 0) {
@@ -38,8 +38,8 @@ func (r *reading) calmFrom(f *fault) int {
 	return r.over(f)
 }
 
-// first is the ask with which the waiting began that a continues: the first of those before it that were given up, each
-// called again within a TTL.
+// first returns the ask with which a's waiting began. A waiter that gave up and asked again within a TTL went on
+// waiting.
 func (r *reading) first(a *ask) *ask {
 	first := a
 	for _, b := range r.asks {
@@ -59,9 +59,10 @@ func (r *reading) first(a *ask) *ask {
 	return first
 }
 
-// stuckTooLong examines stretch after stretch: the one after place i lasts from its event's time to the next one's. A
-// hold that nothing ends begins to count as stuck in the middle of one, which is then examined in two parts. A waiter
-// breaks the law once for each time since which it is stuck. The first is one that still had a quorum, if there is any.
+// stuckTooLong examines each stretch of time: the stretch after place i lasts from its event's time to that of the
+// next. If a hold that nothing ends begins to count as stuck in the middle of a stretch, the stretch is examined in two
+// parts. A waiter breaks the law once for each time at which it began to be stuck. The first breach in the result is
+// one of a waiter that still had a quorum, if there is any.
 func (r *reading) stuckTooLong(limit history.Time) (broken []Breach) {
 	begun := map[*ask]*ask{}
 	for _, a := range r.asks {
@@ -119,8 +120,8 @@ func (r *reading) stuckTooLong(limit history.Time) (broken []Breach) {
 
 const noQuorumLeft = "no quorum left"
 
-// stuckBehind names what a was stuck behind after place i, when it had waited for too long by a time; no more than
-// "stuck" if this reading does not determine it.
+// stuckBehind says what a was stuck behind after place i, when it had waited for too long at time by. It returns
+// "stuck" if this package does not determine it.
 func (r *reading) stuckBehind(a *ask, i int, begun map[*ask]*ask, by history.Time) string {
 	root, circle := r.root(a, i, begun)
 	switch {
@@ -137,8 +138,8 @@ func (r *reading) held(lock history.Lock, i int) bool {
 	return slices.ContainsFunc(r.sections, func(s *section) bool { return s.lock == lock && is(s.ok, i, s.end) })
 }
 
-// root is the wait for the lock that finally blocks a: a, or that of the holder of its lock if that waits for another,
-// and so on, until one repeats.
+// root returns the wait that finally blocks a. If the holder of a's lock waits for another lock, that wait blocks a,
+// and so on. Circle reports that the waits form a cycle.
 func (r *reading) root(a *ask, i int, begun map[*ask]*ask) (last *ask, circle bool) {
 	seen := map[*ask]bool{}
 	for !seen[a] {
@@ -160,7 +161,8 @@ func (r *reading) root(a *ask, i int, begun map[*ask]*ask) (last *ask, circle bo
 	return a, true
 }
 
-// quorumLeft: whatever is gone for good at place i leaves a process a quorum of servers.
+// quorumLeft reports whether process p still has a quorum of servers at place i, without those that are gone or cut off
+// for good.
 func (r *reading) quorumLeft(p history.Process, i int) bool {
 	if len(r.Header.Servers) == 0 {
 		return true
@@ -181,13 +183,13 @@ func (r *reading) underFault(i int) bool {
 	return slices.ContainsFunc(r.faults, func(f fault) bool { return is(f.from, i, r.calmFrom(&f)) })
 }
 
-// faultAtOnce reports whether a fault strikes or ends at place i: the time counts anew.
+// faultAtOnce reports whether, at place i, a fault is over from which time counts anew.
 func (r *reading) faultAtOnce(i int) bool {
 	return slices.ContainsFunc(r.faults, func(f fault) bool { return r.calmFrom(&f) == i })
 }
 
-// endless reports whether nothing but its holder ends a hold: it is renewed without limit, or the servers' last record
-// says that its key never expires.
+// endless reports whether only its holder can end a hold: it is renewed without limit, or by the last record of the
+// servers its key never expires.
 func (r *reading) endless(s *section) bool {
 	if r.Header.Uncapped {
 		return true
@@ -203,7 +205,8 @@ func (r *reading) endless(s *section) bool {
 	return never
 }
 
-// moves reports whether the lock makes progress by the event at place i: it is acquired, or a holder leaves it alive.
+// moves reports whether the lock makes progress by the event at place i: it is acquired, or a holder leaves it without
+// a crash.
 func (r *reading) moves(i int, lock history.Lock) bool {
 	for _, s := range r.sections {
 		if s.lock == lock && (s.ok == i || s.end == i && !s.crashed) {
@@ -213,11 +216,12 @@ func (r *reading) moves(i int, lock history.Lock) bool {
 	return false
 }
 
-// is reports whether what began at place from and ends at place to is under way just after place i.
+// is reports whether something that began at place from and ends at place to is under way just after place i.
 func is(from, i, to int) bool { return from <= i && i < to }
 
-// standingStill is the greatest set of locks each of whose holders, just after place i, is stuck: it waits for a lock
-// of the set, or has held without end for longer than declared. Crashed processes are no longer holders.
+// standingStill returns the greatest set of locks all of whose holders are stuck just after place i. A holder is stuck
+// if it waits for a lock of the set, or if its hold is endless and has lasted longer than the declared hold. Crashed
+// processes are no longer holders.
 func (r *reading) standingStill(i int, now history.Time, begun map[*ask]*ask) map[history.Lock]bool {
 	still := map[history.Lock]bool{}
 	for _, l := range r.locks {
@@ -241,8 +245,8 @@ func (r *reading) standingStill(i int, now history.Time, begun map[*ask]*ask) ma
 	return still
 }
 
-// done: the last fault is over, nobody waits or works, and after that fault every lock was acquired, by the probe if
-// there is to be one.
+// done reports whether the run came to a good end: the last fault is over, nobody waits or works, and each lock was
+// acquired after that fault, by the probe if the run was to end with one.
 func (r *reading) done() bool {
 	calm := -1
 	for i := range r.faults {

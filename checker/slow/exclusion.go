@@ -12,16 +12,17 @@ func init() {
 	register("mutual-exclusion", (*reading).mutualExclusion)
 }
 
-// window is a piece of validity, [from, to) in true time, stated by the event at place at; an instant where they are
-// equal.
+// window is a piece of a lease's validity, [from, to) in true time, stated by the event at place at. If from and to are
+// equal, it is an instant.
 type window struct {
 	*section
 	from, to history.Time
 	at       int
 }
 
-// windowOf is the window of a section, in the pieces that its grants state: each replaces, from its own decision on,
-// the rest of those before it. The release call ends it; pieces that leaves empty are omitted.
+// windowOf returns the validity of a section's lease in pieces, one for each grant. Each grant replaces the rest of the
+// earlier pieces from its own decision on. The call of release ends the validity; pieces that begin after it or become
+// empty are omitted.
 func (r *reading) windowOf(s *section) (pieces []window) {
 	stated := s.extensions
 	if s.lease != nil {
@@ -50,9 +51,9 @@ func (r *reading) windowOf(s *section) (pieces []window) {
 	return pieces
 }
 
-// openEnd is when the holder of a lease without a stated end was told that the lock was lost; but the key's end, if
-// that came first and the holder was paused at some time between the key's last renewal and then. A key without expiry
-// ends for others when it has been left alone for a TTL.
+// openEnd returns the end of a lease whose end was not stated. It is the time at which the holder learned that the lock
+// was lost. But if the key ended before that, and the holder was paused at some time since the key's last renewal, it
+// is the key's end. A key without expiry ends for others when it has not been renewed for a TTL.
 func (r *reading) openEnd(s *section, g *history.Grant) history.Time {
 	last := map[history.Process]int{}
 	for i, e := range r.Events {
@@ -65,7 +66,7 @@ func (r *reading) openEnd(s *section, g *history.Grant) history.Time {
 			last[server] = i
 		}
 	}
-	var latest []int // the latest deadline first; of equal ones, that of the server that is recorded first
+	var latest []int // the latest deadline first; if equal, the server that was recorded first
 	for _, e := range r.Events {
 		server := e.Process
 		if r.oneService() {
@@ -102,7 +103,7 @@ func (r *reading) openEnd(s *section, g *history.Grant) history.Time {
 	return g.Until
 }
 
-// windows lists every piece of every grant, in the order of the events that state them.
+// windows lists all pieces of all leases, in the order of the events that state them.
 func (r *reading) windows() (all []window) {
 	for _, s := range r.sections {
 		all = append(all, r.windowOf(s)...)
@@ -113,8 +114,8 @@ func (r *reading) windows() (all []window) {
 
 func (w *window) holdsAt(x history.Time) bool { return w.from <= x && x < w.to }
 
-// overlap reports whether two pieces overlap. An instant overlaps only a window that contains it strictly: one that
-// holds in the nanosecond before it, and at it.
+// overlap reports whether two pieces overlap. An instant overlaps only a window that contains it strictly: one that is
+// valid in the nanosecond before the instant, and at it.
 func (r *reading) overlap(a, b *window) bool {
 	if a.section == b.section || a.lock != b.lock || a.shared && b.shared {
 		return false
@@ -149,8 +150,8 @@ func (r *reading) leaseExclusion() Finding {
 	return Finding{Outcome: Holds, Judged: r.stated(), Breaches: broken}
 }
 
-// stated counts what the grants state: a window each, and one for each extension that was decided before the release
-// was called.
+// stated counts the windows that the grants state: one for each grant, and one for each extension that was decided
+// before the release was called.
 func (r *reading) stated() (n int) {
 	for _, s := range r.sections {
 		if s.lease != nil {
@@ -165,8 +166,8 @@ func (r *reading) stated() (n int) {
 	return n
 }
 
-// unstatedDecides reports whether a grant that states no window may have overlapped another: from its call at the
-// earliest to its release, or until one of its extensions states a window.
+// unstatedDecides reports whether a grant that states no window may have overlapped another. It may have been valid
+// from its call to its release, or until one of its extensions states a window.
 func (r *reading) unstatedDecides() bool {
 	possible := func(s *section) []window {
 		if s.lease != nil {
@@ -201,7 +202,7 @@ func (r *reading) unstatedDecides() bool {
 	return false
 }
 
-// exercised reports whether a lock was granted (in a way that matters) and somebody else could have entered.
+// exercised reports whether a lock was granted, in a way that matters, and somebody else requested it.
 func (r *reading) exercised(matters func(*section) bool) bool {
 	for _, s := range r.sections {
 		if !matters(s) {
@@ -239,9 +240,10 @@ func (r *reading) mutualExclusion() Finding {
 	return Finding{Outcome: Holds, Judged: len(r.sections), Breaches: broken}
 }
 
-// sectionCause is the cause of the leases if those that had been stated by then overlap too. Otherwise a holder
-// outlived its lease, or its session was ended, or it was never renewed; how is not examined here, and nothing is
-// returned if it may have waited for another lock, or if a fault may be why it was late or not renewed.
+// sectionCause returns why two critical sections overlap. If the leases that had been stated by then overlap too, it is
+// the cause of that. Otherwise a holder outlived its lease, its session was ended, or the lease was never renewed. It
+// returns "" if this package does not determine the cause: if the holder may have waited for another lock, or if a
+// fault may be the reason why it was late or not renewed.
 func (r *reading) sectionCause(a, b *section) string {
 	for _, s := range []*section{a, b} {
 		if s.lease == nil && len(s.extensions) == 0 {
@@ -250,7 +252,7 @@ func (r *reading) sectionCause(a, b *section) string {
 	}
 	windows := slices.DeleteFunc(r.windows(), func(w window) bool { return w.at > b.ok })
 	if b.lease != nil && !slices.ContainsFunc(windows, func(w window) bool { return w.section == b }) {
-		windows = append(windows, window{b, b.lease.Granted, b.lease.Granted, b.ok}) // it was released at once
+		windows = append(windows, window{b, b.lease.Granted, b.lease.Granted, b.ok}) // the lease was released at once
 	}
 	for j, y := range windows {
 		for _, x := range windows[:j] {
@@ -279,7 +281,7 @@ func (r *reading) sectionCause(a, b *section) string {
 	return "never renewed"
 }
 
-// outlived is the holder whose lease had ended when b entered, and when that was.
+// outlived returns the holder whose lease had ended when b entered, and the time at which it had ended.
 func (r *reading) outlived(a, b *section) (*section, history.Time) {
 	met := r.time(b.ok)
 	holder, ended := a, met
@@ -297,8 +299,9 @@ func (r *reading) outlived(a, b *section) (*section, history.Time) {
 	return holder, ended
 }
 
-// cutShort reports whether a fault ended the holder's session, so that its key was gone before it was due, or had been
-// due when it was set, and was gone by the end of a lease of which something had been left when it was granted.
+// cutShort reports whether a fault ended the holder's session. Its key expired before its deadline, or the deadline had
+// already passed when the key was set. The key was gone by the end of the lease, and the lease was not over when it was
+// granted.
 func (r *reading) cutShort(holder *section, ended history.Time) bool {
 	if holder.lease == nil || ended <= holder.lease.Granted {
 		return false
@@ -320,9 +323,9 @@ func (r *reading) cutShort(holder *section, ended history.Time) bool {
 	return false
 }
 
-// neverRenewed reports whether a holder worked for longer than its lease lasts, before it left or b entered beside it,
-// and no request for an extension is recorded, though its key is. A lease that was over when it was granted left
-// nothing to renew.
+// neverRenewed reports whether a holder worked longer than its lease lasts, until it left or b entered beside it, and
+// its key is recorded but no request to extend it. A lease that was over when it was granted could not have been
+// renewed.
 func (r *reading) neverRenewed(holder *section, ended history.Time, b *section) bool {
 	left := holder.end
 	if holder == b {
@@ -335,8 +338,8 @@ func (r *reading) neverRenewed(holder *section, ended history.Time, b *section) 
 	return r.unasked(holder, left)
 }
 
-// unasked reports whether no extension of a grant is recorded before a place, nor a request that set its key again or
-// prolonged it, though its key is recorded.
+// unasked reports whether the key of a grant is recorded, but, before a given place, neither an extension of the grant
+// nor a request that set its key again or extended it.
 func (r *reading) unasked(holder *section, before int) bool {
 	recorded := false
 	for i, e := range r.Events[:min(before, r.none)] {

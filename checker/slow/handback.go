@@ -8,20 +8,21 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// copied is where a key may stand: on the servers that share a copy, named by the first, as one member.
+// copied identifies a key wherever it is copied: the servers that share a copy, named by the first of them, and the
+// member.
 type copied struct {
 	unit   history.Process
 	member string
 }
 
-// released lists the sections that were released, in the order of the calls.
+// released lists the sections whose release was called, in the order of these calls.
 func (r *reading) released() []*section {
 	all := slices.DeleteFunc(slices.Clone(r.sections), func(s *section) bool { return s.release == r.none })
 	slices.SortStableFunc(all, func(a, b *section) int { return cmp.Compare(a.release, b.release) })
 	return all
 }
 
-// withoutEffect: a release that can be seen to have had none, while no fault was in its way.
+// withoutEffect reports whether a release visibly had no effect, although no fault was in its way.
 func (r *reading) withoutEffect(s *section) bool {
 	seen, over, effect := r.handedBack(s)
 	if !seen || effect {
@@ -32,8 +33,9 @@ func (r *reading) withoutEffect(s *section) bool {
 	})
 }
 
-// inTheWayOf: the fault strikes the client, a server or a link between them; or a link between servers, where these act
-// together. One that does not say whom it strikes may strike anybody.
+// inTheWayOf reports whether a fault can have hindered a section's release. It strikes the client, a server or a link
+// between them, or, if the servers act together, a link between servers. A fault that does not say whom it strikes may
+// strike anybody.
 func (r *reading) inTheWayOf(s *section, f *fault) bool {
 	other := s.done == r.none || r.Events[s.done].Type != history.OK // another client may have made the release
 	parties := []string{}
@@ -69,7 +71,8 @@ func (r *reading) isServer(p history.Process) bool {
 	return slices.Contains(r.Header.Servers, p) || slices.Contains(slices.Concat(r.Header.Groups...), p)
 }
 
-// handedBack: whether what a release did can be seen, by which place it is decided, and whether it had an effect.
+// handedBack returns whether the effect of a section's release can be seen, the place by which it is decided, and
+// whether the release had an effect.
 func (r *reading) handedBack(s *section) (seen bool, over int, effect bool) {
 	h := &r.Header
 	due := r.time(s.release) + h.Bound
@@ -120,7 +123,7 @@ func (r *reading) handedBack(s *section) (seen bool, over int, effect bool) {
 	return true, over, false
 }
 
-// insideAgain: the client was in another section of the lock when it released this one.
+// insideAgain reports whether the client was in another section of the lock when it released this one.
 func (r *reading) insideAgain(s *section) bool {
 	return slices.ContainsFunc(r.sections, func(o *section) bool {
 		return o != s && o.process == s.process && o.lock == s.lock && o.ok < s.release && o.end > s.release
@@ -132,11 +135,11 @@ type standingKey struct {
 	of    history.Attempt
 	value string
 	until history.Time
-	set   int // the place of its record
+	set   int // the place of the record that set it
 }
 
-// keyAt is the key that a record at place i is about, as it stands before; nil if there is none, or if it is no record
-// of a key of the lock.
+// keyAt returns the key that the record at place i is about, as it was before, and where that key is. k is nil if there
+// was no such key, or if the event is not the record of a key of the lock.
 func (r *reading) keyAt(lock history.Lock, i int) (k *standingKey, at copied) {
 	e := &r.Events[i]
 	if isChange := e.F == history.KeySet || e.F == history.KeyProlonged || e.F == history.KeyGone; !isChange ||
@@ -147,7 +150,7 @@ func (r *reading) keyAt(lock history.Lock, i int) (k *standingKey, at copied) {
 	return r.keyBefore(lock, at, i), at
 }
 
-// keyBefore is the key that stands somewhere before place i.
+// keyBefore returns the key that was present at a given server and member before place i.
 func (r *reading) keyBefore(lock history.Lock, at copied, i int) (k *standingKey) {
 	for j := range i {
 		e := &r.Events[j]
@@ -167,7 +170,7 @@ func (r *reading) keyBefore(lock history.Lock, at copied, i int) (k *standingKey
 	return k
 }
 
-// ownKeys are the keys of its client that stand when a section's release is called.
+// ownKeys returns the keys of the section's client that are present when the section's release is called.
 func (r *reading) ownKeys(s *section) (own []*standingKey) {
 	var seen []copied
 	for i := range s.release {
@@ -188,9 +191,9 @@ func (r *reading) ownKeys(s *section) (own []*standingKey) {
 	return own
 }
 
-// putBack: the key was set by a release, since the attempt that set it had been released by then.
+// putBack reports whether the key was set by a release, that is, by an attempt that had been released before.
 func (r *reading) putBack(k *standingKey, lock history.Lock) bool {
-	var by *section // the latest of that name
+	var by *section // the latest section of that attempt
 	for _, s := range r.sections {
 		if s.attempt == r.setter(k.set) && s.lock == lock {
 			by = s
@@ -199,7 +202,7 @@ func (r *reading) putBack(k *standingKey, lock history.Lock) bool {
 	return by != nil && by.release < k.set
 }
 
-// takenBy: without the servers that have these keys, no quorum is left.
+// takenBy reports whether the servers that do not have these keys are too few for a quorum.
 func (r *reading) takenBy(own []*standingKey) bool {
 	if len(own) == 0 || r.oneService() {
 		return len(own) > 0
@@ -216,13 +219,13 @@ func (r *reading) takenBy(own []*standingKey) bool {
 	return !r.isQuorum(free)
 }
 
-// setsAgain: the client sets its own key to what it holds already.
+// setsAgain reports whether the client sets its own key to the value that it already has.
 func (r *reading) setsAgain(s *section, e *history.Event, k *standingKey) bool {
 	return r.processOf(cmp.Or(e.By, e.Of)) == s.process && r.processOf(e.Of) == s.process && e.Value != "" &&
 		e.Value == k.value
 }
 
-// processOf is whose attempt it is: that of the section it was granted, else that of its name.
+// processOf returns the process of an attempt: that of the section that it was granted, or else the one in its name.
 func (r *reading) processOf(of history.Attempt) history.Process {
 	name, _, _ := strings.Cut(string(of), "/")
 	process := history.Process(name)

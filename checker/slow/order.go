@@ -12,10 +12,10 @@ func init() {
 	register("token-order", (*reading).tokenOrder)
 }
 
-// ownership looks for a deletion, an overwriting or a prolongation by an attempt other than the owner.
+// ownership looks for a deletion, an overwriting or an extension of a key by an attempt that is not its owner.
 func (r *reading) ownership() Finding {
 	outcome, requests, silent := Unchecked, 0, false
-	var broken, harmless []Breach // those of a hold that was over come last
+	var broken, harmless []Breach // breaches after the owner's hold was over come last
 	for i := range r.Events {
 		e := &r.Events[i]
 		silent = silent || e.Why == history.NotRecorded && slices.Contains(r.locks, e.Lock)
@@ -50,20 +50,20 @@ func (r *reading) ownership() Finding {
 		}
 	}
 	broken = append(broken, harmless...)
-	if silent { // who deletes and prolongs is not recorded
+	if silent { // who deletes and extends keys is not recorded
 		outcome = Unchecked
 	}
 	return Finding{Outcome: outcome, Judged: requests, Breaches: broken}
 }
 
-// mayChange reports whether a request at place i that checks what it changes may change the key of another: the hold of
-// that one is over, or shown to have lapsed.
+// mayChange reports whether a request at place i that checks what it changes may change another's key: the hold of that
+// key's owner is over, or shown to have lapsed.
 func (r *reading) mayChange(i int, owner, by history.Attempt) bool {
 	switch e := &r.Events[i]; e.Checked {
 	case history.CheckNotRecorded, history.CheckedNothing:
 		return false
 	case history.CheckedPresence:
-		if e.F == history.KeySet { // it is over another's key, and does not look whose that is
+		if e.F == history.KeySet { // it overwrites a key without checking whose it is
 			return false
 		}
 	case history.CheckedLapse:
@@ -72,10 +72,10 @@ func (r *reading) mayChange(i int, owner, by history.Attempt) bool {
 	return r.holdOver(i, owner, by)
 }
 
-// holdOver reports whether the hold of the owner of a key is over at place i, where another changes the key.
+// holdOver reports whether the hold of a key's owner is over at place i, where another attempt changes the key.
 func (r *reading) holdOver(i int, owner, by history.Attempt) bool {
 	e := &r.Events[i]
-	var s *section // the latest of that name
+	var s *section // the latest section of that attempt
 	for _, o := range r.sections {
 		if o.attempt == owner && o.lock == e.Lock {
 			s = o
@@ -127,7 +127,7 @@ func (r *reading) holdOver(i int, owner, by history.Attempt) bool {
 	return gaveUp
 }
 
-// untouched: by place i, what an attempt last set or prolonged of its own on that server is a TTL ago.
+// untouched reports whether, at place i, the attempt last set or extended its own key on that server a TTL ago or more.
 func (r *reading) untouched(i int, owner history.Attempt) bool {
 	last := history.Time(-1)
 	for _, e := range r.Events[:i] {
@@ -143,7 +143,7 @@ func (r *reading) untouched(i int, owner history.Attempt) bool {
 	return last >= 0 && r.Header.TTL > 0 && r.Events[i].Time-last >= r.Header.TTL
 }
 
-// keeper: the members of one service keep keys together.
+// keeper returns the name under which a server's keys are kept: the members of one service keep keys together.
 func (r *reading) keeper(p history.Process) history.Process {
 	if r.oneService() && slices.Contains(r.Header.Servers, p) {
 		return "the service"
@@ -151,7 +151,8 @@ func (r *reading) keeper(p history.Process) history.Process {
 	return p
 }
 
-// maker is the process that made an attempt: the one that was granted it, else the one that its name begins with.
+// maker returns the process that made an attempt: the one that was granted it, or else the one with which its name
+// begins.
 func (r *reading) maker(a history.Attempt) history.Process {
 	for _, s := range slices.Backward(r.sections) {
 		if a != "" && s.attempt == a {
@@ -162,16 +163,16 @@ func (r *reading) maker(a history.Attempt) history.Process {
 	return history.Process(process)
 }
 
-// recordsExpiry reports whether the servers record the end of keys that expire.
+// recordsExpiry reports whether the servers record when keys expire.
 func (r *reading) recordsExpiry() bool {
 	return slices.ContainsFunc(r.Events, func(e history.Event) bool {
 		return e.F == history.KeyGone && (e.Why == history.Expired || e.Why == history.NotRecorded)
 	})
 }
 
-// liveOwner is the owner of the key that was present where the event at place i sets one: the one set there last, and
-// not gone; nor due to have expired, if expiry is not recorded. A replica that takes its master's place has what the
-// master had, except for what is recorded as lost.
+// liveOwner returns the owner of the key that was present when the event at place i set it anew: the last one that set
+// it there and whose key is not gone. If expirations are not recorded, a key that was due to expire is not present
+// either. A replica that replaces its master has the keys that the master had, except those that are recorded as lost.
 func (r *reading) liveOwner(i int) history.Attempt {
 	type key struct {
 		of    history.Attempt
@@ -229,7 +230,8 @@ func (r *reading) tokenOrder() Finding {
 	return Finding{Outcome: outcome, Judged: tokens, Breaches: broken}
 }
 
-// before reports whether a was granted before b's winning request left: in time, or because b had not even been called.
+// before reports whether a was granted before b's winning request was sent, either by the times or because b had not
+// been called yet.
 func (r *reading) before(a, b *section) bool {
 	return a.ok < b.call || b.lease != nil && r.time(a.ok) < b.lease.Since
 }

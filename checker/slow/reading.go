@@ -6,19 +6,19 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// ask is an acquire; section is the time in which it was held, if it was granted. All numbers are places in the
-// history, and its length stands for what never happened.
+// ask is an acquire, and section, if it was granted, is its critical section. All int fields are places in the history.
+// The length of the history stands for something that never happened.
 type ask struct {
 	process   history.Process
 	lock      history.Lock
 	shared    bool
 	call, ret int
-	gone      int          // where its process may have ended at the earliest while it waited; ret if it did not
+	gone      int          // the earliest place at which its process may have ended while it waited; ret if it did not end
 	outcome   history.Type // zero until it returned
 	section   *section
 }
 
-// granted reports whether it returned ok.
+// granted reports whether the acquire returned ok.
 func (a *ask) granted() bool { return a.section != nil }
 
 type section struct {
@@ -26,25 +26,26 @@ type section struct {
 	attempt history.Attempt
 	token   history.Token
 	ok, end int // from acquire ok to the first of: release called, lost, crash
-	left    int // where it may have ended at the earliest: end, unless its process crashed before that was noticed
+	left    int // the earliest place at which it may have ended: end, unless its process crashed unnoticed before
 	crashed bool
-	// release is the first call of release, done its return. If only the outcome is recorded, both are that place.
+	// release is the place of the first call of release, done of its return. If only the outcome is recorded, both are
+	// its place.
 	release, done int
 	lease         *history.Grant
-	extensions    []int // of it, each with what it states
+	extensions    []int // places of the extensions that returned ok with a grant
 }
 
-// fault is one fault of the nemesis and its recorded end.
+// fault is a fault of the nemesis, from the place where it strikes to its recorded end.
 type fault struct {
 	history.Fault
 	kind     history.F
 	from, to int
 }
 
-// reading is a history and what its events are about.
+// reading is a history with what its events are about.
 type reading struct {
 	*history.History
-	none     int // the place after the last event
+	none     int // the length of the history: the place of what never happened
 	end      history.Time
 	asks     []*ask
 	sections []*section
@@ -91,7 +92,7 @@ func readingOf(h *history.History) *reading {
 	return r
 }
 
-// usesResource reports whether anybody reads or writes. If nobody does, faults of the resource and its links affect
+// usesResource reports whether anybody reads or writes. If nobody does, faults of the resource and of its links affect
 // nobody.
 func (r *reading) usesResource() bool {
 	return slices.ContainsFunc(r.Events, func(e history.Event) bool {
@@ -103,7 +104,7 @@ func only(p history.Process, side []history.Process) bool {
 	return slices.Equal(slices.Compact(slices.Clone(side)), []history.Process{p})
 }
 
-// time is when the event at place i happened; if it never did, when recording stopped.
+// time returns the time of the event at place i, or for the place r.none, the time at which recording stopped.
 func (r *reading) time(i int) history.Time {
 	if i == r.none {
 		return r.end
@@ -111,9 +112,9 @@ func (r *reading) time(i int) history.Time {
 	return r.Events[i].Time
 }
 
-// acquire begins an ask, or ends one of that process and lock: the oldest whose call named the same attempt, or none
-// likewise; failing that, the oldest if either names none. If only the outcome is recorded, it was called when it
-// returned.
+// acquire begins an ask, or ends one of the same process and lock: the oldest one whose call has the same attempt, or
+// else the oldest one if either of the two names no attempt. If only the outcome is recorded, the ask is called when it
+// returns.
 func (r *reading) acquire(i int, e *history.Event) {
 	a := &ask{process: e.Process, lock: e.Lock, shared: e.Shared, call: i, ret: r.none, gone: r.none}
 	if e.Type == history.Invoke {
@@ -143,8 +144,8 @@ func (r *reading) acquire(i int, e *history.Event) {
 	}
 }
 
-// belongsTo finds the section that the event at place i belongs to: the latest grant of its attempt and lock; without
-// an attempt, the latest open section of its process and lock.
+// belongsTo finds the section that the event at place i belongs to: the latest grant of its attempt and lock, or if the
+// event names no attempt, the latest open section of its process and lock.
 func (r *reading) belongsTo(i int) *section {
 	e := &r.Events[i]
 	for _, s := range slices.Backward(r.sections) {
@@ -159,7 +160,7 @@ func (r *reading) belongsTo(i int) *section {
 
 func (r *reading) release(i int, e *history.Event) {
 	s := r.belongsTo(i)
-	if e.Type != history.Invoke && e.Attempt == "" { // it answers the oldest call of its process and lock that is open
+	if e.Type != history.Invoke && e.Attempt == "" { // a return belongs to the oldest open call of its process and lock
 		var answered *section
 		for _, o := range r.sections {
 			if o.process == e.Process && o.lock == e.Lock && o.release < r.none && o.done == r.none &&
@@ -184,8 +185,9 @@ func (r *reading) crashedSince(p history.Process, from, to int) bool {
 		func(e history.Event) bool { return e.F == history.Crashed && e.Process == p })
 }
 
-// mayBeOver is the first place after call from which on all that was recorded before place end, or a crash at place i
-// if that is earlier, is later than the process that crashed is known to have lived.
+// mayBeOver returns the earliest place, after call, at which a process that crashed at place i may have ended. It is
+// end or i, whichever is earlier, unless all events from some earlier place on are later than the last time at which
+// the process is known to have lived.
 func (r *reading) mayBeOver(call, end, i int) int {
 	first := min(end, i)
 	for place := first; place > call; place-- {
@@ -213,8 +215,8 @@ func (r *reading) crash(i int, e *history.Event) {
 	}
 }
 
-// faultAt is the fault that strikes at place i, if one does. Its end is the first that is recorded with its kind and
-// line and is not that of an earlier fault; an end without a line may belong to any of its kind.
+// faultAt returns the fault that strikes at place i, if any. The fault ends at the first recorded end with its kind and
+// line that does not belong to an earlier fault; an end without a line may belong to any fault of its kind.
 func (r *reading) faultAt(i int) (struck bool, f fault) {
 	e := &r.Events[i]
 	f = fault{kind: e.F, from: i, to: r.none}
@@ -240,13 +242,13 @@ func (r *reading) faultAt(i int) (struck bool, f fault) {
 	return true, f
 }
 
-// stops lists what ends a fault that Jepsen's nemesis reports by the words before the colon.
+// stops lists, for each kind of fault that Jepsen's nemesis reports, the reports that end it.
 var stops = map[history.F][]history.F{"start": {"stop"}, "start-partition": {"stop-partition"},
 	"kill":  {"start", "restart"},
 	"crash": {"start", "restart"}, "pause": {"resume"}, "partition": {"heal"}, "isolate": {"heal"}}
 
-// reportedAt reads the reports of a nemesis that records everything as info, and twice. A fault lasts from the first
-// report of its beginning to the last of its end.
+// reportedAt returns the fault that is first reported at place i, if any, for a nemesis that records everything as
+// info, and twice. A fault lasts from the first report of its beginning to the last report of its end.
 func (r *reading) reportedAt(i int, f fault) (struck bool, _ fault) {
 	ends := stops[f.kind]
 	for j := range i {
@@ -260,7 +262,7 @@ func (r *reading) reportedAt(i int, f fault) (struck bool, _ fault) {
 			struck = false
 		}
 		if slices.Contains(stops[o.F], f.kind) {
-			return false, f // a report that o ends
+			return false, f // f ends o, and is no fault itself
 		}
 	}
 	if struck || ends == nil {
@@ -279,7 +281,8 @@ func (r *reading) reportedAt(i int, f fault) (struck bool, _ fault) {
 	return true, f
 }
 
-// over is where the fault is over. A crash without restart is over as it strikes, as are a jump and a lost connection.
+// over returns the place where the fault is over. A crash without restart is over as soon as it strikes; so are a jump
+// and a reset connection.
 func (r *reading) over(f *fault) int {
 	if f.to == r.none && !f.kind.Lasts() && !f.Ends {
 		return f.from

@@ -1,8 +1,8 @@
-// Package slow reads the laws literally. It is the slow and obvious twin of package checker, for tests: both judge the
-// same histories and must reach the same outcome, and name the same events.
+// Package slow applies the definitions of the laws literally. Tests use it as a slow and obvious counterpart of package
+// checker: both judge the same histories, and must reach the same outcome and name the same events.
 //
-// Goals: each law as its definition states it, in nested loops; nothing kept between two events. Non-goals: speed,
-// stories, remedies; judging for users. It shares no code with package checker, not even its types.
+// Goals: each law is implemented as its definition states it, in nested loops, without state from one event to the
+// next. Non-goals: speed; stories; remedies; judging for users. It shares no code with package checker, not even types.
 package slow
 
 import (
@@ -20,37 +20,39 @@ const (
 	Violated  = "violated"
 )
 
-// Finding is the literal reading's result on one law.
+// Finding is the result on one law.
 type Finding struct {
 	Law     string
 	Outcome string
-	// Breaches are all that break the law, in the order of the history; none unless it is violated.
+	// Breaches lists all breaches of the law, in the order of the history. It is empty unless the law is violated.
 	Breaches []Breach
-	// Judged is how many windows, sections, writes, requests, tokens, locks or operations a law that holds has judged.
+	// Judged is the number of windows, sections, writes, requests, tokens, locks or operations that were judged, if the
+	// law holds.
 	Judged int
 }
 
 // Breach is one way in which a law is broken.
 type Breach struct {
-	// Events are the indexes of the events that break the law together.
+	// Events are the indexes of the events that together break the law.
 	Events []int
-	// Cause is why, as checker.Cause prints it, or begins to: this reading does not tell all causes apart.
+	// Cause is the reason, as checker.Cause prints it, or the beginning of that text: this package does not distinguish
+	// all causes.
 	Cause string
 	// Broken is the instant at which the law was broken.
 	Broken history.Time
 }
 
-// Reported is a breach as another reading of the law reports it: its cause, the indexes of the events that show it, and
-// the index of the one with which the law was broken.
+// Reported is a breach as package checker reports it: its cause, the indexes of the events that show it, and the index
+// of the event with which the law was broken.
 type Reported struct {
 	Cause   string
 	Witness []int
 	At      int
 }
 
-// Shown returns the breach that a report of another reading is about; the zero Breach if there is none. Of several that
-// the same events show, as when one client was stuck twice, it is the one that was broken at the event reported, or the
-// first.
+// Shown returns the breach that matches a reported one, or the zero Breach if there is none. The same events may show
+// several breaches, for example if one client was stuck twice. Shown then returns the breach that occurred at the
+// reported event, or else the first one.
 func (f Finding) Shown(h *history.History, r Reported) Breach {
 	others := func(b Breach) bool { return !b.shownBy(r) || !b.isBy(r.Cause) }
 	shown := slices.DeleteFunc(slices.Clone(f.Breaches), others)
@@ -64,7 +66,7 @@ func (f Finding) Shown(h *history.History, r Reported) Breach {
 	return Breach{}
 }
 
-// lastBy is the index of the last event by a time, -1 if there is none.
+// lastBy returns the index of the last event that happened by time t, or -1 if there is none.
 func lastBy(h *history.History, t history.Time) int {
 	last := -1
 	for i := range h.Events {
@@ -75,21 +77,21 @@ func lastBy(h *history.History, t history.Time) int {
 	return last
 }
 
-// undetermined are the beginnings of causes that this reading does not tell apart any further.
+// undetermined lists the beginnings of causes that this package does not distinguish any further.
 var undetermined = []string{"", "stuck", "holder outlived its lease"}
 
-// isBy reports whether a cause is that of a breach, as far as this reading determines it.
+// isBy reports whether a reported cause matches the breach's, as far as this package determines it.
 func (b Breach) isBy(cause string) bool {
 	return cause == b.Cause || slices.Contains(undetermined, b.Cause) && strings.HasPrefix(cause, b.Cause)
 }
 
-// shownBy reports whether the witness of a report contains all events of a breach.
+// shownBy reports whether the witness of a reported breach contains all events of this one.
 func (b Breach) shownBy(r Reported) bool {
 	return !slices.ContainsFunc(b.Events, func(at int) bool { return !slices.Contains(r.Witness, at) })
 }
 
-// Differs describes how another reading of the law differs, which reports one breach for each cause: the first. It is
-// empty if the two agree.
+// Differs describes how the outcome and the reported breaches differ from the finding, or returns "" if they agree.
+// Package checker reports only the first breach with each cause.
 func (f Finding) Differs(outcome string, reported []Reported) string {
 	if outcome != f.Outcome {
 		return "outcome"
@@ -114,10 +116,10 @@ func (f Finding) Differs(outcome string, reported []Reported) string {
 	return ""
 }
 
-// Verdict has a finding for each law, in no order.
+// Verdict has a finding for each law, in no particular order.
 type Verdict []Finding
 
-// Of returns the finding on a law; the zero Finding if there is none.
+// Of returns the finding on a law, or the zero Finding if there is none.
 func (v Verdict) Of(law string) Finding {
 	for _, f := range v {
 		if f.Law == law {
@@ -127,19 +129,19 @@ func (v Verdict) Of(law string) Finding {
 	return Finding{}
 }
 
-// law is one law, and how it is read.
+// law is a law with the function that judges it.
 type law struct {
 	name string
 	read func(*reading) Finding
 }
 
-// laws lists all of them.
+// laws lists all laws.
 var laws []law
 
 // register adds a law. It is called by the init function of the law's file.
 func register(name string, read func(*reading) Finding) { laws = append(laws, law{name, read}) }
 
-// Check reads every law.
+// Check judges a history by every law.
 func Check(h *history.History) Verdict {
 	r := readingOf(h)
 	all := make(Verdict, len(laws))

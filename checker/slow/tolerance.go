@@ -49,8 +49,8 @@ func (r *reading) faultTolerance() Finding {
 	return Finding{Outcome: outcome, Judged: judged, Breaches: broken}
 }
 
-// releaseJudged: everything was fine from the acquire on, which was over at place acquired, and the lease was valid
-// when release was called.
+// releaseJudged reports whether the release of a section is judged: all conditions were met from the acquire on, which
+// was over at place acquired, and the lease was valid when the release was called.
 func (r *reading) releaseJudged(s *section, acquired int) bool {
 	if s.release == r.none {
 		return false
@@ -72,14 +72,14 @@ func (r *reading) releasedInTime(s *section) bool {
 	return s.done < r.none && r.Events[s.done].Type == history.OK && r.time(s.done)-r.time(s.release) <= r.Header.Bound
 }
 
-// excused: a timely fail that returns after the lease has ended.
+// excused reports whether the release failed in time, but after the lease had ended.
 func (r *reading) excused(s *section) bool {
 	return s.done < r.none && r.Events[s.done].Type == history.Fail &&
 		r.time(s.done)-r.time(s.release) <= r.Header.Bound &&
 		r.time(s.done) >= r.leaseEnd(s)
 }
 
-// leaseEnd is the end of the lease as last stated by the time release was called.
+// leaseEnd returns the end of the lease that was stated last before the release was called.
 func (r *reading) leaseEnd(s *section) history.Time {
 	end := -history.Never
 	if s.lease != nil && s.lease.Granted <= r.time(s.release) {
@@ -93,7 +93,7 @@ func (r *reading) leaseEnd(s *section) history.Time {
 	return end
 }
 
-// after is the first place after i that matches.
+// after returns the first place after i whose event matches.
 func (r *reading) after(i int, matches func(*history.Event) bool) int {
 	for j := i + 1; j < r.none; j++ {
 		if matches(&r.Events[j]) {
@@ -103,8 +103,8 @@ func (r *reading) after(i int, matches func(*history.Event) bool) int {
 	return r.none
 }
 
-// grantersReachable: of the servers that the grant counted, if it names them, a quorum was reachable: nobody else can
-// confirm the release.
+// grantersReachable reports whether a quorum of the servers that the grant counted was reachable; no other server can
+// confirm the release. It is true if the grant names no servers.
 func (r *reading) grantersReachable(s *section, end int) bool {
 	if s.lease == nil || len(s.lease.Counted) == 0 || len(r.Header.Groups) > 0 {
 		return true
@@ -118,7 +118,7 @@ func (r *reading) grantersReachable(s *section, end int) bool {
 	return r.isQuorum(left)
 }
 
-// judgedUntil is the place up to which the conditions must hold: the return, or the last event within the bound.
+// judgedUntil returns the place up to which the conditions must be met: the return, or the last event within the bound.
 func (r *reading) judgedUntil(call, ret int) (end int, seen bool) {
 	due := r.time(call) + r.Header.Bound
 	if ret < r.none && r.time(ret) <= due {
@@ -127,9 +127,9 @@ func (r *reading) judgedUntil(call, ret int) (end int, seen bool) {
 	return r.after(call-1, func(e *history.Event) bool { return e.Time > due }) - 1, r.end > due
 }
 
-// alone: nobody held or tried the lock from one TTL before the call until end. What the client itself released (with
-// outcome ok, and no fault since it asked) left nothing behind. Nor did a service of one member with sessions come back
-// within that TTL without any.
+// alone reports whether nobody held or requested the lock from one TTL before the call until end. An own hold that was
+// cleanly released (with outcome ok, and without a fault since it was requested) does not count. The result is also
+// false if a service of one member with sessions came back without its data within that TTL.
 func (r *reading) alone(a *ask, end int) bool {
 	since := r.time(a.call) - r.Header.TTL
 	sessions := r.Header.Service == history.Etcd || r.Header.Service == history.ZooKeeper
@@ -156,8 +156,8 @@ func (r *reading) alone(a *ask, end int) bool {
 	return true
 }
 
-// letGo is when a client had finished with an acquire: the return of its release, or of the acquire if it was not
-// granted.
+// letGo returns when a client had finished with an acquire: when its release returned, or when the acquire returned if
+// it was not granted.
 func (r *reading) letGo(a *ask) history.Time {
 	if !a.granted() {
 		return r.time(a.ret)
@@ -184,9 +184,10 @@ func (r *reading) gaveBack(b *ask, until int) bool {
 	return true
 }
 
-// quorumFor: from a's call to end the client was up, unpaused and in session, and so was a quorum of servers, reachable
-// from it; and no key in a's way was present on them until it was over. If there are fewer groups than the quorum, the
-// members of one service count; otherwise each group counts as one, up while all its members are and reach each other.
+// quorumFor reports whether, from a's call to end, the client was up, unpaused and in session, and a quorum of servers
+// was up and reachable from it, on which no key in a's way was present until place acquired. If there are fewer groups
+// than the quorum, the members of one service are counted. Otherwise each group counts as one, and is up while all its
+// members are up and reach each other.
 func (r *reading) quorumFor(a *ask, end, acquired int) bool {
 	for i := range r.faults {
 		f := &r.faults[i]
@@ -201,8 +202,8 @@ func (r *reading) quorumFor(a *ask, end, acquired int) bool {
 	return r.quorumReached(a, end, func(s history.Process) bool { return r.inTheWay(a, acquired, s) })
 }
 
-// quorumReached: a's client reached a quorum of servers from a's call to end; a server for which bars is true does not
-// count.
+// quorumReached reports whether a's client reached a quorum of servers from a's call to end. A server for which bars is
+// true does not count.
 func (r *reading) quorumReached(a *ask, end int, bars func(history.Process) bool) bool {
 	if r.oneService() {
 		var left []history.Process
@@ -238,7 +239,7 @@ func (r *reading) quorumReached(a *ask, end int, bars func(history.Process) bool
 	return r.isQuorum(left)
 }
 
-// quorumAmong: some quorum made of those chosen and some of the candidates, no two of which are parted.
+// quorumAmong reports whether the chosen servers and some of the candidates form a quorum in which no two are parted.
 func (r *reading) quorumAmong(candidates, chosen []history.Process, call, end int) bool {
 	if r.isQuorum(chosen) {
 		return true
@@ -252,7 +253,7 @@ func (r *reading) quorumAmong(candidates, chosen []history.Process, call, end in
 		r.quorumAmong(candidates[1:], chosen, call, end)
 }
 
-// parted: a fault of the link between two members was active between call and end.
+// parted reports whether a fault of the link between two servers was active between call and end.
 func (r *reading) parted(a, b history.Process, call, end int) bool {
 	return slices.ContainsFunc(r.faults, func(f fault) bool {
 		across := slices.Contains(f.On, a) && slices.Contains(f.To, b) ||
@@ -261,8 +262,8 @@ func (r *reading) parted(a, b history.Process, call, end int) bool {
 	})
 }
 
-// during reports whether f was active at any place from call to end. What is down stays down until it restarts; a
-// member of one service that has lost all its data is gone for good.
+// during reports whether f was active at any place from call to end. A server that is down stays down until it
+// restarts; a member of one service that has lost all its data is gone for good.
 func (r *reading) during(f *fault, call, end int) bool {
 	over := r.over(f)
 	if f.kind.IsDown() {
@@ -274,7 +275,8 @@ func (r *reading) during(f *fault, call, end int) bool {
 	return f.from <= end && over >= call
 }
 
-// reachable: server s was on no link of the client's that was cut, delayed or broken, and nothing else struck it.
+// reachable reports whether server s was on no cut, delayed or broken link of the client's, and was not struck by any
+// other fault.
 func (r *reading) reachable(a *ask, end int, s history.Process) bool {
 	for i := range r.faults {
 		f := &r.faults[i]
@@ -284,15 +286,15 @@ func (r *reading) reachable(a *ask, end int, s history.Process) bool {
 		link := f.kind.IsLink()
 		joins := slices.Contains(f.On, a.process) && slices.Contains(f.To, s) ||
 			slices.Contains(f.On, s) && slices.Contains(f.To, a.process)
-		if !link || joins || len(f.To) == 0 { // which may not say who is on which side
+		if !link || joins || len(f.To) == 0 { // without To, the fault may not say who is on which side
 			return false
 		}
 	}
 	return true
 }
 
-// inTheWay: on server s, or on another that holds the same copy, a key was present at a's call, or one other than a's
-// own was set until end. A key is present until it is gone, or another replaces it.
+// inTheWay reports whether, on server s or another server with the same copy, a key was present at a's call, or a key
+// of another process was set between that and end. A key is present until it is gone or replaced by another.
 func (r *reading) inTheWay(a *ask, end int, s history.Process) bool {
 	copies := r.group(s)
 	for i := 0; i <= end; i++ {

@@ -1,7 +1,8 @@
-// Package testkit is what the tests of all packages share: how much they try, and how they renew what they expect.
+// Package testkit holds what the tests of all packages share: how much they try, and how their golden files are
+// rewritten.
 //
-// Goals: one variable for the full size, one flag that renews. Non-goals: anything that the program itself needs;
-// packages import it only in their tests.
+// Goals: one environment variable selects the full size, and one flag rewrites golden files. Non-goals: anything that
+// the program itself needs; packages import it only in their tests.
 package testkit
 
 import (
@@ -17,17 +18,16 @@ import (
 	"testing"
 )
 
-// Update is set to rewrite the files that tests compare with; then read the diff.
+// Update makes tests rewrite the files that they compare with. Read the diff afterwards.
 var Update = flag.Bool("update", false, "rewrite what the tests expect")
 
-// A test leaves much garbage and keeps little: collecting it seldom saves a third of its time and more.
+// Tests produce much garbage and keep little. Collecting it less often saves a third of the time or more.
 func init() { debug.SetGCPercent(1600) }
 
-// Full reports whether campaigns are to have their full size: with FENCEPOST_FULL=1, as .ci/full sets it, and without
-// -short.
+// Full reports whether tests run at full size: with FENCEPOST_FULL=1, as .ci/full sets it, and without -short.
 func Full() bool { return os.Getenv("FENCEPOST_FULL") != "" && !testing.Short() }
 
-// Size is how much a test tries: every day, and at full size.
+// Size returns how much a test tries: everyday by default, full at full size.
 func Size(everyday, full int) int {
 	if Full() {
 		return full
@@ -35,7 +35,7 @@ func Size(everyday, full int) int {
 	return everyday
 }
 
-// FullOnly skips a test that has no smaller size, or none that is worth its time every day.
+// FullOnly skips a test, unless at full size, that has no smaller size or none that is worth its time.
 func FullOnly(t testing.TB) {
 	t.Helper()
 	if !Full() {
@@ -43,7 +43,8 @@ func FullOnly(t testing.TB) {
 	}
 }
 
-// Lacks ends a test for which this machine lacks something: at full size it fails, otherwise it is skipped.
+// Lacks ends a test because this machine lacks something that it needs. At full size the test fails; otherwise it is
+// skipped.
 func Lacks(t testing.TB, what error) {
 	t.Helper()
 	if Full() {
@@ -52,7 +53,7 @@ func Lacks(t testing.TB, what error) {
 	t.Skip("not on this machine: ", what)
 }
 
-// Needs ends a test that needs programs which this machine lacks.
+// Needs ends a test, as Lacks does, if this machine lacks one of the programs.
 func Needs(t testing.TB, programs ...string) {
 	t.Helper()
 	for _, p := range programs {
@@ -62,7 +63,7 @@ func Needs(t testing.TB, programs ...string) {
 	}
 }
 
-// Script makes a shell script with the given name, and returns its path.
+// Script creates a shell script with the given name and returns its path.
 func Script(t testing.TB, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -72,8 +73,8 @@ func Script(t testing.TB, name, text string) string {
 	return path
 }
 
-// FreeAddress is a host and a port of this machine at which nobody listens. The host is a random loopback address, so
-// that nobody takes the port meanwhile.
+// FreeAddress returns a host and a port of this machine on which nobody listens. The host is a random loopback address,
+// so that nobody else is likely to take the port before it is used.
 func FreeAddress(t testing.TB) (host, port string) {
 	t.Helper()
 	host = fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))
@@ -86,7 +87,7 @@ func FreeAddress(t testing.TB) (host, port string) {
 	return host, port
 }
 
-// Golden compares got with the content of a file, byte for byte, or rewrites the file.
+// Golden compares got with the content of a file byte for byte. With -update, it rewrites the file instead.
 func Golden(t testing.TB, path, got string) {
 	t.Helper()
 	if *Update {
@@ -102,8 +103,8 @@ func Golden(t testing.TB, path, got string) {
 	}
 }
 
-// GoldenPart is Golden for the part of a file between the marks of that name, "<!-- name: begin -->" and
-// "<!-- name: end -->".
+// GoldenPart is like Golden, but for the part of a file between the marks "<!-- name: begin -->" and "<!-- name: end
+// -->".
 func GoldenPart(t testing.TB, path, name, got string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -124,7 +125,7 @@ func GoldenPart(t testing.TB, path, name, got string) {
 	}
 }
 
-// Write rewrites a file that holds what tests expect.
+// Write overwrites a file that holds what tests expect.
 func Write(t testing.TB, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {

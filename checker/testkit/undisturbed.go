@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// Undisturbed runs a test in real time. If it fails and the host stood still meanwhile, that may be the host's doing:
-// it is run again, and the third time counts. What is run again is logged, and noted in the file that FENCEPOST_REPEATS
-// names.
+// Undisturbed runs a test that depends on real time. If the test fails and the host stood still meanwhile, the host may
+// be the reason, and the test is run again, at most twice; the third result counts. Each repetition is logged, and
+// noted in the file that FENCEPOST_REPEATS names.
 func Undisturbed(t *testing.T, test func(t testing.TB)) {
 	t.Helper()
 	undisturbed(t, longestGap, test)
 }
 
-// standstill is for how long a host may stand still while a failure still counts: the timeouts of servers and clients
+// standstill is the time for which the host must stand still to excuse a failure. The timeouts of servers and clients
 // are several times as long.
 const standstill = 200 * time.Millisecond
 
@@ -49,8 +49,8 @@ func undisturbed(t testing.TB, watch func() (stop func() time.Duration), test fu
 	test(t)
 }
 
-// repeats is the variable that names a file, to which a line is added for each test that is run again: of a test that
-// passes go test prints nothing.
+// repeats is the environment variable that names a file. Each repetition of a test adds a line to it, because go test
+// prints no log of a test that passes.
 const repeats = "FENCEPOST_REPEATS"
 
 func noteRepeat(line string) error {
@@ -67,7 +67,7 @@ func noteRepeat(line string) error {
 	return err
 }
 
-// longestGap watches for how long at once nothing of this process runs.
+// longestGap measures the longest time for which nothing of this process runs, until stop is called.
 func longestGap() (stop func() time.Duration) {
 	over, longest := make(chan struct{}), make(chan time.Duration)
 	go func() {
@@ -92,7 +92,7 @@ func longestGap() (stop func() time.Duration) {
 	}
 }
 
-// attempt is a run of a test that may not count: it keeps what it would report to the test.
+// attempt is a run of a test whose result may not count. It keeps what it would report to the test.
 type attempt struct {
 	testing.TB
 	mu              sync.Mutex
@@ -101,7 +101,7 @@ type attempt struct {
 	cleanups        []func()
 }
 
-// run runs the test as the testing package does, on a goroutine that Fatal ends, and then its cleanups.
+// run runs the test in the way of the testing package, on a goroutine that Fatal ends, and then runs its cleanups.
 func (a *attempt) run(test func(testing.TB)) {
 	a.do(func() { test(a) })
 	for len(a.cleanups) > 0 {
@@ -121,7 +121,7 @@ func (a *attempt) do(f func()) {
 	<-done
 }
 
-// log keeps a line, and where the test logs it.
+// log keeps a line, with the file and line number where the test logs it.
 func (a *attempt) log(text string) {
 	_, file, line, _ := runtime.Caller(2)
 	a.mu.Lock()
