@@ -12,8 +12,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// BenchmarkAimedRun is what aimed faults cost: the processor time of a run, drawn, made and judged, with the default
-// mix and with one in which no fault is aimed, in turns of 64 seeds, over all sound locks and some of the catalogue.
+// BenchmarkAimedRun measures what aimed faults cost: the processor time of drawing, making and judging a run, with the
+// default mix and with a mix that aims no fault. The two alternate every 64 seeds, over all sound locks and some
+// scenarios of the catalogue.
 func BenchmarkAimedRun(b *testing.B) {
 	var pairs [][2]*searched
 	add := func(open func(string) (*scenarios.Scenario, error), names ...string) {
@@ -51,9 +52,10 @@ func BenchmarkAimedRun(b *testing.B) {
 	b.ReportMetric(took[1].Seconds()/took[0].Seconds(), "aimed/unaimed")
 }
 
-// BenchmarkGuided is what guiding is worth: the runs until each mutant is caught that is not on Kubernetes, from eight
-// start seeds, at each of which a block begins, with mix.guided: 50% and without; and what a run costs where a block or
-// more is made each time. Run it with -benchtime 1x: it takes seven minutes of processor time.
+// BenchmarkGuided measures what guided plans gain. For each mutant that does not run on Kubernetes, it counts the runs
+// until it is caught, with mix.guided: 50% and without, from eight start seeds at each of which a block begins. It also
+// compares the cost of a run, for mutants whose searches take more than a block. Run it with -benchtime 1x: it takes
+// seven minutes of processor time.
 func BenchmarkGuided(b *testing.B) {
 	runs, long, took := [2]int{}, [2]int{}, [2]time.Duration{}
 	slower, faster, highest := 0, 0, 0.0
@@ -106,7 +108,7 @@ func BenchmarkGuided(b *testing.B) {
 	b.ReportMetric(highest, "highest-ratio")
 }
 
-// searched is a scenario of which random plans are run.
+// searched is a scenario that is run under random plans.
 type searched struct {
 	plans  *search.Plans
 	runner *scenarios.Runner
@@ -121,7 +123,7 @@ func newSearched(b *testing.B, s *scenarios.Scenario) *searched {
 	return &searched{plans: plans, runner: scenarios.NewRunner(s)}
 }
 
-// run makes runs, and returns the processor time that they took.
+// run makes runs and returns the processor time that they took.
 func (s *searched) run(b *testing.B, first uint64, seeds int) time.Duration {
 	start := processor.Time()
 	for n := range seeds {

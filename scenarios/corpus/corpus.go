@@ -1,11 +1,11 @@
-// Package corpus holds locks that are sound within stated assumptions, and mutants: the same locks with one thing
-// wrong, as shipped libraries had it or as a wrong setting has it. It measures Fencepost itself: what finds no mutant
-// finds nothing.
+// Package corpus holds locks that are sound within stated assumptions, and mutants: copies of these locks with one
+// defect each, as a released library had it or as a wrong setting causes it. The corpus measures Fencepost itself: a
+// search that cannot find these defects cannot be trusted to find others.
 //
-// Goals: every lock says what it promises and which faults it excludes, and why; a mutant is its lock with an edit or
-// two, run under the same faults and held to the same promises; every known defect of a real library has its mutant;
-// what comes of all of them is the same whoever runs them.
-// Non-goals: how runs are made and searched (scenarios/search), showing known failures (the catalogue of package
+// Goals: every lock says what it promises, which faults it excludes, and why. A mutant is its lock with one or two
+// edits; it runs under the same faults and is held to the same promises. Every known defect of a real library has a
+// mutant. The results do not depend on who makes the runs.
+// Non-goals: how runs are made and searched (scenarios/search); showing known failures (the catalogue of package
 // scenarios).
 package corpus
 
@@ -24,7 +24,7 @@ import (
 //go:embed locks/*.yaml
 var files embed.FS
 
-// Names lists the sound locks: those on one Redis first, then Redlock, replicated Redis, etcd, ZooKeeper and
+// Names lists the sound locks: first those on a single Redis, then Redlock, replicated Redis, etcd, ZooKeeper and
 // Kubernetes.
 func Names() []string { return slices.Clone(names) }
 
@@ -37,7 +37,7 @@ var names = []string{
 	"lease-object", "lease-object-fenced",
 }
 
-// Lock is the sound lock of the given name, one of Names.
+// Lock returns the sound lock with the given name, which must be one of Names.
 func Lock(name string) (*scenarios.Scenario, error) {
 	text, err := files.ReadFile(fileOf(name))
 	if err != nil {
@@ -48,24 +48,24 @@ func Lock(name string) (*scenarios.Scenario, error) {
 
 func fileOf(name string) string { return "locks/" + name + ".yaml" }
 
-// Mutant is a sound lock with something wrong.
+// Mutant is a sound lock with a defect.
 type Mutant struct {
 	Name   string
-	Of     string // the sound lock
+	Of     string // name of the sound lock
 	Defect string // what is wrong, in a few words
-	Source string // the library's issue or the document that shows it; empty: a setting that is there to be got wrong
+	Source string // the library's issue or the document that shows it; empty: a setting that users can get wrong
 	Edits  []Edit
-	Within int           // seeds from 0 on, one of which catches it
-	Breaks []checker.Law // one of which it breaks before any other that its lock promises
+	Within int           // a search of this many seeds, from 0 on, must catch the mutant
+	Breaks []checker.Law // the first promised law that it breaks must be one of these
 }
 
-// Edit is one change of a lock's file: a key, or an exclusion that is taken away.
+// Edit is one change of a lock's file: either a key is set, or an excluded fault is admitted.
 type Edit struct {
 	Path, Value string // set Path to Value; a value such as [a, b] is a list
-	Admit       string // or take this line out of mix.without: the defect is that the fault was not thought of
+	Admit       string // or remove this line from mix.without: the defect is that nobody thought of the fault
 }
 
-// String gives "path=value", or "admit LINE".
+// String returns "path=value" or "admit LINE".
 func (e Edit) String() string {
 	if e.Admit != "" {
 		return "admit " + e.Admit
@@ -73,7 +73,7 @@ func (e Edit) String() string {
 	return e.Path + "=" + e.Value
 }
 
-// Text is the file of the mutant's scenario.
+// Text returns the mutant's scenario file.
 func (m *Mutant) Text() ([]byte, error) {
 	text, err := files.ReadFile(fileOf(m.Of))
 	if err != nil {
@@ -92,7 +92,7 @@ func (m *Mutant) Text() ([]byte, error) {
 	return []byte(d.String()), nil
 }
 
-// scenario is the mutant as a scenario: under the faults of its lock, with its lock's promises.
+// scenario returns the mutant as a scenario, with the faults and the promises of its lock.
 func (m *Mutant) scenario() (*scenarios.Scenario, error) {
 	text, err := m.Text()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// knownDefects are the defects of real lock libraries, by the issue that reports each.
+// knownDefects lists the defects of real lock libraries by the issues that report them.
 var knownDefects = []string{
 	"go-redsync 38", "go-redsync 71, 72", "go-redsync 186", "redis-semaphore 175", "go-zero 1338", "node-redlock 296",
 	"redlock-rb 36",
@@ -32,8 +32,8 @@ func TestEveryKnownDefectHasItsMutant(t *testing.T) {
 	}
 }
 
-// wrongSettings are the settings of the format that make a sound lock unsound, each of them alone; but another protocol
-// may have to do without what it does not take.
+// wrongSettings lists the settings of the scenario format that make a sound lock unsound, each by itself. A mutant with
+// another protocol may also have to drop settings that the protocol does not take.
 var wrongSettings = []string{
 	"lock.protocol=setnx", "lock.protocol=setnx-expire", "lock.release=del", "lock.release=get-then-del",
 	"lock.release=nothing",
@@ -64,7 +64,7 @@ func TestEveryWrongSettingHasItsMutant(t *testing.T) {
 	}
 }
 
-// A mutant is its lock but for what its edits say: same faults, same promises.
+// Apart from its edits, a mutant equals its lock: it has the same faults and the same promises.
 func TestAMutantKeepsTheMixAndThePromisesOfItsLock(t *testing.T) {
 	names := map[string]bool{}
 	for _, m := range corpus.Mutants() {
@@ -117,7 +117,7 @@ func TestEveryLockHasAMutantAndAReason(t *testing.T) {
 		if !slices.ContainsFunc(corpus.Mutants(), func(m corpus.Mutant) bool { return m.Of == name }) {
 			t.Errorf("%s has no mutant", name)
 		}
-		in := false // every exclusion, in lines of their own, says why
+		in := false // each exclusion has a line of its own that gives the reason
 		for _, line := range strings.Split(string(s.Text()), "\n") {
 			if strings.HasPrefix(line, "    - ") && !strings.Contains(line, " # ") && in {
 				t.Errorf("%s: no reason in %q", name, line)
@@ -142,7 +142,7 @@ func lock(t *testing.T, name string) *scenarios.Scenario {
 func TestMutantsAreCaughtByTheLawsThatTheyBreak(t *testing.T) {
 	most := 20_000
 	if !testkit.Full() {
-		most = 100 // and only those that this is enough for
+		most = 100 // and only the mutants that must be caught within that many
 	}
 	for _, m := range corpus.Mutants() {
 		if m.Within > most {
@@ -193,7 +193,7 @@ func TestSoundLocksKeepTheirPromisesUnderRandomFaults(t *testing.T) {
 	}
 }
 
-// An edit that changes nothing, or takes away what is not there, is a mistake of whoever wrote it.
+// An edit that changes nothing, or removes something that is not there, is reported as an error.
 func TestEditsThatChangeNothingAreErrors(t *testing.T) {
 	for want, e := range map[string]corpus.Edit{
 		"changes nothing":              {Path: "lock.release", Value: "script"},

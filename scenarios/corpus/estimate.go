@@ -8,14 +8,14 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// estimate is how many runs it takes on average to catch a mutant, from several searches of it.
+// estimate says how many runs it takes on average to catch a mutant, judging by several searches.
 type estimate struct {
 	Searches int
-	Caught   int // of the searches; the others ended at their limit
-	Runs     int // of all searches together
+	Caught   int // of these searches; the others ended at their limit
+	Runs     int // of all these searches together
 }
 
-// estimated counts searches; one that was not made or not ended does not count.
+// estimated sums up searches. A search that was not made or was interrupted does not count.
 func estimated(list []*search.FirstViolation) (e estimate) {
 	for _, s := range list {
 		if s == nil || s.Interrupted {
@@ -30,23 +30,24 @@ func estimated(list []*search.FirstViolation) (e estimate) {
 	return e
 }
 
-// average is the most likely mean number of runs until the mutant is caught; infinite if it never was.
+// average returns the most likely mean number of runs until the mutant is caught, or +Inf if no search caught it.
 func (e estimate) average() float64 { return float64(e.Runs) / float64(e.Caught) }
 
-// tail is the probability with which the mean lies below its interval, and that with which it lies above it.
+// tail is the probability that the mean lies below its interval, and also the probability that it lies above it.
 const tail = 0.05
 
-// bounds are the 90 % confidence interval of the mean number of runs, in whole runs, rounded outwards. high is
+// bounds returns the 90 % confidence interval of the mean number of runs, in whole runs, rounded outwards. high is
 // infinite if no search caught the mutant.
 //
-// If a run catches it with probability p, the mean is 1/p, and the runs of d searches that each end with a catch have
-// a negative binomial distribution: they number at most n if n runs have at least d catches. So the ends of the
-// interval of p are the exact ones of inverse sampling (Lui, Confidence limits for the population prevalence rate
-// based on the negative binomial distribution, Statistics in Medicine 14, 1995): where n runs have d catches, and
-// where n-1 runs have fewer, with probability tail. If some search ended at its limit, the last run is no catch, and
-// the higher end of p is that of Clopper and Pearson (Biometrika 26, 1934), where n runs have no more than d.
+// If a run catches the mutant with probability p, the mean is 1/p. If d searches all end with a catch, their total
+// number of runs has a negative binomial distribution: it is at most n if n runs have at least d catches. The bounds of
+// p are therefore the exact ones of inverse sampling (Lui, Confidence limits for the population prevalence rate based
+// on the negative binomial distribution, Statistics in Medicine 14, 1995). At the lower bound, n runs have at least d
+// catches with probability tail. At the upper bound, n-1 runs have fewer than d catches with probability tail. If some
+// search ended at its limit, the last run is not a catch, and the upper bound of p is that of Clopper and Pearson
+// (Biometrika 26, 1934): n runs have at most d catches with probability tail.
 //
-// Plans that are aimed at one run without faults share its seed, so that runs are not quite independent.
+// Plans that are aimed at the same run without faults share its seed, so the runs are not quite independent.
 func (e estimate) bounds() (low, high float64) {
 	if e.Runs == 0 {
 		return 1, math.Inf(1)
@@ -55,7 +56,7 @@ func (e estimate) bounds() (low, high float64) {
 	if e.Caught == e.Searches {
 		runs, catches = runs-1, catches-1
 	}
-	const rounding = 1e-9 // of an end that is a whole number
+	const rounding = 1e-9 // tolerance for a bound that is a whole number
 	low = math.Floor((1 + rounding) / chanceOf(runs, catches, tail))
 	if e.Caught == 0 {
 		return low, math.Inf(1)
@@ -63,7 +64,8 @@ func (e estimate) bounds() (low, high float64) {
 	return low, math.Ceil((1 - rounding) / chanceOf(e.Runs, e.Caught-1, 1-tail))
 }
 
-// chanceOf is the chance of a catch with which so many runs have at most so many catches with the given probability.
+// chanceOf returns the chance of a catch per run for which runs runs have at most catches catches with the given
+// probability.
 func chanceOf(runs, catches int, probability float64) float64 {
 	low, high := 0.0, 1.0
 	for low < high {
@@ -80,7 +82,8 @@ func chanceOf(runs, catches int, probability float64) float64 {
 	return high
 }
 
-// atMost is the probability that so many runs, each of which catches with chance p, have at most so many catches.
+// atMost returns the probability that the given number of runs, each with chance p of a catch, has at most catches
+// catches.
 func atMost(runs, catches int, p float64) float64 {
 	if catches >= runs {
 		return 1
@@ -90,14 +93,15 @@ func atMost(runs, catches int, p float64) float64 {
 	for i := range catches + 1 {
 		these, _ := math.Lgamma(float64(i + 1))
 		others, _ := math.Lgamma(float64(runs - i + 1))
-		// The conversions keep a product and a sum from becoming one step, which is more exact on some platforms.
+		// The conversions keep the compiler from fusing the product and the sum into one operation, which some
+		// platforms round differently.
 		caught, missed := float64(float64(i)*math.Log(p)), float64(float64(runs-i)*math.Log1p(-p))
 		sum += math.Exp(all - these - others + caught + missed)
 	}
 	return sum
 }
 
-// mean and interval are those of the estimate in words.
+// mean and interval return the mean and its confidence interval as text.
 func (e estimate) mean() string {
 	if e.Caught == 0 {
 		return "–"

@@ -8,12 +8,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// The interval covers the true mean at least as often as it says, whether all searches catch or some end at their
-// limit, and is not so wide that it says nothing.
+// The interval covers the true mean at least as often as it claims, whether all searches end with a catch or some end
+// at their limit. It is not too wide to be useful.
 func TestTheIntervalCoversTheMean(t *testing.T) {
 	const (
 		cases, starts = 500, 8
-		luck          = 16 // fewer than 90 % of the cases is luck in one test of a hundred
+		luck          = 16 // shortfall below 90 % that one test in a hundred has by chance
 	)
 	for _, c := range []struct {
 		chance float64
@@ -54,8 +54,9 @@ func TestTheIntervalCoversTheMean(t *testing.T) {
 
 func uniform(s *sim.Stream) float64 { return float64(s.Uint64()>>11) / (1 << 53) }
 
-// What the interval is at its edges, and against the chi-square form to which it tends where catches are rare: twice
-// the runs over the 95th and the 5th percentile of chi-square with 16 degrees of freedom.
+// Checks the interval at its extremes, and against the chi-square form that it approaches if catches are rare: twice
+// the number of runs, divided by the 95th and the 5th percentile of the chi-square distribution with 16 degrees of
+// freedom.
 func TestTheIntervalOfKnownEstimates(t *testing.T) {
 	for _, c := range []struct {
 		e         estimate

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// estimates are the searches of ESTIMATES.md.
+// estimates are the options of the searches that ESTIMATES.md reports.
 var estimates = Options{Seeds: 20_000, Starts: 8, Unaimed: true}
 
 const (
@@ -21,9 +21,9 @@ const (
 	estimatesEnd   = "<!-- estimates: end -->"
 )
 
-// TestTheEstimatesAreThoseOfTheReport: the table has a row for each mutant, with the numbers of the report. Those of
-// mutants that are caught within few runs are measured again and must agree with the table. With FENCEPOST_ESTIMATES=1
-// all are, which takes 15 minutes of processor time; with -update as well this renews the table.
+// TestTheEstimatesAreThoseOfTheReport checks that the table has a row for each mutant with the numbers of the report.
+// Mutants that are caught within few runs are measured again and must agree with the table. With FENCEPOST_ESTIMATES=1
+// all are measured, which takes 15 minutes of processor time; with -update as well, the table is rewritten.
 func TestTheEstimatesAreThoseOfTheReport(t *testing.T) {
 	file, err := os.ReadFile(estimatesFile)
 	if err != nil {
@@ -78,8 +78,8 @@ func TestTheEstimatesAreThoseOfTheReport(t *testing.T) {
 
 var interval = regexp.MustCompile(`[0-9][0-9,]*–[0-9][0-9,]*`)
 
-// near reports whether two rows agree: their intervals overlap, as many as there are, and none lacks one. Other faults,
-// other servers and other draws change the numbers by chance; a search that became worse changes them by far.
+// near reports whether two rows agree: they have the same number of intervals, and these overlap pairwise. If faults,
+// servers or draws change, the numbers change a little by chance; if the search becomes worse, they change by far more.
 func near(a, b string) bool {
 	as, bs := interval.FindAllString(a, -1), interval.FindAllString(b, -1)
 	if len(as) != len(bs) {
@@ -94,7 +94,7 @@ func near(a, b string) bool {
 	return true
 }
 
-// ends are the numbers of an interval.
+// ends returns the two bounds of an interval.
 func ends(interval string) (n [2]int) {
 	low, high, _ := strings.Cut(strings.ReplaceAll(interval, ",", ""), "–")
 	n[0], _ = strconv.Atoi(low)
@@ -117,11 +117,11 @@ func TestRowsAreNearIfTheirIntervalsOverlap(t *testing.T) {
 	}
 }
 
-// estimatesHead is the first lines of the table.
+// estimatesHead returns the head of the table.
 func (c *Corpus) estimatesHead() []string {
 	columns := c.columns()
 	titles := []string{"lock", "mutant"}
-	for _, column := range columns[:len(columns)-2] { // without how long it took, and what was found
+	for _, column := range columns[:len(columns)-2] { // without the time and what was found
 		title := column.Title
 		if column.Group.Title != "" {
 			title += ", " + column.Group.Title
@@ -135,7 +135,7 @@ func (c *Corpus) estimatesRow(m *MutantResult) string {
 	return fmt.Sprintf("| %s | %s | %s |", m.Of, m.Name, strings.Join(c.numbers(m), " | "))
 }
 
-// estimates is the table and what it sums up to.
+// estimates returns the table and its totals.
 func (c *Corpus) estimates() string {
 	lines := c.estimatesHead()
 	for i := range c.Mutants {

@@ -2,5 +2,5 @@ package corpus
 
 import "github.com/fencepost-sim/fencepost/scenarios"
 
-// Scenario is the mutant as a scenario.
+// Scenario returns the mutant as a scenario.
 func (m *Mutant) Scenario() (*scenarios.Scenario, error) { return m.scenario() }

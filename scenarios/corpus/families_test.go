@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// families of faults that break locks in one way.
+// families groups the kinds of faults that break locks in the same way.
 var families = map[string][]nemesis.Kind{
 	"pauses":    {nemesis.Pause},
 	"network":   {nemesis.Cut, nemesis.DelayLink, nemesis.DelayMessage, nemesis.Break},
@@ -25,10 +25,11 @@ var families = map[string][]nemesis.Kind{
 	"clocks":    {nemesis.Jump, nemesis.Drift},
 }
 
-// A sound lock keeps its promises under each family alone, and one on Redis also where servers may be gone for good: it
-// need not exclude that.
+// A sound lock keeps its promises under each family of faults alone. A lock on Redis does so even if servers may be
+// gone for good, which it need not exclude.
 //
-// FENCEPOST_SOUND is how many seeds are run of each lock and family: with 1000 it takes some five minutes of one core.
+// FENCEPOST_SOUND is the number of seeds for each lock and family. With 1000 the test takes about five minutes on one
+// core.
 func TestSoundLocksKeepTheirPromisesUnderEachFamily(t *testing.T) {
 	seeds, _ := strconv.Atoi(os.Getenv("FENCEPOST_SOUND"))
 	if seeds == 0 && testkit.Full() {
@@ -48,7 +49,7 @@ func TestSoundLocksKeepTheirPromisesUnderEachFamily(t *testing.T) {
 				s.Mix.Without = slices.DeleteFunc(s.Mix.Without, func(x nemesis.Exclusion) bool { return x.Forever })
 			}
 			e, err := search.NewExploration(s, 0, max(seeds, 5), search.Whole)
-			if err != nil { // nothing that this lock stands on can suffer this family
+			if err != nil { // none of the servers or clients of this lock can suffer these faults
 				continue
 			}
 			if err := e.Run(context.Background(), s, 0, nil); err != nil {

@@ -9,14 +9,15 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// FuzzSoundLocks lets the coverage-guided engine of go test -fuzz choose a sound lock, a seed and the faults: every
-// decision that the mix leaves open is eight of its bytes, so that a small change of the input is a small change of the
-// plan. What reaches code that no plan has reached before is kept and changed further.
+// FuzzSoundLocks lets the coverage-guided engine of go test -fuzz choose a sound lock, a seed and the faults. Each
+// decision that the mix leaves open takes eight bytes of its input, so that a small change of the input is a small
+// change of the plan. The engine keeps inputs that reach new code and varies them further.
 //
 //	go test ./scenarios/corpus -run xxx -fuzz FuzzSoundLocks -fuzztime 10m -fuzzminimizetime 1x
 //
-// -fuzzminimizetime 1x is needed: by default the engine spends up to a minute on making each input that reaches new
-// code smaller, byte by byte, and was seen to make 47 executions in five minutes; with it, 2,857 a minute on two cores.
+// -fuzzminimizetime 1x is needed. By default the engine spends up to a minute on shortening, byte by byte, each input
+// that reaches new code: it was seen to make 47 executions in five minutes. With the flag it makes 2,857 a minute on
+// two cores.
 func FuzzSoundLocks(f *testing.F) {
 	var locks []*scenarios.Scenario
 	for i, name := range Names() {
@@ -55,7 +56,8 @@ func FuzzSoundLocks(f *testing.F) {
 	})
 }
 
-// The bytes of the engine reach every part of a plan: other bytes draw other plans, of all kinds that the mix has.
+// The engine's bytes affect every part of a plan: different bytes draw different plans, of all kinds of faults in the
+// mix.
 func TestBytesDrawPlans(t *testing.T) {
 	s, err := Lock("redlock")
 	if err != nil {

@@ -7,12 +7,12 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// Described says what the commands print with --json.
+// Described lists the JSON objects that this package prints with --json.
 var Described = []document.Described{
 	{Commands: []string{"corpus"}, Object: corpusJSON{}, Is: "sound locks and broken variants of them"},
 }
 
-// corpusJSON states no times: equal runs give equal bytes.
+// corpusJSON contains no times, so that equal runs give equal bytes.
 type corpusJSON struct {
 	document.Head
 	First       uint64          `json:"first_seed"`
@@ -25,7 +25,7 @@ type corpusJSON struct {
 	Slowest     []rareJSON      `json:"slowest,omitempty" doc:"why these are seldom caught; with several searches"`
 	Sound       []soundLockJSON `json:"sound"`
 	SoundRuns   *int            `json:"sound_runs,omitempty"`
-	RateBelow   *float64        `json:"rate_below,omitempty"` // of broken promises per run of a sound lock; if none was
+	RateBelow   *float64        `json:"rate_below,omitempty"` // of broken promises per run, if there was none
 	Interrupted bool            `json:"interrupted" doc:"a signal came before everything was done"`
 	Expected    bool            `json:"expected"`
 }
@@ -35,7 +35,7 @@ type mutantJSON struct {
 	Of       string   `json:"of"`
 	Edits    []string `json:"edits"`
 	Defect   string   `json:"defect"`
-	Source   string   `json:"source"` // of the defect; empty: a wrong setting
+	Source   string   `json:"source"` // source of the defect; empty: a wrong setting
 	Scenario string   `json:"scenario"`
 	Lost     string   `json:"lost,omitempty" doc:"why nobody searched it, if that was not for an interruption"`
 	*searchJSON
@@ -44,7 +44,7 @@ type mutantJSON struct {
 	Unaimed  *estimateJSON `json:"unaimed,omitempty" doc:"from as many searches in which no fault is aimed"`
 }
 
-// estimateJSON is of the mean number of runs until a mutant is caught.
+// estimateJSON estimates the mean number of runs until a mutant is caught.
 type estimateJSON struct {
 	Searches int      `json:"searches"`
 	Caught   int      `json:"caught" doc:"of the searches; the others ended at their limit"`
@@ -94,13 +94,13 @@ func rareOf(r *Rare) rareJSON {
 	return d
 }
 
-// searchJSON is of a mutant whose search went to its end.
+// searchJSON holds the result for a mutant whose searches all ran to their end.
 type searchJSON struct {
 	Caught bool `json:"caught"`
 	Runs   int  `json:"runs" doc:"until it was caught, on average of all searches"`
 }
 
-// breakJSON is of a mutant that was caught.
+// breakJSON holds what a mutant that was caught broke.
 type breakJSON struct {
 	Law   checker.Law `json:"law"`
 	Cause string      `json:"cause"`
@@ -122,7 +122,7 @@ type promiseJSON struct {
 	Repeat string      `json:"repeat" doc:"a command to paste that shows it again"`
 }
 
-// data is the JSON object.
+// data returns the JSON object of the report.
 func (c *Corpus) data() *corpusJSON {
 	list := c.caught()
 	d := &corpusJSON{First: c.First, Seeds: c.Seeds, Starts: c.Starts, Mutants: []mutantJSON{},

@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// Mutants lists all mutants, by their locks in the order of Names.
+// Mutants lists all mutants, ordered by their locks as in Names.
 func Mutants() []Mutant { return slices.Clone(mutants) }
 
 func set(path, value string) Edit { return Edit{Path: path, Value: value} }
@@ -17,7 +17,7 @@ func edits(e ...Edit) []Edit { return e }
 
 func breaks(laws ...checker.Law) []checker.Law { return laws }
 
-// Short names, for the table below to be read.
+// Short names that keep the table below readable.
 const (
 	leases    = checker.LeaseExclusion
 	sections  = checker.MutualExclusion
@@ -28,15 +28,15 @@ const (
 	tolerance = checker.FaultTolerance
 )
 
-// How many seeds a mutant may take.
+// The numbers of seeds within which a mutant must be caught.
 const (
 	soon  = 100
 	later = 1000
 	late  = 10_000
-	rare  = 20_000 // a window of milliseconds, and a fault that must strike in it
+	rare  = 20_000 // the fault must strike in a window of milliseconds
 )
 
-// The documents that show a defect.
+// The documents that describe a defect.
 const (
 	collins = `Grace Collins (Leapcell), "Distributed locks with Redis: SETNX, Redlock and their controversies", ` +
 		"https://leapcell.io/blog"

@@ -17,35 +17,36 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// Rare says why a mutant is seldom caught: what the plan that caught it first needs, in the mutant's own scenario.
+// Rare says why a mutant is seldom caught: which faults the first plan that caught it really needs, in the mutant's own
+// scenario.
 type Rare struct {
 	Mutant string
 	Law    checker.Law
 	Cause  checker.Cause
-	Plan   nemesis.Plan // the smallest
-	Often  int          // of the seeds 1 to shrink.OtherSeeds, how many show the same under these faults
-	Struck []Struck     // one for each fault
+	Plan   nemesis.Plan // the smallest plan
+	Often  int          // how many of the seeds 1 to shrink.OtherSeeds show the same under these faults
+	Struck []Struck     // one entry per fault of Plan
 }
 
-// Struck is a fault of a plan and what else, in its place, breaks the same promise.
+// Struck is a fault of a plan, together with how often replacing it still breaks the same promise.
 type Struck struct {
 	Fault nemesis.Fault
-	// Places are where it strikes instead: instants spread evenly over the run or, for a fault of one message, messages
-	// spread evenly over those of the run without faults.
+	// Places counts replacements by the same fault at other places: at instants spread evenly over the run or, if it is
+	// a fault of one message, at messages spread evenly over those of the run without faults.
 	Places Tries
-	Drawn  Tries // faults of its kind, as the mix draws them
+	Drawn  Tries // replacements by faults of the same kind, as the mix draws them
 }
 
-// Tries are replacements of a fault, and how many of them break the promise.
+// Tries counts the replacements of a fault that were tried, and those of them that break the promise.
 type Tries struct{ Tried, Broke int }
 
 const (
 	slowest    = 5
-	shrinkRuns = 4000 // to make a plan small, at most
-	tries      = 200  // of each replacement, at most
+	shrinkRuns = 4000 // limit for making a plan small
+	tries      = 200  // limit for each sort of replacement
 )
 
-// explain looks at the mutants that are caught last.
+// explain finds out why the mutants that take the most runs to catch are rare.
 func (c *Corpus) explain(ctx context.Context) error {
 	list := c.caught()
 	slices.SortStableFunc(list, func(a, b MutantResult) int {
@@ -64,7 +65,7 @@ func (c *Corpus) explain(ctx context.Context) error {
 	return nil
 }
 
-// rarity looks at what a mutant broke.
+// rarity finds out which faults a mutant needs to break what it was found to break.
 func rarity(ctx context.Context, m *Mutant, found *search.FirstViolation) (r Rare, err error) {
 	s, err := m.scenario()
 	if err != nil {
@@ -94,7 +95,7 @@ func rarity(ctx context.Context, m *Mutant, found *search.FirstViolation) (r Rar
 	return r, t.err
 }
 
-// striker runs plans that may break a promise in a certain way.
+// striker runs plans to see whether they break a law by a certain cause.
 type striker struct {
 	ctx      context.Context
 	scenario *scenarios.Scenario
@@ -102,11 +103,11 @@ type striker struct {
 	judge    checker.Checker
 	law      checker.Law
 	cause    checker.Cause
-	left     int // runs that may still be made
+	left     int // how many more runs may be made
 	err      error
 }
 
-// breaks reports whether a plan that the mix could draw breaks the law by the cause.
+// breaks reports whether a plan breaks the law by the cause. A plan with a fault that the mix excludes does not count.
 func (t *striker) breaks(p nemesis.Plan) bool {
 	names := t.scenario.Targets()
 	excluded := func(f nemesis.Fault) bool {
@@ -126,7 +127,7 @@ func (t *striker) breaks(p nemesis.Plan) bool {
 	return f.By(t.cause) != nil
 }
 
-// replace tries what else could stand for a fault of a plan.
+// replace tries replacements of one fault of a plan.
 func (t *striker) replace(p nemesis.Plan, i int, within time.Duration) (s Struck, err error) {
 	s.Fault = p.Faults[i]
 	places := instants(s.Fault, within)
@@ -144,10 +145,10 @@ func (t *striker) replace(p nemesis.Plan, i int, within time.Duration) (s Struck
 	return s, nil
 }
 
-// ofMessage reports whether a fault strikes one message.
+// ofMessage reports whether a fault strikes one particular message.
 func ofMessage(f nemesis.Fault) bool { return !f.Kind.Has(nemesis.FieldTrigger) }
 
-// try runs the plan with each of the faults in place of its own.
+// try runs the plan with its i-th fault replaced by each of the given faults in turn.
 func (t *striker) try(p nemesis.Plan, i int, faults []nemesis.Fault) (tried Tries) {
 	for _, f := range faults {
 		p.Faults = slices.Clone(p.Faults)
@@ -169,7 +170,7 @@ func instants(f nemesis.Fault, within time.Duration) (all []nemesis.Fault) {
 	return all
 }
 
-// drawn are random faults of a kind.
+// drawn returns random faults of a kind.
 func (t *striker) drawn(k nemesis.Kind, within time.Duration) (all []nemesis.Fault, err error) {
 	mix := t.scenario.Mix
 	mix.Fewest, mix.Most, mix.Swarm = 1, 1, false
@@ -180,12 +181,13 @@ func (t *striker) drawn(k nemesis.Kind, within time.Duration) (all []nemesis.Fau
 		return nil, err
 	}
 	for seed := range uint64(tries) {
-		all = append(all, g.Draw(seed)...) // less what the mix excludes
+		all = append(all, g.Draw(seed)...) // without those that the mix excludes
 	}
 	return all, nil
 }
 
-// messages are the requests of the run without faults and their answers, or as many of them, evenly spread.
+// messages returns the fault aimed at the requests and answers of the run without faults: at all of them, or at as many
+// as the limit allows, evenly spread.
 func (t *striker) messages(f nemesis.Fault, seed uint64) (all []nemesis.Fault, err error) {
 	runner := scenarios.NewRunner(t.scenario)
 	runner.ReportSent(true)
@@ -201,7 +203,7 @@ func (t *striker) messages(f nemesis.Fault, seed uint64) (all []nemesis.Fault, e
 	return all, nil
 }
 
-// why says it in words.
+// why states the reasons in words.
 func (r *Rare) why() string {
 	if len(r.Struck) == 0 {
 		return "Needs no fault."

@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// What is said of a rare mutant is so: its smallest plan breaks the promise and no fault of it can be spared, it keeps
-// to the mix, and striking elsewhere breaks the promise as often as is said.
+// The explanation of a rare mutant is right: its smallest plan breaks the promise, needs each of its faults and is
+// allowed by the mix, and the plan with a fault at other places breaks the promise as often as stated.
 func TestWhyAMutantIsRare(t *testing.T) {
 	names := []string{"zookeeper-session-expired", "token-read-later"}
 	if testkit.Full() {

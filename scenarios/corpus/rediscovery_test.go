@@ -18,11 +18,11 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// stated is a violation that a scenario of the catalogue states.
+// stated is a violation that a scenario of the catalogue states as expected.
 type stated struct {
 	scenario string
 	law      checker.Law
-	cause    checker.Cause // without a kind: any
+	cause    checker.Cause // if it has no kind, any cause matches
 }
 
 // is reports whether a breach is that violation.
@@ -31,7 +31,7 @@ func (s stated) is(b *checker.Finding) bool {
 		b.Cause.Kind == s.cause.Kind && s.cause.Detail == "")
 }
 
-// statedBy lists the violations that a scenario states.
+// statedBy lists the violations that a scenario states as expected.
 func statedBy(s *scenarios.Scenario) (all []stated) {
 	for _, law := range checker.Laws {
 		if e := s.Expect.Laws[law]; e.Outcome == checker.Violated {
@@ -47,22 +47,23 @@ const (
 	rediscoveryEnd    = "<!-- rediscovery: end -->"
 	rediscoveryStarts = 8
 	rediscoveryLimit  = 2000
-	// rediscoveryFirst is the first start seed; they are a million apart.
+	// rediscoveryFirst is the first start seed; the start seeds are a million apart.
 	rediscoveryFirst = 910_000_000
 )
 
-// alsoTuned are scenarios of the other half on which the search was tuned as well, since it found them too late.
+// alsoTuned lists scenarios of the other half (see tuned) on which the search was tuned as well, because it found them
+// too late.
 var alsoTuned = []string{"fenced-everysec", "printed-setnx-constant-id"}
 
-// tuned reports whether the search was tuned on a scenario: on half of them, chosen by a hash of the name, and on
-// alsoTuned.
+// tuned reports whether the search was tuned on a scenario. It was tuned on half of them, chosen by a hash of the name,
+// and on alsoTuned.
 func tuned(scenario string) bool {
 	sum := sha256.Sum256([]byte(scenario))
 	return sum[0]%2 == 0 || slices.Contains(alsoTuned, scenario)
 }
 
-// rediscover searches a scenario, without its own faults, until all that it states has appeared: one search for each
-// violation and start seed.
+// rediscover searches a scenario without its own faults, from each start seed, until all violations that it states have
+// appeared. The result has one search for each violation and start seed.
 func rediscover(ctx context.Context, s *scenarios.Scenario, starts int) (found [][]*search.FirstViolation, err error) {
 	all := statedBy(s)
 	found = make([][]*search.FirstViolation, len(all))
@@ -96,7 +97,7 @@ func rediscover(ctx context.Context, s *scenarios.Scenario, starts int) (found [
 	return found, nil
 }
 
-// cells are those of its row that say which it is.
+// cells returns the first cells of a table row, which identify the violation.
 func (s stated) cells() string {
 	cause := s.cause.String()
 	if s.cause.Kind == "" {
@@ -105,7 +106,7 @@ func (s stated) cells() string {
 	return fmt.Sprintf("| %s | %s | %s | ", s.scenario, s.law, cause)
 }
 
-// rediscoveryRow is a row of the table.
+// rediscoveryRow returns a row of the table.
 func rediscoveryRow(s stated, e estimate) string {
 	on := ""
 	if tuned(s.scenario) {
@@ -114,10 +115,11 @@ func rediscoveryRow(s stated, e estimate) string {
 	return fmt.Sprintf("%s%d of %d | %s | %s | %s |", s.cells(), e.Caught, e.Searches, e.mean(), e.interval(), on)
 }
 
-// TestTheSearchFindsWhatTheCatalogueStates: the table has a row for each violation that the catalogue states, with the
-// number of schedules until the default search shows it, by its law and its cause, without the scenario's own faults.
-// Some that are found soon are searched for again and must agree with the table; with FENCEPOST_FULL=1 all are, which
-// takes half an hour of processor time. FENCEPOST_REDISCOVERY=1 with -update renews the table.
+// TestTheSearchFindsWhatTheCatalogueStates checks that the table has a row for each violation that the catalogue
+// states. A row gives the number of schedules until the default search shows the violation, by its law and its cause,
+// without the scenario's own faults. Some violations that are found soon are searched for again and must agree with the
+// table. With FENCEPOST_FULL=1 all are, which takes half an hour of processor time. FENCEPOST_REDISCOVERY=1 with
+// -update rewrites the table.
 func TestTheSearchFindsWhatTheCatalogueStates(t *testing.T) {
 	file, err := os.ReadFile(rediscoveryFile)
 	if err != nil {
@@ -175,7 +177,7 @@ func TestTheSearchFindsWhatTheCatalogueStates(t *testing.T) {
 	}
 }
 
-// rediscovery is the table, and what it sums up to.
+// rediscovery returns the table and its summary.
 func rediscovery(t *testing.T, catalogue []*scenarios.Scenario) string {
 	lines := []string{"| scenario | law | cause | found | mean schedules | 90 % interval | tuned on |",
 		"|---|---|---|---|---|---|---|"}
@@ -198,7 +200,7 @@ func rediscovery(t *testing.T, catalogue []*scenarios.Scenario) string {
 	return strings.Join(lines, "\n") + "\n\n" + sums[true].String("tuned on") + sums[false].String("not tuned on")
 }
 
-// summary sums up rows.
+// summary sums up rows of the table.
 type summary struct {
 	rows, unmet, rare int
 	logs              float64
@@ -215,7 +217,7 @@ func (s *summary) add(e estimate) {
 	}
 }
 
-// String says so; of what is the group.
+// String states the summary in a sentence. of says which group of violations it covers.
 func (s *summary) String(of string) string {
 	return fmt.Sprintf("Of the %d violations %s, %d were missed from some start seed, %d take more than 500 schedules "+
 		"on average; the geometric mean is %.0f.\n", s.rows, of, s.unmet, s.rare, math.Exp(s.logs/float64(s.rows)))

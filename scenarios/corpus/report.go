@@ -1,7 +1,7 @@
 package corpus
 
-// The report of a search through the corpus. What was not run is never a pass, and equal runs give equal JSON: it
-// states no times of the host.
+// This file reports on a search through the corpus. Anything that was not run never counts as a pass. Equal runs give
+// equal JSON, because the JSON contains no times of the host.
 
 import (
 	"cmp"
@@ -21,36 +21,36 @@ import (
 
 // Corpus says which mutants of sound locks were caught, and how the sound locks fared.
 type Corpus struct {
-	First       uint64 // the first seed of each mutant and of each lock
-	Seeds       int    // at most so many runs of one search
-	Starts      int    // searches of each mutant
-	Unaimed     bool   // as many again were made in which no fault is aimed
+	First       uint64 // the first seed for each mutant and each lock
+	Seeds       int    // limit of the runs of one search
+	Starts      int    // number of searches of each mutant
+	Unaimed     bool   // the searches were repeated with no fault aimed
 	Mutants     []MutantResult
-	Slowest     []Rare       // of those that were caught, if they were searched more than once
-	Sound       []LockResult // empty if they were not run
+	Slowest     []Rare       // the slowest of those that were caught, if there were several searches
+	Sound       []LockResult // empty if the sound locks were not run
 	Interrupted bool         // a signal came before everything was run
-	Files       string       // folder with the scenario of each
-	Repeat      string       // command to paste that does it again
+	Files       string       // folder with the scenario of each mutant
+	Repeat      string       // command to paste that repeats the whole
 }
 
-// MutantResult is one mutant and what became of it.
+// MutantResult is a mutant with the result of its searches.
 type MutantResult struct {
 	Mutant
-	Searches []*search.FirstViolation // from each start seed; nil if the work was stopped before
-	Unaimed  []*search.FirstViolation // the same with no fault aimed; empty if that was not asked for
-	Lost     string                   // why nobody made some search; empty if the work was stopped before
-	Took     time.Duration            // by all searches, by the host's clock; not in JSON
-	File     string                   // its scenario
+	Searches []*search.FirstViolation // one per start seed; nil if the work was stopped before
+	Unaimed  []*search.FirstViolation // the same searches with no fault aimed; empty if not asked for
+	Lost     string                   // why some search was not made; empty if the work was stopped before
+	Took     time.Duration            // by all searches, on the host's clock; not in JSON
+	File     string                   // its scenario file
 }
 
-// searched reports whether all searches went to their end.
+// searched reports whether all searches ran to their end.
 func (m MutantResult) searched() bool {
 	return len(m.Searches) > 0 && estimated(m.Searches).Searches == len(m.Searches) &&
 		estimated(m.Unaimed).Searches == len(m.Unaimed)
 }
 
-// runs is how many runs all its searches made, but for those in which no fault is aimed, on average of those that
-// caught it.
+// runs returns the number of runs per catch: all runs of the mutant's searches, except those with no fault aimed,
+// divided by the number of searches that caught the mutant. If none did, it returns the number of all these runs.
 func (m MutantResult) runs() int {
 	e := estimated(m.Searches)
 	return int(math.Round(float64(e.Runs) / float64(max(e.Caught, 1))))
@@ -58,7 +58,7 @@ func (m MutantResult) runs() int {
 
 func (m MutantResult) seconds() float64 { return m.Took.Seconds() }
 
-// first is the first search that caught it, and its number; nil if none did.
+// first returns the first search that caught the mutant, or nil if none did.
 func (m MutantResult) first() *search.FirstViolation {
 	for _, s := range m.Searches {
 		if s != nil && s.Found {
@@ -72,26 +72,26 @@ func (m MutantResult) caught() bool {
 	return m.first() != nil
 }
 
-// how is what it broke, and by what.
+// how says which law the mutant broke, and by which cause.
 func (m MutantResult) how() string {
 	s := m.first()
 	return fmt.Sprintf("%s: %s", s.Law, s.Cause)
 }
 
-// LockResult is a sound lock under random faults.
+// LockResult is the result of running a sound lock under random faults.
 type LockResult struct {
 	*search.Exploration
 	Lock   *scenarios.Scenario
-	Repeat string // command to paste, but for the seeds, that explores it
+	Repeat string // command to paste that explores the lock, without the seeds
 }
 
-// open says why it is undecided whether the lock keeps its promises; nothing if it is not.
+// open says why it is undecided whether the lock keeps its promises; empty if it is decided.
 func (l *LockResult) open() []string {
 	_, open := l.Standing(l.Lock)
 	return open
 }
 
-// broken are the promises that it broke.
+// broken returns the promises that the lock broke.
 func (l *LockResult) broken() (all []campaign.Finding) {
 	for _, f := range l.Findings {
 		if l.Lock.Promise.Covers(f.Law, f.Cause) {
@@ -101,13 +101,13 @@ func (l *LockResult) broken() (all []campaign.Finding) {
 	return all
 }
 
-// repeat is the command to paste that shows a broken promise.
+// repeat returns the command to paste that shows a broken promise.
 func (l *LockResult) repeat(f campaign.Finding) string {
 	return fmt.Sprintf("%s --seed %d --seeds 1", l.Repeat, f.First)
 }
 
-// Standing says how the corpus came out: Otherwise if a mutant escaped or a promise was broken, NotDecidable if not
-// everything was run or decided.
+// Standing sums up the result: Failed if a mutant escaped or a promise was broken, else Undecided if not everything was
+// run or decided.
 func (c *Corpus) Standing() document.Result {
 	escaped, missing, open := false, len(c.Mutants)+len(c.Sound) == 0, false
 	for i := range c.Mutants {
@@ -127,12 +127,12 @@ func (c *Corpus) Standing() document.Result {
 	return document.Passed
 }
 
-// promiseBroken reports whether some sound lock broke one.
+// promiseBroken reports whether some sound lock broke a promise.
 func (c *Corpus) promiseBroken() bool {
 	return slices.ContainsFunc(c.Sound, func(l LockResult) bool { return len(l.broken()) > 0 })
 }
 
-// soundRuns is how many runs all sound locks had.
+// soundRuns returns the number of runs of all sound locks together.
 func (c *Corpus) soundRuns() int {
 	n := 0
 	for i := range c.Sound {
@@ -141,14 +141,14 @@ func (c *Corpus) soundRuns() int {
 	return n
 }
 
-// caught are the mutants that were, those that took the fewest runs first.
+// caught returns the mutants that were caught, ordered by the number of runs that it took.
 func (c *Corpus) caught() []MutantResult {
 	list := slices.DeleteFunc(slices.Clone(c.Mutants), func(m MutantResult) bool { return !m.caught() })
 	slices.SortStableFunc(list, func(a, b MutantResult) int { return a.runs() - b.runs() })
 	return list
 }
 
-// median is the nearest-rank median of what of gives for each mutant.
+// median returns the nearest-rank median of the values that of returns for the mutants.
 func median[T cmp.Ordered](list []MutantResult, of func(MutantResult) T) T {
 	all := make([]T, len(list))
 	for i := range list {
@@ -157,7 +157,7 @@ func median[T cmp.Ordered](list []MutantResult, of func(MutantResult) T) T {
 	return checker.NearestRank(all, 50)
 }
 
-// Document is the report: a table of the mutants, by their locks, and one of the sound locks.
+// Document builds the report: a table of the mutants, grouped by their locks, and a table of the sound locks.
 func (c *Corpus) Document() *document.Document {
 	result := c.Standing()
 	d := &document.Document{
@@ -179,7 +179,7 @@ func (c *Corpus) Document() *document.Document {
 	return d
 }
 
-// size says how much was done.
+// size says how much was run.
 func (c *Corpus) size() string {
 	size := fmt.Sprintf("%s, at most %s each", text.Count(len(c.Mutants), "mutant"),
 		text.CountGrouped(c.Seeds, "seed"))
@@ -239,7 +239,7 @@ func (c *Corpus) columns() []document.Column {
 	return append(all, document.Column{Title: "seconds"}, document.Column{Title: "found", Words: true})
 }
 
-// numbers are the cells of a mutant that say how soon it is caught.
+// numbers returns the cells of a mutant's row that say how soon it is caught.
 func (c *Corpus) numbers(m *MutantResult) []string {
 	all := []string{text.Grouped(m.runs())}
 	e, u := estimated(m.Searches), estimated(m.Unaimed)
@@ -252,7 +252,7 @@ func (c *Corpus) numbers(m *MutantResult) []string {
 	return all
 }
 
-// ratio is of two means in words.
+// ratio returns the ratio of two means as text.
 func ratio(a, b float64) string {
 	if r := a / b; !math.IsNaN(r) && !math.IsInf(r, 0) && r > 0 {
 		return fmt.Sprintf("%.2f", r)
@@ -260,7 +260,7 @@ func ratio(a, b float64) string {
 	return "–"
 }
 
-// totals compare all searches with those in which no fault is aimed.
+// totals compares the sum of all searches with that of the searches in which no fault is aimed.
 func (c *Corpus) totals() document.Facts {
 	var e, u estimate
 	worst, name := 0.0, ""
@@ -294,7 +294,7 @@ func (c *Corpus) rarest() document.Table {
 	return t
 }
 
-// caughtFacts sum the mutants up.
+// caughtFacts sums up the searches of the mutants.
 func (c *Corpus) caughtFacts() document.Facts {
 	list, of := c.caught(), text.Count(len(c.Mutants), "mutant")
 	if len(list) == 0 {
@@ -315,8 +315,8 @@ func (c *Corpus) caughtFacts() document.Facts {
 	return f
 }
 
-// sound is the table of the sound locks, the commands that show how a promise was broken, and how sure it is that none
-// is.
+// sound returns the table of the sound locks, followed by the commands that repeat broken promises or, if none was
+// broken, by an upper bound of the chance of one.
 func (c *Corpus) sound() []document.Block {
 	t := document.Table{Heading: "sound lock", Columns: []document.Column{{Title: "runs"},
 		{Title: "promises", Words: true}}}
@@ -353,7 +353,7 @@ func (c *Corpus) sound() []document.Block {
 	return append([]document.Block{t}, after...)
 }
 
-// suite has a case for each mutant and each sound lock.
+// suite has one case per mutant and per sound lock.
 func (c *Corpus) suite() document.Suite {
 	s := document.Suite{Name: "corpus", Repeat: c.Repeat, Cases: document.InterruptedCases("corpus", c.Interrupted)}
 	for i := range c.Mutants {

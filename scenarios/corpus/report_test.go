@@ -23,7 +23,8 @@ func searched(name string, runs int, caught bool) MutantResult {
 			Cause: checker.Cause{Kind: checker.RemovedByNonOwner}}}}
 }
 
-// soundLock has had so many runs, each with a fault that met it.
+// soundLock returns the result of a lock that has had the given number of runs, each with a fault that struck while it
+// was in use.
 func soundLock(runs int, broken ...campaign.Finding) LockResult {
 	e := &search.Exploration{Span: search.Span{Scenario: "lock", From: 1, Seeds: runs, Shard: search.Whole,
 		Ran: search.Ranges{{First: 1, Last: uint64(runs)}}},

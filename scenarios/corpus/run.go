@@ -14,30 +14,30 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// Options say what is run of the corpus. As JSON they are what a worker needs of them.
+// Options say which parts of the corpus are run, and how. Their JSON form has what a worker needs.
 type Options struct {
-	First   uint64 // seed of each mutant and each sound lock
-	Seeds   int    // at most so many runs of one search; 0: no mutant is searched
+	First   uint64 // first seed for each mutant and each sound lock
+	Seeds   int    // limit of the runs of one search; 0: no mutant is searched
 	Starts  int    // searches of each mutant, from seeds that are far apart; at least 1
-	Unaimed bool   // as many again, in which no fault is aimed
-	Sound   int    // runs of all sound locks together: 0, or one for each lock at least
-	// Crew is notified how many searches ended, and how many runs the sound locks had.
+	Unaimed bool   // repeat the searches with no fault aimed
+	Sound   int    // runs of all sound locks together: 0, or at least one per lock
+	// Crew is notified of how many searches have ended, and of how many runs the sound locks have had.
 	campaign.Crew `json:"-"`
-	// Hands have workers of NewWorker make the runs; nil: the crew does.
+	// Hands, if set, have workers of NewWorker make the runs; if nil, the crew makes them.
 	Hands campaign.Hands `json:"-"`
-	// Now is the host's clock, which says how long the search of a mutant took; nil: nothing does.
+	// Now is the host's clock, for measuring how long the search of a mutant took. If nil, nothing is measured.
 	Now func() time.Time `json:"-"`
 }
 
-// apart is the least that lies between two seeds from which a mutant is searched.
+// apart is the smallest distance between two seeds from which a mutant is searched.
 const apart = 1_000_000
 
-// start is the seed from which the search with the given number, from 0, begins: all their seeds differ.
+// start returns the first seed of the search with the given number (from 0). No two searches of a mutant share a seed.
 func (o *Options) start(number int) uint64 {
 	return o.First + uint64(number)*uint64(apart*((o.Seeds-1)/apart+1))
 }
 
-// Last is the last seed that may be run; ok is false if there is no such seed.
+// Last returns the last seed that may be run. ok is false if that exceeds the range of seeds.
 func (o *Options) Last() (seed uint64, ok bool) {
 	of := new(big.Int).SetUint64(apart * uint64((o.Seeds-1)/apart+1))
 	of.Mul(of, big.NewInt(int64(o.Starts-1))).Add(of, big.NewInt(int64(max(o.Seeds, o.Sound)-1)))
@@ -45,14 +45,14 @@ func (o *Options) Last() (seed uint64, ok bool) {
 	return of.Uint64(), of.IsUint64()
 }
 
-// place is one search, of those that are a stage.
+// place identifies one search among the positions of the stage of mutants.
 type place struct {
 	mutant, number int
 	unaimed        bool
 }
 
-// searches is how many there are; those of all mutants from the first seed come first, and those in which no fault is
-// aimed come last.
+// searches returns the number of searches. In order of position, all mutants are first searched from the first start
+// seed, then from the next one, and so on. The searches with no fault aimed come last.
 func (o *Options) searches() int {
 	if o.Seeds == 0 {
 		return 0
@@ -69,8 +69,8 @@ func (o *Options) place(i int) place {
 	return place{i % len(mutants), n % o.Starts, n >= o.Starts}
 }
 
-// Run searches each mutant and explores the sound locks, each of which has its share of the runs. The result states no
-// files and no commands. It is the same whoever makes the runs, but for the time that they took.
+// Run searches each mutant and explores the sound locks, which share the runs of Options.Sound equally. The result
+// names no files and no commands. Apart from timings, it does not depend on who made the runs.
 func Run(ctx context.Context, o Options) (*Corpus, error) {
 	c := &Corpus{First: o.First, Seeds: o.Seeds, Starts: o.Starts, Unaimed: o.Unaimed}
 	for _, m := range mutants {
@@ -104,13 +104,13 @@ func Run(ctx context.Context, o Options) (*Corpus, error) {
 	return c, nil
 }
 
-// outcome is what came of a search.
+// outcome is the result of one search.
 type outcome struct {
 	Search search.FirstViolation `json:"search"`
 	Took   time.Duration         `json:"took"`
 }
 
-// search makes a search, by its place.
+// search makes the search at position i.
 func (o *Options) search(ctx context.Context, i int) (s outcome, err error) {
 	start, at := o.now(), o.place(i)
 	m := &mutants[at.mutant]
@@ -128,7 +128,7 @@ func (o *Options) search(ctx context.Context, i int) (s outcome, err error) {
 	return s, nil
 }
 
-// take takes what came of the search with the given place.
+// take stores the result of the search at a place.
 func (c *Corpus) take(at place, s *outcome) {
 	m := &c.Mutants[at.mutant]
 	list := m.Searches
@@ -146,11 +146,11 @@ func (o *Options) now() (t time.Time) {
 	return t
 }
 
-// mutantsStage is the stage whose positions are searches of mutants. Those of a sound lock follow it: the stages of an
-// exploration.
+// mutantsStage is the name of the stage whose positions are the searches of mutants. The stages of each sound lock's
+// exploration follow it.
 const mutantsStage = "mutants"
 
-// byCrew has the crew search the mutants.
+// byCrew lets the crew search the mutants.
 func (c *Corpus) byCrew(ctx context.Context, o *Options) error {
 	start := func() func(int) (outcome, error) {
 		return func(i int) (outcome, error) { return o.search(ctx, i) }
@@ -162,7 +162,7 @@ func (c *Corpus) byCrew(ctx context.Context, o *Options) error {
 	return err
 }
 
-// byHands has other processes search the mutants.
+// byHands lets other processes search the mutants.
 func (c *Corpus) byHands(ctx context.Context, o *Options) error {
 	done := 0
 	stage := campaign.Stage{Name: mutantsStage, Size: uint64(o.searches()), Portion: 1}
@@ -195,7 +195,7 @@ func (c *Corpus) byHands(ctx context.Context, o *Options) error {
 	return err
 }
 
-// explore tries the sound locks.
+// explore runs the sound locks under random faults.
 func (c *Corpus) explore(ctx context.Context, o *Options) error {
 	before := 0
 	for i, name := range names {
@@ -223,7 +223,7 @@ func (c *Corpus) explore(ctx context.Context, o *Options) error {
 	return nil
 }
 
-// ofLock are the hands of an exploration of one sound lock.
+// ofLock passes the stages of one sound lock's exploration on to hands.
 type ofLock struct {
 	hands campaign.Hands
 	name  string
@@ -231,13 +231,13 @@ type ofLock struct {
 
 const ofName = " of "
 
-// Do makes the stage, under a name that says which lock it is of.
+// Do makes the stage under a name that contains the name of the lock.
 func (h ofLock) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part) error) error {
 	s.Name += ofName + h.name
 	return do(ctx, h.hands, s, take)
 }
 
-// do has hands make a stage. That ctx has ended their work is no error.
+// do has hands make a stage. It returns no error if they stopped because ctx is done.
 func do(ctx context.Context, hands campaign.Hands, s campaign.Stage, take func(campaign.Part) error) error {
 	err := hands.Do(ctx, s, take)
 	if ended := ctx.Err(); ended != nil && errors.Is(err, ended) {
@@ -246,7 +246,7 @@ func do(ctx context.Context, hands campaign.Hands, s campaign.Stage, take func(c
 	return err
 }
 
-// NewWorker makes a worker that runs the corpus with these options, and times by their clock.
+// NewWorker returns a worker that runs parts of the corpus with these options and measures times with their clock.
 func NewWorker(o Options) campaign.Worker { return &worker{o: o, locks: map[string]*search.Worker{}} }
 
 type worker struct {
@@ -268,7 +268,7 @@ func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64)
 	return explorer.Make(ctx, s, first, size)
 }
 
-// mutants makes searches, all to the end.
+// mutants makes searches. If one is interrupted, it returns the error of ctx and no results.
 func (w *worker) mutants(ctx context.Context, first, size uint64) ([]byte, error) {
 	of := uint64(w.o.searches())
 	if size < 1 || size > of || first > of-size {
@@ -287,7 +287,7 @@ func (w *worker) mutants(ctx context.Context, first, size uint64) ([]byte, error
 	return json.Marshal(list)
 }
 
-// explorer is the worker of the explorations of a lock.
+// explorer returns the worker for the exploration of a sound lock.
 func (w *worker) explorer(lock string) (*search.Worker, error) {
 	if known := w.locks[lock]; known != nil {
 		return known, nil

@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign/campaigntest"
 )
 
-// few make a corpus of few runs.
+// few are options that make a corpus of few runs.
 var few = Options{First: 5, Seeds: 2, Starts: 1, Sound: 44}
 
 func strangers(t *testing.T, o Options) *campaigntest.Strangers {
@@ -31,7 +31,7 @@ func strangers(t *testing.T, o Options) *campaigntest.Strangers {
 	}
 	same := func(a, b []byte) bool {
 		var x, y []outcome
-		if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil { // of an exploration
+		if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil { // the part belongs to an exploration
 			return string(a) == string(b)
 		}
 		for i := range x {
@@ -42,7 +42,7 @@ func strangers(t *testing.T, o Options) *campaigntest.Strangers {
 	return &campaigntest.Strangers{T: t, Worker: worker, Same: same}
 }
 
-// ticking is a clock that is a second later each time.
+// ticking returns a clock that advances by a second each time it is read.
 func ticking() func() time.Time {
 	var t time.Time
 	return func() time.Time { t = t.Add(time.Second); return t }
@@ -57,7 +57,7 @@ func ran(t *testing.T, o Options) *Corpus {
 	return c
 }
 
-// equal compares all but the time that it took.
+// equal compares two results, except for the times that they took.
 func equal(t *testing.T, what string, got, want *Corpus) {
 	t.Helper()
 	for _, c := range []*Corpus{got, want} {
@@ -83,7 +83,7 @@ func equal(t *testing.T, what string, got, want *Corpus) {
 	}
 }
 
-// TestTheCorpusIsTheSameWhoeverRunsIt: any number of workers here, or others elsewhere.
+// The corpus gives the same result for any number of workers in this process, and for workers in other processes.
 func TestTheCorpusIsTheSameWhoeverRunsIt(t *testing.T) {
 	o := few
 	if testkit.Full() {
@@ -118,7 +118,7 @@ func TestTheCorpusIsTheSameWhoeverRunsIt(t *testing.T) {
 	}
 }
 
-// TestWhatIsLostOfTheCorpusIsSaid: a mutant that nobody searched neither escaped nor was it caught.
+// A mutant whose search was lost counts as neither escaped nor caught, and the report says so.
 func TestWhatIsLostOfTheCorpusIsSaid(t *testing.T) {
 	o := few
 	o.Sound = len(names)
@@ -148,7 +148,7 @@ func TestWhatIsLostOfTheCorpusIsSaid(t *testing.T) {
 	}
 }
 
-// TestAnInterruptionOfOthersLeavesWhatTheyMade, and is no error.
+// If the work of other processes is interrupted, what they have made is kept, and that is no error.
 func TestAnInterruptionOfOthersLeavesWhatTheyMade(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	o := few
@@ -200,12 +200,12 @@ func TestWhatCannotBeAPartOfTheCorpusIsAnError(t *testing.T) {
 	}
 }
 
-// nothing are hands that make nothing and say nothing.
+// nothing implements campaign.Hands without making or reporting anything.
 type nothing struct{}
 
 func (nothing) Do(context.Context, campaign.Stage, func(campaign.Part) error) error { return nil }
 
-// Each mutant has each of its searches once, and no two of these share a seed.
+// Each mutant has each of its searches exactly once, and no two of them share a seed.
 func TestSearchesOfAMutantShareNoSeed(t *testing.T) {
 	for _, o := range []Options{{Seeds: 20_000, Starts: 8, Unaimed: true}, {First: 7, Seeds: 1, Starts: 1},
 		{Seeds: apart, Starts: 3}, {Seeds: apart + 1, Starts: 3}} {

@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
-// TestEverySingleFaultFindsMutants: single faults over one run find mutants, some of which random faults find in one
-// run of thousands. How many runs it took is logged; a thousand of each mutant are tried, with FENCEPOST_MUTANTS=1 six
-// thousand, which takes eight minutes of processor time.
+// TestEverySingleFaultFindsMutants checks that trying single faults over one run finds mutants, including some that
+// random faults find only in one run of thousands. It logs the number of runs. It tries a thousand per mutant or, with
+// FENCEPOST_MUTANTS=1, six thousand, which takes eight minutes of processor time.
 func TestEverySingleFaultFindsMutants(t *testing.T) {
 	names := map[string]bool{"plain-del": true, "renewed-no-fence": true, "no-persistence": true}
 	caught, budget := 0, 1000
