@@ -11,9 +11,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestACauseLiesBeforeItsEffect asks the literal reading of the laws when each was broken. Whatever a finding gives as
-// its reason, a record of a server or the resource, a lease, a fault, must have happened by then, and the event with
-// which it says that the law was broken must be no later.
+// TestACauseLiesBeforeItsEffect asks package slow, the literal reading of the laws, when each law was broken. Every
+// reason that a finding gives (a record of a server or of the resource, a lease, a fault) must have happened by then.
+// The event at which the finding says that the law was broken must be no later.
 func TestACauseLiesBeforeItsEffect(t *testing.T) {
 	rounds, each := 2, 1
 	if testkit.Full() {
@@ -42,7 +42,7 @@ func TestACauseLiesBeforeItsEffect(t *testing.T) {
 	}
 }
 
-// order holds a finding to the instant at which its law was broken, by the literal reading.
+// order compares the times in a finding with the instant at which its law was broken, according to the literal reading.
 func order(w *Wrongs, s *Story, literal slow.Breach) {
 	wrong := func(kind string, at int) {
 		e := &s.History.Events[at]
@@ -54,12 +54,12 @@ func order(w *Wrongs, s *Story, literal slow.Breach) {
 		wrong("not broken at all", s.At)
 		return
 	}
-	last := slices.Max(literal.Events) // which of two events at one instant came first is a matter of their order
+	last := slices.Max(literal.Events) // events at the same instant are ordered by index
 	later := func(i int) bool {
 		e := &s.History.Events[i]
 		return e.Time > literal.Broken || e.Time == literal.Broken && s.History.Events[last].Time == e.Time && i > last
 	}
-	// two leases overlap from the later one's grant on, of which its client is told later
+	// Two leases overlap from the later grant on, but that grant's client learns of it later.
 	if s.Law == checker.LeaseExclusion && s.At != last || s.Law != checker.LeaseExclusion && later(s.At) {
 		wrong("said to be broken later", s.At)
 	}
@@ -70,7 +70,7 @@ func order(w *Wrongs, s *Story, literal slow.Breach) {
 	}
 	for _, i := range s.Witness {
 		switch e := &s.History.Events[i]; {
-		case e.Grant != nil && s.Law != checker.FaultTolerance: // whose own late return shows it
+		case e.Grant != nil && s.Law != checker.FaultTolerance: // its own late return shows it
 			if e.Grant.Granted > literal.Broken {
 				wrong("a lease that was granted later", i)
 			}

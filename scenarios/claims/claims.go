@@ -1,12 +1,13 @@
-// Package claims holds what Fencepost says of a run to other runs that would show it false. What a report says beside
-// its verdict: the faults that a story names, the order of cause and effect, the remedies, every number. And what must
-// be true of two runs, or of two histories, whatever scenario, plan and seed: a fault on what nobody uses changes no
-// verdict, a fault split in two acts as the whole, and so on.
+// Package claims tests what Fencepost says about a run by making other runs that would refute it. It covers what a
+// report says in addition to its verdict: the faults that a story names, the order of cause and effect, the remedies,
+// every number. It also covers what must be true of any two related runs or histories, whatever the scenario, the plan
+// and the seed: for example, a fault on something that nobody uses changes no verdict, and a fault that is split in two
+// has the same effect as the whole.
 //
-// Goals: scenarios and plans that no search has chosen, the same ones whenever a test runs; whatever is false is left
-// behind as a file that shows it. A mistake in the simulator or the checker that no expectation names shows as two runs
-// that should agree and do not. FENCEPOST_FULL=1 tries many more. Non-goals: saying what is right in one run
-// (checker/slow, and the catalogue). Nothing but tests imports this package.
+// Goals: scenarios and plans that no search has chosen, and that are the same whenever a test runs. Each false
+// statement is kept as a file that reproduces it. A mistake in the simulator or the checker that no expectation covers
+// shows up as two runs that should agree and do not. FENCEPOST_FULL=1 tries many more. Non-goals: saying what is right
+// in a single run (checker/slow and the catalogue do that). Only tests import this package.
 package claims
 
 import (
@@ -23,8 +24,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Subjects are the scenarios of the catalogue, the mutants of the corpus, and its sound locks, which break under the
-// faults that they exclude. All tests of a process share them: they must not be changed.
+// Subjects returns the scenarios of the catalogue, the mutants of the corpus, and its sound locks, which fail under the
+// faults that they exclude. All tests of a process share these scenarios and must not change them.
 func Subjects(t testing.TB) []*scenarios.Scenario {
 	t.Helper()
 	list, err := everySubject()
@@ -54,16 +55,16 @@ var everySubject = sync.OnceValues(func() (list []*scenarios.Scenario, err error
 	return list, err
 })
 
-// Run is a run with what was said of it.
+// Run is a run with the verdict on it.
 type Run struct {
 	Scenario         *scenarios.Scenario
-	scenarios.Result // of a round after keptRounds valid until the next run
+	scenarios.Result // valid until the next run if its round is keptRounds or later
 	Verdict          checker.Verdict
 }
 
-// Runs makes runs until visit returns false or there have been so many rounds. A round makes one of every subject: the
-// first of its own faults, the others of a plan of a Walk, every other time on a variation of the subject.
-// It must not be called by two goroutines at a time.
+// Runs makes the given number of rounds of runs, or fewer if visit returns false. A round runs every subject once. The
+// first round uses the subject's own faults. The others use a plan of a Walk; every second one also uses a variation of
+// the subject. Runs must not be called by two goroutines at the same time.
 func Runs(t testing.TB, rounds int, visit func(*Run) bool) {
 	t.Helper()
 	all, walks, kept := Subjects(t), walksOfSubjects(), keptRuns()
@@ -108,7 +109,8 @@ func newRun(t testing.TB, s *scenarios.Scenario, round int, walks map[*scenarios
 	return runOf(t, w.scenario, runner, w.Plan(seed))
 }
 
-// walksOfSubjects and keptRuns hold those that a call of Runs has needed, for the next: no test changes a run.
+// walksOfSubjects and keptRuns keep what one call of Runs made for the next call. This is safe because no test changes
+// a run.
 var (
 	walksOfSubjects = sync.OnceValue(func() map[*scenarios.Scenario]*Walk { return map[*scenarios.Scenario]*Walk{} })
 	keptRuns        = sync.OnceValue(func() map[roundOf]*Run { return map[roundOf]*Run{} })
@@ -119,7 +121,7 @@ type roundOf struct {
 	round int
 }
 
-// keptRounds are those that tests make every day.
+// keptRounds is the number of rounds whose runs are kept: those that tests make by default.
 const keptRounds = 2
 
 func runOf(t testing.TB, s *scenarios.Scenario, r *scenarios.Runner, plan nemesis.Plan) *Run {
@@ -131,7 +133,8 @@ func runOf(t testing.TB, s *scenarios.Scenario, r *scenarios.Runner, plan nemesi
 	return &Run{s, result, checker.Check(result.History)}
 }
 
-// seedOf is another for each name and round, and stays the same when other subjects come and go.
+// seedOf returns a seed that depends on the name and the round only, so that it stays the same when other subjects come
+// or go.
 func seedOf(name string, round int) uint64 {
 	const rounds = 1000
 	return uint64(crc32.ChecksumIEEE([]byte(name)))%10_000*rounds + uint64(round)%rounds
@@ -143,8 +146,8 @@ type Story struct {
 	checker.Finding
 }
 
-// Stories gives the breaches of the runs to visit until that returns false, of one scenario, law and cause at most
-// each.
+// Stories passes the breaches in the runs to visit until it returns false. Of equal breaches, that is, with the same
+// scenario, law and cause, it passes at most each.
 func Stories(t testing.TB, rounds, each int, visit func(*Story) bool) {
 	t.Helper()
 	seen := map[string]int{}
@@ -165,7 +168,8 @@ func Stories(t testing.TB, rounds, each int, visit func(*Story) bool) {
 	})
 }
 
-// file is a scenario file with the faults of the run's plan in place of its own, and without what is expected of them.
+// file returns the run's scenario file, with the faults of its plan instead of the scenario's own and without
+// expectations.
 func (r *Run) file() (string, error) {
 	d, err := format.ParseDocument(r.Scenario.Name, r.Scenario.Text())
 	if err != nil {

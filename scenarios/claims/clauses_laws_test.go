@@ -13,7 +13,7 @@ import (
 
 func token(e *history.Event) string { return strconv.FormatInt(int64(e.Token), 10) }
 
-// tokens: WHO LOCK TIME COUNT COUNT WHO TIME.
+// tokens checks the fencing tokens of two grants. Its groups (see words) are: WHO LOCK TIME COUNT COUNT WHO TIME.
 func (p *proof) tokens(m []string) string {
 	got := func(name, attempt, when, number string) string {
 		i := p.acquire(history.OK, name, attempt, m[3], when)
@@ -22,7 +22,8 @@ func (p *proof) tokens(m []string) string {
 	return cmp.Or(got(m[1], m[2], m[4], m[5]), got(m[7], m[8], m[9], cmp.Or(m[6], m[5])))
 }
 
-// trespass: NAMED WHO did LOCK TIME WHO.
+// trespass checks that a request of one attempt removed, overwrote or prolonged another's key: NAMED WHO did LOCK TIME
+// WHO.
 func (p *proof) trespass(m []string) string {
 	did := map[string]history.F{"deleted": history.KeyGone, "flushed": history.KeyGone, "overwrote": history.KeySet,
 		"prolonged": history.KeyProlonged}[m[4]]
@@ -35,7 +36,7 @@ func (p *proof) trespass(m []string) string {
 	})
 }
 
-// effect says what is true if the resource accepted nothing such of an attempt then.
+// effect checks that the resource accepted an operation op of an attempt at the given time.
 func (p *proof) effect(op, name, attempt, when string) string {
 	return p.shown(op, func(_ int, e *history.Event) bool {
 		return e.F == history.Apply && e.Type == history.OK && string(e.Op) == op && of(e.Of, name, attempt) &&
@@ -43,7 +44,9 @@ func (p *proof) effect(op, name, attempt, when string) string {
 	})
 }
 
-// stale: WHO TIME what WHO TIME LOCK, asked and granted TIME TIME or COUNT COUNT.
+// stale checks that a write was accepted after an operation of a later grant. Its groups are: WHO TIME op WHO TIME
+// LOCK, and then either the times at which the later grant was asked for and the other one granted (TIME TIME), or
+// their tokens (COUNT COUNT).
 func (p *proof) stale(m []string) string {
 	grant := func(name, attempt string, matches func(e *history.Event) bool) string {
 		return p.shown("grant", func(_ int, e *history.Event) bool {
@@ -60,7 +63,7 @@ func (p *proof) stale(m []string) string {
 	return cmp.Or(p.effect("write", m[1], m[2], m[3]), p.effect(m[4], m[5], m[6], m[7]), order)
 }
 
-// builtOn: value WHO TIME value how TIME.
+// builtOn checks which value a write was computed from: value WHO TIME value op TIME.
 func (p *proof) builtOn(m []string) string {
 	return cmp.Or(p.effect("write", m[2], m[3], m[4]),
 		p.shown("read or write of its own", func(_ int, e *history.Event) bool {
@@ -69,10 +72,10 @@ func (p *proof) builtOn(m []string) string {
 		}))
 }
 
-// overwritten: value WHO TIME.
+// overwritten checks that a value had been overwritten: value WHO TIME.
 func (p *proof) overwritten(m []string) string { return p.effect("write", m[2], m[3], m[4]) }
 
-// stuck: NAMED LOCK TIME TIME calm TIME TIME.
+// stuck checks how long nobody acquired a lock: NAMED LOCK TIME TIME calm TIME TIME. The group calm is about faults.
 func (p *proof) stuck(m []string) string {
 	h := &p.History.Header
 	limit := h.TTL + h.Hold + h.Slack
@@ -104,7 +107,7 @@ func (p *proof) stuck(m []string) string {
 	return p.calm(m[5], since, over)
 }
 
-// calm says what is true if faults were under way between two times that the story does not mention.
+// calm checks that faults were under way between two times only if the story says so.
 func (p *proof) calm(said string, since, over history.Time) string {
 	if p.Cause.Kind == checker.NoQuorumLeft {
 		return unless(said == "", "it says nothing of faults")
@@ -136,13 +139,13 @@ func (p *proof) isServer(s history.Process) bool {
 		slices.ContainsFunc(h.Groups, func(g []history.Process) bool { return slices.Contains(g, s) })
 }
 
-// quorum: COUNT.
+// quorum checks the size of the quorum: COUNT.
 func (p *proof) quorum(m []string) string {
 	n := strconv.Itoa(p.History.Header.Quorum)
 	return unless(n == m[1], n)
 }
 
-// askedAgain: NAMED LOCK TIME.
+// askedAgain checks that a client asked again for a lock that it held: NAMED LOCK TIME.
 func (p *proof) askedAgain(m []string) string {
 	call := p.acquire(history.Invoke, m[1], "", m[2], m[3])
 	return unless(slices.ContainsFunc(p.sections, func(s *Section) bool {
@@ -151,7 +154,7 @@ func (p *proof) askedAgain(m []string) string {
 	}), "it did not hold it then")
 }
 
-// circle: who waits for what.
+// circle checks that clients wait for each other in a circle: one group with all of "NAMED waits for LOCK".
 func (p *proof) circle(m []string) string {
 	waits := pattern(`NAMED waits for LOCK`).FindAllStringSubmatch(m[1], -1)
 	if len(waits) < 2 {
@@ -171,20 +174,20 @@ func (p *proof) circle(m []string) string {
 	return ""
 }
 
-// uncapped: NAMED TIME TIME.
+// uncapped checks since when a client held the lock, and the declared hold: NAMED TIME TIME.
 func (p *proof) uncapped(m []string) string {
 	hold := p.History.Header.Hold
 	return cmp.Or(unless(at(hold, m[3]), fmt.Sprintf("the declared hold is %v", hold)),
 		unless(p.acquire(history.OK, m[1], "", "", m[2]) != Open, "it did not get the lock then"))
 }
 
-// diedHolding: NAMED TIME TIME.
+// diedHolding checks that a client crashed while it held the lock: NAMED TIME TIME.
 func (p *proof) diedHolding(m []string) string {
 	return unless(p.acquire(history.OK, m[1], "", "", m[2]) != Open && p.crashed(m[1], m[3]),
 		"it did not hold the lock when it crashed")
 }
 
-// leftKey: NAMED TIME FAULTS NAMED TIME TIME.
+// leftKey checks that a key of a crashed client is still there, and when it expires: NAMED TIME FAULTS NAMED TIME TIME.
 func (p *proof) leftKey(m []string) string {
 	due := cmp.Or(m[6], "never")
 	return cmp.Or(unless(p.crashed(m[1], m[2]), "it did not crash then"),
@@ -201,13 +204,13 @@ func (p *proof) leftKey(m []string) string {
 		}))
 }
 
-// diedLast: NAMED TIME.
+// diedLast checks that the last holder crashed at the given time: NAMED TIME.
 func (p *proof) diedLast(m []string) string {
 	return unless(p.crashed(m[1], m[2]), "it did not crash then")
 }
 
-// keyStays says what is true if a key that a server set then, on behalf of an attempt or of a process, was gone when
-// the law was broken, or stays for another reason than the one said.
+// keyStays checks that the key that a server set at the given time, for an attempt or a process, still stood when the
+// law was broken, and that it stays for the stated reason.
 func (p *proof) keyStays(owner, attempt, server, when, why string) string {
 	set := p.event(func(_ int, e *history.Event) bool {
 		return e.F == history.KeySet && of(e.Of, owner, attempt) && string(e.Process) == server && at(e.Time, when)
@@ -239,7 +242,8 @@ func (p *proof) keyStays(owner, attempt, server, when, why string) string {
 	return unless(why == truth, truth)
 }
 
-// leftBehind: NAMED how attempt TIME NAMED TIME FAULTS why.
+// leftBehind checks that a client gave up or left its section, and left its key: NAMED how attempt TIME NAMED TIME
+// FAULTS why.
 func (p *proof) leftBehind(m []string) string {
 	done := p.event(func(_ int, e *history.Event) bool {
 		if !is(e.Process, "", m[1], "") || !at(e.Time, m[4]) {
@@ -254,12 +258,13 @@ func (p *proof) leftBehind(m []string) string {
 	return cmp.Or(p.keyStays(m[1], m[3], m[5], m[6], m[8]), unless(done != Open, "it did nothing then"))
 }
 
-// leftByItself: NAMED NAMED TIME FAULTS why NAMED.
+// leftByItself checks that the key of a client's earlier try keeps that client waiting: NAMED NAMED TIME FAULTS why
+// NAMED.
 func (p *proof) leftByItself(m []string) string {
 	return cmp.Or(p.keyStays(m[1], "", m[2], m[3], m[5]), unless(p.waitsThen(m[8]), "it does not wait"))
 }
 
-// waitsThen reports whether a process waited for a lock when the law was broken.
+// waitsThen reports whether a process was waiting for a lock when the law was broken.
 func (p *proof) waitsThen(name string) bool {
 	return p.event(func(i int, e *history.Event) bool {
 		if e.F != history.Acquire || e.Type != history.Invoke || !is(e.Process, "", name, "") ||
@@ -271,7 +276,7 @@ func (p *proof) waitsThen(name string) bool {
 	}) != Open
 }
 
-// missedTurn: NAMED NAMED TIME TIME NAMED.
+// missedTurn checks that a waiting client's key is the first in line, and since when: NAMED NAMED TIME TIME NAMED.
 func (p *proof) missedTurn(m []string) string {
 	begun := ""
 	if m[3] != m[4] {
@@ -283,7 +288,7 @@ func (p *proof) missedTurn(m []string) string {
 		unless(p.waitsThen(m[5]), "it does not wait"))
 }
 
-// slow: what LOCK NAMED TIME TIME who TIME.
+// slow checks that an operation took too long although nothing prevented it: op LOCK NAMED TIME TIME who TIME.
 func (p *proof) slow(m []string) string {
 	bound, call := p.History.Header.Bound, p.read.Events[0]
 	e := &p.History.Events[call]
@@ -304,7 +309,7 @@ func (p *proof) slow(m []string) string {
 	return ""
 }
 
-// keptKey: NAMED LOCK TIME TIME TIME TIME how TIME.
+// keptKey checks that a release left its keys as they were: NAMED LOCK TIME TIME TIME TIME how TIME.
 func (p *proof) keptKey(m []string) string {
 	call := p.read.Events[0]
 	e := &p.History.Events[call]
@@ -328,7 +333,8 @@ func (p *proof) keptKey(m []string) string {
 	return ""
 }
 
-// there says who is up where a quorum is: the members of a service, single servers, or masters with all their replicas.
+// there says which servers were up where a quorum was: members of a service, single servers, or masters with all their
+// replicas.
 func (p *proof) there() string {
 	h := &p.History.Header
 	var names []string
@@ -346,25 +352,25 @@ func (p *proof) there() string {
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1] + " were"
 }
 
-// judged: COUNT.
+// judged checks how much a law that holds has judged: COUNT.
 func (p *proof) judged(m []string) string {
 	n := strconv.Itoa(p.seen)
 	return unless(p.Outcome != checker.Holds || n == m[1], n)
 }
 
-// bound: TIME.
+// bound checks the bound within which an operation should succeed: TIME.
 func (p *proof) bound(m []string) string {
 	bound := p.History.Header.Bound
 	return unless(at(bound, m[1]), bound.String())
 }
 
-// stillWaits: NAMED LOCK TIME.
+// stillWaits checks that a client has waited for a lock since the given time: NAMED LOCK TIME.
 func (p *proof) stillWaits(m []string) string {
 	call := p.acquire(history.Invoke, m[1], "", m[2], m[3])
 	return unless(call != Open && p.returned(call) == Open, "it does not wait")
 }
 
-// grant: LOCK NAMED TIME.
+// grant checks that a lock was granted to a client at the given time: LOCK NAMED TIME.
 func (p *proof) grant(m []string) string {
 	return unless(p.acquire(history.OK, m[2], "", m[1], m[3]) != Open, "it was not granted then")
 }

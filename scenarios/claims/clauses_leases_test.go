@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// entered: WHO LOCK TIME WHO TIME how the first one left.
+// entered checks that two sections overlap: WHO LOCK TIME WHO TIME, and how the first client left.
 func (p *proof) entered(m []string) string {
 	pairs := Overlaps(p.History)
 	i := slices.IndexFunc(pairs, func(pair [2]*Section) bool {
@@ -37,7 +37,8 @@ func (p *proof) entered(m []string) string {
 		left))
 }
 
-// twoLeases: WHO how LOCK TIME WHO TIME TIME. A lease that an extension states was not granted then.
+// twoLeases checks that two leases overlap: WHO how LOCK TIME WHO TIME TIME. how tells a grant from an extension of a
+// lease.
 func (p *proof) twoLeases(m []string) string {
 	all := func(name, attempt string) (list []lease) {
 		for _, s := range p.sections {
@@ -59,7 +60,7 @@ func (p *proof) twoLeases(m []string) string {
 	return "no such leases overlap"
 }
 
-// apart: NAMED servers NAMED servers.
+// apart checks that two grants counted no server in common: NAMED servers NAMED servers.
 func (p *proof) apart(m []string) string {
 	servers := pattern(`NAMED`)
 	for _, name := range servers.FindAllString(m[2], -1) {
@@ -82,7 +83,8 @@ func (p *proof) apart(m []string) string {
 	return cmp.Or(counted(m[1], m[2]), counted(m[3], m[4]))
 }
 
-// leaseEnded: WHO TIME. A lease that ends when it is granted has not ended: there was none.
+// leaseEnded checks when a lease ended: WHO TIME. A lease that ends at the instant at which it was granted does not
+// count.
 func (p *proof) leaseEnded(m []string) string {
 	truth := "none of its leases ended then"
 	for _, s := range p.sections {
@@ -104,17 +106,17 @@ func (p *proof) leaseEnded(m []string) string {
 	return truth
 }
 
-// writersLease: TIME.
+// writersLease checks when the writer's lease ended: TIME.
 func (p *proof) writersLease(m []string) string {
 	return p.leaseEnded([]string{"", string(p.Holders[0]), "", m[1]})
 }
 
-// writerReleased: TIME.
+// writerReleased checks when the writer called release: TIME.
 func (p *proof) writerReleased(m []string) string {
 	return p.releaseCalled([]string{"", string(p.Holders[0]), "", m[1]})
 }
 
-// releaseCalled: WHO TIME. Its lease would have lasted longer.
+// releaseCalled checks when release was called, and that the lease would have lasted longer: WHO TIME.
 func (p *proof) releaseCalled(m []string) string {
 	for _, s := range p.sections {
 		if s.Release < 0 || !is(s.Process, s.Attempt, m[1], m[2]) || !at(p.History.Events[s.Release].Time, m[3]) {
@@ -126,7 +128,7 @@ func (p *proof) releaseCalled(m []string) string {
 	return "it called no release then"
 }
 
-// ends are the words for how a key went, and losses those for why one was lost.
+// ends holds the words for how a key was removed, and losses those for why a server lost it.
 var (
 	ends = map[string][]history.Why{
 		"expired": {history.Expired}, "had expired": {history.Expired}, "was deleted": {history.Deleted},
@@ -138,7 +140,8 @@ var (
 		history.LostUnpersisted: "it keeps nothing on disk", history.LostDisk: "its disk was lost"}
 )
 
-// keyWent: prolongation WHO NAMED how TIME, down because, by WHO.
+// keyWent checks how and when a key was removed: prolongation WHO NAMED how TIME, down because, by WHO. The group down
+// says how the server had gone down.
 func (p *proof) keyWent(m []string) string {
 	gone := p.event(func(_ int, e *history.Event) bool {
 		there := string(e.Process) == m[4] || m[5] == "was lost in a failover" && p.together(string(e.Process), m[4])
@@ -166,8 +169,8 @@ func (p *proof) keyWent(m []string) string {
 	return ""
 }
 
-// together reports whether two servers are one, or keep a key between them: a master and its replicas, of which another
-// may have taken its place, and the members of one service.
+// together reports whether two servers are the same or share keys: as a master and its replicas, one of which may have
+// been promoted, or as members of one service.
 func (p *proof) together(a, b string) bool {
 	h := &p.History.Header
 	return a == b || h.Service.OneLog() ||
@@ -176,7 +179,7 @@ func (p *proof) together(a, b string) bool {
 		})
 }
 
-// wentDown says how the server of the record at a place last went down before it.
+// wentDown says how the server of event at last went down before that event.
 func (p *proof) wentDown(at int) string {
 	how, server := "never did", p.History.Events[at].Process
 	for i := range p.History.Events[:at] {
@@ -194,7 +197,7 @@ func (p *proof) wentDown(at int) string {
 	return how
 }
 
-// due is when the key that went at place i had been due to expire.
+// due returns when the key that was removed by event i had been due to expire.
 func (p *proof) due(i int) (due history.Time) {
 	gone := &p.History.Events[i]
 	for j := range p.History.Events[:i] {
@@ -209,7 +212,7 @@ func (p *proof) due(i int) (due history.Time) {
 
 func expired(e *history.Event) bool { return e.F == history.KeyGone && e.Why == history.Expired }
 
-// takenForOver: NAMED WHO NAMED TIME.
+// takenForOver checks that a client treated a key of another attempt as expired: NAMED WHO NAMED TIME.
 func (p *proof) takenForOver(m []string) string {
 	return p.shown("key that another took for over", func(i int, e *history.Event) bool {
 		return expired(e) && p.together(string(e.Process), m[4]) && of(e.Of, m[2], m[3]) && at(e.Time, m[5]) &&
@@ -217,28 +220,28 @@ func (p *proof) takenForOver(m []string) string {
 	})
 }
 
-// early: TIME TIME.
+// early checks how long before its time a key expired: TIME TIME.
 func (p *proof) early(m []string) string {
 	return p.shown("key", func(i int, e *history.Event) bool {
 		return expired(e) && at(p.due(i), m[2]) && at(p.due(i)-e.Time, m[1])
 	})
 }
 
-// counted: NAMED TIME.
+// counted checks until when a client counted its lease: NAMED TIME.
 func (p *proof) counted(m []string) string {
 	return p.shown("lease", func(_ int, e *history.Event) bool {
 		return e.Grant != nil && is(e.Process, "", m[1], "") && at(e.Grant.Until, m[2])
 	})
 }
 
-// stated: NAMED TIME TIME.
+// stated checks when a lease was granted and until when it was stated to last: NAMED TIME TIME.
 func (p *proof) stated(m []string) string {
 	return p.shown("lease", func(_ int, e *history.Event) bool {
 		return e.Grant != nil && is(e.Process, "", m[1], "") && at(e.Grant.Granted, m[2]) && at(e.Grant.Until, m[3])
 	})
 }
 
-// likewise: a list of where and when.
+// likewise checks a list of servers and times at which a key expired.
 func (p *proof) likewise(m []string) string {
 	for _, place := range pattern(`on NAMED at TIME`).FindAllStringSubmatch(m[1], -1) {
 		if truth := p.shown("expiry: "+place[0], func(_ int, e *history.Event) bool {
@@ -250,7 +253,7 @@ func (p *proof) likewise(m []string) string {
 	return ""
 }
 
-// undone: TIME TIME.
+// undone checks that a key expired at one time, not at the later time to which it had been prolonged: TIME TIME.
 func (p *proof) undone(m []string) string {
 	return p.shown("key", func(_ int, e *history.Event) bool {
 		return expired(e) && at(e.Time, m[1]) && p.shown("", func(_ int, o *history.Event) bool {
@@ -259,7 +262,7 @@ func (p *proof) undone(m []string) string {
 	})
 }
 
-// keySet says what is true if no server, or not that one, set a key of a process then.
+// keySet checks that a server (if server is empty, any server) set a key of a process at the given time.
 func (p *proof) keySet(server, whose, when string) string {
 	return p.shown("key of "+whose, func(_ int, e *history.Event) bool {
 		return e.F == history.KeySet && (server == "" || string(e.Process) == server) && of(e.Of, whose, "") &&
@@ -267,12 +270,12 @@ func (p *proof) keySet(server, whose, when string) string {
 	})
 }
 
-// twoMasters: NAMED NAMED TIME NAMED NAMED TIME.
+// twoMasters checks that two masters set keys of two clients: NAMED NAMED TIME NAMED NAMED TIME.
 func (p *proof) twoMasters(m []string) string {
 	return cmp.Or(p.keySet(m[1], m[2], m[3]), p.keySet(m[4], m[5], m[6]), unless(m[1] != m[4], "they are one"))
 }
 
-// prolongedByDeposed: NAMED NAMED TIME NAMED TIME TIME.
+// prolongedByDeposed checks that a replaced master prolonged a key: NAMED NAMED TIME NAMED TIME TIME.
 func (p *proof) prolongedByDeposed(m []string) string {
 	return cmp.Or(p.keySet("", m[4], m[5]),
 		p.shown("prolongation", func(_ int, e *history.Event) bool {
@@ -283,7 +286,8 @@ func (p *proof) prolongedByDeposed(m []string) string {
 		}))
 }
 
-// prolongedInVain: NAMED NAMED TIME NAMED TIME TIME.
+// prolongedInVain checks that a lease was prolonged by a member although a new leader ended it: NAMED NAMED TIME NAMED
+// TIME TIME.
 func (p *proof) prolongedInVain(m []string) string {
 	return cmp.Or(
 		p.shown("prolongation", func(_ int, e *history.Event) bool {
@@ -297,7 +301,7 @@ func (p *proof) prolongedInVain(m []string) string {
 		}))
 }
 
-// spells: when and FAULTS. Each fault was on when it is said that it was.
+// spells checks that each fault was on during the time that the story states: times and FAULTS.
 func (p *proof) spells(m []string) string {
 	said := pattern(`from TIME to (?:TIME|(the end))|at TIME`).FindAllStringSubmatch(m[1], -1)
 	struck := faultPlace.FindAllStringSubmatch(m[len(m)-1], -1)
@@ -313,7 +317,7 @@ func (p *proof) spells(m []string) string {
 	return ""
 }
 
-// spell is when the fault that struck at a place was on; Never if its end is not recorded.
+// spell returns when the fault that struck at event place was on. to is Never if its end is not recorded.
 func (p *proof) spell(place string) (from, to history.Time) {
 	i := p.event(func(i int, _ *history.Event) bool { return fmt.Sprint(i) == place })
 	struck := &p.History.Events[i]
@@ -326,7 +330,7 @@ func (p *proof) spell(place string) (from, to history.Time) {
 	return struck.Time, p.History.Events[over].Time
 }
 
-// heldUp: what NAMED TIME TIME.
+// heldUp checks that a client's operation took effect later than it was called: op NAMED TIME TIME.
 func (p *proof) heldUp(m []string) string {
 	call := p.event(func(_ int, e *history.Event) bool {
 		called := string(e.F) == m[1] || e.F == history.Extend && m[1] == "extension"
@@ -343,7 +347,7 @@ func (p *proof) heldUp(m []string) string {
 	})
 }
 
-// waited: NAMED LOCK TIME TIME.
+// waited checks how long a client waited for another lock: NAMED LOCK TIME TIME.
 func (p *proof) waited(m []string) string {
 	call := p.acquire(history.Invoke, m[1], "", m[2], m[3])
 	if call == Open {

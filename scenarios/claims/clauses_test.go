@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// clauses are all pieces of stories that state numbers.
+// clauses lists all phrases of stories that state numbers, each with the function that checks it.
 var clauses = []clause{
 	// two sections, two leases
 	says(`WHO entered the critical section of LOCK at TIME although WHO, inside since TIME, had not left it `+
@@ -19,7 +19,7 @@ var clauses = []clause{
 	says(`It had called release at TIME`, (*proof).writerReleased),
 	says(`WHO had called release at TIME`, (*proof).releaseCalled),
 
-	// how a key went
+	// how a key was removed
 	says(`(the prolongation of )?the key of WHO on NAMED (expired|had expired|was deleted|was overwritten|was flushed|`+
 		`was gone|was lost|was lost in a failover) at TIME(?:: that server (had crashed|had been shut down) and came `+
 		`back without it, for (it keeps nothing on disk|it had not reached the disk|its disk was lost)| by a request `+
@@ -85,7 +85,7 @@ var clauses = []clause{
 		`(?:it was: it|they were: the first) (expired at|had been neither deleted nor overwritten by) TIME`,
 		(*proof).keptKey),
 
-	// what was seen of a law that holds, or is open
+	// what was judged of a law that holds or is open
 	says(`^COUNT [a-z ]+`, (*proof).judged),
 	says(`every lock was acquired \(COUNT in all\)`, (*proof).judged),
 	says(`each within TIME`, (*proof).bound),
@@ -93,24 +93,26 @@ var clauses = []clause{
 	says(`The grant of LOCK to NAMED at TIME`, (*proof).grant),
 }
 
-// stays is why a key does not go.
+// stays matches the reasons why a key does not go away.
 const stays = `(never expires|stays as long as the session does|was prolonged again, last at TIME|is due to expire at TIME)`
 
-// is reports whether a name in a story, which may begin a sentence, is the process; and the attempt, if it names one.
+// is reports whether a name in a story denotes the process, and the attempt if the story names one. Case is ignored,
+// because the name may begin a sentence.
 func is(p history.Process, a history.Attempt, name, attempt string) bool {
 	return strings.EqualFold(string(p), name) && (attempt == "" || attempt == string(a))
 }
 
-// of reports whether an attempt is that of a story.
+// of reports whether an attempt is the one that a story names by its process, and by its number if the story gives
+// that.
 func of(a history.Attempt, name, attempt string) bool {
 	p, _, _ := strings.Cut(string(a), "/")
 	return is(history.Process(p), a, name, attempt)
 }
 
-// at reports whether an instant, or a length, is printed so.
+// at reports whether an instant or a duration is printed as text.
 func at(t history.Time, text string) bool { return t.String() == text }
 
-// event finds the first event that matches, Open if there is none.
+// event returns the index of the first event that matches, or Open if there is none.
 func (p *proof) event(matches func(i int, e *history.Event) bool) int {
 	for i := range p.History.Events {
 		if matches(i, &p.History.Events[i]) {
@@ -120,7 +122,7 @@ func (p *proof) event(matches func(i int, e *history.Event) bool) int {
 	return Open
 }
 
-// shown says what is true if no event matches.
+// shown returns "" if an event matches, and otherwise a text that says that there is none.
 func (p *proof) shown(what string, matches func(i int, e *history.Event) bool) string {
 	if p.event(matches) == Open {
 		return "the history shows no such " + what
@@ -128,7 +130,7 @@ func (p *proof) shown(what string, matches func(i int, e *history.Event) bool) s
 	return ""
 }
 
-// acquire finds what came of asking for a lock, by whom and when; Open if there is no such event.
+// acquire returns the index of a process's acquire event of the given type and time, or Open if there is none.
 func (p *proof) acquire(typ history.Type, name, attempt, lock, when string) int {
 	return p.event(func(_ int, e *history.Event) bool {
 		return e.F == history.Acquire && e.Type == typ && is(e.Process, e.Attempt, name, attempt) &&
@@ -136,14 +138,14 @@ func (p *proof) acquire(typ history.Type, name, attempt, lock, when string) int 
 	})
 }
 
-// crashed reports whether a process crashed then.
+// crashed reports whether a process crashed at the given time.
 func (p *proof) crashed(name, when string) bool {
 	return p.event(func(_ int, e *history.Event) bool {
 		return e.F == history.Crashed && is(e.Process, "", name, "") && at(e.Time, when)
 	}) != Open
 }
 
-// returned is the place at which the call at another returned, Open if it never did.
+// returned returns the index of the event with which the call at index call returned, or Open if it never did.
 func (p *proof) returned(call int) int {
 	c := &p.History.Events[call]
 	return p.event(func(i int, e *history.Event) bool {
@@ -152,7 +154,7 @@ func (p *proof) returned(call int) int {
 	})
 }
 
-// unless gives what is true where something is not.
+// unless returns "" if right is true, and otherwise truth.
 func unless(right bool, truth string) string {
 	if right {
 		return ""

@@ -25,11 +25,11 @@ func everyone(s *scenarios.Scenario) []sim.ProcessID {
 	return all
 }
 
-// All clocks jump by the same at the start: nobody can tell, as nothing absolute comes from outside. But a server that
-// runs already has times of its wall clock in memory, and Redis compares two of them with the clock as it is now: the
-// second of the last fsync with everysec (it fsyncs at once after a jump, so that a crash takes less and a slow fsync
-// holds up more), and the last acknowledgement of each replica with min-replicas-to-write (after a jump forward none
-// has acknowledged lately).
+// If all clocks jump by the same amount at the start, nobody can tell, since no absolute time comes from outside. But a
+// server that is already running has readings of its wall clock in memory, and in two places Redis compares such a
+// reading with its clock later. One is the second of the last fsync with everysec: after a jump it fsyncs at once, so
+// that a crash loses less and a slow fsync holds up more. The other is the last acknowledgement of each replica with
+// min-replicas-to-write: after a jump forward, no replica has acknowledged recently.
 func TestAJumpOfAllClocksChangesNoEffect(t *testing.T) {
 	tried := newTally(t, "a jump of all clocks")
 	for _, s := range subjects(t) {
@@ -53,8 +53,7 @@ func TestAJumpOfAllClocksChangesNoEffect(t *testing.T) {
 	}
 }
 
-// comparesClocks reports whether it matters to a run that a server compares its clock with what that was before the
-// jump.
+// comparesClocks reports whether a run depends on a server's comparing its clock with a reading from before the jump.
 func comparesClocks(s *scenarios.Scenario, p nemesis.Plan) bool {
 	return s.Servers.MinReplicasToWrite > 0 || s.Servers.Backend == locks.OnRedis &&
 		s.Servers.Persistence == store.Everysec && slices.ContainsFunc(p.Faults, func(f nemesis.Fault) bool {
@@ -62,7 +61,7 @@ func comparesClocks(s *scenarios.Scenario, p nemesis.Plan) bool {
 	})
 }
 
-// The same for a lock whose clients say in absolute time when it ends, and for the probe, which asks last.
+// The same holds for a lock whose clients state its end in absolute time, and for the probe, which asks last.
 func TestAJumpOfAllClocksMovesAbsoluteExpiryWithIt(t *testing.T) {
 	tried := newTally(t, "a jump of all clocks, with absolute expiry")
 	for clients := 1; clients <= 3; clients++ {
@@ -91,7 +90,7 @@ func TestAJumpOfAllClocksMovesAbsoluteExpiryWithIt(t *testing.T) {
 	}
 }
 
-// scaled is the scenario with fixed delays, and all its times multiplied.
+// scaled returns the scenario with fixed delays and with all its times multiplied by by.
 func scaled(s *scenarios.Scenario, by time.Duration) *scenarios.Scenario {
 	c := *s
 	fixed := func(d sim.Delay) sim.Delay { return sim.Delay{Lo: by * d.Lo, Hi: by * d.Lo} }
@@ -115,8 +114,8 @@ func scaled(s *scenarios.Scenario, by time.Duration) *scenarios.Scenario {
 	return &c
 }
 
-// timeless reports whether nothing in the scenario and the plan has a time that no key sets: there are no replicas, no
-// agreement, and no fsync of every second that could matter.
+// timeless reports whether every time that matters in the scenario and the plan is set by a key: there are no replicas,
+// no consensus among servers, and no once-a-second fsync that could matter.
 func timeless(s *scenarios.Scenario, p nemesis.Plan) bool {
 	if s.Servers.Replicas > 0 || locks.Define(s.Clients[0].Lock.Protocol).Service.OneLog() {
 		return false
@@ -127,9 +126,9 @@ func timeless(s *scenarios.Scenario, p nemesis.Plan) bool {
 	})
 }
 
-// All times doubled, the run is the same at half the speed, but where Redis has a time of its own. It rounds to a
-// millisecond: there something else happened within two of them. And it looks for expired keys every 100 ms: what comes
-// then waits for the fsync of the deletion.
+// If all times are doubled, the run is the same at half the speed, except where Redis has a time of its own. It rounds
+// to milliseconds, so that something else may happen within two of them. And it looks for expired keys every 100 ms,
+// and what comes after that waits for the fsync of the deletion.
 func TestAllTimesDoubledIsTheSameRunAtHalfTheSpeed(t *testing.T) {
 	tried, rounded := newTally(t, "all times doubled"), 0
 	for _, s := range subjects(t) {
@@ -171,7 +170,7 @@ func about(events []history.Event, i int) string {
 	return line(&events[i])
 }
 
-// diverge is the first event at which two runs do other things, whenever they do them; -1 if they do the same.
+// diverge returns the first index at which two runs have different events, apart from their times; -1 if there is none.
 func diverge(a, b []history.Event) int {
 	what := func(e history.Event) history.Event {
 		e.Index, e.Time, e.Until, e.Grant, e.Fault = 0, 0, 0, nil, nil
@@ -191,7 +190,7 @@ func diverge(a, b []history.Event) int {
 	return -1
 }
 
-// nearExpiry reports whether a key expired within so many milliseconds of event i.
+// nearExpiry reports whether a key expired within the given number of milliseconds of event i.
 func nearExpiry(events []history.Event, i int, millis history.Time) bool {
 	if i >= len(events) {
 		i = len(events) - 1
@@ -203,7 +202,8 @@ func nearExpiry(events []history.Event, i int, millis history.Time) bool {
 	return slices.ContainsFunc(events, near)
 }
 
-// nearCron reports whether event i came so many milliseconds after a look for expired keys that found one.
+// nearCron reports whether event i happened within the given number of milliseconds after a periodic search for expired
+// keys that found one.
 func nearCron(events []history.Event, i int, millis history.Time) bool {
 	const every = 100 * 1e6 // Redis' default, hz 10 (redis.conf)
 	at := events[min(i, len(events)-1)].Time

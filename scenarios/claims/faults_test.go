@@ -11,7 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// asTheSame puts plans through a change that must make no difference, to the effects or to the verdict and its causes.
+// asTheSame checks that a change of plans which should make no difference changes neither effects nor verdicts and
+// their causes.
 func asTheSame(t *testing.T, relation string, few, many int,
 	change func(r *rand.Rand, s *scenarios.Scenario, p nemesis.Plan) []nemesis.Plan) {
 	t.Helper()
@@ -36,14 +37,14 @@ func asTheSame(t *testing.T, relation string, few, many int,
 	}
 }
 
-// splittable reports whether the fault has a length that can be had in two parts, one after the other. A drift is not:
-// a clock is read in whole nanoseconds, and rounds once more where its rate is set anew.
+// splittable reports whether a fault has a length that can be divided into two faults, one after the other. A drift
+// cannot: a clock is read in whole nanoseconds, so setting its rate again rounds once more.
 func splittable(f *nemesis.Fault) bool {
 	return f.Trigger.Point == "" && !f.Trigger.Message.Named() && f.For > 1 && (f.Kind == nemesis.Cut ||
 		f.Kind == nemesis.Pause || f.Kind == nemesis.DelayLink || f.Kind == nemesis.SlowFsync)
 }
 
-// A fault split in time, the second to strike as the first ends, is the whole.
+// A fault that is split in two, the second striking as the first ends, acts as the whole.
 func TestAFaultSplitInTimeActsAsTheWhole(t *testing.T) {
 	asTheSame(t, "split in time", 6, 150,
 		func(r *rand.Rand, s *scenarios.Scenario, p nemesis.Plan) (list []nemesis.Plan) {
@@ -61,7 +62,7 @@ func TestAFaultSplitInTimeActsAsTheWhole(t *testing.T) {
 		})
 }
 
-// The same for cuts and pauses from the start, which strike before anything else does.
+// The same holds for cuts and pauses that strike at the start, before anything else happens.
 func TestAFaultFromTheStartSplitInTimeActsAsTheWhole(t *testing.T) {
 	tried := newTally(t, "split in time from 0s")
 	for _, s := range subjects(t) {
@@ -90,7 +91,7 @@ func TestAFaultFromTheStartSplitInTimeActsAsTheWhole(t *testing.T) {
 	}
 }
 
-// parts cuts the pairs of a cut one by one: those that are linked.
+// parts returns cuts of the single pairs of processes of a cut, as far as those are linked.
 func parts(f nemesis.Fault, names nemesis.Names, oneWay bool) (list []nemesis.Fault) {
 	for _, a := range f.Left {
 		for _, b := range f.Right {
@@ -114,7 +115,7 @@ func parts(f nemesis.Fault, names nemesis.Names, oneWay bool) (list []nemesis.Fa
 	return list
 }
 
-// A cut is the cuts of its pairs, and those are each the cuts of both directions.
+// A cut equals the cuts of all its pairs of processes, and each of these equals the cuts of its two directions.
 func TestACutActsAsTheCutsOfItsPairsAndDirections(t *testing.T) {
 	asTheSame(t, "pairs and directions of cuts", 6, 150,
 		func(_ *rand.Rand, s *scenarios.Scenario, p nemesis.Plan) (list []nemesis.Plan) {
@@ -150,7 +151,7 @@ func TestTheSidesOfACutCanBeSwapped(t *testing.T) {
 		})
 }
 
-// The order of lines counts only among faults that strike, or end, at one instant.
+// The order of lines in a plan matters only among faults that strike or end at the same instant.
 func TestTheOrderOfLinesOfAPlanDoesNotMatter(t *testing.T) {
 	asTheSame(t, "order of lines", 4, 60, func(r *rand.Rand, _ *scenarios.Scenario, p nemesis.Plan) []nemesis.Plan {
 		if len(p.Faults) < 2 || coincide(p.Faults) {
@@ -163,7 +164,7 @@ func TestTheOrderOfLinesOfAPlanDoesNotMatter(t *testing.T) {
 	})
 }
 
-// coincide reports whether two faults may strike or end at one instant.
+// coincide reports whether two of the faults may strike or end at the same instant.
 func coincide(faults []nemesis.Fault) bool {
 	type moment struct {
 		at time.Duration

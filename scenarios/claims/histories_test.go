@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// copied is a history of one's own, deep enough to be changed.
+// copied returns a copy of a history that is deep enough to be changed.
 func copied(h *history.History) *history.History {
 	c := &history.History{Header: h.Header, Events: slices.Clone(h.Events)}
 	for i := range c.Events {
@@ -30,7 +30,7 @@ func copied(h *history.History) *history.History {
 	return c
 }
 
-// moments calls f with each time of a history that is there.
+// moments calls f with each time that the history states.
 func moments(h *history.History, f func(*history.Time)) {
 	f(&h.Header.End)
 	for i := range h.Events {
@@ -49,7 +49,7 @@ func moments(h *history.History, f func(*history.Time)) {
 	}
 }
 
-// onHistories judges the history of many runs and what change makes of it, and hands both verdicts to compare.
+// onHistories judges the histories of many runs, before and after change, and passes both verdicts to compare.
 func onHistories(t *testing.T, relation string, few, many int, change func(*history.History) *history.History,
 	compare func(t *testing.T, h *history.History, was, is checker.Verdict)) {
 	t.Helper()
@@ -72,7 +72,8 @@ func onHistories(t *testing.T, relation string, few, many int, change func(*hist
 	}
 }
 
-// same fails the test unless the verdicts are the same in all but words: outcome, cause, and where the law was broken.
+// same fails the test unless the verdicts agree in all but their words: in outcomes, causes, and where laws were
+// broken.
 func same(t *testing.T, h *history.History, was, is checker.Verdict) {
 	t.Helper()
 	alike := func(f, g checker.Finding) bool {
@@ -87,7 +88,7 @@ func same(t *testing.T, h *history.History, was, is checker.Verdict) {
 	}
 }
 
-// When a run began is nothing to the laws.
+// The verdict does not depend on when a run began.
 func TestAHistoryShiftedInTimeIsJudgedTheSame(t *testing.T) {
 	for _, by := range []time.Duration{time.Nanosecond, time.Hour} {
 		onHistories(t, "shifted by "+by.String(), 3, 60, func(h *history.History) *history.History {
@@ -97,7 +98,7 @@ func TestAHistoryShiftedInTimeIsJudgedTheSame(t *testing.T) {
 	}
 }
 
-// Who is called what is nothing to the laws: clients change their names with each other, locks get others.
+// The verdict does not depend on names: clients swap their names, and locks get new ones.
 func TestAHistoryRenamedIsJudgedTheSame(t *testing.T) {
 	onHistories(t, "renamed", 4, 100, func(h *history.History) *history.History {
 		clients := ordinary(h)
@@ -115,12 +116,12 @@ func TestAHistoryRenamedIsJudgedTheSame(t *testing.T) {
 	}, same)
 }
 
-// ordinary are the clients but the probe.
+// ordinary returns the clients other than the probe.
 func ordinary(h *history.History) []history.Process {
 	return slices.DeleteFunc(slices.Clone(h.Header.Clients), func(p history.Process) bool { return p == history.Probe })
 }
 
-// rename gives processes and locks other names, in attempts, too, which begin with their client's.
+// rename renames processes and locks, also in the names of attempts, which begin with the name of their client.
 func rename(h *history.History, process func(history.Process) history.Process, lock func(history.Lock) history.Lock) {
 	attempt := func(a history.Attempt) history.Attempt {
 		if client, number, ok := strings.Cut(string(a), "/"); ok {
@@ -155,9 +156,9 @@ func rename(h *history.History, process func(history.Process) history.Process, l
 	}
 }
 
-// Two copies of what happened, of other clients and other locks on the same servers, one after the other at each
-// instant, break the laws that one breaks. The probe is one client, which would have to do two things at a time: it is
-// left out.
+// A history merged with a copy of itself, in which other clients use other locks on the same servers at the same times,
+// breaks the laws that the original breaks. The probe is left out, because it is one client and would have to do two
+// things at once.
 func TestTwoCopiesOfAHistoryBreakWhatOneBreaks(t *testing.T) {
 	second := func(p history.Process) history.Process { return p + "-b" }
 	tried := newTally(t, "two copies")
@@ -190,7 +191,7 @@ func TestTwoCopiesOfAHistoryBreakWhatOneBreaks(t *testing.T) {
 	}
 }
 
-// withoutProbe takes the probe and all that was done for it out.
+// withoutProbe removes the probe and everything that was done for it.
 func withoutProbe(h *history.History) *history.History {
 	h.Header.Clients = ordinary(h)
 	its := func(a history.Attempt) bool { return strings.HasPrefix(string(a), "probe/") }
@@ -207,7 +208,8 @@ func renumber(h *history.History) {
 	}
 }
 
-// interleaved puts each event of the second history behind its original. Faults strike once, but those on clients both.
+// interleaved puts each event of the second history after its original. A fault is kept once, unless it strikes
+// clients.
 func interleaved(one, other *history.History, clients []history.Process) *history.History {
 	both := &history.History{Header: one.Header}
 	both.Header.Clients = slices.Concat(one.Header.Clients, other.Header.Clients)
@@ -228,13 +230,13 @@ func interleaved(one, other *history.History, clients []history.Process) *histor
 	return both
 }
 
-// atOnce are the laws that a single event breaks: once that and the witness are there, so is the violation. The other
-// laws judge what must come about in time, and what explains all values read.
+// atOnce lists the laws that a single event breaks: as soon as a history contains that event and the witness, it shows
+// the violation. The other laws depend on what must happen within some time, or on an explanation of all values read.
 var atOnce = []checker.Law{checker.LeaseExclusion, checker.MutualExclusion, checker.Ownership, checker.TokenOrder}
 
-// Nothing that comes later makes a violation good: what a prefix breaks, the whole breaks. Turned round, a law that
-// holds in the whole is violated in no prefix. It may well be undecided there, or unchecked; nor does a prefix in which
-// a law holds say anything about the whole.
+// Later events do not repair a violation: if a prefix breaks a law, so does the whole history. Conversely, no prefix
+// violates a law that holds in the whole. The law may be undecided or unchecked in the prefix. A prefix in which a law
+// holds says nothing about the whole.
 func TestAHistoryCutOffBreaksWhatTheWholeBreaksByThen(t *testing.T) {
 	tried := newTally(t, "cut off")
 	for _, s := range subjects(t) {

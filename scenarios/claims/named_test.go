@@ -6,11 +6,12 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestFaultsThatAStoryNamesAreNecessary takes the faults of each story, as a report gives it, away and runs again. A
-// fault is named in vain if the law is broken by the same cause all the same, be it between others, whether or not what
-// strikes later is taken away as well, and the fault belongs to no group of named ones of which that takes the absence
-// of all. One that is not named although the law holds without it is missing, if the same plan with other seeds needs
-// it too. Of either there may be one in a hundred. FENCEPOST_FULL=1 goes on until a thousand names were tried.
+// TestFaultsThatAStoryNamesAreNecessary runs each story's plan again without the faults that the story names, as a
+// report does. A fault is named in vain if the law is still broken by the same cause, possibly between other processes,
+// with and without the faults that strike later, unless it belongs to a group of named faults without all of which the
+// law holds. A fault is missing if it is not named although the law holds without it, and if the plan needs it under
+// other seeds too. One name in a hundred may be wrong in either way. FENCEPOST_FULL=1 goes on until a thousand names
+// have been tried.
 func TestFaultsThatAStoryNamesAreNecessary(t *testing.T) {
 	enough, rounds, each := 60, 10, 1
 	if testkit.Full() {

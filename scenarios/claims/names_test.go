@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// Every name that the format takes names a lock that holds, on every protocol, alone and beside every other.
+// Every lock name that the format accepts works with every protocol, alone and together with every other name.
 func TestEveryAllowedLockNameHoldsWithoutFaults(t *testing.T) {
 	tried := newTally(t, "lock names")
 	alone, beside := 3, 1
@@ -38,7 +38,7 @@ func TestEveryAllowedLockNameHoldsWithoutFaults(t *testing.T) {
 			}
 		}
 		least := 100
-		if d.Name == locks.LeaseObject { // whose names have letters, digits, - and . alone
+		if d.Name == locks.LeaseObject { // its names have only letters, digits, - and .
 			least = 5
 		}
 		if allowed < least {
@@ -47,7 +47,7 @@ func TestEveryAllowedLockNameHoldsWithoutFaults(t *testing.T) {
 	}
 }
 
-// spelled lists all words of the letters, up to a length.
+// spelled lists all words of the given letters up to a length.
 func spelled(letters string, most int) (words []string) {
 	if most == 0 {
 		return nil
@@ -61,7 +61,7 @@ func spelled(letters string, most int) (words []string) {
 	return words
 }
 
-// shortLived are settings with which a lock has a TTL of four seconds.
+// shortLived returns settings that give a lock a TTL of four seconds.
 func shortLived(d *locks.Definition) string {
 	if d.Name == locks.LeaseObject {
 		return "ttl: 4s, renew-deadline: 3s, retry-period: 1s"
@@ -69,7 +69,8 @@ func shortLived(d *locks.Definition) string {
 	return "ttl: 4s"
 }
 
-// holdsUnder reports whether the names are allowed; if they are, every lock must be got, by all who ask.
+// holdsUnder reports whether the lock names are allowed. If they are, it checks that everybody who asks gets every
+// lock.
 func holdsUnder(t *testing.T, d *locks.Definition, names ...string) bool {
 	t.Helper()
 	text := fmt.Sprintf("name: names\nservers: {%s: 1}\nnetwork: {delay: 1ms}\nlimit: 60s\n"+
@@ -103,7 +104,8 @@ func holdsUnder(t *testing.T, d *locks.Definition, names ...string) bool {
 	return true
 }
 
-// The names that are refused are those that the real service refuses or cannot keep apart, each reported at its place.
+// The names that are refused are those that the real service refuses or cannot tell apart. Each is reported at its
+// position.
 func TestLockNamesThatAServiceCannotKeepApartAreRefused(t *testing.T) {
 	for _, x := range []struct{ protocol, servers, work, want string }{
 		{"zookeeper", "zookeeper", "[/a]",
@@ -137,7 +139,7 @@ func TestLockNamesThatAServiceCannotKeepApartAreRefused(t *testing.T) {
 			t.Errorf("%s %s:\n%v, want\n%s", x.protocol, x.work, err, x.want)
 		}
 	}
-	// Of single clients' locks, and the lock's own name.
+	// names in the override of a single client, and the lock's own name
 	for text, want := range map[string]string{
 		"servers: {etcd: 1}\nlock: {protocol: etcd, name: a}\noverrides: {client-2: {work: {locks: " +
 			"[a/b]}}}\n": "f.yaml:4:",

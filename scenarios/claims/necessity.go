@@ -13,23 +13,23 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// Necessity takes away faults that stories name and runs the plan again. A fault is named in vain if the same law is
-// still broken by the same cause, also between other processes, whether or not later faults are taken away with it,
-// unless it belongs to a group of named faults without all of which the law holds. A fault is missing if the story does
-// not name it although the law holds without it, under this seed and others.
+// Necessity runs plans again without the faults that stories name. A fault is named in vain if the same law is still
+// broken by the same cause, possibly between other processes, with and without the faults that strike later, unless it
+// belongs to a group of named faults without all of which the law holds. A fault is missing if the story does not name
+// it although the law holds without it, under this seed and others.
 type Necessity struct {
-	Stories, Named int // how many stories and names of faults were tried
+	Stories, Named int // how many stories, and how many names of faults, were tried
 
 	t      testing.TB
 	wrongs *Wrongs
 	again  *single.Trials // of the story's scenario
 }
 
-// NewNecessity gathers among wrongs what turns out to be false. The kinds of faults that are named in vain begin with
-// "in vain", those of faults that are not named with "missing".
+// NewNecessity returns a Necessity that adds what turns out to be false to wrongs. The kinds of cases begin with "in
+// vain" for faults that are named in vain, and with "missing" for faults that should have been named.
 func NewNecessity(t testing.TB, wrongs *Wrongs) *Necessity { return &Necessity{t: t, wrongs: wrongs} }
 
-// Story tries the faults that a story names, and gives it the trials that a report has.
+// Story tries the faults that a story names. It also adds to the story the trials that a report has.
 func (n *Necessity) Story(s *Story) {
 	n.again = single.NewTrials(s.Scenario)
 	n.Stories++
@@ -40,8 +40,8 @@ func (n *Necessity) Story(s *Story) {
 	s.Finding = v.Findings[0]
 	named := n.names(s)
 	later := single.Later(s.Plan, s.History, &s.Finding)
-	whose := ""                       // the latest violation without faults is
-	stays := func(drop ...int) bool { // away
+	whose := ""                       // which violation the latest run showed
+	stays := func(drop ...int) bool { // whether the violation stays away
 		same := func(drop ...int) bool {
 			f := n.without(s, s.Plan.Seed, drop...)
 			b := f.By(s.Cause)
@@ -67,8 +67,9 @@ func (n *Necessity) Story(s *Story) {
 	n.trials(s, all)
 }
 
-// trials holds a story to its own trials: of a fault without which the law holds, and of no other, it says something,
-// and what is violated otherwise has another cause.
+// trials checks the trials that come with a story. The story must not name a fault whose trial found it unnecessary,
+// and must name some fault if the trial of a single fault found that one necessary. If the law is still violated
+// without a fault that was needed, the cause must be another one.
 func (n *Necessity) trials(s *Story, named []int) {
 	names := func(line string) bool {
 		return slices.ContainsFunc(named, func(i int) bool { return s.Plan.Faults[i].String() == line })
@@ -99,17 +100,17 @@ func (n *Necessity) trials(s *Story, named []int) {
 	}
 }
 
-// alone matches the sentence of a story which says that the violation does not happen without one fault.
+// alone matches the sentence of a story that says that the violation does not happen without a certain fault.
 var alone = regexp.MustCompile(`It does not come about without "([^"]*)"`)
 
-// repeated reports whether a plan has another fault that a history records in the same words.
+// repeated reports whether the plan has another fault that a history records in the same words.
 func (n *Necessity) repeated(s *Story, i int) bool {
 	return slices.ContainsFunc(slices.Delete(slices.Clone(s.Plan.Faults), i, i+1),
 		func(f nemesis.Fault) bool { return f.Recorded() == s.Plan.Faults[i].Recorded() })
 }
 
-// names gives the places in the plan of the faults that a story names. What it says, its finding must list; and it
-// names nothing that is not in the plan.
+// names returns, for each fault that a story names, its places in the plan. It adds a wrong for a fault in the text
+// that the finding does not list, and for a listed fault that is not in the plan.
 func (n *Necessity) names(s *Story) [][]int {
 	named := single.NamedIn(s.Plan, s.History, &s.Finding)
 	rest := s.Explanation
@@ -130,7 +131,7 @@ func (n *Necessity) names(s *Story) [][]int {
 	return named
 }
 
-// longestFirst gives the places of faults so that no line comes before one that it is a part of.
+// longestFirst orders the places of faults so that no line comes before a longer line that contains it.
 func longestFirst(faults []nemesis.Fault) []int {
 	places := make([]int, len(faults))
 	for i := range places {
@@ -142,11 +143,11 @@ func longestFirst(faults []nemesis.Fault) []int {
 	return places
 }
 
-// others is how many other seeds are tried, and often how many more of them must break the law with a fault than
-// without it for it to be needed and not a matter of chance.
+// others is the number of other seeds that are tried. often is how many more of them must break the law with a fault
+// than without it before the fault counts as needed rather than as chance.
 const others, often = 10, 5
 
-// unnamed looks for a fault that a story that names none should have named.
+// unnamed looks for a fault that a story without named faults should have named.
 func (n *Necessity) unnamed(s *Story, later []int) {
 	broken := func(seed uint64, drop ...int) int {
 		if n.without(s, seed, append(drop, later...)...).Outcome == checker.Violated {
@@ -170,7 +171,7 @@ func (n *Necessity) unnamed(s *Story, later []int) {
 	}
 }
 
-// without judges the law on the run of the plan with a seed, without the faults at the given places.
+// without judges the law in a run of the plan with the given seed and without the faults at the given places.
 func (n *Necessity) without(s *Story, seed uint64, drop ...int) checker.Finding {
 	p := s.Plan
 	p.Seed = seed
@@ -181,8 +182,8 @@ func (n *Necessity) without(s *Story, seed uint64, drop ...int) checker.Finding 
 	return v.Of(s.Law)
 }
 
-// together reports whether fault i belongs to some of those named without all of which, but not without fewer, the
-// violation stays away.
+// together reports whether fault i belongs to a minimal group of named faults: without all of them the violation stays
+// away, but not without fewer.
 func together(i int, named []int, without func(...int) bool) bool {
 	if !without(named...) {
 		return false

@@ -15,9 +15,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestEveryNumberOfAStoryIsRight recomputes from the history, and from the literal reading of the laws, every number
-// that an explanation states: when what happened to whom, for how long, and how much was seen of a law that holds. A
-// number that belongs to no clause of clauses is wrong as well: nothing has recomputed it.
+// TestEveryNumberOfAStoryIsRight recomputes every number in an explanation from the history and from the literal
+// reading of the laws: what happened when and to whom, for how long, and how much of a law that holds was judged. A
+// number that no entry of clauses covers counts as wrong as well, because nothing has recomputed it.
 func TestEveryNumberOfAStoryIsRight(t *testing.T) {
 	rounds := 2
 	if testkit.Full() {
@@ -48,17 +48,17 @@ func TestEveryNumberOfAStoryIsRight(t *testing.T) {
 	}
 }
 
-// proof holds an explanation to what its history shows.
+// proof compares an explanation with what the history shows.
 type proof struct {
 	*Run
 	checker.Finding
-	seen     int         // what a law that holds has judged, by the literal reading
+	seen     int         // how much of a law that holds was judged, by the literal reading
 	read     slow.Breach // the breach, by the literal reading
 	sections []*Section
-	said     map[string]int // how often each clause was
+	said     map[string]int // how often each clause occurred
 }
 
-// explained yields all that a verdict explains: its findings, and the further breaches of each.
+// explained yields everything that a verdict explains: its findings and their further breaches.
 func explained(v checker.Verdict) iter.Seq[checker.Finding] {
 	return func(yield func(checker.Finding) bool) {
 		for _, f := range v.Findings {
@@ -71,24 +71,24 @@ func explained(v checker.Verdict) iter.Seq[checker.Finding] {
 	}
 }
 
-// about makes it a proof of a finding, which the literal reading has judged too.
+// about makes p check the finding f, which the literal reading has judged as well.
 func (p *proof) about(f checker.Finding, literal slow.Verdict) {
 	of := literal.Of(string(f.Law))
 	p.Finding, p.seen = f, of.Judged
 	p.read = of.Shown(p.History, slow.Reported{Cause: f.Cause.String(), Witness: f.Witness, At: f.At})
 }
 
-// wrong is a number that is not right.
+// wrong is a number in a story that is not right.
 type wrong struct{ kind, what string }
 
-// lease is a stretch of time for which a section was told that it holds the lock.
+// lease is a period of time for which a section was told that it holds the lock.
 type lease struct {
 	of       *Section
-	at       int // the event that states it
+	at       int // index of the event that states it
 	from, to history.Time
 }
 
-// leases are the section's: each ends where the next one begins, or with the call of its release.
+// leases returns the leases of a section. A lease ends where the next one begins, or when the section calls release.
 func (p *proof) leases(s *Section) (all []lease) {
 	for _, at := range s.Grants {
 		g := p.History.Events[at].Grant
@@ -107,9 +107,9 @@ func (p *proof) leases(s *Section) (all []lease) {
 	return all
 }
 
-// The words of a clause, in its pattern: NAMED is a process, WHO one with its attempt if that is said, LOCK a lock or a
-// value in quotes, TIME an instant or a length, FAULTS the lines of faults in brackets, COUNT a number. Each is a
-// group, of WHO two.
+// words replaces the placeholders in the pattern of a clause. NAMED is a process, WHO a process with its attempt if
+// that is stated, LOCK a lock or a value in quotes, TIME an instant or a duration, FAULTS the lines of faults in
+// parentheses, and COUNT a number. Each of them is one group of the regular expression, except WHO, which is two.
 var words = strings.NewReplacer(
 	"WHO", `(NAME)(?: \(attempt ([^)]+)\))?`,
 	"NAMED", `(NAME)`,
@@ -118,15 +118,15 @@ var words = strings.NewReplacer(
 	"FAULTS", `(?: \(((?:«\d+»(?:; )?)+)\))?`,
 	"COUNT", `(\d+)`)
 
-// processes are the names of processes; one begins with a capital where it begins a sentence.
+// processes matches the names of processes, also with a capital at the beginning of a sentence.
 const processes = `(?i:client-\d+|probe|resource|(?:redis|etcd|zookeeper|kubernetes|sentinel)-\d+(?:-replica-\d+)?)`
 
 func pattern(text string) *regexp.Regexp {
 	return regexp.MustCompile(strings.ReplaceAll(words.Replace(text), "NAME", processes))
 }
 
-// clause is a piece of a story that states numbers. Its truth, of its groups, is what is so in their place: empty if
-// they are right.
+// clause is a phrase of a story that states numbers. truth checks what the groups of its pattern state: it returns ""
+// if that is right, and otherwise what is true instead.
 type clause struct {
 	text string
 	*regexp.Regexp
@@ -137,14 +137,14 @@ func says(text string, truth func(*proof, []string) string) clause {
 	return clause{text, pattern(text), truth}
 }
 
-// How the line of a fault stands in the text that is checked, what has digits but is a name, and what is a number.
+// faultPlace matches a fault in the text to be checked, names what has digits but is a name, and number any number.
 var (
 	faultPlace = regexp.MustCompile(`«(\d+)»`)
 	names      = regexp.MustCompile(processes + `|"[^"]*"|attempt [^ ,;.)]+|«\d+»`)
 	number     = regexp.MustCompile(`\d+(\.\d+)?`)
 )
 
-// check counts the numbers of the explanation, and lists those that are wrong.
+// check returns how many numbers the explanation has, and those that are wrong.
 func (p *proof) check() (numbers int, all []wrong) {
 	text := p.marked()
 	rest := []byte(text)
@@ -172,7 +172,7 @@ func (p *proof) check() (numbers int, all []wrong) {
 	return len(number.FindAllString(names.ReplaceAllString(text, ""), -1)), all
 }
 
-// marked is the explanation with the place of the strike in place of each line of a fault.
+// marked returns the explanation, with each fault's line replaced by the index of the event with which it struck.
 func (p *proof) marked() string {
 	text := p.Explanation
 	var struck []int
@@ -190,7 +190,8 @@ func (p *proof) marked() string {
 	return text
 }
 
-// TestAWrongNumberIsNoticed changes the last digit of every number of the stories of some runs that name no fault.
+// TestAWrongNumberIsNoticed changes the last digit of every number in the stories of some runs, except stories that
+// name faults.
 func TestAWrongNumberIsNoticed(t *testing.T) {
 	tried, missed, runs := 0, 0, 0
 	Runs(t, 1, func(r *Run) bool {

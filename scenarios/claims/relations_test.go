@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// plans is how many random plans each scenario gets, by the size asked for.
+// plans returns how many random plans each scenario gets: few, or many in a full test.
 func plans(few, many int) int {
 	if testkit.Full() {
 		return many
@@ -23,10 +23,11 @@ func plans(few, many int) int {
 	return few
 }
 
-// tally counts the triples of scenario, plan and seed to which a relation was put.
+// tally counts the triples of scenario, plan and seed for which a relation was tested.
 type tally struct{ tried int }
 
-// newTally counts for a relation. When the test is over it says how many triples were tried; none is a failure.
+// newTally returns a tally for a relation. At the end of the test it logs the number of triples, and fails the test if
+// that is 0.
 func newTally(t *testing.T, relation string) *tally {
 	t.Helper()
 	n := &tally{}
@@ -41,8 +42,8 @@ func newTally(t *testing.T, relation string) *tally {
 
 func (n *tally) done() { n.tried++ }
 
-// subjects are the scenarios of the catalogue and the locks of the corpus. By default each relation takes a share of
-// them, another than the next.
+// subjects returns the scenarios of the catalogue and the locks of the corpus. By default it returns a share of them
+// that depends on the name of the test.
 func subjects(t *testing.T) (list []*scenarios.Scenario) {
 	t.Helper()
 	const shares = 10
@@ -63,7 +64,7 @@ func subjects(t *testing.T) (list []*scenarios.Scenario) {
 	return list
 }
 
-// plansOf are the scenario's own plan and n random ones.
+// plansOf returns the scenario's own plan and n random plans.
 func plansOf(t *testing.T, s *scenarios.Scenario, n int) []nemesis.Plan {
 	t.Helper()
 	list := []nemesis.Plan{s.Plan(1)}
@@ -77,15 +78,15 @@ func plansOf(t *testing.T, s *scenarios.Scenario, n int) []nemesis.Plan {
 	return list
 }
 
-// outcome is that of a run, kept beyond the runner's next run.
+// outcome is the result of a run, as a copy that stays valid beyond the runner's next run.
 type outcome struct {
-	events  []string // of all but the nemesis, in their order
+	events  []string // all events except those of the nemesis, in order
 	plain   []history.Event
 	verdict checker.Verdict
 	limited bool
 }
 
-// run carries out a plan; it fails the test if the run fails.
+// run runs a plan, and fails the test if the run fails.
 func run(t *testing.T, s *scenarios.Scenario, p nemesis.Plan) *outcome {
 	t.Helper()
 	r, err := scenarios.NewRunner(s).Run(p)
@@ -101,7 +102,7 @@ func run(t *testing.T, s *scenarios.Scenario, p nemesis.Plan) *outcome {
 	return o
 }
 
-// line is all that an event says, but for its place.
+// line returns everything that an event says, except its index.
 func line(e *history.Event) string {
 	grant := ""
 	if e.Grant != nil {
@@ -111,7 +112,7 @@ func line(e *history.Event) string {
 		e.Token, " ", e.Value, " ", e.Of, " ", e.Member, " ", e.By, " ", e.Why, " ", e.Op, " ", e.Until, " ", grant)
 }
 
-// laws sums a verdict up: each law with its outcome and, if it is asked for, its cause.
+// laws lists each law of a verdict with its outcome and, if causes is true, its cause.
 func laws(v checker.Verdict, causes bool) string {
 	var b strings.Builder
 	for _, f := range v.Findings {
@@ -124,7 +125,8 @@ func laws(v checker.Verdict, causes bool) string {
 	return b.String()
 }
 
-// differ fails the test if two runs had other effects, and says from where on. It reports whether they had.
+// differ fails the test if two runs had different effects, and says where they begin to differ. It reports whether they
+// did.
 func differ(t *testing.T, what string, a, b *outcome, p, q nemesis.Plan) bool {
 	t.Helper()
 	if slices.Equal(a.events, b.events) {
@@ -144,7 +146,7 @@ func differ(t *testing.T, what string, a, b *outcome, p, q nemesis.Plan) bool {
 	return true
 }
 
-// with is a plan with other faults.
+// with returns the plan with the given faults instead of its own.
 func with(p nemesis.Plan, faults ...nemesis.Fault) nemesis.Plan {
 	p.Faults = faults
 	return p

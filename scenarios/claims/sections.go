@@ -6,19 +6,19 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Section is a hold of a lock as its client had it, read from the history anew. Its numbers are places of events, Open
-// for what never came.
+// Section is a hold of a lock as its client saw it, computed from the history independently of the checker. Its numbers
+// are indices of events, or Open for events that never came.
 type Section struct {
 	Process history.Process
 	Lock    history.Lock
 	Attempt history.Attempt
 	Shared  bool
-	Grants  []int // acquire ok, and each extend ok
+	Grants  []int // indices of acquire ok and of each extend ok
 	End     int   // its release was called, it learned that the lock was lost, or it crashed
-	Release int   // was called
+	Release int   // its release was called
 }
 
-// Open stands for the place of an event that never came.
+// Open stands for the index of an event that never came.
 const Open = -1
 
 // Sections lists the sections of a history in the order in which they began.
@@ -63,8 +63,8 @@ func Sections(h *history.History) (all []*Section) {
 	return all
 }
 
-// Overlaps lists the pairs of sections of one lock that overlap, and are not both shared: in the order in which the
-// second ones began, and then the first ones.
+// Overlaps lists the pairs of sections of one lock that overlap and are not both shared. They are ordered by the
+// beginning of the second section, then by that of the first.
 func Overlaps(h *history.History) (pairs [][2]*Section) {
 	all := Sections(h)
 	for j, b := range all {

@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Nothing of the run asks the resource, so that no fault on it, or on a link to it, can change a verdict. But the run
-// lasts until the last fault is over: what it had not seen by then, it may see.
+// If no client of a run uses the resource, no fault on it or on a link to it changes a verdict. But a run lasts until
+// its last fault is over, so that it may then see what it had not seen before.
 func TestAFaultOnAnUnusedResourceChangesNoVerdict(t *testing.T) {
 	tried := newTally(t, "faults on what nobody uses")
 	for _, s := range subjects(t) {
@@ -39,7 +39,8 @@ func TestAFaultOnAnUnusedResourceChangesNoVerdict(t *testing.T) {
 	}
 }
 
-// asSeenBy is the later verdict without the laws that hold in it and could not be known before.
+// asSeenBy returns the later verdict with those laws reset that hold only in it and could not be judged in the one
+// before.
 func asSeenBy(before, later checker.Verdict) checker.Verdict {
 	later.Findings = slices.Clone(later.Findings)
 	for i := range later.Findings {
@@ -52,7 +53,7 @@ func asSeenBy(before, later checker.Verdict) checker.Verdict {
 	return later
 }
 
-// unused are faults on the resource and its links.
+// unused returns faults on the resource and its links.
 func unused(r *rand.Rand, names nemesis.Names) []nemesis.Fault {
 	at := nemesis.Trigger{Time: time.Duration(r.Int64N(int64(2 * time.Second)))}
 	length := time.Millisecond + time.Duration(r.Int64N(int64(10*time.Second)))
@@ -70,7 +71,7 @@ func unused(r *rand.Rand, names nemesis.Names) []nemesis.Fault {
 	}
 }
 
-// renamedCommand is the plan whose faults name one command where those of the given plan name another.
+// renamedCommand returns the plan with each fault that names the command from changed to name the command to.
 func renamedCommand(p nemesis.Plan, from, to string) nemesis.Plan {
 	p.Faults = slices.Clone(p.Faults)
 	for i := range p.Faults {
@@ -81,7 +82,7 @@ func renamedCommand(p nemesis.Plan, from, to string) nemesis.Plan {
 	return p
 }
 
-// Some settings are two ways to say one thing to the server.
+// Different settings that tell the server the same give the same run.
 func TestSettingsThatSayTheSameGiveTheSameRun(t *testing.T) {
 	tried := newTally(t, "equal settings")
 	for _, s := range subjects(t) {

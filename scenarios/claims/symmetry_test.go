@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// naming gives processes other names; those that it does not have keep theirs.
+// naming gives processes other names. Processes that it does not contain keep theirs.
 type naming map[sim.ProcessID]sim.ProcessID
 
 func (n naming) of(p sim.ProcessID) sim.ProcessID {
@@ -24,7 +24,7 @@ func (n naming) of(p sim.ProcessID) sim.ProcessID {
 	return p
 }
 
-// plan is the plan for the same run under other names.
+// plan returns the plan for the same run with the new names.
 func (n naming) plan(p nemesis.Plan) nemesis.Plan {
 	q := with(p)
 	for _, f := range p.Faults {
@@ -33,7 +33,7 @@ func (n naming) plan(p nemesis.Plan) nemesis.Plan {
 	return q
 }
 
-// shuffledNames exchanges the names of some processes.
+// shuffledNames returns a naming that exchanges the names of the given processes at random.
 func shuffledNames(r *rand.Rand, ids []sim.ProcessID) naming {
 	n := naming{}
 	for i, j := range r.Perm(len(ids)) {
@@ -42,8 +42,9 @@ func shuffledNames(r *rand.Rand, ids []sim.ProcessID) naming {
 	return n
 }
 
-// beforeProbe is what happened until the probe began, which is always asked by the first client's rules. What clients
-// draw at random, the values of keys and the work's numbers, depends on their names: it is left out.
+// beforeProbe returns what happened before the probe began, because the probe always follows the first client's
+// settings. It leaves out what clients draw at random (the values of keys, the numbers of their work), because that
+// depends on their names.
 func beforeProbe(t *testing.T, s *scenarios.Scenario, p nemesis.Plan) *history.History {
 	t.Helper()
 	r, err := scenarios.NewRunner(s).Run(p)
@@ -63,8 +64,8 @@ func beforeProbe(t *testing.T, s *scenarios.Scenario, p nemesis.Plan) *history.H
 	return h
 }
 
-// symmetric puts runs of fixed delays, and no waits that are drawn, through a change of names that must change nothing
-// else.
+// symmetric runs scenarios with fixed delays and without random waits, and checks that a change of names changes
+// nothing else.
 func symmetric(t *testing.T, relation string, few, many int,
 	change func(r *rand.Rand, s *scenarios.Scenario) (*scenarios.Scenario, naming)) {
 	t.Helper()
@@ -72,7 +73,7 @@ func symmetric(t *testing.T, relation string, few, many int,
 	for _, s := range subjects(t) {
 		if s.Servers.Backend == locks.OnZooKeeper || s.Servers.Backend == locks.OnKubernetes ||
 			slices.ContainsFunc(s.Clients, func(c scenarios.Client) bool { return c.Work.Take == scenarios.TakeOne }) {
-			continue // whose clients wait at random before they connect anew, or choose at random
+			continue // their clients wait a random time before they reconnect, or choose at random
 		}
 		for i, p := range plansOf(t, s, plans(few, many)) {
 			fixed := scaled(s, 1)
@@ -101,7 +102,8 @@ func symmetric(t *testing.T, relation string, few, many int,
 	}
 }
 
-// firstDifference is where two histories first say other things; -1 if nowhere. The lines of faults may.
+// firstDifference returns the index of the first difference between two histories, or -1. The lines of faults may
+// differ.
 func firstDifference(a, b []history.Event) int {
 	for i := range a {
 		if i == len(b) || a[i].Process != b[i].Process ||
@@ -115,7 +117,7 @@ func firstDifference(a, b []history.Event) int {
 	return -1
 }
 
-// Which client does what is nothing to the locks.
+// It makes no difference to the locks which client does what.
 func TestPermutedClientsGiveThePermutedRun(t *testing.T) {
 	symmetric(t, "permuted clients", 3, 100, func(r *rand.Rand, s *scenarios.Scenario) (*scenarios.Scenario, naming) {
 		starts := map[time.Duration]bool{}
@@ -123,7 +125,7 @@ func TestPermutedClientsGiveThePermutedRun(t *testing.T) {
 			starts[c.Work.Start.Lo] = true
 		}
 		if len(s.Clients) < 2 || len(starts) < len(s.Clients) {
-			return nil, nil // of those that begin at one instant the first in the list is first
+			return nil, nil // of clients that start together, the first in the list goes first
 		}
 		names := shuffledNames(r, s.Targets().Clients)
 		other := *s
@@ -138,7 +140,7 @@ func TestPermutedClientsGiveThePermutedRun(t *testing.T) {
 	})
 }
 
-// Which of several masters is which is nothing to Redlock, as long as it asks them in the same turn.
+// For Redlock the masters are interchangeable, as long as a client asks them in the same order.
 func TestPermutedServersGiveThePermutedRun(t *testing.T) {
 	symmetric(t, "permuted servers", 6, 200, func(r *rand.Rand, s *scenarios.Scenario) (*scenarios.Scenario, naming) {
 		if (s.Servers.Backend != locks.OnRedis || s.Servers.N < 2) || s.Servers.Replicas > 0 {

@@ -11,17 +11,17 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// describing are the keys that say what a file is about, and nothing of the run that its plan and its settings make.
+// describing lists the keys that say what a file is about, and that do not affect a run with a given plan and settings.
 var describing = []string{"faults", "mix", "expect", "promise"}
 
-// fixed are the keys that a variation leaves alone: how long one looks, and what is asked of the lock.
+// fixed lists the keys that a variation leaves alone: how long a run lasts, and what is demanded of the lock.
 var fixed = []string{"limit", "bound"}
 
-// mostVaried is how many settings a variation changes.
+// mostVaried is the largest number of settings that a variation changes.
 const mostVaried = 3
 
-// Variation is s with one to three of its settings changed, for all clients or for one: whatever the format takes. It
-// has no faults of its own. Equal seeds give equal variations.
+// Variation returns s with one to three settings changed, for all clients or for one, in any way that the format
+// accepts. It has no faults of its own. Equal seeds give equal variations.
 func Variation(s *scenarios.Scenario, seed uint64) (*scenarios.Scenario, error) {
 	dice := rand.New(rand.NewPCG(seed, 0x76617279))
 	doc, err := format.ParseDocument(s.Name, s.Text())
@@ -53,8 +53,8 @@ func Variation(s *scenarios.Scenario, seed uint64) (*scenarios.Scenario, error) 
 	return varied, err
 }
 
-// value is some value of a form: one of its words, or numbers, of which those that are too large for a run to be short
-// are left out.
+// value returns a random value of a form: one of its words, or a number. Numbers that would make a run too long are
+// left out.
 func value(dice *rand.Rand, f *format.Form) string {
 	length := func() int64 { return (10 << dice.IntN(10)) * int64(time.Millisecond) } // 10 ms to 5 s
 	delay := func() string {

@@ -14,9 +14,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
-// small are scenarios of which every placement of one fault can be tried; with fixed delays and waits, as a
-// verification speaks of those alone. Not all of them are sound: where a verification finds a counterexample it implies
-// nothing.
+// small returns scenarios that are small enough to try every placement of one fault. Their delays and waits are fixed,
+// because a verification covers only those. Not all of them are sound: where a verification finds a counterexample, it
+// implies nothing.
 func small() (texts []string) {
 	const work = "network: {delay: 1ms}\nclients: 2\nlimit: 60s\n"
 	const single = "servers: {redis: 1, version: tair, persistence: {append-fsync: always}}\n" + work
@@ -42,7 +42,7 @@ func small() (texts []string) {
 	return texts
 }
 
-// What every placement of one fault leaves whole, no random fault of the same kinds breaks.
+// If no placement of one fault breaks a law, no random fault of the same kinds breaks it.
 func TestWhatAVerificationPassesNoExplorationBreaks(t *testing.T) {
 	tried := newTally(t, "verified, then explored")
 	passed := 0

@@ -15,25 +15,25 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Walk makes random plans of two to four faults for a scenario by walking the grammar of fault lines: each name,
-// length, rate and moment is chosen without regard to the others, and what the scenario refuses is chosen anew. Every
-// fault that the scenario accepts can come about, those included that its mix excludes. It shares nothing with the
-// mixes that the searches draw from. It must not be used by two goroutines at a time.
+// Walk makes random plans of two to four faults for a scenario from the grammar of fault lines. It chooses each name,
+// length, rate and moment independently of the others, and repeats the choice if the scenario refuses the result. Every
+// fault that the scenario accepts can occur, including those that its mix excludes. Walk shares nothing with the mixes
+// from which the searches draw. It must not be used by two goroutines at the same time.
 type Walk struct {
 	scenario *scenarios.Scenario
 	runner   *scenarios.Runner
 	names    nemesis.Names
 	all      []sim.ProcessID
-	passed   []string      // the points that clients pass in a run without faults: "after the 2nd acquired by client-1"
-	horizon  time.Duration // how long that run takes
-	usages   []string      // of the kinds that the scenario accepts
+	passed   []string      // points that clients pass in a run without faults: "after the 2nd acquired by client-1"
+	horizon  time.Duration // how long the run without faults takes
+	usages   []string      // usage lines of the kinds that the scenario accepts
 	dice     *rand.Rand
 }
 
-// The fewest and the most faults of a plan.
+// the smallest and the largest number of faults in a plan
 const fewest, most = 2, 4
 
-// NewWalk prepares to make plans for s. It runs it once, without faults.
+// NewWalk prepares to make plans for s. To do so, it runs s once without faults.
 func NewWalk(t testing.TB, s *scenarios.Scenario) *Walk {
 	t.Helper()
 	o := &Walk{scenario: s, runner: scenarios.NewRunner(s), names: s.Targets()}
@@ -59,8 +59,8 @@ func NewWalk(t testing.TB, s *scenarios.Scenario) *Walk {
 	return o
 }
 
-// accepted are the usages of the kinds that a walk's scenario accepts. They depend on the names of its processes alone,
-// and it takes thousands of lines to find them: walks of the same names share them.
+// accepted returns the usage lines of the kinds of faults that the scenario accepts. They depend only on the names of
+// its processes, and finding them takes thousands of lines, so walks with the same names share them.
 func (w *Walk) accepted() (usages []string) {
 	names := fmt.Sprintf("%+v", w.names)
 	if known, ok := acceptedOf.Load(names); ok {
@@ -80,7 +80,7 @@ var acceptedOf sync.Map // from names, as text, to usages
 
 func (w *Walk) seed(n uint64) { w.dice = rand.New(rand.NewPCG(n, 0x636c61696d73)) }
 
-// Plan is the plan of a seed, which is also the run's. Equal seeds give equal plans.
+// Plan returns the plan of a seed, with that seed for its run. Equal seeds give equal plans.
 func (w *Walk) Plan(seed uint64) nemesis.Plan {
 	w.seed(seed)
 	for {
@@ -96,11 +96,11 @@ func (w *Walk) Plan(seed uint64) nemesis.Plan {
 	}
 }
 
-// tries is how often a line is made anew that the scenario refuses: of two names that must belong together, one pair in
-// twenty does.
+// tries is how often a line that the scenario refuses is made again. That is enough: of two names that must belong
+// together, one random pair in twenty does.
 const tries = 300
 
-// fault makes a fault of a kind; false if the scenario accepts none.
+// fault makes a fault of a kind. It returns false if the scenario accepts none.
 func (w *Walk) fault(usage string) (nemesis.Fault, bool) {
 	for range tries {
 		if f, err := nemesis.Parse(w.line(usage)); err == nil && nemesis.Validate(f, w.names) == nil {
@@ -110,7 +110,7 @@ func (w *Walk) fault(usage string) (nemesis.Fault, bool) {
 	return nemesis.Fault{}, false
 }
 
-// line puts values into the places of a usage, and takes or leaves what is in brackets.
+// line replaces the placeholders of a usage line by values, and keeps or drops each part in brackets.
 func (w *Walk) line(usage string) string {
 	for {
 		open := strings.IndexByte(usage, '[')
@@ -156,7 +156,7 @@ func (w *Walk) line(usage string) string {
 	return strings.ReplaceAll(strings.Join(words, " "), " ,", ",")
 }
 
-// when is a moment: as often a time of the run as a point that a client passes in it.
+// when returns a moment: with equal chance a time of the run or a point that a client passes in it.
 func (w *Walk) when() string {
 	if len(w.passed) > 0 && w.dice.IntN(2) == 0 {
 		return w.passed[w.dice.IntN(len(w.passed))]
@@ -164,13 +164,13 @@ func (w *Walk) when() string {
 	return "at " + nemesis.FormatDuration(time.Duration(w.dice.Int64N(int64(w.horizon)+1)).Round(time.Millisecond))
 }
 
-// length is from 8 ms to twice the run, the shorter ones as likely as the longer ones.
+// length returns a duration from 8 ms to twice the length of the run, with short ones as likely as long ones.
 func (w *Walk) length() string {
 	d := time.Duration(w.doubling(int64(8*time.Millisecond), max(2*int64(w.horizon), int64(time.Second))))
 	return nemesis.FormatDuration(d.Truncate(time.Millisecond))
 }
 
-// doubling is a number of which each doubling between least and most is as likely as another.
+// doubling returns a number between least and most such that each doubling in that range is equally likely.
 func (w *Walk) doubling(least, most int64) int64 {
 	steps := 0
 	for n := least; n < most; n *= 2 {

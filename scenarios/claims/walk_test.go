@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// TestAWalkGoesEverywhere looks for each kind of fault, and for each process of a scenario, in the plans for it.
+// TestAWalkGoesEverywhere checks that the plans for scenarios have faults of every kind and on every process.
 func TestAWalkGoesEverywhere(t *testing.T) {
 	kinds, points := map[nemesis.Kind]int{}, map[bool]int{}
 	for i, s := range Subjects(t) {
@@ -52,7 +52,7 @@ func TestAWalkGoesEverywhere(t *testing.T) {
 	t.Log(kinds, points)
 }
 
-// TestWhatIsKeptShowsTheRun reads the file of a run again: the same plan, and the same run.
+// TestWhatIsKeptShowsTheRun reads the file of a run again, and checks that it gives the same plan and the same run.
 func TestWhatIsKeptShowsTheRun(t *testing.T) {
 	rounds := 2
 	if testkit.Full() {

@@ -11,23 +11,23 @@ import (
 	"testing"
 )
 
-// Wrongs gathers what turns out to be false, by its kind. When the test is over it logs the cases of each kind, and
-// writes all of them to list.txt among the test's artifacts, beside a scenario file for each: "go test -artifacts
-// -outputdir DIR" keeps them.
+// Wrongs collects statements that turn out to be false, grouped by kind. At the end of the test it logs the cases of
+// each kind. It also writes all of them to list.txt among the test's artifacts, with a scenario file for each: "go test
+// -artifacts -outputdir DIR" keeps them.
 type Wrongs struct {
 	t      testing.TB
 	folder string
 	kinds  map[string][]string
 }
 
-// NewWrongs gathers what a test finds.
+// NewWrongs returns a Wrongs that reports at the end of test t.
 func NewWrongs(t testing.TB) *Wrongs {
 	w := &Wrongs{t, t.ArtifactDir(), map[string][]string{}}
 	t.Cleanup(w.report)
 	return w
 }
 
-// Add notes what is false in a story, and keeps the file that shows it.
+// Add records that something in a story is false, and writes the file that reproduces the story.
 func (w *Wrongs) Add(kind string, s *Story, format string, args ...any) {
 	w.t.Helper()
 	text, err := s.file()
@@ -50,7 +50,7 @@ func (w *Wrongs) Add(kind string, s *Story, format string, args ...any) {
 	w.kinds[kind] = append(w.kinds[kind], b.String())
 }
 
-// Count is how many cases there are of the kinds that begin so.
+// Count returns the number of cases whose kind has the prefix.
 func (w *Wrongs) Count(prefix string) (n int) {
 	for kind, cases := range w.kinds {
 		if strings.HasPrefix(kind, prefix) {
@@ -60,7 +60,7 @@ func (w *Wrongs) Count(prefix string) (n int) {
 	return n
 }
 
-// mostLogged is how many cases of a kind are logged; the list has all.
+// mostLogged is how many cases of a kind are logged; list.txt has all.
 const mostLogged = 10
 
 // report logs and lists the kinds, the most frequent first.
