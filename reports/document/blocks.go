@@ -8,24 +8,24 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Tone is how words are set off. Meaning never hangs on it alone.
+// Tone says how words are set off from others. No meaning is expressed by the tone alone.
 type Tone uint8
 
 // The tones.
 const (
 	Plain  Tone = iota
 	Good        // as it should be
-	Bad         // as it should not be
-	Open        // undecided, or a reader must know it
-	Strong      // no judgement: it only stands out
+	Bad         // not as it should be
+	Open        // undecided, or something that a reader must know
+	Strong      // no judgement; the words only stand out
 )
 
-// Style is the tone on a terminal.
+// Style returns the style that shows the tone on a terminal.
 func (t Tone) Style() text.Style {
 	return [...]text.Style{Plain: text.Plain, Good: text.Green, Bad: text.Red, Open: text.Yellow, Strong: text.Bold}[t]
 }
 
-// Class is the tone on a page.
+// Class returns the CSS class that shows the tone on a page.
 func (t Tone) Class() string {
 	return [...]string{Plain: "", Good: "good", Bad: "bad", Open: "open", Strong: "strong"}[t]
 }
@@ -42,26 +42,26 @@ func (b Paragraph) Text(p *text.Writer) { p.Text(b.Tone.Style(), 0, b.Words) }
 // HTML writes the paragraph.
 func (b Paragraph) HTML(p *html.Writer) { p.Put(b.part("words "), html.Newline) }
 
-// part is the paragraph on a page, of a class beside that of its tone.
+// part renders the paragraph for a page. class comes before the class of its tone.
 func (b Paragraph) part(class string) html.Part {
 	return html.El("p", html.Class(class+b.Tone.Class()), html.Text(b.Words))
 }
 
-// paragraphs are several, of no class but their tones.
+// paragraphs renders several paragraphs, with only the classes of their tones.
 func paragraphs(all []Paragraph) html.Part {
 	return html.Each(all, func(b Paragraph) html.Part { return b.part("") })
 }
 
-// Facts are things with their names, one below the other. A name that stands more than once is shown once.
+// Facts are facts below each other. A name that several consecutive facts have is shown once.
 type Facts []Fact
 
-// Fact is a thing that a document states, with its name.
+// Fact is something that a document states, with a name for it.
 type Fact struct {
 	Name, Value string
 	Tone        Tone
 }
 
-// Notes are facts of one name, which a reader must know.
+// Notes returns facts that a reader must know, all with the same name.
 func Notes(name string, list []string) Facts {
 	all := Facts{}
 	for _, s := range list {
@@ -70,15 +70,16 @@ func Notes(name string, list []string) Facts {
 	return all
 }
 
-// labelCells is how wide a label on a terminal is, with the blank behind it.
+// labelCells is the width of a label on a terminal, with the space after it, in cells.
 const labelCells = 8
 
-// Label makes a name the label before a text on a terminal.
+// Label pads a name to the width of a label before a text on a terminal.
 func Label(name string) string {
 	return name + strings.Repeat(" ", max(1, labelCells-text.Cells(name)))
 }
 
-// cells is how wide the names are on a terminal: as labels, or wider.
+// cells returns the width of the column of names on a terminal, in cells: that of a label, or wider if a name is
+// longer.
 func (b Facts) cells() int {
 	wide := labelCells
 	for _, f := range b {
@@ -87,7 +88,7 @@ func (b Facts) cells() int {
 	return wide
 }
 
-// Text writes a line for each fact, or more where it is long.
+// Text writes each fact on a line of its own, or on several if it is long.
 func (b Facts) Text(p *text.Writer) {
 	wide := b.cells()
 	for i, f := range b {
@@ -99,7 +100,7 @@ func (b Facts) Text(p *text.Writer) {
 	}
 }
 
-// HTML writes a table of two columns.
+// HTML writes the facts as a table of two columns.
 func (b Facts) HTML(p *html.Writer) {
 	if len(b) == 0 {
 		return
@@ -117,7 +118,7 @@ func (b Facts) HTML(p *html.Writer) {
 		}))), html.Newline)
 }
 
-// Lines are short lines of text, one below the other.
+// Lines are short lines of text below each other.
 type Lines []string
 
 // Text writes the lines.
@@ -127,7 +128,7 @@ func (b Lines) Text(p *text.Writer) {
 	}
 }
 
-// HTML writes a paragraph for each.
+// HTML writes each line as a paragraph.
 func (b Lines) HTML(p *html.Writer) {
 	for _, l := range b {
 		Paragraph{Words: l}.HTML(p)
@@ -137,14 +138,14 @@ func (b Lines) HTML(p *html.Writer) {
 // Totals are numbers, each with what it counts.
 type Totals []Total
 
-// Total is a number of things. Its tone counts where it is not zero.
+// Total is a number of things. Its tone is used only if the number is not zero.
 type Total struct {
 	Count int
 	Words string
 	Tone  Tone
 }
 
-// tone is that of the number.
+// tone returns the tone in which the number is shown.
 func (t Total) tone() Tone {
 	if t.Count == 0 {
 		return Plain
@@ -152,7 +153,7 @@ func (t Total) tone() Tone {
 	return t.Tone
 }
 
-// Text writes a line for each.
+// Text writes each number on a line of its own.
 func (b Totals) Text(p *text.Writer) {
 	for _, t := range b {
 		n := strconv.Itoa(t.Count)
@@ -160,7 +161,7 @@ func (b Totals) Text(p *text.Writer) {
 	}
 }
 
-// HTML writes large numbers.
+// HTML writes the numbers in large type.
 func (b Totals) HTML(p *html.Writer) {
 	p.Put(html.El("ul", html.Class("totals"), html.Newline, html.Each(b, func(t Total) html.Part {
 		return html.All(html.El("li", html.Class(t.tone().Class()),
@@ -168,13 +169,14 @@ func (b Totals) HTML(p *html.Writer) {
 	})), html.Newline)
 }
 
-// Section is blocks that belong together. Its heading stands on the page only: the blocks of a text have labels.
+// Section is a group of blocks that belong together. Only a page shows the heading, since the blocks of a text have
+// labels.
 type Section struct {
 	Heading string
 	Body    []Block
 }
 
-// Text writes the blocks, with an empty line between them where they are no lines with labels.
+// Text writes the blocks. It separates two blocks by an empty line unless both are lines with labels.
 func (b Section) Text(p *text.Writer) {
 	c := column{Writer: p}
 	for _, one := range b.Body {
@@ -182,7 +184,7 @@ func (b Section) Text(p *text.Writer) {
 	}
 }
 
-// HTML writes the blocks on a card of their own.
+// HTML writes the blocks on a card of their own, under the heading.
 func (b Section) HTML(p *html.Writer) {
 	p.Card(b.Heading, func() {
 		for _, one := range b.Body {
@@ -191,14 +193,14 @@ func (b Section) HTML(p *html.Writer) {
 	})
 }
 
-// More is a block of a document that its text keeps back unless all of it is asked for. It stands below the ending
-// then, behind a rule.
+// More is a block that a text shows only if its reader asks for everything (--all). It then comes after the end of the
+// text, below a rule.
 type More struct{ Block }
 
-// Labelled is a block whose text is lines with labels.
+// Labelled is a block whose text consists of lines with labels.
 type Labelled struct{ Block }
 
-// Columns are sections that stand side by side on a page with room for that.
+// Columns are sections that a page shows side by side if it is wide enough.
 type Columns []Section
 
 func (b Columns) blocks() (all []Block) {
@@ -220,8 +222,8 @@ func (b Columns) HTML(p *html.Writer) {
 	})
 }
 
-// Whole is a document within the text of another one, below its ending and behind a rule. Its page is Attached, or
-// shows less.
+// Whole is a document that the text of another document includes, after its end and below a rule. A page does not
+// include it: the document has a page of its own (Attached), or the page shows less.
 type Whole struct{ *Document }
 
 // Text writes the document.
@@ -230,25 +232,25 @@ func (b Whole) Text(p *text.Writer) { b.text(p, false) }
 // HTML writes nothing.
 func (Whole) HTML(*html.Writer) {}
 
-// OnPage is a block that a text does without.
+// OnPage is a block that only a page shows.
 type OnPage struct{ Block }
 
 // Text writes nothing.
 func (OnPage) Text(*text.Writer) {}
 
-// InText is a block that a page does without.
+// InText is a block that only a text shows.
 type InText struct{ Block }
 
 // HTML writes nothing.
 func (InText) HTML(*html.Writer) {}
 
-// Plan is the faults of a run, as a plan file has them, one a line.
+// Plan lists the faults of a run, one per line, as in a plan file.
 type Plan []PlanLine
 
-// PlanLine is a fault, and what a reader must know of it; Idle may be empty.
+// PlanLine is a fault as a plan file has it. Idle is a remark on the fault for the reader, and may be empty.
 type PlanLine struct{ Line, Idle string }
 
-// PlanOf are faults of which there is nothing to say.
+// PlanOf returns a Plan of the lines, without remarks.
 func PlanOf(lines []string) (all Plan) {
 	for _, l := range lines {
 		all = append(all, PlanLine{Line: l})
@@ -256,7 +258,7 @@ func PlanOf(lines []string) (all Plan) {
 	return all
 }
 
-// Text writes the faults behind a label.
+// Text writes the faults after a label.
 func (b Plan) Text(p *text.Writer) {
 	if len(b) == 0 {
 		p.Hang(0, Label("plan"), text.Plain, "no faults")
@@ -284,19 +286,19 @@ func (b Plan) HTML(p *html.Writer) {
 	})))
 }
 
-// Command is a command to paste.
+// Command is a command for the reader to paste.
 type Command string
 
-// Text writes the command behind a label.
+// Text writes the command after a label.
 func (b Command) Text(p *text.Writer) { Again(p, string(b)) }
 
-// HTML writes the command with a button that copies it.
+// HTML writes the command, with a button that copies it.
 func (b Command) HTML(p *html.Writer) {
 	p.Put(html.El("p", html.Class("repeat"), html.El("code", html.Text(string(b))),
 		html.El("button", html.Attr("type", "button", "data-do", "copy"), html.Text("copy"))))
 }
 
-// Diff is what changes in a file, in the unified format.
+// Diff is a change of a file in the unified format.
 type Diff string
 
 // Text writes the diff.
@@ -315,7 +317,7 @@ func (b Diff) HTML(p *html.Writer) {
 		})), html.Newline)
 }
 
-// lines are those of the diff, in the colours of what is added and taken away.
+// lines returns the lines of the diff: added lines with the tone Good, removed lines with the tone Bad.
 func (b Diff) lines() (all []Paragraph) {
 	for words := range strings.Lines(string(b)) {
 		line := Paragraph{Words: strings.TrimRight(words, "\r\n")}
@@ -330,10 +332,10 @@ func (b Diff) lines() (all []Paragraph) {
 	return all
 }
 
-// Links lead from a page to those beside it, with what a reader finds there.
+// Links are links from a page to the pages beside it, with a text that says what is there.
 type Links []LinkTo
 
-// LinkTo leads to the page with a slug.
+// LinkTo is a link to the attached page with that slug.
 type LinkTo struct{ Words, Slug string }
 
 // Text writes nothing.

@@ -9,55 +9,56 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Document is what a command reports of its result. It is written once, by the package that made the result: text,
-// page, JSON, JUnit XML and step summary are all made from it.
+// Document is what a command reports of its result. The package that made the result builds it once; text, page, JSON,
+// JUnit XML and step summary are all made from it.
 type Document struct {
 	Title
-	Body        []Block           // in the order in which a reader wants to know it
-	Interrupted bool              // a signal ended the work early
+	Body        []Block           // the most important for a reader first
+	Interrupted bool              // the work ended early because of a signal
 	Files       string            // folder with all that was found; empty if there is none
-	Repeat      string            // command to paste that does it again, or goes on
+	Repeat      string            // command to paste that repeats the work or continues it
 	Data        any               // the JSON object: a struct that embeds Head, or a pointer to one
-	Suite       Suite             // what a CI system counts
-	Beside      func() []Attached // found when a page is written, which may take a while; nil: there are none
+	Suite       Suite             // the cases that a CI system counts
+	Beside      func() []Attached // called when a page is written; it may take a while. nil: no further pages
 	Metrics     []byte            // in the OpenMetrics text format; nil if there are none
 }
 
-// Title is what a document begins with.
+// Title is the beginning of a document.
 type Title struct {
-	Name     string      // what it is about: "kleppmann-gc-pause"; empty if the text has no title
-	Size     string      // how much of it: "1,000 seeds"; may be empty
+	Name     string      // the subject: "kleppmann-gc-pause"; empty if the text has no title
+	Size     string      // the size of the result: "1,000 seeds"; may be empty
 	Verdict  string      // in a few words; may be empty
 	Tone     Tone        // of the verdict
 	Headline string      // what happened, in a sentence or two; may be empty
-	Summary  string      // what it is about, in a sentence; may be empty
-	Notes    []Paragraph // what a reader must know of the headline
+	Summary  string      // the subject in a sentence; may be empty
+	Notes    []Paragraph // what a reader must know to understand the headline
 }
 
-// Attached is a page of its own, beside the page that leads to it.
+// Attached is a page of its own, to which the main page of a document has a link.
 type Attached struct {
-	Slug string // ends the name of its file, before the extension: "seed-7"
+	Slug string // the end of its file's name, before the extension: "seed-7"
 	*Document
-	Foreign func(io.Writer) error // writes a page that others designed, where Document is nil
+	Foreign func(io.Writer) error // if Document is nil, writes a page that another program designed
 }
 
-// Block is a part of a document, which knows how it looks on a terminal and on a page.
+// Block is a part of a document that can be written both to a terminal and to a page.
 type Block interface {
 	Text(p *text.Writer)
 	HTML(p *html.Writer)
 }
 
-// fitting is a block that takes as many lines as there are: what does not fit is left to the page and to --all.
+// fitting is a block that can be shortened to the height of the terminal. The page, and the text with --all, show it
+// whole.
 type fitting interface {
 	Block
-	// FitText writes at most room lines, if that can be.
+	// FitText writes the block in at most room lines, if possible.
 	FitText(p *text.Writer, room int)
 }
 
-// screenLines is how many lines the text of a document with a Fitting block takes, if that can be.
+// screenLines is the number of lines to which the text of a document with a fitting block is limited, if possible.
 const screenLines = 50
 
-// Text writes the document for a person at a terminal. No line is wider than opt.Width. The error is w's.
+// Text writes the document for a person at a terminal. No line is wider than opt.Width. A returned error comes from w.
 func (d *Document) Text(w io.Writer, opt TextOptions) error {
 	p := opt.Writer(w)
 	d.text(p, opt.All)
@@ -77,7 +78,8 @@ func (d *Document) text(p *text.Writer, all bool) {
 	}
 }
 
-// below reports whether a text has a block below its ending, and keeps it back unless all of it is asked for.
+// below reports whether a text has the block after its end, and whether it omits the block unless everything is asked
+// for.
 func below(b Block) (below, kept bool) {
 	switch b.(type) {
 	case Whole:
@@ -88,7 +90,7 @@ func below(b Block) (below, kept bool) {
 	return false, false
 }
 
-// texts writes blocks and the ending.
+// texts writes the blocks that come before the end of the text, and then the end.
 func (d *Document) texts(c *column, body []Block, all bool) {
 	for i, b := range body {
 		if below, _ := below(b); below {
@@ -102,7 +104,7 @@ func (d *Document) texts(c *column, body []Block, all bool) {
 		room := math.MaxInt
 		if !all {
 			rest := &column{Writer: c.Draft(), begun: true}
-			fit.FitText(rest.Writer, room) // the rest explains what it mentions
+			fit.FitText(rest.Writer, room) // the draft learns which words the end must explain
 			own := rest.Lines()
 			d.texts(rest, body[i+1:], all)
 			room = screenLines - c.Lines() - 1 - (rest.Lines() - own)
@@ -115,11 +117,10 @@ func (d *Document) texts(c *column, body []Block, all bool) {
 	})
 }
 
-// column is blocks being written one below the other, with an empty line between two of them unless both are lines
-// with labels.
+// column writes blocks below each other. It separates two blocks by an empty line unless both are lines with labels.
 type column struct {
 	*text.Writer
-	begun, labels bool // something was written; it ended with such a line
+	begun, labels bool // something was written; it ended with a line that has a label
 }
 
 func (c *column) block(b Block) {
@@ -127,7 +128,8 @@ func (c *column) block(b Block) {
 	c.put(begins, ends, func() { b.Text(c.Writer) })
 }
 
-// put writes something that begins, or ends, with a line that has a label. It may turn out to be nothing.
+// put writes a block. begins and ends say whether its first and its last line have a label. The block may turn out to
+// write nothing.
 func (c *column) put(begins, ends bool, write func()) {
 	before, lines := c.Gap(false), c.Lines()
 	c.Gap(before || c.begun && !(c.labels && begins))
@@ -142,7 +144,7 @@ func (c *column) put(begins, ends bool, write func()) {
 func labelled(b Block) (begins, ends bool) {
 	switch b := b.(type) {
 	case Facts:
-		labels := b.cells() == labelCells // wider names stand apart
+		labels := b.cells() == labelCells // facts with wider names are set apart from others
 		return labels, labels
 	case Plan, Command, Metrics, Labelled:
 		return true, true
@@ -161,7 +163,7 @@ func labelled(b Block) (begins, ends bool) {
 	return begins, ends
 }
 
-// shown are the blocks that write something in a text.
+// shown returns the blocks that write something in a text.
 func shown(body []Block) (all []Block) {
 	for _, b := range body {
 		switch one := b.(type) {
@@ -219,7 +221,7 @@ func (t *Title) HTML(p *html.Writer) {
 			html.El("small", html.Text(t.Size))), html.Newline), html.Newline)
 }
 
-// JSON gives the document as one JSON object, ended by a newline.
+// JSON returns the document as one JSON object, followed by a newline.
 func (d *Document) JSON(command string) ([]byte, error) {
 	if h, ok := d.Data.(headed); ok {
 		h.setHead(Head{schemaName, command})
@@ -227,14 +229,14 @@ func (d *Document) JSON(command string) ([]byte, error) {
 	return Encode(d.Data)
 }
 
-// TextOptions say what the reader's terminal can do.
+// TextOptions says what the reader's terminal can do, and how much to write.
 type TextOptions struct {
-	Width int  // cells; 0 stands for 80, less than 60 for 60
-	Color bool // bold, red, green and yellow, by ANSI escapes
-	All   bool // also what does not fit a screen, and each More
+	Width int  // in cells; 0 means 80, and less than 60 means 60
+	Color bool // use ANSI escapes for bold, red, green and yellow
+	All   bool // write also the blocks of type More, and what does not fit on a screen
 }
 
-// Writer makes a writer to w that notes whether the probe is mentioned.
+// Writer returns a writer to w that records whether the probe is mentioned.
 func (o TextOptions) Writer(w io.Writer) *text.Writer {
 	width := o.Width
 	if width == 0 {

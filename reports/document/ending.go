@@ -7,17 +7,17 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// ProbeIs explains the probe wherever it is mentioned.
+// ProbeIs explains the probe. Every document that mentions the probe has this explanation.
 const ProbeIs = "a last client, which asks for each lock once the faults and the work are over, to see whether " +
 	"anybody can still get it"
 
-// MentionsProbe reports whether a text speaks of the probe.
+// MentionsProbe reports whether a text mentions the probe.
 func MentionsProbe(text string) bool {
 	return strings.Contains(strings.ToLower(text), string(history.Probe))
 }
 
-// Closing explains the probe if it was mentioned, and says where the files are and what to paste to see it all again,
-// as far as either is known.
+// Closing writes the end of a text: an explanation of the probe if it was mentioned, where the files are, and the
+// command to paste for seeing it all again. It omits files and repeat if they are empty.
 func Closing(p *text.Writer, files, repeat string) {
 	if p.Mentioned() {
 		p.Hang(0, "probe   ", text.Plain, ProbeIs)
@@ -31,17 +31,17 @@ func Closing(p *text.Writer, files, repeat string) {
 	}
 }
 
-// Again writes what a person pastes.
+// Again writes a command for a person to paste.
 func Again(p *text.Writer, words string) { p.Command(0, AgainLabel, words) }
 
-// AgainLabel is the label of a command that shows it all again.
+// AgainLabel is the label of the command that shows it all again.
 const AgainLabel = "again   "
 
-// Tones are the colours of the signs of counts.
+// Tones maps the signs of results to their colours.
 var Tones = map[string]text.Style{"✓": text.Green, "✗": text.Red, "±": text.Red, "?": text.Yellow, "–": text.Plain}
 
-// Interruption says in a report that a signal ended the work early: what it says was found by then, and goes no
-// further.
+// Interruption is the sentence by which a report says that a signal ended the work early, so that the report covers
+// only what was found by then.
 const Interruption = "interrupted: this is what was found by then"
 
 // stopped writes in a text that the work was interrupted, if it was.

@@ -7,13 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// Page is a self-contained HTML page: it loads nothing, and shows everything but what moves without its script.
+// Page is a self-contained HTML page: it loads nothing, and without its script it still shows everything except
+// animations.
 type Page struct {
 	Path  string
 	Write func(io.Writer) error // the error is the writer's
 }
 
-// fileWord makes a word that can stand in a file's name, and in a link to it.
+// fileWord replaces the characters of s that are unsafe in a file's name or in a link to the file.
 func fileWord(s string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`/\:*?"<>|#% `, r) || r < ' ' {
@@ -23,11 +24,11 @@ func fileWord(s string) string {
 	}, s)
 }
 
-// FileNames are words that stand in files' names, each for one thing.
+// FileNames is a set of words used in files' names, in lower case. It makes them unique.
 type FileNames map[string]bool
 
-// Of makes a word that can stand in a file's name and that no other thing has, on a file system that heeds no case
-// either.
+// Of turns s into a word for the name of a file and adds it to the set. The word is unique, also on file systems that
+// ignore case.
 func (n FileNames) Of(s string) string {
 	const longest = 100
 	word := fileWord(s)

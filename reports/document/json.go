@@ -8,21 +8,22 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// schemaName is what every JSON document says under schema: which edition of the schema it keeps to (Schema).
+// schemaName is the value of "schema" in every JSON document. It names the edition of the schema (see Schema).
 const schemaName = "fencepost/1"
 
-// Head begins every JSON document.
+// Head is the beginning of every JSON document.
 type Head struct {
 	Schema  string `json:"schema"`
-	Command string `json:"command"` // that has made it
+	Command string `json:"command"` // the command that made the document
 }
 
 func (h *Head) setHead(of Head) { *h = of }
 
-// headed is a JSON object that embeds Head.
+// headed is implemented by structs that embed Head.
 type headed interface{ setHead(Head) }
 
-// Encode gives a document as one line, ended by a newline. In it "client-1 -> redis-1" stays readable.
+// Encode returns a document as one line of JSON, followed by a newline. It does not escape <, > and &, so that
+// "client-1 -> redis-1" stays readable.
 func Encode(document any) ([]byte, error) {
 	var b bytes.Buffer
 	to := json.NewEncoder(&b)
@@ -33,7 +34,7 @@ func Encode(document any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Some is a list that is never null.
+// Some returns list, or an empty list if it is nil, so that JSON never has null for it.
 func Some[T any](list []T) []T {
 	if list == nil {
 		return []T{}
@@ -41,7 +42,7 @@ func Some[T any](list []T) []T {
 	return list
 }
 
-// Texts are what things print themselves as; never null.
+// Texts returns the strings of a list of things; never nil.
 func Texts[T fmt.Stringer](list []T) []string {
 	all := []string{}
 	for _, x := range list {
@@ -50,7 +51,7 @@ func Texts[T fmt.Stringer](list []T) []string {
 	return all
 }
 
-// LawNames are those of laws; never null.
+// LawNames returns the names of laws; never nil.
 func LawNames(laws []checker.Law) []string {
 	all := []string{}
 	for _, l := range laws {

@@ -10,10 +10,10 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Metrics are those of a run. A text leaves out those of single processes.
+// Metrics are the metrics of a run. A text omits metrics of single processes, whose names have labels in braces.
 type Metrics checker.Metrics
 
-// Text writes the metrics in columns. An exclamation mark follows what exceeds its alarm level.
+// Text writes the metrics in columns. An exclamation mark follows a value that exceeds its alarm level.
 func (b Metrics) Text(p *text.Writer) {
 	var items []string
 	for _, m := range b {
@@ -29,7 +29,7 @@ func (b Metrics) Text(p *text.Writer) {
 	p.Columns(Label("metrics"), items)
 }
 
-// HTML writes a table.
+// HTML writes the metrics as a table.
 func (b Metrics) HTML(p *html.Writer) {
 	p.Put(html.El("table", html.Class("metrics"), html.El("tbody", html.Newline,
 		html.Each(b, func(m checker.Metric) html.Part {
@@ -39,7 +39,7 @@ func (b Metrics) HTML(p *html.Writer) {
 		}))), html.Newline)
 }
 
-// JSON gives the values by name; null where there was nothing to measure, or no number came out.
+// JSON returns the values by name. A value is nil if there was nothing to measure or if it is not a finite number.
 func (b Metrics) JSON() map[string]*float64 {
 	all := map[string]*float64{}
 	for _, m := range b {
@@ -51,12 +51,12 @@ func (b Metrics) JSON() map[string]*float64 {
 	return all
 }
 
-// MetricValue is the value of a metric with its unit, µs below a millisecond, and four significant digits, or says that
-// there was nothing to measure.
+// MetricValue returns the value of a metric with its unit and four significant digits; times below a millisecond are in
+// µs. If there was nothing to measure, it says so.
 func MetricValue(m checker.Metric) string {
 	switch {
 	case m.Samples > 0:
-	case m.Name == "lock_contention_rate": // only the lock's own code knows how often it has asked
+	case m.Name == "lock_contention_rate": // only the lock's own code knows how often it has tried
 		return "not known"
 	default:
 		return "none"
@@ -73,13 +73,13 @@ func MetricValue(m checker.Metric) string {
 	return fourDigits(m.Value)
 }
 
-// fourDigits writes a number with four significant digits at most, and no exponent.
+// fourDigits writes a number with at most four significant digits and without an exponent.
 func fourDigits(x float64) string {
 	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 4, 64), 64)
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// alarm says which level an alarming value exceeds.
+// alarm describes the level that an alarming value exceeds.
 func alarm(m checker.Metric) string {
 	m.Value = m.Alarm
 	return "above " + MetricValue(m) + ", from where the documents advise to look into it"

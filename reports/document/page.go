@@ -8,7 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/html"
 )
 
-// Pages are the page with the given path, the last, and those that lie beside it, to which it leads.
+// Pages returns all pages of the document: the attached pages first, and as the last the page with the given path,
+// which links to them.
 func (d *Document) Pages(path string) (all []Page) {
 	var beside []Attached
 	if d.Beside != nil {
@@ -25,7 +26,8 @@ func (d *Document) Pages(path string) (all []Page) {
 	return append(all, Page{path, func(w io.Writer) error { return d.HTML(w, path) }})
 }
 
-// HTML writes the document as one self-contained page, which will be the file with the given path. The error is w's.
+// HTML writes the document as a self-contained page that will be the file with the given path. A returned error comes
+// from w.
 func (d *Document) HTML(w io.Writer, path string) error {
 	title := d.Name
 	if d.Size != "" {
@@ -39,7 +41,7 @@ func (d *Document) HTML(w io.Writer, path string) error {
 	return p.WriteDocument(w)
 }
 
-// Fragment is what the page shows between its frame, for a page that shows it as a part.
+// Fragment returns the markup of the document without the frame of a page, for use within another page.
 func (d *Document) Fragment() string {
 	p := html.NewWriter(d.Name, "")
 	d.body(p)

@@ -1,18 +1,19 @@
-// Package document is what commands report of their results: a Document is written once, by the package that made the
-// result, and rendered as text, page, JSON, JUnit XML and the summary of a CI system's step.
+// Package document defines what commands report of their results. A Document is built once, by the package that made
+// the result, and rendered as text, page, JSON, JUnit XML and as the summary of a step in a CI system.
 //
-// Goals: every result has every form, and ends with what to paste to see it again; no form says what another does not.
-// Non-goals: what any one result means.
+// Goals: every result is available in every form, and ends with the command to paste for seeing it again; no form
+// states something that another form omits.
+// Non-goals: the meaning of any particular result.
 package document
 
-// How what came out stands to what was expected.
+// How a result compares with what was expected.
 const (
 	AsExpected  = "as expected"
 	NotPromised = "not promised"
 	NotExpected = "not as expected"
 )
 
-// How a recorded history stands of which nothing is expected; else it is violated, or Undecided.
+// The result of judging a recorded history for which nothing is expected. It can also be undecided.
 const (
 	NoViolation   = "no violation"
 	NothingJudged = "nothing judged"

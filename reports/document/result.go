@@ -1,33 +1,34 @@
 package document
 
-// Result is how what came out compares with what was expected: of a run, of the runs of many seeds, of an assertion.
+// Result says how an outcome compares with what was expected. The outcome may be of one run, of the runs of many seeds,
+// or of an assertion.
 type Result uint8
 
-// The zero Result is no pass.
+// The results. The zero Result is not a pass.
 const (
 	NotJudged Result = iota
-	Passed           // everything came out as expected
-	Failed           // something did not
-	Undecided        // nothing came out otherwise, but something named could not be decided
+	Passed           // everything is as expected
+	Failed           // something is not as expected
+	Undecided        // nothing contradicts the expectation, but something that it names could not be decided
 )
 
 var results = [...]struct {
 	word, sign string
-	words      string // how what came out compares with what was expected
+	words      string // how the outcome compares with what was expected
 	tone       Tone
 }{
 	NotJudged: {"not run", "–", NothingJudged, Plain}, Passed: {"passed", "✓", AsExpected, Good},
 	Failed: {"failed", "✗", NotExpected, Bad}, Undecided: {"undecided", "?", "undecided", Open},
 }
 
-// String is the result in a word.
+// String returns the result in a word.
 func (r Result) String() string { return results[r].word }
 
-// Words say how what came out compares with what was expected.
+// Words describes how the outcome compares with what was expected.
 func Words(r Result) string { return results[r].words }
 
-// Tone is that of the result.
+// Tone returns the tone of the result.
 func (r Result) Tone() Tone { return results[r].tone }
 
-// Sign is the mark of the result.
+// Sign returns the mark of the result, one character.
 func (r Result) Sign() string { return results[r].sign }

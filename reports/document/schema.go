@@ -13,35 +13,35 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// Described is the JSON object of some commands, for its schema.
+// Described describes, for the schema, the JSON object that some commands print.
 type Described struct {
-	Commands []string // that print it
-	Object   any      // a struct that embeds Head: its zero value
-	Is       string   // what it is about, in a few words
+	Commands []string // the commands that print the object
+	Object   any      // the zero value of its type, a struct that embeds Head
+	Is       string   // what the object is about, in a few words
 }
 
-// keyed is a struct that is printed with keys of numbers before those of its fields, from a list that says of each what
-// the schema says.
+// keyed is a struct that is printed with more keys than its fields have. Keys lists them, with what the schema says of
+// each. They have numbers as values and come before the fields.
 type keyed interface{ Keys() []Key }
 
-// Key is a number in a keyed struct.
+// Key is a key of a keyed struct, whose value is a number.
 type Key struct {
 	Name    string
-	Decimal bool   // it need not be whole
-	Doc     string // what it means; may be empty
+	Decimal bool   // the number may have a fraction
+	Doc     string // what the number means; may be empty
 }
 
-// The tags of a field by which the schema says more of it than its type does.
+// Struct tags by which a field tells the schema more than its type does.
 const (
-	docTag  = "doc"  // what it means
-	ofTag   = "of"   // the name of a definition that its values, or those in its list or object, keep to
-	enumTag = "enum" // the strings that it may be, with bars between them
+	docTag  = "doc"  // the meaning of the field
+	ofTag   = "of"   // the name of a definition for its values, or for the values in its list or object
+	enumTag = "enum" // the strings that the field can have, separated by bars
 )
 
-// object is a JSON object; its keys are printed in their order.
+// object is a JSON object. Its keys are printed in alphabetical order.
 type object = map[string]any
 
-// definitions are what strings of several objects keep to.
+// definitions returns the definitions of values that several objects use.
 func definitions() object {
 	var outcomes []string
 	for o := checker.Unchecked; o <= checker.Violated; o++ {
@@ -59,7 +59,7 @@ func definitions() object {
 	}
 }
 
-// Schema is the JSON Schema (draft 2020-12) of all documents: made from the types of which they are printed.
+// Schema returns the JSON Schema (draft 2020-12) of all documents. It is made from the types that the commands print.
 func Schema(all []Described) ([]byte, error) {
 	s := schema{defs: definitions()}
 	var list []object
@@ -85,7 +85,7 @@ func Schema(all []Described) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// schema collects the definitions of struct types. It keeps the first error.
+// schema collects the definitions of struct types. It keeps only the first error.
 type schema struct {
 	defs object
 	err  error
@@ -93,25 +93,24 @@ type schema struct {
 
 func reference(name string) object { return object{"$ref": "#/$defs/" + name} }
 
-// name is what the definition of a struct type is called: by its package, and by its name without what says that it is
-// for JSON.
+// name returns the name of the definition of a struct type: its package and its name, without a suffix JSON or Object.
 func name(t reflect.Type) string {
 	return path.Base(t.PkgPath()) + "." + strings.TrimSuffix(strings.TrimSuffix(t.Name(), "JSON"), "Object")
 }
 
-// define makes sure that a struct type is defined.
+// define makes sure that a struct type is defined, and returns a reference to its definition.
 func (s *schema) define(t reflect.Type) object {
 	if t.Name() == "" {
 		return s.structure(t)
 	}
 	if _, known := s.defs[name(t)]; !known {
-		s.defs[name(t)] = object{} // for a type that holds itself
+		s.defs[name(t)] = object{} // so that a type may contain itself
 		s.defs[name(t)] = s.structure(t)
 	}
 	return reference(name(t))
 }
 
-// structure is the schema of a struct type.
+// structure returns the schema of a struct type.
 func (s *schema) structure(t reflect.Type) object {
 	properties, required := object{}, []string{}
 	if listed, is := reflect.Zero(t).Interface().(keyed); is {
@@ -130,7 +129,8 @@ func (s *schema) structure(t reflect.Type) object {
 	return object{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
 }
 
-// fields adds the fields of a struct type. Those of a struct that is embedded by a pointer may all be missing.
+// fields adds the fields of a struct type. always is false for a struct that is embedded by a pointer, because all its
+// fields may be missing.
 func (s *schema) fields(t reflect.Type, properties object, required *[]string, always bool) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -163,10 +163,10 @@ func (s *schema) fields(t reflect.Type, properties object, required *[]string, a
 	}
 }
 
-// texts are types that are printed as strings.
+// texts is the interface of types that are printed as strings.
 var texts = reflect.TypeFor[encoding.TextMarshaler]()
 
-// value is the schema of the values of a type, in a field.
+// value returns the schema of the values of type t in field f.
 func (s *schema) value(t reflect.Type, f *reflect.StructField) object {
 	switch kind := t.Kind(); {
 	case t == reflect.TypeFor[checker.Law]():

@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// sampleJSON has a field of each sort.
+// sampleJSON has a field of each kind that the schema knows.
 type sampleJSON struct {
 	Head
 	Name    string               `json:"name" doc:"its name"`
@@ -29,7 +29,7 @@ type sampleRow struct {
 	Rows []sampleRow `json:"rows"`
 }
 
-// sampleKeys has keys of a list.
+// sampleKeys is a keyed struct.
 type sampleKeys struct{}
 
 func (sampleKeys) Keys() []Key {
@@ -73,7 +73,7 @@ func TestTheSchemaIsMadeFromTheTypes(t *testing.T) {
 	}
 }
 
-// What the schema cannot describe is an error, and not left open.
+// What the schema cannot describe is reported as an error, and not omitted.
 func TestTheSchemaRefusesWhatItCannotDescribe(t *testing.T) {
 	for _, object := range []any{
 		struct {

@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// Standing is how a run, many runs, or one law in them stand to what is expected. Every form of a report says it in the
-// same words and marks it alike; where a law was broken, neither is that of a pass.
+// Standing says how a run, many runs, or one law in them compare with what is expected. All forms of a report use its
+// words and its mark. If a law was broken, neither looks like a pass, even if that was expected.
 type Standing struct {
 	Result Result
 	Broken bool // a law was violated
-	Held   bool // some law holds, and none was violated
-	// Named says that something must come out. Where nothing is named, a law must not be violated.
+	Held   bool // some law holds and no law was violated
+	// Named means that the expectation names an outcome. Otherwise it is only that no law is violated.
 	Named   bool
-	Promise bool // it is held to what was promised, in place of what is expected
-	Excused bool // all that was broken, was so by causes that break no promise
+	Promise bool // the comparison is with what was promised instead of what is expected
+	Excused bool // every violation had a cause that breaks no promise
 }
 
-// Words are the verdict: "held, as expected", "broken, as expected", "broken, not as expected", "undecided".
+// Words returns the verdict: "held, as expected", "broken, as expected", "broken, not as expected", "undecided".
 func (s Standing) Words() string {
 	switch {
 	case s.Result == Undecided:
@@ -38,7 +38,7 @@ func (s Standing) Words() string {
 	return s.came() + ", " + s.expectation()
 }
 
-// verdicts are all words that a Standing can have, in the order of the alphabet.
+// verdicts returns all words that a Standing can have, in alphabetical order.
 func verdicts() []string {
 	said := map[string]bool{}
 	for code := range 1 << 7 {
@@ -56,7 +56,7 @@ func (s Standing) nothing() bool {
 	return s.Result == NotJudged || s.Result == Passed && s.came() == "" && !s.Named && !s.Promise
 }
 
-// came is what became of the laws; empty if there is none.
+// came says in a word what became of the laws; empty if no law held or was broken.
 func (s Standing) came() string {
 	switch {
 	case s.Broken:
@@ -74,7 +74,7 @@ func (s Standing) expectation() string {
 	return NotExpected
 }
 
-// Tone is that of the words.
+// Tone returns the tone of the words.
 func (s Standing) Tone() Tone {
 	switch {
 	case s.Result == Failed:
@@ -85,7 +85,7 @@ func (s Standing) Tone() Tone {
 	return Open
 }
 
-// Mark is the result whose sign marks it: where a law was broken, it is not that of a pass.
+// Mark returns the result whose sign marks the standing. If a law was broken, it is never Passed.
 func (s Standing) Mark() Result {
 	switch {
 	case s.Broken:

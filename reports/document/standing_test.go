@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// A mark, a colour and words of a pass never stand over a law that was broken, nor over what was not judged.
+// Only a pass has the mark, the colour and the words of a pass: never a broken law, nor something that was not judged.
 func TestOnlyAPassLooksLikeOne(t *testing.T) {
 	said := map[string]bool{}
 	for code := range 1 << 7 {
 		s := Standing{Result: Result(code & 3), Broken: code>>2&1 == 1, Held: code>>3&1 == 1,
 			Named: code>>4&1 == 1, Promise: code>>5&1 == 1, Excused: code>>6 == 1}
 		if s.Excused && !s.Broken || s.Broken && s.Held || s.Result == Failed && !s.Broken && !s.Named {
-			continue // it cannot be
+			continue // this combination cannot occur
 		}
 		words := s.Words()
 		said[words] = true

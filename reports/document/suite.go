@@ -10,30 +10,30 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Suite is what a command judged, as a CI system counts it: a list of cases.
+// Suite lists what a command judged, as cases that a CI system counts.
 type Suite struct {
-	Name     string // of the command and what it was given: "run kleppmann-gc-pause"
-	Verdict  string // in a few words; empty if there are none for the whole
+	Name     string // the command and its argument: "run kleppmann-gc-pause"
+	Verdict  string // in a few words; empty if there is no verdict on the whole
 	Headline string // what happened, in a sentence or two; may be empty
-	Note     string // what makes that worth less; may be empty
+	Note     string // a reservation about the headline; may be empty
 	Cases    []Case
 	Repeat   string // command to paste that judges again
-	// Took is how long the command has worked, on the host's clock. Cases are judged together, so each that was judged
-	// counts an equal part of it in JUnit XML.
+	// Took is how long the command has worked, on the host's clock. The cases are judged together, so JUnit XML gives
+	// each judged case an equal part of this time.
 	Took time.Duration
 }
 
 // Case is one thing that was judged.
 type Case struct {
-	Group   string // what it belongs to: a scenario
+	Group   string // what the case belongs to: a scenario
 	Name    string // what was judged: a law, a metric, an assertion
 	Result  Result
-	Broken  bool   // a law was violated: its mark is not that of a pass, though it was expected
-	Message string // in a line: what came out, and what was expected; empty if there is nothing to say
-	Story   string // what happened, over several lines; empty if there is none
+	Broken  bool   // a law was violated: the case is never marked as a pass, even if the violation was expected
+	Message string // the outcome and what was expected, in one line; empty if there is nothing to say
+	Story   string // what happened, in several lines; empty if there is no story
 }
 
-// summary is the verdict with what happened.
+// summary returns the verdict with what happened.
 func (s *Suite) summary() string {
 	if s.Verdict == "" || s.Headline == "" {
 		return s.Verdict + s.Headline
@@ -73,8 +73,8 @@ type junitNote struct {
 	Text    string `xml:",chardata"`
 }
 
-// JUnit gives the suite in the XML that CI systems read (the format of Jenkins' junit-10.xsd): what is undecided
-// is an error there, what was not run or not reached is skipped. Times are in seconds.
+// JUnit returns the suite in the XML that CI systems read, the format of Jenkins' junit-10.xsd. An undecided case is an
+// error there; a case that was not judged is skipped. Times are in seconds.
 func JUnit(s Suite) ([]byte, error) {
 	out := junitSuite{Name: forXML(s.Name), Tests: len(s.Cases), Time: inSeconds(s.Took),
 		Output: forXML(s.summary())}
@@ -112,13 +112,13 @@ func JUnit(s Suite) ([]byte, error) {
 	return append([]byte(xml.Header), append(text, '\n')...), nil
 }
 
-// inSeconds writes a time with three decimals, as junit-10.xsd asks for.
+// inSeconds writes a time in seconds with three decimals, as junit-10.xsd requires.
 func inSeconds(d time.Duration) string {
 	ms := d.Round(time.Millisecond).Milliseconds()
 	return fmt.Sprintf("%d.%03d", ms/1000, ms%1000)
 }
 
-// forXML leaves out the control characters that XML cannot hold, and the others.
+// forXML removes the control characters, including all that XML cannot hold.
 func forXML(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && history.Unprintable(r) || r == 0xfffe || r == 0xffff {
@@ -128,7 +128,8 @@ func forXML(s string) string {
 	}, strings.ToValidUTF8(s, "?"))
 }
 
-// Markdown gives the suite as GitHub shows it in the summary of a step: a table, and the stories of what failed.
+// Markdown returns the suite as Markdown for the summary of a step on GitHub: a table, and the stories of all cases
+// that did not pass.
 func Markdown(s Suite) []byte {
 	var b strings.Builder
 	title := cell(s.Name)
@@ -167,7 +168,7 @@ func Markdown(s Suite) []byte {
 	return []byte(b.String())
 }
 
-// betweenFences is text that stands between fences.
+// betweenFences makes each line printable, for text between code fences.
 func betweenFences(s string) string {
 	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
 	for i := range lines {
@@ -176,17 +177,17 @@ func betweenFences(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// codeSpan is text as code within a line, whatever stands in it (CommonMark 0.31, 6.1).
+// codeSpan returns text as a code span within a line, whatever characters it has (CommonMark 0.31, 6.1).
 func codeSpan(words string) string {
 	words = text.Printable(words)
 	ticks := backticks(words, 0)
 	if strings.HasPrefix(words, "`") || strings.HasSuffix(words, "`") || strings.TrimSpace(words) != words {
-		words = " " + words + " " // taken off again by who reads it
+		words = " " + words + " " // a reader of Markdown removes these spaces
 	}
 	return ticks + words + ticks
 }
 
-// backticks is a row of more than so many backticks, longer than any in the text.
+// backticks returns a row of backticks that is longer than more, and longer than any row of backticks in the text.
 func backticks(text string, more int) string {
 	longest, run := more, 0
 	for _, r := range text {
@@ -198,14 +199,14 @@ func backticks(text string, more int) string {
 	return strings.Repeat("`", longest+1)
 }
 
-// cell makes text that stands in one cell of a table, and means nothing else than itself.
+// cell escapes text so that it stays within one cell of a Markdown table and has no other meaning.
 func cell(s string) string {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;", `\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]",
 		`\]`, "~", `\~`, "&", "&amp;").
 		Replace(text.Printable(s))
 }
 
-// OpenCases are the reasons why nothing can be said.
+// OpenCases returns an undecided case for each reason why nothing can be decided.
 func OpenCases(group string, reasons []string) (cases []Case) {
 	for _, open := range reasons {
 		cases = append(cases, Case{Group: group, Name: "complete", Result: Undecided, Message: open})
@@ -213,7 +214,7 @@ func OpenCases(group string, reasons []string) (cases []Case) {
 	return cases
 }
 
-// InterruptedCases are by which a CI system sees that the work was interrupted: one that is undecided, or none.
+// InterruptedCases returns an undecided case if the work was interrupted, so that a CI system shows it; else none.
 func InterruptedCases(group string, interrupted bool) []Case {
 	if !interrupted {
 		return nil

@@ -44,7 +44,7 @@ func TestJUnitCountsEachResultOnce(t *testing.T) {
 	}
 }
 
-// What was judged shares the command's time; what was skipped has taken none.
+// The judged cases share the command's time. A skipped case has taken none.
 func TestJUnitSharesTheTime(t *testing.T) {
 	timed := suite
 	timed.Took = 3*time.Second + 1234567*time.Nanosecond
@@ -62,7 +62,7 @@ func TestJUnitSharesTheTime(t *testing.T) {
 	}
 }
 
-// A result that was forgotten is no pass.
+// A case without a result is not a pass.
 func TestAnEmptyCaseIsSkipped(t *testing.T) {
 	text, err := JUnit(Suite{Cases: []Case{{Name: "x"}}})
 	if err != nil || !strings.Contains(string(text), "<skipped") {
@@ -84,8 +84,8 @@ func TestMarkdownIsATableAndStories(t *testing.T) {
 	}
 }
 
-// Whatever stands in a name, a message or a command, a summary shows it and nothing else: no code, no link, no cell
-// ends early.
+// Whatever characters a name, a message or a command has, a summary shows them and nothing else: there is no code or
+// link in it, and no cell ends early.
 func TestMarkdownIsNotBrokenOutOf(t *testing.T) {
 	for _, bad := range []string{"a`b", "`", "``` x", "a```b`", "[x](http://y)", "*x*", "<img>", "a|b", `\\|`,
 		"\x1b[2J", "a\nb", "_x_", "&lt;", " a "} {
@@ -105,7 +105,7 @@ func TestMarkdownIsNotBrokenOutOf(t *testing.T) {
 			}
 		}
 		runs := regexp.MustCompile("`+").FindAllStringIndex(lines[len(lines)-2], -1)
-		for k, r := range runs { // a span of code ends at the next row of as many backticks as it begins with
+		for k, r := range runs { // a code span ends at the next row of as many backticks as it begins with
 			if k > 0 && r[1]-r[0] == runs[0][1]-runs[0][0] && r[1] != len(lines[len(lines)-2]) {
 				t.Errorf("%q: the command is broken out of: %s", bad, lines[len(lines)-2])
 			}

@@ -9,27 +9,28 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/html"
 )
 
-// Table is rows of cells under titles. On a terminal columns are as wide as what stands in them. The last one goes on
-// below if it has words; columns for which there is no room stand in a further table below, with the names again.
+// Table is a table with titles over its columns. On a terminal a column is as wide as its content. If the last column
+// has words, they are wrapped. Columns for which there is no room follow in a further table below, with the row names
+// repeated.
 type Table struct {
-	Heading string // of the rows' names
+	Heading string // the title of the column of row names
 	Columns []Column
 	Rows    []Row
 }
 
-// Column is one of a table.
+// Column is a column of a table.
 type Column struct {
 	Title string
-	Short string // heads a column of marks on a terminal, in one cell; on a page the title stands upright
+	Short string // heads a column of marks on a terminal, in one cell; a page shows the title written upright instead
 	Tip   string // explains the title on a page; may be empty
-	Group Group  // stands over the column and those beside it of the same group
-	Words bool   // it begins at the left; numbers end at the right
+	Group Group  // has a title over this column and adjacent ones of the same group
+	Words bool   // left-aligned words; otherwise right-aligned numbers
 }
 
-// Group is what columns have in common. The zero Group is none.
+// Group is what adjacent columns have in common. The zero Group means none.
 type Group struct{ Title, Tip string }
 
-// Row is one of a table.
+// Row is a row of a table.
 type Row struct {
 	Sign  string // a mark of one cell: ✓, ✗, ? or –; empty if the row has none
 	Name  string
@@ -37,21 +38,21 @@ type Row struct {
 	Tip   string
 	Cells []Cell // one for each column, or fewer
 	Notes []Paragraph
-	Group string // begins a group of rows with this title where it differs from that of the row before
-	Code  bool   // the name is a line to type
-	Under bool   // a variant of the row before
+	Group string // the title of a group of rows; shown where it differs from that of the row before
+	Code  bool   // the name is a line of code
+	Under bool   // the row is a variant of the row before
 }
 
-// Cell is what stands in a column.
+// Cell is the content of a row in one column, or in several.
 type Cell struct {
 	Words string
 	Tone  Tone
 	Tip   string // explains the words on a page; may be empty
-	Span  int    // columns that it takes, if more than one; they have room for its words
-	Bar   int    // length of a bar below a number on a page, in percent; 0 is none
+	Span  int    // number of columns that it takes, if more than one; they must have room for its words
+	Bar   int    // length of the bar below a number on a page, in percent; 0 means no bar
 }
 
-// Cells are plain ones.
+// Cells returns cells with the given words and nothing else.
 func Cells(words ...string) (all []Cell) {
 	for _, w := range words {
 		all = append(all, Cell{Words: w})
@@ -59,10 +60,11 @@ func Cells(words ...string) (all []Cell) {
 	return all
 }
 
-// head is what heads the column on a terminal.
+// head returns what heads the column on a terminal.
 func (c *Column) head() string { return cmp.Or(c.Short, c.Title) }
 
-// Key explains the table for a text: each mark with the title of its column, and each group and column that has a tip.
+// Key returns an explanation of the table for a text: each mark with the title of its column, and each group and column
+// that has a tip.
 func (t Table) Key() Facts {
 	var marks, others Facts
 	add := func(to *Facts, name, value string) {
@@ -81,10 +83,10 @@ func (t Table) Key() Facts {
 	return append(marks, others...)
 }
 
-// span is a run of columns: those of a group, or of a part of the table.
+// span is a range of columns: those of a group, or of a part of the table.
 type span struct{ from, to int }
 
-// groups are the columns that stay together.
+// groups returns the ranges of columns that stay together.
 func (t *Table) groups() (all []span) {
 	for i := range t.Columns {
 		if t.begins(i) {
@@ -95,7 +97,7 @@ func (t *Table) groups() (all []span) {
 	return all
 }
 
-// begins reports whether the ith column is the first of its group, or has none.
+// begins reports whether column i is the first of its group or has no group.
 func (t *Table) begins(i int) bool {
 	group := t.Columns[i].Group
 	return i == 0 || group == (Group{}) || group != t.Columns[i-1].Group
@@ -120,12 +122,12 @@ func (t Table) HTML(p *html.Writer) {
 			html.El("tbody", html.Newline, t.pageRows()), html.Newline)), html.Newline)
 }
 
-// heading is what stands over the column on a page.
+// heading returns the head of the column on a page.
 func (c Column) heading() html.Part {
 	return html.El("th", html.If(c.Words, html.Class("words")), html.Explained(c.Title, c.Tip))
 }
 
-// pageRows are the rows on a page, each group under its title.
+// pageRows returns the rows on a page, each group under its title.
 func (t *Table) pageRows() html.Part {
 	var all []html.Part
 	group := ""
@@ -142,7 +144,7 @@ func (t *Table) pageRows() html.Part {
 	return html.All(all...)
 }
 
-// pageRow is a row on a page, with its notes below.
+// pageRow returns a row on a page, with its notes below.
 func (t *Table) pageRow(r *Row) html.Part {
 	var cells []html.Part
 	for i, c := range r.Cells {
@@ -159,7 +161,7 @@ func (t *Table) pageRow(r *Row) html.Part {
 			html.El("td", html.Attr("colspan", len(t.Columns)+1), paragraphs(r.Notes))), html.Newline))
 }
 
-// name is that of the row on a page.
+// name returns the row's name on a page.
 func (r *Row) name() html.Part {
 	switch {
 	case r.Tip != "":

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/html"
 )
 
-// grid writes a table whose columns have groups: all of it, whatever the width, for the reader to scroll.
+// grid writes a table whose columns have groups. It writes the whole table, whatever the width; the reader can scroll.
 func (t *Table) grid(p *html.Writer) {
 	p.Style(html.GridStyle)
 	groups, heads := t.gridHeads()
@@ -20,8 +20,8 @@ func (t *Table) grid(p *html.Writer) {
 			html.El("tbody", html.Newline, html.Each(t.Rows, t.gridRow)), html.Newline)), html.Newline)
 }
 
-// gridHeads are the titles of the groups, among which a column without a group is one, and below them those of the
-// columns.
+// gridHeads returns the two rows of titles: the titles of groups, and below them the titles of the columns. A column
+// without a group has its title in the upper row.
 func (t *Table) gridHeads() (groups, heads html.Part) {
 	var above, below []html.Part
 	for _, g := range t.groups() {
@@ -46,15 +46,15 @@ func (t *Table) gridHeads() (groups, heads html.Part) {
 	return html.All(above...), html.All(below...)
 }
 
-// titled is the column's title with its tip.
+// titled returns the column's title with its tip.
 func (c *Column) titled() Group { return Group{c.Title, c.Tip} }
 
-// explained is the title with what explains it.
+// explained returns the title with an explanation of it.
 func (g Group) explained() html.Part {
 	return html.Explained(g.Title, cmp.Or(g.Tip, checker.Law(g.Title).Says()))
 }
 
-// first is a class of the first column of a group.
+// first returns the CSS class of a cell in the first column of a group.
 func first(is bool) string {
 	if is {
 		return " first"
@@ -62,7 +62,7 @@ func first(is bool) string {
 	return ""
 }
 
-// gridRow is a row, with its notes below.
+// gridRow returns a row, with its notes below.
 func (t *Table) gridRow(r Row) html.Part {
 	var cells []html.Part
 	at := 0
@@ -77,7 +77,7 @@ func (t *Table) gridRow(r Row) html.Part {
 			html.El("td", html.Attr("colspan", len(t.Columns)+1), paragraphs(r.Notes))), html.Newline))
 }
 
-// part is the cell in a grid, of a class beside that of its tone.
+// part renders the cell for a grid, with class in addition to the class of its tone.
 func (c Cell) part(class string) html.Part {
 	if tone := c.Tone.Class(); tone != "" {
 		class += " " + tone
@@ -90,7 +90,7 @@ func (c Cell) part(class string) html.Part {
 				html.El("rect", html.Attr("width", "100%", "height", 3)))))
 }
 
-// kind is how cells of a column look on a page.
+// kind returns the CSS class of the column's cells on a page.
 func (c *Column) kind() string {
 	switch {
 	case c.Short != "":

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// A table has titles over groups of columns, marks close together, rows under others and cells over several columns.
+// The table has titles over groups of columns, marks close together, indented rows, and cells that span columns.
 func TestATableOnATerminal(t *testing.T) {
 	gone, late := document.Group{"gone", "It is not there."}, document.Group{"late, in ms", ""}
 	table := document.Table{Heading: "lock",
@@ -70,8 +70,8 @@ one that is good  about as many words as
 	}
 }
 
-// TestNoWidthLosesACell fills random tables with words of which each stands once, and looks for all of them in the text
-// and on the page. No line is wider than the terminal.
+// TestNoWidthLosesACell fills random tables with words that each occur once, and looks for all of them in the text and
+// on the page. No line is wider than the terminal.
 func TestNoWidthLosesACell(t *testing.T) {
 	for seed := range uint64(60) {
 		table, words := randomTable(rand.New(rand.NewPCG(seed, 0)))
@@ -125,7 +125,7 @@ func randomTable(r *rand.Rand) (t document.Table, words []string) {
 	return t, words
 }
 
-// A table of names alone shows each with its notes, and breaks a name that is wider than the screen.
+// A table of names alone shows each name with its notes, and wraps a name that is wider than the screen.
 func TestATableOfNamesAlone(t *testing.T) {
 	const long = "resource-safety holds when lock.ttl is at least two seconds and every client checks its lease " +
 		"before it " +
@@ -147,7 +147,7 @@ func TestATableOfNamesAlone(t *testing.T) {
 	}
 }
 
-// Whatever stands in a table, no line is wider than the terminal, every word is there, and numbers are whole.
+// Whatever a table contains, no line is wider than the terminal, no word is missing, and no number is broken.
 func TestATableFitsTheTerminal(t *testing.T) {
 	fault := "cut client-1 | redis-1 redis-2 redis-3 redis-4 redis-5 after acquired by client-1 for 10s"
 	for _, last := range []string{"", "9", fault} {

@@ -6,23 +6,23 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// gap is how many cells stand between two columns, but for marks of one group.
+// gap is the number of cells between two columns. Marks of the same group are closer together (see Table.gap).
 const gap = 2
 
-// There must be room for so many cells of words in the last column, and of a name.
+// The least number of cells for words in the last column, and for a name.
 const wordsLeast, nameLeast = 20, 20
 
-// layout is where the columns of a table stand on a terminal.
+// layout says where the columns of a table are on a terminal, in cells.
 type layout struct {
-	sign       int // cells before a name
-	name       int // for names
+	sign       int // width of the signs before the names
+	name       int // width of the names
 	wide       []int
-	from, ends []int // of each column, within its part
+	from, ends []int // of each column, within its part of the table
 	parts      []span
 }
 
-// layOut makes room for everything, but in the last column, which has what is left. Names are broken before columns
-// are.
+// layOut gives every column room for its whole content, except the last, which gets what is left. To avoid splitting
+// the table into parts, it wraps names first.
 func (t *Table) layOut(width int) layout {
 	l := layout{name: text.Cells(t.Heading), from: make([]int, len(t.Columns)), ends: make([]int, len(t.Columns))}
 	for _, r := range t.Rows {
@@ -39,7 +39,7 @@ func (t *Table) layOut(width int) layout {
 	return l
 }
 
-// indent is by how much a name is set in.
+// indent returns by how many cells a name is indented.
 func (r *Row) indent() int {
 	if r.Under {
 		return gap
@@ -47,7 +47,7 @@ func (r *Row) indent() int {
 	return 0
 }
 
-// measure makes each column as wide as what stands in it, and a group wide enough for its title.
+// measure makes each column as wide as its content, and each group wide enough for its title.
 func (l *layout) measure(t *Table) {
 	for _, c := range t.Columns {
 		l.wide = append(l.wide, text.Cells(c.head()))
@@ -71,10 +71,10 @@ func (l *layout) measure(t *Table) {
 	}
 }
 
-// figures reports whether the column's cells end at the right.
+// figures reports whether the column's cells are right-aligned.
 func (c *Column) figures() bool { return !c.Words && c.Short == "" }
 
-// through is how many cells columns take.
+// through returns how many cells the columns take together.
 func (l *layout) through(t *Table, s span) int {
 	cells := l.wide[s.from]
 	for i := s.from + 1; i < s.to; i++ {
@@ -83,7 +83,7 @@ func (l *layout) through(t *Table, s span) int {
 	return cells
 }
 
-// gap is how many cells stand before a column.
+// gap returns the number of cells before column i.
 func (t *Table) gap(i int) int {
 	if c := t.Columns[i]; i > 0 && c.Short != "" && c.Group == t.Columns[i-1].Group {
 		return 1
@@ -91,8 +91,8 @@ func (t *Table) gap(i int) int {
 	return gap
 }
 
-// place makes parts of as many groups as there is room for, or of as many columns where a group is too wide for one;
-// and one part if there are only names.
+// place divides the columns into parts that fit the width. Each part gets as many groups as fit; a group that is too
+// wide for any part is divided into its columns. A table without columns has one part.
 func (l *layout) place(t *Table, width int) {
 	if l.parts = nil; len(t.Columns) == 0 {
 		l.parts = []span{{}}
@@ -109,7 +109,8 @@ func (l *layout) place(t *Table, width int) {
 	}
 }
 
-// add puts columns into the last part, which ends at a cell, or into one of their own. It says where that ends then.
+// add puts columns into the last part, whose columns end at cell end, or into a new part if they do not fit. It returns
+// the cell at which the part ends then.
 func (l *layout) add(t *Table, columns span, end, width int) int {
 	need, last := l.through(t, columns), len(t.Columns)-1
 	if columns.to > last && t.Columns[last].Words {
@@ -128,7 +129,7 @@ func (l *layout) add(t *Table, columns span, end, width int) int {
 	return end
 }
 
-// Text writes the table. Notes stand in its first part.
+// Text writes the table. Notes are in its first part only.
 func (t Table) Text(p *text.Writer) {
 	l := t.layOut(p.Width())
 	for i, part := range l.parts {
@@ -181,7 +182,7 @@ func (t *Table) heads(p *text.Writer, l *layout, part span) {
 	}
 }
 
-// put adds words to the line where they stand in a column.
+// put adds the words of a cell to the line, at the position of the column.
 func (t *Table) put(ln *text.Line, l *layout, column int, c Cell) {
 	at := l.from[column]
 	if t.Columns[column].figures() {
@@ -190,7 +191,7 @@ func (t *Table) put(ln *text.Line, l *layout, column int, c Cell) {
 	ln.To(at).Add(c.Tone.Style(), c.Words)
 }
 
-// row writes a row of a part, and below it what the name and the last column have no room for.
+// row writes the cells of a row that belong to the part, and below them the rest of a wrapped name and last column.
 func (t *Table) row(p *text.Writer, l *layout, part span, r *Row) {
 	names := text.Wrap(r.Name, l.name-r.indent())
 	first, last := new(text.Line), Cell{}
