@@ -1,21 +1,23 @@
-// Package text lays text out for a terminal: lines in columns of cells, wrapped and clipped to a width, set off by a
-// few styles, and commands that can be pasted from where they stand.
+// Package text lays text out for a terminal: lines in columns of cells, wrapped and cut to a width, with a few styles,
+// and commands that can be pasted as they stand.
 //
-// Goals: no line is wider than the terminal, but for the address of a page; nothing that a terminal would obey gets
-// through; the same text gives the same bytes whatever the environment says.
+// Goals: no line is wider than the terminal, except the address of a page; nothing that a terminal would execute is
+// written; the same text gives the same bytes whatever the environment says.
 // Non-goals: asking a terminal for its width or its colours, and knowing what the text is about.
 //
-// How many cells a character takes, and where text may be cut, is github.com/clipperhouse/displaywidth's business. It
-// is the library by which charmbracelet/x/ansi and lipgloss measure, taken directly since x/ansi lets a variable of the
-// environment (RUNEWIDTH_EASTASIAN) change what is written. Three things stay by hand. Wrap: that of x/ansi breaks at
-// each hyphen, and so "client-1" in two. Styles: they are four escapes. Columns: they stand at fixed cells, so that two
-// reports can be compared line by line, have signs of several styles in one cell, and go on beside wrapped words; a
-// lipgloss table would get the same numbers from a function of styles, and fill each row with blanks to its end.
+// The package github.com/clipperhouse/displaywidth decides how many cells a character takes and where text may be cut.
+// charmbracelet/x/ansi and lipgloss measure with the same library. It is used directly because with x/ansi an
+// environment variable (RUNEWIDTH_EASTASIAN) changes what is written. Three things are written by hand. Wrap, because
+// x/ansi breaks words at each hyphen and so divides "client-1". Styles, because they are only four escapes. Columns,
+// because they are at fixed cells, so that two reports can be compared line by line; because one cell can have signs of
+// several styles; and because columns continue beside wrapped words. A lipgloss table would need a style function for
+// the same result, and would fill each row with spaces to its end.
 package text
 
 import "strings"
 
-// Style is how a piece of text is set off. Meaning never hangs on it alone: a report reads the same without colour.
+// Style says how a piece of text is set off. No meaning is expressed by the style alone: without colour, a report reads
+// the same.
 type Style uint8
 
 // The styles.
@@ -27,7 +29,7 @@ const (
 	Yellow
 )
 
-// Styles are the escapes by which a text sets pieces off on a terminal that shows colours.
+// Styles lists the escapes that a text may contain on a terminal with colours.
 var Styles = append(escapes[Bold:], reset)
 
 var escapes = [...]string{Bold: "\x1b[1m", Red: "\x1b[1;31m", Green: "\x1b[32m", Yellow: "\x1b[33m"}
@@ -45,7 +47,7 @@ type part struct {
 	text  string
 }
 
-// Add appends text. Control characters, which a terminal would obey, become spaces.
+// Add appends text. Control characters, which a terminal would execute, become spaces.
 func (l *Line) Add(s Style, text string) *Line {
 	text = Printable(text)
 	if text == "" {
@@ -71,5 +73,5 @@ func (l *Line) To(column int) *Line {
 // Right appends text that ends at the given column.
 func (l *Line) Right(end int, text string) *Line { return l.To(end-Cells(text)).Add(Plain, text) }
 
-// Cells is how many cells the line takes so far.
+// Cells returns how many cells the line takes so far.
 func (l *Line) Cells() int { return l.cells }

@@ -2,10 +2,11 @@ package text
 
 import "strings"
 
-// Command writes what a person pastes, after a label or without one, so it is never re-spaced. What does not fit on a
-// line is broken before an argument with a backslash, which a shell takes back.
+// Command writes a command for a person to paste, after a label if it has one. Its spaces are kept as they are. A
+// command that does not fit on a line is continued on the next, with a backslash before the line break, as a shell
+// allows.
 func (p *Writer) Command(indent int, label, text string) {
-	shift := p.shift // an argument may go on at the very left
+	shift := p.shift // a continued argument must begin at the very left
 	p.Indent(-shift, func() { p.command(shift+indent, label, Printable(text)) })
 }
 
@@ -34,8 +35,9 @@ func (p *Writer) command(indent int, label, text string) {
 	p.Put(ln)
 }
 
-// breakArgument breaks an argument so that its beginning fits in the given cells, after a slash where there is one.
-// Between single quotes a backslash would be one more character of it: there the quotes end and begin anew.
+// breakArgument splits an argument so that its beginning fits into width cells, after a slash if it has one. Between
+// single quotes a backslash would be part of the argument; there, the first part closes the quotes and the rest opens
+// them again.
 func breakArgument(arg string, width int) (head, rest string) {
 	head = Clip(arg, width-1) // room for a quote
 	if i := strings.LastIndexByte(head, '/'); i > 0 {
@@ -57,10 +59,10 @@ func breakArgument(arg string, width int) (head, rest string) {
 	return head + "'", "'" + arg[len(head):]
 }
 
-// quoting follows a command as a shell reads it.
+// quoting tracks the quotes of a command as a shell reads it.
 type quoting struct {
-	open    rune // the quote within which the next character stands, 0 for none
-	escaped bool // a backslash stands before it
+	open    rune // the quote within which the next character is, or 0
+	escaped bool // a backslash precedes the next character
 }
 
 func (q *quoting) pass(r rune) {
@@ -76,7 +78,8 @@ func (q *quoting) pass(r rune) {
 	}
 }
 
-// arguments cuts a command before each argument; the spaces after one stay with it. Quotes are heeded.
+// arguments splits a command before each argument; the spaces after an argument stay with it. Spaces within quotes do
+// not split it.
 func arguments(text string) []string {
 	var out []string
 	var q quoting

@@ -60,7 +60,7 @@ func TestWrappedCommandPastesAsOneCommand(t *testing.T) {
 		}
 		text += " " + a
 	}
-	for n := range 40 { // a quote in a name, at any place of the line
+	for n := range 40 { // a name with a quote, at any position of the line
 		name := "it's " + strings.Repeat("o", 30+n) + "'s lock"
 		args = append(args, name)
 		text += " '" + strings.ReplaceAll(name, "'", `'\''`) + "'"

@@ -9,10 +9,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Wrap breaks text at spaces into lines of at most width cells, and no less than two. A word that is too long is broken
-// where it must be, unless it is the address of a page.
+// Wrap breaks text at spaces into lines of at most width cells; a width below two counts as two. A longer word is
+// broken within, unless it is the address of a page.
 func Wrap(text string, width int) []string {
-	width = max(width, 2) // no character takes more
+	width = max(width, 2) // no character takes more than two cells
 	var out []string
 	cur, used := "", 0
 	for _, word := range strings.Fields(Printable(text)) {
@@ -39,16 +39,17 @@ func Wrap(text string, width int) []string {
 	return out
 }
 
-// Clip returns the longest beginning of s that fits in the given cells. It never parts what is shown as one character.
+// Clip returns the longest prefix of s that fits into width cells. It never splits what is shown as one character.
 func Clip(s string, width int) string { return displaywidth.TruncateString(s, width, "") }
 
-// Cells is the number of terminal cells that s takes: East Asian scripts and emoji take two, marks none.
+// Cells returns the number of terminal cells that s takes. East Asian scripts and emoji take two per character,
+// combining marks none.
 func Cells(s string) int { return displaywidth.String(s) }
 
-// isAddress reports whether a word is the address of a page, which stays whole so that it can be copied.
+// isAddress reports whether a word is the address of a page. Addresses are not broken, so that they can be copied.
 func isAddress(word string) bool { return strings.Contains(word, "://") }
 
-// Printable replaces what a terminal would obey instead of show.
+// Printable replaces characters that a terminal would execute and not show by spaces.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || history.Unprintable(r) {

@@ -6,49 +6,49 @@ import (
 	"strings"
 )
 
-// Writer writes lines of at most width cells, but for the address of a page. It keeps the first error.
+// Writer writes lines of at most width cells, except addresses of pages. It keeps the first error.
 type Writer struct {
 	w     io.Writer
 	width int
 	shift int // cells before each line
 	color bool
 	lines int
-	gap   bool          // an empty line comes before the next one
-	watch string        // a word whose mention is noted; empty for none
-	seen  bool          // it was mentioned
-	kept  *bytes.Buffer // what a draft has written; nil for what is no draft
+	gap   bool          // write an empty line before the next line
+	watch string        // a word to look for in what is written; empty for none
+	seen  bool          // the word was written
+	kept  *bytes.Buffer // what a draft has written; nil if this is not a draft
 	err   error
 }
 
-// New makes a writer to w of lines of at most width cells, in colour or without.
+// New returns a writer to w of lines of at most width cells, in colour or without.
 func New(w io.Writer, width int, color bool) *Writer {
 	return &Writer{w: w, width: width, color: color}
 }
 
-// Width is how many cells a line may have.
+// Width returns how many cells a line may have.
 func (p *Writer) Width() int { return p.width }
 
-// Lines is how many lines were written.
+// Lines returns how many lines were written.
 func (p *Writer) Lines() int { return p.lines }
 
-// Err is the first error of the writer below.
+// Err returns the first error of the underlying writer.
 func (p *Writer) Err() error { return p.err }
 
-// Watch notes from now on whether a word, in small letters, is mentioned.
+// Watch makes the writer record from now on whether a word, given in lower case, is written.
 func (p *Writer) Watch(word string) { p.watch = word }
 
-// mention notes a text as if it were written.
+// mention records the watched word if the text contains it.
 func (p *Writer) mention(text string) {
 	p.seen = p.seen || p.watch != "" && strings.Contains(strings.ToLower(text), p.watch)
 }
 
-// Mentioned reports whether the word that is watched for was mentioned since Forget.
+// Mentioned reports whether the watched word was written since Forget.
 func (p *Writer) Mentioned() bool { return p.seen }
 
-// Forget forgets that the word was mentioned.
+// Forget resets Mentioned to false.
 func (p *Writer) Forget() { p.seen = false }
 
-// Put writes a line, cut at the width. Blanks at its end are left out.
+// Put writes a line, cut at the width and without trailing spaces.
 func (p *Writer) Put(l *Line) {
 	var b strings.Builder
 	if p.gap {
@@ -88,13 +88,13 @@ func (p *Writer) Put(l *Line) {
 // Blank writes an empty line.
 func (p *Writer) Blank() { p.Put(new(Line)) }
 
-// Gap says whether an empty line comes before the next one, if there is a next one. It returns what was said before.
+// Gap sets whether an empty line comes before the next line, if there is a next line. It returns the previous setting.
 func (p *Writer) Gap(wanted bool) (before bool) {
 	before, p.gap = p.gap, wanted
 	return before
 }
 
-// Indent moves to the right, by a number of cells, all lines that write writes.
+// Indent indents all lines that the function write writes, by a number of cells.
 func (p *Writer) Indent(cells int, write func()) {
 	width, shift := p.width, p.shift
 	p.width, p.shift = width-cells, shift+cells
@@ -109,7 +109,7 @@ func (p *Writer) Text(s Style, indent int, text string) {
 	}
 }
 
-// Hang writes text after a label; what does not fit goes on below the text, not below the label.
+// Hang writes text after a label. If it is wrapped, it continues below the text, not below the label.
 func (p *Writer) Hang(indent int, label string, s Style, text string) {
 	from := indent + Cells(label)
 	for i, t := range Wrap(text, p.width-from) {
@@ -121,7 +121,8 @@ func (p *Writer) Hang(indent int, label string, s Style, text string) {
 	}
 }
 
-// Flow writes items one after the other, two spaces apart, and never breaks one unless it must.
+// Flow writes items after each other, two spaces apart, on as many lines as needed. It breaks an item only if the item
+// is wider than a line.
 func (p *Writer) Flow(title string, items []string) {
 	ln := new(Line).Add(Plain, title)
 	fresh := true
@@ -139,7 +140,7 @@ func (p *Writer) Flow(title string, items []string) {
 	p.Put(ln)
 }
 
-// Rule writes a line across the width.
+// Rule writes a horizontal line across the whole width.
 func (p *Writer) Rule() {
 	ln := new(Line)
 	for range p.width {
@@ -148,10 +149,11 @@ func (p *Writer) Rule() {
 	p.Put(ln)
 }
 
-// Margin is the column at which the right-aligned words of the verdict end: near the eye also on a wide terminal.
+// Margin returns the column at which the right-aligned verdict ends. On a wide terminal it is not at the edge, so that
+// the verdict is near the rest of the line.
 func (p *Writer) Margin() int { return min(p.width, 100) }
 
-// Draft begins lines for p that are kept until it is known whether there is room for them.
+// Draft returns a writer that keeps its lines, to be written with p.Include if there is room for them.
 func (p *Writer) Draft() *Writer {
 	kept := new(bytes.Buffer)
 	return &Writer{w: kept, kept: kept, width: p.width, shift: p.shift, color: p.color, watch: p.watch,
@@ -171,8 +173,8 @@ func (p *Writer) Include(draft *Writer) {
 	}
 }
 
-// Title writes what a report is about, at its left, and how it stands, at the margin. what says how much it is about;
-// it may be empty.
+// Title writes what a report is about at the left, and its verdict (standing) at the margin. what is the size of the
+// result; it may be empty.
 func (p *Writer) Title(name, what, standing string, tone Style) {
 	if what != "" {
 		what = "  " + what
@@ -182,7 +184,7 @@ func (p *Writer) Title(name, what, standing string, tone Style) {
 	p.Put(ln.To(p.Margin()-Cells(standing)-2).Add(Plain, "  ").Add(tone, standing))
 }
 
-// Columns writes items in as many columns of one width as there is room for, all behind a label at the left.
+// Columns writes items in as many columns of equal width as there is room for, after a label at the left.
 func (p *Writer) Columns(label string, items []string) {
 	const gap = 3
 	from, wide := Cells(label), 0

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// written is what a function writes at a width, without colour.
+// written returns what a function writes at a width, without colour.
 func written(width int, write func(*Writer)) string {
 	var b strings.Builder
 	write(New(&b, width, false))
@@ -127,8 +127,8 @@ func TestTheFirstErrorIsKept(t *testing.T) {
 	}
 }
 
-// Indented lines end where the others do; a command's argument that is broken goes on at the very left, as a shell
-// needs it.
+// Indented lines end at the same column as others. A command's argument that is broken continues at the very left, as a
+// shell needs it.
 func TestIndentedLines(t *testing.T) {
 	got := written(20, func(p *Writer) {
 		p.Indent(4, func() {
