@@ -2,7 +2,7 @@ package html
 
 import "github.com/fencepost-sim/fencepost/checker"
 
-// Explained is a word with what explains it, which may be empty.
+// Explained returns a word with an explanation that a page shows on demand. Without an explanation it is plain text.
 func Explained(word, explanation string) Part {
 	if explanation == "" {
 		return Text(word)
@@ -10,18 +10,18 @@ func Explained(word, explanation string) Part {
 	return El("button", Attr("type", "button", "class", "says", "title", explanation), Text(word))
 }
 
-// Law is a name, explained if it is that of a law.
+// Law returns a name, with an explanation if it is the name of a law.
 func Law(name string) Part { return Explained(name, checker.Law(name).Says()) }
 
-// Heading stands over what follows.
+// Heading returns a heading for what follows.
 func Heading(words string) Part { return All(El("h2", Law(words)), Newline) }
 
-// Note is a thing to know, with its name, which may be empty.
+// Note returns a remark under a name, which may be empty.
 func Note(name, words string) Part {
 	return All(El("p", Class("note"), El("b", Text(name)), Text(" "+words)), Newline)
 }
 
-// Finding explains the violation of a law, but for its witness.
+// Finding explains the violation of a law. It does not show the witness.
 func Finding(f *checker.Finding) Part {
 	paragraph := func(class, words string) Part {
 		return If(words != "", El("p", Class(class), Text(words)), Newline)

@@ -10,10 +10,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Part is something in an element: attributes, text, another element, or several of these.
+// Part adds something to an element: attributes, text, another element, or several of these.
 type Part func(in *html.Node)
 
-// El is an element.
+// El returns an element.
 func El(name string, parts ...Part) Part {
 	return func(in *html.Node) {
 		e := &html.Node{Type: html.ElementNode, Data: name}
@@ -22,7 +22,7 @@ func El(name string, parts ...Part) Part {
 	}
 }
 
-// All are several parts, one after the other.
+// All returns several parts as one.
 func All(parts ...Part) Part {
 	return func(in *html.Node) {
 		for _, part := range parts {
@@ -31,7 +31,7 @@ func All(parts ...Part) Part {
 	}
 }
 
-// Each are the parts for the elements of a list.
+// Each returns the parts that the function part returns for the elements of a list.
 func Each[T any](list []T, part func(T) Part) Part {
 	return func(in *html.Node) {
 		for _, one := range list {
@@ -40,7 +40,7 @@ func Each[T any](list []T, part func(T) Part) Part {
 	}
 }
 
-// If is the parts if the condition is true, and nothing otherwise.
+// If returns the parts if the condition is true, and an empty part otherwise.
 func If(condition bool, parts ...Part) Part {
 	if !condition {
 		return All()
@@ -48,8 +48,8 @@ func If(condition bool, parts ...Part) Part {
 	return All(parts...)
 }
 
-// Attr are attributes, each a name and its value, which is written as fmt.Print does. Characters that are not to be
-// shown are written as escapes, there and in Text.
+// Attr returns attributes. pairs alternates names and values; a value is written as by fmt.Print. In Attr and in Text,
+// unprintable characters are written as escapes.
 func Attr(pairs ...any) Part {
 	return func(in *html.Node) {
 		in.Attr = slices.Grow(in.Attr, len(pairs)/2)
@@ -60,30 +60,30 @@ func Attr(pairs ...any) Part {
 	}
 }
 
-// Class is the attribute of that name.
+// Class returns the attribute class.
 func Class(names string) Part { return Attr("class", names) }
 
-// Text is text, in which nothing is markup.
+// Text returns text. Nothing in it is treated as markup.
 func Text(words string) Part {
 	return func(in *html.Node) {
 		in.AppendChild(&html.Node{Type: html.TextNode, Data: history.Printable(words)})
 	}
 }
 
-// Raw is markup as it is.
+// Raw returns markup, written as it is.
 func Raw(markup string) Part {
 	return func(in *html.Node) { in.AppendChild(&html.Node{Type: html.RawNode, Data: markup}) }
 }
 
-// Newline keeps lines of the page's source short.
+// Newline is a line break in the source of a page, to keep its lines short.
 var Newline = Text("\n")
 
-// render writes the parts as markup.
+// render returns the parts as markup.
 func render(parts ...Part) string {
 	root, b := &html.Node{Type: html.DocumentNode}, &strings.Builder{}
 	All(parts...)(root)
 	if err := html.Render(b, root); err != nil {
-		panic(err) // an element such as <br> has something in it
+		panic(err) // an element that must be empty, such as <br>, has content
 	}
 	return b.String()
 }

@@ -1,8 +1,8 @@
-// Package html holds how the HTML pages look: the words of which their markup is made, the frame that all share, the
+// Package html defines how the HTML pages look: functions that build their markup, the frame that all pages share, the
 // theme, and the script that explains words and copies commands.
 //
-// Goals: a page is one file that loads nothing and can be read without its script; text never becomes markup.
-// Non-goals: what a page says, which its report fills in, and pictures: timeline and sweep draw them.
+// Goals: a page is a single file that loads nothing and can be read without its script; text never becomes markup.
+// Non-goals: what a page says, which the reports decide, and pictures, which packages timeline and sweep draw.
 package html
 
 import (
@@ -24,17 +24,18 @@ var (
 	PlotStyle string
 )
 
-// Application is a page that lives: its script asks a server or a worker for what it shows.
+// Application is an interactive page: its script asks a server or a worker for what it shows.
 type Application struct {
 	Title  string
-	Style  string // beside that of all pages
+	Style  string // in addition to the style of all pages
 	Script string
 	Body   string // markup
-	// Policy are the directives by which the page may do more than show itself: "connect-src 'self'".
+	// Policy lists directives of the content security policy that allow the page more than to show itself: "connect-src
+	// 'self'".
 	Policy string
 }
 
-// Write writes the page. The error is w's.
+// Write writes the page. A returned error comes from w.
 func (a *Application) Write(w io.Writer) error {
 	frame := newFrame(a.Title)
 	frame.style += a.Style
@@ -42,13 +43,12 @@ func (a *Application) Write(w io.Writer) error {
 	return protect(w, frame.around(Raw(a.Body)), "; "+a.Policy)
 }
 
-// frame is what all pages have in common: the title, how they look, and the script that explains words and copies
-// commands.
+// frame is what all pages have in common: the title, the style, and the script that explains words and copies commands.
 type frame struct{ title, style, script string }
 
 func newFrame(title string) frame { return frame{title, pageStyle, frameScript} }
 
-// around is the page with that body.
+// around returns the page with the given body.
 func (f *frame) around(body Part) string {
 	return render(Raw("<!DOCTYPE html>\n"), El("html", Attr("lang", "en"), Newline,
 		El("head", Newline,

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// inline gives a page's scripts and styles, each with the name of its element.
+// inline yields a page's scripts and styles, each with the name of its element.
 func inline(page string) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for {
@@ -33,10 +33,9 @@ func inline(page string) iter.Seq2[string, string] {
 	}
 }
 
-// Protect writes what write does, a page, such that a browser runs and obeys nothing in it but the scripts and styles
-// that the page was made with, and loads nothing at all: its content security policy names them by their sums
-// (Content Security Policy Level 3, 2.3.1). Characters that are not to be shown are written as escapes. The error is
-// that of either writing.
+// Protect writes the page that write produces, with a content security policy. The policy lets a browser use only the
+// scripts and styles that the page contains now, which it names by their hashes (Content Security Policy Level 3,
+// 2.3.1), and load nothing. Unprintable characters are written as escapes. A returned error comes from write or from w.
 func Protect(w io.Writer, write func(io.Writer) error) error {
 	var page strings.Builder
 	if err := write(&page); err != nil {
@@ -45,7 +44,8 @@ func Protect(w io.Writer, write func(io.Writer) error) error {
 	return protect(w, page.String(), "")
 }
 
-// protect is Protect for a page that may do more, as directives of the policy say. The error is w's.
+// protect is like Protect, but more adds directives to the policy that allow the page more. A returned error comes from
+// w.
 func protect(w io.Writer, page, more string) error {
 	text := history.Printable(page)
 	sums := map[string][]string{}
@@ -63,7 +63,7 @@ func protect(w io.Writer, page, more string) error {
 	return err
 }
 
-// allowed lists the sources of a policy.
+// allowed returns the list of sources in a directive of the policy.
 func allowed(sums []string) string {
 	if len(sums) == 0 {
 		return "'none'"
