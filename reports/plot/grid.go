@@ -1,24 +1,26 @@
 package plot
 
-// Grid is a map of points in rows and columns, each of a rank. Between them it is divided by marching squares: along
-// straight lines between the places at which the sides of a square are crossed.
+// Grid is a map of points in rows and columns, each of which has a rank. Marching squares divide the area between the
+// points into regions of equal rank: in each square, the borders are straight lines between the places at which the
+// rank changes on its sides.
 type Grid struct {
-	X, Y  []float64        // of the columns and the rows
-	Rank  []int            // of the points, row by row; where several meet, the middle has the highest
-	Cross map[Side]float64 // where the rank changes on a side; it is the middle where that is not known
+	X, Y  []float64        // coordinates of the columns and of the rows
+	Rank  []int            // of the points, row by row; where several ranks meet, the middle has the highest
+	Cross map[Side]float64 // the coordinate along a side at which its rank changes; if it is missing, the middle
 }
 
-// Side is the side of a square that begins at a point and leads along an axis.
+// Side is a side of a square. It begins at the point with index Point and leads to the next one along an axis: 0 is X,
+// 1 is Y.
 type Side struct{ Point, Axis int }
 
-// corner is a corner of a square, or the crossing of a side.
+// corner is a corner of a square, or the place at which the rank changes on a side (cross).
 type corner struct {
 	Point
 	rank  int
 	cross bool
 }
 
-// squares hands out the corners and crossings of each square, around it.
+// squares calls visit for each square, with its corners and crossings in the order around it.
 func (g *Grid) squares(visit func(around []corner)) {
 	n := len(g.X)
 	point := func(i int) Point { return Point{g.X[i%n], g.Y[i/n]} }
@@ -47,7 +49,8 @@ func (g *Grid) squares(visit func(around []corner)) {
 	}
 }
 
-// parts are the ways around a square from each crossing to the next; of the second corner's rank is all between them.
+// parts divides the way around a square at its crossings. Each part leads from one crossing to the next. All corners
+// between them have the rank of the part's second element.
 func parts(around []corner) (all [][]corner) {
 	for i, c := range around {
 		if !c.cross {
@@ -62,7 +65,7 @@ func parts(around []corner) (all [][]corner) {
 	return all
 }
 
-// Areas are the regions of the ranks, in the ink of each.
+// Areas returns polygons that fill the regions of each rank. inks has the colour of each rank.
 func (g *Grid) Areas(inks []Ink) (areas []Area) {
 	add := func(rank int, around []corner) {
 		area := Area{Ink: inks[rank]}
@@ -86,7 +89,7 @@ func (g *Grid) Areas(inks []Ink) (areas []Area) {
 	return areas
 }
 
-// Border is the line around the regions of a rank, as pairs of points.
+// Border returns the line around the regions of a rank, in pieces of two points.
 func (g *Grid) Border(rank int) (pieces [][]Point) {
 	g.squares(func(around []corner) {
 		for _, part := range parts(around) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// canvas is what a diagram is drawn on; all places and lengths are in points.
+// canvas is what a diagram is drawn on. All positions and lengths are in points (1/72 inch).
 type canvas interface {
 	polygon(i Ink, points ...Point)
 	line(s Style, points ...Point)
@@ -14,34 +14,34 @@ type canvas interface {
 	write(t text, at Point, words string)
 }
 
-// Lengths of a dashed line's parts.
+// Lengths of the strokes of a dashed line, and of the gaps between them.
 const dash, gap = 5, 3
 
-// markRadius is that of the largest mark.
+// markRadius is the radius of the largest mark.
 const markRadius = 4.5
 
 // Lengths at an axis.
 const (
-	labelSize = 12.0 // of its label
-	tickSize  = 11.0 // of the ticks' labels, and the legend's
-	padding   = 8.0  // between the area and a tick
+	labelSize = 12.0 // font size of the axis label
+	tickSize  = 11.0 // font size of the labels of ticks and of the legend
+	padding   = 8.0  // distance between the area and a tick
 	tickEnd   = padding + 6
 	tickLabel = tickEnd + 3
-	// what a tick needs of the axis
+	// The least distance between ticks, on a horizontal and on a vertical axis.
 	tickWidth, tickHeight = 45.0, 24.0
 )
 
-// box is a part of the picture.
+// box is a rectangle within the picture.
 type box struct{ left, top, right, bottom float64 }
 
-// plane is the part of the picture in which values have their places.
+// plane is the part of the picture in which values are drawn.
 type plane struct {
 	canvas
 	box
 	*Diagram
 }
 
-// draw draws the diagram from above: heading, legend, and the area between the axes.
+// draw draws the diagram from top to bottom: heading, legend, and the area between the axes.
 func (d *Diagram) draw(c canvas, b box) {
 	b = box{b.left + 14, b.top + 12, b.right - 18, b.bottom - 10}
 	if d.Title != "" {
@@ -61,7 +61,7 @@ func (d *Diagram) draw(c canvas, b box) {
 	}
 }
 
-// cut ends words that are too wide at a space.
+// cut shortens words that are too wide for room, at a space.
 func (t *text) cut(words string, room float64) string {
 	if t.width(words) <= room {
 		return words
@@ -72,7 +72,7 @@ func (t *text) cut(words string, room float64) string {
 	return words + " …"
 }
 
-// legend draws the entries in a row, or several; it returns how far down they reach.
+// legend draws the entries of the legend in one or more rows. It returns the lower end of the legend.
 func (d *Diagram) legend(c canvas, b box) float64 {
 	const signWidth, between, lineHeight = 22, 20, 16
 	t := text{Ink: Black, size: tickSize}
@@ -104,7 +104,7 @@ func (d *Diagram) legend(c canvas, b box) float64 {
 	return y + 10
 }
 
-// area is what the axes leave of a box.
+// area returns the part of a box that remains when the axes have their space.
 func (d *Diagram) area(b box) box {
 	t := text{size: tickSize}
 	widest := 0.0
@@ -115,17 +115,18 @@ func (d *Diagram) area(b box) box {
 	b.top += tickSize / 2
 	b.bottom -= labelSize + 5 + tickSize + tickLabel
 	right := b.right
-	for _, tick := range d.X.ticks(right-b.left, tickWidth) { // the last has room for its label
+	for _, tick := range d.X.ticks(right-b.left, tickWidth) { // leave room for the labels at the right end
 		beyond := float64(t.width(tick.Label)/2) - float64((1-d.X.share(tick.Value))*(right-b.left))
 		b.right = min(b.right, right-beyond)
 	}
 	return b
 }
 
-// share is how far along the axis a value lies, from 0 to 1.
+// share returns the position of v along the axis, from 0 to 1.
 func (a *Axis) share(v float64) float64 { return (v - a.Min) / (a.Max - a.Min) }
 
-// ticks are those of the axis, or round numbers: so many that each has some room on its length, but nine at most.
+// ticks returns the ticks of the axis. If it has none, they are round numbers: as many as have room on the length, but
+// nine at most.
 func (a *Axis) ticks(length, room float64) []Tick {
 	if len(a.Ticks) > 0 {
 		return a.Ticks
@@ -139,13 +140,13 @@ func (a *Axis) ticks(length, room float64) []Tick {
 		}
 	}
 	var ticks []Tick
-	for n := math.Ceil(a.Min/step-1e-9) + 0; n*step <= a.Max+float64(step*1e-9); n++ { // + 0 makes zero of minus zero
+	for n := math.Ceil(a.Min/step-1e-9) + 0; n*step <= a.Max+float64(step*1e-9); n++ { // + 0 turns minus zero into zero
 		ticks = append(ticks, Tick{n * step, strconv.FormatFloat(n*step, 'g', 6, 64)})
 	}
 	return ticks
 }
 
-// at is where a value lies.
+// at returns the position of a value in the picture.
 func (p *plane) at(v Point) Point {
 	return Point{p.left + float64(p.X.share(v.X)*(p.right-p.left)), p.bottom - float64(p.Y.share(v.Y)*(p.bottom-p.top))}
 }
@@ -177,12 +178,12 @@ func (p *plane) axes(around box) {
 	p.write(name, Point{around.left + labelSize, (p.top + p.bottom) / 2}, p.Y.Label)
 }
 
-// areas draws the areas, and their names where there is room.
+// areas draws the areas, and their names if there is room.
 func (p *plane) areas() {
 	for _, a := range p.Areas {
 		points := p.all(a.Points)
 		p.polygon(a.Ink, points...)
-		p.line(Style{Ink: a.Ink, Width: .7}, append(points, points[0])...) // closes the seams between areas
+		p.line(Style{Ink: a.Ink, Width: .7}, append(points, points[0])...) // covers the seams between areas
 	}
 	for _, a := range p.Areas {
 		t := text{Ink: a.Text, size: 14, anchor: .5}
@@ -216,8 +217,8 @@ func (p *plane) lines() {
 	}
 }
 
-// beside writes the value of a line on a ground of its own: at its right if it is low, else at its left, or on the
-// other side if there is no room.
+// beside writes the value of a line on a background of its own: to the right of the line if the value is low, else to
+// the left, or on the other side if there is no room.
 func (p *plane) beside(l Line, at Point) {
 	t := text{Ink: l.Ink, size: labelSize}
 	width := t.width(l.Value)
@@ -231,7 +232,7 @@ func (p *plane) beside(l Line, at Point) {
 	p.write(t, at, l.Value)
 }
 
-// draw draws a mark of a radius.
+// draw draws a mark with radius r.
 func (m *Mark) draw(c canvas, at Point, r float64) {
 	dot := func(x, y float64) Point { return Point{at.X + float64(x*r), at.Y + float64(y*r)} }
 	stroke := Style{Ink: m.Ink, Width: r * 0.55}

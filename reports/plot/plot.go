@@ -1,57 +1,59 @@
-// Package plot draws diagrams with two axes: areas, lines and marks over them, and their legend, as SVG or PNG.
+// Package plot draws diagrams with two axes as SVG or PNG. A diagram has areas, with lines and marks drawn over them,
+// and a legend.
 //
-// Goals: equal diagrams give equal bytes, an SVG on every platform; on a page its colours are the page's, so that
-// they follow the theme; what a colour says, a shape says too. A float64() around a product keeps compilers from fusing
-// it with a sum.
+// Goals: equal diagrams give equal bytes, for SVG on every platform; on a page the colours are those of the page, so
+// that they follow the theme; whatever a colour expresses, a shape expresses too. A float64() around a product keeps
+// compilers from fusing the product with a sum, which would round differently.
 //
 // Non-goals: other diagrams. gonum.org/v1/plot is not used: its colours are constants, its pictures have no name for a
-// screen reader, its sums are rounded differently from platform to platform, and it adds 7 MB to the program and 9 s of
+// screen reader, its sums are rounded differently on different platforms, and it adds 7 MB to the program and 9 s of
 // CPU time to a first build.
 package plot
 
 import "image/color"
 
-// Ink is a colour. On a page it is the variable --plot-NAME of the style sheet.
+// Ink is a colour. On a page it is the CSS variable --plot-NAME.
 type Ink struct {
 	Name string
 	RGB  color.NRGBA
 }
 
-// Inks of a diagram's own parts.
+// The inks of a diagram's own parts.
 var (
 	Black  = Ink{"black", color.NRGBA{0x14, 0x14, 0x14, 0xff}}
 	Soft   = Ink{"soft", color.NRGBA{0x55, 0x5a, 0x62, 0xff}}
 	Ground = Ink{"ground", color.NRGBA{0xff, 0xff, 0xff, 0xff}}
 )
 
-// Point is a place: in the units of the axes, or, in a picture, in points (1/72 inch) from its upper left corner.
+// Point is a position: in the units of the axes, or, within a picture, in points (1/72 inch) from its upper left
+// corner.
 type Point struct{ X, Y float64 }
 
-// Diagram is a diagram. Areas are drawn first, then lines, then marks, each in their order.
+// Diagram is a diagram. Areas are drawn first, then lines, then marks, each in the order of its list.
 type Diagram struct {
-	Title, Subtitle string // above it; the subtitle is cut where there is no room
-	Description     string // for those who cannot see it
+	Title, Subtitle string // above the diagram; the subtitle is shortened if there is no room
+	Description     string // for readers who cannot see the diagram
 	X, Y            Axis
 	Areas           []Area
 	Lines           []Line
 	Marks           []Mark
-	Columns, Rows   int // of marks, at most: they are so small that they do not touch
+	Columns, Rows   int // at most so many marks are side by side; it makes them small enough not to touch
 }
 
-// Axis is one of the two.
+// Axis is the horizontal or the vertical axis.
 type Axis struct {
 	Label    string
-	Min, Max float64 // the values at its ends
-	Ticks    []Tick  // none: some round numbers
+	Min, Max float64 // the values at its two ends
+	Ticks    []Tick  // none: a few round numbers
 }
 
-// Tick is a value that an axis names.
+// Tick is a value that has a label on an axis.
 type Tick struct {
 	Value float64
 	Label string
 }
 
-// Words is an axis on which the words stand at 0, 1 and so on.
+// Words returns an axis on which the words are at the values 0, 1 and so on.
 func Words(label string, words []string) Axis {
 	a := Axis{Label: label, Min: -0.5, Max: float64(len(words)) - 0.5}
 	for i, word := range words {
@@ -64,11 +66,11 @@ func Words(label string, words []string) Axis {
 type Area struct {
 	Ink    Ink
 	Points []Point
-	Name   string // in its middle, if there is room
-	Text   Ink    // of the name
+	Name   string // shown in the middle of the area, if there is room
+	Text   Ink    // colour of the name
 }
 
-// Style is how a line is drawn.
+// Style says how a line is drawn.
 type Style struct {
 	Ink    Ink
 	Width  float64 // in points
@@ -79,15 +81,15 @@ type Style struct {
 type Line struct {
 	Style
 	Points []Point
-	Name   string // in the legend; empty: it is not there
-	Value  string // of a vertical line, beside it
-	Low    bool   // the value stands at the line's lower end
+	Name   string // in the legend; if empty, the line has no entry there
+	Value  string // shown beside a vertical line
+	Low    bool   // the value is at the line's lower end
 }
 
 // Shape is the shape of a mark.
 type Shape uint8
 
-// Shapes, in the order of the legend.
+// The shapes, in the order of the legend.
 const (
 	Disc Shape = iota
 	Triangle
@@ -101,5 +103,5 @@ type Mark struct {
 	Shape Shape
 	Ink   Ink
 	At    Point
-	Name  string // in the legend, which has one entry for a shape
+	Name  string // in the legend, which has one entry for each shape
 }

@@ -16,13 +16,13 @@ import (
 	"golang.org/x/image/vector"
 )
 
-// raster is a canvas.
+// raster is a canvas of pixels.
 type raster struct {
 	*image.RGBA
-	scale float64 // pixels to a point
+	scale float64 // pixels per point
 }
 
-// PNG draws the diagram in a size in points, with so many pixels to an inch.
+// PNG draws the diagram in a size in points, with dpi pixels per inch.
 func (d *Diagram) PNG(w io.Writer, width, height, dpi float64) error {
 	scale := dpi / 72
 	to := raster{image.NewRGBA(image.Rect(0, 0, int(math.Round(width*scale)), int(math.Round(height*scale)))), scale}
@@ -71,11 +71,11 @@ func (to raster) line(s Style, points ...Point) {
 	}
 }
 
-// circle draws a ring in one way around outside, and the other way inside.
+// circle draws a disc as a polygon. For a ring, the polygon goes around the outer circle and back around the inner one.
 func (to raster) circle(s Style, at Point, r float64) {
 	var outer, inner []Point
 	half := float64(s.Width / 2)
-	const corners = 48 // so many that none shows
+	const corners = 48 // so many that none is visible
 	for i := range corners + 1 {
 		sin, cos := math.Sincos(2 * math.Pi * float64(i) / corners)
 		on := func(r float64) Point { return Point{at.X + float64(r*cos), at.Y + float64(r*sin)} }
@@ -88,8 +88,8 @@ func (to raster) circle(s Style, at Point, r float64) {
 	to.polygon(s.Ink, outer...)
 }
 
-// face is the font at a size in pixels. No variable holds the fonts, so that a program that draws no PNG is linked
-// without them.
+// face returns the font in a size in pixels. No package variable holds the fonts, so that a program that draws no PNG
+// is linked without them.
 func (t *text) face(size float64) font.Face {
 	ttf := liberationsansregular.TTF
 	if t.bold {
@@ -97,7 +97,7 @@ func (t *text) face(size float64) font.Face {
 	}
 	parsed, err := opentype.Parse(ttf)
 	if err != nil {
-		panic(err) // it is part of the program
+		panic(err) // the font is part of the program
 	}
 	face, err := opentype.NewFace(parsed, &opentype.FaceOptions{Size: size, DPI: 72})
 	if err != nil {

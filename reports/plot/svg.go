@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// fonts are those in which a viewer shows the text.
+// fonts are the fonts in which a viewer shows the text, in order of preference.
 const fonts = "'Liberation Sans',Arial,Helvetica,sans-serif"
 
-// svg is a canvas.
+// svg is a canvas that writes SVG.
 type svg struct {
 	strings.Builder
 	onPage bool
@@ -20,7 +20,7 @@ type svg struct {
 // SVG draws the diagram in a size in points.
 func (d *Diagram) SVG(width, height float64) string { return d.svg(width, height, false) }
 
-// OnPage does the same for a page whose style sheet has the variables --plot-NAME of all inks.
+// OnPage draws the same picture for a page whose style sheet has the variables --plot-NAME of all inks.
 func (d *Diagram) OnPage(width, height float64) string { return d.svg(width, height, true) }
 
 func (d *Diagram) svg(width, height float64, onPage bool) string {
@@ -33,7 +33,7 @@ func (d *Diagram) svg(width, height float64, onPage bool) string {
 	return to.String()
 }
 
-// number writes a length with two decimals at most: no viewer shows more.
+// number writes a length with at most two decimals; no viewer shows more.
 func number(v float64) string {
 	return strconv.FormatFloat(math.Round(float64(v*100))/100+0, 'f', -1, 64)
 }
@@ -77,7 +77,7 @@ func (to *svg) circle(s Style, at Point, r float64) {
 	fmt.Fprintf(to, `<circle cx="%s" cy="%s" r="%s" %s/>`+"\n", number(at.X), number(at.Y), number(r), how)
 }
 
-// write says how wide the words are, so that they fit their place in another font too.
+// write also states the width of the words, so that they fit their place in another font too.
 func (to *svg) write(t text, at Point, words string) {
 	x, y := number(at.X), number(at.Y)
 	how := map[float64]string{0.5: ` text-anchor="middle"`, 1: ` text-anchor="end"`}[t.anchor]

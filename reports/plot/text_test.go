@@ -20,7 +20,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// units is how far a rune moves the pen in a font, in units of the font; false if the font does not have it.
+// units returns how far a rune moves the pen in a font, in units of the font, and false if the font does not have the
+// rune.
 func units(t *testing.T, ttf []byte, r rune) (int, bool) {
 	t.Helper()
 	var b sfnt.Buffer
@@ -39,7 +40,7 @@ func units(t *testing.T, ttf []byte, r rune) (int, bool) {
 	return width.Round(), true
 }
 
-// The advances are those of the fonts, for all of ASCII, Latin-1, general punctuation, arrows and mathematical
+// The advances agree with the fonts for all characters of ASCII, Latin-1, general punctuation, arrows and mathematical
 // operators that the fonts have.
 func TestAdvances(t *testing.T) {
 	var b strings.Builder
@@ -67,7 +68,7 @@ func TestAdvances(t *testing.T) {
 	testkit.Golden(t, "advances.go", string(source))
 }
 
-// No sign in the sources of what is drawn lacks its advance, if the fonts have it.
+// Every character in the sources of diagrams has an advance, if the fonts have the character.
 func TestSignsHaveAdvances(t *testing.T) {
 	for _, of := range []string{"*.go", "../../scenarios/sweep/*.go"} {
 		files, err := filepath.Glob(of)
@@ -91,7 +92,7 @@ func TestSignsHaveAdvances(t *testing.T) {
 	}
 }
 
-// A program that draws no PNG does not carry the fonts.
+// A program that draws no PNG does not contain the fonts.
 func TestSVGNeedsNoFonts(t *testing.T) {
 	testkit.Needs(t, "go")
 	for name, carries := range map[string]bool{"svg": false, "png": true} {
