@@ -193,6 +193,8 @@ func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about histo
 	if x := t.abandoned(a.Lock, keys, now); x != nil {
 		t.facts.earlierTry = x.left == trace.Open && x.detail != TurnNotTaken
 		t.facts.everlasting = x.until == history.Never
+		_, granted := t.Owner[trace.Title{Lock: t.Locks[a.Lock].Name, Attempt: x.of}]
+		t.facts.leftSection = granted && x.left < trace.Open
 		return Cause{StuckBehindAbandoned, x.detail}, x.client, t.abandonedStory(a.Lock, x, now.at),
 			[]int{x.set, x.prolonged, x.left}
 	}
@@ -205,20 +207,28 @@ func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about histo
 	return Cause{Kind: StuckWithoutHolder}, about, story + t.waitingStory(a, s.Since, now), witness
 }
 
-// waiting is what is known of the requests of somebody who waited although nobody held the lock.
+// waiting is what is known of somebody who waited although nobody held the lock.
 type waiting struct {
-	silent     bool // they had ended long before
+	silent     bool // its requests had ended long before
 	turnedAway bool // they went on, although no server had a key of the lock
+	hasty      bool // it gave each acquire up before it could have seen a lease of Kubernetes end
+	ungranted  bool // nobody had got any lock yet
+	unreleased bool // keys of attempts that had failed were left to expire
 	// of a key in the way:
 	earlierTry  bool // it is of an earlier try of somebody who still waits
 	everlasting bool // it never expires
+	leftSection bool // its client had got the lock with it, and has left
 }
 
 // waitingStory says what became of the requests of a waiter from a time on, if that is known.
 func (t *judge) waitingStory(a *trace.Ask, since history.Time, now moment) string {
-	asked, known := t.History.Header.Asked[a.Process]
-	silent := t.isSilent(a.Process, now.time)
-	t.facts.waiting = waiting{silent: silent, turnedAway: known && !silent && t.isFree(a.Lock, since, now.at)}
+	h := &t.History.Header
+	asked, known := h.Asked[a.Process]
+	silent, longest := t.isSilent(a.Process, now.time), t.longestTry(a, since, now)
+	t.facts.waiting = waiting{silent: silent, turnedAway: known && !silent && t.isFree(a.Lock, since, now.at),
+		hasty: h.Service == history.Kubernetes && longest < h.TTL, ungranted: t.grantedBy(now.at) == 0,
+		unreleased: t.leftToExpire(a.Lock, since, now.at)}
+	t.facts.far = h.TTL > 0 && t.fastest(nil) > h.TTL/6
 	switch {
 	case t.facts.silent && asked == 0:
 		return sentence(" No request of %s for it reached a server.", a.Process)
@@ -226,8 +236,42 @@ func (t *judge) waitingStory(a *trace.Ask, since history.Time, now moment) strin
 		return sentence(" The last request of %s for it reached a server at %v.", a.Process, asked)
 	case t.facts.turnedAway:
 		return t.turnedAwayStory(a.Process)
+	case t.facts.hasty && !t.facts.far:
+		return sentence(" No acquire of %s lasted longer than %v, less than the TTL.", a.Process, longest)
 	}
 	return ""
+}
+
+// longestTry is the longest time for which a waiter asked without giving up, from a time on until a moment.
+func (t *judge) longestTry(of *trace.Ask, since history.Time, now moment) (longest history.Time) {
+	for _, n := range t.Locks[of.Lock].Asks {
+		a := &t.Asks[n]
+		if a.Process == of.Process && t.Time(a.Ret) >= since && a.Call < now.at {
+			longest = max(longest, min(t.Time(a.Ret), now.time)-t.Time(a.Call))
+		}
+	}
+	return longest
+}
+
+// grantedBy is how many acquires had succeeded before position at.
+func (t *judge) grantedBy(at int) (n int) {
+	for i := range t.Grants {
+		if t.Grants[i].OK < at {
+			n++
+		}
+	}
+	return n
+}
+
+// leftToExpire reports whether from a time on until position at a key of a lock expired whose attempt had not got it.
+func (t *judge) leftToExpire(lock int32, since history.Time, at int) bool {
+	name := t.Locks[lock].Name
+	return slices.ContainsFunc(t.Keys, func(i int32) bool {
+		e := &t.History.Events[i]
+		_, granted := t.Owner[trace.Title{Lock: name, Attempt: e.Of}]
+		return e.F == history.KeyGone && e.Why == history.Expired && e.Lock == name && !granted &&
+			since <= e.Time && int(i) < at
+	})
 }
 
 func (t *judge) turnedAwayStory(client history.Process) string {

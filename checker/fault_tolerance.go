@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/clockerror"
@@ -249,12 +250,13 @@ func (t *judge) asksOn(a *trace.Ask, end int) bool {
 		t.isFree(a.Lock, t.Time(a.Call), end+1)
 }
 
-// fastest is the shortest time that any acquire but one took to set a key, or to succeed; Never if servers whose
-// records we have carried none out, and 0 if nothing is known.
-func (t *judge) fastest(but *trace.Ask) (least history.Time) {
-	note := func(took history.Time) {
-		if least == 0 || took < least {
-			least = took
+// fastest is the shortest time that any attempt but that of one acquire took to get a lock, or if none did, to have a
+// key set; Never if servers whose records we have carried none out, and 0 if nothing is known.
+func (t *judge) fastest(but *trace.Ask) history.Time {
+	var granted, set history.Time
+	note := func(least *history.Time, took history.Time) {
+		if *least == 0 || took < *least {
+			*least = took
 		}
 	}
 	for n := range t.Asks {
@@ -263,21 +265,26 @@ func (t *judge) fastest(but *trace.Ask) (least history.Time) {
 			continue
 		}
 		if a.Outcome == history.OK {
-			note(t.Time(a.Ret) - t.Time(a.Call))
+			took := t.Time(a.Ret) - t.Time(a.Call)
+			if lease := t.Grants[a.Grant].Lease; lease != nil {
+				took = min(took, lease.Granted-lease.Since)
+			}
+			note(&granted, took)
 		}
 		for _, at := range t.Keys {
 			e := &t.History.Events[at]
 			if int(at) > a.Call && e.F == history.KeySet && e.Lock == t.Locks[a.Lock].Name &&
 				t.ProcessOf(e.By) == a.Process {
-				note(e.Time - t.Time(a.Call))
+				note(&set, e.Time-t.Time(a.Call))
 				break
 			}
 		}
 	}
-	if h := &t.History.Header; least == 0 && len(t.Keys) == 0 && h.StatesMeasures() && !h.Unsure(history.ShortTimeout) {
+	if h := &t.History.Header; granted+set == 0 && len(t.Keys) == 0 && h.StatesMeasures() &&
+		!h.Unsure(history.ShortTimeout) {
 		return history.Never
 	}
-	return least
+	return cmp.Or(granted, set)
 }
 
 // quorumText names a smallest set of servers that were available.

@@ -18,137 +18,6 @@ type advice struct {
 	when   func(s *situation) bool // given if it is true of the violation; nil: always
 }
 
-// situation is what advice may depend on: the lock as the header describes it, the cause of the violation, and the
-// faults that its story names as reasons.
-type situation struct {
-	*history.Header
-	facts
-	cause    Cause
-	faults   []*trace.Fault
-	extends  bool           // somebody prolonged a lock
-	confused bool           // fencing tokens do not tell a later grant from an earlier one
-	forgot   []*trace.Fault // the faults that lost the counter of the tokens, if they do not
-}
-
-// facts are what a law has found out about a violation beside its cause.
-type facts struct {
-	waiting
-	// unanswered is set if a release gave up waiting for its answer.
-	unanswered bool
-
-	refused   bool // the operation was not slow: it failed in time
-	stood     bool // the key was still there when its release was refused
-	went      bool // it was gone by then
-	far       bool // no request of the whole history was carried out within a sixth of the bound
-	endless   bool // the key that was lost had no expiry
-	unending  bool // the holder counts on a lease that has no end
-	shortened bool // an extension ended the key sooner than the validity that was stated before
-	extending bool // the request at issue is made for an attempt that has been asked to prolong its lock
-	taken     bool // both grants rest on elements that were taken out of a list
-	gaveUp    bool // the holder's own request had deleted the key before it stopped working
-	untold    bool // the lease states no end, and outlived its key: its holder was not told in time
-}
-
-// situation is that of the violation whose story has been written.
-func (t *judge) situation(cause Cause) *situation {
-	s := &situation{Header: &t.History.Header, facts: t.facts, cause: cause, extends: t.Extended()}
-	for i := range t.Faults {
-		if f := &t.Faults[i]; slices.Contains(t.Cited, f.Start) {
-			s.faults = append(s.faults, f)
-		}
-	}
-	if !s.Applies(history.Fencing) && cause.Kind != TokenRepeated && cause.Kind != TokenWentBack {
-		return s
-	}
-	for i := range t.Locks {
-		for _, c := range t.tokenClashes(&t.Locks[i]) {
-			s.confused, s.forgot = true, append(s.forgot, t.forgetting(c.a, c.b.OK)...)
-		}
-	}
-	return s
-}
-
-// names reports whether the story names a fault with some property.
-func (s *situation) names(is func(*trace.Fault) bool) bool { return slices.ContainsFunc(s.faults, is) }
-
-// against is for advice that helps only against faults of these effects.
-func against(effects ...history.Effect) func(*situation) bool {
-	return func(s *situation) bool {
-		return s.names(func(f *trace.Fault) bool { return slices.Contains(effects, f.Does) })
-	}
-}
-
-// unlessAgainst is for advice that helps unless the story names only faults of these effects.
-func unlessAgainst(effects ...history.Effect) func(*situation) bool {
-	return func(s *situation) bool {
-		return len(s.faults) == 0 || s.names(func(f *trace.Fault) bool { return !slices.Contains(effects, f.Does) })
-	}
-}
-
-func ofDetail(detail string) func(*situation) bool {
-	return func(s *situation) bool { return s.cause.Detail == detail }
-}
-
-// all joins conditions; nil is one that is always true.
-func all(conditions ...func(*situation) bool) func(*situation) bool {
-	return func(s *situation) bool {
-		return !slices.ContainsFunc(conditions, func(c func(*situation) bool) bool { return c != nil && !c(s) })
-	}
-}
-
-func not(condition func(*situation) bool) func(*situation) bool {
-	return func(s *situation) bool { return !condition(s) }
-}
-
-// keepsDisk reports whether no fault named by the story took a disk away.
-func keepsDisk(s *situation) bool {
-	return s.cause.Detail != DiskLost &&
-		!s.names(func(f *trace.Fault) bool { return f.Loses == history.LosesEverything })
-}
-
-// contended reports whether most attempts found the lock taken by another, as far as the header counts them.
-func contended(s *situation) bool { return s.Attempts == 0 || 2*s.Taken > s.Attempts }
-
-// replicates reports whether servers have replicas.
-func replicates(s *situation) bool { return len(s.Groups) > 0 }
-
-func partly(s *situation) bool { return s.Shows(history.PartOfOwner) }
-
-func isExtended(s *situation) bool    { return s.extends }
-func isTurnedAway(s *situation) bool  { return s.turnedAway }
-func isTaken(s *situation) bool       { return s.taken }
-func isEverlasting(s *situation) bool { return s.everlasting }
-func isRefused(s *situation) bool     { return s.refused }
-func isEndless(s *situation) bool     { return s.endless }
-func isShortened(s *situation) bool   { return s.shortened }
-func isConfused(s *situation) bool    { return s.confused }
-func isFar(s *situation) bool         { return s.far }
-
-// counted reports whether a stated end was counted wrongly, and not because of a key that was gone by then.
-func counted(s *situation) bool { return s.cause.Detail == "" && !s.untold }
-
-func offKubernetes(s *situation) bool { return s.Service != history.Kubernetes }
-
-func isUntold(s *situation) bool { return s.untold }
-
-// isUnanswered reports whether a release gave up waiting for its answer, if it is known how long it waits.
-func isUnanswered(s *situation) bool {
-	return s.unanswered && s.StatesMeasures() && !s.Unsure(history.ShortTimeout)
-}
-
-// isUncounted reports whether a validity was miscounted that no clock has prolonged.
-func isUncounted(s *situation) bool {
-	return counted(s) && !s.shortened && unlessAgainst(history.SetsClock, history.PacesClock)(s)
-}
-
-// byExtension reports whether a key was prolonged by an extension, and not as it was given its expiry after it was set.
-func byExtension(s *situation) bool {
-	return s.extending || s.MayApply(history.Expiry) || !s.StatesMeasures()
-}
-
-// isRecorded reports whether the history was recorded elsewhere: of a simulated lock all requests are read.
-func isRecorded(s *situation) bool { return s.Asked == nil }
-
 // together gives two pieces of advice for which a lock that follows neither needs both: each alone to those who follow
 // the other, or may, and both in one sentence to those who are known to follow neither.
 func together(first, second advice, both string) []advice {
@@ -184,8 +53,11 @@ const (
 	serverClocks  = "Keep the servers' wall clocks from jumping (slew, never step)."
 	moreAllowance = "Allow for clocks that drift more than is allowed for now."
 	anAllowance   = "Subtract an allowance for as much as clocks may drift."
-	withExpiry    = "Give every lock an expiry, in the same command that sets it (SET NX PX)."
-	slowNetwork   = "Let a request have far more time than a round trip takes, and a lease far more than that: no " +
+	pxNotPXAT     = "Let the server add the TTL to its own clock (PX), never the client to its (PXAT)."
+	keptExtension = "Prolong a held lock by a compare-and-expire script, never by acquiring it again, and stop " +
+		"working once the key is given up."
+	withExpiry  = "Give every lock an expiry, in the same command that sets it (SET NX PX)."
+	slowNetwork = "Let a request have far more time than a round trip takes, and a lease far more than that: no " +
 		"fault holds these requests up."
 )
 
@@ -215,8 +87,7 @@ func tokens(when func(*situation) bool) []advice {
 
 // guards closes every list whose violation can reach the data.
 var guards = []advice{
-	{text: "Guard the data by a fencing token.", unless: history.Fencing,
-		when: func(s *situation) bool { return !s.Applies(history.ComparedWrites) }},
+	{text: "Guard the data by a fencing token.", unless: history.Fencing, when: not(guarded)},
 	growingTokens,
 }
 
@@ -226,7 +97,7 @@ var growingTokens = advice{text: "Guard the data by fencing tokens that grow wit
 
 // guarded reports whether the resource keeps the data safe whoever believes that it is inside.
 func guarded(s *situation) bool {
-	return s.Applies(history.ComparedWrites) || s.Applies(history.Fencing) && !s.confused
+	return s.Applies(history.ComparedWrites) && !s.stale || s.Applies(history.Fencing) && !s.confused
 }
 
 // remedies holds what the documents recommend against each cause: antirez (Redis: distributed locks), Kleppmann (How to
@@ -265,15 +136,16 @@ var remedies = map[CauseKind][]advice{
 				unless: history.ElapsedCheck, only: anyRedis, when: all(isUncounted, isExtended)},
 			{text: "Prolong a lock by no less than is left of it: an extension that fails on some servers ends it " +
 				"sooner on the others.", only: anyRedis, when: all(counted, isShortened)},
-			{text: "Let the server add the TTL to its own clock (PX), never the client to its (PXAT).",
+			{text: pxNotPXAT,
 				unless: history.RelativeExpiry, only: anyRedis,
 				when: all(counted, against(history.SetsClock, history.PacesClock))},
 			{text: "Measure it on a monotonic clock.", unless: history.MonotonicClock,
 				when: all(counted, against(history.SetsClock))},
 			{text: "Count the lease from when the request left that prolonged it, not from its answer.",
 				unless: history.ElapsedCheck, only: onEtcd, when: counted},
-			{text: "Give the leader a renew deadline, after which it stops: without one it does not notice that its " +
-				"lease is over.", only: onKubernetes, when: func(s *situation) bool { return s.unending }},
+			{text: "Give the leader a renew deadline, after which it stops, and a lease longer than the deadline, " +
+				"the retry period and the time-out of a request together: without a deadline it does not notice that " +
+				"its lease is over.", only: onKubernetes, when: func(s *situation) bool { return s.unending }},
 			{text: leaseOfKubernetes, unless: history.LongLease, only: onKubernetes,
 				when: func(s *situation) bool { return !s.unending }},
 			{text: anAllowance, unless: history.DriftAllowance, only: anyRedis,
@@ -342,8 +214,7 @@ var remedies = map[CauseKind][]advice{
 	RemovedByOwner: slices.Concat([]advice{
 		{text: "Give each try a random value of its own: what an earlier one asks for late then finds nothing that " +
 			"it owns.", when: ofDetail(LateTry)},
-		{text: "Prolong a held lock by a compare-and-expire script, never by acquiring it again, and stop working " +
-			"once the key is given up.", unless: history.KeptExtension, only: anyRedis,
+		{text: keptExtension, unless: history.KeptExtension, only: anyRedis,
 			when: all(ofDetail(""), isExtended)},
 		{text: "Delete the key only when the work that it guards has ended: no timer and no other task may give it " +
 			"up sooner.", given: history.CountedEntries, when: all(ofDetail(""), not(isExtended))},
@@ -395,7 +266,8 @@ var remedies = map[CauseKind][]advice{
 	WaitedForOther: slices.Concat([]advice{
 		{text: "Take locks in one fixed order, and bound the wait for the next one by what is left of the first " +
 			"lease."},
-		{text: "Renew a lock while waiting.", unless: history.Renewal},
+		{text: "Renew a lock while waiting.", unless: history.Renewal,
+			when: unlessAgainst(history.Kills, history.ShutsDown, history.Stops, history.Parts)},
 	}, guards),
 	StaleEffect: append([]advice{{text: "Let the resource compare fencing tokens on reads and writes and refuse " +
 		"lower ones.", unless: history.Fencing}}, tokens(fences)...),
@@ -424,10 +296,11 @@ var remedies = map[CauseKind][]advice{
 		{text: "When what is watched is gone already, and when a watch may be lost with its connection, list the " +
 			"keys again: nothing else says that one's turn has come.", when: ofDetail(TurnNotTaken)},
 		{text: "Release on every server also after an attempt that was given up.",
-			only: []history.Service{history.Redlock}},
+			only: []history.Service{history.Redlock}, when: func(s *situation) bool { return !s.leftSection }},
 	},
 	StuckBehindUncapped: {
-		{text: withExpiry, unless: history.Expiry, only: anyRedis},
+		{text: withExpiry, unless: history.Expiry, only: anyRedis,
+			when: func(s *situation) bool { return !s.Uncapped }},
 		{text: "Cap the number of extensions of one hold.", unless: history.CappedExtension, only: anyRedis},
 		{text: "Bound the work inside by a time-out, and release then: the lock is renewed for as long as its client " +
 			"lives.", only: sessions},
@@ -440,23 +313,25 @@ var remedies = map[CauseKind][]advice{
 		{text: "Bound each dial, each request and each wait for a message by a time far below the TTL, and ask again.",
 			when: func(s *situation) bool { return s.silent && s.Unsure(history.ShortTimeout) }},
 		takenByWhat,
-		{text: seenByKubernetes, unless: history.SeenLease, only: onKubernetes},
+		{text: seenByKubernetes, unless: history.SeenLease, only: onKubernetes, when: not(isFar)},
+		{text: "Let an acquire ask for longer than a lease lasts before it gives up: each counts the lease of " +
+			"another from when it began to ask.", given: history.SeenLease, only: onKubernetes,
+			when: all(isHasty, not(isFar))},
 		{text: "Retry after a random delay.", unless: history.RandomRetry,
-			only: []history.Service{history.Redlock}, when: all(not(isTurnedAway),
+			only: []history.Service{history.Redlock}, when: all(not(isFar), not(isTurnedAway),
 				func(s *situation) bool { return !s.silent || !s.Unsure(history.RandomRetry) })},
 		{text: "Look again when the other's lease must be over: a message that is never sent, or that gets lost, " +
 			"wakes nobody.",
-			unless: history.LooksAgain, only: []history.Service{history.Redis}, when: not(isTurnedAway)},
+			unless: history.LooksAgain, only: []history.Service{history.Redis},
+			when: all(not(isFar), not(isTurnedAway), not(isUngranted))},
 		{text: "Give each server a timeout far below the TTL, and go on with the majority that answers.",
 			unless: history.ShortTimeout, only: []history.Service{history.Redlock},
 			when: against(history.Kills, history.ShutsDown, history.Parts, history.Stops)},
 		{text: "Release partial locks on every server at once.", unless: history.Parallel, given: history.RandomRetry,
-			only: []history.Service{history.Redlock}, when: contended},
-		{text: slowNetwork, unless: history.WaitForReplicas, when: func(s *situation) bool {
-			split := s.Service == history.Redlock && contended(s)
-			misread := s.Service == history.Kubernetes && !s.Applies(history.SeenLease)
-			return !s.silent && !split && !misread && s.Applies(history.LooksAgain) && !s.Unsure(history.ShortTimeout)
-		}},
+			only: []history.Service{history.Redlock}, when: all(not(isFar), contended, not(isUnreleased))},
+		{text: "Release on every server also after an attempt that was given up.", given: history.RandomRetry,
+			only: []history.Service{history.Redlock}, when: all(not(isFar), contended, isUnreleased)},
+		{text: slowNetwork, when: isSlow},
 	},
 	NoQuorumLeft: {{text: "No lock service survives the loss of its quorum: bring servers back, or spread them so " +
 		"that no one failure takes a majority."}},
@@ -478,7 +353,8 @@ var remedies = map[CauseKind][]advice{
 			when: all(isUnanswered, against(history.Kills, history.ShutsDown, history.Parts, history.Stops))},
 	},
 	ReleaseRefused: {
-		{text: serverClocks, only: anyRedis, when: against(history.SetsClock)},
+		{text: serverClocks, only: anyRedis, when: serverSet},
+		{text: pxNotPXAT, unless: history.RelativeExpiry, only: anyRedis, when: clientsClock},
 		{text: "After a conflict read the record again, and give it back if it is still one's own: a renewal that " +
 			"was under way may have changed it.", only: onKubernetes, when: func(s *situation) bool { return !s.went }},
 		{text: "Let the release name the key that the acquire has set.",
@@ -490,8 +366,9 @@ var remedies = map[CauseKind][]advice{
 			when: all(isRecorded, func(s *situation) bool { return !s.stood && !s.went })},
 	},
 	ReleaseWithoutEffect: {
+		{text: keptExtension, unless: history.KeptExtension, only: anyRedis, when: all(isExtended, not(isUnanswered))},
 		{text: "Let the release delete the key that the acquire has set, and report an error if nothing was deleted.",
-			when: not(isUnanswered)},
+			when: all(not(isUnanswered), keepsKey)},
 		{text: slowNetwork, when: isUnanswered},
 		{text: "Compare the owner on the master, not on a replica: what that has may be out of date.",
 			only: anyRedis, when: replicates},
@@ -531,7 +408,7 @@ func remedy(s *situation) string {
 	var fit, unsure []string
 	hidden := false
 	list := remedies[s.cause.Kind]
-	if s.OnlyMember() && !keepsDisk(s) && s.cause.Kind != NoQuorumLeft {
+	if s.OnlyMember() && !keepsDisk(s) && s.cause.Kind != NoQuorumLeft && s.cause.Kind != WaitedForOther {
 		list = onlyMember
 	}
 	for _, a := range list {

@@ -80,6 +80,28 @@ func (t *judge) resourceSafety(f *Finding) {
 	}
 }
 
+// acceptsStale reports whether the resource accepted a write of a superseded holder.
+func (t *judge) acceptsStale() bool {
+	s := &t.Scan
+	s.Reset(len(t.Locks), len(t.Grants))
+	for _, at := range t.Data {
+		e := &t.History.Events[at]
+		lock, known := t.LockNumber[e.Lock]
+		if e.F != history.Apply || !known || e.Type != history.OK {
+			continue
+		}
+		n, granted := t.GrantAt(e.Of, lock)
+		if granted && e.Op == history.Write && t.Superseded(lock, n) >= 0 {
+			return true
+		}
+		s.Effect(int(at), lock, e)
+		if granted {
+			t.Rank(int(at), lock, n)
+		}
+	}
+	return false
+}
+
 // staleStory reports a write of a superseded holder; newer is the effect by which that was superseded.
 func (t *judge) staleStory(f *Finding, at, newer int) {
 	e := &t.History.Events[at]

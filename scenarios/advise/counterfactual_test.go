@@ -13,7 +13,7 @@ import (
 // Where the seeds of assembled scenarios begin, every day and at full size. Nobody has looked at the latter before.
 const (
 	everydayAssembly = 1
-	fullAssembly     = 5_000_000
+	fullAssembly     = 9_000_000
 )
 
 // TestCausesAreNecessaryAndRemediesHelp holds the violations of assembled scenarios to other runs. Each fault that a

@@ -47,7 +47,7 @@ var confirmations = []confirmation{
 		"there was none.", reason: librariesOnly},
 	{text: "Put an element into the list only where it was taken out, once for each time, and only by the client " +
 		"that has it.", reason: librariesOnly},
-	{text: "Send WAIT after setting the lock and obey its count.", changes: []string{"lock.wait.obey: on"}},
+	{text: "Send WAIT after setting the lock and obey its count.", apply: waiting},
 	{text: "Let an isolated master refuse writes (min-replicas-to-write); it still accepts them for the permitted lag.",
 		reason: "it says itself that it only narrows the gap"},
 	{text: "Take the lock from a consensus service.", changes: []string{"lock.protocol: etcd"}},
@@ -114,7 +114,7 @@ var confirmations = []confirmation{
 	{text: "Renew the lock while the work goes on, several times within each lease, and stop the work when that fails.",
 		apply: renewed},
 	{text: "Or bound the work by what is left of the lease.",
-		changes: []string{"work.check-validity: on", "work.hold: validity and work.check-validity: on"}},
+		apply: boundedWork},
 	{text: "Delete the lock's own key and no other.", reason: "no client of a scenario flushes"},
 	{text: "Prolong only after comparing the owner, in one step: a script, or CAS.",
 		changes: []string{"lock.extension.mode: checked"}},
@@ -125,8 +125,7 @@ var confirmations = []confirmation{
 		changes: []string{"lock.reentrant: counted"}},
 	{text: "Restart a crashed server only after the longest TTL has passed.", changes: []string{"restart delay"}},
 	{text: "Or persist with appendfsync always.", changes: []string{"servers.persistence.append-fsync: always"}},
-	{text: "Send WAIT after setting the lock and hold it only if enough replicas acknowledged.",
-		changes: []string{"lock.wait.obey: on"}},
+	{text: "Send WAIT after setting the lock and hold it only if enough replicas acknowledged.", apply: waiting},
 	{text: "Wait for all replicas, or promote only one that has acknowledged.",
 		changes: []string{"lock.wait.replicas: 2"}},
 	{text: "A service that loses what it has answered is at fault itself: run a version in which that is mended " +
@@ -186,8 +185,9 @@ var confirmations = []confirmation{
 	{text: "Bound the work inside by a time-out, and release then: the lock is renewed for as long as its client " +
 		"lives.",
 		changes: []string{"work.hold: 1s"}},
-	{text: "Give the leader a renew deadline, after which it stops: without one it does not notice that its lease is " +
-		"over.", apply: renewDeadline},
+	{text: "Give the leader a renew deadline, after which it stops, and a lease longer than the deadline, the retry " +
+		"period and the time-out of a request together: without a deadline it does not notice that its lease is over.",
+		apply: renewDeadline},
 	{text: "Prolong a lock by no less than is left of it: an extension that fails on some servers ends it sooner on " +
 		"the others.", apply: longExtension},
 	{text: "Cap the number of extensions of one hold.", changes: []string{"lock.extension.limit: 3"}},
@@ -197,6 +197,9 @@ var confirmations = []confirmation{
 	{text: "Take locks in one fixed order, parents before children, or give up after a timeout, release, and retry " +
 		"after a random delay.", apply: ordered},
 	{text: "Retry after a random delay.", changes: []string{"lock.retry.delay: 50ms..250ms"}},
+	{text: "Let an acquire ask for longer than a lease lasts before it gives up: each counts the lease of another " +
+		"from when it began to ask.",
+		changes: []string{"lock.retry.patience: none"}},
 	{text: "Look again when the other's lease must be over: a message that is never sent, or that gets lost, wakes " +
 		"nobody.",
 		changes: []string{"lock.retry.wake: message-or-ttl"}},
@@ -355,14 +358,23 @@ func longLease(b *subject, p *nemesis.Plan) []edit {
 	return b.set("lock.ttl", format.DurationText(int64(ttl))).edits
 }
 
+// waiting has every client obey WAIT for all replicas: who is promoted then has the key.
+func waiting(b *subject, _ *nemesis.Plan) []edit {
+	return append(b.set("lock.wait.obey", "on").edits,
+		b.set("lock.wait.replicas", strconv.Itoa(max(1, b.scenario.Servers.Replicas))).edits...)
+}
+
 // renewDeadline has leaders give up in time.
 func renewDeadline(b *subject, _ *nemesis.Plan) []edit {
 	shortest := b.scenario.Clients[0].Lock.TTL
 	for i := range b.scenario.Clients {
 		shortest = min(shortest, b.scenario.Clients[i].Lock.TTL)
 	}
-	return append(b.set("lock.renew-deadline", format.DurationText(int64(shortest/2))).edits,
-		b.set("lock.retry-period", format.DurationText(int64(shortest/10))).edits...)
+	edits := b.set("lock.renew-deadline", format.DurationText(int64(shortest/2))).edits
+	for _, path := range []string{"lock.retry-period", "lock.timeout"} {
+		edits = append(edits, b.set(path, format.DurationText(int64(shortest/10))).edits...)
+	}
+	return edits
 }
 
 // longExtension has an extension last for as long as a lock does that is acquired.
@@ -379,19 +391,27 @@ func longExtension(b *subject, _ *nemesis.Plan) (edits []edit) {
 	return edits
 }
 
-// renewed has every holder renew its lock at the default interval, a fraction of the lease, for as long as it works.
-func renewed(b *subject, _ *nemesis.Plan) []edit {
-	edits := b.set("lock.extension.mode", string(locks.ExtendChecked)).edits
+// renewed has every holder renew its lock beside its work and at the default interval, a fraction of the lease, for as
+// long as it works.
+func renewed(b *subject, _ *nemesis.Plan) (edits []edit) {
 	sections := []string{""}
 	for _, client := range b.doc.Keys("overrides") {
 		sections = append(sections, "overrides."+client+".")
 	}
 	for _, under := range sections {
-		for _, key := range []string{"every", "lease", "limit"} {
-			if path := under + "lock.extension." + key; b.has(path) {
-				edits = append(edits, edit{Path: path, Remove: true})
-			}
+		if path := under + "lock.extension"; b.has(path) {
+			edits = append(edits, edit{Path: path, Remove: true})
 		}
+	}
+	return append(edits, edit{Path: "lock.extension.mode", Value: string(locks.ExtendChecked)})
+}
+
+// boundedWork has every client look at what is left of its lease, stop when nothing is, and do nothing in between that
+// it cannot stop.
+func boundedWork(b *subject, _ *nemesis.Plan) (edits []edit) {
+	for _, change := range []Change{b.set("work.hold", "validity"), b.set("work.check-validity", "on"),
+		b.set("work.compute", "0s")} {
+		edits = append(edits, change.edits...)
 	}
 	return edits
 }

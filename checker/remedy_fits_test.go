@@ -1,0 +1,241 @@
+package checker
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// An event of each of these histories decides which remedy helps: how long requests took, how long a client asked,
+// whose clock was set, or what the resource accepted. The settings of the lock are the same in those that stand
+// together.
+var deciding = []struct {
+	name        string
+	law         Law
+	cause       CauseKind
+	text        string
+	gives, says []string // in the remedy; in the explanation
+	lacks       []string // in the remedy
+}{
+	// A client that asks for a lock of Kubernetes counts the lease of another from when it began to ask.
+	{"gives up within a lease", DeadlockFreedom, StuckWithoutHolder, `
+header servers=kubernetes-1 quorum=1 ttl=10s hold=1s slack=1s service=kubernetes measures=seen-lease,looks-again end=60s
+0s client-1 acquire invoke
+1ms kubernetes-1 key-set of=client-1/1 until=10.001s
+2ms client-1 acquire ok until=9s
+1s client-1 release invoke
+1s client-1 release ok
+2s client-2 acquire invoke
+2.15s client-2 acquire fail
+10s client-2 acquire invoke
+10.1s client-2 acquire fail
+19s client-2 acquire invoke
+19.15s client-2 acquire fail
+28s client-2 acquire invoke
+28.15s client-2 acquire fail
+`, []string{"ask for longer than a lease lasts"}, []string{"lasted longer than 0.150 s, less than the TTL"},
+		[]string{"round trip"}},
+	{"asks for longer than a lease", DeadlockFreedom, StuckWithoutHolder, `
+header servers=kubernetes-1 quorum=1 ttl=10s hold=1s slack=1s service=kubernetes measures=seen-lease,looks-again end=60s
+0s client-1 acquire invoke
+1ms kubernetes-1 key-set of=client-1/1 until=10.001s
+2ms client-1 acquire ok until=9s
+1s client-1 release invoke
+1s client-1 release ok
+2s client-2 acquire invoke
+`, []string{"round trip"}, nil, []string{"ask for longer"}},
+	// The same lock, whose clients are woken by messages alone: what is slow delays whoever looks again as well.
+	{"woken by messages, with quick requests", DeadlockFreedom, StuckWithoutHolder, `
+header servers=redis-1 quorum=1 ttl=10s hold=1s slack=1s service=redis measures=expiry end=60s
+0s client-1 acquire invoke
+1ms redis-1 key-set of=client-1/1 until=10.001s
+2ms client-1 acquire ok until=9s
+1s client-1 release invoke
+1s redis-1 key-gone of=client-1/1 by=client-1/1 why=deleted
+1s client-1 release ok
+2s client-2 acquire invoke
+`, []string{"Look again"}, nil, []string{"round trip"}},
+	{"woken by messages, with slow requests", DeadlockFreedom, StuckWithoutHolder, `
+header servers=redis-1 quorum=1 ttl=10s hold=1s slack=1s service=redis measures=expiry end=60s
+0s client-1 acquire invoke
+2s redis-1 key-set of=client-1/1 until=12s
+4s client-1 acquire ok until=12s since=0s granted=4s
+5s client-1 release invoke
+7s redis-1 key-gone of=client-1/1 by=client-1/1 why=deleted
+9s client-1 release ok
+10s client-2 acquire invoke
+`, []string{"round trip"}, nil, []string{"Look again"}},
+	{"woken by messages, and nobody ever got the lock", DeadlockFreedom, StuckWithoutHolder, `
+header servers=redis-1 quorum=1 ttl=10s hold=1s slack=1s service=redis measures=expiry end=60s
+2s client-2 acquire invoke
+2.1s redis-1 key-set of=client-2/1 until=12.1s
+12.1s redis-1 key-gone of=client-2/1 why=expired
+13s redis-1 key-set of=client-2/2 until=23s
+23s redis-1 key-gone of=client-2/2 why=expired
+`, []string{"round trip"}, nil, []string{"Look again"}},
+	{"an even vote, with quick requests", DeadlockFreedom, StuckWithoutHolder, `
+header servers=redis-1,redis-2 quorum=2 ttl=10s hold=1s slack=1s service=redlock measures=expiry,looks-again end=60s
+0s client-1 acquire invoke
+1ms redis-1,redis-2 key-set of=client-1/1 until=10.001s
+2ms client-1 acquire ok until=9s
+1s client-1 release invoke
+1s redis-1,redis-2 key-gone of=client-1/1 by=client-1/1 why=deleted
+1s client-1 release ok
+2s client-2 acquire invoke
+2s client-3 acquire invoke
+`, []string{"Retry after a random delay"}, nil, []string{"round trip"}},
+	{"an even vote, with slow requests", DeadlockFreedom, StuckWithoutHolder, `
+header servers=redis-1,redis-2 quorum=2 ttl=10s hold=1s slack=1s service=redlock measures=expiry,looks-again end=60s
+0s client-1 acquire invoke
+2s redis-1,redis-2 key-set of=client-1/1 until=12s
+4s client-1 acquire ok until=12s since=0s granted=4s
+5s client-1 release invoke
+7s redis-1,redis-2 key-gone of=client-1/1 by=client-1/1 why=deleted
+9s client-1 release ok
+10s client-2 acquire invoke
+10s client-3 acquire invoke
+`, []string{"round trip"}, nil, []string{"random"}},
+	// Partial locks of a lock with random delays, and who ends them.
+	{"partial locks are deleted one after the other", DeadlockFreedom, StuckWithoutHolder, `
+header servers=redis-1,redis-2 quorum=2 ttl=10s hold=1s slack=1s service=redlock measures=expiry,random-retry end=60s
+2s client-2 acquire invoke
+2.1s redis-1 key-set of=client-2/1 until=12.1s
+2.2s redis-1 key-gone of=client-2/1 by=client-2/1 why=deleted
+2.3s redis-2 key-set of=client-2/2 until=12.3s
+2.4s redis-2 key-gone of=client-2/2 by=client-2/2 why=deleted
+`, []string{"partial locks on every server at once"}, nil, []string{"given up"}},
+	{"partial locks are left to expire", DeadlockFreedom, StuckWithoutHolder, `
+header servers=redis-1,redis-2 quorum=2 ttl=10s hold=1s slack=1s service=redlock measures=expiry,random-retry end=60s
+2s client-2 acquire invoke
+2.1s redis-1 key-set of=client-2/1 until=12.1s
+12.1s redis-1 key-gone of=client-2/1 why=expired
+12.3s redis-2 key-set of=client-2/2 until=22.3s
+22.3s redis-2 key-gone of=client-2/2 why=expired
+`, []string{"also after an attempt that was given up"}, nil, []string{"partial locks"}},
+	// A key that is prolonged for ever has an expiry already.
+	{"a hold that never ends", DeadlockFreedom, StuckBehindUncapped, `
+header servers=redis-1 quorum=1 ttl=10s hold=1s slack=1s service=redis measures=own-value uncapped end=60s
+0s client-1 acquire invoke
+1ms redis-1 key-set of=client-1/1 until=10.001s
+2ms client-1 acquire ok until=9s
+2s client-2 acquire invoke
+`, []string{"Cap the number"}, nil, []string{"Give every lock an expiry"}},
+	// Only the clocks of servers can be slewed on servers.
+	{"the clock of a server was set", FaultTolerance, ReleaseRefused, `
+header clients=client-1 servers=redis-1 quorum=1 ttl=10s bound=3s service=redis measures=expiry
+0s client-1 acquire invoke
+1ms redis-1 key-set of=client-1/1 until=10.001s
+2ms client-1 acquire ok until=9s
+2s fault redis-1: jump redis-1 clock by +9s at 2s
+2s redis-1 key-gone of=client-1/1 why=expired
+3s client-1 release invoke
+3.01s client-1 release fail why=not_owner
+`, []string{"servers' wall clocks"}, nil, []string{"PXAT"}},
+	{"the clock of a client was set", FaultTolerance, ReleaseRefused, `
+header clients=client-1 servers=redis-1 quorum=1 ttl=10s bound=3s service=redis measures=expiry
+1s fault client-1: jump client-1 clock by -9s at 1s
+2s client-1 acquire invoke
+2.001s redis-1 key-set of=client-1/1 until=12s
+2.002s client-1 acquire ok until=12s
+2.5s redis-1 key-gone of=client-1/1 why=expired
+3s client-1 release invoke
+3.01s client-1 release fail why=not_owner
+`, []string{"PXAT"}, []string{"does not come about without \"jump client-1"}, []string{"servers' wall clocks"}},
+	// A holder whose server is down cannot renew.
+	{"waited for another lock", MutualExclusion, WaitedForOther, `
+header servers=redis-1 quorum=1 ttl=10s service=redis measures=expiry
+0s client-1 acquire invoke
+4ms client-1 acquire ok until=10s
+5s client-1 acquire invoke lock=stock
+11s client-2 acquire invoke
+11.1s client-2 acquire ok until=21s
+12s client-1 acquire ok lock=stock until=22s
+13s client-1 release invoke attempt=client-1/1
+`, []string{"Renew a lock while waiting"}, nil, nil},
+	{"waited for another lock while the server was down", MutualExclusion, WaitedForOther, `
+header servers=redis-1 quorum=1 ttl=10s service=redis measures=expiry
+0s client-1 acquire invoke
+4ms client-1 acquire ok until=10s
+5s client-1 acquire invoke lock=stock
+6s fault redis-1: shut down redis-1 at 6s, restart after 5s
+11s fault-ends redis-1: shut down redis-1 at 6s, restart after 5s
+11s client-2 acquire invoke
+11.1s client-2 acquire ok until=21s
+12s client-1 acquire ok lock=stock until=22s
+13s client-1 release invoke attempt=client-1/1
+`, []string{"one fixed order"}, nil, []string{"Renew a lock while waiting"}},
+	// What a member had on its disk is not what the holder waited for.
+	{"waited for another lock while the only member lost its disk", MutualExclusion, WaitedForOther, `
+header servers=etcd-1 quorum=1 ttl=10s service=etcd measures=expiry,renewal
+0s client-1 acquire invoke
+4ms client-1 acquire ok until=10s
+5s client-1 acquire invoke lock=stock
+6s fault etcd-1: crash etcd-1 losing everything at 6s, restart after 5s
+11s fault-ends etcd-1: crash etcd-1 losing everything at 6s, restart after 5s
+11s client-2 acquire invoke
+11.1s client-2 acquire ok until=21s
+12s client-1 acquire ok lock=stock until=22s
+13s client-1 release invoke attempt=client-1/1
+`, []string{"one fixed order"}, nil, []string{"three members"}},
+	// A resource that compares values lets a superseded holder write if it has read before the other writes.
+	{"stayed inside, and wrote nothing more", MutualExclusion, HolderOutlivedLease, `
+header servers=redis-1 quorum=1 ttl=10s service=redis measures=expiry,renewal,compared-writes
+0s client-1 acquire invoke
+4ms client-1 acquire ok until=10s
+11s client-2 acquire invoke
+11.1s client-2 acquire ok until=21s
+11.2s resource apply op=read of=client-2/1
+13s client-1 release invoke attempt=client-1/1
+`, []string{"The resource guards the data already"}, nil, []string{"Send a fencing token"}},
+	{"stayed inside, and wrote", MutualExclusion, HolderOutlivedLease, `
+header servers=redis-1 quorum=1 ttl=10s service=redis measures=expiry,renewal,compared-writes
+0s client-1 acquire invoke
+4ms client-1 acquire ok until=10s
+5s resource apply op=read of=client-1/1
+11s client-2 acquire invoke
+11.1s client-2 acquire ok until=21s
+11.2s resource apply op=read of=client-2/1
+12s resource apply op=write of=client-1/1 value=x
+13s client-1 release invoke attempt=client-1/1
+`, []string{"Send a fencing token"}, nil, []string{"guards the data already"}},
+}
+
+// TestRemediesFollowWhatHappened goes through all of them.
+func TestRemediesFollowWhatHappened(t *testing.T) {
+	var checker Checker
+	for _, c := range deciding {
+		t.Run(c.name, func(t *testing.T) {
+			h := fromLog(t, c.text)
+			if len(h.Header.Locks) == 0 {
+				h.Header.Locks = []history.Lock{"orders", "stock"}
+			}
+			f := checker.CheckOnly(h, []Law{c.law}).Findings[0]
+			var needed []int // every fault
+			for i := range h.Events {
+				if e := &h.Events[i]; e.Process == history.Nemesis && e.Type == history.Invoke {
+					needed = append(needed, i)
+				}
+			}
+			f = checker.CheckKnowing(h, &f, Known{Needed: needed})
+			if f.Outcome != Violated || f.Cause.Kind != c.cause {
+				t.Fatalf("%v by %v, want violated by %s\n%s", f.Outcome, f.Cause, c.cause, f.Explanation)
+			}
+			for _, words := range c.gives {
+				if !strings.Contains(f.Remedy, words) {
+					t.Errorf("%q is not advised: %s", words, f.Remedy)
+				}
+			}
+			for _, words := range c.lacks {
+				if strings.Contains(f.Remedy, words) {
+					t.Errorf("%q is advised: %s", words, f.Remedy)
+				}
+			}
+			for _, words := range c.says {
+				if !strings.Contains(f.Explanation, words) {
+					t.Errorf("%q is not said: %s", words, f.Explanation)
+				}
+			}
+		})
+	}
+}

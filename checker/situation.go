@@ -1,0 +1,177 @@
+package checker
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
+)
+
+// situation is what advice may depend on: the lock as the header describes it, the cause of the violation, and the
+// faults that its story names as reasons.
+type situation struct {
+	*history.Header
+	facts
+	cause    Cause
+	faults   []*trace.Fault
+	extends  bool           // somebody prolonged a lock
+	confused bool           // fencing tokens do not tell a later grant from an earlier one
+	stale    bool           // a resource that compares values accepted a write of a superseded holder
+	forgot   []*trace.Fault // the faults that lost the counter of the tokens, if they do not
+}
+
+// facts are what a law has found out about a violation beside its cause.
+type facts struct {
+	waiting
+	// unanswered is set if a release gave up waiting for its answer.
+	unanswered bool
+
+	// far is set if no request of the whole history was carried out within a sixth of the time that there was for it:
+	// of the bound, or of the TTL.
+	far       bool
+	refused   bool // the operation was not slow: it failed in time
+	stood     bool // the key was still there when its release was refused
+	went      bool // it was gone by then
+	endless   bool // the key that was lost had no expiry
+	unending  bool // the holder counts on a lease that has no end
+	shortened bool // an extension ended the key sooner than the validity that was stated before
+	extending bool // the request at issue is made for an attempt that has been asked to prolong its lock
+	taken     bool // both grants rest on elements that were taken out of a list
+	gaveUp    bool // the holder's own request had deleted the key before it stopped working
+	untold    bool // the lease states no end, and outlived its key: its holder was not told in time
+}
+
+// situation is that of the violation whose story has been written.
+func (t *judge) situation(cause Cause) *situation {
+	s := &situation{Header: &t.History.Header, facts: t.facts, cause: cause, extends: t.Extended()}
+	for i := range t.Faults {
+		if f := &t.Faults[i]; slices.Contains(t.Cited, f.Start) {
+			s.faults = append(s.faults, f)
+		}
+	}
+	if s.Applies(history.ComparedWrites) && cause.Kind != StaleEffect && cause.Kind != LostUpdate {
+		s.stale = t.acceptsStale()
+	}
+	if !s.Applies(history.Fencing) && cause.Kind != TokenRepeated && cause.Kind != TokenWentBack {
+		return s
+	}
+	for i := range t.Locks {
+		for _, c := range t.tokenClashes(&t.Locks[i]) {
+			s.confused, s.forgot = true, append(s.forgot, t.forgetting(c.a, c.b.OK)...)
+		}
+	}
+	return s
+}
+
+// names reports whether the story names a fault with some property.
+func (s *situation) names(is func(*trace.Fault) bool) bool { return slices.ContainsFunc(s.faults, is) }
+
+// against is for advice that helps only against faults of these effects.
+func against(effects ...history.Effect) func(*situation) bool {
+	return func(s *situation) bool {
+		return s.names(func(f *trace.Fault) bool { return slices.Contains(effects, f.Does) })
+	}
+}
+
+// unlessAgainst is for advice that helps unless the story names only faults of these effects.
+func unlessAgainst(effects ...history.Effect) func(*situation) bool {
+	return func(s *situation) bool {
+		return len(s.faults) == 0 || s.names(func(f *trace.Fault) bool { return !slices.Contains(effects, f.Does) })
+	}
+}
+
+// serverSet is for advice that helps only against faults that set the clock of a server.
+func serverSet(s *situation) bool {
+	return s.names(func(f *trace.Fault) bool {
+		return f.Does == history.SetsClock && slices.ContainsFunc(s.Servers, f.Strikes)
+	})
+}
+
+// clientsClock is for advice that helps only against faults of the clock of a client.
+func clientsClock(s *situation) bool {
+	return s.names(func(f *trace.Fault) bool {
+		return f.Does.IsClock() && slices.ContainsFunc(s.Clients, f.Strikes)
+	})
+}
+
+func ofDetail(detail string) func(*situation) bool {
+	return func(s *situation) bool { return s.cause.Detail == detail }
+}
+
+// all joins conditions; nil is one that is always true.
+func all(conditions ...func(*situation) bool) func(*situation) bool {
+	return func(s *situation) bool {
+		return !slices.ContainsFunc(conditions, func(c func(*situation) bool) bool { return c != nil && !c(s) })
+	}
+}
+
+func not(condition func(*situation) bool) func(*situation) bool {
+	return func(s *situation) bool { return !condition(s) }
+}
+
+// keepsDisk reports whether no fault named by the story took a disk away.
+func keepsDisk(s *situation) bool {
+	return s.cause.Detail != DiskLost &&
+		!s.names(func(f *trace.Fault) bool { return f.Loses == history.LosesEverything })
+}
+
+// contended reports whether most attempts found the lock taken by another, as far as the header counts them.
+func contended(s *situation) bool { return s.Attempts == 0 || 2*s.Taken > s.Attempts }
+
+// replicates reports whether servers have replicas.
+func replicates(s *situation) bool { return len(s.Groups) > 0 }
+
+func partly(s *situation) bool { return s.Shows(history.PartOfOwner) }
+
+func isExtended(s *situation) bool    { return s.extends }
+func isTurnedAway(s *situation) bool  { return s.turnedAway }
+func isTaken(s *situation) bool       { return s.taken }
+func isEverlasting(s *situation) bool { return s.everlasting }
+func isRefused(s *situation) bool     { return s.refused }
+func isEndless(s *situation) bool     { return s.endless }
+func isShortened(s *situation) bool   { return s.shortened }
+func isConfused(s *situation) bool    { return s.confused }
+func isFar(s *situation) bool         { return s.far }
+func isHasty(s *situation) bool       { return s.hasty }
+func isUngranted(s *situation) bool   { return s.ungranted }
+func isUnreleased(s *situation) bool  { return s.unreleased }
+
+// counted reports whether a stated end was counted wrongly, and not because of a key that was gone by then.
+func counted(s *situation) bool { return s.cause.Detail == "" && !s.untold }
+
+func offKubernetes(s *situation) bool { return s.Service != history.Kubernetes }
+
+func isUntold(s *situation) bool { return s.untold }
+
+// isUnanswered reports whether a release gave up waiting for its answer, if it is known how long it waits.
+func isUnanswered(s *situation) bool {
+	return s.unanswered && s.StatesMeasures() && !s.Unsure(history.ShortTimeout)
+}
+
+// isUncounted reports whether a validity was miscounted that no clock has prolonged.
+func isUncounted(s *situation) bool {
+	return counted(s) && !s.shortened && unlessAgainst(history.SetsClock, history.PacesClock)(s)
+}
+
+// byExtension reports whether a key was prolonged by an extension, and not as it was given its expiry after it was set.
+func byExtension(s *situation) bool {
+	return s.extending || s.MayApply(history.Expiry) || !s.StatesMeasures()
+}
+
+// isSlow reports whether requests are known to take too long, or may: nothing else explains why nobody gets the lock.
+func isSlow(s *situation) bool {
+	split := s.Service == history.Redlock && contended(s)
+	counting := s.Service == history.Kubernetes && (s.hasty || !s.Applies(history.SeenLease))
+	woken := s.Applies(history.LooksAgain) ||
+		s.Service == history.Redis && s.ungranted && !s.Unsure(history.LooksAgain) && s.StatesMeasures()
+	return s.far || !s.silent && !split && !counting && woken && !s.Unsure(history.ShortTimeout) &&
+		!s.Applies(history.WaitForReplicas)
+}
+
+// keepsKey reports whether no extension sets the key anew, as far as that is known.
+func keepsKey(s *situation) bool {
+	return !s.extends || s.MayApply(history.KeptExtension) || !s.StatesMeasures()
+}
+
+// isRecorded reports whether the history was recorded elsewhere: of a simulated lock all requests are read.
+func isRecorded(s *situation) bool { return s.Asked == nil }
