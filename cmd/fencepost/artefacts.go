@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// prepare checks, before anything runs, that the results of the run can be written.
+// prepare checks, before anything runs, that the results can be written.
 func (j *job) prepare() error {
 	if err := j.Open("run"); err != nil {
 		return err
@@ -27,13 +27,13 @@ func (j *job) prepare() error {
 // one reports whether there is a single run.
 func (j *job) one() bool { return j.seeds == 1 && j.shard == search.Whole }
 
-// planPath is the path of the plan of a run.
+// planPath returns the path of the plan file of a seed's run.
 func (j *job) planPath(seed uint64) string { return filepath.Join(j.folder(seed), search.PlanFile) }
 
-// folder is the folder of the files of one run.
+// folder returns the folder for the files of a seed's run.
 func (j *job) folder(seed uint64) string { return filepath.Join(j.Out, j.place(seed)) }
 
-// place is that folder within the command's own.
+// place returns the folder for the files of a seed's run, relative to the command's output folder.
 func (j *job) place(seed uint64) string {
 	if j.one() {
 		return ""
@@ -47,8 +47,8 @@ func (j *job) write(run *single.Run) {
 		task.Repetition{Digest: run.Digest}), run)
 }
 
-// folderOfRuns names the default folder of runs. Runs of another plan than the scenario's own have a hash in the name,
-// and so have those of a plan that lay beside its scenario, which need not be the one that the user knows by its name.
+// folderOfRuns returns the default output folder for runs. The name has a hash if the plan is not the scenario's own,
+// or if the plan was found beside a scenario file: that scenario need not be the one that the user knows by this name.
 func folderOfRuns(s *scenarios.Scenario, faults []nemesis.Fault, replayed bool, first uint64, seeds int) string {
 	name := fmt.Sprintf("%s-%d", s.Name, first)
 	if seeds > 1 {
@@ -60,13 +60,13 @@ func folderOfRuns(s *scenarios.Scenario, faults []nemesis.Fault, replayed bool, 
 	return task.FolderFor(name, s, nemesis.Plan{Faults: faults}.String())
 }
 
-// isOwn reports whether faults are those of the scenario itself.
+// isOwn reports whether faults are the scenario's own.
 func isOwn(s *scenarios.Scenario, faults []nemesis.Fault) bool {
 	return nemesis.Plan{Faults: faults}.String() == nemesis.Plan{Faults: s.Faults}.String()
 }
 
-// writeMany leaves the sum of many runs, and the files of each run worth showing in a folder of its own.
-// What was run goes along, for merge and to be run again.
+// writeMany writes the summary of many runs, and a folder with files for each run worth showing. It also writes what
+// was run, so that merge can read it and the runs can be made again.
 func (j *job) writeMany(many *search.RunsReport, d *document.Document) {
 	record, err := many.Encode()
 	if j.Files.Fail(err); err == nil {

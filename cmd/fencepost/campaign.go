@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// campaignProgram is the program of a module of its own that runs campaigns, so that nobody else compiles what it
-// needs.
+// campaignProgram is the program that runs campaigns. It belongs to a module of its own, so that nobody who builds
+// fencepost has to compile its dependencies.
 const campaignProgram = "fencepost-campaign"
 
 func newCampaign() *cobra.Command {
@@ -42,7 +42,7 @@ clone of the repository:
 	}
 }
 
-// findCampaign finds the program beside this one, or in PATH.
+// findCampaign looks for the program in the folder of this one and then in PATH.
 func findCampaign() (string, error) {
 	if self, err := os.Executable(); err == nil {
 		if path, err := exec.LookPath(filepath.Join(filepath.Dir(self), campaignProgram)); err == nil {
@@ -57,7 +57,8 @@ func findCampaign() (string, error) {
 	return path, nil
 }
 
-// become has the program take this one's place, or, where a process cannot be replaced, runs it and ends as it does.
+// become replaces this process by the program. Where a process cannot be replaced, it runs the program and exits with
+// its code.
 func become(path string, args []string) error {
 	if runtime.GOOS != "windows" {
 		return fmt.Errorf("%s: %w", path, syscall.Exec(path, append([]string{path}, args...), os.Environ()))

@@ -20,12 +20,12 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// recorded is one call of check.
+// recorded is one invocation of check.
 type recorded struct {
 	output.Frame
 	reading, lock, initial string
 	clockError             time.Duration
-	stated                 bool // the clock's error is given
+	stated                 bool // whether --clock-error was given
 }
 
 func newCheck() *cobra.Command {
@@ -83,8 +83,8 @@ leaves open do not count.`,
 	return c
 }
 
-// check reads, judges and reports. A history is kept whole, so that infrequent collections would cost several times its
-// size.
+// check reads, judges and reports. It collects garbage more often than the other commands: a history is kept in memory
+// as a whole, so that infrequent collections would cost several times its size.
 func (r *recorded) check(paths []string) error {
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
 	run, err := r.read(paths)
@@ -113,16 +113,16 @@ func (r *recorded) check(paths []string) error {
 	return r.Emit(report, run.Standing())
 }
 
-// leastRoom is the memory in bytes that judging a short history may use.
+// leastRoom is the smallest memory goal, in bytes, for judging a history.
 const leastRoom = 400 << 20
 
-// roomFor is the memory in bytes that judging a history of n events should use: twice that of the events. It is a goal;
-// garbage is collected earlier to reach it.
+// roomFor returns the memory goal, in bytes, for judging a history of n events: twice the size of the events, but at
+// least leastRoom. The garbage collector runs more often to stay below it.
 func roomFor(n int) int64 {
 	return max(leastRoom, 2*int64(n)*int64(reflect.TypeFor[history.Event]().Size()))
 }
 
-// read makes one history of the files, as the flags say.
+// read combines the files into one history, as the flags say.
 func (r *recorded) read(paths []string) (*single.Run, error) {
 	run := &single.Run{Scenario: filepath.Base(paths[0]), Recording: &single.Recording{Files: paths, Lock: r.lock}}
 	if len(paths) > 1 {
@@ -153,7 +153,7 @@ func (r *recorded) read(paths []string) (*single.Run, error) {
 	return run, err
 }
 
-// options are the flags that replace the headers.
+// options returns the options that replace what the headers say.
 func (r *recorded) options() (o reading.Options, err error) {
 	if r.reading != "" {
 		o.Reading = new(history.Reading)
@@ -188,7 +188,7 @@ func openHistory(path string) (*os.File, error) {
 	return f, nil
 }
 
-// repeat is the command that judges again.
+// repeat returns the command that judges the history again.
 func (r *recorded) repeat(paths []string) string {
 	words := []string{output.Program(), "check"}
 	for _, path := range paths {

@@ -13,9 +13,9 @@ import (
 	"testing"
 )
 
-// BenchmarkCheckMillion checks a million events, as JSON lines and as EDN, of one machine and of two whose clocks may
-// be off: 50 clients take turns at 10 locks. Others have fewer or more clients, up to a hundred thousand. It reports
-// the largest memory that the process has had:
+// BenchmarkCheckMillion checks a million events, as JSON lines and as EDN, recorded on one machine and on two whose
+// clocks may be off. 50 clients take turns at 10 locks; some cases have fewer clients, some up to a hundred thousand.
+// It reports the largest memory that the process has used:
 //
 //	go test ./cmd/fencepost -run ^$ -bench CheckMillion/json -benchtime 1x
 func BenchmarkCheckMillion(b *testing.B) {

@@ -26,8 +26,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// TestAHistoryIsJudgedAsItsRunWas runs scenarios of every kind of service and checks the histories that they leave:
-// each law comes out as the run's verdict says, by the same cause and in the same words.
+// TestAHistoryIsJudgedAsItsRunWas runs scenarios on every kind of service and checks the histories that they write.
+// Each law must come out as in the run's own verdict, by the same cause and in the same words.
 func TestAHistoryIsJudgedAsItsRunWas(t *testing.T) {
 	t.Chdir(t.TempDir())
 	type laws map[string]struct{ Outcome, Cause, Explanation string }
@@ -52,7 +52,7 @@ func TestAHistoryIsJudgedAsItsRunWas(t *testing.T) {
 		for law, f := range was.Laws {
 			violated = violated || f.Outcome == "violated"
 			got := is.Laws[law]
-			// what a story says of faults was tried by running again
+			// What a story says about necessary faults was found by running again, which check cannot do.
 			if got.Outcome != f.Outcome || got.Cause != f.Cause || !strings.HasPrefix(f.Explanation, got.Explanation) {
 				t.Errorf("%s, %s: the run says %+v, its history %+v", name, law, f, got)
 			}
@@ -80,8 +80,8 @@ func historySchema(t *testing.T) *jsonschema.Schema {
 	return s
 }
 
-// TestHistoriesKeepToTheirSchema holds lines of the histories of runs against the schema; then it changes, adds and
-// takes away a key, and the schema and the reader must agree on what is a line.
+// TestHistoriesKeepToTheirSchema validates lines of real histories against the schema. Then it changes, adds and
+// removes single keys; the schema and the reader must agree on whether the line is still valid.
 func TestHistoriesKeepToTheirSchema(t *testing.T) {
 	s := historySchema(t)
 	r := rand.New(rand.NewPCG(5, 13))
@@ -138,7 +138,7 @@ func TestHistoriesKeepToTheirSchema(t *testing.T) {
 				if changed[key] = values[r.IntN(len(values))]; r.IntN(4) == 0 {
 					delete(changed, key)
 				}
-				if changed["op"] != nil || changed["loses"] != nil { // the reader takes any op
+				if changed["op"] != nil || changed["loses"] != nil { // the reader accepts any op
 					delete(changed, "op")
 				}
 				text, err := json.Marshal(changed)
@@ -162,7 +162,8 @@ func TestHistoriesKeepToTheirSchema(t *testing.T) {
 	}
 }
 
-// timesInOrder is what a schema cannot say of a grant: it was asked for, then decided, then its holder returned.
+// timesInOrder checks what a schema cannot express about a grant: it was requested, then decided, then returned to its
+// holder.
 func timesInOrder(line string) bool {
 	var e struct{ Since, Granted, Time *int64 }
 	if json.Unmarshal([]byte(line), &e) != nil || e.Since == nil || e.Granted == nil || e.Time == nil {
@@ -171,7 +172,7 @@ func timesInOrder(line string) bool {
 	return *e.Since <= *e.Granted && *e.Granted <= *e.Time
 }
 
-// TestTheSchemaNamesEveryKey of a header and of an event.
+// TestTheSchemaNamesEveryKey checks that the schema names every key of a header and of an event.
 func TestTheSchemaNamesEveryKey(t *testing.T) {
 	var doc struct {
 		Defs map[string]struct{ Properties map[string]any } `json:"$defs"`
@@ -210,14 +211,14 @@ func TestTheSchemaNamesEveryKey(t *testing.T) {
 	}
 }
 
-// The version of github.com/jepsen-io/knossos that is judged, v0.3.15, and what git calls the content of its data.
+// The version of github.com/jepsen-io/knossos that is judged, v0.3.15, and the git hash of its data folder.
 const (
 	knossosCommit = "9242b067e78fc414832ac6acab8af44ddb5e0d60"
 	knossosData   = "b97f77bc9fb8a935b512a541aff9f83fd006456d"
 )
 
-// knossos is the folder data of github.com/jepsen-io/knossos, as FENCEPOST_KNOSSOS names it, or fetched for the test.
-// It is no part of this project.
+// knossos returns the folder "data" of github.com/jepsen-io/knossos, which is not part of this project.
+// FENCEPOST_KNOSSOS names it, or it is fetched for the test.
 func knossos(t *testing.T) string {
 	t.Helper()
 	if dir := os.Getenv("FENCEPOST_KNOSSOS"); dir != "" {
@@ -247,15 +248,15 @@ func knossos(t *testing.T) string {
 	return filepath.Join(dir, "data")
 }
 
-// published says how each kind of Knossos' data is judged: what it was recorded of, and what that held at first.
+// published gives the flags with which each kind of Knossos' data is judged: what was recorded, and the initial value.
 var published = map[string][]string{
 	"mutex":          {"--lock", "mutex"},
 	"cas-register":   {"--initial", "nil"},
 	"multi-register": {"--initial", "0"},
 }
 
-// refuted are the operations of which Knossos' own tests say that they are the first that no order explains: the index,
-// and how it is reported here.
+// refuted lists the operations that Knossos' own tests name as the first ones that no order explains: by index, and as
+// reported here.
 var refuted = map[string]struct {
 	at   int
 	says string
@@ -267,9 +268,9 @@ var refuted = map[string]struct {
 	"rethink-fail-smaller.edn": {217, "read by process-12, which returned 3"},
 }
 
-// TestPublishedHistoriesComeOutAsTheirFolderSays judges what Jepsen published under the strict reading: good ones hold,
-// bad ones are violated. One in which nothing took effect never passes: nothing was judged. With -v it says what each
-// took.
+// TestPublishedHistoriesComeOutAsTheirFolderSays judges the histories that Jepsen published, under the strict reading:
+// those in folders named good hold, and those in bad are violated. A history in which nothing took effect never passes,
+// because nothing was judged. With -v the test reports what each history cost.
 func TestPublishedHistoriesComeOutAsTheirFolderSays(t *testing.T) {
 	seen := map[string]int{}
 	err := filepath.WalkDir(knossos(t), func(path string, d fs.DirEntry, err error) error {
@@ -314,15 +315,15 @@ func TestPublishedHistoriesComeOutAsTheirFolderSays(t *testing.T) {
 	t.Log(seen)
 }
 
-// allocated is how many bytes the process has allocated so far.
+// allocated returns how many bytes the process has allocated so far.
 func allocated() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.TotalAlloc
 }
 
-// TestPagesOfManyStaySmall: a thousand holders at once, five hundred locks, or ten thousand sections make pages that a
-// browser shows, and both the text and the page say what they leave out.
+// TestPagesOfManyStaySmall checks that a thousand simultaneous holders, five hundred locks or ten thousand sections
+// give pages that a browser can show, and that both the text and the page say what they leave out.
 func TestPagesOfManyStaySmall(t *testing.T) {
 	t.Parallel()
 	const mostFiles, mostBytes = 13, 8 << 20

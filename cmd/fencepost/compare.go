@@ -47,7 +47,7 @@ func newCompare() *cobra.Command {
 	return c
 }
 
-// again is the command that makes the same comparison.
+// again returns the command that makes the same comparison.
 func again(seeds int, out string) string {
 	call := fmt.Sprintf("%s compare --seeds %d", output.Program(), seeds)
 	if out != "" {
@@ -56,7 +56,7 @@ func again(seeds int, out string) string {
 	return call
 }
 
-// writeScenarios writes one file for each figure, which run can repeat.
+// writeScenarios writes one scenario file for each figure, so that the command run can repeat it.
 func writeScenarios(to *output.Files, c *compare.Comparison) {
 	var all []output.File
 	for i := range c.Locks {

@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// firstOf completes the first argument with one of some words.
+// firstOf returns a function that completes the first argument with one of the words.
 func firstOf(words func() []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -16,7 +16,7 @@ func firstOf(words func() []string) cobra.CompletionFunc {
 	}
 }
 
-// scenarioOrFile completes the first argument with a name of the catalogue or, if no name starts so, with a file.
+// scenarioOrFile completes the first argument with a name of the catalogue or, if no name has this prefix, with a file.
 func scenarioOrFile(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// completions are what is offered after some words.
+// completions returns what the shell is offered after some words.
 func completions(t *testing.T, words ...string) []string {
 	t.Helper()
 	var out, problems bytes.Buffer
@@ -49,9 +49,8 @@ func TestEachShellHasItsScript(t *testing.T) {
 	}
 }
 
-// TestBashCompletes lets bash complete a line by the script: with bash-completion's functions in place of its package,
-// which few
-// machines have.
+// TestBashCompletes lets bash complete a line with the generated script. It defines bash-completion's functions itself,
+// because few machines have that package.
 func TestBashCompletes(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -63,7 +62,7 @@ func TestBashCompletes(t *testing.T) {
 	}
 	dir := t.TempDir()
 	if err := os.Symlink(self, filepath.Join(dir,
-		"fencepost")); err != nil { // testscript.Main runs a command by the name that it is called by
+		"fencepost")); err != nil { // testscript.Main chooses the command by the name with which it is called
 		t.Skip(err)
 	}
 	const script = `

@@ -1,6 +1,6 @@
 package main
 
-// Exit codes, as the README documents them.
+// The exit codes, as the README documents them.
 const (
 	exitExpected  = 0
 	exitOtherwise = 1

@@ -64,7 +64,7 @@ what it has found; then exit 3 if no promise was broken and seeds are left.`,
 	return c
 }
 
-// explore is one call of explore.
+// explore is one invocation of explore.
 type explore struct {
 	task.Exploration
 	from    uint64
@@ -96,7 +96,8 @@ func (x *explore) begin(name string) error {
 	return x.Spare()
 }
 
-// refuse refuses to overwrite the results of another exploration, or of one that is not finished.
+// refuse returns an error if the output folder holds the results of another exploration, or of one that is not
+// finished.
 func (x *explore) refuse() error {
 	before, err := task.ReadExploration(x.Out)
 	switch {
@@ -120,7 +121,7 @@ func (x *explore) refuse() error {
 	return nil
 }
 
-// proceed prepares to go on where an exploration stopped. Changed reports which flags were given.
+// proceed prepares to resume an exploration. changed reports whether a flag was given.
 func (x *explore) proceed(args []string, changed func(string) bool) error {
 	for _, flag := range []string{"seed", "shard", "out"} {
 		if changed(flag) {
@@ -165,7 +166,7 @@ func (x *explore) proceed(args []string, changed func(string) bool) error {
 	return x.Spare()
 }
 
-// run explores, keeps its findings as it goes, and reports them.
+// run explores, saves findings as it goes, and reports them at the end.
 func (x *explore) run() error {
 	ctx, stop := output.Interruptible()
 	defer stop()

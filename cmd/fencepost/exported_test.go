@@ -16,10 +16,11 @@ import (
 	"testing"
 )
 
-// forUsers are the rooms whose exported names are for programs outside of the house.
+// forUsers lists the packages whose exported names are for programs outside this repository. "room" means package in
+// these tests.
 var forUsers = []string{"checker/history", "checker/recorder", "scenarios/locktest"}
 
-// neededAlone are the names that are exported though no code of another room uses them, by the reason.
+// neededAlone lists names that must be exported although no other package uses them, by the reason.
 var neededAlone = map[string][]string{
 	"the tests that explore writes for users call it": {"scenarios.CheckLaw", "scenarios.NotHeld"},
 	"users learn from it why a call of theirs failed": {"sim.ErrProtocol", "sim/bubble.AddressError",
@@ -59,9 +60,9 @@ var neededAlone = map[string][]string{
 		"sim/redis.WellKnown", "sim/redis.MaxCompiled", "sim/redis.MaxScripts"},
 }
 
-// TestExportedNamesHaveUsers: what only its own room uses is not exported. A name has a user if the code of another
-// room mentions it, if it is part of what has one (a type in a signature or an exported field, a value of a type), or
-// if an interface asks for the method.
+// TestExportedNamesHaveUsers checks that a name which only its own package uses is not exported. A name counts as used
+// if code of another package mentions it, if it is part of something used (a type in a signature or in an exported
+// field, a value of a type), or if an interface requires the method.
 func TestExportedNamesHaveUsers(t *testing.T) {
 	t.Parallel()
 	h := readHouse(t)
@@ -78,12 +79,12 @@ func TestExportedNamesHaveUsers(t *testing.T) {
 	}
 }
 
-// house is what the rooms declare and use, by "room.Name" and "room.Type.Method".
+// house holds what the packages declare and use, by "package.Name" and "package.Type.Method".
 type house struct {
 	place    func(name string) string
 	exported map[string]types.Object
-	used     map[string]bool // by another room
-	live     map[string]bool // used, or part of what is
+	used     map[string]bool // by another package
+	live     map[string]bool // used, or part of something used
 	asks     map[string][]*types.Interface
 }
 
@@ -107,7 +108,7 @@ func readHouse(t *testing.T) *house {
 	set := all[0].set
 	var pkgs []*types.Package
 	h.place = func(name string) string { return set.Position(h.exported[name].Pos()).String() }
-	// What a nested module takes from elsewhere is not found, and its errors do not matter.
+	// Imports that a nested module takes from elsewhere are not found; such errors do not matter.
 	config := types.Config{Importer: importer.ForCompiler(set, "gc", exportData(t)), Error: func(error) {}}
 	for _, room := range slices.Sorted(maps.Keys(files)) {
 		info := &types.Info{Uses: map[*ast.Ident]types.Object{}, Types: map[ast.Expr]types.TypeAndValue{}}
@@ -119,14 +120,14 @@ func readHouse(t *testing.T) *house {
 		pkgs = append(pkgs, pkg)
 	}
 	seen := map[*types.Package]bool{}
-	for _, pkg := range pkgs { // when all is imported: what only others import is known in part
+	for _, pkg := range pkgs { // last, because until then packages that are only imported are known in part
 		h.askAll(pkg, seen)
 	}
 	h.enliven()
 	return h
 }
 
-// read notes what a room declares and uses.
+// read records what a package declares and uses.
 func (h *house) read(room string, pkg *types.Package, info *types.Info) {
 	for _, name := range pkg.Scope().Names() {
 		o := pkg.Scope().Lookup(name)
@@ -155,7 +156,8 @@ func (h *house) note(o types.Object) {
 	}
 }
 
-// symbol is empty for what is not of the house, and for what is neither a method nor of a package.
+// symbol returns the key of an object. It is empty for objects from outside this repository, and for those that are
+// neither methods nor declared at package level.
 func symbol(o types.Object) string {
 	if o.Pkg() == nil || !strings.HasPrefix(o.Pkg().Path(), module) {
 		return ""
@@ -180,7 +182,7 @@ func symbol(o types.Object) string {
 
 func roomOf(o types.Object) string { return strings.TrimPrefix(o.Pkg().Path(), module) }
 
-// askAll notes the interfaces of a package and of those that it knows of.
+// askAll records the interfaces of a package and of all packages that it imports, directly or not.
 func (h *house) askAll(pkg *types.Package, seen map[*types.Package]bool) {
 	if seen[pkg] {
 		return
@@ -204,7 +206,7 @@ func (h *house) ask(of types.Type) {
 	}
 }
 
-// asked reports whether an interface asks for a method of an exported name.
+// asked reports whether some interface requires the method of an exported name.
 func (h *house) asked(m *types.Func) bool {
 	of := m.Signature().Recv().Type()
 	if _, is := of.(*types.Pointer); !is {
@@ -213,7 +215,7 @@ func (h *house) asked(m *types.Func) bool {
 	return slices.ContainsFunc(h.asks[m.Name()], func(i *types.Interface) bool { return types.Implements(of, i) })
 }
 
-// enliven finds what is used, and what that consists of.
+// enliven marks the exported names that are used, and what they consist of.
 func (h *house) enliven() {
 	for name, o := range h.exported {
 		m, _ := o.(*types.Func)
@@ -244,7 +246,7 @@ func (h *house) liven(name string) {
 	h.parts(o.Type())
 }
 
-// parts livens the types of the house that a type is made of, as far as others can see.
+// parts marks the types of this repository that a type consists of, as far as other packages can see them.
 func (h *house) parts(of types.Type) {
 	switch of := of.(type) {
 	case *types.Alias:
@@ -290,7 +292,7 @@ func (h *house) parts(of types.Type) {
 	}
 }
 
-// exportData finds what the compiler has written down of a package.
+// exportData returns a lookup of the compiler's export data for each package.
 func exportData(t *testing.T) importer.Lookup {
 	t.Helper()
 	list := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}}={{.Export}}", "./...")

@@ -10,25 +10,25 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// foreign is a run with clients of etcd or ZooKeeper, and what comes of it.
+// foreign is a live run with clients of etcd or ZooKeeper, and its expected result.
 type foreign struct {
 	worker, argument, scenario, servers string
 	want                                int
-	says, not                           string // in its report; empty: nothing in particular
+	says, not                           string // texts that the report must and must not contain; empty: no requirement
 }
 
-// check runs it and compares.
+// check runs it and compares the result.
 func (c *foreign) check(t testing.TB, command string) {
 	t.Helper()
 	code, text := lives(t, c.scenario, command+c.argument, "--servers", c.servers)
-	text = strings.Join(strings.Fields(text), " ") // its lines are folded
+	text = strings.Join(strings.Fields(text), " ") // the report's lines are wrapped
 	if code != c.want || !strings.Contains(text, c.says) || c.not != "" && strings.Contains(text, c.not) {
 		t.Errorf("exit %d, want %d, with %q and without %q:\n%s", code, c.want, c.says, c.not, text)
 	}
 }
 
-// TestClientsOfEtcdAndZooKeeper: locks in two languages on simulated servers and on real ones, under a pause and a cut.
-// A listener helps against the cut.
+// TestClientsOfEtcdAndZooKeeper runs locks in two languages on simulated and on real servers, under a pause and under a
+// cut. A connection listener protects against the cut.
 func TestClientsOfEtcdAndZooKeeper(t *testing.T) {
 	testkit.FullOnly(t) // each takes half a minute of real time
 	const outlived = "mutual-exclusion violated: holder outlived its lease (pause)"
@@ -56,8 +56,8 @@ func TestClientsOfEtcdAndZooKeeper(t *testing.T) {
 	}
 }
 
-// TestFindingsInClientsOfEtcdAndZooKeeper: what breaks a lock that its library could have kept, or that it does not
-// report.
+// TestFindingsInClientsOfEtcdAndZooKeeper shows what breaks a lock although its library could have kept it, or what the
+// library does not report.
 func TestFindingsInClientsOfEtcdAndZooKeeper(t *testing.T) {
 	testkit.FullOnly(t)
 	file := func(worker, name string) string { return filepath.Join(workers, worker, name) }
@@ -84,19 +84,19 @@ func TestFindingsInClientsOfEtcdAndZooKeeper(t *testing.T) {
 	}
 }
 
-// TestThePrintedSamples: what really comes of the documents' classes, with the libraries that they import.
+// TestThePrintedSamples shows what the classes that the documents print really do, with the libraries that they import.
 func TestThePrintedSamples(t *testing.T) {
 	printed := filepath.Join(workers, "python-etcd3", "printed.yaml")
 	for _, c := range []foreign{
-		// the key is there, and nobody gets the lock
+		// the key is set, but nobody gets the lock
 		{"python-etcd3", "", printed, "simulated", exitUndecided, "AttributeError: header", "client-1 acquires"},
 		{"python-etcd3", "", printed, "etcd", exitUndecided, "AttributeError: header", "client-1 acquires"},
-		// the folder's czxid is the token of all holders
+		// the folder's czxid serves all holders as their token
 		{"kazoo", " default", "printed-zookeeper-lock", "simulated", exitExpected, "token repeated", ""},
-		// 10 s are less than a session that has been stopped lasts
+		// 10 s is shorter than the session of a stopped process lasts
 		{"kazoo", "", "printed-zookeeper-lock", "simulated", exitOtherwise, "lease-exclusion holds",
 			"client-2 acquires"},
-		// the listener's functions do not exist, which kazoo prints, and goes on
+		// the listener's functions do not exist; kazoo prints that and goes on
 		{"kazoo", " default listener", "printed-zookeeper-lock", "simulated", exitExpected,
 			"NameError: name 'abort_current_operations' is not defined", ""},
 	} {

@@ -9,22 +9,22 @@ import (
 	"testing"
 )
 
-// setGlobals are the functions that may change variables of packages, by room: those that are called while the program
-// is initialised, to fill the lists of what there is; and in the processes that package locktest starts for one test
-// each, what the code under test finds in the standard library.
+// setGlobals lists, by package, the functions that may change package variables. Most are called while the program is
+// initialised, to fill the registries. Those of locktest run in processes that are started for one test each, and set
+// up what the code under test finds in the standard library.
 var setGlobals = map[string][]string{
 	"checker":            {"register"},
 	"checker/slow":       {"register"},
 	"nemesis":            {"register"},
 	"scenarios":          {"registerBackend"},
 	"scenarios/locks":    {"register"},
-	"scenarios/locktest": {"newWorker", "nextCall"}, // nextCall counts the calls of one test, by that
+	"scenarios/locktest": {"newWorker", "nextCall"}, // nextCall counts the calls per test
 }
 
-// TestNoFunctionChangesAGlobal: how a run is made is given to whoever makes it. What a function leaves in a variable of
-// a package is shared with every other run of the process, and nothing says so where it is read.
+// TestNoFunctionChangesAGlobal checks that functions do not change package variables; what a run depends on is passed
+// to it as arguments. A changed variable would affect all other runs of the process, and its readers would not know.
 func TestNoFunctionChangesAGlobal(t *testing.T) {
-	globals := map[string][]string{} // by room
+	globals := map[string][]string{} // by package
 	for _, s := range sources(t) {
 		for _, d := range s.file.Decls {
 			if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.VAR && !s.test {
@@ -59,8 +59,8 @@ func TestNoFunctionChangesAGlobal(t *testing.T) {
 	}
 }
 
-// changed lists the variables of packages that a function assigns to: those of its own, and those of others. A name
-// that the function declares anywhere is its own.
+// changed lists the package variables that a function assigns to, both its own package's and those of others. A name
+// that the function declares anywhere counts as local.
 func changed(s source, f *ast.FuncDecl, globals []string) (names []string) {
 	imported := map[string]bool{}
 	for _, i := range s.file.Imports {
@@ -115,7 +115,7 @@ func changed(s source, f *ast.FuncDecl, globals []string) (names []string) {
 	return names
 }
 
-// variable is what an expression is a part of, and the field of that in which it lies, if any.
+// variable returns the variable of which an expression is a part, and the name of the field, if any.
 func variable(e ast.Expr) (of, field string) {
 	for {
 		switch x := e.(type) {

@@ -11,8 +11,8 @@ import (
 
 var guidePath = regexp.MustCompile(`\b(checker|cmd|nemesis|reports|scenarios|sim)(/[A-Za-z0-9_.-]*[A-Za-z0-9])*`)
 
-// TestTheGuideNamesWhatThereIs follows the contributor's guide: each place that it names is there, each list has its
-// example, which is a test, and it fits a page.
+// TestTheGuideNamesWhatThereIs checks the contributor's guide in doc.go: each place that it names exists, each list has
+// an example, which is a test, and the guide fits on a page.
 func TestTheGuideNamesWhatThereIs(t *testing.T) {
 	text, err := os.ReadFile("doc.go")
 	if err != nil {
@@ -52,8 +52,8 @@ var (
 	ofRooms = regexp.MustCompile(`^([a-z]+)\.([A-Z]\w*)$`)
 )
 
-// TestThePageOfArchitectureNamesWhatThereIs holds CONTRIBUTING.md to the house: each room, file, type and test that it
-// names is there.
+// TestThePageOfArchitectureNamesWhatThereIs checks that each package, file, type and test that CONTRIBUTING.md names
+// exists.
 func TestThePageOfArchitectureNamesWhatThereIs(t *testing.T) {
 	page, err := os.ReadFile("../../.github/CONTRIBUTING.md")
 	if err != nil {

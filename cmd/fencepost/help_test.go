@@ -16,7 +16,7 @@ func TestHelpFitsATerminal(t *testing.T) {
 	}
 }
 
-// Whoever reads the first page of the help sees whether the lock of their own is known.
+// The first page of the help names every backend, so that readers see whether their own kind of lock is supported.
 func TestRootHelpNamesAllBackends(t *testing.T) {
 	long := strings.ToLower(newRoot().Long)
 	words := []string{"sentinel", "redlock", "replicas", "tair"}

@@ -21,17 +21,18 @@ import (
 
 const module = "github.com/fencepost-sim/fencepost/"
 
-// floors stand one on the other: a room imports rooms of its own floor and of those before it.
+// floors are the layers of the repository. A package imports only packages of its own floor and of those before it.
+// "room" means package in these tests.
 var floors = []string{"checker", "sim", "nemesis", "reports", "scenarios", "cmd"}
 
-// worker is the client program in Go of which live runs may be had.
+// worker is the Go client program for live runs.
 const worker = "scenarios/live/workers/redsync"
 
 // campaigns is the program that divides searches among machines.
 const campaigns = "cmd/fencepost-campaign"
 
-// nested are the modules inside this one. They hold what needs modules that users are not to compile: tests, the
-// worker, and the program for campaigns. Nothing of the house imports them.
+// nested lists the modules inside this one. They contain what needs dependencies that users should not have to compile:
+// tests, the Go worker, and the program for campaigns. No package of the main module imports them.
 var nested = []string{campaigns, "reports/browser", worker, "scenarios/locktest/ensembles",
 	"scenarios/locktest/kubernetes",
 	"scenarios/locktest/libraries"}
@@ -40,7 +41,7 @@ func isNested(room string) bool {
 	return slices.ContainsFunc(nested, func(module string) bool { return within(module, room) })
 }
 
-// within reports whether a room is another one, or inside it.
+// within reports whether the package room is outer or inside it.
 func within(outer, room string) bool { return room == outer || strings.HasPrefix(room, outer+"/") }
 
 func TestModulesInsideHoldOnlyTestsAndPrograms(t *testing.T) {
@@ -73,13 +74,14 @@ func TestModulesInsideHoldOnlyTestsAndPrograms(t *testing.T) {
 	}
 }
 
-// testsOnly are the rooms of this module that nothing but tests imports.
+// testsOnly lists the packages of this module that only tests import.
 var testsOnly = []string{"checker/slow", "checker/testkit", "reports/reporttest", "scenarios/campaign/campaigntest",
 	"scenarios/claims", "scenarios/locktest/homemade", "scenarios/locktest/matrixtest", "scenarios/locktest/steady",
 	"scenarios/single/singletest"}
 
-// TestRoomsImportOnlyWhatStandsBelow: no arrow leads up. The slow twins are slow, and what the test kit does at its
-// start is for tests, as is its flag: only tests import them.
+// TestRoomsImportOnlyWhatStandsBelow checks that no package imports one of a higher floor. It also checks that only
+// tests import the packages in testsOnly: checker/slow is slow, and checker/testkit does things at its start, and has a
+// flag, that are only for tests.
 func TestRoomsImportOnlyWhatStandsBelow(t *testing.T) {
 	floor := func(room string) int {
 		name, _, _ := strings.Cut(room, "/")
@@ -99,8 +101,9 @@ func TestRoomsImportOnlyWhatStandsBelow(t *testing.T) {
 	}
 }
 
-// TestOneFlagAndOneSize: what renews expectations and what asks for the full size are read in one place, so that one
-// word does it everywhere. The module inside imports nothing of this one, and reads the variable itself.
+// TestOneFlagAndOneSize checks that the flag which renews golden files and the variable which asks for the full size
+// are read in one place only, so that they mean the same everywhere. Nested modules import nothing of this one, and
+// read the variable themselves.
 func TestOneFlagAndOneSize(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.room == "checker/testkit" || isNested(s.room) {
@@ -128,8 +131,8 @@ func TestOneFlagAndOneSize(t *testing.T) {
 	}
 }
 
-// onlyIn are functions of the library that one file calls for all others, so that what they read is read in one way
-// everywhere.
+// onlyIn lists library functions that only the given file may call. Other files use that file, so that all input is
+// parsed in the same way.
 var onlyIn = map[string]string{"time.ParseDuration": "nemesis/quantity.go"}
 
 func TestWhatIsReadInOnePlace(t *testing.T) {
@@ -161,18 +164,18 @@ func TestWhatIsReadInOnePlace(t *testing.T) {
 	}
 }
 
-// onHost are the rooms, with those inside them, that have to do with the host: its files, clock and processes.
+// onHost lists the packages, including those inside them, that may use the host: its files, clock and processes.
 var onHost = []string{"checker/recorder", "checker/safefile", "checker/testkit", "cmd", "reports", "sim/bubble",
 	"scenarios/campaign", "scenarios/claims", "scenarios/live", "scenarios/locktest", "scenarios/remote"}
 
-// simulated reports whether nothing in a room may come from the host.
+// simulated reports whether the code of a package may not use the host.
 func simulated(room string) bool {
 	return !slices.ContainsFunc(onHost, func(host string) bool {
 		return room == host || strings.HasPrefix(room, host+"/")
 	})
 }
 
-// readsFiles may import os: it loads scenario files.
+// readsFiles may import os, because it loads scenario files.
 const readsFiles = "scenarios/file.go"
 
 type source struct {
@@ -183,7 +186,7 @@ type source struct {
 	set  *token.FileSet
 }
 
-// sources gives every Go file of the repository, parsed once for all tests, which only read them.
+// sources returns every Go file of the repository. The files are parsed once for all tests, which only read them.
 func sources(t *testing.T) []source {
 	t.Helper()
 	all, err := parsedSources()
@@ -260,35 +263,37 @@ func TestSimulatedCodeTakesNothingFromTheHost(t *testing.T) {
 	}
 }
 
-// writesFiles is the one room that changes what is on the user's disk.
+// writesFiles is the only package that changes the user's files.
 const writesFiles = "checker/safefile"
 
-// writesPrivately are the files that write for the servers and clients of live runs and for the go command, and only
-// below a folder that was made for that and that no other user can enter.
+// writesPrivately lists the files that write for the servers and clients of live runs, and for the go command. They
+// write only in folders that were made for this purpose and that no other user can enter.
 var writesPrivately = []string{"scenarios/live/etcdserver/fleet.go", "scenarios/live/fleet/fleet.go",
 	"scenarios/live/process/appendonly.go", "scenarios/live/process/identity.go",
 	"scenarios/live/process/main_linux.go", "scenarios/live/process/shim.go",
 	"scenarios/live/redisserver/program.go", "scenarios/live/zkserver/ensemble.go",
 	"scenarios/live/zkserver/program.go", "cmd/site/browser.go", "cmd/site/wasm.go"}
 
-// becomesCampaign is the file in which the command has another program take its place.
+// becomesCampaign is the file in which the command replaces its process by another program.
 const becomesCampaign = "cmd/fencepost/campaign.go"
 
-// underTests are the rooms that have to do with users' tests: they start processes.
+// underTests lists the packages for users' tests, which start processes.
 var underTests = []string{"scenarios/locktest", "scenarios/locktest/steady", "scenarios/remote"}
 
-// inRealTime reports whether a room starts programs, listens for them and keeps files for them: live runs.
+// inRealTime reports whether a package belongs to live runs, which start programs, listen for them and write files for
+// them.
 func inRealTime(room string) bool {
 	return room == "scenarios/live" || strings.HasPrefix(room, "scenarios/live/")
 }
 
-// callsSystem lists the files that use the operating system directly: for the size of the terminal, the processor time,
-// and the errors that a connection in memory gives as a real one does.
+// callsSystem lists the files that call the operating system directly: for the size of the terminal, for the processor
+// time, and for errors that an in-memory connection returns like a real one.
 var callsSystem = []string{"cmd/output/screen.go", "cmd/processor/processor_unix.go", "sim/bubble/conn.go"}
 
-// TestOnlyOneRoomWritesFiles: whoever opens a file for writing by himself forgets that a link may lie in its place, or
-// that the program may be killed. Rooms that start programs make temporary folders as well. The program for campaigns
-// says in its own comment what it writes.
+// TestOnlyOneRoomWritesFiles checks that files are written in one package only. Code that opens a file for writing by
+// itself would forget that a link may stand in its place, or that the program may be killed. Packages that start
+// programs may also make temporary folders. The package comment of the program for campaigns says what that program
+// writes.
 func TestOnlyOneRoomWritesFiles(t *testing.T) {
 	reads := []string{"Open", "ReadFile", "ReadDir", "Stat", "Lstat", "Getenv", "Exit", "Args", "Executable", "File",
 		"Stdin", "Stdout", "Stderr", "ErrNotExist", "ErrDeadlineExceeded", "Interrupt", "Signal", "Hostname", "Getpid",
@@ -329,7 +334,7 @@ func TestOnlyOneRoomWritesFiles(t *testing.T) {
 	}
 }
 
-// ofPackage is the package and the name where a node is the name of something in a package.
+// ofPackage returns the package and the name if a node refers to a name of a package, such as os.Open.
 func ofPackage(n ast.Node) (pkg, name string) {
 	if sel, ok := n.(*ast.SelectorExpr); ok {
 		if x, ok := sel.X.(*ast.Ident); ok {
@@ -339,13 +344,13 @@ func ofPackage(n ast.Node) (pkg, name string) {
 	return "", ""
 }
 
-// prints are the files that write to standard output: the frame, by which all results go, and what hands out a file as
-// it is.
+// prints lists the files that write to standard output: the frame, through which all results go, and commands that
+// print a file or document as it is.
 var prints = []string{"cmd/fencepost/check.go", "cmd/output/frame.go", "cmd/fencepost/init.go",
 	"cmd/fencepost/play.go", "cmd/fencepost/show.go"}
 
-// TestResultsAreEmittedInOnePlace: a command that prints its own result forgets one of the forms in which it is asked
-// for.
+// TestResultsAreEmittedInOnePlace checks that no command prints its result by itself, because such a command would
+// forget one of the formats that users can ask for.
 func TestResultsAreEmittedInOnePlace(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range sources(t) {
@@ -368,11 +373,11 @@ func TestResultsAreEmittedInOnePlace(t *testing.T) {
 	}
 }
 
-// laysOut is the one room that knows how wide text is on a terminal, and so wraps and cuts it.
+// laysOut is the only package that measures the width of text on a terminal, to wrap and clip it.
 const laysOut = "reports/text"
 
-// TestOneRoomMeasuresText: whoever counts characters to lay text out is wrong for a script whose characters take two
-// cells.
+// TestOneRoomMeasuresText checks that no other package measures text. Code that counts characters for its layout is
+// wrong for scripts whose characters take two cells.
 func TestOneRoomMeasuresText(t *testing.T) {
 	seen := false
 	for _, s := range sources(t) {
@@ -411,7 +416,7 @@ func TestOneRoomMeasuresText(t *testing.T) {
 	}
 }
 
-// isRunes reports whether an expression is a conversion to characters.
+// isRunes reports whether an expression is a conversion to []rune.
 func isRunes(e ast.Expr) bool {
 	call, ok := e.(*ast.CallExpr)
 	if !ok {
@@ -446,7 +451,8 @@ func TestFunctionsAndFilesFitTheHead(t *testing.T) {
 	}
 }
 
-// TestLinesFit120Columns counts a tab as four. What stands in raw strings is data, and a directive cannot be wrapped.
+// TestLinesFit120Columns counts a tab as four columns. Raw strings are exempt as data, and directives because they
+// cannot be wrapped.
 func TestLinesFit120Columns(t *testing.T) {
 	const most, tab = 120, 4
 	long := 0
@@ -531,7 +537,8 @@ func TestTopLevelHoldsOnlyWhatItMay(t *testing.T) {
 	}
 }
 
-// TestOnlyWideIntegers builds the lowest room for a platform whose int has 32 bits: the compiler says what is wrong.
+// TestOnlyWideIntegers builds the lowest package for a platform with 32-bit ints, and checks that the compiler's error
+// says why that fails.
 func TestOnlyWideIntegers(t *testing.T) {
 	t.Parallel()
 	c := exec.Command("go", "build", "../../checker/history")
@@ -542,8 +549,8 @@ func TestOnlyWideIntegers(t *testing.T) {
 	}
 }
 
-// TestNoFusedArithmetic compiles for a platform on which a product and a sum may become one step, and finds none in
-// what draws and counts: the same run gives the same page everywhere.
+// TestNoFusedArithmetic compiles for a platform with fused multiply-add and checks that code which draws and counts
+// does not use it, so that the same run gives the same page everywhere.
 func TestNoFusedArithmetic(t *testing.T) {
 	if !testkit.Full() {
 		t.Skip("it compiles for another platform")

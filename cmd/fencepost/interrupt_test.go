@@ -25,13 +25,12 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// instantOfSignal names the variable that says at which of its instants the program under test gets a signal; 0 is
-// never.
+// instantOfSignal names the variable that says at which instant the program under test gets a signal; 0 means never.
 const instantOfSignal = "FENCEPOST_TEST_SIGNAL_AT"
 
-// interruptedMain is the program, but that it sends itself SIGTERM at one instant and waits until it has come. The
-// instants are those at which it asks whether to stop, and those at which it says how far it is. At the end it says how
-// many there were.
+// interruptedMain is the program, except that it sends itself SIGTERM at one instant and waits until the signal has
+// arrived. The instants are those at which it checks whether to stop, and those at which it reports progress. At the
+// end it prints how many there were.
 func interruptedMain() {
 	at, err := strconv.ParseInt(os.Getenv(instantOfSignal), 10, 64)
 	if err != nil {
@@ -63,7 +62,7 @@ func interruptedMain() {
 	os.Exit(code)
 }
 
-// asked is a context that notes when it is asked whether it is over.
+// asked is a context that calls instant whenever it is asked whether it is done.
 type asked struct {
 	context.Context
 	instant func()
@@ -74,7 +73,7 @@ func (a asked) Err() error {
 	return a.Context.Err()
 }
 
-// outcome is the result of one call of the program.
+// outcome is the result of one invocation of the program.
 type outcome struct {
 	code     int
 	instants int
@@ -112,7 +111,7 @@ func interruptAt(t *testing.T, instant int, files map[string]string, args ...str
 	return r
 }
 
-// number is a number of a JSON document, 0 if it is not there.
+// number returns a number of a JSON document, or 0 if there is none.
 func number(v any) int {
 	n, _ := v.(float64)
 	return int(n)
@@ -128,7 +127,7 @@ func list(v any) []any {
 	return l
 }
 
-// anyOf reports whether one of a list is so.
+// anyOf reports whether so is true for an element of a list.
 func anyOf(v any, so func(map[string]any) bool) bool {
 	for _, e := range list(v) {
 		if so(object(e)) {
@@ -138,14 +137,15 @@ func anyOf(v any, so func(map[string]any) bool) bool {
 	return false
 }
 
-// interruptible commands: what they are called with, and what their JSON must say for exit 1, and for exit 0.
+// longCommands lists the commands that can be interrupted: their arguments, and what their JSON must say for exit 1 and
+// for exit 0.
 var longCommands = []struct {
 	name     string
 	args     []string
 	broken   func(doc map[string]any) bool
-	complete func(doc map[string]any) bool // nil: what is not interrupted is
+	complete func(doc map[string]any) bool // nil: complete unless it was interrupted
 	check    func(t *testing.T, r *outcome)
-	marked   bool // it has a page
+	marked   bool // whether it writes a page
 }{
 	{name: "run", args: []string{"run", "lost.yaml", "--seeds", "100", "--out", "out", "--html", "page.html"},
 		marked: true, broken: func(d map[string]any) bool { return number(d["unexpected_runs"]) > 0 },
@@ -212,7 +212,7 @@ func brokenPromise(d map[string]any) bool {
 
 func allSeeds(d map[string]any) bool { return number(d["runs"]) == number(d["seeds"]) }
 
-// reportsWhatTheRecordHolds compares the report of an exploration with the record, from which it goes on.
+// reportsWhatTheRecordHolds compares the report of an exploration with the record from which it can be resumed.
 func reportsWhatTheRecordHolds(t *testing.T, r *outcome) {
 	e, err := task.ReadExploration(filepath.Join(r.dir, "out"))
 	if err != nil {
@@ -255,8 +255,8 @@ var interruptedFiles = map[string]string{
 }
 
 // TestInterruptedCommandsReportWhatTheyFound sends each long command a signal at many instants, from its first to its
-// last, and reads what it says: everything that it has found, that it was interrupted, and the exit code of what was
-// found.
+// last. The command must report everything that it has found, say that it was interrupted, and exit with the code for
+// its findings.
 func TestInterruptedCommandsReportWhatTheyFound(t *testing.T) {
 	for i, c := range longCommands {
 		t.Run(c.name, func(t *testing.T) {
@@ -305,8 +305,8 @@ func TestInterruptedCommandsReportWhatTheyFound(t *testing.T) {
 	}
 }
 
-// TestAnInterruptedAgreementReportsItsRows: those before the signal, whatever came of them, and that of the scenario
-// that the signal ended.
+// TestAnInterruptedAgreementReportsItsRows checks that an interrupted live --agree reports the rows that were finished
+// before the signal, with any result, and the scenario that the signal ended.
 func TestAnInterruptedAgreementReportsItsRows(t *testing.T) {
 	if !runsHere([]string{"live"}) {
 		t.Skip("live runs on Linux")
@@ -314,7 +314,7 @@ func TestAnInterruptedAgreementReportsItsRows(t *testing.T) {
 	t.Parallel()
 	args := []string{"live", "--agree", "--servers", "simulated", "tair-cad-release", "set-nx-px-holder-crash",
 		"kleppmann-gc-pause", "--json", "--workers", "1", "--junit", "junit.xml"}
-	r := interruptAt(t, 2, nil, args...) // when the first row is there, and maybe the second is under way
+	r := interruptAt(t, 2, nil, args...) // when the first row is there and the second may be under way
 	if err := json.Unmarshal(r.text, &r.doc); err != nil || r.stderr != "" || r.code != exitUndecided {
 		t.Fatalf("exit %d: %v\n%s%s", r.code, err, r.stderr, r.text)
 	}
@@ -329,7 +329,7 @@ func TestAnInterruptedAgreementReportsItsRows(t *testing.T) {
 	r.isMarked(t, false, false)
 }
 
-// isMarked makes sure that the files say that the work was interrupted.
+// isMarked checks that the files say that the work was interrupted.
 func (r *outcome) isMarked(t *testing.T, page, complete bool) {
 	t.Helper()
 	junit, err := os.ReadFile(filepath.Join(r.dir, "junit.xml"))
@@ -342,7 +342,8 @@ func (r *outcome) isMarked(t *testing.T, page, complete bool) {
 	}
 }
 
-// someInstants are the first few of n, then ever fewer, and the last few; by default one in the middle.
+// someInstants returns the first few of n instants, then ever fewer, and the last ones; by default just one in the
+// middle.
 func someInstants(n int) (all []int) {
 	if !testkit.Full() {
 		return []int{n/2 + 1}
@@ -357,7 +358,7 @@ func someInstants(n int) (all []int) {
 	return append(all, n-1, n)
 }
 
-// TestTextSaysThatItWasInterrupted reads the reports for people.
+// TestTextSaysThatItWasInterrupted checks the same for the text reports.
 func TestTextSaysThatItWasInterrupted(t *testing.T) {
 	for _, c := range longCommands {
 		t.Run(c.name, func(t *testing.T) {
@@ -373,8 +374,8 @@ func TestTextSaysThatItWasInterrupted(t *testing.T) {
 	}
 }
 
-// TestInterruptedExplorationGoesOn resumes an exploration after an interruption at each instant: what comes of it is
-// what comes of one that was never interrupted.
+// TestInterruptedExplorationGoesOn interrupts an exploration at each instant and resumes it. The result must equal that
+// of an exploration that was never interrupted.
 func TestInterruptedExplorationGoesOn(t *testing.T) {
 	t.Parallel()
 	args := []string{"explore", "promised.yaml", "--seeds", "60", "--out", "out", "--json", "--workers", "1"}
@@ -395,7 +396,7 @@ func TestInterruptedExplorationGoesOn(t *testing.T) {
 	}
 }
 
-// folder reads all files in a folder, by their paths within it.
+// folder reads all files in a folder. The keys are their paths within it.
 func folder(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -454,8 +455,8 @@ func TestSignalsReachTheProgram(t *testing.T) {
 	}
 }
 
-// TestAReaderThatHasLeft, as head does, changes nothing but what is read: the command ends without a word, with the
-// code of its result and with all that it does in the end.
+// TestAReaderThatHasLeft checks that a reader of the output who stops early, as head does, changes nothing else: the
+// command prints no error, does everything that it does at its end, and exits with the code of its result.
 func TestAReaderThatHasLeft(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
@@ -504,8 +505,8 @@ func TestAReaderThatHasLeft(t *testing.T) {
 	}
 }
 
-// TestLargestCounts asks each long command for as many runs as there can be, and interrupts it once it has made some.
-// The rows that build hundreds of runs before the first ends are for the full size.
+// TestLargestCounts asks each long command for as many runs as possible, and interrupts it once it has made some. Rows
+// that build hundreds of runs before the first one ends are only tested at the full size.
 func TestLargestCounts(t *testing.T) {
 	const most = "9223372036854775807"
 	for _, args := range [][]string{

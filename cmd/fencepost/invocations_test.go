@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// An invocation is a call of go test that a document, a script or a comment shows.
+// An invocation is a go test command that a document, a script or a comment shows.
 type invocation struct {
 	text     string
 	packages []string // from the top of the repository: checker/linear, or sim/... with those inside; none: any
@@ -27,8 +27,8 @@ var (
 	testShown     = regexp.MustCompile(`(?m)^ *func (Test\w+)\(`)
 )
 
-// invocations are the calls in the text of a file, which is named from the top of the repository. A call that selects
-// tests and names no package is for those below the file.
+// invocations returns the go test commands in the text of a file, which is named from the top of the repository. A
+// command that selects tests but names no package runs the tests of the file's folder and those below it.
 func invocations(file, text string) (all []invocation) {
 	text = strings.NewReplacer("\\\n", " ", `\|`, "|").Replace(text)
 	for _, at := range goTest.FindAllStringSubmatchIndex(text, -1) {
@@ -53,8 +53,8 @@ func invocations(file, text string) (all []invocation) {
 	return all
 }
 
-// folderOf is the folder in which a call runs that follows a text of a file: the one to which its line goes, or that of
-// the nested module in which the file is.
+// folderOf returns the folder in which a command after the text before runs: the one that its line changes to with cd,
+// or that of the nested module that contains the file.
 func folderOf(file, before string) string {
 	line := before[strings.LastIndex(before, "\n")+1:]
 	if gone := changesFolder.FindAllStringSubmatch(line, -1); gone != nil {
@@ -68,7 +68,7 @@ func folderOf(file, before string) string {
 	return ""
 }
 
-// testsIn are the tests of the packages that one argument of go test names, given those of each package.
+// testsIn returns the tests of the packages that one argument of go test names. tests holds the tests of each package.
 func testsIn(argument string, tests map[string][]string) (names []string) {
 	below, all := strings.CutSuffix(argument, "...")
 	for room, of := range tests {
@@ -79,11 +79,11 @@ func testsIn(argument string, tests map[string][]string) (names []string) {
 	return names
 }
 
-// TestCommandsNameWhatThereIs reads documents, scripts, workflows and the commands in comments: there are the packages,
-// tests and variables that they name. Otherwise a command runs nothing, and passes.
+// TestCommandsNameWhatThereIs reads documents, scripts, workflows and the commands in comments, and checks that the
+// packages, tests and variables that they name exist. A command with a wrong name would run nothing, and pass.
 func TestCommandsNameWhatThereIs(t *testing.T) {
 	tests, literals := map[string][]string{}, map[string]bool{}
-	called, words := []invocation{}, map[string]string{} // words of documents and scripts, by the file
+	called, words := []invocation{}, map[string]string{} // words in documents and scripts, with the file that has them
 	for _, s := range sources(t) {
 		ast.Inspect(s.file, func(n ast.Node) bool {
 			switch n := n.(type) {
@@ -106,7 +106,7 @@ func TestCommandsNameWhatThereIs(t *testing.T) {
 	for _, file := range commandFiles(t) {
 		text := readFrom(t, file)
 		called = append(called, invocations(file, text)...)
-		for _, test := range testShown.FindAllStringSubmatch(text, -1) { // of a user
+		for _, test := range testShown.FindAllStringSubmatch(text, -1) { // a test in a user's package
 			every = append(every, test[1])
 			for room := range tests {
 				tests[room] = append(tests[room], test[1])
@@ -134,11 +134,11 @@ func TestCommandsNameWhatThereIs(t *testing.T) {
 	}
 }
 
-// problems are the packages without tests, and what selects none.
+// problems returns the packages without tests, and the patterns that select no test.
 func (i *invocation) problems(t *testing.T, tests map[string][]string) (list []string) {
 	var all []string
 	for _, argument := range i.packages {
-		if argument == "PACKAGE" { // any
+		if argument == "PACKAGE" { // a placeholder for any package
 			continue
 		}
 		of := testsIn(argument, tests)
@@ -161,7 +161,7 @@ func (i *invocation) problems(t *testing.T, tests map[string][]string) (list []s
 	return list
 }
 
-// commandFiles are the documents, scripts and workflows, from the top of the repository.
+// commandFiles lists the documents, scripts and workflows, from the top of the repository.
 func commandFiles(t *testing.T) (files []string) {
 	t.Helper()
 	for _, pattern := range []string{".ci/*", ".github/workflows/*"} {

@@ -14,12 +14,12 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// job is one call of run or replay, or of merge for the results of run.
+// job is one invocation of run or replay, or of merge for the results of run.
 type job struct {
 	output.Frame
 	scenario *scenarios.Scenario
-	guest    *task.GoTest // the package whose lock it is; nil: the scenario's own
-	first    uint64       // seed
+	guest    *task.GoTest // the package whose lock is tested; nil: the scenario's protocol is
+	first    uint64       // the first seed
 	seeds    int
 	shard    search.Shard
 	workers  int
@@ -32,7 +32,7 @@ func (j *job) plan(seed uint64) nemesis.Plan {
 	return nemesis.Plan{Scenario: j.scenario.Name, Seed: seed, Faults: j.faults}
 }
 
-// run makes sure that everything can be written, then runs, writes and reports.
+// run makes sure that everything can be written; then it runs, writes and reports.
 func (j *job) run() error {
 	if j.Out == "" {
 		j.Out = folderOfRuns(j.scenario, j.faults, j.replayed, j.first, j.seeds)
@@ -80,7 +80,7 @@ func (j *job) describe(r scenarios.Result, judged format.Judgement) (*single.Run
 	return run, nil
 }
 
-// repeat is a command that shows the run again, called as this one was.
+// repeat returns a command that shows the run again, in the way in which this one was invoked.
 func (j *job) repeat(seed uint64) string {
 	if j.replayed {
 		return fmt.Sprintf("%s replay %s", output.Program(), output.Word(j.planPath(seed)))
@@ -88,7 +88,7 @@ func (j *job) repeat(seed uint64) string {
 	return fmt.Sprintf("%s run %s --seed %d", output.Program(), j.guest.Argument(j.scenario), seed)
 }
 
-// repeatAll is a command that repeats all runs.
+// repeatAll returns a command that repeats all runs.
 func (j *job) repeatAll() string {
 	call := fmt.Sprintf("%s run %s --seed %d --seeds %d", output.Program(), j.guest.Argument(j.scenario), j.first,
 		j.seeds)
@@ -117,7 +117,7 @@ func (j *job) runMany() error {
 	return j.conclude(runs) // also if a run failed: the others are reported, and the failure at the end
 }
 
-// conclude writes and reports how many runs came out, all of them or those before an interruption.
+// conclude writes and reports how the runs came out: all runs, or those made before an interruption.
 func (j *job) conclude(runs *search.Runs) error {
 	many, err := j.summary(runs)
 	if err != nil {
@@ -128,12 +128,12 @@ func (j *job) conclude(runs *search.Runs) error {
 	return j.Emit(d, runs.Standing())
 }
 
-// summary runs again what is worth showing: a history lives only until the next run.
+// summary repeats the runs worth showing, because a history is valid only until its runner's next run.
 func (j *job) summary(runs *search.Runs) (*search.RunsReport, error) {
 	s := j.scenario
 	many := &search.RunsReport{Runs: runs, Subject: s, Repeat: j.repeatAll()}
 	for _, seed := range runs.Instructive() {
-		j.runner = scenarios.NewRunner(s) // the one before keeps the history that is shown
+		j.runner = scenarios.NewRunner(s) // the previous runner holds the history that is shown
 		run, _, err := j.report(seed)
 		if err != nil {
 			return nil, err

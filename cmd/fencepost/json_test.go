@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
-// jsonCalls are calls of every command that has --json, such that each part of its document is there in some call.
+// jsonCalls lists calls of every command that has --json. Together they print every part of that command's document.
 var jsonCalls = map[string][][]string{
 	"run": {
 		{"run", "kleppmann-gc-pause"}, {"run", "minority-down"}, {"run", "fenced-everysec", "--seeds", "3"},
@@ -74,7 +74,7 @@ var jsonCalls = map[string][][]string{
 	"version": {{"version"}},
 }
 
-// files are scenarios of the calls.
+// jsonFiles holds the scenarios of these calls.
 var jsonFiles = map[string]string{
 	"violated.yaml": `name: violated
 servers: {redis: 1}
@@ -109,12 +109,11 @@ lock: {protocol: set-nx-px, retry: {delay: 4s}}
 `,
 }
 
-// runsHere reports whether a call works on this system: runs in real time need Linux.
+// runsHere reports whether a call works on this system. Runs in real time need Linux.
 func runsHere(call []string) bool { return call[0] != "live" || runtime.GOOS == "linux" }
 
-// TestEveryCommandKeepsToTheSchema calls all commands that print JSON and holds what they print, and the documents that
-// they
-// leave in their folders, against the one schema.
+// TestEveryCommandKeepsToTheSchema calls all commands that print JSON. It validates what they print, and the documents
+// in their folders, against the one schema.
 func TestEveryCommandKeepsToTheSchema(t *testing.T) {
 	check := validator(t)
 	t.Chdir(t.TempDir())
@@ -161,7 +160,7 @@ func TestEveryCommandKeepsToTheSchema(t *testing.T) {
 	}
 }
 
-// compiled is the schema, ready to check.
+// compiled returns the compiled schema.
 func compiled(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	text, err := document.Schema(described)
@@ -183,7 +182,8 @@ func compiled(t *testing.T) *jsonschema.Schema {
 	return s
 }
 
-// validator checks a document against the schema and returns the command that it names.
+// validator returns a function that validates a document against the schema and returns the command that the document
+// names.
 func validator(t *testing.T) func(what string, text []byte) string {
 	s := compiled(t)
 	return func(what string, text []byte) string {
@@ -201,7 +201,8 @@ func validator(t *testing.T) func(what string, text []byte) string {
 	}
 }
 
-// TestTheSchemaIsWrittenDown shows in the diff of a file what a change means for the readers of JSON.
+// TestTheSchemaIsWrittenDown compares the schema with a golden file, so that a diff shows what a change means for
+// readers of the JSON.
 func TestTheSchemaIsWrittenDown(t *testing.T) {
 	text, err := document.Schema(described)
 	if err != nil {
@@ -210,7 +211,7 @@ func TestTheSchemaIsWrittenDown(t *testing.T) {
 	testkit.Golden(t, filepath.Join("testdata", "schema.json"), string(text))
 }
 
-// The schema refuses what no command may print.
+// The schema refuses documents that no command may print.
 func TestTheSchemaRefusesWrongDocuments(t *testing.T) {
 	var out, problems bytes.Buffer
 	t.Chdir(t.TempDir())

@@ -16,9 +16,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// junitElement is what Jenkins' junit-10.xsd says of an element (xunit-plugin, types/model/xsd): which attributes it
-// has, by the
-// pattern of their values, which of them it must have, what it holds, and whether it holds text.
+// junitElement describes an XML element as in Jenkins' junit-10.xsd (xunit-plugin, types/model/xsd): its attributes
+// with the pattern of their values, which attributes it must have, its children, and whether it contains text.
 type junitElement struct {
 	attributes map[string]*regexp.Regexp
 	required   []string
@@ -67,9 +66,8 @@ var junitSchema = map[string]junitElement{
 	"failure": note, "error": note, "skipped": note, "system-out": {text: true}, "system-err": {text: true},
 }
 
-// checkJUnit says what in a report is not as the schema has it, and as the readers of Jenkins, GitLab and Ant count it:
-// the sums
-// are those of the cases, each case has one result at most and a decimal time, and what was skipped took none.
+// checkJUnit reports how a report deviates from the schema, or from how Jenkins, GitLab and Ant count: the sums equal
+// those of the cases, each case has at most one result and a decimal time, and skipped cases took no time.
 func checkJUnit(text []byte) error {
 	var open []string
 	results, counts := 0, map[string]int{}
@@ -140,7 +138,7 @@ func checkJUnitElement(e xml.StartElement, open []string) error {
 	}
 	required := is.required
 	if name == "testcase" || name == "testsuite" {
-		required = append(slices.Clone(required), "time") // for those who read it by Ant's schema
+		required = append(slices.Clone(required), "time") // for readers that use Ant's schema
 	}
 	for _, r := range required {
 		if !slices.Contains(has, r) {
@@ -150,7 +148,7 @@ func checkJUnitElement(e xml.StartElement, open []string) error {
 	return nil
 }
 
-// Every command that judges writes what CI systems read.
+// Every command that judges writes JUnit reports that CI systems can read.
 func TestEveryCommandsJUnitKeepsToTheSchema(t *testing.T) {
 	testkit.FullOnly(t)
 	t.Chdir(t.TempDir())
@@ -219,7 +217,7 @@ func TestEveryCommandsJUnitKeepsToTheSchema(t *testing.T) {
 	}
 }
 
-// The check refuses what CI systems would.
+// The check refuses reports that CI systems would refuse.
 func TestTheJUnitCheckRefusesWrongReports(t *testing.T) {
 	const good = `<testsuites><testsuite name="a" tests="1" failures="0" errors="0" skipped="1" time="0.100">` +
 		`<testcase classname="a" name="b" time="0.100"><skipped type="x" message="y">z</skipped></testcase></testsuite></testsuites>`

@@ -11,12 +11,12 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// leaks are words of Go and its libraries, which mean nothing to a user.
+// leaks matches words of Go and its libraries, which mean nothing to a user.
 var leaks = regexp.MustCompile(
 	`strconv|yaml:|json:|csv:|%!|reflect|goroutine|invalid argument|invalid syntax|parse error|Go (struct|value)|\b(main|scenarios|search|nemesis|pflag|cobra|ast)\.[A-Z]`,
 )
 
-// refused is what a call says that cannot be right.
+// refused runs a call that must fail as bad input, and returns its error message.
 func refused(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, problems bytes.Buffer
@@ -29,7 +29,7 @@ func refused(t *testing.T, args ...string) string {
 	return problems.String()
 }
 
-// Every flag that takes something else than text says what, for whatever stands there.
+// Every flag whose value is not just text says what it needs, whatever wrong value is given.
 func TestEveryFlagSaysWhatItTakes(t *testing.T) {
 	t.Chdir(t.TempDir())
 	tried := 0
@@ -55,7 +55,7 @@ func TestEveryFlagSaysWhatItTakes(t *testing.T) {
 	}
 }
 
-// Files that are damaged, of another kind, or of another version.
+// Files that are damaged, of another kind or of another version are refused in plain words.
 func TestWrongFilesAreToldInPlainWords(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, text := range []string{"", "{", "[]", "{}", "null", `{"sum": 1}`, `{"sum": "x", "held": {}}`, `"\u001b"`,

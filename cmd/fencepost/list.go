@@ -17,16 +17,16 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// listing is a part of the catalogue, or all of it.
+// listing is the catalogue or a part of it.
 type listing []listedSection
 
-// listedSection holds scenarios of one section, at least one.
+// listedSection holds at least one scenario of a section of the catalogue.
 type listedSection struct {
 	title     string
 	scenarios []*scenarios.Scenario
 }
 
-// document has a block for each section.
+// document returns a document with a block for each section.
 func (l listing) document() *document.Document {
 	d := &document.Document{Data: l.data()}
 	for _, section := range l {
@@ -40,7 +40,7 @@ func (l listing) document() *document.Document {
 	return d
 }
 
-// Text gives each scenario its name, its summary and its expectation.
+// Text writes each scenario's name, summary and expectation.
 func (s listedSection) Text(p *text.Writer) {
 	p.Put(new(text.Line).Add(text.Bold, s.title))
 	for _, one := range s.scenarios {
@@ -51,7 +51,7 @@ func (s listedSection) Text(p *text.Writer) {
 	}
 }
 
-// HTML gives the same as a table.
+// HTML writes the same as a table.
 func (s listedSection) HTML(p *html.Writer) {
 	t := document.Table{Heading: s.title, Columns: []document.Column{{Title: "expect", Words: true}}}
 	for _, one := range s.scenarios {
@@ -61,7 +61,7 @@ func (s listedSection) HTML(p *html.Writer) {
 	t.HTML(p)
 }
 
-// expectations are the laws and metrics that a scenario names, each with what must come out.
+// expectations lists the laws and metrics that a scenario names, each with what is expected of it.
 func expectations(s *scenarios.Scenario) (all []string) {
 	for _, law := range checker.Laws {
 		if e, named := s.Expect.Laws[law]; named {
@@ -84,17 +84,17 @@ type listedJSON struct {
 	Name    string                       `json:"name"`
 	Summary string                       `json:"summary"`
 	Source  string                       `json:"source"`
-	Laws    map[checker.Law]expectedJSON `json:"laws"`    // those that the scenario names
-	Metrics map[string]string            `json:"metrics"` // the bound of each, as the scenario writes it
+	Laws    map[checker.Law]expectedJSON `json:"laws"`    // the laws that the scenario names
+	Metrics map[string]string            `json:"metrics"` // the bound of each metric, as the scenario writes it
 }
 
-// expectedJSON is how a law must come out; the cause is empty unless one is named.
+// expectedJSON is the expected outcome of a law. The cause is empty unless the scenario names one.
 type expectedJSON struct {
 	Outcome string `json:"outcome"`
 	Cause   string `json:"cause"`
 }
 
-// data is the JSON object.
+// data returns the JSON object of the listing.
 func (l listing) data() *listingJSON {
 	d := &listingJSON{Scenarios: []listedJSON{}}
 	for _, section := range l {
@@ -140,8 +140,8 @@ for any text and for one character of a name.`,
 	return c
 }
 
-// sectionsLike are the sections of the catalogue with what a pattern picks, all without one. It is an error if that is
-// nothing.
+// sectionsLike returns the scenarios of the catalogue that match the pattern, by section, or all of them without a
+// pattern. It is an error if nothing matches.
 func sectionsLike(patterns []string) (list listing, err error) {
 	pattern := strings.ToLower(strings.Join(patterns, ""))
 	if _, err := path.Match(pattern, ""); err != nil {
@@ -172,7 +172,8 @@ func sectionsLike(patterns []string) (list listing, err error) {
 	return list, nil
 }
 
-// searched are the words that a pattern may be: the names of scenarios, and those of all texts that are searched.
+// searched lists the words that can be suggested for a misspelled pattern: the names of scenarios and all words that
+// list searches.
 func searched() []string {
 	words := scenarios.Names()
 	for _, section := range scenarios.Sections {
@@ -189,12 +190,12 @@ func searched() []string {
 	return words
 }
 
-// searchedIn are the texts of a scenario in which a pattern is searched.
+// searchedIn returns the texts of a scenario that are searched for a pattern.
 func searchedIn(section string, s *scenarios.Scenario) []string {
 	return append([]string{s.Name, section, s.Summary}, expectations(s)...)
 }
 
-// like reports whether a pattern in lower case matches a scenario.
+// like reports whether a lower-case pattern matches a scenario.
 func like(pattern, section string, s *scenarios.Scenario) bool {
 	if strings.ContainsAny(pattern, "*?[") {
 		match, err := path.Match(pattern, s.Name)

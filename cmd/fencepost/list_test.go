@@ -8,9 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestAMisspelledPatternGetsOneThatFinds leaves a letter out of words that list looks through, and writes two letters
-// the wrong way round: if nothing is like that, what is offered instead finds something. It tries every three-hundredth
-// word, at full size every fourth.
+// TestAMisspelledPatternGetsOneThatFinds leaves a letter out of words that list searches, or swaps two letters. If
+// nothing matches the result, the word that is offered instead must match something. The test tries every 300th word;
+// at the full size, every fourth.
 func TestAMisspelledPatternGetsOneThatFinds(t *testing.T) {
 	words := slices.Compact(slices.Sorted(slices.Values(searched())))
 	wrong := 0

@@ -28,18 +28,18 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// liveJob is one call of live.
+// liveJob is one invocation of live.
 type liveJob struct {
 	output.Frame
 	scenario *scenarios.Scenario
 	plan     nemesis.Plan
-	planned  bool // the plan is from a file
+	planned  bool // whether the plan is from a file
 	client   string
 	servers  string
-	chosen   bool // the servers were given
+	chosen   bool // whether --servers was given
 	listen   string
-	file     string // of the plan; empty: the scenario's own
-	both     bool   // both sides are run and compared
+	file     string // the plan's file; empty: the scenario's own faults
+	both     bool   // whether to run both simulated and live, and to compare
 	workers  int
 	problems io.Writer // standard error
 }
@@ -85,7 +85,7 @@ client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
 	return c
 }
 
-// start is the command: one scenario, or many on both sides.
+// start runs the command: one scenario live, or with --agree many scenarios both simulated and live.
 func (j *liveJob) start(c *cobra.Command, args []string) (err error) {
 	j.problems = c.ErrOrStderr()
 	switch j.chosen = c.Flags().Changed("servers"); {
@@ -106,7 +106,7 @@ func (j *liveJob) start(c *cobra.Command, args []string) (err error) {
 	return j.run()
 }
 
-// planOf returns the plan of the scenario, or of the file, with the seed that was given.
+// planOf sets j.plan to the plan of the scenario or of the file, with the seed that was given.
 func (j *liveJob) planOf(seeded bool) (err error) {
 	seed := j.plan.Seed
 	if j.file == "" {
@@ -120,7 +120,7 @@ func (j *liveJob) planOf(seeded bool) (err error) {
 	return err
 }
 
-// liveClient is the command that starts a client of our own.
+// liveClient is the command that live runs to start one of Fencepost's own clients.
 const liveClient = "live-client"
 
 func newLiveClient() *cobra.Command {
@@ -134,7 +134,7 @@ func newLiveClient() *cobra.Command {
 		}}
 }
 
-// run checks that everything can be written, then runs, writes and reports.
+// run checks that everything can be written; then it runs, writes and reports.
 func (j *liveJob) run() error {
 	choice, err := servers.Parse(j.servers)
 	if err != nil {
@@ -153,7 +153,7 @@ func (j *liveJob) run() error {
 			j.Out = task.FolderFor("live-"+j.scenario.Name, j.scenario, j.plan.String(), j.client+j.servers)
 		}
 	}
-	debug.SetGCPercent(100) // a run may last for hours, and its history is all that grows
+	debug.SetGCPercent(100) // a run may last for hours, and its history keeps growing
 	defer j.Close()
 	if err := j.Open("run"); err != nil {
 		return err
@@ -187,7 +187,7 @@ func (j *liveJob) run() error {
 	return j.Emit(report, judgement.Standing())
 }
 
-// keep writes what a run was made from, what happened, and what the clients have printed.
+// keep writes what the run was made from, what happened, and what the clients printed.
 func (j *liveJob) keep(r *live.Result) {
 	for _, file := range task.Inputs(j.scenario, j.plan, task.Repetition{Options: j.with()}) {
 		j.Files.Keep(output.File{Name: file.Name, Content: file.Text})
@@ -198,7 +198,8 @@ func (j *liveJob) keep(r *live.Result) {
 	}
 }
 
-// unjudged ends the command after a run that ended for reasons other than the lock: its history is written.
+// unjudged ends the command if the run could not be judged for a reason other than the lock. The history is still
+// written.
 func (j *liveJob) unjudged(err error) error {
 	var undecided *live.UndecidedError
 	if !errors.Is(err, live.ErrInterrupted) && !errors.As(err, &undecided) {
@@ -207,8 +208,8 @@ func (j *liveJob) unjudged(err error) error {
 	return errors.Join(fmt.Errorf("%w\nwhat has happened is in %s", err, j.Out), j.Files.Finish())
 }
 
-// decideLess limits a judgement to what a run shows that ended before its work was done: violations count, missing ones
-// do not.
+// decideLess limits a judgement to what a run can show that ended before its work was done: violations that occurred
+// count, but a violation that is missing does not.
 func decideLess(j *format.Judgement) {
 	j.Undecided = true
 	j.Mismatches = slices.DeleteFunc(j.Mismatches, func(m format.Mismatch) bool {
@@ -216,15 +217,15 @@ func decideLess(j *format.Judgement) {
 	})
 }
 
-// options are those of all runs of the call.
+// options returns the options that all runs of this invocation share.
 func (j *liveJob) options() (live.Options, error) {
 	self, err := os.Executable()
 	return live.Options{Command: j.client, Host: j.listen, Patience: live.Patience,
 		Own: process.Command{Path: self, Args: []string{os.Args[0], liveClient}}}, err
 }
 
-// agree runs scenarios on both sides: those that are named, or all that the servers support. Those are real ones of
-// each scenario's kind, unless the call names some.
+// agree runs scenarios both simulated and live, and compares the verdicts. It runs the given scenarios, or all that the
+// servers support. By default the live side uses real servers of each scenario's kind.
 func (j *liveJob) agree(given []string) error {
 	agreement := &agree.Agreement{Servers: "real servers", Repeat: output.Program() + " live --agree"}
 	choose := servers.Started
@@ -268,13 +269,13 @@ func (j *liveJob) agree(given []string) error {
 	return j.Emit(agreement.Document(), agreement.Standing())
 }
 
-// repeat is a command that runs the same plan again.
+// repeat returns a command that runs the same plan again.
 func (j *liveJob) repeat() string {
 	return fmt.Sprintf("%s live %s --plan %s%s", output.Program(), output.Word(task.NameOf(j.scenario)),
 		output.Word(j.Out+"/"+search.PlanFile), j.with())
 }
 
-// with returns the options of the call that say what it runs with.
+// with returns those options of the invocation that say what it runs with.
 func (j *liveJob) with() (options string) {
 	if j.servers != servers.Simulated {
 		options += " --servers " + output.Word(j.servers)

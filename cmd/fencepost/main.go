@@ -17,13 +17,14 @@ import (
 
 func main() {
 	process.Main()
-	// a run allocates some tens of KB and leaves next to nothing: infrequent collections save a tenth
+	// A run allocates some tens of KB and leaves almost nothing, so infrequent collections save a tenth of the time.
 	debug.SetGCPercent(400)
 	output.OutliveReaders()
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is main without the process around it. Errors are printed on stderr, results on stdout.
+// run is main without the process around it. It writes results to stdout and errors to stderr, and returns the exit
+// code.
 func run(args []string, stdout, stderr io.Writer) int {
 	out, problems := output.ForPeople(stdout), output.ForPeople(stderr)
 	args = withLongRun(args)
@@ -67,7 +68,7 @@ ZooKeeper and Kubernetes.`,
 	return root
 }
 
-// withLongRun allows -run, as go test writes it.
+// withLongRun allows -run in place of --run, as go test writes it.
 func withLongRun(args []string) []string {
 	args = slices.Clone(args)
 	for i, a := range args {

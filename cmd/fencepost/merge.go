@@ -43,7 +43,7 @@ run are missing: the report names them, and explore --resume runs them. No seed 
 	return c
 }
 
-// merge is one call of merge.
+// merge is one invocation of merge.
 type merge struct {
 	output.Frame
 	dirs []string
@@ -118,10 +118,10 @@ func (m *merge) runs() error {
 	return j.conclude(whole)
 }
 
-// name is the name of a shard in errors.
+// name returns the name of part i for errors.
 func (m *merge) name(i int) string { return m.dirs[i] }
 
-// spare refuses to overwrite a shard with the whole.
+// spare returns an error if writing the whole would overwrite one of the parts.
 func (m *merge) spare(out string) error {
 	same := func(dir string) bool { return filepath.Clean(dir) == filepath.Clean(out) }
 	if len(m.dirs) > 1 && slices.ContainsFunc(m.dirs, same) {
@@ -130,7 +130,7 @@ func (m *merge) spare(out string) error {
 	return nil
 }
 
-// readAll reads the record of each folder.
+// readAll reads the record in each folder.
 func readAll[R any](dirs []string, read func(string) (R, error)) ([]R, error) {
 	var all []R
 	for _, dir := range dirs {

@@ -64,7 +64,7 @@ interval.`,
 	return c
 }
 
-// checkOdds parses the chance, and refuses what cannot be measured.
+// checkOdds parses the chance, and refuses options that cannot be measured.
 func checkOdds(o *compare.Odds, chance string) (err error) {
 	if o.Chance, err = parseChance(chance); err != nil {
 		return err
@@ -78,7 +78,7 @@ func checkOdds(o *compare.Odds, chance string) (err error) {
 	return nil
 }
 
-// parseChance parses a percentage above 0 and below 100.
+// parseChance parses a percentage above 0 and below 100, and returns it as a fraction.
 func parseChance(text string) (float64, error) {
 	digits, isPercent := strings.CutSuffix(text, "%")
 	v, err := strconv.ParseFloat(digits, 64)
@@ -88,7 +88,7 @@ func parseChance(text string) (float64, error) {
 	return v / 100, nil
 }
 
-// measureOdds measures for each number of keys held, until it is interrupted.
+// measureOdds measures the odds for each number of keys held, until it is interrupted.
 func measureOdds(asked compare.Odds, measure compare.Options) (*compare.OddsReport, error) {
 	ctx, stop := output.Interruptible()
 	defer stop()

@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// Each scenario of the catalogue opens with one sentence that says what happened, and with what it is there to show,
-// before the picture; and nothing of its report is wider than a terminal of 80 columns.
+// The report of each scenario in the catalogue opens, before the picture, with one sentence that says what happened and
+// with what the scenario is meant to show. No part of the report is wider than a terminal of 80 columns.
 func TestEveryScenarioOpensWithAHeadline(t *testing.T) {
 	for _, name := range scenarios.Names() {
 		s, err := scenarios.Named(name)

@@ -10,13 +10,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// lockPackage is a package with tests of a lock that is Go code.
+// lockPackage is a package with tests of a lock that is written in Go.
 const lockPackage = "../../scenarios/locktest"
 
 func TestAPackagesTestIsAScenario(t *testing.T) {
 	testkit.FullOnly(t) // it builds test binaries
 	dir := t.TempDir()
-	t.Setenv("TMPDIR", t.TempDir()) // of this test alone
+	t.Setenv("TMPDIR", t.TempDir()) // for this test alone
 	plan := filepath.Join(dir, "cut.txt")
 	if err := os.WriteFile(plan, []byte("scenario a lock\nseed 1\ncut client-2 | redis-1 at 9ms for 300ms\n"),
 		0o600); err != nil {

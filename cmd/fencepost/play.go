@@ -15,14 +15,14 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/play"
 )
 
-// playJob is one call of play.
+// playJob is one invocation of play.
 type playJob struct {
 	output.Frame
-	target string // the scenario's name or file, or a plan
+	target string // the name or file of a scenario, or the file of a plan
 	open   bool
 }
 
-// firstPlayed is the scenario that the page begins with, unless another is named.
+// firstPlayed is the scenario with which the page begins by default.
 const firstPlayed = "kleppmann-gc-pause"
 
 func newPlay() *cobra.Command {
@@ -105,7 +105,7 @@ func (j *playJob) write(ctx context.Context, start play.State, out io.Writer) er
 	return j.Files.Finish()
 }
 
-// start is the state that the page begins with.
+// start returns the state with which the page begins.
 func (j *playJob) start() (play.State, error) {
 	s, err := task.Open(j.target)
 	if err == nil {

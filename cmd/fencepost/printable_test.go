@@ -19,10 +19,10 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/task"
 )
 
-// hostile are texts that a terminal would obey, or show in another order.
+// hostile holds texts that a terminal would obey, or would show in another order.
 var hostile = []string{"\x1b[2J", "\u009b2J", "\x7f", "\u202e", "\u2028", "a\rb", "\x07", "a\nb", "\x1b]0;x\x07"}
 
-// checkClean makes sure that a command refused its input, in words that a terminal can show.
+// checkClean checks that a command refuses its input, with a message that a terminal can show safely.
 func checkClean(t *testing.T, what string, args ...string) string {
 	t.Helper()
 	var out, problems bytes.Buffer
@@ -39,7 +39,7 @@ func checkClean(t *testing.T, what string, args ...string) string {
 	return problems.String()
 }
 
-// TestNoArgumentHasControlCharacters gives every command and every flag of it a hostile text.
+// TestNoArgumentHasControlCharacters passes hostile texts to every command and to each of its flags.
 func TestNoArgumentHasControlCharacters(t *testing.T) {
 	t.Chdir(t.TempDir())
 	tried := 0
@@ -63,7 +63,7 @@ func TestNoArgumentHasControlCharacters(t *testing.T) {
 
 func eachFlag(c *cobra.Command, visit func(*pflag.Flag)) { c.LocalFlags().VisitAll(visit) }
 
-// TestNoEscapeOfAPlanIsPrinted puts hostile texts into each line of a plan, and into what the environment says.
+// TestNoEscapeOfAPlanIsPrinted puts hostile texts into each line of a plan, and into environment variables.
 func TestNoEscapeOfAPlanIsPrinted(t *testing.T) {
 	t.Chdir(t.TempDir())
 	lines := []string{"# a plan", "scenario kleppmann-gc-pause", "seed 1", "pause client-1 for 15s after acquired",
@@ -72,7 +72,7 @@ func TestNoEscapeOfAPlanIsPrinted(t *testing.T) {
 		for at := range len(lines[i]) + 1 {
 			bad := hostile[(i+at)%len(hostile)]
 			if strings.Contains(bad, "\n") {
-				continue // which is another line
+				continue // it would make another line
 			}
 			changed := append([]string{}, lines...)
 			changed[i] = lines[i][:at] + bad + lines[i][at:]
@@ -102,7 +102,8 @@ func TestNoEscapeOfAPlanIsPrinted(t *testing.T) {
 	}
 }
 
-// TestNoEscapeOfARecordIsPrinted puts a hostile text in place of every string of a record, whose sum is made anew.
+// TestNoEscapeOfARecordIsPrinted puts a hostile text into each string of a record, and computes the record's checksum
+// anew.
 func TestNoEscapeOfARecordIsPrinted(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range interruptedFiles {
@@ -136,7 +137,7 @@ func TestNoEscapeOfARecordIsPrinted(t *testing.T) {
 		if err := json.Unmarshal(whole, &record); err != nil {
 			t.Fatal(err)
 		}
-		quotes := strings.Split(string(record.Held), `"`) // no string of a record has one
+		quotes := strings.Split(string(record.Held), `"`) // no string of a record contains a quote
 		for i := 1; i < len(quotes); i += 2 {
 			bad, err := json.Marshal(hostile[i%len(hostile)])
 			if err != nil {
@@ -154,8 +155,9 @@ func TestNoEscapeOfARecordIsPrinted(t *testing.T) {
 	}
 }
 
-// TestNothingHiddenReachesAPage puts hostile texts in place of every name and value of a recorded history: neither the
-// page, nor porcupine's views beside it, nor what is printed has them as they are, and no markup of theirs is obeyed.
+// TestNothingHiddenReachesAPage puts hostile texts into every name and value of a recorded history. They must not
+// appear unescaped in the page, in porcupine's views beside it or in the printed text, and their markup must have no
+// effect.
 func TestNothingHiddenReachesAPage(t *testing.T) {
 	dir := t.TempDir()
 	for i, bad := range append(hostile, "\u200b", "\ufeff", "\u2066", "\u200f", "<script>x</script>",
@@ -209,7 +211,7 @@ func TestNothingHiddenReachesAPage(t *testing.T) {
 			if at := strings.IndexFunc(text, hidden); at >= 0 || !utf8.ValidString(text) {
 				t.Errorf("%q: hidden in %s: %q", bad, where, text[max(0, at-50):min(len(text), at+10)])
 			}
-			for _, c := range bad { // of porcupine's views, a script reads what is shown
+			for _, c := range bad { // in porcupine's views, a script reads what is shown
 				read := history.Escape(c)
 				if strings.HasPrefix(where, "p-") && history.Unprintable(c) &&
 					strings.Contains(strings.ReplaceAll(text, `\`+read, ""), read) {
@@ -220,7 +222,8 @@ func TestNothingHiddenReachesAPage(t *testing.T) {
 	}
 }
 
-// TestTwoDoNotResumeOneExploration keeps a folder locked, as another process does, and tries to go on in it.
+// TestTwoDoNotResumeOneExploration keeps a folder locked, as another process would, and tries to resume the exploration
+// in it.
 func TestTwoDoNotResumeOneExploration(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("promised.yaml", []byte(interruptedFiles["promised.yaml"]), 0o666); err != nil {

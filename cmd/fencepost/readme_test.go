@@ -17,8 +17,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// blocks are what the documents show of the program: a file, the mark in it, and what belongs there. Those that cost
-// much are for the full size.
+// blocks lists the program output that documents show: the file, the name of the mark in it, and the content between
+// the marks. The expensive ones are only checked at the full size.
 var blocks = []struct {
 	file, mark string
 	full       bool
@@ -35,7 +35,7 @@ var blocks = []struct {
 	{"scenarios/TRACK-RECORD.md", "track record", false, func(t *testing.T, _ string) string { return trackRecord(t) }},
 }
 
-// TestDocumentsShowWhatTheCommandsSay holds what the documents show equal to what the program prints; -update rewrites
+// TestDocumentsShowWhatTheCommandsSay checks that the documents show exactly what the program prints. -update rewrites
 // them.
 func TestDocumentsShowWhatTheCommandsSay(t *testing.T) {
 	root, err := filepath.Abs("../..")
@@ -65,7 +65,7 @@ func TestDocumentsShowWhatTheCommandsSay(t *testing.T) {
 	}
 }
 
-// TestTheReadmeIsShort: who reads it has an hour.
+// TestTheReadmeIsShort bounds the README's length, because its readers have an hour at most.
 func TestTheReadmeIsShort(t *testing.T) {
 	text, err := os.ReadFile("../../README.md")
 	if err != nil {
@@ -78,7 +78,7 @@ func TestTheReadmeIsShort(t *testing.T) {
 
 var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
-// TestLinksLeadSomewhere follows the links between the documents, to their headings too.
+// TestLinksLeadSomewhere follows the links between the documents, including links to headings.
 func TestLinksLeadSomewhere(t *testing.T) {
 	followed := 0
 	for _, path := range markdownFiles(t) {
@@ -108,7 +108,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// markdownFiles are the Markdown files of the project.
+// markdownFiles returns the Markdown files of the project.
 func markdownFiles(t *testing.T) (paths []string) {
 	t.Helper()
 	err := filepath.WalkDir("../..", func(path string, d os.DirEntry, err error) error {
@@ -130,7 +130,7 @@ func markdownFiles(t *testing.T) (paths []string) {
 	return paths
 }
 
-// headings are the anchors that GitHub gives to the headings of a Markdown file.
+// headings returns the anchors that GitHub generates for the headings of a Markdown file.
 func headings(t *testing.T, path string) (anchors []string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -165,7 +165,7 @@ func TestReadmeScenarioComesOutAsItSays(t *testing.T) {
 	}
 }
 
-// fill puts content between the marks of that name.
+// fill replaces what stands between the marks with the given name.
 func fill(t *testing.T, text, name, content string) string {
 	t.Helper()
 	begin, end := fmt.Sprintf("<!-- %s: begin -->\n", name), fmt.Sprintf("<!-- %s: end -->", name)
@@ -177,7 +177,7 @@ func fill(t *testing.T, text, name, content string) string {
 	return before + begin + content + end + after
 }
 
-// delayedRestart is what the sweep of the document says; root is the repository.
+// delayedRestart returns the output of the sweep that the document shows. root is the repository.
 func delayedRestart(t *testing.T, root string) string {
 	worst := filepath.Join(root, "scenarios/testdata/delayed-restart-worst-case.yaml")
 	output := readmeOutput(t, "sweep", worst, "--law", "lease-exclusion", "--vary", "restart=0s..12s/500ms",
@@ -191,19 +191,19 @@ func delayedRestart(t *testing.T, root string) string {
 	return "```text\n" + strings.Join(lines, "\n") + "\n```\n"
 }
 
-// picture is what a run prints before its explanations.
+// picture returns what a run prints before its explanations.
 func picture(output string) string {
 	before, _, _ := strings.Cut(output, "\n\nmutual-exclusion violated")
 	return before + "\n```\n"
 }
 
-// overview is what an exploration prints up to the plan of its first finding.
+// overview returns what an exploration prints up to the plan of its first finding.
 func overview(output string) string {
 	before, _, _ := strings.Cut(output, "\n   again\n")
 	return before + "\n```\n"
 }
 
-// readmeOutput is what a command prints on a terminal of 80 columns.
+// readmeOutput returns what a command prints on a terminal of 80 columns.
 func readmeOutput(t *testing.T, args ...string) string {
 	t.Chdir(t.TempDir())
 	t.Setenv("COLUMNS", "80")
@@ -214,7 +214,7 @@ func readmeOutput(t *testing.T, args ...string) string {
 	return "```text\n" + out.String() + "```\n"
 }
 
-// trackRecord is the table of the catalogue: situation, scenario, verdict.
+// trackRecord returns the table of the catalogue: situation, scenario, verdict.
 func trackRecord(t *testing.T) string {
 	var b strings.Builder
 	for _, section := range scenarios.Sections {
@@ -230,7 +230,7 @@ func trackRecord(t *testing.T) string {
 	return b.String() + "\n"
 }
 
-// verdicts are a scenario's expectations, those of one outcome and cause together.
+// verdicts returns a scenario's expectations, with those of the same outcome and cause in one item.
 func verdicts(s *scenarios.Scenario) []string {
 	laws := map[string][]string{}
 	var order []string
@@ -257,7 +257,7 @@ func verdicts(s *scenarios.Scenario) []string {
 	return all
 }
 
-// TestLawsReadAlikeEverywhere holds the tables of laws in the documents against what the laws say of themselves, which
+// TestLawsReadAlikeEverywhere compares the tables of laws in the documents with the laws' own descriptions, which
 // reports show.
 func TestLawsReadAlikeEverywhere(t *testing.T) {
 	named := map[checker.Law]int{}

@@ -18,7 +18,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// eachReport runs scenarios of the catalogue, by default every third, as changed, and looks at what a report says.
+// eachReport runs scenarios of the catalogue (by default every third), after change has altered them, and passes their
+// reports to look.
 func eachReport(t *testing.T, change func(*scenarios.Scenario), look func(s *scenarios.Scenario, run *single.Run)) {
 	t.Helper()
 	for i, name := range scenarios.Names() {
@@ -39,7 +40,7 @@ func eachReport(t *testing.T, change func(*scenarios.Scenario), look func(s *sce
 	}
 }
 
-// textAt is the text of a report on a terminal, as one line, with the columns gone.
+// textAt returns the text of a report for a terminal of the given width, with all white space reduced to single spaces.
 func textAt(t *testing.T, run *single.Run, width int) string {
 	t.Helper()
 	var b strings.Builder
@@ -51,7 +52,7 @@ func textAt(t *testing.T, run *single.Run, width int) string {
 
 var tag = regexp.MustCompile(`<[^>]*>`)
 
-// pageOf is what the page of a report shows, without its style and script.
+// pageOf returns what the page of a report shows, without its style and script.
 func pageOf(t *testing.T, report *document.Document) string {
 	t.Helper()
 	var b strings.Builder
@@ -63,7 +64,7 @@ func pageOf(t *testing.T, report *document.Document) string {
 	return html.UnescapeString(body)
 }
 
-// TestWhatIsNotJudgedSaysWhy: however narrow the terminal, an unchecked law and an undecided one have their reason.
+// TestWhatIsNotJudgedSaysWhy checks that unchecked and undecided laws come with a reason, however narrow the terminal.
 func TestWhatIsNotJudgedSaysWhy(t *testing.T) {
 	reasons := 0
 	eachReport(t, func(*scenarios.Scenario) {}, func(s *scenarios.Scenario, run *single.Run) {
@@ -85,8 +86,9 @@ func TestWhatIsNotJudgedSaysWhy(t *testing.T) {
 	}
 }
 
-// TestAFaultThatDidNothingIsReported draws plans: each fault that never struck, or struck while nobody held the lock or
-// asked for it, is counted in the opening, and named with the reason in text, page and JSON; no other is.
+// TestAFaultThatDidNothingIsReported runs drawn plans. Each fault that never struck, or struck while nobody held the
+// lock or asked for it, must be counted in the opening, and named with the reason in text, page and JSON. No other
+// fault may be.
 func TestAFaultThatDidNothingIsReported(t *testing.T) {
 	seen, seed := map[bool]int{}, uint64(0)
 	eachReport(t, func(s *scenarios.Scenario) {
@@ -129,8 +131,9 @@ func TestAFaultThatDidNothingIsReported(t *testing.T) {
 	}
 }
 
-// TestNothingIsExpectedWithoutExpect takes what they expect from the scenarios: then no form of a report speaks of an
-// expectation. With it, the lines of the laws that are named do, and of others those alone that were violated.
+// TestNothingIsExpectedWithoutExpect removes the expectations from scenarios. Then no format of the report may mention
+// an expectation. With expectations, the lines of the laws that are named mention them; other laws mention them only if
+// they were violated.
 func TestNothingIsExpectedWithoutExpect(t *testing.T) {
 	expected := func(text string) bool { return strings.Contains(text, "expected") }
 	bare := func(s *scenarios.Scenario) { s.Expect = format.All{} }

@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// porcupineViews are written with the page of one run.
+// porcupineViews completes the description of --html for commands that write the page of one run.
 const porcupineViews = ", and beside it porcupine's own views"
 
 // register registers the flags that run and replay have in common.
@@ -100,7 +100,7 @@ func newReplay() *cobra.Command {
 	return c
 }
 
-// oneArgument requires exactly one argument and says what it should be.
+// oneArgument requires exactly one argument. what describes it in errors.
 func oneArgument(what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
@@ -127,14 +127,14 @@ func parsePlan(path string) (nemesis.Plan, error) {
 		return nemesis.Plan{}, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, nemesis.MaxPlan+1)) // one byte more is one too many, and reported as such
+	text, err := io.ReadAll(io.LimitReader(f, nemesis.MaxPlan+1)) // one byte too many makes ParsePlan report the size
 	if err != nil {
 		return nemesis.Plan{}, err
 	}
 	return nemesis.ParsePlan(path, text)
 }
 
-// checkPlan refuses a plan made for other processes than the scenario has.
+// checkPlan returns an error if the plan is for processes that the scenario does not have.
 func checkPlan(path string, plan nemesis.Plan, s *scenarios.Scenario) error {
 	if err := plan.Validate(s.Targets()); err != nil {
 		return fmt.Errorf("%s does not fit the scenario %s: %w", path, s.Name, err)

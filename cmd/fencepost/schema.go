@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
-// described is what every command prints with --json.
+// described lists the JSON objects that the commands print with --json.
 var described = slices.Concat(single.Described, search.Described, verify.Described, sweep.Described, compare.Described,
 	corpus.Described, advise.Described, agree.Described, []document.Described{
 		{Commands: []string{"list"}, Object: listingJSON{}, Is: "the catalogue"},

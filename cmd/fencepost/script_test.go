@@ -18,18 +18,18 @@ import (
 
 func TestMain(m *testing.M) {
 	process.Main()
-	if os.Getenv("FENCEPOST_CLIENT") != "" { // a run in real time has started it as one of its clients
+	if os.Getenv("FENCEPOST_CLIENT") != "" { // a live run has started this process as one of its clients
 		main()
 	}
-	flag.Set("test.parallel", "4") // some run in real time and mostly wait
+	flag.Set("test.parallel", "4") // some tests run in real time and mostly wait
 	testscript.Main(m, map[string]func(){"fencepost": main, "fencepost-interrupted": interruptedMain})
 }
 
-// TestCommand runs what a user types and compares what a user sees.
+// TestCommand runs what a user types and compares what the user sees.
 func TestCommand(t *testing.T) { runScripts(t, testscript.Params{Dir: "testdata/command"}) }
 
-// TestScenario runs each scenario of the catalogue with its first seed and compares the whole report; by default every
-// third.
+// TestScenario runs each scenario of the catalogue (by default every third) with its first seed, and compares the whole
+// report.
 func TestScenario(t *testing.T) {
 	files, err := filepath.Glob("testdata/scenario/*.txtar")
 	if err != nil {
@@ -59,7 +59,7 @@ func runScripts(t *testing.T, p testscript.Params) {
 		Files:               p.Files,
 		UpdateScripts:       *testkit.Update,
 		RequireExplicitExec: true,
-		// [full] stands before what only the full size runs.
+		// [full] marks lines that only run at the full size.
 		Condition: func(cond string) (bool, error) {
 			if cond != "full" {
 				return false, fmt.Errorf("unknown condition %q", cond)
@@ -74,7 +74,7 @@ func runScripts(t *testing.T, p testscript.Params) {
 	})
 }
 
-// countFolders is the command "folders DIR PREFIX N" of the scripts: so many folders in DIR have names that begin so.
+// countFolders is the script command "folders DIR PREFIX N": exactly N folders in DIR have names with the prefix.
 func countFolders(ts *testscript.TestScript, not bool, args []string) {
 	if not || len(args) != 3 {
 		ts.Fatalf("usage: folders DIR PREFIX N")

@@ -19,9 +19,9 @@ lock: {protocol: set-nx-px, ttl: 500ms}
 work: {hold: 5ms}
 `
 
-// TestPasswordsAreShownNowhere: wherever a password of the user's servers may stand, also where it must
-// not, no part of it is in what a call prints, in a file that it leaves, in its own page, or in what a client finds and
-// prints of the processes of the machine and its own environment.
+// TestPasswordsAreShownNowhere puts a password of the user's servers into every place where it may stand, and into
+// places where it must not. No part of it may appear in the output of a call, in the files that it writes, or in its
+// page. Nor may a client find it in its environment or among the processes of the machine.
 func TestPasswordsAreShownNowhere(t *testing.T) {
 	const canary = "kanarienvogel/7,#a@b"
 	here := usersRedis(t, "requirepass \""+canary+"\"")
@@ -76,7 +76,8 @@ func TestPasswordsAreShownNowhere(t *testing.T) {
 			args := []string{"live", "quick.yaml", "--servers", cmp.Or(servers, test.servers)}
 			var out, problems bytes.Buffer
 			code := run(append(args, test.more...), &out, &problems)
-			// On a busy machine a lease of 500 ms may end too early for its holder. The run is judged then, too.
+			// On a busy machine a lease of 500 ms may end too early for its holder. The run is judged in that case as
+			// well.
 			judged := code == exitExpected || code == exitOtherwise || code == exitUndecided
 			if code != test.code && !(judged && test.code == exitExpected) {
 				t.Errorf("exit %d, want %d\n%s%s", code, test.code, out.String(), problems.String())

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// textOf is what show prints for a name.
+// textOf returns what show prints for a name.
 func textOf(name string) ([]byte, error) {
 	switch name {
 	case "format":
@@ -52,5 +52,5 @@ prints the reference of the format, "show schema" the JSON Schema of what --json
 	}
 }
 
-// shown are the names that show takes.
+// shown lists the names that show accepts.
 func shown() []string { return append(scenarios.Names(), "format", "schema") }

@@ -12,14 +12,14 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
-// sweepFile is the result of a sweep as JSON, in its folder.
+// sweepFile is the file with the sweep's result as JSON, in the output folder.
 const sweepFile = "sweep.json"
 
-// edgeSeeds is how many runs are made beside an edge, unless a flag says otherwise: if none of them breaks a law, fewer
-// than one in a hundred do (at 95 %).
+// edgeSeeds is the default number of runs on each side of an edge. If none of 300 runs breaks a law, fewer than one run
+// in a hundred does, with 95 % confidence.
 const edgeSeeds = 300
 
-// sweepJob is one call of sweep.
+// sweepJob is one invocation of sweep.
 type sweepJob struct {
 	output.Frame
 	set, vary  []string
@@ -81,7 +81,7 @@ it has found; then exit 3 if no assertion failed.`,
 	return c
 }
 
-// run checks that everything can be read and written, then sweeps, writes and reports.
+// run checks that everything can be read and written; then it sweeps, writes and reports.
 func (j *sweepJob) run() error {
 	options, err := j.options()
 	if err != nil {
@@ -166,12 +166,12 @@ func (j *sweepJob) prepare() error {
 	return j.Files.Spare(sweepFile)
 }
 
-// repeat is the command that sweeps again.
+// repeat returns the command that sweeps again.
 func (j *sweepJob) repeat() string {
 	return strings.Join(append([]string{output.Program(), "sweep", output.Word(j.target)}, j.given()...), " ")
 }
 
-// given are the flags that say what is swept, as typed.
+// given returns the flags that say what is swept, as they were typed.
 func (j *sweepJob) given() (call []string) {
 	for _, of := range []struct {
 		flag   string

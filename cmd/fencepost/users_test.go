@@ -18,7 +18,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// usersRedis starts a Redis such as a user may have, with lines of its configuration, and gives where it is.
+// usersRedis starts a Redis server such as a user might have, with additional lines of configuration, and returns its
+// address.
 func usersRedis(t *testing.T, config ...string) (here string) {
 	t.Helper()
 	testkit.Needs(t, "redis-server")
@@ -46,7 +47,8 @@ func usersRedis(t *testing.T, config ...string) (here string) {
 	}
 }
 
-// asker asks a Redis by inline commands. It gives the lines of the answer that are no lengths.
+// asker returns a function that sends inline commands to a Redis server. It returns the lines of the reply, without
+// lengths.
 func asker(t *testing.T, here string) func(command string) []string {
 	t.Helper()
 	c, err := net.Dial("tcp", here)
@@ -73,7 +75,8 @@ func asker(t *testing.T, here string) func(command string) []string {
 	}
 }
 
-// watch gives the requests that a Redis carries out from now on, one a call, in the form in which MONITOR shows them.
+// watch returns a function that returns, one per call, the requests that a Redis server executes from now on, as
+// MONITOR shows them.
 func watch(t *testing.T, here string) (next func() string) {
 	t.Helper()
 	c, err := net.Dial("tcp", here)
@@ -104,7 +107,8 @@ work: {hold: %s}
 limit: 60s
 `
 
-// TestTheAgainLineRunsOnTheSameServers, and so does that of the plan in the folder, and both leave nothing.
+// TestTheAgainLineRunsOnTheSameServers checks that the repeat command in the report, and the one in the plan file, run
+// on the same servers and leave nothing behind.
 func TestTheAgainLineRunsOnTheSameServers(t *testing.T) {
 	here := usersRedis(t)
 	ask := asker(t, here)
@@ -125,7 +129,7 @@ func TestTheAgainLineRunsOnTheSameServers(t *testing.T) {
 	}
 	words := func(command string) []string {
 		all := strings.Fields(strings.NewReplacer("'", "", "\\\n", "").Replace(command))
-		return all[slices.Index(all, "live"):] // how this program is called in tests stands before
+		return all[slices.Index(all, "live"):] // in tests, the program is called in another way
 	}
 	said := call("live", "on-users.yaml", "--servers", "env:FENCEPOST_TEST_ADDRESSES", "--out", "first")
 	_, again, _ := strings.Cut(said, "\nagain")
@@ -144,8 +148,8 @@ func TestTheAgainLineRunsOnTheSameServers(t *testing.T) {
 	}
 }
 
-// TestAKilledRunLeavesNothingForEver: a lock without a TTL has one on servers of the user's, longer than the run, so
-// that after a kill -9 all that is left ends by itself. What is not the run's stays.
+// TestAKilledRunLeavesNothingForEver checks that on the user's servers a lock without a TTL gets one, longer than the
+// run. After a kill -9, all that is left then disappears by itself. Keys that do not belong to the run stay.
 func TestAKilledRunLeavesNothingForEver(t *testing.T) {
 	t.Parallel()
 	kills := 3
@@ -165,7 +169,7 @@ func TestAKilledRunLeavesNothingForEver(t *testing.T) {
 		t.Fatal(err)
 	}
 	left, next := 0, watch(t, here)
-	taken := map[string]bool{} // keys, of the runs before too, of which requests may still be shown
+	taken := map[string]bool{} // keys, including those of earlier runs, of which requests may still be shown
 	for kill := range kills {
 		run := exec.Command(self)
 		run.Dir = dir
@@ -173,7 +177,7 @@ func TestAKilledRunLeavesNothingForEver(t *testing.T) {
 		if err := run.Start(); err != nil {
 			t.Fatal(err)
 		}
-		// in turn as soon as its key is there, and some requests later
+		// kill in turn as soon as the key is set, and some requests later
 		for there := false; !there; {
 			if _, key, sets := strings.Cut(next(), `"SETNX" `); sets {
 				key, _, _ = strings.Cut(key, " ")

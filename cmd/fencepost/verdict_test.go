@@ -14,15 +14,15 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// said is what one form of a report says of the whole: the verdict, and what happened.
+// said is what one format of a report says about the whole: the verdict and the headline.
 type said struct{ verdict, headline string }
 
-// forms are all forms of the report of one call of run.
+// forms holds all formats of the report of one invocation of run.
 type forms struct {
 	said   map[string]said
-	green  []string          // the forms in which it looks like a pass
-	laws   map[string]string // the verdict on each, of JUnit
-	signs  map[string]string // the mark of each, of the step summary
+	green  []string          // the formats that look like a pass
+	laws   map[string]string // the verdict on each law, in JUnit
+	signs  map[string]string // the mark of each law, in the step summary
 	broken map[string]bool   // laws that were violated in some run
 }
 
@@ -34,7 +34,7 @@ var (
 	detail         = regexp.MustCompile(`(:| in [0-9,]+ of ).*`)
 )
 
-// formsOf calls run on a scenario and reads all that it says.
+// formsOf runs a scenario and reads all formats of the report.
 func formsOf(t *testing.T, args ...string) forms {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -132,9 +132,9 @@ func (f *forms) json(t *testing.T, text []byte) {
 	}
 }
 
-// TestOneRunAndManySayTheSame runs every scenario of the catalogue, by default every 24th, once and with several
-// seeds: each form of each report has the same verdict and the same headline, the verdict is the same for one run and
-// for many, and so is that on each law; and nothing that was broken looks like a pass.
+// TestOneRunAndManySayTheSame runs scenarios of the catalogue (by default every 24th) once and with several seeds. All
+// formats of a report must have the same verdict and the same headline. The verdict, and the verdict on each law, must
+// be the same for one run and for many. Nothing that was broken may look like a pass.
 func TestOneRunAndManySayTheSame(t *testing.T) {
 	for i, name := range scenarios.Names() {
 		if !testkit.Full() && i%24 != 0 {
@@ -170,7 +170,7 @@ func TestOneRunAndManySayTheSame(t *testing.T) {
 	}
 }
 
-// agree holds the forms of one report against each other.
+// agree compares the formats of one report.
 func (f *forms) agree(t *testing.T) {
 	t.Helper()
 	for form, s := range f.said {
@@ -190,7 +190,7 @@ func (f *forms) agree(t *testing.T) {
 	}
 }
 
-// plain takes off what a form escapes.
+// plain removes the escapes of a format.
 func plain(s said) said {
 	s.headline = strings.NewReplacer(`\`, "", "&#34;", `"`, "&#39;", "'", "&quot;", `"`).Replace(s.headline)
 	return s

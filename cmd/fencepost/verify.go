@@ -18,7 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
-// verifyJob is one call of verify.
+// verifyJob is one invocation of verify.
 type verifyJob struct {
 	task.Verification
 	options  verify.Options
@@ -78,7 +78,7 @@ Ctrl-C ended it first, or if a promise is undecided.`,
 	return c
 }
 
-// run makes sure that everything can be read and written, then verifies, writes and reports.
+// run makes sure that everything can be read and written; then it verifies, writes and reports.
 func (j *verifyJob) run() error {
 	defer j.Close()
 	if err := j.prepare(); err != nil {
@@ -132,7 +132,7 @@ func (j *verifyJob) prepare() error {
 	return j.Prepare()
 }
 
-// chosenKinds parses the kinds that are to be tried; none for all. A space in the name of one may be written as "-".
+// chosenKinds parses the kinds of faults to try; no names mean all kinds. A space in a name may be written as "-".
 func chosenKinds(scope verify.Scope, names []string) (chosen []nemesis.Kind, err error) {
 	var words []string
 	for _, k := range nemesis.Kinds {
@@ -161,7 +161,7 @@ func chosenKinds(scope verify.Scope, names []string) (chosen []nemesis.Kind, err
 	return chosen, nil
 }
 
-// nearestWord suggests one of the words in place of a wrong one.
+// nearestWord suggests one of the words instead of a wrong one.
 func nearestWord(wrong string, words []string) string {
 	if near := nearest.Word(wrong, words); near != "" {
 		return fmt.Sprintf(" (did you mean %q?)", near)
@@ -169,12 +169,12 @@ func nearestWord(wrong string, words []string) string {
 	return "; there are: " + strings.Join(words, ", ")
 }
 
-// repeat is the command that verifies again.
+// repeat returns the command that verifies again.
 func (j *verifyJob) repeat() string {
 	return strings.Join(append([]string{output.Program(), "verify", output.Word(j.target)}, j.given()...), " ")
 }
 
-// given are the flags that say what is tried, as typed.
+// given returns the flags that say what is tried, as they were typed.
 func (j *verifyJob) given() []string {
 	return output.Given(j.flags, "faults", "kinds", "delays", "orders", "all-ends", "requests", "keep-faults", "seed",
 		"budget", "time")

@@ -9,18 +9,18 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
-// builtFrom is what the program was built from.
+// builtFrom says what the program was built from.
 type builtFrom struct {
 	document.Head
 	Module   string `json:"module"`
 	Version  string `json:"version"`
-	Revision string `json:"revision"` // of the commit; empty if the build did not record it
-	Time     string `json:"time"`     // of the commit, in RFC 3339
-	Modified bool   `json:"modified"` // the work tree had changes
-	Go       string `json:"go"`       // the version of the tool chain
+	Revision string `json:"revision"` // commit hash; empty if the build did not record it
+	Time     string `json:"time"`     // time of the commit, in RFC 3339
+	Modified bool   `json:"modified"` // whether the work tree had changes
+	Go       string `json:"go"`       // version of the Go tool chain
 }
 
-// lines say it.
+// lines returns the same as lines of text.
 func (b *builtFrom) lines() document.Lines {
 	revision := "not recorded: go build and go install record it"
 	if b.Revision != "" {
@@ -48,7 +48,7 @@ func newVersion() *cobra.Command {
 	return c
 }
 
-// ownBuild is that of this program.
+// ownBuild returns what this program was built from.
 func ownBuild() *builtFrom {
 	info, known := debug.ReadBuildInfo()
 	if !known {
@@ -57,7 +57,7 @@ func ownBuild() *builtFrom {
 	return buildOf(info)
 }
 
-// buildOf reads what the go command has recorded.
+// buildOf extracts what the go command recorded in the build.
 func buildOf(info *debug.BuildInfo) *builtFrom {
 	b := &builtFrom{Module: info.Main.Path, Version: info.Main.Version, Go: info.GoVersion}
 	if b.Version == "" {

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// plainer are phrases that no screen, page, JSON description or document uses, each with the one that it uses instead.
+// plainer lists phrases that no screen, page, JSON description or document may use, each with the phrase to use
+// instead.
 var plainer = map[string]string{
 	"there to show":   "came out as the file expects",
 	"put to the test": "checked",
@@ -24,8 +25,8 @@ var plainer = map[string]string{
 	"does not tell":   "does not record, does not say",
 }
 
-// TestScreensUseTheFieldsWords looks for them in all that the program may print: the strings of its code, the files
-// that it embeds, what its commands have printed for the golden files, and the documents.
+// TestScreensUseTheFieldsWords looks for these phrases in everything that the program may print: the strings in its
+// code, the files that it embeds, the output in golden files, and the documents.
 func TestScreensUseTheFieldsWords(t *testing.T) {
 	for where, text := range printed(t) {
 		text = strings.Join(strings.Fields(strings.ToLower(text)), " ") // however it is wrapped
@@ -37,7 +38,7 @@ func TestScreensUseTheFieldsWords(t *testing.T) {
 	}
 }
 
-// printed is all that the program may print, by where it stands.
+// printed returns everything that the program may print, by its location.
 func printed(t *testing.T) map[string]string {
 	all := map[string]string{}
 	for _, s := range sources(t) {

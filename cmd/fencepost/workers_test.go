@@ -16,8 +16,8 @@ import (
 // workers is the folder of the client programs that come with live runs.
 const workers = "../../scenarios/live/workers"
 
-// workerCommand is the command of a client program, made ready. Where what it needs is not installed, the test is
-// skipped: it is for other languages than this module's.
+// workerCommand prepares a client program and returns its command. If something that it needs is not installed, the
+// test is skipped, because these programs are in other languages than this module.
 func workerCommand(t testing.TB, name string) string {
 	t.Helper()
 	need := func(what string, err error) {
@@ -31,7 +31,7 @@ func workerCommand(t testing.TB, name string) string {
 	}
 	switch name {
 	case "redis-py", "redis-py-sentinel":
-		const python = "/usr/bin/python3" // for which the system's packages are
+		const python = "/usr/bin/python3" // the system's packages are installed for this one
 		out, err := exec.Command(python, "-c", "import redis.lock, redis.sentinel").CombinedOutput()
 		need("python3-redis is not installed: "+string(out), err)
 		return python + " " + filepath.Join(at, "worker.py")
@@ -69,7 +69,7 @@ func workerCommand(t testing.TB, name string) string {
 	}
 }
 
-// lives runs a scenario with a client program, and gives the exit code.
+// lives runs a scenario with a client program, and returns the exit code and the output.
 func lives(t testing.TB, scenario, command string, more ...string) (code int, text string) {
 	t.Helper()
 	var out, problems bytes.Buffer
@@ -78,13 +78,13 @@ func lives(t testing.TB, scenario, command string, more ...string) (code int, te
 	return code, out.String() + problems.String()
 }
 
-// TestWorkersShowWhatTheyAreThereToShow: locks in three languages under a pause, without and with a fencing token.
+// TestWorkersShowWhatTheyAreThereToShow runs locks in three languages under a pause, with and without a fencing token.
 func TestWorkersShowWhatTheyAreThereToShow(t *testing.T) {
 	for _, c := range []struct {
 		worker, argument, scenario string
 		want                       int
 	}{
-		{"redis-py", "", "fenced-gc-pause", exitOtherwise}, // the data is lost
+		{"redis-py", "", "fenced-gc-pause", exitOtherwise}, // an update of the data is lost
 		{"redis-py", " fenced", "fenced-gc-pause", exitExpected},
 		{"redsync", "", "kleppmann-gc-pause", exitExpected},
 		{"redlock-js", "", "kleppmann-gc-pause", exitExpected},
@@ -104,12 +104,13 @@ func TestWorkersShowWhatTheyAreThereToShow(t *testing.T) {
 	}
 }
 
-// TestALockUnderASentinel is lost in a failover, on simulated servers and on real ones, unless its client waits for a
-// replica to have it. That of redsync also writes at the end of its section, over what another has written.
+// TestALockUnderASentinel checks that a lock is lost in a failover, on simulated and on real servers, unless its client
+// waits until a replica has it. The client of redsync also writes at the end of its section, over what another client
+// has written.
 //
-// The Redlock for node may stand in its own way, so that one of three of its runs is enough: a master that was promoted
-// knows none of its scripts and says NOSCRIPT to EVALSHA. The EVAL that sets the key in its place then comes after the
-// release of the same try, which leaves a key of nobody's there until its TTL is over.
+// The Redlock for Node may stand in its own way, so that it is enough if one of three runs shows the loss. A promoted
+// master knows none of its scripts and answers EVALSHA with NOSCRIPT. The EVAL that the client then sends instead
+// arrives after the release of the same try, and leaves a key that belongs to nobody until its TTL ends.
 func TestALockUnderASentinel(t *testing.T) {
 	testkit.FullOnly(t)
 	for _, servers := range []string{"simulated", "redis"} {
@@ -127,7 +128,7 @@ func TestALockUnderASentinel(t *testing.T) {
 	}
 }
 
-// underASentinel is what comes of a lock there.
+// underASentinel is a client program with a scenario, and the expected result.
 type underASentinel struct {
 	worker, argument, scenario string
 	want, runs                 int
@@ -148,7 +149,7 @@ func (c *underASentinel) holds(t testing.TB, servers string) {
 	t.Errorf("exit %d, want %d\n%s", code, c.want, text)
 }
 
-// TestFindingsInForeignLibrariesRepeat: each plan breaks its library's lock in nine of ten runs, at least.
+// TestFindingsInForeignLibrariesRepeat checks that each plan breaks its library's lock in at least nine of ten runs.
 func TestFindingsInForeignLibrariesRepeat(t *testing.T) {
 	testkit.FullOnly(t)
 	for worker, scenario := range map[string]string{"redis-py": "late-answer.yaml", "redlock-js": "late-answers.yaml",

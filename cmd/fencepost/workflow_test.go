@@ -13,7 +13,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestTheExampleWorkflowsCallWhatThereIs reads the workflows as GitHub does and holds each call against the commands.
+// TestTheExampleWorkflowsCallWhatThereIs reads the workflows as GitHub does, and compares each call with the commands
+// that exist.
 func TestTheExampleWorkflowsCallWhatThereIs(t *testing.T) {
 	called := append(calledBy(t, "../../.github/workflows/locks.yml"),
 		calledBy(t, "../../.github/workflows/play.yml")...)
@@ -24,8 +25,8 @@ func TestTheExampleWorkflowsCallWhatThereIs(t *testing.T) {
 	}
 }
 
-// TestWorkflowsTakeNoMoreThanTheyNeed: each says which permissions it has, and takes actions by their commit, which
-// nobody moves as tags are moved.
+// TestWorkflowsTakeNoMoreThanTheyNeed checks that each workflow states its permissions, and uses actions by commit,
+// because a tag can be moved.
 func TestWorkflowsTakeNoMoreThanTheyNeed(t *testing.T) {
 	files, err := filepath.Glob("../../.github/workflows/*.yml")
 	if err != nil || len(files) == 0 {
@@ -86,7 +87,8 @@ func calledBy(t *testing.T, path string) (called []string) {
 	return called
 }
 
-// TestTheFullSizeRunsBySchedule reads the workflow that runs campaigns at their full size, each alone if asked for.
+// TestTheFullSizeRunsBySchedule reads the workflow that runs the campaigns at their full size, or only those that are
+// asked for.
 func TestTheFullSizeRunsBySchedule(t *testing.T) {
 	text, err := os.ReadFile("../../.github/workflows/full.yml")
 	if err != nil {
@@ -109,7 +111,7 @@ func TestTheFullSizeRunsBySchedule(t *testing.T) {
 		t.Errorf("scheduled at %v", workflow.On.Schedule)
 	}
 	job := workflow.Jobs["full"]
-	// as a variable: what is written into a command could be a command
+	// The input is passed as a variable, because text that is inserted into a command could itself be a command.
 	if workflow.On.Dispatch.Inputs["campaigns"] == nil || job.Env["CAMPAIGNS"] != "${{ inputs.campaigns }}" {
 		t.Errorf("inputs %v, variables %v", workflow.On.Dispatch.Inputs, job.Env)
 	}
@@ -118,8 +120,8 @@ func TestTheFullSizeRunsBySchedule(t *testing.T) {
 	}
 }
 
-// TestTheRaceDetectorSeesEveryGoroutine: .ci/run names the rooms that it tests with the race detector, which are those
-// whose own code starts goroutines.
+// TestTheRaceDetectorSeesEveryGoroutine checks that .ci/run runs the race detector on exactly the packages whose own
+// code starts goroutines.
 func TestTheRaceDetectorSeesEveryGoroutine(t *testing.T) {
 	text, err := os.ReadFile("../../.ci/run")
 	if err != nil {
