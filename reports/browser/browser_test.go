@@ -19,8 +19,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// scenarios are files beside the pages: a lock that is soon verified, one that a single fault breaks, and one that
-// comes out otherwise than it says.
+// scenarios holds files beside the pages: a lock that is quickly verified, one that a single fault breaks, and one that
+// does not come out as its file expects.
 var scenarios = map[string]string{
 	"sound.yaml": `name: sound
 servers: {redis: 1, persistence: {append-fsync: always}}
@@ -40,7 +40,7 @@ faults:
 `,
 }
 
-// kinds are the pages that fencepost writes, by the calls that write them to page.html.
+// kinds lists the kinds of pages that fencepost writes, with the calls that write them to page.html.
 var kinds = []struct{ name, call string }{
 	{"run", "run kleppmann-gc-pause"},
 	{"run of five servers", "run restart-forgets"},
@@ -57,15 +57,15 @@ var kinds = []struct{ name, call string }{
 	{"runs that surprise", "run surprising.yaml --seeds 10"},
 }
 
-// machine has the program, its pages and a browser.
+// machine is the built program, its pages and a browser.
 type machine struct {
 	dir     string
 	program string
-	pages   map[string]string // the file of each kind
+	pages   map[string]string // the file of each kind of page
 	browser context.Context
 }
 
-// started is what TestMain ends; nil if no test needed it.
+// started is the machine that TestMain must stop; nil if no test needed one.
 var started *machine
 
 // start builds the program, lets it write its pages, and starts the browser.
@@ -101,7 +101,7 @@ var start = sync.OnceValues(func() (*machine, error) {
 		c := exec.Command(program, args...)
 		c.Dir = dir
 		text, err := c.CombinedOutput()
-		if _, failed := os.Stat(m.pages[k.name]); failed != nil { // exit codes say what was found
+		if _, failed := os.Stat(m.pages[k.name]); failed != nil { // the exit code only says what was found
 			return nil, fmt.Errorf("fencepost %s: %v: %s", k.call, err, text)
 		}
 	}
@@ -127,7 +127,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// theMachine skips the test where there is no browser, unless FENCEPOST_FULL is set, as .ci/run sets it.
+// theMachine starts the machine, once for all tests. Without a browser it skips the test, unless FENCEPOST_FULL is set,
+// as in .ci/run.
 func theMachine(t *testing.T) *machine {
 	t.Helper()
 	if _, err := exec.LookPath("chromium"); err != nil && os.Getenv("FENCEPOST_FULL") == "" {
@@ -140,7 +141,7 @@ func theMachine(t *testing.T) *machine {
 	return m
 }
 
-// screen is what a page is shown on.
+// screen is the size and kind of screen on which a page is shown.
 type screen struct {
 	width, height int64
 	dark, touch   bool
@@ -154,26 +155,26 @@ func (s screen) String() string {
 	return fmt.Sprintf("%d px, %s", s.width, theme)
 }
 
-// screens are a desktop and a phone, in both themes.
+// screens are a desktop and a phone, each with the light and the dark theme.
 var screens = []screen{{1400, 900, false, false}, {1400, 900, true, false}, {360, 740, false, true},
 	{360, 740, true, true}}
 
-// tab is a page that is open.
+// tab is an open page.
 type tab struct {
 	*testing.T
 	context.Context
 	mu         sync.Mutex
-	complaints []string // errors on the console, and requests for anything but the page
+	complaints []string // errors on the console, and requests that the page must not make
 }
 
-// open opens a page of a kind, which asks for nothing but itself.
+// open opens a page of a kind. The page must request nothing but itself.
 func (m *machine) open(t *testing.T, kind string, s screen) *tab {
 	t.Helper()
 	url := "file://" + m.pages[kind]
 	return m.visit(t, url, s, func(asked string) bool { return asked == url })
 }
 
-// visit opens a page that asks for nothing but what it may.
+// visit opens a page. The page must request nothing except what may allows.
 func (m *machine) visit(t *testing.T, url string, s screen, may func(asked string) bool) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(m.browser)
@@ -224,8 +225,8 @@ func value[T any](p *tab, expression string) (v T) {
 	return v
 }
 
-// until waits for an expression to be true while no part of the page is busy, and says what was waited for if it never
-// is.
+// until waits until an expression is true while no part of the page is busy. If that never happens, the test fails with
+// what.
 func (p *tab) until(what, expression string) {
 	p.Helper()
 	expression = `!document.querySelector("[aria-busy=true]") && (` + expression + ")"

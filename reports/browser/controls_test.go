@@ -12,10 +12,11 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// view is where the events of the witness stand in the timeline, which changes with each zoom and move.
+// view is an expression for the positions of the witness's events in the timeline, which change with each zoom and
+// move.
 const view = `[...document.querySelectorAll("#chart .pin")].map(e => e.getAttribute("transform")).join()`
 
-// changes does something and waits for the view to change.
+// changes performs actions and waits for the view to change.
 func (p *tab) changes(what string, actions ...chromedp.Action) {
 	p.Helper()
 	before := value[string](p, view)
@@ -30,7 +31,7 @@ func (p *tab) whole(home string) {
 	p.until("the whole run is not shown again", fmt.Sprintf("%s === %q", view, home))
 }
 
-// middle is the middle of what a selector finds first, on the screen, once the page has come to rest there.
+// middle scrolls the first match of a selector into view and returns the middle of it on the screen.
 func (p *tab) middle(selector string) (x, y float64) {
 	p.Helper()
 	var at [2]float64
@@ -45,7 +46,7 @@ func (p *tab) middle(selector string) (x, y float64) {
 	return at[0], at[1]
 }
 
-// tabTo presses Tab until what a selector finds has the focus.
+// tabTo presses Tab until a match of the selector has the focus.
 func (p *tab) tabTo(selector string) {
 	p.Helper()
 	p.do(chromedp.Evaluate(`document.activeElement.blur(); getSelection().collapse(document.body, 0)`, nil))
@@ -141,7 +142,8 @@ func TestTheTimelineIsUsedByKeyboard(t *testing.T) {
 	p.until("Enter on a number does not lead to its line", `document.activeElement.matches(".witness li")`)
 }
 
-// On a phone the plot is wider than the screen: it scrolls in its own frame, the names stay, and what is dragged moves.
+// On a phone the plot is wider than the screen. It scrolls in its own frame, the names stay in place, and dragging
+// moves it.
 func TestTheTimelineIsUsedByTouch(t *testing.T) {
 	p := theMachine(t).open(t, "run", screens[2])
 	name := `document.querySelector("#chart .name").getBoundingClientRect().left`
@@ -161,7 +163,7 @@ func TestTheTimelineIsUsedByTouch(t *testing.T) {
 
 const tip = `!document.getElementById("tip").hidden && document.getElementById("tip").textContent`
 
-// TestLawsAreExplained holds the explanation against the title, which is what a page without its script shows.
+// TestLawsAreExplained compares the explanation with the title attribute, which a page without its script shows.
 func TestLawsAreExplained(t *testing.T) {
 	const says = "critical sections of one lock never overlap"
 	shown, hidden := fmt.Sprintf("(%s) === %q", tip, says), `document.getElementById("tip").hidden`
@@ -209,8 +211,8 @@ func TestCommandsAreCopied(t *testing.T) {
 	}
 }
 
-// TestEveryControlIsKnownAndReached looks for anything that can be pressed or focused, and that none of the tests above
-// uses or that Tab does not reach.
+// TestEveryControlIsKnownAndReached looks for controls, that is, elements that can be pressed or focused, that none of
+// the tests above uses or that Tab does not reach.
 func TestEveryControlIsKnownAndReached(t *testing.T) {
 	known := []string{"button.says", "button[data-do=in]", "button[data-do=out]", "button[data-do=fit]",
 		"button[data-do=witness]", "button[data-do=true]", "button[data-do=copy]", ".plot", ".pin", ".witness li",

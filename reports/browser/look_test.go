@@ -26,7 +26,8 @@ func eachPage(t *testing.T, look func(p *tab, s screen)) {
 	}
 }
 
-// outside lists what reaches beyond the page's right side and cannot be scrolled to within a frame of its own.
+// outside lists the elements that extend beyond the right edge of the page and that cannot be scrolled to within a
+// frame of their own.
 const outside = `[...document.body.querySelectorAll("*")].filter(e => {
 	const r = e.getBoundingClientRect();
 	return r.width > 0 && r.right > WIDTH + 0.5 && !e.parentElement.closest(".plot, .scroll");
@@ -58,21 +59,21 @@ func TestPagesFitTheScreenAndLoadNothing(t *testing.T) {
 	})
 }
 
-// allInView makes the screen as high as the page: of what lies outside, a picture may never come.
+// allInView makes the screen as high as the page, because parts outside the screen may never be painted.
 func (p *tab) allInView(s screen) {
 	p.Helper()
 	height := value[int64](p, "document.documentElement.scrollHeight")
 	p.do(emulation.SetDeviceMetricsOverride(s.width, height, 1, s.touch))
 }
 
-// text is a run of text on the page.
+// text is a piece of text on the page, with its colour and position.
 type text struct {
 	Words                    string
 	Color                    string
 	Left, Top, Right, Bottom float64
 }
 
-// texts lists all text of a page, with its colour and where it stands.
+// texts lists all text of a page, with its colour and position.
 const texts = `(() => {
 	const all = [], put = (words, color, r) => {
 		if (r.width > 0 && words.trim()) all.push({Words: words.trim(), Color: color,
@@ -92,8 +93,8 @@ const texts = `(() => {
 
 func TestTextStandsOut(t *testing.T) { eachPage(t, (*tab).standsOut) }
 
-// standsOut measures, for each glyph that is drawn, the contrast with the ground on which it stands. WCAG 2.2, 1.4.3,
-// asks for 4.5 to 1. Where a line crosses a text, a tenth of its pixels may fall short.
+// standsOut measures the contrast between each drawn glyph and its background. WCAG 2.2, 1.4.3, requires 4.5 to 1. If a
+// line crosses a text, a tenth of the text's pixels may fall short.
 func (p *tab) standsOut(s screen) {
 	p.Helper()
 	p.allInView(s)
@@ -125,7 +126,7 @@ func (p *tab) pictureWith(color string) image.Image {
 	rule := `*, *::before, *::after { -webkit-text-fill-color: ` + color +
 		` !important; text-decoration: none !important }
 		svg text { fill: ` + color + ` !important } ::marker { color: transparent }`
-	// the page's policy forbids an element with another style
+	// The page's policy forbids another style element, so the rule is added by script.
 	p.do(chromedp.Evaluate("{ const s = new CSSStyleSheet(); s.replaceSync(`"+rule+
 		"`); document.adoptedStyleSheets.push(s); }", nil))
 	var shot []byte
@@ -137,7 +138,7 @@ func (p *tab) pictureWith(color string) image.Image {
 	return picture
 }
 
-// contrasts are those of the pixels that the text covers by more than half.
+// contrasts returns the contrast of each pixel that the text covers by more than half.
 func contrasts(glyphs, ground image.Image, x text, ink rgb) (all []float64) {
 	box := image.Rect(int(x.Left), int(x.Top), int(math.Ceil(x.Right)),
 		int(math.Ceil(x.Bottom))).Intersect(ground.Bounds())

@@ -18,7 +18,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// playing is a page of fencepost play, and the command that serves it.
+// playing is an open page of fencepost play, with the command that serves it.
 type playing struct {
 	*tab
 	machine *machine
@@ -51,7 +51,7 @@ func (m *machine) play(t *testing.T, s screen, args ...string) *playing {
 	return p
 }
 
-// again opens the same page once more, with a fragment.
+// again opens the same page a second time, with a fragment in its URL.
 func (p *playing) again(t *testing.T, s screen, fragment string) *tab {
 	t.Helper()
 	opened := p.machine.visit(t, p.url+fragment, s, func(asked string) bool {
@@ -67,13 +67,14 @@ func (p *tab) becomes(verdict string) {
 	p.until("the verdict does not become "+verdict, fmt.Sprintf(`document.getElementById("verdict").dataset.is === %q && !document.body.classList.contains("dragging")`, verdict))
 }
 
-// lines are those of the plan as text.
+// lines returns the lines of the plan as shown in its text box.
 func (p *tab) lines() []string {
 	p.Helper()
 	return strings.Split(value[string](p, `document.getElementById("plan").value`), "\n")
 }
 
-// place is a point of the picture on the screen: of the end of the first fault, and of a true time in seconds.
+// place returns a point of the picture in screen coordinates. In the expression for x, f is the rectangle of the first
+// fault, and t(seconds) the position of a true time. y is the middle of that fault.
 func (p *tab) place(expression string) (x, y float64) {
 	p.Helper()
 	at := value[[2]float64](p, `(() => {
@@ -136,7 +137,7 @@ func TestADraggedEndMendsTheLock(t *testing.T) {
 	})
 }
 
-// hasShrunk checks that the pause strikes where it struck, and is shorter.
+// hasShrunk checks that the pause strikes where it did before, and is shorter.
 func (p *playing) hasShrunk() {
 	p.Helper()
 	line := p.lines()[0]
@@ -301,7 +302,8 @@ func TestTwoPagesAFileThatGoesAndAServerThatEnds(t *testing.T) {
 	other.until("nobody says that the server has ended", `document.getElementById("problem").textContent.includes("fencepost play")`)
 }
 
-// TestTheTour answers each question, by the lines of the plan and by a setting where the question asks for one.
+// TestTheTour answers each question of the tour by changing the plan's lines or, if the question asks for one, a
+// setting.
 func TestTheTour(t *testing.T) {
 	p := theMachine(t).play(t, screens[0])
 	p.becomes("broken")
@@ -381,7 +383,7 @@ func TestThePageOnEachScreen(t *testing.T) {
 	}
 }
 
-// longLink gives a link of a few KB that unpacks to 5 MB.
+// longLink makes a link of a few KB that unpacks to 5 MB.
 const longLink = `(async () => {
 	const packed = new Blob([JSON.stringify({text: "#".repeat(5e6), seed: "1"})]).stream()
 		.pipeThrough(new CompressionStream("deflate-raw"));

@@ -15,8 +15,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// asks asks for each scenario of the catalogue with each seed from 1 on, on a line of its own: what it gives are the
-// digests, and how many milliseconds it took to the verdict and to the whole report.
+// asks runs each scenario of the catalogue with each seed from 1 up to a number, one request at a time. It returns the
+// digests, and how many milliseconds each took to the verdict and to the whole report.
 const asks = `(async seeds => {
 	const data = JSON.parse(document.getElementById("data").textContent);
 	let line;
@@ -47,7 +47,7 @@ const asks = `(async seeds => {
 	return {digests, verdicts, took};
 })`
 
-// awaited waits for the promise that an expression gives.
+// awaited makes an evaluation wait for the promise that its expression returns.
 func awaited(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }
 
 type asked struct {
@@ -56,7 +56,7 @@ type asked struct {
 	Took     []float64 // ms to the whole report, sorted
 }
 
-// askAll asks for everything on an open page.
+// askAll runs everything on an open page.
 func (p *tab) askAll(seeds int) (all asked) {
 	p.Helper()
 	p.do(chromedp.Evaluate(fmt.Sprintf("%s(%d)", asks, seeds), &all, awaited))
@@ -65,11 +65,11 @@ func (p *tab) askAll(seeds int) (all asked) {
 	return all
 }
 
-// mostSent is what a reader on the road waits for, in bytes.
+// mostSent is the most, in bytes, that a reader on a mobile connection should have to load.
 const mostSent = 4_100_000
 
-// TestThePageAsFiles writes the page for a host of files: it shows the same runs as the served one, to the digest, and
-// asks for nothing but its own files.
+// TestThePageAsFiles writes the page as files for a web host. It must show the same runs as the served page, with equal
+// digests, and request nothing but its own files.
 func TestThePageAsFiles(t *testing.T) {
 	m := theMachine(t)
 	dir := filepath.Join(m.dir, "site")
@@ -124,11 +124,11 @@ func TestThePageAsFiles(t *testing.T) {
 	}
 }
 
-// full reports whether tests are to run at their full size. In short, as .ci/run calls them, a browser may not be
-// missing, and that is all.
+// full reports whether the tests are to run at their full size. In short mode, as .ci/run uses it, FENCEPOST_FULL means
+// only that a browser must be there.
 func full() bool { return os.Getenv("FENCEPOST_FULL") != "" && !testing.Short() }
 
-// TestAThousandGestures pulls a fault a thousand times: what the page keeps does not grow with each.
+// TestAThousandGestures drags a fault a thousand times and checks that the page's memory does not grow with each.
 func TestAThousandGestures(t *testing.T) {
 	if !full() {
 		t.Skip("a thousand gestures take a minute; FENCEPOST_FULL=1 makes them")
