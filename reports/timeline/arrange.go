@@ -8,8 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// Arrange lays a history out in lanes. It takes any history, also one that is cut short or makes no sense: what does
-// not fit is left out of the lanes. The witnesses of all breaches are marked. It keeps h and never changes it.
+// Arrange arranges a history in lanes. It accepts any history, also one that is cut short or inconsistent; it leaves
+// out of the lanes what does not fit. It marks the witnesses of all breaches in the findings. The lanes keep h, which
+// is never changed.
 func Arrange(h *history.History, findings []checker.Finding) *Lanes {
 	a := &arranger{
 		l: &Lanes{
@@ -48,7 +49,8 @@ func Arrange(h *history.History, findings []checker.Finding) *Lanes {
 	return a.l
 }
 
-// makeRoom gives each client room for what it does in the history, and finds the end of the recording.
+// makeRoom sets a.room, which allocates the lane of a client for all that the client does. It also finds the end of the
+// recording.
 func (a *arranger) makeRoom() {
 	type numbers struct{ sections, waits, calls int }
 	of := map[history.Process]*numbers{}
@@ -77,7 +79,7 @@ func (a *arranger) makeRoom() {
 	}
 }
 
-// operations takes the calls of a history without locks for what they are.
+// operations shows the calls of a history without locks as operations on registers.
 func (a *arranger) operations() {
 	registers := map[history.Lock]bool{}
 	for i := range a.l.clients {
@@ -90,10 +92,10 @@ func (a *arranger) operations() {
 	a.l.registers = len(registers)
 }
 
-// arranger remembers what has begun and not ended.
+// arranger keeps track of what has begun and not yet ended.
 type arranger struct {
 	l        *Lanes
-	room     func(*clientLane) // makes room for what a client does
+	room     func(*clientLane) // allocates the slices of a client's lane
 	locks    map[history.Lock]bool
 	sections map[holding]ref
 	waits    map[waiting][]ref // the oldest first
@@ -123,7 +125,7 @@ type (
 	}
 )
 
-// ref points at an element of a slice of a lane; a pointer would go stale when the slice grows.
+// ref is the position of an element in a slice of a lane. A pointer would become invalid when the slice grows.
 type ref struct{ lane, i int }
 
 func (a *arranger) client(p history.Process) int {
@@ -201,7 +203,7 @@ func (a *arranger) acquire(pos int, e *history.Event) {
 	}
 	asked := a.waits[key]
 	i := slices.IndexFunc(asked, func(r ref) bool { return lane.Waits[r.i].Attempt == e.Attempt })
-	if i < 0 { // what names no attempt may be of any
+	if i < 0 { // an event or a wait without an attempt may belong to any attempt
 		i = slices.IndexFunc(asked, func(r ref) bool { return lane.Waits[r.i].Attempt == "" || e.Attempt == "" })
 	}
 	if i >= 0 {
@@ -225,8 +227,8 @@ func (a *arranger) enter(pos int, e *history.Event, c int) {
 	lane.Sections = append(lane.Sections, s)
 }
 
-// section finds the open section that a client's event speaks of. An event that names no attempt speaks of the
-// client's only open section of that lock.
+// section finds the open section to which a client's event refers. An event without an attempt refers to the client's
+// only open section of that lock.
 func (a *arranger) section(e *history.Event) (holding, *section) {
 	key := holding{e.Process, e.Lock, e.Attempt}
 	if r, ok := a.sections[key]; ok {
@@ -274,7 +276,7 @@ func (a *arranger) leave(pos int, e *history.Event) {
 	delete(a.sections, key)
 }
 
-// cutAt drops what lies after at.
+// cutAt removes what is after at.
 func cutAt(ws []window, at history.Time) []window {
 	kept := ws[:0]
 	for _, w := range ws {
@@ -369,7 +371,7 @@ func (a *arranger) key(pos int, e *history.Event) {
 	if e.Why != history.NotRecorded {
 		return
 	}
-	for other, r := range a.keys { // whichever member said that the key was set
+	for other, r := range a.keys { // on whichever member it was set
 		if other.lock == e.Lock && other.member == e.Member {
 			k := &a.l.servers[r.lane].Keys[r.i]
 			k.end(pos, e.Time)
@@ -379,8 +381,8 @@ func (a *arranger) key(pos int, e *history.Event) {
 	}
 }
 
-// forget ends the copies of keys on members of a service that lose their disk: nobody records one by one what such a
-// member no longer knows.
+// forget ends the copies of keys on members that lose their disk, for services with one replicated log. No event
+// records each key that such a member no longer has.
 func (a *arranger) forget(pos int, e *history.Event) {
 	if s := a.l.history.Header.Service; !s.OneLog() {
 		return
@@ -395,7 +397,8 @@ func (a *arranger) forget(pos int, e *history.Event) {
 	}
 }
 
-// faults lays out the faults and gives each lane those that struck it. One without a duration ends where it struck.
+// faults arranges the faults, and gives each lane the faults that struck its process. A fault without a duration ends
+// where it struck.
 func (a *arranger) faults(h *history.History) {
 	for i, strike := range trace.Faults(h) {
 		f := fault{span: a.begin(strike.Start, h.Events[strike.Start].Time), Kind: strike.Kind, Line: strike.Line,
@@ -421,8 +424,8 @@ func (a *arranger) faults(h *history.History) {
 	}
 }
 
-// lasts reports whether a fault that was never said to end is in force to the end of the run. A client that crashed
-// does not come back, but the fault is over when it has struck; a server that does not is down.
+// lasts reports whether a fault whose end is not recorded lasts to the end of the run. The crash of a client is over as
+// soon as it has struck, although the client does not come back. A server that does not come back is down.
 func (a *arranger) lasts(f *fault) bool {
 	if f.Kind.IsDown() && len(f.How.On) > 0 {
 		_, client := a.l.clientOf[f.How.On[0]]

@@ -7,11 +7,11 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// tickRoom is the width in pixels that a tick's label needs.
+// tickRoom is the width in pixels that the label of a tick needs.
 const tickRoom = 64
 
-// ticks puts the time at instants at which something happened: first the ends, then the witness, then the faults, then
-// whatever leaves room.
+// ticks adds ticks, with the time as label, at instants at which something happened. If there is no room for all
+// labels, the ends of the axis come first, then the witness, then the faults, then the others.
 func (c *chart) ticks(times []history.Time) {
 	events := c.lanes.history.Events
 	order := []history.Time{c.from, c.to}
@@ -35,7 +35,7 @@ func (c *chart) ticks(times []history.Time) {
 		}
 		seen[at] = true
 		x := c.x(at)
-		label := max(float64(c.Left)+tickRoom/2-12, min(x, float64(c.Right)-tickRoom/2+12)) // the outermost stay inside
+		label := max(float64(c.Left)+tickRoom/2-12, min(x, float64(c.Right)-tickRoom/2+12)) // stays inside the plot
 		free := !slices.ContainsFunc(taken, func(o float64) bool { return label-o < tickRoom && o-label < tickRoom })
 		if free {
 			taken = append(taken, label)
@@ -51,17 +51,17 @@ func (c *chart) ticks(times []history.Time) {
 	}
 }
 
-// pinLevels says in which row each witness number stands so that none covers another, even on a narrow page. In a long
-// run this may have to wait until the reader zooms in.
+// pinLevels returns the row of each witness number, so that no number covers another, even on a narrow page. In a long
+// run this may be true only when the reader zooms in.
 func (c *chart) pinLevels() map[int]int {
 	levels, _ := c.levels(c.scale)
 	return levels
 }
 
-// levels does so for a scale, and says whether they all fit.
+// levels returns the row of each witness number on a given scale. fit reports whether no number covers another.
 func (c *chart) levels(s *scale) (levels map[int]int, fit bool) {
 	const room, mostLevels = 20, 6
-	var ends []float64 // of the last number in each row
+	var ends []float64 // position of the last number in each row
 	levels, fit = map[int]int{}, true
 	for pos := range c.lanes.history.Events {
 		if c.numbers[pos] == 0 {
@@ -81,7 +81,7 @@ func (c *chart) levels(s *scale) (levels map[int]int, fit bool) {
 	return levels, fit
 }
 
-// pinRows is the height of all rows of witness numbers.
+// pinRows returns the height of all rows of witness numbers.
 func (c *chart) pinRows() int {
 	rows := 0
 	for _, level := range c.pinLevels() {
@@ -90,7 +90,7 @@ func (c *chart) pinRows() int {
 	return rows * pinHeight
 }
 
-// pins places the witness numbers between the axis and the lanes, each with a line down to its event.
+// pins adds the witness numbers between the axis and the lanes, each with a line down to its event.
 func (c *chart) pins() {
 	levels := c.pinLevels()
 	for pos := range c.lanes.history.Events {

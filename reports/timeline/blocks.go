@@ -12,19 +12,19 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Timeline is the block of a document that shows a history.
+// Timeline is the block of a document that draws a history.
 type Timeline struct {
 	lanes   func() *Lanes
 	leftOut []string
 }
 
-// New makes a timeline of lanes, which are arranged when they are first shown.
+// New returns a timeline. arrange returns its lanes; it is called once, when the timeline is first shown.
 func New(arrange func() *Lanes) *Timeline { return &Timeline{lanes: sync.OnceValue(arrange)} }
 
-// Text draws the history with time flowing down.
+// Text draws the history with time running downwards.
 func (t *Timeline) Text(p *text.Writer) { t.lanes().draw(p) }
 
-// HTML draws the history with time flowing to the right.
+// HTML draws the history with time running to the right.
 func (t *Timeline) HTML(p *html.Writer) {
 	chart := t.lanes().chart()
 	t.leftOut = chart.Notes
@@ -32,11 +32,12 @@ func (t *Timeline) HTML(p *html.Writer) {
 	p.Script(script)
 }
 
-// LeftOut says what the picture on the page lacks, a sentence each, once it is drawn.
+// LeftOut lists what the picture on the page omits, one sentence for each. It is empty before HTML has drawn the
+// picture.
 func (t *Timeline) LeftOut() []string { return t.leftOut }
 
-// Story is the block that explains the violation of a law, with the events of its witness. On a page that shows the
-// timeline too, these are tied to their numbers in the picture.
+// Story returns the block that explains the violation of a law, with the events of its witness. On a page that also
+// shows the timeline, these events are linked to their numbers in the picture.
 func (t *Timeline) Story(f checker.Finding) Story { return Story{f, t} }
 
 // Story explains the violation of a law.
@@ -45,7 +46,8 @@ type Story struct {
 	timeline *Timeline
 }
 
-// Text writes the explanation, what became of the law without single faults, the remedy, and the witness.
+// Text writes the explanation, whether the law was also violated in runs without single faults, the remedy, and the
+// witness.
 func (s Story) Text(p *text.Writer) {
 	alone := s.Judges.Alone()
 	if alone != "" {
@@ -71,13 +73,13 @@ func (s Story) Text(p *text.Writer) {
 	}
 }
 
-// HTML writes the same on a card of its own.
+// HTML writes the same as Text, on a card of its own.
 func (s Story) HTML(p *html.Writer) {
 	p.Put(html.El("section", html.Class("card story"), html.Newline, html.Finding(&s.Finding),
 		html.If(len(s.Witness) > 0, s.witness()), html.Newline), html.Newline)
 }
 
-// witness are the events that show the violation: the number of each in the picture, when, and in words.
+// witness lists the events that show the violation, each with its number in the picture, its time, and in words.
 func (s Story) witness() html.Part {
 	l := s.timeline.lanes()
 	numbers := l.numbers()
@@ -90,7 +92,7 @@ func (s Story) witness() html.Part {
 		}))
 }
 
-// numbers are those of the events of all witnesses, by position.
+// numbers returns the numbers of the events of all witnesses, by position.
 func (l *Lanes) numbers() map[int]int {
 	all := map[int]int{}
 	for i, pos := range slices.Sorted(maps.Keys(l.witness)) {

@@ -9,20 +9,20 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// chart is the picture of an HTML report: time flows to the right, one lane under the other. Everything in it stands at
-// instants of true time; where these lie is computed here for a page that does not move, and again by the
+// chart is the picture of a page: time runs to the right, and the lanes are below each other. The position of
+// everything follows from an instant of true time. It is computed here for the page as first shown, and again by the
 // page's script when the reader zooms.
 type chart struct {
 	Width, Height int
-	Left, Right   int // the plot's edges
-	Top           int // where the lanes begin
+	Left, Right   int // the left and the right edge of the plot
+	Top           int // the upper edge of the lanes
 	Rows          []laneTitle
-	Shapes        []shape // in order of painting
+	Shapes        []shape // in the order of painting
 	Pins          []pin
 	Ticks         []tick
 	Breaks        []scaleBreak
-	Notes         []string // what is left out
-	Linear        bool     // drawn at true scale; folded is the scale for the reader who chooses the other
+	Notes         []string // what the picture omits
+	Linear        bool     // drawn at true scale; folded is the scale for a reader who switches to the other
 	Clients       []string
 	lanes         *Lanes
 	scale         *scale
@@ -30,13 +30,13 @@ type chart struct {
 	from, to      history.Time
 	describer     describer
 	numbers       map[int]int             // of the witness events, by position
-	middle        map[history.Process]int // of the lanes that are no client's
-	middles       map[int]int             // of the clients' lanes
+	middle        map[history.Process]int // middle of each lane that is not a client's
+	middles       map[int]int             // middle of each client's lane, by its number
 	clients       []int
-	left          int // shapes for which there was no room
+	left          int // number of shapes for which there was no room
 }
 
-// laneTitle stands at the left of a lane.
+// laneTitle is the title of a lane, at its left.
 type laneTitle struct {
 	Y, Height int
 	Middle    int
@@ -45,8 +45,8 @@ type laneTitle struct {
 	Odd       bool
 }
 
-// shape is one thing in the plot. A box spans A to B, a mark stands at A, a ray goes from A at Y to B at Y2, and so
-// does a message.
+// shape is one thing in the plot. A box spans A to B; a mark is at A; a ray and a message are lines from A at Y to B at
+// Y2.
 type shape struct {
 	Kind      string // box, mark, ray, message
 	Class     string
@@ -56,14 +56,14 @@ type shape struct {
 	Y2        int
 	Glyph     string // of a mark: dot, cross, jump
 	Label     string
-	Tight     bool   // no room for the label as first shown
-	Shift     string // of a mark's label, so that it stays inside the plot
+	Tight     bool   // at first there is no room for the label
+	Shift     string // moves a mark's label so that it stays inside the plot
 	Tip       string
-	Events    string // positions, for the connection with the list of the witness
+	Events    string // positions of its events, to link it with the list of the witness
 	Number    int    // of a message
 }
 
-// pin is a number that ties an event of the witness to the list below the picture.
+// pin is the number of a witness event in the picture. It refers to the list of the witness.
 type pin struct {
 	A      int64
 	X      string
@@ -76,12 +76,12 @@ type pin struct {
 type tick struct {
 	A     int64
 	X     string
-	Shift string // of the label against the tick
+	Shift string // distance of the label from the tick
 	Label string
 	Shown bool
 }
 
-// scaleBreak marks a stretch that is drawn shorter than it lasted.
+// scaleBreak marks a time span that is drawn shorter than it lasted.
 type scaleBreak struct {
 	A, B  int64
 	X     string
@@ -101,19 +101,20 @@ const (
 	faultHeight = 22
 	resourceRow = 50
 	keyHeight   = 14
-	waitHeight  = 8    // of a key in line behind another
-	mostWaiting = 6    // keys in line that are drawn
-	mostEvents  = 3000 // of a history drawn whole
-	mostLanes   = 48   // of clients, and of servers
+	waitHeight  = 8    // height of a key that waits in line behind another
+	mostWaiting = 6    // the most keys in line that are drawn
+	mostEvents  = 3000 // the longest history that is drawn as a whole
+	mostLanes   = 48   // the most lanes of clients, and of servers
 	mostShapes  = 20_000
-	mostClashes = 500 // overlaps that are shaded
-	// narrow is the width of the smallest plot that labels must fit; the page's script never makes it narrower.
+	mostClashes = 500 // the most overlaps that are shaded
+	// narrow is the smallest width of the plot at which labels must fit. The page's script never makes the plot
+	// narrower.
 	narrow = 560
-	// clipMargin keeps marks on the plot's edges whole.
+	// clipMargin is a margin around the plot, so that marks at its edges are not cut.
 	clipMargin = 10
 )
 
-// chart draws the lanes. A history too long to draw whole is drawn around its witness.
+// chart draws the lanes. If the history is too long to be drawn as a whole, it draws the part around the witness.
 func (l *Lanes) chart() *chart {
 	c := &chart{
 		Width: chartWidth, Left: chartLeft, Right: chartRight, lanes: l,
@@ -138,7 +139,7 @@ func (l *Lanes) chart() *chart {
 	return c
 }
 
-// omissions notes what is not drawn of the lanes.
+// omissions adds notes on what the picture omits.
 func (c *chart) omissions(all *Lanes) {
 	for _, of := range []struct {
 		what       string
@@ -153,8 +154,8 @@ func (c *chart) omissions(all *Lanes) {
 	}
 }
 
-// fewer gives the lanes that are drawn, where there are too many: those of the events that have numbers, and of the
-// others the first.
+// fewer returns the lanes that are drawn. If there are too many, these are the lanes of the numbered events, and the
+// first of the others.
 func (l *Lanes) fewer(numbers map[int]int) *Lanes {
 	if len(l.clients) <= mostLanes && len(l.servers) <= mostLanes {
 		return l
@@ -183,7 +184,8 @@ func (l *Lanes) fewer(numbers map[int]int) *Lanes {
 	return &few
 }
 
-// firstLanes are at most mostLanes of a list, in its order: those that are wanted first.
+// firstLanes returns at most mostLanes elements of a list, in its order. The wanted ones take precedence over the
+// others.
 func firstLanes[T any](list []T, wanted func(*T) bool) (few []T) {
 	room := mostLanes
 	for i := range list {
@@ -201,7 +203,7 @@ func firstLanes[T any](list []T, wanted func(*T) bool) (few []T) {
 	return few[:min(mostLanes, len(few))]
 }
 
-// frame decides which stretch is drawn and makes its scale.
+// frame decides which part of the run is drawn, and makes its scale.
 func (c *chart) frame() {
 	events := c.lanes.history.Events
 	first, last := 0, len(events)
@@ -218,7 +220,7 @@ func (c *chart) frame() {
 			probing = true
 			continue
 		}
-		if events[pos].F.IsCopy() { // they follow what is on the scale by a moment
+		if events[pos].F.IsCopy() { // a copy follows closely after an event on the scale
 			continue
 		}
 		times = append(times, events[pos].Time)
@@ -244,13 +246,13 @@ func (c *chart) frame() {
 	c.ticks(times)
 }
 
-// unseen reports whether an event belongs to the probe, which is no part of the story.
+// unseen reports whether an event is not drawn because it belongs to the probe and not to the witness.
 func (c *chart) unseen(pos int) bool {
 	e := &c.lanes.history.Events[pos]
 	return (e.Process == probe || c.lanes.holder(e.Of) == probe) && c.numbers[pos] == 0
 }
 
-// around gives a stretch of n events with the witness in its middle.
+// around returns a range of n events with the witness in its middle.
 func (c *chart) around(n int) (first, last int) {
 	events := len(c.lanes.history.Events)
 	lo, hi := events, -1
@@ -261,23 +263,23 @@ func (c *chart) around(n int) (first, last int) {
 		return 0, n
 	}
 	first = max(0, min((lo+hi)/2-n/2, events-n))
-	if lo < first { // the witness itself is longer than the stretch: show where it ends
+	if lo < first { // the witness itself is longer than the range: show its end
 		first = max(0, min(hi-n+n/10, events-n))
 	}
 	return first, first + n
 }
 
-// x places an instant on the page as it is first shown.
+// x returns the position of an instant on the page as first shown.
 func (c *chart) x(at history.Time) float64 {
 	return float64(c.Left) + float64(c.scale.place(at)*float64(c.Right-c.Left))
 }
 
-// px writes a coordinate. Products are converted before they are added to anything here, which keeps a compiler from
-// fusing the two into one step of another precision: pages are the same on all platforms (Go specification,
-// "Floating-point operators").
+// px writes a coordinate. In this package, products are converted to float64 before they are added to anything. This
+// prevents the compiler from fusing the two operations, which would round differently; so pages are the same on all
+// platforms (Go specification, "Floating-point operators").
 func px(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
 
-// box adds a stretch; what lies outside the frame is cut off.
+// box adds a box from one instant to another. It cuts off what is outside the frame.
 func (c *chart) box(class string, from, to history.Time, y, height int, label, tip string, events ...int) {
 	if to < c.from || from > c.to || !c.hasRoom() {
 		return
@@ -289,7 +291,7 @@ func (c *chart) box(class string, from, to history.Time, y, height int, label, t
 		Events: positions(events)})
 }
 
-// hasRoom reports whether one more shape may be drawn, and counts it if not.
+// hasRoom reports whether one more shape may be drawn. If not, it counts the shape as omitted.
 func (c *chart) hasRoom() bool {
 	if len(c.Shapes) < mostShapes {
 		return true
@@ -316,7 +318,7 @@ func (c *chart) ray(class string, from, to history.Time, y, y2 int) {
 		Width: px(c.x(to)), Y: y, Y2: y2})
 }
 
-// messages draws those that the lanes carry, from the lane of who sent one to that of who received it.
+// messages draws the messages, each as a line from the lane of its sender to the lane of its receiver.
 func (c *chart) messages() {
 	for _, m := range c.lanes.messages {
 		y, sent := c.laneOf(m.From)
@@ -334,7 +336,7 @@ func (c *chart) messages() {
 	}
 }
 
-// laneOf is the middle of a process's lane, if it has one.
+// laneOf returns the middle of a process's lane; ok is false if it has none.
 func (c *chart) laneOf(p history.Process) (y int, ok bool) {
 	if i, is := c.lanes.clientOf[p]; is {
 		y, ok = c.middles[i]
@@ -354,7 +356,7 @@ func positions(events []int) string {
 	return strings.Join(s, " ")
 }
 
-// labelWidth estimates how many pixels a label takes.
+// labelWidth estimates the width of a label in pixels.
 func labelWidth(s string) float64 { return float64(6.4 * float64(text.Cells(s))) }
 
 func (c *chart) title(y, height int, name, class string) {
@@ -362,7 +364,7 @@ func (c *chart) title(y, height int, name, class string) {
 		laneTitle{Y: y, Height: height, Middle: y + height/2, Name: name, Class: class, Odd: len(c.Rows)%2 == 1})
 }
 
-// tracks are the locks that have a row of their own in each lane. One empty lock stands for all.
+// tracks returns the locks that have a row of their own in each lane. A single empty lock stands for all locks.
 func (c *chart) tracks() []history.Lock {
 	if n := len(c.lanes.locks); n == 0 || n > mostLocks {
 		return []history.Lock{""}

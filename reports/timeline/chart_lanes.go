@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// colors is the number of colours that distinguish clients; more clients share them.
+// colors is the number of colours that distinguish clients. If there are more clients, some share a colour.
 const colors = 8
 
 func colorOf(client int) string {
@@ -20,7 +20,7 @@ func colorOf(client int) string {
 	return fmt.Sprintf("c%d", client%colors)
 }
 
-// faultLanes draws each fault as a band with its line as the label, packed in as few rows as the labels allow.
+// faultLanes draws each fault as a band with its line as the label, in as few rows as the labels allow.
 func (c *chart) faultLanes(y int) int {
 	var ends []float64
 	top := y
@@ -56,7 +56,7 @@ func (c *chart) faultLanes(y int) int {
 	return y + height
 }
 
-// label writes text that stays inside the plot while its stretch is in view.
+// label writes text that stays inside the plot as long as its time span is in view.
 func (c *chart) label(class string, from, to history.Time, y int, text string) {
 	x := min(c.x(max(from, c.from))+6, float64(c.Right)-labelWidth(text)-4)
 	c.Shapes = append(c.Shapes, shape{Kind: "label", Class: class, A: int64(max(from, c.from)), B: int64(min(to, c.to)),
@@ -99,7 +99,7 @@ func (c *chart) clientLanes(y int) int {
 	return y
 }
 
-// showsProbe reports whether the witness names an event of the probe.
+// showsProbe reports whether the witness includes an event of the probe.
 func (c *chart) showsProbe() bool {
 	for pos := range c.numbers {
 		if c.lanes.history.Events[pos].Process == probe {
@@ -109,8 +109,8 @@ func (c *chart) showsProbe() bool {
 	return false
 }
 
-// sections draws, from the top: the bar of the section, below it the lease as it was stated to the client, and in its
-// place where the section goes on without one a line that says so.
+// sections draws each section as a bar. Below it is the lease as it was stated to the client, and for the time in which
+// the section goes on without a lease, a line that says so.
 func (c *chart) sections(client int, lock history.Lock, y int) {
 	lane := &c.lanes.clients[client]
 	for _, w := range lane.Waits {
@@ -144,7 +144,8 @@ func (c *chart) sections(client int, lock history.Lock, y int) {
 	}
 }
 
-// operations draws those of registers, from call to return; one that failed, or of which nobody knows, is paler.
+// operations draws operations on registers, from call to return. An operation that failed or whose outcome is unknown
+// is paler.
 func (c *chart) operations(client, y int) {
 	lane := &c.lanes.clients[client]
 	for i := range lane.Operations {
@@ -172,7 +173,7 @@ func (c *chart) operations(client, y int) {
 	}
 }
 
-// captions writes the attempts' names over the bars, and over what hatches these.
+// captions writes the names of the attempts over the bars and over the hatching of pauses.
 func (c *chart) captions(client int, lock history.Lock, y int) {
 	for i := range c.lanes.clients[client].Sections {
 		s := &c.lanes.clients[client].Sections[i]
@@ -187,7 +188,7 @@ func (c *chart) past(lane *clientLane, from, to history.Time, y int) {
 		lane.Process, c.lanes.instant(from), c.lanes.instant(to), text.Lasting(to-from)))
 }
 
-// clashes shades the stretches in which two sections of one lock are open that are not both shared.
+// clashes shades the time in which two sections of one lock are open, unless both are shared.
 func (c *chart) clashes(y, height int) {
 	var all []*section
 	for _, i := range c.clients {
@@ -220,7 +221,7 @@ shading:
 			c.Shapes = c.Shapes[:n]
 		}
 	}
-	c.Shapes = append(shades, c.Shapes...) // behind everything
+	c.Shapes = append(shades, c.Shapes...) // behind everything else
 }
 
 func (c *chart) resourceLane(y int) int {
@@ -307,13 +308,13 @@ func (c *chart) keys(lane *serverLane, ahead [][]int, lock history.Lock, y int) 
 	}
 }
 
-// inLine is a stretch of a key's life in which it kept its place in line.
+// inLine is a part of a key's life in which the key keeps its place in line.
 type inLine struct {
 	span
-	before int // keys of the same lock that were set earlier and still stood
+	before int // number of keys of the same lock that were set earlier and still exist
 }
 
-// places follows key i as those ahead of it go.
+// places divides the life of key i where keys ahead of it in line disappear.
 func places(keys []keySpan, i int, ahead []int) []inLine {
 	k := &keys[i]
 	gone := slices.Clone(ahead)
@@ -332,8 +333,8 @@ func places(keys []keySpan, i int, ahead []int) []inLine {
 	return append(list, at)
 }
 
-// keyAt draws a key in its place: the first at full height, those in line behind it below, thinner. Where the line is
-// longer than there is room, only the first of it are drawn.
+// keyAt draws a key at its place in line: the first key at full height, the others below it and thinner. If there are
+// more than mostWaiting behind the first, the rest are not drawn.
 func (c *chart) keyAt(lane *serverLane, k *keySpan, p *inLine, y int) {
 	if p.before > mostWaiting {
 		return
@@ -361,7 +362,8 @@ func (c *chart) keyAt(lane *serverLane, k *keySpan, p *inLine, y int) {
 	c.box(class+" queued", p.From, p.To, y+keyHeight+(p.before-1)*waitHeight, waitHeight-2, "", tip, p.First, p.Last)
 }
 
-// clocks marks the jumps and drifts of a lane's clock: a jump in its middle, by how much, a drift along its bottom.
+// clocks marks the jumps and drifts of a lane's clock: a jump in the middle of the lane, with its size, and a drift
+// along the bottom.
 func (c *chart) clocks(faults []int, y, height int) {
 	for _, i := range faults {
 		f := &c.lanes.faults[i]

@@ -10,15 +10,15 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/html"
 )
 
-// Script is the function by which a page's script brings the picture to life, for a page that shows one after another.
+// Script is the JavaScript function that makes the picture interactive, for pages that show several pictures in turn.
 //
 //go:embed chart.js
 var Script string
 
-// script is what a page needs beside the picture: by it the reader zooms and moves.
+// script is what a page needs in addition to the picture, so that the reader can zoom and move it.
 var script = Script + "timeline();\n"
 
-// The buttons over the picture, but for the one that is there only if there is a witness.
+// The buttons over the picture. witnessButton exists only if there is a witness.
 const (
 	hints = `<span class="hint">true time; drag to move<span class="with-keys">, or use <kbd>←</kbd> <kbd>→</kbd>; ` +
 		`zoom with <kbd>+</kbd> <kbd>−</kbd>, or Ctrl and the wheel</span></span>`
@@ -28,20 +28,20 @@ const (
 	witnessButton = `<button type="button" data-do="witness">witness</button>`
 )
 
-// patterns fill shapes.
+// patterns are the SVG patterns that fill shapes.
 const patterns = `<pattern id="hatch" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">` +
 	`<rect class="hatch" width="3" height="7"></rect></pattern>` + "\n" +
 	`<pattern id="dead" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(-45)">` +
 	`<rect class="dead" width="1.6" height="5"></rect></pattern>` + "\n"
 
-// glyphs are the marks.
+// glyphs holds the SVG of each mark.
 var glyphs = map[string]html.Part{
 	"dot":   html.Raw(`<circle class="dot" r="4.5"></circle>`),
 	"cross": html.Raw(`<path class="x" d="M-4.5 -4.5 L4.5 4.5 M4.5 -4.5 L-4.5 4.5"></path>`),
 	"jump":  html.Raw(`<path class="jump" d="M0 -7 L5 2 L-5 2 Z"></path>`),
 }
 
-// card is the picture with its buttons and its legend, for a page whose script has Script.
+// card returns the picture with its buttons and its legend, for a page whose script includes Script.
 func (c *chart) card() html.Part {
 	return html.El("section", html.Class("card"), html.Newline,
 		html.El("div", html.Class("bar"), html.El("h2", html.Text("Timeline")), html.Raw(hints),
@@ -56,7 +56,7 @@ func (c *chart) card() html.Part {
 		html.El("ul", html.Class("legend"), html.Newline, c.legend()), html.Newline)
 }
 
-// svg is the picture.
+// svg returns the picture.
 func (c *chart) svg() html.Part {
 	return html.El("svg", html.Attr("id", "chart", "width", c.Width, "height", c.Height, "data-left", c.Left,
 		"data-right", c.Right, "data-knots", c.knots(), "data-linear", c.Linear), html.Newline,
@@ -71,7 +71,8 @@ func (c *chart) svg() html.Part {
 			html.Each(c.Pins, pin.part)), html.Newline)
 }
 
-// knots are true times in ns and their places from 0 to 1, as JSON, between which the page's script interpolates.
+// knots returns, as JSON, pairs of a true time in ns and its position from 0 to 1. The page's script interpolates
+// between them.
 func (c *chart) knots() string {
 	var all []string
 	for _, k := range c.folded.knots {
@@ -80,7 +81,7 @@ func (c *chart) knots() string {
 	return "[" + strings.Join(all, ",") + "]"
 }
 
-// off adds to a class that what has it is not shown at first.
+// off adds the class "off", which hides the element at first, if is is true.
 func off(class string, is bool) string {
 	if is {
 		class += " off"
@@ -147,25 +148,25 @@ func (s shape) mark() html.Part {
 		s.tip())
 }
 
-// message is a line, and a wider one to point at.
+// message draws a line, and over it an invisible wider one for the pointer.
 func (s shape) message() html.Part {
 	return html.El("g", html.Attr("class", "message "+s.Class, "data-message", s.Number),
 		s.line(), s.line("class", "target"), html.El("title", html.Text(s.Tip)))
 }
 
-// line goes from the first end to the other. It has further attributes before its own.
+// line draws a line between the two ends of the shape. The given attributes come before its own.
 func (s shape) line(attributes ...any) html.Part {
 	return html.El("line", html.Attr(attributes...), html.Attr("data-a", s.A, "data-b", s.B,
 		"x1", s.X, "y1", s.Y, "x2", s.Width, "y2", s.Y2))
 }
 
-// text is a label that stands alone.
+// text draws a label that is not part of another shape.
 func (s shape) text() html.Part {
 	return html.El("text", html.Attr("class", "float "+s.Class, "data-a", s.A, "data-b", s.B, "x", s.X, "y", s.Y,
 		"dominant-baseline", "central"), html.Text(s.Label))
 }
 
-// events is the connection with the list of the witness.
+// events links the shape with the list of the witness.
 func (s shape) events() html.Part { return html.If(s.Events != "", html.Attr("data-ev", s.Events)) }
 
 func (s shape) tip() html.Part { return html.If(s.Tip != "", html.El("title", html.Text(s.Tip))) }
@@ -179,7 +180,7 @@ func (p pin) part() html.Part {
 		html.El("title", html.Text(p.Tip))), html.Newline)
 }
 
-// legends explain what the classes of shapes mean. Each has a swatch of its name, or a sign in place of that.
+// legends explain the classes of shapes. Each has the CSS class of its swatch, and a sign for a swatch that is a glyph.
 var legends = []struct{ class, swatch, sign, words string }{
 	{"lease", "swatch lease", "", "lease as the client was told"},
 	{"past", "swatch past", "", "section without a lease"},
@@ -196,7 +197,7 @@ var legends = []struct{ class, swatch, sign, words string }{
 	{"drift", "swatch drift", "", "clock drifts"},
 }
 
-// legend explains what is drawn, and no more.
+// legend explains only what is drawn.
 func (c *chart) legend() html.Part {
 	item := func(swatch, sign, words string) html.Part {
 		i := html.El("i", html.Class(swatch), html.Text(sign))
@@ -212,7 +213,7 @@ func (c *chart) legend() html.Part {
 	return html.All(html.All(all...), html.If(len(c.Pins) > 0, item("number", "1", "witness")))
 }
 
-// has reports whether something of the class is drawn.
+// has reports whether a shape of the class is drawn.
 func (c *chart) has(class string) bool {
 	return slices.ContainsFunc(c.Shapes, func(s shape) bool { return slices.Contains(strings.Fields(s.Class), class) })
 }

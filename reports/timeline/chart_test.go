@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/reporttest"
 )
 
-// picture is what a page shows of a story.
+// picture returns the markup of a story's picture.
 func picture(s reporttest.Story) string {
 	p := html.NewWriter("", "")
 	p.Put(Arrange(s.History, s.Findings).chart().card())
@@ -19,7 +19,7 @@ func picture(s reporttest.Story) string {
 
 func TestLongRunIsDrawnAroundItsWitness(t *testing.T) {
 	s := reporttest.Long()
-	for len(s.History.Events) <= mostEvents { // append what happened, an hour later, again and again
+	for len(s.History.Events) <= mostEvents { // append the same events, an hour later, again and again
 		for _, e := range s.History.Events[:1000] {
 			e.Index = len(s.History.Events)
 			e.Time += 3600e9
@@ -37,7 +37,8 @@ func TestLongRunIsDrawnAroundItsWitness(t *testing.T) {
 	}
 }
 
-// TestOperationsOfRegistersAreDrawn from call to return, in a history without locks, each with what it found.
+// TestOperationsOfRegistersAreDrawn checks that in a history without locks, each operation is drawn from call to
+// return, with its value.
 func TestOperationsOfRegistersAreDrawn(t *testing.T) {
 	h := &history.History{Header: history.Header{End: 9e6}}
 	add := func(at history.Time, p history.Process, kind history.Type, f history.F, register, value string) {
@@ -76,7 +77,7 @@ func TestOperationsOfRegistersAreDrawn(t *testing.T) {
 	}
 }
 
-// Labels of faults that strike together must not cover each other, on a narrow page neither.
+// Labels of faults that strike together must not cover each other, not even on a narrow page.
 func TestFaultLabelsDoNotOverlap(t *testing.T) {
 	x := reporttest.NewHistory(2, 5)
 	x.Acquire(0.001, 0.012, 9, "client-1/1", 0, 1, 2, 3)
@@ -107,7 +108,7 @@ func TestFaultLabelsDoNotOverlap(t *testing.T) {
 	}
 }
 
-// As for the labels of faults: numbers of the witness stand clear of each other on the narrowest page.
+// Numbers of the witness must not cover each other on the narrowest page.
 func TestWitnessNumbersDoNotOverlap(t *testing.T) {
 	for _, r := range reporttest.Stories[:5] {
 		s := r.Make()

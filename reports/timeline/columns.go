@@ -9,39 +9,40 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// probe is left out of pictures unless it is part of the witness: its section comes long after the story.
+// probe is not drawn unless it is part of the witness, because its section comes long after the rest of the run.
 const probe = history.Probe
 
-// table is the geometry of a text timeline: which lanes are drawn and in which columns they stand.
+// table is the geometry of a text timeline: which lanes are drawn, and in which columns.
 type table struct {
 	lanes   *Lanes
-	clients []int // of lanes.clients, ascending
-	ranked  []int // the same, those nearest to the story first
-	servers []int // of lanes.servers
-	// tracks are the locks that have a bar of their own in each client's lane. One empty lock stands for all.
+	clients []int // indices in lanes.clients, ascending
+	ranked  []int // the same, the most important to the story first
+	servers []int // indices in lanes.servers
+	// tracks are the locks that have a bar of their own in each client's lane. A single empty lock stands for all
+	// locks.
 	tracks []history.Lock
-	keys   []history.Lock // locks whose keys are shown
-	bar    int            // cells of a section's bar
-	time   int            // cells of the time
-	lane   int            // cells of a client's lane, gap included
-	block  int            // cells of one lock's keys, gap included
-	depth  int            // how many keys of a lock are drawn on one server: its owner's, and those in line behind it
-	cell   int            // cells of a lock's keys on one server, gap included
-	words  int            // column where the words begin
+	keys   []history.Lock // the locks whose keys are shown
+	bar    int            // width of a section's bar, in cells
+	time   int            // width of the time
+	lane   int            // width of a client's lane, including the gap
+	block  int            // width of one lock's keys, including the gap
+	depth  int            // how many keys of a lock are drawn on one server: the owner's, and those in line behind it
+	cell   int            // width of a lock's keys on one server, including the gap
+	words  int            // column at which the words begin
 	width  int
 }
 
 const (
-	gutter    = 4  // between time and lanes: " ▸! "
-	leastText = 30 // cells that the words must have
-	goodText  = 38 // cells that the words should have
-	mostLocks = 3  // with more, their bars are drawn as one
-	// mostInLine is how many keys of one lock are drawn on a server.
+	gutter    = 4  // between the time and the lanes: " ▸! "
+	leastText = 30 // width that the words must have
+	goodText  = 38 // width that the words should have
+	mostLocks = 3  // with more locks, their bars are drawn as one
+	// mostInLine is the largest number of keys of one lock that are drawn on a server.
 	mostInLine = 3
 )
 
-// layTable chooses the widest form that leaves room for the words. First it gives up wide bars, then clients that are
-// no part of the story, then the lanes' names, then the bars per lock, then servers and clients.
+// layTable chooses the widest layout that leaves room for the words. It gives up, in this order: wide bars, clients
+// without a part in the story, the names of lanes, separate bars for locks, and at last servers and clients.
 func layTable(l *Lanes, shown []row, width int) *table {
 	t := &table{lanes: l, width: width, time: 7, depth: min(l.depth(), mostInLine), cell: 1}
 	if t.depth > 1 {
@@ -81,7 +82,7 @@ func layTable(l *Lanes, shown []row, width int) *table {
 	return t
 }
 
-// shrink gives up one thing.
+// shrink removes one thing: the keys of further locks, a server or a client.
 func (t *table) shrink() {
 	switch {
 	case len(t.keys) > 1:
@@ -114,11 +115,11 @@ func (t *table) form(bar int, named bool, tracks, keys []history.Lock) {
 	t.block = 0
 	if len(t.servers) > 0 && len(keys) > 0 {
 		t.block = max(len(t.servers)*t.cell, 4)
-		if t.cell > 1 { // the last one's gap is the block's
+		if t.cell > 1 { // the gap after the last one is the block's gap
 			t.block--
 		}
 		for _, k := range keys {
-			most := 8 // of a lock's name, which may be long; the name of a service stands in full
+			most := 8 // of a lock's name, which may be long; the name of a service is written in full
 			if len(t.lanes.locks) <= 1 {
 				most = len("kubernetes")
 			}
@@ -129,7 +130,8 @@ func (t *table) form(bar int, named bool, tracks, keys []history.Lock) {
 	}
 }
 
-// keyTitle heads the keys of one lock: the lock's name if there are several, else the servers' common name.
+// keyTitle returns the title over the keys of one lock: the lock's name if there are several locks, else the servers'
+// common name.
 func (t *table) keyTitle(k history.Lock) string {
 	if len(t.lanes.locks) > 1 {
 		return string(k)
@@ -141,8 +143,8 @@ func (t *table) keyTitle(k history.Lock) string {
 	return strings.TrimSuffix(base, "-")
 }
 
-// involved lists the clients that can be drawn: those of the witness first, then those that appear in the rows, then
-// the rest. part is all without the rest.
+// involved lists in all the clients that can be drawn: first those of the witness, then those that appear in the rows,
+// then the rest. part is all without the rest.
 func involved(l *Lanes, shown []row) (all, part []int) {
 	rank := make([]int, len(l.clients))
 	for i := range rank {
@@ -180,7 +182,7 @@ func involved(l *Lanes, shown []row) (all, part []int) {
 	return all, part
 }
 
-// keyLocks lists the locks whose keys are worth a column: all if they are few, else the one the witness speaks of.
+// keyLocks returns the locks whose keys get a column: all if they are few, else the lock of the witness.
 func keyLocks(l *Lanes, shown []row) []history.Lock {
 	if len(l.locks) <= mostLocks {
 		return l.locks
@@ -195,7 +197,7 @@ func keyLocks(l *Lanes, shown []row) []history.Lock {
 	return l.locks[:1]
 }
 
-// head draws the titles of the columns.
+// head writes the titles of the columns.
 func (t *table) head(p *text.Writer) {
 	ln := new(text.Line).Right(t.time, "seconds").To(t.time + gutter)
 	col := ln.Cells()
@@ -217,7 +219,7 @@ func (t *table) head(p *text.Writer) {
 	p.Put(ln)
 }
 
-// digit is the sign of a client among the keys.
+// digit returns the character that stands for a client among the keys.
 func (t *table) digit(client int) rune {
 	if t.lanes.clients[client].Process == probe {
 		return 'p'

@@ -1,7 +1,7 @@
 package timeline
 
-// Events in words, one line each: who did what and why, in the words of plans and findings. An event reads the same in
-// a text, in a picture and in a story.
+// This file describes events in words, in one line each: who did what and why, with the terms of plans and findings. An
+// event has the same words in a text, in a picture and in a story.
 
 import (
 	"cmp"
@@ -13,25 +13,26 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// describer puts events into words. A lock or an attempt is named only where it is needed to distinguish it.
+// describer describes events in words. It names a lock or an attempt only where the name is needed to tell it from
+// others.
 type describer struct {
-	Holder func(history.Attempt) history.Process // who made an attempt; empty if that is not known
-	// Apart reports whether an attempt goes by its own name, since its client has others at the same time; nil: none
-	// does.
+	Holder func(history.Attempt) history.Process // the client that made an attempt; empty if unknown
+	// Apart reports whether an attempt is called by its own name, because its client has others at the same time. If
+	// Apart is nil, no attempt is.
 	Apart   func(history.Attempt) bool
 	Several bool // more than one lock is in use
-	// Locks are those that are in use. A key of none of them, which servers record as well, is named; nil: each is of
-	// one.
+	// Locks are the locks in use. Servers may also record keys of no such lock, which are called by their name. If
+	// Locks is nil, all keys belong to a lock.
 	Locks []history.Lock
-	// Registers is how many there are in a history of registers, which has no lock.
+	// Registers is the number of registers, in a history of operations on registers, which has no lock.
 	Registers int
-	Long      bool // say also what the eye can do without: tokens, servers, deadlines
+	Long      bool // include details that are not essential: tokens, servers, deadlines
 }
 
-// who names whose event it is.
+// who returns the name of whoever caused the event.
 func (t *describer) who(e *history.Event) string { return t.name(e.Process, e.Attempt) }
 
-// name names a client, or its attempt where that goes by its own name.
+// name returns the name of a client, or of its attempt if that is called by its own name.
 func (t *describer) name(p history.Process, a history.Attempt) string {
 	if t.Apart != nil && t.Apart(a) {
 		return string(a)
@@ -39,7 +40,7 @@ func (t *describer) name(p history.Process, a history.Attempt) string {
 	return string(p)
 }
 
-// event says in one line what happened.
+// event describes in one line what happened.
 func (t *describer) event(e *history.Event) string {
 	if e.Process == history.Nemesis {
 		return t.fault(e)
@@ -75,7 +76,7 @@ func (t *describer) event(e *history.Event) string {
 	return fmt.Sprintf("%s: %s %s", e.Process, e.F, e.Type)
 }
 
-// promotion says that the Sentinel has promoted a replica of its own accord; it is empty of every other event.
+// promotion describes a promotion of a replica that the Sentinel decided itself. It is empty for all other events.
 func promotion(e *history.Event) string {
 	if e.Why != history.BySentinel || e.Fault == nil || len(e.Fault.On) == 0 || len(e.Fault.To) == 0 {
 		return ""
@@ -97,10 +98,10 @@ func (t *describer) fault(e *history.Event) string {
 	case history.OK:
 		return "over: " + line
 	}
-	return "nemesis: " + line // a report, of which the line alone says whether something begins or ends
+	return "nemesis: " + line // a report: only its text says whether something begins or ends
 }
 
-// lock names the lock where more than one is in use.
+// lock returns the name of the lock if several locks are in use.
 func (t *describer) lock(e *history.Event) string {
 	if !t.Several || e.Lock == "" {
 		return ""
@@ -128,7 +129,8 @@ func (t *describer) acquire(e *history.Event) string {
 	return who + " never learns whether it got" + cmp.Or(lock, " the lock") + because(e)
 }
 
-// lease says until when the holder believes that it holds, and at length by whom and under which token.
+// lease says until when the holder believes that it holds the lock, and in the long form also which servers it counted.
+// It includes the token.
 func (t *describer) lease(e *history.Event) string {
 	g := e.Grant
 	if g == nil {
@@ -175,7 +177,7 @@ func (t *describer) release(e *history.Event) string {
 	return who + " never learns whether it released" + lock + because(e)
 }
 
-// of names the register of an operation, where there are several.
+// of returns the name of the register of an operation, after word, if there are several registers.
 func (t *describer) of(e *history.Event, word string) string {
 	if t.Registers < 2 {
 		return ""
@@ -251,7 +253,7 @@ func (t *describer) apply(e *history.Event) string {
 	return s + because(e)
 }
 
-// key describes a key on the servers named by where.
+// key describes what happens to a key. where names the servers.
 func (t *describer) key(e *history.Event, where string) string {
 	key := "the key"
 	switch {
@@ -297,7 +299,7 @@ func (t *describer) byOther(e *history.Event) string {
 	return " by " + string(e.By)
 }
 
-// because gives the reason: a library's own words if there are some.
+// because returns the reason in parentheses: a library's own words if there are any.
 func because(e *history.Event) string {
 	words := e.Value != "" && (e.F == history.Acquire || e.F == history.Extend || e.F == history.Release)
 	switch {
@@ -316,7 +318,7 @@ func token(n history.Token) string {
 	return ", token " + strconv.FormatInt(int64(n), 10)
 }
 
-// quoted gives a value in quotes, shortened to what a reader can compare at a glance.
+// quoted returns a value in quotes, shortened so that a reader can compare it at a glance.
 func quoted(v string) string {
 	const most = 24
 	r := []rune(v)

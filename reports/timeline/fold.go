@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// fold shortens the story of a run in which nothing broke: one row for each section, and what is out of the ordinary.
+// fold shortens the story of a run without a violation: it leaves one row for each section, and whatever is unusual.
 func (s *storyline) fold() {
 	s.folded = true
 	for i := range s.rows {
@@ -20,13 +20,13 @@ func (s *storyline) fold() {
 	}
 }
 
-// isEntry reports whether a row is about a client that enters a section.
+// isEntry reports whether a row is about a client that enters its section.
 func (l *Lanes) isEntry(r *row) bool {
 	e := &l.history.Events[r.pos]
 	return r.other == nil && e.Process != history.Nemesis && e.F == history.Acquire && e.Type == history.OK
 }
 
-// ordinary reports whether an event is part of any uneventful section.
+// ordinary reports whether an event belongs to an uneventful section.
 func ordinary(e *history.Event) bool {
 	switch e.F {
 	case history.Acquire, history.Extend, history.Release:
@@ -39,7 +39,7 @@ func ordinary(e *history.Event) bool {
 	return false
 }
 
-// sectionWords say what came of the section that was entered at a position.
+// sectionWords describes the section that was entered at a position: how long it lasted, and its reads and writes.
 func (s *storyline) sectionWords(e *history.Event, pos int) string {
 	lane := &s.lanes.clients[s.lanes.lane(pos)]
 	at := sort.Search(len(lane.Sections), func(i int) bool { return lane.Sections[i].First >= pos })

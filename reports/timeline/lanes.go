@@ -1,14 +1,14 @@
-// Package timeline draws one history: as text with time flowing down, and as a picture for a page with time flowing to
-// the right.
+// Package timeline draws one history: as text with time running downwards, and as a picture for a page with time
+// running to the right.
 //
-// Goals: one sees the critical section outlive its lease; what a law's witness names is never left out; the same
-// history gives the same lines and the same page.
-// Non-goals: judging (checker), and what a report says around the picture.
+// Goals: a reader sees how a critical section outlives its lease; what the witness of a law names is never omitted;
+// equal histories give equal texts and pages.
+// Non-goals: judging a history (package checker), and the rest of a report.
 //
-// A history is arranged in lanes (lanes, arrange): who was in which section and under which lease, what the servers
-// held, which faults struck. The text is rows (rows, fold) beside columns (columns, text, text_legend). The picture is
-// shapes on a scale (scale, true_scale, axis, chart, chart_lanes, tips), written as SVG (chart_svg) for a script
-// (chart.js); its colours are those of reports/html.
+// A history is first arranged in lanes (lanes, arrange): who was in which section and under which lease, what the
+// servers held, which faults struck. The text consists of rows (rows, fold) beside columns (columns, text,
+// text_legend). The picture consists of shapes on a scale (scale, true_scale, axis, chart, chart_lanes, tips). It is
+// written as SVG (chart_svg) for a script (chart.js); its colours are those of reports/html.
 package timeline
 
 import (
@@ -20,83 +20,86 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Lanes is a history laid out for the eye: who was in which section, under which lease, and what the servers, the
-// resource and the faults did meanwhile. Text and HTML are drawn from it.
+// Lanes is a history arranged for display: who was in which section and under which lease, and what the servers, the
+// resource and the faults did at that time. Both the text and the picture are drawn from it.
 //
-// Instants are given twice: as a true time, for the axis, and as a position in the history, since events that share
-// a time still have an order.
+// Each instant is given twice: as a true time, for the axis, and as a position in the history, because events at the
+// same time still have an order.
 type Lanes struct {
-	end       history.Time // of the recording; no event and no span but a validity lies after it
+	end       history.Time // of the recording; no event is after it, and of spans only a validity
 	locks     []history.Lock
-	registers int          // of a history without locks, those that its operations name
-	clients   []clientLane // those of the header in its order, then others in order of appearance
-	servers   []serverLane // likewise
-	effects   []effect     // what the resource judged, in order
-	faults    []fault      // in order of striking
+	registers int          // number of registers in a history without locks
+	clients   []clientLane // the clients of the header in its order, then others in the order in which they appear
+	servers   []serverLane // servers in the same order
+	effects   []effect     // reads and writes that the resource judged, in order
+	faults    []fault      // in the order in which they struck
 	history   *history.History
-	witness   map[int]bool // positions that some violated law names
+	witness   map[int]bool // positions of events that a violated law names
 	clientOf  map[history.Process]int
 	serverOf  map[history.Process]int
 	madeBy    map[history.Attempt]history.Process
-	// laneOf and laneAt are the lanes of attempts and of events, by position, of the clients that do several things at
-	// once and so have several lanes. An event need not name its attempt: who asks for a lock has none yet.
+	// laneOf and laneAt are the lanes of attempts and, by position, of events, for clients that do several things at
+	// once and so have several lanes. laneAt is needed because an event may not name its attempt: a request for a lock
+	// has none yet.
 	laneOf   map[history.Attempt]int
 	laneAt   map[int]int
-	fine     bool // times are shown to the microsecond
+	fine     bool // write times to the microsecond
 	messages []Message
 }
 
-// open is the position "after everything": of what had not ended when the recording stopped.
+// open is the position after all events. It is the end of what had not ended when the recording stopped.
 const open = int(^uint(0) >> 1)
 
-// span is a stretch of a run, from the event that began it to the event that ended it.
+// span is a part of a run, from the event that began it to the event that ended it.
 type span struct {
 	From, To    history.Time
-	First, Last int // positions; Last is open if it had not ended by the end of the recording
+	First, Last int // positions; Last is open if the span had not ended by the end of the recording
 }
 
-// covers reports whether the span has begun and not ended once the event at pos has happened.
+// covers reports whether the span has begun, and has not ended, right after the event at pos.
 func (s span) covers(pos int) bool { return s.First <= pos && pos < s.Last }
 
-// clientLane is what one client did.
+// clientLane is what one client did, or a part of it if the client has several lanes.
 type clientLane struct {
 	Process  history.Process
-	Name     string // of the lane: the client's, with a number where it has several
+	Name     string // of the lane: the client's name, with a number if it has several lanes
 	Sections []section
 	Waits    []wait
 	Calls    []call
-	// Operations are those of registers, in a history without locks; of a lock's resource they are effects.
+	// Operations are operations on registers, in a history without locks. The reads and writes of a lock's resource are
+	// effects instead.
 	Operations []call
 	Pauses     []span
 	Crashes    []span
-	Clock      []int // faults (positions in Lanes.faults) that moved its clocks
+	Clock      []int // faults that changed its clocks, as positions in Lanes.faults
 }
 
-// section is a critical section: from acquire ok to the first of release called, lost, crash.
+// section is a critical section: from the event acquire ok to the first of release called, lost, and crash.
 type section struct {
 	span
 	Lock    history.Lock
 	Attempt history.Attempt
 	Token   history.Token
 	Shared  bool
-	Ended   history.F // Release, Lost or Crashed; empty if it was open at the end
-	// Validity is the lease as it was stated to the holder, in true time: each piece from the decision to the end of
-	// the stated validity, cut at the release call, joined where extensions touch. It may outlast the recording.
+	Ended   history.F // Release, Lost or Crashed; empty if the section was open at the end
+	// Validity is the lease as it was stated to the holder, in true time. Each window lasts from the decision to the
+	// end of the stated validity, and ends at the latest with the call of release. Windows that touch after an
+	// extension are joined. Validity may outlast the recording.
 	Validity []window
 }
 
-// window is a stretch of true time.
+// window is a span of true time.
 type window struct{ From, To history.Time }
 
-// wait is an acquire from its call to its return.
+// wait is an acquire, from its call to its return.
 type wait struct {
 	span
 	Lock    history.Lock
-	Attempt history.Attempt // empty if that is not known
+	Attempt history.Attempt // empty if unknown
 	Result  history.Type    // zero if it never returned
 }
 
-// call is a request of a client to the resource, a release or an extension, from its call to its return.
+// call is a client's request to the resource, release, or extension, from its call to its return.
 type call struct {
 	span
 	F       history.F
@@ -110,17 +113,17 @@ type serverLane struct {
 	Keys    []keySpan
 	Down    []span
 	Pauses  []span
-	Clock   []int // faults (positions in Lanes.faults) that moved its clocks
+	Clock   []int // faults that changed its clocks, as positions in Lanes.faults
 }
 
-// keySpan is the life of one key on one server: from being set to being overwritten or gone.
+// keySpan is the life of one key on one server, until it was overwritten or disappeared.
 type keySpan struct {
 	span
 	Lock history.Lock
 	Of   history.Attempt
-	Why  history.Why // how it went; empty if it was overwritten or is still there
+	Why  history.Why // why it disappeared; empty if it was overwritten or still exists
 	By   history.Attempt
-	Due  history.Time // when it was last due to expire
+	Due  history.Time // the last known time at which it was due to expire
 }
 
 // effect is a read or write that the resource accepted or refused.
@@ -134,7 +137,7 @@ type effect struct {
 	Sent     int             // position of the client's call; -1 if unknown
 }
 
-// fault is one fault as it struck.
+// fault is a fault that struck in the run.
 type fault struct {
 	span // From == To if it has no duration
 	Kind history.F
@@ -151,8 +154,8 @@ func (l *Lanes) client(p history.Process) (*clientLane, bool) {
 	return &l.clients[i], true
 }
 
-// holder returns the client that made an attempt. Where no client event names the attempt it goes by the attempt's
-// own name ("client-1/3"); empty if neither says so.
+// holder returns the client that made an attempt. If no client event names the attempt, it takes the client from the
+// attempt's own name ("client-1/3"). It returns "" if neither is known.
 func (l *Lanes) holder(a history.Attempt) history.Process {
 	if p, ok := l.madeBy[a]; ok {
 		return p
@@ -167,7 +170,7 @@ func (l *Lanes) holder(a history.Attempt) history.Process {
 	return ""
 }
 
-// number returns the place of an attempt's client among the client lanes, or -1.
+// number returns the index of an attempt's lane among the client lanes, or -1.
 func (l *Lanes) number(a history.Attempt) int {
 	if i, ok := l.laneOf[a]; ok {
 		return i
@@ -178,7 +181,7 @@ func (l *Lanes) number(a history.Attempt) int {
 	return -1
 }
 
-// lane returns the place of the lane of the client's event at a position, or -1.
+// lane returns the index of the lane of the client's event at a position, or -1.
 func (l *Lanes) lane(pos int) int {
 	if i, ok := l.laneAt[pos]; ok {
 		return i
@@ -193,29 +196,29 @@ func (l *Lanes) lane(pos int) int {
 	return -1
 }
 
-// apart reports whether an attempt is distinguished from others of its client by its own name: they overlap.
+// apart reports whether an attempt is called by its own name, because it overlaps with others of its client.
 func (l *Lanes) apart(a history.Attempt) bool {
 	_, is := l.laneOf[a]
 	return is
 }
 
-// ToTheMicrosecond has times shown so, if the history states any that is no whole millisecond.
+// ToTheMicrosecond makes times be shown to the microsecond, if the history has a time that is not a whole millisecond.
 func (l *Lanes) ToTheMicrosecond() {
 	l.fine = slices.ContainsFunc(l.history.Events, func(e history.Event) bool { return e.Time%1e6 != 0 })
 }
 
-// Message is a request of a client or the answer to it, on its way.
+// Message is a client's request, or the answer to it, on its way.
 type Message struct {
 	From, To      history.Process
 	Left, Arrived history.Time
-	Words         string // which it is: "the 2nd DEL of client-1 to redis-1"
-	Number        int    // by which the page's script knows it
+	Words         string // which message it is: "the 2nd DEL of client-1 to redis-1"
+	Number        int    // identifies it to the page's script
 }
 
-// Carry draws messages, too: on a page only, where each is a line from lane to lane.
+// Carry adds messages to the picture. A page draws each as a line from lane to lane; a text does not show them.
 func (l *Lanes) Carry(messages []Message) { l.messages = messages }
 
-// clock is an instant without its unit.
+// clock returns an instant without its unit.
 func (l *Lanes) clock(at history.Time) string {
 	if l.fine {
 		return text.Microseconds(at)
@@ -223,7 +226,7 @@ func (l *Lanes) clock(at history.Time) string {
 	return text.Clock(at)
 }
 
-// instant is an instant with its unit.
+// instant returns an instant with its unit.
 func (l *Lanes) instant(at history.Time) string {
 	if at == history.Never {
 		return l.clock(at)
@@ -231,7 +234,7 @@ func (l *Lanes) instant(at history.Time) string {
 	return l.clock(at) + " s"
 }
 
-// outlived returns the sections that went on after the last stated validity had ended, and when it ended.
+// outlived returns the sections that continued after the last stated validity had ended, and when it ended.
 func (l *Lanes) outlived() []outliving {
 	var out []outliving
 	for c := range l.clients {
@@ -246,7 +249,7 @@ func (l *Lanes) outlived() []outliving {
 	return out
 }
 
-// outliving is a section and the instant at which it began to outlive its lease.
+// outliving is a section, with the instant at which it began to outlive its lease.
 type outliving struct {
 	Client  history.Process
 	Section *section
@@ -277,8 +280,8 @@ func (l *Lanes) overlapped(pos int) bool {
 	return false
 }
 
-// depth is the most keys of one lock that stood on one server at a time: more than one where clients wait in line by
-// keys of their own, or hold the lock together. The probe's does not count.
+// depth returns the largest number of keys of one lock that existed on one server at a time, without the probe's. It is
+// more than one if clients wait in line with keys of their own, or if several hold the lock together.
 func (l *Lanes) depth() int {
 	most := 1
 	for i := range l.servers {
@@ -292,7 +295,8 @@ func (l *Lanes) depth() int {
 	return most
 }
 
-// ahead lists, for each key, those of the same lock that stood when it was set, in the order in which they had been.
+// ahead lists, for each key, the keys of the same lock that existed when it was set, in the order in which they were
+// set.
 func (s *serverLane) ahead() [][]int {
 	all := make([][]int, len(s.Keys))
 	live := map[history.Lock][]int{}
@@ -305,7 +309,7 @@ func (s *serverLane) ahead() [][]int {
 	return all
 }
 
-// names lists the processes that have a lane.
+// names lists the names of all lanes.
 func (l *Lanes) names() []string {
 	var out []string
 	for i := range l.clients {
@@ -329,7 +333,7 @@ type described struct {
 	Words string
 }
 
-// describe puts the events at some positions into words; those outside of the history are left out.
+// describe describes the events at the given positions, except positions outside of the history.
 func (l *Lanes) describe(positions []int) []described {
 	t := newDescriber(l, true)
 	var all []described

@@ -128,7 +128,7 @@ func TestFaultsLastAsLongAsTheirKindDoes(t *testing.T) {
 	for _, test := range []struct {
 		line string
 		on   history.Process
-		want float64 // end of a fault that struck at 1 s and was never said to end, in a run of 9 s
+		want float64 // end of a fault that struck at 1 s and whose end is not recorded, in a run of 9 s
 	}{
 		{"pause client-1 for 90s at 1s", "client-1", 9},
 		{"drift client-1 clock by +100ppm from 1s", "client-1", 9},
@@ -139,7 +139,7 @@ func TestFaultsLastAsLongAsTheirKindDoes(t *testing.T) {
 		{"jump redis-1 clock by +30s at 1s", "redis-1", 1},
 		{"break client-1 | redis-1 before reply 1", "client-1", 1},
 		{"delay client-1 -> resource by 90s after before-write", "client-1", 9},
-		{"pausing is no kind of ours", "client-1", 9}, // as package checker takes it
+		{"pausing is no kind of ours", "client-1", 9}, // package checker treats it in the same way
 	} {
 		x := reporttest.NewHistory(1, 1)
 		x.At(1).Fault(history.Invoke, test.line, test.on)
@@ -151,8 +151,8 @@ func TestFaultsLastAsLongAsTheirKindDoes(t *testing.T) {
 	}
 }
 
-// Jepsen's nemesis reports twice that a fault begins, and twice that it ends: the picture shows what the laws judge by,
-// one fault.
+// Jepsen's nemesis reports twice that a fault begins and twice that it ends. The picture shows one fault, as the laws
+// see it.
 func TestAFaultToldByReportsIsDrawnOnce(t *testing.T) {
 	var h history.History
 	for i, f := range []history.F{"start-partition", "start-partition", "stop-partition", "stop-partition",
@@ -173,7 +173,7 @@ func TestAFaultToldByReportsIsDrawnOnce(t *testing.T) {
 	}
 }
 
-// The end of a fault that was never seen to strike is described, and nothing is drawn for it.
+// The end of a fault without a recorded beginning is described, but nothing is drawn for it.
 func TestAnEndWithoutABeginningIsNoFault(t *testing.T) {
 	x := reporttest.NewHistory(1, 1)
 	x.At(1).Fault(history.OK, "pause client-1 for 1s at 0s", "client-1")

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// processes lists names and shortens runs of numbers: "redis-1…3, redis-5".
+// processes lists names and shortens runs of consecutive numbers: "redis-1…3, redis-5".
 func processes(ps []history.Process) string {
 	sorted := slices.Clone(ps)
 	slices.SortFunc(sorted, compareNames)
@@ -32,7 +32,7 @@ func processes(ps []history.Process) string {
 	return strings.Join(out, ", ")
 }
 
-// numbered splits "redis-3" into "redis-" and 3; ok is false of a name that does not end in a number.
+// numbered splits "redis-3" into "redis-" and 3. ok is false if the name does not end in a number.
 func numbered(p history.Process) (base string, n int, ok bool) {
 	s := string(p)
 	i := strings.LastIndexByte(s, '-')

@@ -10,8 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// queue is an etcd of three members. client-1 holds the lock and client-2 and client-3 wait in line, each by a key of
-// its own; the members learn of each key one after the other, and etcd-3 of the last one never.
+// queue returns a history of an etcd cluster of three members. client-1 holds the lock; client-2 and client-3 wait in
+// line, each with a key of its own. The members learn of each key one after the other, and etcd-3 never learns of the
+// last one.
 func queue() *history.History {
 	h := &history.History{Header: history.Header{Service: history.Etcd,
 		Clients: []history.Process{"client-1", "client-2", "client-3"},
@@ -59,11 +60,11 @@ func TestTheTextDrawsTheLineOnTheMembersThatHaveIt(t *testing.T) {
 	Arrange(queue(), nil).draw(text.New(&b, 100, false))
 	for _, want := range []struct{ at, keys string }{
 		{"0.000", "·   ·   ·"},
-		{"1.200", "1   1   ·"},   // etcd-3 has not heard of it yet
+		{"1.200", "1   1   ·"},   // etcd-3 does not know the key yet
 		{"3.000", "12  12  12"},  // the waiter's key does not hide the holder's
-		{"5.000", "123 123 12"},  // nor the second waiter's; etcd-3 never learns of that one
-		{"5.300", "23  23  12"},  // the line moves up, on etcd-3 not yet
-		{"8.000", "23  23  12 "}, // a client that has left is in line until its key is gone
+		{"5.000", "123 123 12"},  // nor does the second waiter's, of which etcd-3 never learns
+		{"5.300", "23  23  12"},  // the line moves up, but not yet on etcd-3
+		{"8.000", "23  23  12 "}, // a client that has left stays in line until its key is gone
 	} {
 		line := ""
 		for l := range strings.Lines(b.String()) {
@@ -94,7 +95,7 @@ func TestTheLineIsCutWhereItIsLong(t *testing.T) {
 	}
 }
 
-// boxes lists the keys drawn on a member: whose, from, to, and how far down.
+// boxes lists the keys drawn on a member, each with its owner, its beginning and end, and its vertical position.
 func boxes(c *chart, member history.Process) (all []shape) {
 	var row laneTitle
 	for _, r := range c.Rows {
@@ -133,7 +134,7 @@ func TestThePageDrawsTheLineOnTheMembersThatHaveIt(t *testing.T) {
 				t.Errorf("%s: box %d is %q %s %d to %d, want %+v", member, i, s.Tip, s.Class, s.A, s.B, w)
 			}
 		}
-		for i, a := range got { // no key hides another
+		for i, a := range got { // no key covers another
 			for _, b := range got[i+1:] {
 				if a.A < b.B && b.A < a.B && a.Y < b.Y+b.Height && b.Y < a.Y+a.Height {
 					t.Errorf("%s: %q covers %q", member, a.Tip, b.Tip)
@@ -143,7 +144,7 @@ func TestThePageDrawsTheLineOnTheMembersThatHaveIt(t *testing.T) {
 	}
 }
 
-// A member that loses its disk has no keys any more: it stays out of the cluster.
+// A member that loses its disk has no keys any more, since it stays out of the cluster.
 func TestAMemberWithoutADiskHasNoKeys(t *testing.T) {
 	h := queue()
 	crash := history.Event{Time: reporttest.Seconds(4), Process: history.Nemesis, F: history.Crash,
@@ -164,7 +165,8 @@ func TestAMemberWithoutADiskHasNoKeys(t *testing.T) {
 	}
 }
 
-// TestAKeyThatOneMemberReportsGoneIsGone where another reported it, if they do not report the same things.
+// TestAKeyThatOneMemberReportsGoneIsGone checks that a key which one member reported set ends when another member
+// reports it gone.
 func TestAKeyThatOneMemberReportsGoneIsGone(t *testing.T) {
 	h := queue()
 	h.Events = slices.DeleteFunc(h.Events, func(e history.Event) bool { return e.F.IsCopy() })

@@ -8,24 +8,25 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// row is one line of the story: one event, several alike on several servers, or an instant that no event marks. A story
-// may have millions, of which a few are shown: it is put into words then.
+// row is one line of the story. It is about one event, about several similar events on several servers, or about an
+// instant without an event. A story may have millions of rows, few of which are shown, so it is only put into words
+// then.
 type row struct {
 	at     history.Time
-	pos    int      // the row shows how things stand once the event at this position has happened
-	other  *unusual // of a row that is not about the event at pos alone; else nil
+	pos    int      // the row shows the state right after the event at this position
+	other  *unusual // set if the row is not about the event at pos alone
 	weight int16
 	tone   text.Style
 	proof  bool // it shows an event of the witness
 }
 
-// unusual is what a row says that is not about one event.
+// unusual describes a row that is not about exactly one event.
 type unusual struct {
-	events []int  // positions, ascending; none for a lease that ends by itself
-	words  string // of a row about no event
+	events []int  // positions, ascending; none for a lease that expires
+	words  string // the words of a row about no event
 }
 
-// events are the positions that a row is about.
+// events returns the positions of the events that a row is about.
 func (r *row) events() []int {
 	if r.other != nil {
 		return r.other.events
@@ -41,7 +42,7 @@ func (r *row) shows(pos int) bool {
 	return r.pos == pos
 }
 
-// first is the first event of a row, nil if it has none.
+// first returns the first event of a row, or nil if it has none.
 func (l *Lanes) first(r *row) *history.Event {
 	if of := r.events(); len(of) > 0 {
 		return &l.history.Events[of[0]]
@@ -49,7 +50,7 @@ func (l *Lanes) first(r *row) *history.Event {
 	return nil
 }
 
-// add has a row be about one more event.
+// add makes the row be about one more event.
 func (r *row) add(pos int) {
 	if r.other == nil {
 		r.other = &unusual{events: []int{r.pos}}
@@ -58,16 +59,16 @@ func (r *row) add(pos int) {
 	r.pos = pos
 }
 
-// Weights of rows. What a person needs to follow the story weighs more than what follows from it.
+// The weights of rows. What a reader needs to follow the story weighs more than what follows from it.
 const (
 	weightProof   = 1000
 	weightFault   = 90
 	weightDerived = 85
-	weightTurn    = 80 // somebody enters, leaves or crashes; a key is lost
+	weightTurn    = 80 // a client enters, leaves or crashes; a key is lost
 	weightEffect  = 60
 	weightStep    = 40
-	weightRoutine = 15 // follows from another row: a key set for one who then acquires
-	weightLeast   = 20 // lighter rows are never shown unless they are part of the witness
+	weightRoutine = 15 // follows from another row: a key is set for a client that then acquires
+	weightLeast   = 20 // lighter rows are shown only if they are part of the witness
 	mostWeight    = weightProof + weightFault
 )
 
@@ -75,14 +76,14 @@ const (
 type storyline struct {
 	t       describer
 	lanes   *Lanes
-	applies bool         // the resource's own records are there, so that the clients' records of them are duplicates
-	slow    map[int]bool // calls, by position, that took long to reach the resource
+	applies bool         // the resource's own records exist, so that the clients' records of them are duplicates
+	slow    map[int]bool // positions of calls that took long to reach the resource
 	rows    []row
-	groups  map[group]int // last row of a group
+	groups  map[group]int // the last row of each group
 	folded  bool          // a section is one row
 }
 
-// group is what events share that one row can show: the same thing on several servers, one soon after the other.
+// group is what events have in common that one row can show: the same event on several servers within a short time.
 type group struct {
 	f      history.F
 	lock   history.Lock
@@ -91,13 +92,13 @@ type group struct {
 	proof  bool
 }
 
-// longTravel is from when on a request has travelled long enough to arrive in another world.
+// longTravel is the time after which a request counts as slow, because much may have changed before it arrives.
 const longTravel = history.Time(1e8)
 
-// groupSpread is how far apart, in true time, the events of one row may lie.
+// groupSpread is the largest distance, in true time, between the events of one row.
 const groupSpread = history.Time(1e9)
 
-// story shows the whole history in rows, in order.
+// story returns the whole history as rows, in order.
 func story(l *Lanes, long bool) *storyline {
 	s := &storyline{
 		t:       newDescriber(l, long),
@@ -126,7 +127,7 @@ func story(l *Lanes, long bool) *storyline {
 	return s
 }
 
-// words put a row into words.
+// words returns the words of a row.
 func (s *storyline) words(r *row) string {
 	e := s.lanes.first(r)
 	switch {
@@ -146,7 +147,7 @@ func (s *storyline) words(r *row) string {
 	return s.t.key(&s.lanes.history.Events[r.pos], processes(where))
 }
 
-// recordingEnd says when the recording ended, if somebody still waited or worked then.
+// recordingEnd adds a row for the end of the recording, if a client was still waiting or in its section then.
 func (s *storyline) recordingEnd() {
 	still := func(c clientLane) bool {
 		return c.Process != probe && (slices.ContainsFunc(c.Waits, func(w wait) bool { return w.Last == open }) ||
@@ -198,12 +199,13 @@ func (s *storyline) event(pos int, e *history.Event) {
 	s.rows = append(s.rows, r)
 }
 
-// isKey reports whether an event is one of those that a row reports together.
+// isKey reports whether an event may share a row with others.
 func isKey(e *history.Event) bool {
 	return e.F == history.KeySet || e.F == history.KeyProlonged || e.F == history.KeyGone
 }
 
-// overAtOnce reports whether a fault that ends is the one shown last, at the same instant: it needs no row of its own.
+// overAtOnce reports whether e is the end of the fault in the last row, at the same instant. It then needs no row of
+// its own.
 func (s *storyline) overAtOnce(e *history.Event) bool {
 	if e.Process != history.Nemesis || e.Type == history.Invoke || len(s.rows) == 0 {
 		return false
@@ -214,8 +216,8 @@ func (s *storyline) overAtOnce(e *history.Event) bool {
 		struck.Value == e.Value
 }
 
-// quietSince reports whether nothing of weight happened after row i. If it did, joining it would show things out of
-// their order.
+// quietSince reports whether nothing important happened after row i. Otherwise adding an event to row i would show
+// events out of order.
 func (s *storyline) quietSince(i int) bool {
 	return !slices.ContainsFunc(s.rows[i+1:], func(r row) bool { return r.weight >= weightStep })
 }
@@ -247,7 +249,7 @@ func (s *storyline) weigh(pos int, e *history.Event) int16 {
 	return weighKey(e)
 }
 
-// pick chooses by how an operation stands: called, succeeded, or neither.
+// pick chooses a weight by the type of an event: an operation that is called, that succeeded, or neither.
 func pick(t history.Type, invoke, ok, otherwise int16) int16 {
 	switch t {
 	case history.Invoke:
@@ -258,14 +260,14 @@ func pick(t history.Type, invoke, ok, otherwise int16) int16 {
 	return otherwise
 }
 
-// weighCall makes little of a client's reads and writes if the resource records them itself, except of a slow one.
+// weighCall gives a client's reads and writes a low weight if the resource records them too, unless they were slow.
 func (s *storyline) weighCall(pos int, e *history.Event) int16 {
 	if !s.applies {
 		return pick(e.Type, weightRoutine, weightEffect, weightEffect)
 	}
 	switch {
 	case e.Type == history.Fail && e.Why != history.LeaseNotValid:
-		return weightRoutine // the resource's refusal says it
+		return weightRoutine // the resource's refusal says the same
 	case e.Type != history.Invoke:
 		return pick(e.Type, 0, weightRoutine, weightStep+10)
 	}
@@ -298,8 +300,8 @@ func (s *storyline) tone(e *history.Event) text.Style {
 	return text.Plain
 }
 
-// choose gives the places of the rows worth showing, at most most of them, in order. Around a witness these are the
-// rows near it; without one the heaviest, the earlier first.
+// choose returns the indices of the rows worth showing, at most most of them, in order. If there is a witness, these
+// are the rows near it; otherwise the heaviest rows, the earlier ones first.
 func choose(rows []row, most int) []int {
 	first, last := -1, -1
 	for i := range rows {
@@ -317,13 +319,13 @@ func choose(rows []row, most int) []int {
 		}
 		return of
 	}
-	var with [mostWeight + 1]int // rows of each score
+	var with [mostWeight + 1]int // number of rows with each score
 	for i := range rows {
 		if of := score(i); of >= weightLeast {
 			with[of]++
 		}
 	}
-	least, room := mostWeight, most // of the rows of the least score that is shown, there is room for the first
+	least, room := mostWeight, most // among rows with score least, there is room only for the first
 	for ; least > weightLeast && with[least] <= room; least-- {
 		room -= with[least]
 	}
@@ -343,14 +345,14 @@ func choose(rows []row, most int) []int {
 	return order
 }
 
-// A story with a witness but fewRows is filled up to filledRows. Where so little of weight happened, it is the routine
-// that shows it: clients that take keys from each other and never get the lock.
+// If a story with a witness has fewer rows than fewRows, it is filled up to filledRows. If so little of importance
+// happened, the routine events show the violation: clients that take keys from each other and never get the lock.
 const (
 	fewRows    = 8
 	filledRows = 20
 )
 
-// fill adds the rows nearest to the stretch first..last, of any weight but none, until there are enough.
+// fill adds the rows nearest to the range from first to last, of any weight above zero, until there are enough.
 func fill(order []int, rows []row, first, last, enough int) []int {
 	taken := map[int]bool{}
 	for _, i := range order {
@@ -372,8 +374,8 @@ func fill(order []int, rows []row, first, last, enough int) []int {
 	return order
 }
 
-// farness is what a row loses for lying so many rows outside the stretch of the witness. A fault may show its effect
-// long after it struck, so it never fades wholly.
+// farness is what a row loses of its weight for its distance from the witness, in rows. A fault may show its effect
+// long after it struck, so it never loses all its weight.
 func farness(r *row, rows int) int {
 	if r.weight == weightFault {
 		return min(4*rows, weightFault-weightLeast)

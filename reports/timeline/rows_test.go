@@ -10,7 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestTheHeaviestRowsAreChosen: by counting, as by sorting all.
+// TestTheHeaviestRowsAreChosen checks that choose, which counts rows by score, chooses the same rows as sorting all of
+// them.
 func TestTheHeaviestRowsAreChosen(t *testing.T) {
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -34,7 +35,7 @@ func TestTheHeaviestRowsAreChosen(t *testing.T) {
 	}
 }
 
-// TestNearbyLanesShowTheSame: what no row shows may be left out of the lanes from which the rows are drawn.
+// TestNearbyLanesShowTheSame checks that near omits nothing that a row shows.
 func TestNearbyLanesShowTheSame(t *testing.T) {
 	shows, left := 0, 0
 	for seed := range uint64(200) {

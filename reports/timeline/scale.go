@@ -8,12 +8,12 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// scale maps true time to a place between 0 and 1 such that a pause of 15 s and exchanges of 2 ms are both visible:
-// between two neighbouring instants it is linear, and the room between them grows with the logarithm of their
-// distance, up to a limit. It strictly increases from its first knot to its last.
+// scale maps true time to positions between 0 and 1, so that a pause of 15 s and exchanges of 2 ms are both visible.
+// Between two neighbouring instants it is linear. The distance between their positions grows with the logarithm of
+// their distance in time, up to a limit. The scale is strictly increasing from its first knot to its last.
 type scale struct {
 	knots []knot
-	// breaks are the stretches drawn far shorter than the others, where the picture must state how long they are.
+	// breaks are the spans that are drawn much shorter than others. The picture must state how long they are.
 	breaks []window
 }
 
@@ -26,11 +26,11 @@ const (
 	longestStretch = 5.0                // in units of the usual gap, log2
 	shortestUnit   = history.Time(1e5)  // 100 µs
 	leastStretch   = 0.35               // of two instants that nearly coincide
-	breakRatio     = 24                 // a gap this many times the unit is marked as a break
+	breakRatio     = 24                 // a gap of this many units is marked as a break
 	leastBreak     = history.Time(20e6) // 20 ms
 )
 
-// newScale makes a scale of the given instants, in any order.
+// newScale returns a scale with knots at the given instants, which may be in any order.
 func newScale(times []history.Time) *scale {
 	times = slices.Clone(times)
 	slices.Sort(times)
@@ -60,12 +60,12 @@ func newScale(times []history.Time) *scale {
 	return s
 }
 
-// linearScale is true scale: a second is as long everywhere.
+// linearScale returns the true scale, on which a second has the same length everywhere.
 func linearScale(from, to history.Time) *scale {
 	return &scale{knots: []knot{{from, 0}, {to, 1}}}
 }
 
-// usualGap is the median distance between neighbours.
+// usualGap returns the median distance between neighbours, but at least shortestUnit.
 func usualGap(times []history.Time) history.Time {
 	gaps := make([]history.Time, 0, len(times))
 	for i := 1; i < len(times); i++ {
@@ -75,7 +75,7 @@ func usualGap(times []history.Time) history.Time {
 	return max(gaps[len(gaps)/2], shortestUnit)
 }
 
-// place maps an instant; what lies outside the scale is put at its ends.
+// place returns the position of an instant. An instant outside the scale has the position of the nearer end.
 func (s *scale) place(at history.Time) float64 {
 	i := sort.Search(len(s.knots), func(i int) bool { return s.knots[i].at > at })
 	switch i {

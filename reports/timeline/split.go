@@ -8,15 +8,15 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// stay is what a client does about one lock from asking for it until it leaves its section, or has its refusal.
+// stay is what a client does about one lock, from asking for it until it leaves the section or is refused.
 type stay struct {
 	first, last   int // positions
 	lock          history.Lock
-	wait, section int // places in the client's lane; -1 if there is none
+	wait, section int // indices in the client's lane; -1 if there is none
 }
 
-// split gives a client that does several things at once about one lock, as a service with many goroutines does, as many
-// lanes as it takes to see them apart. Each thing goes to the first lane that is free.
+// split gives several lanes to a client that does several things at once about one lock, such as a service with many
+// goroutines. It uses as many lanes as are needed to separate them. Each thing goes to the first lane that is free.
 func (a *arranger) split() {
 	var lanes []clientLane
 	for i := range a.l.clients {
@@ -31,8 +31,8 @@ func (a *arranger) split() {
 	a.l.numberLanes()
 }
 
-// numberLanes notes, of the clients that have several lanes, in which of them each attempt is, and each event that
-// begins or ends something.
+// numberLanes records the lane of each attempt, and of each event that begins or ends something, for clients with
+// several lanes.
 func (l *Lanes) numberLanes() {
 	l.laneOf, l.laneAt = map[history.Attempt]int{}, map[int]int{}
 	for i := range l.clients {
@@ -58,7 +58,7 @@ func (l *Lanes) numberLanes() {
 // stays lists what the client does about locks, in order.
 func (c *clientLane) stays() []stay {
 	all := make([]stay, 0, len(c.Waits))
-	asked := make(map[int]int, len(c.Waits)) // the place in all of the wait that ended at a position
+	asked := make(map[int]int, len(c.Waits)) // index in all of the wait that ended at a position
 	for i := range c.Waits {
 		w := &c.Waits[i]
 		if w.Result == history.OK {
@@ -80,7 +80,7 @@ func (c *clientLane) stays() []stay {
 
 // overlaps reports whether the client does two things at once about one lock.
 func (c *clientLane) overlaps() bool {
-	busy := map[history.Lock]int{} // until which position
+	busy := map[history.Lock]int{} // the position until which the client is busy with the lock
 	sections := c.Sections
 	enter := func(until int) bool {
 		for ; len(sections) > 0 && sections[0].First < until; sections = sections[1:] {
@@ -102,7 +102,7 @@ func (c *clientLane) overlaps() bool {
 	return enter(open)
 }
 
-// apart gives the lanes that show apart what the client does at once.
+// apart returns the lanes that separate what the client does at once.
 func (c *clientLane) apart() []clientLane {
 	if !c.overlaps() {
 		return []clientLane{*c}
@@ -112,7 +112,7 @@ func (c *clientLane) apart() []clientLane {
 		lock history.Lock
 	}
 	var lanes []clientLane
-	free := map[track]int{} // from which position on
+	free := map[track]int{} // the position from which the lane is free
 	of := map[history.Attempt]int{}
 	for _, s := range c.stays() {
 		n := 0

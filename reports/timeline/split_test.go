@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// goroutines is a history of one service, of which so many goroutines each take the lock at once, all from 1 to 9 µs.
+// goroutines returns a history of one service in which n goroutines take the lock at the same time, all from 1 to 9 µs.
 func goroutines(n int) *history.History {
 	h := &history.History{}
 	add := func(at int, of history.Type, f history.F, i int) {
@@ -32,8 +32,8 @@ func goroutines(n int) *history.History {
 	return h
 }
 
-// TestGoroutinesOfOneServiceAreSeenApart: in text and picture each has a lane, in which it asks and works, its name,
-// and times that differ.
+// TestGoroutinesOfOneServiceAreSeenApart checks that in text and picture each goroutine has a lane with a name of its
+// own that shows its wait and its section, and that their times differ.
 func TestGoroutinesOfOneServiceAreSeenApart(t *testing.T) {
 	l := Arrange(goroutines(3), nil)
 	l.ToTheMicrosecond()
@@ -67,7 +67,8 @@ func TestGoroutinesOfOneServiceAreSeenApart(t *testing.T) {
 	}
 }
 
-// TestWhoDoesOneThingAtATimeHasOneLane, whatever its attempts are about; so has who holds two locks.
+// TestWhoDoesOneThingAtATimeHasOneLane checks that a client has a single lane if it has one attempt after another, or
+// if it holds two locks.
 func TestWhoDoesOneThingAtATimeHasOneLane(t *testing.T) {
 	h := goroutines(1)
 	for _, e := range goroutines(1).Events {
@@ -83,8 +84,8 @@ func TestWhoDoesOneThingAtATimeHasOneLane(t *testing.T) {
 	}
 }
 
-// TestManyLanesAreCutToThoseOfTheWitness: a picture has so many lanes at most, those of the witness among them, and
-// says how many there are.
+// TestManyLanesAreCutToThoseOfTheWitness checks that a picture has at most mostLanes lanes, including those of the
+// witness, and says how many there are in all.
 func TestManyLanesAreCutToThoseOfTheWitness(t *testing.T) {
 	l := Arrange(goroutines(900), nil)
 	last := len(l.history.Events) - 1
@@ -99,10 +100,10 @@ func TestManyLanesAreCutToThoseOfTheWitness(t *testing.T) {
 	}
 }
 
-// TestTheLanesOfTheWitnessAreShownFirst: also where an event does not name its attempt, as none does that asks for a
-// lock, and whichever of its client's lanes it is in.
+// TestTheLanesOfTheWitnessAreShownFirst covers events that do not name their attempt, such as requests for a lock, in
+// any of the client's lanes.
 func TestTheLanesOfTheWitnessAreShownFirst(t *testing.T) {
-	tried := map[string]int{} // by what the event is and whether it names its attempt
+	tried := map[string]int{} // by the kind of event and whether it names its attempt
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		h := manyAtOnce(r)
@@ -138,7 +139,7 @@ func TestTheLanesOfTheWitnessAreShownFirst(t *testing.T) {
 	}
 }
 
-// manyAtOnce is a history of two clients each of which does several things at once. Some events name their attempt.
+// manyAtOnce returns a history of two clients that each do several things at once. Only some events name their attempt.
 func manyAtOnce(r *rand.Rand) *history.History {
 	h := &history.History{}
 	add := func(of history.Type, f history.F, p, a string) {
@@ -165,7 +166,7 @@ func manyAtOnce(r *rand.Rand) *history.History {
 	return h
 }
 
-// laneShowing is the lane in which something begins or ends at a position, -1 if it does in none.
+// laneShowing returns the index of the lane in which something begins or ends at a position, or -1.
 func laneShowing(l *Lanes, pos int) int {
 	at := func(s span) bool { return s.First == pos || s.Last == pos }
 	return slices.IndexFunc(l.clients, func(c clientLane) bool {

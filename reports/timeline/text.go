@@ -8,13 +8,13 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Lines that a timeline may take.
+// The largest numbers of lines of a timeline.
 const (
-	mostLinesCalm   = 36 // with legend and title about 40
+	mostLinesCalm   = 36 // about 40 with legend and title
 	mostLinesBroken = 60
 )
 
-// draw draws the run with time flowing down: lanes at the left, what happened in words at the right.
+// draw draws the run with time running downwards: lanes at the left, and at the right what happened, in words.
 func (l *Lanes) draw(p *text.Writer) {
 	s := story(l, p.Width() >= 110)
 	most := mostLinesCalm
@@ -50,14 +50,14 @@ func (l *Lanes) draw(p *text.Writer) {
 	t.legend(p, hidden)
 }
 
-// body draws the rows at some places of a story and the breaks between them. hidden counts the rows of weight that are
-// not shown.
+// body draws the rows of a story with the given indices, and the breaks between them. hidden is the number of omitted
+// rows that are heavy enough to be counted.
 func (t *table) body(s *storyline, places []int, shown []row) (body []*text.Line, hidden int) {
 	d := &drawing{table: t, near: t.lanes.near(shown), leased: map[[2]int]bool{}}
 	breakAt := breakLength(shown)
 	least := lightest(shown)
 	next := 0
-	skip := func(until int) (n int) { // counts rows of weight before the given one
+	skip := func(until int) (n int) { // counts the omitted rows before until that are heavy enough
 		for ; next < until; next++ {
 			if s.rows[next].weight >= least {
 				n++
@@ -87,7 +87,8 @@ func (t *table) body(s *storyline, places []int, shown []row) (body []*text.Line
 	return body, hidden
 }
 
-// near gives the lanes with only those sections, waits, operations and keys that some row shows: of a long history few.
+// near returns the lanes with only those sections, waits, operations and keys that some row shows. In a long history
+// they are few.
 func (l *Lanes) near(shown []row) *Lanes {
 	var positions []int
 	var times []history.Time
@@ -121,7 +122,7 @@ func (l *Lanes) near(shown []row) *Lanes {
 	return &near
 }
 
-// some are those of a list that are kept.
+// some returns the elements of a list for which keep is true.
 func some[T any](list []T, keep func(*T) bool) (kept []T) {
 	for i := range list {
 		if keep(&list[i]) {
@@ -131,8 +132,8 @@ func some[T any](list []T, keep func(*T) bool) (kept []T) {
 	return kept
 }
 
-// lightest is the weight from which on rows that are not shown are counted: that of the lightest shown, so that a story
-// shown by its routine also says how much of that it leaves out.
+// lightest returns the least weight of omitted rows that are counted. It is the weight of the lightest row shown, so
+// that a story that shows routine rows also says how many of these it omits.
 func lightest(shown []row) int16 {
 	least := int16(weightStep)
 	for _, r := range shown {
@@ -143,8 +144,8 @@ func lightest(shown []row) int16 {
 	return least
 }
 
-// breakLength is the shortest gap that is marked as a break in the scale: ten times the usual gap between rows, and
-// never less than 10 ms.
+// breakLength returns the shortest gap that is marked as a break in the scale: ten times the usual gap between rows,
+// but at least 10 ms.
 func breakLength(shown []row) history.Time {
 	var gaps []history.Time
 	for i := 1; i < len(shown); i++ {
@@ -159,14 +160,14 @@ func breakLength(shown []row) history.Time {
 	return max(10*gaps[len(gaps)/2], 1e7)
 }
 
-// drawing is a table being filled. leased remembers which leases ran in the row before, by lane and track.
+// drawing is a table being drawn. leased records which leases ran in the previous row, by lane and track.
 type drawing struct {
 	*table
-	near   *Lanes // what its rows show
+	near   *Lanes // the lanes with only what the rows show
 	leased map[[2]int]bool
 }
 
-// gap draws a break in the scale: time passes, or rows are left out.
+// gap draws a break in the scale: time passes, or rows are omitted.
 func (d *drawing) gap(after *row, long history.Time, skipped int) *text.Line {
 	ln := new(text.Line).To(d.time-1).Add(text.Plain, "⋮").To(d.time + gutter)
 	if after != nil {
@@ -183,7 +184,7 @@ func (d *drawing) gap(after *row, long history.Time, skipped int) *text.Line {
 	return ln.To(d.words).Add(text.Plain, words)
 }
 
-// continued is a row about nothing new.
+// continued returns a row with the same state, about nothing new.
 func (r *row) continued() row { return row{at: r.at, pos: r.pos, other: &unusual{}} }
 
 // row draws one row, its words wrapped beside the lanes.
@@ -207,7 +208,7 @@ func (d *drawing) row(r *row, words string) []*text.Line {
 	return out
 }
 
-// mark fills the gutter: witness, and two at once in a section.
+// mark writes the signs before the lanes: one for the witness, and one for two clients in a section at once.
 func (d *drawing) mark(ln *text.Line, r *row) {
 	if r.proof {
 		ln.Add(text.Bold, "▸")
@@ -219,7 +220,7 @@ func (d *drawing) mark(ln *text.Line, r *row) {
 	}
 }
 
-// state draws how all lanes stand. A line that only continues another draws no beginnings and ends.
+// state draws the state of all lanes. With only, the line continues another and does not show beginnings and ends.
 func (d *drawing) state(ln *text.Line, r *row, only bool) {
 	clash := d.near.overlapped(r.pos)
 	col := ln.Cells()
@@ -270,7 +271,7 @@ func (d *drawing) track(ln *text.Line, r *row, at [2]int, lane *clientLane, lock
 	ln.Add(text.Green, string(lease))
 }
 
-// sectionSign is the sign for what a client is doing in a row. The empty lock stands for any.
+// sectionSign returns the sign for what a client is doing in a row. The empty lock stands for any lock.
 func sectionSign(lane *clientLane, lock history.Lock, r *row) (rune, text.Style) {
 	for i := range lane.Crashes {
 		if r.shows(lane.Crashes[i].First) {
@@ -315,7 +316,7 @@ func sectionSign(lane *clientLane, lock history.Lock, r *row) (rune, text.Style)
 	return ' ', text.Plain
 }
 
-// leaseStands reports whether a stated validity runs at the row, and whether it began there.
+// leaseStands reports whether a stated validity runs at the row, and whether its section began there.
 func leaseStands(lane *clientLane, lock history.Lock, r *row) (begun, runs bool) {
 	for i := range lane.Sections {
 		s := &lane.Sections[i]
@@ -332,8 +333,8 @@ func leaseStands(lane *clientLane, lock history.Lock, r *row) (begun, runs bool)
 	return begun, runs
 }
 
-// keysOn is what one server has of a lock, in as many signs as the lock's line is drawn deep: the number of the key's
-// owner, then of those in line behind it, "+" for more; or nothing, or that the server is down.
+// keysOn returns the keys of a lock on one server, in at most t.depth signs: the number of the owner, then of the
+// clients in line behind it, with "+" for more. It returns "·" if there is no key, and "✗" if the server is down.
 func (t *table) keysOn(lane *serverLane, lock history.Lock, pos int) ([]rune, text.Style) {
 	if slices.ContainsFunc(lane.Down, func(s span) bool { return s.covers(pos) }) {
 		return []rune{'✗'}, text.Red

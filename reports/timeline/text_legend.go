@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// legend explains the signs that can occur in this timeline, and says what is not drawn.
+// legend explains the signs that can occur in this timeline, and says what is omitted.
 func (t *table) legend(p *text.Writer, hidden int) {
 	registers := t.any(func(c *clientLane) bool { return len(c.Operations) > 0 })
 	signs := []string{"█ in its section"}
@@ -46,8 +46,8 @@ func (t *table) legend(p *text.Writer, hidden int) {
 	t.omissions(p, hidden)
 }
 
-// numbered names the lanes for which only their numbers had room, where a client has several: no number is that of its
-// client then.
+// numbered names the lanes that have only a number as their title. It does so if some client has several lanes, since a
+// lane's number is then not the client's.
 func (t *table) numbered(p *text.Writer) {
 	if !t.any(func(c *clientLane) bool { return c.Name != string(c.Process) }) {
 		return
@@ -63,7 +63,7 @@ func (t *table) numbered(p *text.Writer) {
 	}
 }
 
-// keyLegend explains the keys by the example of one client.
+// keyLegend explains the signs of keys, with one client as the example.
 func (t *table) keyLegend(c int) []string {
 	one := t.digit(c)
 	another := slices.IndexFunc(t.clients, func(two int) bool {
@@ -85,7 +85,7 @@ func (t *table) any(f func(*clientLane) bool) bool {
 	return slices.ContainsFunc(t.clients, func(c int) bool { return f(&t.lanes.clients[c]) })
 }
 
-// omissions says what the picture lacks.
+// omissions lists what the text omits.
 func (t *table) omissions(p *text.Writer, hidden int) {
 	var left []string
 	if hidden > 0 {
@@ -93,7 +93,7 @@ func (t *table) omissions(p *text.Writer, hidden int) {
 	}
 	clients := len(t.lanes.clients)
 	if _, ok := t.lanes.clientOf[probe]; ok && len(t.clients) < clients {
-		clients-- // the probe is never missed
+		clients-- // the omission of the probe is not mentioned
 	}
 	if n := clients - len(t.clients); n > 0 {
 		left = append(left, "lanes of "+text.Count(n, "client"))

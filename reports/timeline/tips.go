@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// tip describes an event in full: in words, then everything it carries.
+// tip describes an event in full: in words, then with all its fields.
 func (c *chart) tip(pos int) string {
 	e := &c.lanes.history.Events[pos]
 	lines := []string{c.describer.event(e), fmt.Sprintf("event %d at %s", e.Index, c.lanes.instant(e.Time))}
@@ -65,7 +65,7 @@ func (c *chart) sectionTip(lane *clientLane, s *section) string {
 	return strings.Join(lines, "\n")
 }
 
-// stretch gives a span in words.
+// stretch describes the time of a span in words.
 func (c *chart) stretch(s span) string {
 	if s.Last == open && s.To > s.From {
 		return fmt.Sprintf("from %s, not over when the recording ended at %s", c.lanes.instant(s.From),

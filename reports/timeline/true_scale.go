@@ -6,16 +6,16 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// True scale reads better as long as it hides nothing: a lease then looks as long as it is, beside the pause that
-// outlasts it. A run is drawn so if each section, each lease and each pause is at least leastVisible pixels wide, if
-// what clients do fills at least leastFilled of the picture, and if no number of the witness covers another in the rows
-// that there are for them. Otherwise the scale is folded: milliseconds and minutes side by side.
+// On a true scale, on which equal times have equal lengths, a reader sees how long a lease is compared with the pause
+// that outlasts it. It is used if it hides nothing: each section, each lease and each pause must be at least
+// leastVisible pixels wide; what clients do must reach over at least leastFilled of the picture; and no number of the
+// witness may cover another. Otherwise the scale is folded, so that it shows milliseconds and minutes side by side.
 const (
-	leastVisible = 5.0 // pixels, from which on a bar is seen as a bar
-	leastFilled  = 0.5 // of the width
+	leastVisible = 5.0 // in pixels; a narrower bar is not seen as a bar
+	leastFilled  = 0.5 // share of the width
 )
 
-// readable reports whether a scale shows all that the rule above names.
+// readable reports whether a scale satisfies the rule above.
 func (c *chart) readable(s *scale) bool {
 	for i := range c.lanes.clients {
 		lane := &c.lanes.clients[i]
@@ -39,7 +39,7 @@ func (c *chart) readable(s *scale) bool {
 			}
 		}
 	}
-	_, fit := c.levels(s) // the numbers of the witness can stand beside or above each other
+	_, fit := c.levels(s) // whether the numbers of the witness have room
 	return fit && c.filled(s)
 }
 
@@ -67,17 +67,17 @@ func (c *chart) filled(s *scale) bool {
 	return s.place(last) >= leastFilled
 }
 
-// visible reports whether a stretch, as far as it lies in the frame, is wide enough. What lies outside is not drawn at
+// visible reports whether the part of a span within the frame is wide enough. A part outside the frame is not drawn at
 // all.
 func (c *chart) visible(s *scale, from, to history.Time) bool {
 	from, to = max(from, c.from), min(to, c.to)
 	return from > to || (s.place(to)-s.place(from))*float64(c.Right-c.Left) >= leastVisible
 }
 
-// mostMarks is how many round instants are marked on a true scale, at most.
+// mostMarks is the largest number of round instants that are marked on a true scale.
 const mostMarks = 12
 
-// rounds lists the instants on a true scale that a reader counts by: multiples of 1, 2 or 5 times a power of ten.
+// rounds lists round instants for a true scale: the multiples of 1, 2 or 5 times a power of ten.
 func (c *chart) rounds() (list []history.Time) {
 	least := float64(c.to-c.from) / mostMarks
 	step := math.Pow(10, math.Floor(math.Log10(least)))

@@ -13,7 +13,7 @@ import (
 
 func drawn(s reporttest.Story) *chart { return arranged(s).chart() }
 
-// The lease of the pause that outlives it is as long in the picture as it is in time.
+// In the picture, the lengths of a lease and of the pause that outlives it are proportional to their times.
 func TestAPauseIsDrawnAtTrueScale(t *testing.T) {
 	c := drawn(reporttest.Kleppmann())
 	if !c.Linear {
@@ -32,7 +32,8 @@ func TestAPauseIsDrawnAtTrueScale(t *testing.T) {
 	t.Error("no lease")
 }
 
-// turn is a run of 15 s in which client-1 waits to the given instant and client-2 is inside for a while.
+// turn returns a run of 15 s in which client-1 waits until the given instant and client-2 is in its section for a
+// while.
 func turn(until, inside float64) reporttest.Story {
 	x := reporttest.NewHistory(2, 1)
 	x.At(0).Client("client-1", history.Acquire, history.Invoke, "client-1/1")
@@ -72,8 +73,8 @@ func TestTrueScaleIsChosenWhereItHidesNothing(t *testing.T) {
 	}
 }
 
-// Whatever the run: on a true scale no section, lease or pause is too narrow to be seen, nothing is marked as
-// shortened, and the page can still fold it.
+// In every story, a true scale shows no section, lease or pause too narrow to be seen, marks nothing as shortened, and
+// can still be folded by the page.
 func TestTrueScaleKeepsItsRule(t *testing.T) {
 	linear := 0
 	for _, r := range reporttest.Stories {
