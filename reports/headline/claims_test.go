@@ -16,8 +16,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/claims"
 )
 
-// TestEveryNumberOfAHeadlineIsRight recomputes from the history how many were inside together, for how long, and how
-// many other laws held. No other number may stand in a headline.
+// TestEveryNumberOfAHeadlineIsRight computes again from the history how many clients were inside together, for how
+// long, and how many other laws held. A headline may have no other number.
 func TestEveryNumberOfAHeadlineIsRight(t *testing.T) {
 	rounds := 2
 	if testkit.Full() {
@@ -49,7 +49,7 @@ func TestEveryNumberOfAHeadlineIsRight(t *testing.T) {
 	}
 }
 
-// What headlines say that can be recomputed, what else has digits, and what is left of them.
+// These expressions find what a headline says that can be computed again, names with digits, and numbers that remain.
 var (
 	inside = regexp.MustCompile(`^(Two clients were|.* was) inside (?:"[^"]*" )?(?:twice )?at once` +
 		`( for a moment|, to the end of the recording| for ([\d.]+) (s|ms|µs))`)
@@ -59,7 +59,7 @@ var (
 	number = regexp.MustCompile(`[\d.]*\d`)
 )
 
-// untrue says what is true in place of what a headline says of a finding; nothing if it is right.
+// untrue says what is true instead of what a headline says of a finding; it is empty if the headline is right.
 func untrue(r *claims.Run, f *checker.Finding, text string) string {
 	rest := text
 	var first, then *claims.Section
@@ -111,7 +111,7 @@ func untrue(r *claims.Run, f *checker.Finding, text string) string {
 // never is longer than any run.
 const never = history.Never
 
-// together is for how long two sections overlapped; never if neither ended.
+// together returns how long two sections overlapped; never if neither ended.
 func together(h *history.History, first, then *claims.Section) history.Time {
 	end := never
 	for _, s := range []*claims.Section{first, then} {
@@ -125,7 +125,7 @@ func together(h *history.History, first, then *claims.Section) history.Time {
 	return end - h.Events[then.Grants[0]].Time
 }
 
-// lasting gives what a length is to be so that the words are right: the last digit that is printed is rounded.
+// lasting returns a function that reports whether a duration agrees with the words, in which the last digit is rounded.
 func lasting(m []string) func(history.Time) bool {
 	switch {
 	case strings.HasSuffix(m[0], "moment"):
@@ -142,7 +142,7 @@ func lasting(m []string) func(history.Time) bool {
 	}
 }
 
-// pausedPast reports whether a pause of a process was on when a lease that was stated to it ended.
+// pausedPast reports whether a process was paused when a lease that was stated to it ended.
 func pausedPast(h *history.History, p history.Process) bool {
 	for i := range h.Events {
 		e := &h.Events[i]

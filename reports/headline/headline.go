@@ -1,8 +1,8 @@
-// Package headline puts a verdict into one sentence: what a person reads first, before the picture and the laws.
+// Package headline summarises a verdict in one sentence, which a reader sees first, before the picture and the laws.
 //
-// Goals: true of every history that can be judged; the law that a user cares for most comes first; names and lengths
-// from the history itself.
-// Non-goals: the whole story, which the findings hold, and comparing with what was expected.
+// Goals: the sentence is true of every history that can be judged; if several laws are violated, it is about the most
+// important one; names and lengths come from the history itself.
+// Non-goals: the whole story, which is in the findings, and the comparison with what was expected.
 package headline
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Gravest is the violation that a headline is about; nil if nothing was violated.
+// Gravest returns the violation that a headline is about, or nil if no law was violated.
 func Gravest(v checker.Verdict) (gravest *checker.Finding) {
 	for i := range v.Findings {
 		if f := &v.Findings[i]; f.Outcome == checker.Violated &&
@@ -25,7 +25,7 @@ func Gravest(v checker.Verdict) (gravest *checker.Finding) {
 	return gravest
 }
 
-// Of gives the sentence for the findings on a history.
+// Of returns the sentence for the verdict on a history.
 func Of(h *history.History, v checker.Verdict) string {
 	if f := Gravest(v); f != nil {
 		return Broken(h, f)
@@ -33,7 +33,7 @@ func Of(h *history.History, v checker.Verdict) string {
 	return calm(h, v)
 }
 
-// Broken gives the sentence for one violated law.
+// Broken returns the sentence for one violated law.
 func Broken(h *history.History, f *checker.Finding) string {
 	s := story{h, f}
 	words := ""
@@ -61,7 +61,7 @@ func Broken(h *history.History, f *checker.Finding) string {
 	return text.Sentence(words)
 }
 
-// because joins what happened and why; it is empty if either is not known.
+// because joins what happened and why. It is empty if either is empty.
 func because(what, why string) string {
 	if what == "" || why == "" {
 		return ""
@@ -69,7 +69,7 @@ func because(what, why string) string {
 	return what + ": " + why
 }
 
-// calm is the sentence where nothing was broken.
+// calm returns the sentence for a verdict without a violation.
 func calm(h *history.History, v checker.Verdict) string {
 	var open []string
 	held := 0

@@ -15,14 +15,14 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// clashes are the causes for which two grants of one lock meet.
+// clashes are the causes for which two grants of one lock overlap.
 var clashes = []checker.CauseKind{checker.CountedWithoutQuorum, checker.GrantedByNone,
 	checker.GrantedTwice, checker.DeposedMaster,
 	checker.ValidityMiscounted, checker.ExpiredEarly,
 	checker.LeaseNotRechecked, checker.RemovedByNonOwner, checker.RemovedByOwner, checker.LostInCrash,
 	checker.LostInFailover, checker.SessionExpired, checker.CauseNotRecorded}
 
-// given is which causes the checker gives for each law.
+// given lists the causes that the checker gives for each law.
 var given = map[checker.Law][]checker.CauseKind{
 	checker.LeaseExclusion: clashes,
 	checker.MutualExclusion: append([]checker.CauseKind{checker.HolderOutlivedLease, checker.NeverRenewed,
@@ -35,7 +35,7 @@ var given = map[checker.Law][]checker.CauseKind{
 	checker.FaultTolerance: {checker.TooSlow, checker.ReleaseRefused, checker.ReleaseWithoutEffect},
 }
 
-// details are the variants of causes.
+// details lists the variants of causes.
 var details = map[checker.CauseKind][]string{
 	checker.ValidityMiscounted:   {"", checker.GoneKey},
 	checker.ExpiredEarly:         {checker.ServerClock, checker.ClientClock},
@@ -46,7 +46,7 @@ var details = map[checker.CauseKind][]string{
 	checker.StuckBehindAbandoned: {"", checker.SessionLives, checker.KeptProlonged, checker.TurnNotTaken},
 }
 
-// declared reads the constants of the checker's causes: the kinds, and the variants.
+// declared reads the names of the constants for causes from the source of the checker: kinds and variants.
 func declared(t *testing.T) (kinds, variants []string) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "../../checker/cause.go", nil, 0)
@@ -74,7 +74,8 @@ func declared(t *testing.T) (kinds, variants []string) {
 	return kinds, variants
 }
 
-// A cause that is added to the checker needs a headline: the fallback names the cause in the checker's words.
+// A cause that is added to the checker needs a headline; otherwise the headline only names the cause in the checker's
+// words.
 func TestEveryCauseHasAHeadline(t *testing.T) {
 	kinds, variants := declared(t)
 	seen, seenVariants := map[string]bool{}, map[string]bool{}
@@ -134,7 +135,7 @@ func wellFormed(t *testing.T, f *checker.Finding, got string) {
 	}
 }
 
-// at is an event of a client at a second.
+// at returns an event of a client at a time in seconds.
 func at(seconds float64, p history.Process, f history.F, typ history.Type) history.Event {
 	e := history.Event{Time: history.Time(seconds * 1e9), Process: p, F: f, Type: typ, Lock: "lock",
 		Attempt: history.Attempt(p + "/1")}
@@ -144,7 +145,7 @@ func at(seconds float64, p history.Process, f history.F, typ history.Type) histo
 	return e
 }
 
-// paused strikes client-1 with a pause, or ends it.
+// paused returns the event that a pause of client-1 begins or ends.
 func paused(seconds float64, typ history.Type) history.Event {
 	return history.Event{Time: history.Time(seconds * 1e9), Process: history.Nemesis, F: history.Pause, Type: typ,
 		Fault: &history.Fault{On: []history.Process{"client-1"}, Ends: true}}
@@ -209,7 +210,7 @@ func TestHeadlinesSayWhoAndForHowLong(t *testing.T) {
 	}
 }
 
-// Another attempt of the same client, on its way out all the while, does not end the overlap.
+// Another attempt of the same client that ends meanwhile does not end the overlap.
 func TestOnlyTheTwoWhoMetEndTheOverlap(t *testing.T) {
 	earlier := at(11.1, "client-2", history.Lost, history.OK)
 	earlier.Attempt = "client-2/0"
@@ -225,7 +226,6 @@ func TestOnlyTheTwoWhoMetEndTheOverlap(t *testing.T) {
 	}
 }
 
-// What harms the work is said before how it came about.
 // A request that failed in time did not take too long.
 func TestARequestThatFailedInTimeWasNotSlow(t *testing.T) {
 	call := history.Event{Process: "client-1", Type: history.Invoke, F: history.Acquire, Lock: "lock"}

@@ -10,13 +10,13 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// story is a violation in its history.
+// story is a violation of a law in a history.
 type story struct {
 	h *history.History
 	f *checker.Finding
 }
 
-// lock names the lock where there are several.
+// lock returns the name of the lock if there are several, else "the lock".
 func (s *story) lock() string {
 	if len(s.h.Header.Locks) > 1 && s.f.Lock != "" {
 		return strconv.Quote(string(s.f.Lock))
@@ -31,7 +31,7 @@ func name(p history.Process) string {
 	return string(p)
 }
 
-// process is the name of a holder.
+// process returns the name of holder i, or otherwise if it is unknown.
 func (s *story) process(i int, otherwise string) string {
 	if i < len(s.f.Holders) && s.f.Holders[i] != "" {
 		return name(s.f.Holders[i])
@@ -41,7 +41,7 @@ func (s *story) process(i int, otherwise string) string {
 
 func (s *story) same() bool { return len(s.f.Holders) > 1 && s.f.Holders[0] == s.f.Holders[1] }
 
-// about is whose lease or key the cause is.
+// about returns whose lease or key the cause is about.
 func (s *story) about() string {
 	if s.f.About == "" {
 		return "one of them"
@@ -49,7 +49,7 @@ func (s *story) about() string {
 	return string(s.f.About)
 }
 
-// two says that two clients, or one of them twice, were or had something at once.
+// two says that two clients, or one client twice, were or had something at the same time.
 func (s *story) two(once, both, what string) string {
 	if s.same() {
 		return s.process(0, "a client") + " " + once + " " + what + " twice at once"
@@ -79,7 +79,7 @@ func (s *story) inside() string {
 	return words + " for a moment"
 }
 
-// recorded is until when both were recorded.
+// recorded returns the time until which both holders were recorded.
 func (s *story) recorded() history.Time {
 	until := history.Never
 	for _, p := range s.f.Holders {
@@ -90,8 +90,8 @@ func (s *story) recorded() history.Time {
 	return until
 }
 
-// overlap is how long the two were inside together, from when the second came in until one of them left. over is false
-// if neither did.
+// overlap returns how long the two holders were inside together, from when the second entered until one of them left.
+// over is false if neither left.
 func (s *story) overlap() (long history.Time, over bool) {
 	met := s.f.At
 	then := &s.h.Events[met]
@@ -109,7 +109,7 @@ func (s *story) overlap() (long history.Time, over bool) {
 	return 0, false
 }
 
-// entered reports whether the first of the two got the lock with the event at a position.
+// entered reports whether the first of the two holders got the lock with the event at a position.
 func (s *story) entered(at int) bool {
 	e := &s.h.Events[at]
 	return e.F == history.Acquire && e.Type == history.OK && e.Lock == s.f.Lock && e.Process == s.f.Holders[0]
@@ -131,7 +131,7 @@ func (s *story) leaves(e *history.Event, attempts []history.Attempt) bool {
 	return (e.Lock == "" || e.Lock == s.f.Lock) && (e.Attempt == "" || slices.Contains(attempts, e.Attempt))
 }
 
-// why is what made two grants of one lock meet.
+// why says why two grants of one lock overlapped.
 func (s *story) why() string {
 	who := s.about()
 	switch s.f.Cause.Kind {
@@ -189,7 +189,7 @@ func (s *story) why() string {
 	return ""
 }
 
-// miscounted is how a holder came to rely on a lease for longer than its key lived.
+// miscounted says why a holder relied on a lease for longer than its key lived.
 func (s *story) miscounted(who string) string {
 	open := func(e history.Event) bool {
 		return e.Process == s.f.About && e.Lock == s.f.Lock && e.Grant != nil && e.Grant.Open
@@ -203,7 +203,7 @@ func (s *story) miscounted(who string) string {
 	return who + " counted on its lease for longer than its key lived"
 }
 
-// forgotten is how a server lost a key.
+// forgotten says how a server lost a key.
 func (s *story) forgotten(who string) string {
 	switch s.f.Cause.Detail {
 	case checker.NoPersistence:
@@ -226,7 +226,7 @@ func (s *story) outlived(who string) string {
 	return "a pause made " + who + " outlast its lease"
 }
 
-// pausedPast reports whether a pause of the one whom it is about was on when its lease ended.
+// pausedPast reports whether the process that the cause is about was paused when its lease ended.
 func (s *story) pausedPast() bool {
 	var until history.Time
 	paused := history.Never
@@ -247,7 +247,7 @@ func (s *story) pausedPast() bool {
 	return paused <= until
 }
 
-// data is what became of what the lock guards.
+// data says what happened to the data that the lock protects.
 func (s *story) data() string {
 	writer := s.process(0, "somebody")
 	switch s.f.Cause.Kind {
@@ -262,7 +262,7 @@ func (s *story) data() string {
 	return ""
 }
 
-// owner is who touched a lock of another.
+// owner says who changed a lock that it did not own.
 func (s *story) owner() string {
 	by, whose := s.process(0, "somebody"), s.process(1, "another")+"'s lock"
 	if s.same() {
@@ -295,7 +295,7 @@ func (s *story) token() string {
 	return ""
 }
 
-// blocked is why nobody got the lock.
+// blocked says why nobody got the lock.
 func (s *story) blocked() string {
 	who := s.about()
 	if s.f.About == "" {
