@@ -9,13 +9,13 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// Builder is a history being written: At sets the true time of what follows.
+// Builder builds a history. At sets the true time of the events that follow.
 type Builder struct {
 	H   history.History
 	now history.Time
 }
 
-// NewHistory begins a history of some clients and servers and one lock, whose leases last for 10 s.
+// NewHistory begins a history of some clients and servers and one lock, with leases of 10 s.
 func NewHistory(clients, servers int) *Builder {
 	t := &Builder{}
 	for i := range clients {
@@ -30,10 +30,10 @@ func NewHistory(clients, servers int) *Builder {
 	return t
 }
 
-// Seconds gives a time to the microsecond.
+// Seconds converts seconds to a time, rounded to the microsecond.
 func Seconds(s float64) history.Time { return history.Time(float64(s*1e6)+0.5) * 1000 }
 
-// At sets the true time of what follows, in seconds.
+// At sets the true time of the events that follow, in seconds.
 func (t *Builder) At(s float64) *Builder { t.now = Seconds(s); return t }
 
 // Add adds an event.
@@ -52,7 +52,8 @@ func (t *Builder) Client(p string, f history.F, ty history.Type, attempt string)
 	return t.Add(history.Event{Process: history.Process(p), F: f, Type: ty, Attempt: history.Attempt(attempt)})
 }
 
-// Fault adds a fault that strikes or ends, by its line in a plan; on names whom it strikes if the line is none.
+// Fault adds an event of a fault that strikes or ends, given by its line in a plan. If the line is not one of a plan,
+// on are the processes that it strikes.
 func (t *Builder) Fault(ty history.Type, line string, on ...history.Process) *Builder {
 	if f, err := nemesis.Parse(line); err == nil {
 		return t.Add(history.Event{Process: history.Nemesis, Type: ty, F: history.F(f.Kind.String()), Value: line,
@@ -63,14 +64,15 @@ func (t *Builder) Fault(ty history.Type, line string, on ...history.Process) *Bu
 		Fault: &history.Fault{On: on}})
 }
 
-// Acquire asks at from, sets the key on the servers in between, and enters at the time to.
+// Acquire adds a successful acquire: it is called at from, sets the key on the servers one after the other, and returns
+// at to.
 func (t *Builder) Acquire(from, to, until float64, attempt string, tok history.Token, servers ...int) *Builder {
 	p, _, _ := strings.Cut(attempt, "/")
 	t.At(from).Client(p, history.Acquire, history.Invoke, attempt)
 	return t.enter(from, to, until, attempt, tok, servers...)
 }
 
-// enter is the attempt of an acquire, called before, that succeeds: it asks the servers from the time from on.
+// enter adds the successful attempt of an acquire that was already called. It sends its requests from from on.
 func (t *Builder) enter(from, to, until float64, attempt string, tok history.Token, servers ...int) *Builder {
 	p, _, _ := strings.Cut(attempt, "/")
 	g := &history.Grant{Since: Seconds(from), Granted: Seconds(to), Until: Seconds(until)}
@@ -85,7 +87,7 @@ func (t *Builder) enter(from, to, until float64, attempt string, tok history.Tok
 		Attempt: history.Attempt(attempt), Token: tok, Grant: g})
 }
 
-// Gone takes the key of an attempt from servers, one a millisecond.
+// Gone removes the key of an attempt from the servers, one per millisecond.
 func (t *Builder) Gone(why history.Why, of, by string, from float64, servers ...int) *Builder {
 	for i, n := range servers {
 		t.At(from + float64(0.001*float64(i))).Add(history.Event{Process: history.Process(fmt.Sprintf("redis-%d", n)),
@@ -94,7 +96,7 @@ func (t *Builder) Gone(why history.Why, of, by string, from float64, servers ...
 	return t
 }
 
-// use reads or writes: the call, the resource's judgement 0.4 ms later, the return 0.8 ms later.
+// use adds a read or write: the call, the resource's decision 0.4 ms later, and the return 0.8 ms after the call.
 func (t *Builder) use(s float64, op history.F, attempt, value string, tok history.Token, refused history.Why) *Builder {
 	p, _, _ := strings.Cut(attempt, "/")
 	ty := history.OK
@@ -114,7 +116,7 @@ func (t *Builder) use(s float64, op history.F, attempt, value string, tok histor
 	return t.At(s + 0.0008).Add(e)
 }
 
-// Release calls at from and returns at to. The key goes from the servers in between.
+// Release adds a release that is called at from and returns at to. The key is removed from the servers in between.
 func (t *Builder) Release(from, to float64, attempt string, servers ...int) *Builder {
 	p, _, _ := strings.Cut(attempt, "/")
 	t.At(from).Client(p, history.Release, history.Invoke, attempt)
@@ -134,14 +136,14 @@ func (t *Builder) find(test func(*history.Event) bool) int {
 	panic("no such event")
 }
 
-// entered is the position at which an attempt got the lock.
+// entered returns the position at which an attempt got the lock.
 func (t *Builder) entered(attempt string) int {
 	return t.find(func(e *history.Event) bool {
 		return e.F == history.Acquire && e.Type == history.OK && e.Attempt == history.Attempt(attempt)
 	})
 }
 
-// applied is the position at which the resource judged a read or write of an attempt.
+// applied returns the position at which the resource decided on a read or write of an attempt.
 func (t *Builder) applied(op history.F, attempt string) int {
 	return t.find(func(e *history.Event) bool {
 		return e.F == history.Apply && e.Op == op && e.Of == history.Attempt(attempt)

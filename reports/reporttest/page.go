@@ -17,17 +17,17 @@ import (
 
 var (
 	script    = regexp.MustCompile(`(?s)<script>.*?</script>`)
-	namespace = regexp.MustCompile(`\sxmlns(:\w+)?="[^"]*"`) // an address that only names what stands in a picture
+	namespace = regexp.MustCompile(`\sxmlns(:\w+)?="[^"]*"`) // an address that is only a name, within a picture
 	loads     = regexp.MustCompile(
 		`(?i)(?:href|src|action)="?https?:|\ssrc=|<link|@import|url\((?:[^#)]|#[^a-z])|<iframe|fetch\(|XMLHttp`)
 	inline    = regexp.MustCompile(`(?s)<(script|style)\b[^>]*>(.*?)</(?:script|style)>`)
 	policies  = regexp.MustCompile(`<head>\s*<meta http-equiv="Content-Security-Policy" content="(default-src 'none';[^"]*)"/>`)
 	forbidden = regexp.MustCompile(`(?i)<[^>]*\s(?:style|on[a-z]+)\s*=|href="?javascript:`)
-	continued = regexp.MustCompile(`'\\\n'|\\\n *`) // where a shell joins two lines
+	continued = regexp.MustCompile(`'\\\n'|\\\n *`) // a line break that a shell ignores
 )
 
-// Page says what is wrong with a page: that it loads something, has hidden characters or what its policy forbids, or is
-// no well-formed XML but for its script.
+// Page reports what is wrong with a page: it loads something, it has hidden characters or what its policy forbids, or,
+// apart from its script, it is not well-formed XML.
 func Page(text string) error {
 	if err := safe(text); err != nil {
 		return err
@@ -46,8 +46,9 @@ func Page(text string) error {
 	}
 }
 
-// safe says what is wrong with a page that shows what others wrote. Its policy comes first, and names what is inline by
-// its sum; what a policy with sums forbids anyway, such as a style beside an element, would not be seen.
+// safe reports what is wrong with a page that shows text written by others. The page's policy must come first and must
+// name each inline script and style by its hash. The page must not contain what such a policy forbids, such as a style
+// attribute, since a browser would ignore it.
 func safe(text string) error {
 	hidden := func(c rune) bool { return c != '\n' && c != '\t' && history.Unprintable(c) }
 	if i := strings.IndexFunc(text, hidden); i >= 0 {
@@ -73,7 +74,8 @@ func safe(text string) error {
 	return nil
 }
 
-// Explained is how many laws a page names, each with its sentence beside the name. It is an error if one has none.
+// Explained returns the number of laws that a page names, each with its explanation. It returns an error if a law has
+// none.
 func Explained(text string) (n int, err error) {
 	for _, law := range checker.Laws {
 		named := strings.Contains(text, ">"+string(law)+"<")
@@ -88,7 +90,7 @@ func Explained(text string) (n int, err error) {
 	return n, err
 }
 
-// Pasted is how often a command stands in a text such that a shell takes it, also over several lines.
+// Pasted returns how often a command occurs in a text so that a shell accepts it, also over several lines.
 func Pasted(text, call string) int {
 	return strings.Count(continued.ReplaceAllString(text, ""), call)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Story is a history, with the name of its run and what was found in it.
+// Story is a history with the name of its scenario and its findings.
 type Story struct {
 	Scenario, Summary string
 	Plan              []string
@@ -15,7 +15,7 @@ type Story struct {
 	Findings          []checker.Finding
 }
 
-// Stories are all, by name, each made anew.
+// Stories lists all stories by name. Make builds a new copy.
 var Stories = []struct {
 	Name string
 	Make func() Story
@@ -24,7 +24,7 @@ var Stories = []struct {
 	{"long", Long},
 }
 
-// story ends a history in which all laws hold but those of the findings.
+// story returns a Story of the history, in which all laws hold except those of the given findings.
 func (t *Builder) story(scenario, summary string, plan []string, broken ...checker.Finding) Story {
 	s := Story{Scenario: scenario, Summary: summary, Plan: plan, History: &t.H}
 	for _, law := range checker.Laws {
@@ -42,7 +42,7 @@ func (t *Builder) story(scenario, summary string, plan []string, broken ...check
 	return s
 }
 
-// agreed are two judges who both say what came out.
+// agreed returns the judgements of two judges that agree on an outcome.
 func agreed(o checker.Outcome) checker.Judges {
 	if o == checker.Violated {
 		return checker.Judges{Porcupine: checker.Refuted, Interval: checker.Refuted}
@@ -52,7 +52,7 @@ func agreed(o checker.Outcome) checker.Judges {
 
 const kleppmannPause = "pause client-1 for 15s after acquired"
 
-// Kleppmann is the pause that outlives the lease.
+// Kleppmann is the story of a pause that outlives the lease.
 func Kleppmann() Story {
 	t := NewHistory(2, 5)
 	t.Acquire(0.001, 0.012, 9.889, "client-1/1", 0, 1, 2, 3, 4, 5)
@@ -97,7 +97,7 @@ func Kleppmann() Story {
 	}
 }
 
-// Fenced is the pause again, but the resource compares tokens.
+// Fenced is the story of the same pause with a resource that compares fencing tokens.
 func Fenced() Story {
 	const pause = "pause client-1 for 15s after after-read"
 	t := NewHistory(2, 1)
@@ -121,7 +121,7 @@ func Fenced() Story {
 			Remedy:      "none is needed: the resource refuses."})
 }
 
-// Restart is a server that forgets a lock.
+// Restart is the story of a server that loses a lock in a crash.
 func Restart() Story {
 	const crash = "crash redis-3 losing everything at 1s, restart after 20ms"
 	t := NewHistory(2, 5)
@@ -145,7 +145,7 @@ func Restart() Story {
 		lease, mutual)
 }
 
-// Calm is a run of many cycles in which nothing breaks.
+// Calm is the story of a run of many cycles without a violation.
 func Calm() Story {
 	t := NewHistory(3, 5)
 	at := 0.0
@@ -160,7 +160,7 @@ func Calm() Story {
 	return t.story("sequential-vs-parallel", "Three clients take turns.", nil)
 }
 
-// Deadlock is two renewed locks taken in opposite order.
+// Deadlock is the story of two locks, without a limit on renewal, that two clients take in opposite order.
 func Deadlock() Story {
 	t := NewHistory(2, 1)
 	t.H.Header.Locks = []history.Lock{"accounts", "orders"}
@@ -195,7 +195,7 @@ func Deadlock() Story {
 			Remedy: "take locks in one order"})
 }
 
-// Long is a run of hundreds of cycles with one violation in its middle.
+// Long is the story of a run of hundreds of cycles with one violation in the middle.
 func Long() Story {
 	t := NewHistory(12, 5)
 	at := 0.0
