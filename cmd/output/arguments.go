@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// FlagProblem describes what is wrong with a flag, and what to write or where to look.
+// FlagProblem describes what is wrong with a flag, and what to write instead or where to look.
 func FlagProblem(c *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	var outside rangeError
@@ -41,7 +41,7 @@ func problem(c *cobra.Command, err error) string {
 	return err.Error()
 }
 
-// flagValues describes what a flag of a type takes.
+// flagValues describes the values that a flag of a type takes.
 func flagValues(kind string) string {
 	switch kind {
 	case "uint64":
@@ -53,10 +53,10 @@ func flagValues(kind string) string {
 	case "bool":
 		return "no value, or =true or =false"
 	}
-	return "a text without unpaired quotes" // of lists, which are read as CSV
+	return "a text without unpaired quotes" // lists, which are read as CSV
 }
 
-// CheckArguments refuses an argument that cannot stand on one line, before it gets into a report.
+// CheckArguments refuses an argument with a control character, before it can get into a report.
 func CheckArguments(args []string) error {
 	for i, arg := range args {
 		if at := strings.IndexFunc(arg, history.Unprintable); at >= 0 {

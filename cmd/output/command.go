@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Program is the name by which this program was called. go run starts it from the build cache.
+// Program returns the command line that called this program. Under go run, the program is in the build cache.
 func Program() string {
 	cache := os.Getenv("GOCACHE")
 	if strings.Contains(os.Args[0], "go-build") || cache != "" && strings.HasPrefix(os.Args[0], cache) {
@@ -14,7 +14,7 @@ func Program() string {
 	return "fencepost"
 }
 
-// Word quotes a word for a shell if it needs to be.
+// Word quotes a word for a shell if necessary.
 func Word(s string) string {
 	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./") == "" && s != "" {
 		return s

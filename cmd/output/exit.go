@@ -11,19 +11,19 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Exit codes of every command, as the README documents them.
+// The exit codes of all commands, as the README documents them.
 const (
-	exitExpected  = 0 // every law came out as the scenario expects
-	exitOtherwise = 1 // some law came out otherwise
-	ExitBadInput  = 2 // bad input or usage, or a server or worker that cannot be used; nothing ran
-	exitUndecided = 3 // it ended before all was decided, and nothing came out otherwise so far
+	exitExpected  = 0 // everything is as the scenario expects
+	exitOtherwise = 1 // something is not as the scenario expects
+	ExitBadInput  = 2 // bad input or usage, or a server or worker that cannot be used; nothing was run
+	exitUndecided = 3 // the command ended before all was decided, and so far nothing contradicts the expectation
 )
 
-// ErrReported ends a command for a reason that a process of its own has reported already.
+// ErrReported ends a command with an error that another process has already reported.
 var ErrReported = errors.New("it is reported already")
 
-// ExitCode is the exit code of a command that ended with an error, or nil. What a person must know of the error is
-// written to problems, after the program's name. Undecided says of which errors the command decided nothing.
+// ExitCode returns the exit code of a command that ended with err. It writes to problems what the user must know of the
+// error, after the name of the program. undecided reports whether an error means that the command decided nothing.
 func ExitCode(err error, program string, problems io.Writer, undecided func(error) bool) int {
 	var ended Ended
 	var badFile *format.Error
@@ -39,7 +39,7 @@ func ExitCode(err error, program string, problems io.Writer, undecided func(erro
 		fmt.Fprintf(problems, "%s: %s\n", program, err)
 		return exitUndecided
 	case errors.Is(err, ErrReported):
-	case errors.As(err, &badFile), errors.As(err, &badPlan): // starts with its place, as editors expect
+	case errors.As(err, &badFile), errors.As(err, &badPlan): // begins with a position, as editors expect
 		fmt.Fprintln(problems, err)
 	default:
 		fmt.Fprintf(problems, "%s: %s\n", program, strings.TrimSpace(err.Error()))

@@ -1,10 +1,10 @@
 package output
 
-// What a command writes: the files in its folder, and those that its flags name. Nothing is overwritten or removed that
-// this program has not written itself, or that was changed since; no two processes write into one folder. Files of an
-// earlier run of a command that this one did not write are removed. Whenever the program is killed, the sums in the
-// folder are those of the files there. What cannot be written is reported at the end, and keeps nothing else from being
-// written or printed.
+// This file writes what a command leaves: the files in its folder, and files that its flags name. It overwrites and
+// removes only files that this program has written and that were not changed since. Two processes never write to one
+// folder. Files that an earlier call of a command left, and that this call did not write, are removed. Even if the
+// program is killed, the sums in the folder agree with its files. An error in writing one file is reported at the end;
+// the other files are still written, and the report is still printed.
 
 import (
 	"errors"
@@ -20,33 +20,33 @@ import (
 
 // The files that mark a folder as this program's.
 const (
-	sumsFile = "fencepost.sums" // what it has written there
-	lockFile = "fencepost.lock" // locked while one writes there
+	sumsFile = "fencepost.sums" // the sums of the files that the program has written there
+	lockFile = "fencepost.lock" // locked while a process writes there
 )
 
-// File is a file in the folder of a command: its name, with slashes, and its content.
+// File is a file in the folder of a command. Its name may have slashes.
 type File struct {
 	Name    string
 	Content []byte
 }
 
-// Files are all files that one call of a command writes.
+// Files holds all files that one call of a command writes.
 type Files struct {
 	dir     string           // empty if the command has no folder
-	folder  *safefile.Folder // of that path
+	folder  *safefile.Folder // the open folder at that path
 	lock    *flock.Flock
 	sums    sums
-	written map[string]bool   // in this call, by name
-	named   map[string]string // the flag that names a file elsewhere, by its path
+	written map[string]bool   // names of files written in this call
+	named   map[string]string // for each path that a flag names, the name of the flag
 	failed  []error
 }
 
 // New returns Files without a folder.
 func New() *Files { return &Files{written: map[string]bool{}, named: map[string]string{}} }
 
-// Take takes a folder for a command and keeps other processes out until Close. The folder is created if it does not
-// exist. An error says that it cannot be written to, that another process writes there, or that another command has
-// left its files there.
+// Take opens a folder for a command and locks out other processes until Close. It creates the folder if it does not
+// exist. It returns an error if the folder cannot be written to, if another process writes there, or if another command
+// has left its files there.
 func (f *Files) Take(dir, command string) error {
 	folder, err := safefile.Open(dir)
 	if err != nil {
@@ -86,17 +86,17 @@ func (f *Files) keepOthersOut() error {
 			f.lock = lock
 			return nil
 		}
-		lock.Close() // the process that had it has removed it since it was opened here
+		lock.Close() // the process that had locked this file has removed it since it was opened here
 	}
 }
 
-// Close lets other processes in.
+// Close unlocks the folder for other processes.
 func (f *Files) Close() {
 	if f == nil || f.folder == nil {
 		return
 	}
 	if f.lock != nil {
-		f.folder.Remove(lockFile) // while it is locked
+		f.folder.Remove(lockFile) // while it is still locked
 		f.lock.Close()
 		f.lock = nil
 	}
@@ -104,7 +104,7 @@ func (f *Files) Close() {
 	f.folder = nil
 }
 
-// Spare refuses the names in the folder whose files Keep would not overwrite.
+// Spare returns an error if a file of these names exists in the folder that Keep would refuse to overwrite.
 func (f *Files) Spare(names ...string) error {
 	for _, name := range names {
 		if _, err := f.before(name); err != nil {
@@ -114,10 +114,11 @@ func (f *Files) Spare(names ...string) error {
 	return nil
 }
 
-// Adopt accepts a file in the folder as this program's, which has recognised it by its content.
+// Adopt treats a file in the folder as this program's, after the caller has recognised its content.
 func (f *Files) Adopt(name string, content []byte) { f.sums.settle(name, sumOf(content)) }
 
-// before is the content of a file in the folder: nil if there is none. An error says that it is not to be overwritten.
+// before returns the content of a file in the folder, or nil if it does not exist. It returns an error if the file must
+// not be overwritten.
 func (f *Files) before(name string) ([]byte, error) {
 	content, err := f.folder.Read(name)
 	if content == nil || err != nil {
@@ -130,7 +131,7 @@ func (f *Files) before(name string) ([]byte, error) {
 	return content, nil
 }
 
-// Keep writes files into the folder. Err returns what went wrong.
+// Keep writes files to the folder. Finish reports its errors.
 func (f *Files) Keep(files ...File) {
 	if f.dir == "" {
 		return
@@ -151,7 +152,7 @@ func (f *Files) Keep(files ...File) {
 	if len(changed) == 0 {
 		return
 	}
-	if err := f.saveSums(); err != nil { // known as ours before they exist
+	if err := f.saveSums(); err != nil { // record the sums before the files exist
 		f.Fail(err)
 		return
 	}
@@ -165,8 +166,8 @@ func (f *Files) Keep(files ...File) {
 	f.Fail(f.saveSums())
 }
 
-// Finish removes what an earlier call of the command left in the folder and this one has not written, and returns Err.
-// It is called when everything is written.
+// Finish removes what an earlier call of the command left in the folder and this one has not written, and returns all
+// errors. Call it when everything is written.
 func (f *Files) Finish() error {
 	if f.dir == "" || len(f.failed) > 0 {
 		return f.failure()
@@ -174,7 +175,7 @@ func (f *Files) Finish() error {
 	stale := slices.DeleteFunc(f.sums.names(), func(name string) bool { return f.written[name] })
 	for _, name := range stale {
 		if before, err := f.before(name); before == nil || err != nil {
-			delete(f.sums.of, name) // gone, or another's now
+			delete(f.sums.of, name) // removed, or changed by somebody else
 		} else {
 			f.sums.unsettle(name, before, nil)
 		}
@@ -195,7 +196,7 @@ func (f *Files) Finish() error {
 	return f.failure()
 }
 
-// Fail records what went wrong with some file; nil is ignored.
+// Fail records an error with some file; nil is ignored.
 func (f *Files) Fail(err error) {
 	same := func(e error) bool { return e.Error() == err.Error() }
 	if err != nil && !slices.ContainsFunc(f.failed, same) {
@@ -203,7 +204,7 @@ func (f *Files) Fail(err error) {
 	}
 }
 
-// failure is everything that went wrong, in order; nil if nothing did.
+// failure returns all errors, in the order in which they occurred, or nil.
 func (f *Files) failure() error { return errors.Join(f.failed...) }
 
 func (f *Files) saveSums() error { return f.folder.Write(sumsFile, f.sums.encode()) }

@@ -25,9 +25,9 @@ func take(t *testing.T, dir string) *Files {
 	return f
 }
 
-// TestNoFileOfOthersIsLost lets a command and a person write into one folder in random turns. Whatever the person has
-// written last under a name is still there; what the command was refused, it says; and at the end of a call none of its
-// own files is there but those that it has written in that call.
+// TestNoFileOfOthersIsLost lets a command and a person write to one folder in random turns. Whatever the person has
+// written last under a name must still be there; the command must report each file that it was refused; and after a
+// call, the folder has none of the command's files except those written in that call.
 func TestNoFileOfOthersIsLost(t *testing.T) {
 	names := []string{"plan.txt", "seed-1/plan.txt", "seed-1/notes.txt", "seed-2/plan.txt"}
 	refused, stale := 0, 0
@@ -113,9 +113,9 @@ func TestOneProcessWritesIntoAFolder(t *testing.T) {
 	take(t, dir)
 }
 
-// TestAKillAtAnyChangeOfTheDisk stops two calls of a command at each change that they make to the disk. Whatever they
-// were at, each sum that sha256sum would check is that of the file, each file is known as the program's, and the next
-// call leaves exactly its own files.
+// TestAKillAtAnyChangeOfTheDisk stops two calls of a command at each change that they make to the disk. Wherever they
+// stop, each sum that sha256sum would check must agree with its file, each file must be known as the program's, and the
+// next call must leave exactly its own files.
 func TestAKillAtAnyChangeOfTheDisk(t *testing.T) {
 	killed := errors.New("killed")
 	calls := [][][]File{
@@ -143,7 +143,7 @@ func TestAKillAtAnyChangeOfTheDisk(t *testing.T) {
 				f.Keep(files...)
 			}
 			f.Finish()
-			f.lock.Close() // as the end of a process does
+			f.lock.Close() // as when a process ends
 		}
 		agree(t, dir, at)
 		again := take(t, dir)
@@ -165,7 +165,8 @@ func TestAKillAtAnyChangeOfTheDisk(t *testing.T) {
 	}
 }
 
-// agree fails unless the sums in a folder are those of its files, and lists the files whose sums are checked.
+// agree checks that the sums in a folder agree with its files, and returns the names of the files whose sums are
+// checked.
 func agree(t *testing.T, dir string, at int) (checked []string) {
 	t.Helper()
 	folder, err := safefile.Open(dir)
@@ -205,7 +206,7 @@ func agree(t *testing.T, dir string, at int) (checked []string) {
 	return checked
 }
 
-// Names in the list that lead out of the folder are not followed.
+// Names in the list of sums that lead out of the folder are not followed.
 func TestTheListStaysInItsFolder(t *testing.T) {
 	for _, name := range []string{"../x", "/etc/passwd", "a/../../x", ""} {
 		folder, err := safefile.Open(t.TempDir())
@@ -222,7 +223,7 @@ func TestTheListStaysInItsFolder(t *testing.T) {
 	}
 }
 
-// A link is not written through in the folder of a command, and is followed where a flag names it.
+// The command does not write through a link in its folder, but follows a link that a flag names.
 func TestLinks(t *testing.T) {
 	dir, other := t.TempDir(), filepath.Join(t.TempDir(), "page.html")
 	f := take(t, dir)
@@ -244,9 +245,9 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestLinksThatLieInWait puts a link to a file of the user's under every name that a command may write to in a folder
-// that came from somebody else: that of each of its files, of the folder of one, of its sums, of its lock. The user's
-// file stays as it is, and nothing is made beside it.
+// TestLinksThatLieInWait uses a folder that came from somebody else. Under each name to which a command may write, it
+// contains a link to a file of the user's: in place of a file, of a subfolder, of the sums, and of the lock. The user's
+// file must stay unchanged, and nothing may be created beside it.
 func TestLinksThatLieInWait(t *testing.T) {
 	for _, name := range []string{"plan.txt", "seed-1", "seed-1/plan.txt", sumsFile, lockFile, ".fencepost-new"} {
 		for _, there := range []bool{true, false} {
@@ -284,7 +285,7 @@ func TestLinksThatLieInWait(t *testing.T) {
 	}
 }
 
-// A link that leads nowhere yet is not followed either, where a flag names it.
+// A link whose target does not exist is not followed, even if a flag names the link.
 func TestALinkToNowhereIsRefused(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "page.html")
 	if err := os.Symlink(filepath.Join(t.TempDir(), "x"), link); err != nil {

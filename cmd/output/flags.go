@@ -11,7 +11,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// OnlyBeside refuses a flag of the call that has no meaning beside another, which gives the command other work.
+// OnlyBeside returns an error if the call has a flag that cannot be combined with the flag mode, which makes the
+// command do something else.
 func OnlyBeside(c *cobra.Command, mode string, beside ...string) error {
 	var err error
 	c.Flags().Visit(func(f *pflag.Flag) {
@@ -22,7 +23,7 @@ func OnlyBeside(c *cobra.Command, mode string, beside ...string) error {
 	return err
 }
 
-// Given returns those of the named flags that the call has, as words of a command line that means the same.
+// Given returns those of the named flags that were set in the call, as words of an equivalent command line.
 func Given(flags *pflag.FlagSet, names ...string) (words []string) {
 	for _, name := range names {
 		f := flags.Lookup(name)
@@ -34,7 +35,7 @@ func Given(flags *pflag.FlagSet, names ...string) (words []string) {
 		case !f.Changed:
 		case f.Value.Type() == "bool" && value == "true":
 			words = append(words, "--"+name)
-		case f.Value.Type() == "bool": // a word of its own would be an argument
+		case f.Value.Type() == "bool": // a value in a word of its own would be an argument
 			words = append(words, "--"+name+"="+value)
 		default:
 			words = append(words, "--"+name, Word(value))
@@ -47,10 +48,10 @@ func Given(flags *pflag.FlagSet, names ...string) (words []string) {
 type count struct {
 	n           *int
 	least, most int
-	takes       string // the range in words
+	takes       string // describes the range
 }
 
-// Count registers a flag that takes a whole number from least to most; most 0 is any.
+// Count registers a flag that takes a whole number from least to most. If most is 0, there is no upper limit.
 func Count(c *cobra.Command, n *int, name string, standard, least, most int, usage string) {
 	takes := fmt.Sprintf("at least %d", least)
 	if most > 0 {
@@ -62,10 +63,10 @@ func Count(c *cobra.Command, n *int, name string, standard, least, most int, usa
 	c.Flags().Var(&count{n, least, most, takes}, name, usage)
 }
 
-// mostWorkers is more than any machine has cores, and few enough to be started.
+// mostWorkers is more than the number of cores of any machine, and small enough for so many processes to be started.
 const mostWorkers = 4096
 
-// Workers registers the flag --workers; usage says what is done at once. By default there is one worker a core.
+// Workers registers the flag --workers. usage says what the workers do. By default there is one worker per core.
 func Workers(c *cobra.Command, n *int, usage string) {
 	takes := fmt.Sprintf("1 to %d", mostWorkers)
 	c.Flags().Var(&count{n, 0, mostWorkers, takes}, "workers", usage+" (default: one a core)")
@@ -74,10 +75,10 @@ func Workers(c *cobra.Command, n *int, usage string) {
 // String is the number.
 func (v *count) String() string { return strconv.Itoa(*v.n) }
 
-// Type is that of the number.
+// Type returns the type of the value, for problem.
 func (v *count) Type() string { return "int" }
 
-// Set parses the number; a rangeError says that it lies outside.
+// Set parses the number. It returns a rangeError if the number is outside the range.
 func (v *count) Set(text string) error {
 	n, err := strconv.ParseInt(text, 0, strconv.IntSize)
 	if err != nil {
@@ -90,8 +91,8 @@ func (v *count) Set(text string) error {
 	return nil
 }
 
-// rangeError says what a number must be.
+// rangeError says which range a number must be in.
 type rangeError string
 
-// Error is what the flag must be.
+// Error returns the requirement, without the name of the flag.
 func (e rangeError) Error() string { return string(e) }

@@ -1,9 +1,10 @@
-// Package output is what all commands that report a result have in common: the flags that say where it goes, and its
-// output, as text or JSON on standard output, as a web page, as metrics, as JUnit XML, or in the summary of a CI
-// system's step.
+// Package output contains what all commands that report a result have in common: the flags that say where the result
+// goes, and the output itself, as text or JSON on standard output, as a web page, as metrics, as JUnit XML, or in the
+// summary of a step in a CI system.
 //
-// Goals: one place for output, so that no command forgets a form; nothing runs before it is known that all of it can be
-// written. Non-goals: the content of a report (reports), the files in a command's folder.
+// Goals: all output is in one place, so that no command lacks a form; no command starts its work before it is known
+// that all output can be written. Non-goals: the content of a report (reports), and the content of the files in a
+// command's folder.
 package output
 
 import (
@@ -19,36 +20,38 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
-// Frame holds the output of one call of a command. Fields are flags, of which a command registers those that it has.
+// Frame holds the output of one call of a command. Its exported fields are values of flags; a command registers the
+// flags that it has.
 type Frame struct {
 	JSON    bool
-	JUnit   string // a path, as those below; empty: none is written
+	JUnit   string // a path, like the next two; empty: write none
 	HTML    string
 	Metrics string
-	Out     string // folder of the command's results; empty: none
-	All     bool   // the text leaves nothing out
+	Out     string // the folder of the command's results; empty: none
+	All     bool   // the text omits nothing
 
-	Files   *Files // everything that is written, once it is open
+	Files   *Files // all files to write; set by Open
 	command *cobra.Command
-	began   time.Time // the command's work, on the host's clock
+	began   time.Time // when the command's work began, on the host's clock
 }
 
-// Register gives a command that judges the flags --json, --junit and --html; beside says what else is written with the
-// page, if anything.
+// Register adds the flags --json, --junit and --html to a command. beside completes the usage of --html: it says what
+// else is written with the page.
 func (f *Frame) Register(c *cobra.Command, beside string) {
 	f.RegisterJSON(c)
 	c.Flags().StringVar(&f.HTML, "html", "", "write a report to `FILE`"+beside)
 	c.Flags().StringVar(&f.JUnit, "junit", "", "write what was judged to `FILE` as JUnit XML")
 }
 
-// RegisterJSON gives a command the flag --json.
+// RegisterJSON adds the flag --json to a command.
 func (f *Frame) RegisterJSON(c *cobra.Command) {
 	f.command = c
 	c.Flags().BoolVar(&f.JSON, "json", false, "one JSON document on stdout instead of text; show schema describes it")
 }
 
-// Open checks, before anything runs, that the files in the command's folder, if it has one, and what its flags ask for
-// can be written. Kind is what the folder holds, the name of a command. Whoever opens it closes it.
+// Open checks, before anything runs, that the files in the command's folder, if it has one, and the files that its
+// flags name can be written. kind is the name of the command whose results the folder holds. The caller must call
+// Close.
 func (f *Frame) Open(kind string) error {
 	f.Files, f.began = New(), time.Now()
 	for _, of := range []struct {
@@ -65,10 +68,10 @@ func (f *Frame) Open(kind string) error {
 	return f.Files.Take(f.Out, kind)
 }
 
-// Close lets other processes write in this one's place. It may be called without Open.
+// Close unlocks the folder for other processes. It may be called without Open.
 func (f *Frame) Close() { f.Files.Close() }
 
-// Keep writes a report as JSON to the command's folder, as if the given command had made it.
+// Keep writes a report as JSON to the command's folder, with the given command as the one that made it.
 func (f *Frame) Keep(name, command string, d *document.Document) {
 	text, err := d.JSON(command)
 	if f.Files.Fail(err); err == nil {
@@ -76,7 +79,7 @@ func (f *Frame) Keep(name, command string, d *document.Document) {
 	}
 }
 
-// Draw writes a file to the command's folder with the given function.
+// Draw writes to the command's folder a file whose content the function write produces.
 func (f *Frame) Draw(name string, write func(io.Writer) error) {
 	var b bytes.Buffer
 	err := write(&b)
@@ -85,8 +88,8 @@ func (f *Frame) Draw(name string, write func(io.Writer) error) {
 	}
 }
 
-// Emit writes a report wherever it is asked for, and ends the command: with what could not be written, or otherwise
-// with the overall result.
+// Emit writes a report in all forms that were asked for. Its error ends the command: what could not be written, or
+// otherwise an Ended unless the result is Passed.
 func (f *Frame) Emit(d *document.Document, s document.Result) error {
 	if f.Metrics != "" {
 		f.Files.write(f.Metrics, metrics, d.Metrics)
@@ -113,10 +116,10 @@ func (f *Frame) Emit(d *document.Document, s document.Result) error {
 	return Ended(s)
 }
 
-// Ended is no failure of a command: its work came out so, other than as expected.
+// Ended ends a command whose result is not Passed. It does not mean that the command failed.
 type Ended document.Result
 
-// Error is for callers that do not know it: main gives it an exit code.
+// Error returns the result as a number. main does not print it, but turns it into an exit code.
 func (e Ended) Error() string { return fmt.Sprintf("standing %d", uint8(e)) }
 
 // Show prints a report, as JSON or as text.
@@ -133,10 +136,10 @@ func (f *Frame) Show(d *document.Document) error {
 	return err
 }
 
-// stepSummary is the variable in which GitHub names the file for the summary of a step.
+// stepSummary is the environment variable with which GitHub names the file for the summary of a step.
 const stepSummary = "GITHUB_STEP_SUMMARY"
 
-// count writes the suite where CI systems look for it.
+// count writes the suite for CI systems: as JUnit XML, and to the summary of the step.
 func (f *Frame) count(s document.Suite) {
 	s.Took = time.Since(f.began)
 	if f.JUnit != "" {
@@ -152,7 +155,7 @@ func (f *Frame) count(s document.Suite) {
 	}
 }
 
-// Progress returns a function that reports progress; what names the things of which a number are done.
+// Progress returns a function that reports progress on standard error: done of of things named what are done.
 func (f *Frame) Progress() func(what string, done, of int) {
 	return ProgressOn(f.command.ErrOrStderr())
 }

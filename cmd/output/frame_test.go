@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
-// sample is a document that goes every way there is.
+// sample returns a document that has all forms.
 func sample() *document.Document {
 	return &document.Document{Title: document.Title{Name: "the title"}, Data: &struct{ document.Head }{},
 		Body: []document.Block{document.Paragraph{Words: "the words"}},
@@ -26,7 +26,7 @@ func sample() *document.Document {
 		}}
 }
 
-// TestAReportIsEmittedEveryWayThatIsAskedFor, and no other.
+// TestAReportIsEmittedEveryWayThatIsAskedFor also checks that a report is not written in any other form.
 func TestAReportIsEmittedEveryWayThatIsAskedFor(t *testing.T) {
 	ways := map[string]string{"page.html": "the words", "page-more.html": "more", "metrics.txt": "# EOF",
 		"suite.xml": "the suite", "summary.md": "the suite", "out/verdict.json": `"command":"kept"`}

@@ -7,7 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// DidYouMean ends a message about a scenario that does not exist with suggestions, or with the list of all.
+// DidYouMean completes a message about a scenario that does not exist, with suggestions or a reference to the list of
+// all.
 func DidYouMean(names ...string) string {
 	const most, all = 4, "; see: fencepost list"
 	switch n := len(names); {
@@ -22,7 +23,7 @@ func DidYouMean(names ...string) string {
 	return fmt.Sprintf(" (did you mean %s or %s?)", strings.Join(names[:last], ", "), names[last])
 }
 
-// Meant returns the names that a word may have been meant to be: the nearest, or those that contain it.
+// Meant returns the names that may have been meant by a word: the nearest one, or those that contain the word.
 func Meant(word string, names []string) []string {
 	if near := nearest.Word(word, names); near != "" {
 		return []string{near}

@@ -10,22 +10,23 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/safefile"
 )
 
-// fileKind is the kind of a file that a flag names, by which one of this program's is recognised.
+// fileKind is a kind of file that a flag names. It decides how a file that this program has written is recognised.
 type fileKind uint8
 
 const (
-	webPage fileKind = iota // HTML or XML: it ends with a comment that seals the rest
-	metrics                 // OpenMetrics, which has no place for one: each of its samples has a scenario
+	webPage fileKind = iota // HTML or XML, with a comment at its end that has the hash of the rest
+	metrics                 // OpenMetrics, which allows no such comment; each of its samples has a scenario
 )
 
 const sealBegin, sealEnd = "<!-- fencepost ", " -->\n"
 
-// seal appends a comment with the sum of the text.
+// seal appends a comment with the hash of the text.
 func seal(text []byte) []byte {
 	return append(bytes.Clone(text), sealBegin+sumOf(text)+sealEnd...)
 }
 
-// ours reports whether a file is of this kind, written by this program and unchanged since.
+// ours reports whether content is a file of this kind that this program has written. A webPage must also be unchanged
+// since.
 func (k fileKind) ours(content []byte) bool {
 	if k == metrics {
 		for line := range bytes.Lines(content) {
@@ -39,8 +40,8 @@ func (k fileKind) ours(content []byte) bool {
 	return at >= 0 && string(seal(content[:at])) == string(content)
 }
 
-// claim checks, before anything runs, that the file that a flag names can be written, and that nothing is lost by it.
-// An empty path is none.
+// claim checks, before anything runs, that the file that a flag names can be written without overwriting the user's
+// data. An empty path is ignored.
 func (f *Files) claim(flag, path string, kind fileKind) error {
 	if path == "" {
 		return nil
@@ -59,7 +60,7 @@ func (f *Files) claim(flag, path string, kind fileKind) error {
 	return nil
 }
 
-// open resolves a path, and refuses to overwrite what is not this program's.
+// open resolves a path. It returns an error if the file there was not written by this program.
 func (f *Files) open(path string, kind fileKind) (real string, err error) {
 	if real, err = filepath.Abs(path); err != nil {
 		return "", err
@@ -88,7 +89,7 @@ func (f *Files) open(path string, kind fileKind) (real string, err error) {
 	return real, err
 }
 
-// write writes a file that a flag names, or one beside it. Err returns what went wrong.
+// write writes a file that a flag names, or a page beside it. Finish reports its errors.
 func (f *Files) write(path string, kind fileKind, content []byte) {
 	real, err := f.open(path, kind)
 	if err != nil {
@@ -105,8 +106,8 @@ func (f *Files) write(path string, kind fileKind, content []byte) {
 	f.Fail(safefile.Replace(real, content))
 }
 
-// Create writes a file for the user to edit, whose it is from then on. An error says that the file exists already, or
-// cannot be written.
+// Create writes a new file for the user to edit. From then on the file is the user's. Create returns an error if the
+// file already exists or cannot be written.
 func Create(path string, content []byte) error {
 	file, err := safefile.Create(path, 0o666)
 	if errors.Is(err, os.ErrExist) {

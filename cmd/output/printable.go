@@ -10,19 +10,19 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// printable is a writer of text for people: what a terminal would obey instead of showing it is written as an escape
-// such as \u001b, which JSON reads as the character. Input is checked where it is read; this is for text that is not,
-// such as names in the messages of the file system. Styles pass if the terminal shows colours.
+// printable is a writer of text for people. It replaces characters that a terminal would execute by escapes such as
+// \u001b, which JSON reads as the character. Input is checked where it is read; this covers text that is not checked,
+// such as names in error messages of the file system. If the terminal shows colours, styles pass unchanged.
 type printable struct {
 	to     io.Writer
 	styles bool
-	begun  []byte // an incomplete character
+	begun  []byte // the beginning of an incomplete character
 }
 
-// ForPeople returns a writer of text for people to a terminal or a file.
+// ForPeople returns a writer of text for people, to a terminal or a file.
 func ForPeople(w io.Writer) io.Writer { return &printable{to: w, styles: screenOf(w).color} }
 
-// Write takes all of p; an error is that of the writer behind it. A reader that has left has read all that it wants.
+// Write writes all of p. An error is that of the underlying writer; it is no error if the reader of a pipe has left.
 func (w *printable) Write(p []byte) (int, error) {
 	text := append(w.begun, p...)
 	w.begun = nil
@@ -52,7 +52,7 @@ func (w *printable) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// style is the length of the style at the start of a text, 0 if there is none.
+// style returns the length of the style at the start of a text, or 0 if there is none.
 func (w *printable) style(words []byte) int {
 	if !w.styles || words[0] != '\x1b' {
 		return 0

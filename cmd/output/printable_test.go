@@ -9,11 +9,11 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// TestPrintableTakesTextInPieces writes texts in two pieces, cut anywhere.
+// TestPrintableTakesTextInPieces writes each text in two pieces, divided at any byte.
 func TestPrintableTakesTextInPieces(t *testing.T) {
 	for text, want := range map[string]string{
 		"a é 世\t\x1b[2J\u009b\n": "a é 世\t" + `\u001b[2J\u009b` + "\n",
-		"\xff\xe4\xb8":           `\xff`, // what is cut off at the end is not written
+		"\xff\xe4\xb8":           `\xff`, // an incomplete character at the end is not written
 	} {
 		for at := range len(text) + 1 {
 			var b bytes.Buffer
@@ -30,7 +30,7 @@ func TestPrintableTakesTextInPieces(t *testing.T) {
 	}
 }
 
-// TestStylesPassWhereThereAreColours writes all styles of a report, and one that is none of them.
+// TestStylesPassWhereThereAreColours writes all styles of a report, and an escape that is not one of them.
 func TestStylesPassWhereThereAreColours(t *testing.T) {
 	words := strings.Join(text.Styles, "x")
 	for _, styles := range []bool{false, true} {

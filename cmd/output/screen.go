@@ -14,7 +14,7 @@ import (
 	"golang.org/x/term"
 )
 
-// screen is what the reader's terminal can do.
+// screen says what the reader's terminal can do.
 type screen struct {
 	width int
 	color bool
@@ -22,8 +22,8 @@ type screen struct {
 
 const defaultWidth = 80
 
-// screenOf asks the terminal behind w for its width. Without a terminal there is no colour; COLUMNS sets the width of
-// either.
+// screenOf returns the width and colour of the terminal behind w. If w is not a terminal, there is no colour. COLUMNS
+// overrides the width in both cases.
 func screenOf(w io.Writer) screen {
 	s := screen{width: defaultWidth}
 	if p, ok := w.(*printable); ok {
@@ -41,8 +41,8 @@ func screenOf(w io.Writer) screen {
 	return s
 }
 
-// ProgressOn returns a function that reports progress: on a terminal it shows how far the work is, at most ten times a
-// second.
+// ProgressOn returns a function that reports progress. On a terminal it shows how much is done, at most ten times a
+// second; otherwise it does nothing.
 var ProgressOn = func(w io.Writer) func(what string, done, of int) {
 	if p, ok := w.(*printable); ok {
 		w = p.to
@@ -63,17 +63,17 @@ var ProgressOn = func(w io.Writer) func(what string, done, of int) {
 	}
 }
 
-// Interruptible returns a context that is done at the first Ctrl-C, so that what was found so far is reported; a second
-// one ends the program at once. It is a variable so that tests can interrupt.
+// Interruptible returns a context that is done at the first Ctrl-C, so that the command can report what it has found so
+// far. A second Ctrl-C ends the program at once. It is a variable so that tests can interrupt.
 var Interruptible = func() (context.Context, context.CancelFunc) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	return ctx, stop
 }
 
-// OutliveReaders turns the end of a reader of standard output, such as head, into a write that fails: the command
-// finishes what it has started, and ends with the code of its result.
+// OutliveReaders keeps the program alive when a reader of standard output, such as head, exits. Writes then fail, and
+// the command finishes its work and exits with the code of its result.
 func OutliveReaders() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
-// readerHasLeft reports whether a write has failed since its reader has left.
+// readerHasLeft reports whether a write has failed because its reader has exited.
 func readerHasLeft(err error) bool { return errors.Is(err, syscall.EPIPE) }

@@ -1,7 +1,7 @@
 package output
 
-// Which share of the seeds is this machine's: from the flag --shard, or from the environment that the runner of a test
-// or a job sets.
+// This file determines which share of the seeds this machine runs: from the flag --shard, or from the environment
+// variables that the runner of a test or a job sets.
 
 import (
 	"fmt"
@@ -13,19 +13,19 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// The variables in which test runners say which share of the work is whose.
+// The environment variables in which test runners say which share of the work is this process's.
 const (
 	bazelIndex  = "TEST_SHARD_INDEX" // from 0 (Bazel's test encyclopedia)
 	bazelTotal  = "TEST_TOTAL_SHARDS"
 	bazelStatus = "TEST_SHARD_STATUS_FILE"
-	jobIndex    = "JOB_COMPLETION_INDEX" // from 0 (an Indexed Job of Kubernetes), which does not say of how many
+	jobIndex    = "JOB_COMPLETION_INDEX" // from 0 (an Indexed Job of Kubernetes); no variable has the number of shares
 )
 
-// Usage is that of the flag.
+// Usage is the usage text of the flag --shard.
 const Usage = "run only share `I/N` of the seeds, such as 2/5, for merge; /5 takes I from $" + jobIndex +
 	"; without it $" + bazelIndex + " and $" + bazelTotal + " are obeyed"
 
-// Of parses the flag, or the environment of a test runner.
+// Of parses the value of the flag, or if it is empty, the environment of a test runner.
 func Of(flag string) (search.Shard, error) {
 	index, total := os.Getenv(bazelIndex), os.Getenv(bazelTotal)
 	switch {
@@ -61,7 +61,7 @@ func parseShard(text string) (search.Shard, error) {
 	return shard, nil
 }
 
-// countFromZero turns an index from 0 into one from 1.
+// countFromZero converts an index that counts from 0 into one that counts from 1.
 func countFromZero(name, text string) (string, error) {
 	i, err := strconv.Atoi(text)
 	switch {
@@ -73,7 +73,7 @@ func countFromZero(name, text string) (string, error) {
 	return strconv.Itoa(i + 1), nil
 }
 
-// touch confirms to Bazel that its shards are obeyed.
+// touch tells Bazel that the program supports shards, by creating the file.
 func touch(file string) error {
 	if file == "" {
 		return nil

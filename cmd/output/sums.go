@@ -14,13 +14,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/safefile"
 )
 
-// sums say which files in a folder are this program's: those with the content that it has written. They are kept in a
-// file that sha256sum -c reads. A file that is being replaced or removed has its sums in comments, the old one and the
-// new one, so that whenever the program is killed, each sum that is checked is that of the file.
+// sums records which files in a folder are this program's: those with the content that the program has written. They
+// are stored in a file that sha256sum -c can read. While a file is being replaced or removed, its old and its new sum
+// are in comments. So whenever the program is killed, each sum that sha256sum checks is right.
 type sums struct {
 	command  string
-	of       map[string][]string // SHA-256 by name; of an unsteady file, each that it may have
-	unsteady map[string]bool     // the files that are being replaced or removed
+	of       map[string][]string // SHA-256 by name; for an unsteady file, all that it may have
+	unsteady map[string]bool     // files that are being replaced or removed
 }
 
 const (
@@ -45,7 +45,8 @@ func (s *sums) settle(name, sum string) {
 	delete(s.unsteady, name)
 }
 
-// unsettle records that a file will soon have other content, or be gone; nil is no file.
+// unsettle records that a file is about to be replaced or removed. before and after are its contents; nil means no
+// file.
 func (s *sums) unsettle(name string, before, after []byte) {
 	s.of[name] = nil
 	for _, content := range [][]byte{before, after} {
@@ -73,7 +74,7 @@ func (s *sums) encode() []byte {
 	return b.Bytes()
 }
 
-// readSums reads what encode wrote into a folder; none if there is no such file.
+// readSums reads the sums that encode wrote to a folder. They are empty if there is no such file.
 func readSums(folder *safefile.Folder) (sums, error) {
 	s := sums{of: map[string][]string{}, unsteady: map[string]bool{}}
 	text, err := folder.Read(sumsFile)
