@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/safefile"
 )
 
-// opener is the system's command that opens a file in the browser.
+// opener returns the system's command that opens a file in the browser.
 func opener() []string {
 	switch runtime.GOOS {
 	case "darwin":
@@ -23,11 +23,11 @@ func opener() []string {
 	return []string{"xdg-open"}
 }
 
-// OpenInBrowser opens an address with a secret in it by the system's own command. Other users of the machine read what
-// is in a command line, so that it names a file, which only this user may read and which leads to the address. The file
-// is there until end is called.
+// OpenInBrowser opens an address that contains a secret, with the system's own command. Other users of the machine can
+// read the arguments of a command, so the argument is a file that only this user may read and that redirects to the
+// address. The caller must call end to remove the file.
 func OpenInBrowser(address string) (end func() error, err error) {
-	folder, err := os.MkdirTemp("", "fencepost-play-") // for this user alone
+	folder, err := os.MkdirTemp("", "fencepost-play-") // readable by this user only
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func OpenInBrowser(address string) (end func() error, err error) {
 	return end, nil
 }
 
-// leadTo writes a page that leads to an address.
+// leadTo writes a page that redirects to an address.
 func leadTo(address, path string) error {
 	file, err := safefile.Create(path, 0o600)
 	if err != nil {

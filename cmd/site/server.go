@@ -1,8 +1,8 @@
-// Package site brings the page on which a reader plays to a browser: served on this machine, or as the files of a site,
-// with the simulator as WebAssembly that answers it in a worker.
+// Package site shows the page on which a reader plays in a browser. It serves the page on this machine, or writes it as
+// files of a web site, where the simulator runs as WebAssembly in a worker.
 //
-// Goals: nobody drives the page but who was given its address; as files it sends nothing anywhere; what is compiled is
-// the source of the program that writes it. Non-goals: what the page does (scenarios/play).
+// Goals: only somebody who was given the page's address can use it; as files, the page sends nothing to anyone; the
+// simulator is compiled from the source of the program that writes it. Non-goals: what the page does (scenarios/play).
 package site
 
 import (
@@ -19,19 +19,19 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/play"
 )
 
-// Server answers the page that knows its secret, and no other.
+// Server serves the page, and answers only requests that contain its secret.
 type Server struct {
 	listener net.Listener
 	secret   string
-	again    func() (play.State, error) // the state that a page begins with now
+	again    func() (play.State, error) // returns the state with which the page begins when it is loaded
 	player   play.Player
 
-	sync.Mutex // of what follows
+	sync.Mutex // protects what follows
 	start      play.State
 }
 
-// Listen makes a server on a free port of this machine. Its page begins with a state, and when it is loaded with what
-// again gives then.
+// Listen returns a server on a free port of this machine. The page begins with the state start; whenever it is loaded,
+// it begins with the state that again returns, if again succeeds.
 func Listen(start play.State, again func() (play.State, error)) (*Server, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -40,12 +40,12 @@ func Listen(start play.State, again func() (play.State, error)) (*Server, error)
 	return &Server{listener: listener, secret: rand.Text(), again: again, start: start}, nil
 }
 
-// Address is the page's.
+// Address returns the address of the page, with the secret.
 func (s *Server) Address() string { return "http://" + s.host() + "/" + s.secret + "/" }
 
 func (s *Server) host() string { return s.listener.Addr().String() }
 
-// Serve answers until ctx is done.
+// Serve answers requests until ctx is done.
 func (s *Server) Serve(ctx context.Context) error {
 	server := &http.Server{Handler: s, ReadHeaderTimeout: headersWithin,
 		BaseContext: func(net.Listener) context.Context { return ctx }}
@@ -59,11 +59,12 @@ func (s *Server) Serve(ctx context.Context) error {
 // headersWithin is how long a client may take to send the header of a request.
 const headersWithin = 5 * time.Second
 
-// mostAsked bounds the size of a request, in bytes: twice that of the largest scenario, whose text is escaped in it.
+// mostAsked is the largest size of a request, in bytes: twice that of the largest scenario, because the text of the
+// scenario is escaped in it.
 const mostAsked = 4 << 20
 
-// ServeHTTP serves the page, and what it asks. A host that is not the server's own is that of a page elsewhere, whose
-// name leads here.
+// ServeHTTP serves the page and its requests. It refuses a request for another host: it comes from a page elsewhere
+// whose host name was made to resolve to this machine.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Host != s.host():
@@ -77,8 +78,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// page serves the page. A file is read anew, so that the page shows it as it is when it is loaded again; one that is
-// gone, or cannot be read now, is shown as it last was.
+// page serves the page. It reads the scenario's file again, so that reloading the page shows the current file. If the
+// file cannot be read, the page shows it as it was last.
 func (s *Server) page(w http.ResponseWriter) {
 	s.Lock()
 	if now, err := s.again(); err == nil {
@@ -95,7 +96,7 @@ func (s *Server) page(w http.ResponseWriter) {
 	}
 }
 
-// ask answers a request in lines of JSON: what is done so far, then the answer.
+// ask answers a request with lines of JSON: reports of progress, and then the answer.
 func (s *Server) ask(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostAsked))
 	if err != nil {

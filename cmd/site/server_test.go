@@ -13,7 +13,7 @@ import (
 
 const lock = "name: mine\nservers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 2s}\n"
 
-// served makes a server whose file is as now says.
+// served returns a server whose page begins with the state that now returns.
 func served(t *testing.T, now func() (play.State, error)) *Server {
 	t.Helper()
 	s, err := Listen(play.State{Text: lock, Seed: 1}, now)
@@ -24,7 +24,7 @@ func served(t *testing.T, now func() (play.State, error)) *Server {
 	return s
 }
 
-// answered is what a request comes back with.
+// answered returns the response to a request.
 func (s *Server) answered(method, url, host, body string) *http.Response {
 	r := httptest.NewRequest(method, url, strings.NewReader(body))
 	if host != "" {
@@ -35,7 +35,8 @@ func (s *Server) answered(method, url, host, body string) *http.Response {
 	return w.Result()
 }
 
-// TestOnlyWhoKnowsTheAddressIsAnswered tries what a page elsewhere, or another user of the machine, can try.
+// TestOnlyWhoKnowsTheAddressIsAnswered sends the requests that a page elsewhere or another user of the machine could
+// send.
 func TestOnlyWhoKnowsTheAddressIsAnswered(t *testing.T) {
 	s := served(t, func() (play.State, error) { return play.State{Text: lock, Seed: 1}, nil })
 	root := "http://" + s.host()
@@ -60,7 +61,7 @@ func TestOnlyWhoKnowsTheAddressIsAnswered(t *testing.T) {
 	}
 }
 
-// TestTheFileIsReadAgain loads the page of a file that changes, and then cannot be read.
+// TestTheFileIsReadAgain loads the page while its file changes and then cannot be read.
 func TestTheFileIsReadAgain(t *testing.T) {
 	name, gone := "mine", error(nil)
 	s := served(t, func() (play.State, error) {
