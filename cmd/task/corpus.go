@@ -9,13 +9,13 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/corpus"
 )
 
-// Corpus is a call that runs the corpus.
+// Corpus is a call of the command that runs the corpus.
 type Corpus struct {
 	output.Frame
 	Options corpus.Options
 }
 
-// CheckCorpus refuses seeds that there are not, and too few runs of sound locks.
+// CheckCorpus returns an error if the options need more seeds than exist, or ask for too few runs of the sound locks.
 func CheckCorpus(o *corpus.Options) error {
 	_, enough := o.Last()
 	switch {
@@ -34,8 +34,8 @@ func CheckCorpus(o *corpus.Options) error {
 	return nil
 }
 
-// Prepare makes sure, before anything runs, that the scenario of each mutant and each lock can be written. Without a
-// folder it takes that of the options.
+// Prepare checks, before anything runs, that the scenarios of all mutants and locks can be written. If the call names
+// no folder, it uses a default folder that depends on the options.
 func (j *Corpus) Prepare() error {
 	o := &j.Options
 	if j.Out == "" {
@@ -57,7 +57,7 @@ func (j *Corpus) Prepare() error {
 	return nil
 }
 
-// Conclude writes the scenarios that were run, and reports what came of them.
+// Conclude writes the scenarios that were run, and reports the results.
 func (j *Corpus) Conclude(c *corpus.Corpus) error {
 	c.Files, c.Repeat = j.Out, j.repeat()
 	for i := range c.Mutants {
@@ -75,7 +75,7 @@ func (j *Corpus) Conclude(c *corpus.Corpus) error {
 	return j.Emit(c.Document(), c.Standing())
 }
 
-// keep writes the scenario of a mutant or a lock, and returns where.
+// keep writes the scenario of a mutant or a lock, and returns its path.
 func (j *Corpus) keep(name string, text []byte) string {
 	j.Files.Keep(output.File{Name: corpusFile(name), Content: text})
 	return filepath.Join(j.Out, corpusFile(name))
@@ -83,7 +83,7 @@ func (j *Corpus) keep(name string, text []byte) string {
 
 func corpusFile(name string) string { return name + ".yaml" }
 
-// repeat is the command that does the same again.
+// repeat returns the command that runs the same again.
 func (j *Corpus) repeat() string {
 	o := &j.Options
 	call := fmt.Sprintf("%s corpus --seeds %d", output.Program(), o.Seeds)

@@ -15,20 +15,20 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// Exploration is a call that explores, be it that the runs are made here, elsewhere or were merged: each finding is cut
-// down, written and reported.
+// Exploration is a call of a command that explores, whether its runs are made here, are made elsewhere, or were merged.
+// Each finding is shrunk, written and reported.
 type Exploration struct {
 	output.Frame
 	Scenario *scenarios.Scenario
-	Test     *GoTest // the package whose lock it is; nil: the scenario's own
+	Test     *GoTest // the Go test in place of a scenario; nil: there is none
 	Found    *search.Exploration
-	// Cut are the findings as others have cut them down, in the order of Found. Those that are not there are cut down
-	// here.
+	// Cut are findings that others have already shrunk, in the order of Found. Findings that are missing or nil are
+	// shrunk here.
 	Cut   []*search.Shrunk
 	saved time.Time
 }
 
-// Register gives a command the flags of what it reports and leaves.
+// Register adds the flags of an exploration's report and folder to a command.
 func (x *Exploration) Register(c *cobra.Command) {
 	x.Frame.Register(c, ", and one for each finding beside it")
 	c.Flags().BoolVar(&x.All, "all", false, "report each finding in full, not only what fits a screen")
@@ -38,7 +38,8 @@ func (x *Exploration) Register(c *cobra.Command) {
 // Prepare checks that everything can be written.
 func (x *Exploration) Prepare() error { return x.Open("explore") }
 
-// Spare checks that nothing else lies in the folder of the results. The record there, if there is one, has been read.
+// Spare checks that the folder of the results contains no other files that would be overwritten. Call it after reading
+// the record there, if there is one.
 func (x *Exploration) Spare() error {
 	if text, err := os.ReadFile(filepath.Join(x.Out, ExplorationFile)); err == nil {
 		x.Files.Adopt(ExplorationFile, text)
@@ -46,7 +47,7 @@ func (x *Exploration) Spare() error {
 	return x.Files.Spare(ExplorationFile, search.ScenarioFile, VerdictFile)
 }
 
-// Conclude cuts down, writes and reports what was found. Once ctx is done it cuts no further.
+// Conclude shrinks, writes and reports the findings. Once ctx is done it shrinks no further.
 func (x *Exploration) Conclude(ctx context.Context) error {
 	plans, err := x.Found.Plans(x.Scenario)
 	if err != nil {
@@ -76,7 +77,7 @@ func (x *Exploration) Conclude(ctx context.Context) error {
 	return x.Emit(d, standing)
 }
 
-// repeat is the command that does the same again, or goes on.
+// repeat returns the command that runs the same again, or that continues an unfinished exploration.
 func (x *Exploration) repeat() string {
 	e := x.Found
 	if !e.Finished() {
@@ -90,7 +91,7 @@ func (x *Exploration) repeat() string {
 	return call
 }
 
-// finding cuts the ith finding down, unless that was done, and writes what is left of it.
+// finding shrinks finding i, unless that was done already, and writes the result.
 func (x *Exploration) finding(ctx context.Context, plans *search.Plans, i int) (*search.ReducedFinding, error) {
 	f := x.Found.Findings[i]
 	var small *search.Shrunk
@@ -120,5 +121,5 @@ func (x *Exploration) finding(ctx context.Context, plans *search.Plans, i int) (
 	return reduced, nil
 }
 
-// testPackage is the package of the tests that are written; whoever takes one over renames it.
+// testPackage is the package name in the Go tests that are written. A user who adopts a test renames it.
 const testPackage = "locks"

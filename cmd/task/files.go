@@ -15,8 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// FolderFor names the default folder of a command's results, with a hash of what was asked: another call writes its
-// results beside them, and the same call replaces them.
+// FolderFor returns the default folder of a command's results. Its name contains a hash of the scenario and of asked,
+// so that a different call writes to another folder, and the same call replaces its results.
 func FolderFor(name string, s *scenarios.Scenario, asked ...string) string {
 	sum := sha256.New()
 	for _, text := range append(asked, string(s.Text())) {
@@ -25,7 +25,7 @@ func FolderFor(name string, s *scenarios.Scenario, asked ...string) string {
 	return fmt.Sprintf("_runs/%s-%x", name, sum.Sum(nil)[:4])
 }
 
-// Inputs are the files that a run was made from. A scenario that is not in the catalogue is included, so that the
+// Inputs returns the files from which a run was made. It includes a scenario that is not in the catalogue, so that the
 // folder can be moved.
 func Inputs(s *scenarios.Scenario, plan nemesis.Plan, how Repetition) []search.File {
 	if s.Path == "" {
@@ -42,7 +42,8 @@ const (
 	VerdictFile = "verdict.json"
 )
 
-// WriteRun writes the files of one run to a place in the command's folder: its inputs, what happened, and the results.
+// WriteRun writes the files of one run to the subfolder place of the command's folder: its inputs, its history, and the
+// verdict.
 func WriteRun(f *output.Frame, place string, from []search.File, run *single.Run) {
 	for _, file := range from {
 		f.Files.Keep(output.File{Name: path.Join(place, file.Name), Content: file.Text})
@@ -51,10 +52,10 @@ func WriteRun(f *output.Frame, place string, from []search.File, run *single.Run
 	f.Keep(path.Join(place, VerdictFile), "run", run.Document())
 }
 
-// Repetition says how a run is repeated: to the digest, or in real time, with options.
+// Repetition says how a run is repeated: exactly, with the same digest, or in real time, with options.
 type Repetition struct{ Digest, Options string }
 
-// planText is the plan with the way to repeat its run.
+// planText returns the plan, after a comment that says how to repeat its run.
 func planText(p nemesis.Plan, how Repetition) string {
 	if how.Digest == "" {
 		call := fmt.Sprintf("# repeat with: fencepost live %s --plan plan.txt%s", output.Word(p.Scenario), how.Options)

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/remote"
 )
 
-// GoTest is the test of a Go package in place of a scenario. A nil one is none.
+// GoTest is a test of a Go package in place of a scenario. A nil GoTest means that there is none.
 type GoTest struct {
 	*remote.Test
 	folder, name string
@@ -19,8 +19,8 @@ type GoTest struct {
 // TestUsage describes the flag that names the test.
 const TestUsage = "take the `TEST` of the Go package in FOLDER, which calls locktest.Run"
 
-// OpenTest builds a package's test and makes a scenario of its Config, whose runs the test's processes make until it is
-// closed. A name that is not a folder is opened as usual.
+// OpenTest builds the test of a package and returns a scenario made from its Config. The test's processes make the runs
+// of the scenario until the test is closed. If name is not a folder, OpenTest opens it as a scenario.
 func OpenTest(name, test string) (*scenarios.Scenario, *GoTest, error) {
 	info, err := os.Stat(name)
 	switch folder := err == nil && info.IsDir(); {
@@ -37,8 +37,8 @@ func OpenTest(name, test string) (*scenarios.Scenario, *GoTest, error) {
 	return opened(&GoTest{built, name, test})
 }
 
-// OpenBuilt is OpenTest for a test binary that was built from the package in a folder, which need not be here: the test
-// runs where the binary lies.
+// OpenBuilt is like OpenTest, for a test binary that is already built. folder is the package's folder, which need not
+// exist on this machine. The test runs in the folder of the binary.
 func OpenBuilt(binary, folder, test string) (*scenarios.Scenario, *GoTest, error) {
 	built, err := remote.Open(binary, filepath.Dir(binary), test)
 	if err != nil {
@@ -59,7 +59,7 @@ func opened(t *GoTest) (*scenarios.Scenario, *GoTest, error) {
 	return s, t, err
 }
 
-// hasGo reports whether a folder holds Go code.
+// hasGo reports whether a folder contains Go code.
 func hasGo(folder string) bool {
 	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	return err == nil && len(files) > 0
@@ -72,7 +72,7 @@ func (t *GoTest) Close() {
 	}
 }
 
-// Argument is the command-line argument that names a scenario, or the test in its place.
+// Argument returns the command-line argument that names a scenario, or the test in its place.
 func (t *GoTest) Argument(s *scenarios.Scenario) string {
 	word := output.Word(NameOf(s))
 	if t != nil {
@@ -81,7 +81,7 @@ func (t *GoTest) Argument(s *scenarios.Scenario) string {
 	return word
 }
 
-// replay is the command that repeats the run of a plan file.
+// replay returns the command that repeats the run of a plan file.
 func (t *GoTest) replay(plan string) string {
 	if t == nil {
 		return fmt.Sprintf("%s replay %s", output.Program(), output.Word(plan))

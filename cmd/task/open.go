@@ -10,10 +10,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// Open finds a scenario by its name in the catalogue or by its file.
+// Open finds a scenario by its name in the catalogue or by the path of its file.
 func Open(name string) (*scenarios.Scenario, error) { return OpenFrom("", name) }
 
-// OpenFrom is Open with files looked up from a folder.
+// OpenFrom is like Open, but a relative path of a file is relative to dir.
 func OpenFrom(dir, name string) (*scenarios.Scenario, error) {
 	if s, err := scenarios.Named(name); !errors.Is(err, fs.ErrNotExist) {
 		return s, err
@@ -30,7 +30,7 @@ func OpenFrom(dir, name string) (*scenarios.Scenario, error) {
 	return s, err
 }
 
-// NameOf is the word by which a command finds the scenario.
+// NameOf returns the word by which a command finds the scenario.
 func NameOf(s *scenarios.Scenario) string {
 	if s.Path != "" {
 		return s.Path

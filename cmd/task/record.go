@@ -12,17 +12,17 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// What explorations and runs of many seeds keep in their folder, so that they can be continued and merged.
+// The files that explorations and runs of many seeds keep in their folder, so that they can be continued and merged.
 const (
 	ExplorationFile = "exploration.json"
 	RunsFile        = "runs.json"
 )
 
-// savedEvery is the most work that is lost when the program is killed.
+// savedEvery is the time between two saves, and so the most work that is lost when the program is killed.
 const savedEvery = time.Second
 
-// FolderOf names the default folder of an exploration. It has the hash of the scenario in its name, so that a changed
-// one starts again.
+// FolderOf returns the default folder of an exploration. Its name contains a hash of the scenario, so that a changed
+// scenario starts again.
 func FolderOf(e *search.Exploration) string {
 	dir := fmt.Sprintf("_runs/explore-%s-%s-%d-%d", e.Scenario, e.Identity.Text[:8], e.From, e.Seeds)
 	if e.Shard != search.Whole {
@@ -31,17 +31,17 @@ func FolderOf(e *search.Exploration) string {
 	return dir
 }
 
-// ReadExploration reads the exploration in a folder; the error matches os.ErrNotExist if there is none.
+// ReadExploration reads the exploration in a folder. The error matches os.ErrNotExist if there is none.
 func ReadExploration(dir string) (*search.Exploration, error) {
 	return readKept(dir, ExplorationFile, "exploration", search.DecodeExploration)
 }
 
-// ReadRuns reads the runs in a folder, as ReadExploration does.
+// ReadRuns reads the runs in a folder. Its error is like that of ReadExploration.
 func ReadRuns(dir string) (*search.Runs, error) {
 	return readKept(dir, RunsFile, "runs of many seeds", search.DecodeRuns)
 }
 
-// readKept decodes a file that an earlier call has left in a folder; what names its content in errors.
+// readKept decodes a file that an earlier call has left in a folder. what describes its content in errors.
 func readKept[R any](dir, file, what string, decode func([]byte) (*R, error)) (*R, error) {
 	path := filepath.Join(dir, file)
 	text, err := os.ReadFile(path)
@@ -59,7 +59,7 @@ func readKept[R any](dir, file, what string, decode func([]byte) (*R, error)) (*
 }
 
 // ScenarioIn opens the scenario that was run: from the catalogue if it is unchanged there, otherwise the copy in the
-// folder. matches says why it is another.
+// folder. matches returns an error if a scenario is not the one that was run.
 func ScenarioIn(dir, name string, matches func(*scenarios.Scenario) error) (*scenarios.Scenario, error) {
 	if s, err := scenarios.Named(name); err == nil && matches(s) == nil {
 		return s, nil
@@ -74,7 +74,7 @@ func ScenarioIn(dir, name string, matches func(*scenarios.Scenario) error) (*sce
 	return s, nil
 }
 
-// Save writes the record so that a kill at any moment leaves either the old one or the new one complete.
+// Save writes the record. If the program is killed meanwhile, either the old or the new record is complete.
 func (x *Exploration) Save() {
 	text, err := x.Found.Encode()
 	x.saved = time.Now()
@@ -84,7 +84,7 @@ func (x *Exploration) Save() {
 	}
 }
 
-// SaveNowAndThen writes it if the last time is a while ago.
+// SaveNowAndThen saves the record unless it was saved within the last second.
 func (x *Exploration) SaveNowAndThen() {
 	if time.Since(x.saved) >= savedEvery {
 		x.Save()

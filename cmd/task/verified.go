@@ -11,13 +11,13 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
-// Verification is a call that verifies.
+// Verification is a call of the command that verifies.
 type Verification struct {
 	output.Frame
 	Repeat string // command to paste that verifies again
 }
 
-// OneRun refuses flags that do not go with --requests.
+// OneRun returns an error if a flag was set that cannot be combined with --requests.
 func OneRun(o *verify.Options, changed func(flag string) bool) error {
 	for _, flag := range []string{"faults", "delays", "orders", "all-ends"} {
 		if o.Requests && changed(flag) {
@@ -37,7 +37,7 @@ func (j *Verification) Prepare() error {
 	return j.Files.Spare(VerdictFile)
 }
 
-// Conclude writes and reports what came of it, with the files of the counterexample.
+// Conclude writes and reports the result, with the files of the counterexample if there is one.
 func (j *Verification) Conclude(v *verify.Verification) error {
 	r := &verify.Report{Verification: v, Files: j.Out, Repeat: j.Repeat}
 	if v.Found != nil {
@@ -52,7 +52,8 @@ func (j *Verification) Conclude(v *verify.Verification) error {
 	return j.Emit(report, standing)
 }
 
-// counterexample runs the placement again and writes its files. Its scenario is included, since it holds the delays.
+// counterexample repeats the run of the counterexample and writes its files. They include its scenario, which states
+// the delays.
 func (j *Verification) counterexample(v *verify.Verification) (*single.Run, error) {
 	s := v.Assignments[v.Found.Assignment].Scenario
 	result, err := scenarios.NewRunner(s).Run(v.Found.Plan)
