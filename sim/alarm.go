@@ -1,16 +1,16 @@
 package sim
 
-// alarm ends the timed waits of a task. Nearly all waits end early, because the answer has arrived: an event for each
-// would fill the queue with obsolete ones. So the event of an earlier wait serves those that end after it: when it is
-// due it is postponed to where the current wait's own event would be.
+// alarm ends the timed waits of a task. Nearly all waits end early because the reply arrives, and an event for each
+// would fill the queue with obsolete ones. Therefore a task has only one event in the queue. When it is due but belongs
+// to an earlier wait, it is put back into the queue with the time of the current wait.
 type alarm struct {
 	t      *task
-	end    event  // of the current wait: its number is from when the wait began
-	at     Time   // when the event in the queue is due; not after end
-	number uint64 // of that event, 0 if there is none; other events of the alarm are void
+	end    event  // event of the current wait; its number is from when the wait began
+	at     Time   // when the alarm's event in the queue is due; not after end
+	number uint64 // number of that event, 0 if there is none; other events of the alarm are void
 }
 
-// set wakes the task at the given time, unless its wait ends earlier.
+// set wakes task t at the given time, unless its wait ends earlier.
 func (a *alarm) set(t *task, at Time) {
 	a.t = t
 	w := t.p.w

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// answeredSoon is a world whose server answers within 2 ms.
+// answeredSoon returns a world whose server answers within 2 ms.
 func answeredSoon() *World {
 	w := New(1, Options{Delay: Delay{time.Millisecond, time.Millisecond}})
 	w.AddServer("redis-1", answerer{})
@@ -21,7 +21,7 @@ func call(env Env, timeout time.Duration) {
 }
 
 // TestWaitsThatEndEarlyLeaveNothingBehind checks that a task has at most one event in the queue, and a signal at most
-// one waiter, however many waits have ended early. A wait that is shorter than those before ends in time.
+// one waiter, however many waits have ended early. A wait that is shorter than earlier ones ends on time.
 func TestWaitsThatEndEarlyLeaveNothingBehind(t *testing.T) {
 	w, events, waiters := answeredSoon(), 0, 0
 	var over Signal
@@ -47,7 +47,8 @@ func TestWaitsThatEndEarlyLeaveNothingBehind(t *testing.T) {
 	}
 }
 
-// TestWaitsThatEndTogetherEndInTheOrderOfTheirBeginnings, even if one was served by the event of an earlier wait.
+// TestWaitsThatEndTogetherEndInTheOrderOfTheirBeginnings: this is also true if one of them reuses the event of an
+// earlier wait.
 func TestWaitsThatEndTogetherEndInTheOrderOfTheirBeginnings(t *testing.T) {
 	w := answeredSoon()
 	var order []history.Process

@@ -2,23 +2,23 @@ package sim
 
 import "time"
 
-// message is a request on its way to a server and then its reply on the way back.
+// message is a request on its way to a server, and then the reply to it on its way back.
 type message struct {
 	w     *World
 	c     *conn
-	t     *task  // nil: the pipe's
-	call  uint64 // of the task
-	index int    // within the call
+	t     *task  // the task that waits for the reply; nil if it belongs to a pipe
+	call  uint64 // number of the task's call
+	index int    // index of the request within the call
 	phase string
-	which uint64 // of this phase within the attempt
+	which uint64 // number of the request among those of this phase within the attempt
 	in    Incoming
-	// request numbers the requests of a run, from 1.
+	// request is the number of the request within the run, from 1.
 	request uint64
-	resent  int    // how often it was sent again
-	command string // of a run that is inspected
+	resent  int    // how often the request was sent again
+	command string // name of the request's command; only set if the run is inspected
 	state   messageState
 	reply   Reply
-	// answered is the method value answer, made once.
+	// answered is the method value m.answer, which is created only once.
 	answered func([]byte)
 }
 
@@ -35,7 +35,7 @@ func (w *World) newMessage() *message {
 	if len(n.free) == 0 {
 		m := &message{w: w}
 		m.answered = m.answer
-		if !w.opts.Endless { // otherwise one that is lost is not kept
+		if !w.opts.Endless { // in an endless run, a lost message is not kept
 			n.messages = append(n.messages, m)
 		}
 		return m
@@ -45,7 +45,7 @@ func (w *World) newMessage() *message {
 	return m
 }
 
-// request numbers one more.
+// request returns the number of the next request.
 func (n *network) request() uint64 {
 	n.requests++
 	return n.requests
@@ -75,7 +75,7 @@ func (m *message) send() {
 	l.carry(m, n, act.Later)
 }
 
-// broken is the life of no server: nothing is answered any more on a connection with it.
+// broken is a life that no server has. On a connection with this life, nothing is answered any more.
 const broken = ^uint64(0)
 
 func (m *message) link() *link {
@@ -85,7 +85,7 @@ func (m *message) link() *link {
 	return m.c.down
 }
 
-// depart sends the message on its way.
+// depart schedules the arrival of the message, extra later than drawn.
 func (m *message) depart(extra Time) {
 	c, last := m.c, &m.c.lastUp
 	if m.state == toClient {
@@ -106,13 +106,14 @@ func (m *message) depart(extra Time) {
 	m.w.schedule(*last, m, 0)
 }
 
-// clientHolds keeps what arrives for the client until after its pause. For a stopped process of the host it arrives all
-// the same: the host's kernel takes it, and the process finds it when it continues.
+// clientHolds keeps an event that brings something to the client until the client's pause is over. If the client is a
+// stopped process of the host, the event is not kept: the host's kernel receives the bytes, and the process finds them
+// when it continues.
 func (c *conn) clientHolds(who actor) bool {
 	return (c.pipe == nil || c.client.outside == nil) && c.client.holds(who, 0)
 }
 
-// abandoned reports that the client has closed the connection: its held bytes are gone.
+// abandoned reports whether the client has closed the connection: its held bytes are dropped.
 func (m *message) abandoned() bool {
 	if m.c.closed {
 		m.release()
@@ -132,7 +133,7 @@ func (m *message) act(uint64) {
 	}
 }
 
-// arrive passes the request to the server, or to the machine it no longer runs on.
+// arrive passes the request to the server, or, if the server is down, to its machine.
 func (m *message) arrive() {
 	p := m.c.server
 	if p.down && p.off != ShutDown {
@@ -165,10 +166,10 @@ func (m *message) bounce(s Status) {
 	m.send()
 }
 
-// answer is Incoming.Reply.
+// answer implements Incoming.Reply.
 func (m *message) answer(b []byte) {
 	m.c.pipe.answered()
-	if m.c.closed { // nobody will read it: it neither travels nor counts as a reply
+	if m.c.closed { // nobody will read the reply: it does not travel, and does not count as a reply
 		m.release()
 		return
 	}
@@ -181,7 +182,7 @@ func (m *message) answer(b []byte) {
 	m.send()
 }
 
-// comeBack delivers the reply to the pipe, or to the task, if it still waits for it.
+// comeBack delivers the reply to the pipe, or to the task if that is still waiting for it.
 func (m *message) comeBack() {
 	t := m.t
 	if m.c.closed || m.c.client.down || t != nil && t.done {
@@ -209,7 +210,7 @@ func (m *message) comeBack() {
 	}
 }
 
-// Call is Env.Call.
+// Call implements Env.Call.
 func (t *task) Call(timeout time.Duration, enough func([]Reply) bool, reqs ...Request) []Reply {
 	t.proceed()
 	p := &t.call
@@ -227,7 +228,8 @@ func (t *task) Call(timeout time.Duration, enough func([]Reply) bool, reqs ...Re
 	return p.replies
 }
 
-// CallInTurn is Env.CallInTurn. The task itself continues only at the end: to switch to it costs as much as a request.
+// CallInTurn implements Env.CallInTurn. The task itself continues only at the end, because switching to it costs as
+// much as a request.
 func (t *task) CallInTurn(timeout time.Duration, each func(int, *Reply) bool, reqs ...Request) {
 	t.proceed()
 	if len(reqs) == 0 {
@@ -238,16 +240,16 @@ func (t *task) CallInTurn(timeout time.Duration, each func(int, *Reply) bool, re
 	t.yield()
 }
 
-// turns are the requests of a CallInTurn; each is nil if there is none.
+// turns are the requests of a CallInTurn; each is nil if there is none under way.
 type turns struct {
 	each     func(int, *Reply) bool
 	timeout  time.Duration
 	requests []Request
-	at       int  // the one under way
-	held     bool // it waits for the end of a pause
+	at       int  // index of the request under way
+	held     bool // the next turn waits for the end of a pause
 }
 
-// takeTurn sends the request whose turn it is.
+// takeTurn sends the next request.
 func (t *task) takeTurn() {
 	p := &t.call
 	p.number++
@@ -257,7 +259,7 @@ func (t *task) takeTurn() {
 	t.sleepFor(t.turns.timeout)
 }
 
-// nextTurn ends a turn, and reports whether it has begun another.
+// nextTurn ends a turn and reports whether it has begun another one.
 func (t *task) nextTurn() bool {
 	s := &t.turns
 	switch {
@@ -292,11 +294,11 @@ func (t *task) request(i int, r *Request) {
 	m.request, m.resent = w.net.request(), 0
 	if r.Attempt != "" {
 		m.which = m.c.up.number(string(r.Attempt), r.Phase)
-	} else { // a session's own, such as its pings: how many there were before depends on faults
+	} else { // a session's own request, such as a ping: a count of earlier ones would depend on faults
 		m.which = uint64(t.p.Monotonic())
 	}
 	m.reply.Status, m.reply.raw = NoReply, m.reply.raw[:0] // no byte of the message's previous use may enter the digest
-	// Field by field: a literal would be built elsewhere and copied.
+	// The fields are set one by one: a composite literal would be built in a temporary and copied.
 	in := &m.in
 	in.Client, in.ConnID, in.Attempt, in.Phase, in.Args = t.p.id, m.c.id, r.Attempt, r.Phase, r.Args
 	in.answer = m.answered
@@ -308,7 +310,7 @@ func (t *task) Close(name Conn) {
 	t.p.closeConn(name)
 }
 
-// resize returns n empty replies, keeping the memory of their buffers.
+// resize returns n empty replies and keeps the memory of their buffers.
 func resize(r []Reply, n int) []Reply {
 	if more := n - cap(r); more > 0 {
 		r = append(r[:cap(r)], make([]Reply, more)...)

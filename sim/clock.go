@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Epoch is what every wall clock shows at the start of a run by default: 2026-01-01 00:00:00 UTC, in ns since the Unix
-// epoch.
+// Epoch is the default time that every wall clock shows at the start of a run: 2026-01-01 00:00:00 UTC, in ns since the
+// Unix epoch.
 const Epoch int64 = 1767225600_000000000
 
-// ClockKind distinguishes a process's two clocks.
+// ClockKind distinguishes the two clocks of a process.
 type ClockKind uint8
 
 const (
@@ -19,20 +19,21 @@ const (
 
 const million = 1_000_000
 
-// segment is a stretch of true time in which a clock neither jumps nor changes its rate.
+// segment is a period of true time in which a clock neither jumps nor changes its rate.
 type segment struct {
 	start Time
-	// since is when the clock came to its rate, and mono the monotonic reading then, ns: a jump, which leaves that
-	// rate, must not move the readings by the rounding of another one.
+	// since is the true time at which the clock's current rate began, and mono the monotonic reading at that time, in
+	// ns. A jump does not change the rate, so it must not restart them: rounding the readings anew would move them.
 	since Time
 	mono  int64
 	wall  int64 // wall minus monotonic, ns
-	// rate error: +20000 runs two percent fast. At least -900000, so that time goes forward and stays within 64 bits.
+	// ppm is the rate error in millionths: with 20000, the clock runs two percent fast. It is at least -900000, so that
+	// time goes forward and stays within 64 bits.
 	ppm int64
 }
 
-// clock holds both clocks of a process as the list of its segments; the last one is current. Readings are computed
-// in integers and re-based at each change, so a reading never depends on how often the clock was read.
+// clock holds both clocks of a process as a list of segments, of which the last is current. Readings are computed in
+// integers from the start of the current rate, so a reading never depends on how often the clock was read.
 type clock struct {
 	segments []segment
 }
@@ -55,21 +56,21 @@ func (c *clock) jump(now Time, d time.Duration) {
 	c.segments = append(c.segments, segment{now, s.since, s.mono, s.wall + int64(d), s.ppm})
 }
 
-// drift changes the rate by ppm from now on; faults that overlap add up.
+// drift adds ppm to the clock's rate from now on, so that overlapping faults add up.
 func (c *clock) drift(now Time, ppm int64) {
 	s := *c.last()
 	c.segments = append(c.segments, segment{now, now, s.monotonic(now), s.wall, s.ppm + ppm})
 }
 
-// until is the true time from now until the monotonic clock has advanced by d.
+// until returns the true time that passes from now until the monotonic clock has advanced by d.
 func (c *clock) until(d int64) Time { return Time(unelapse(min(d, farthest), c.last().ppm)) }
 
-// farthest is the longest wait, ns: some seven years. Longer ones are shortened to it, so that no sum of times leaves
-// 64 bits, even if the slowest clock stretches it tenfold.
+// farthest is the longest wait in ns, some seven years. Longer waits are shortened to it, so that no sum of times
+// overflows 64 bits, even if the slowest clock makes the wait ten times as long.
 const farthest int64 = math.MaxInt64 / 40
 
-// trueTime is the first true time, not before from, at which the clock shows at or later, if nothing changes it after
-// its last segment.
+// trueTime returns the first true time, not before from, at which the clock shows at or later, if nothing changes the
+// clock after its last segment.
 func (c *clock) trueTime(kind ClockKind, at int64, from Time) Time {
 	for i := range c.segments {
 		s := &c.segments[i]
@@ -95,8 +96,8 @@ func (c *clock) trueTime(kind ClockKind, at int64, from Time) Time {
 	return from
 }
 
-// elapse is by how much a clock with the given rate error advances in d ns of true time, rounded down (d >= 0).
-// Multiplying in two parts keeps days of nanoseconds within 64 bits.
+// elapse returns by how much a clock with the given rate error advances in d ns of true time, rounded down (d >= 0). It
+// multiplies in two parts, so that days in nanoseconds stay within 64 bits.
 func elapse(d, ppm int64) int64 {
 	if ppm == 0 {
 		return d
@@ -108,7 +109,7 @@ func elapse(d, ppm int64) int64 {
 	return d + d/million*ppm + part/million
 }
 
-// unelapse is the least true duration in which the clock advances by at least d (d >= 0).
+// unelapse returns the shortest true duration in which the clock advances by at least d (d >= 0).
 func unelapse(d, ppm int64) int64 {
 	if ppm == 0 {
 		return d

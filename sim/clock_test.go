@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestAJumpLeavesTheMonotonicClockAlone holds a clock that jumps at many instants to one that does not: both read the
-// same, to the nanosecond, at every rate.
+// TestAJumpLeavesTheMonotonicClockAlone compares a clock that jumps at many instants with one that does not. Both have
+// the same monotonic reading, to the nanosecond, at every rate.
 func TestAJumpLeavesTheMonotonicClockAlone(t *testing.T) {
 	for _, ppm := range []int64{-900_000, -333_333, -5, -1, 0, 1, 7, 999_999} {
 		var jumps, steady clock
@@ -29,8 +29,8 @@ func TestAJumpLeavesTheMonotonicClockAlone(t *testing.T) {
 	}
 }
 
-// TestWhoWaitsWhileTheClockJumpsWakes lets the clock of a client that waits jump at many instants, at rates by which
-// readings are rounded: it wakes when its time has passed, and not a nanosecond later than without the jump.
+// TestWhoWaitsWhileTheClockJumpsWakes lets the clock of a waiting client jump at many instants, at rates by which
+// readings are rounded. The client wakes when its time has passed, and not a nanosecond later than without the jump.
 func TestWhoWaitsWhileTheClockJumpsWakes(t *testing.T) {
 	for _, ppm := range []int64{-900_000, -5, 7, 333_333} {
 		woken := func(jump Time) (at Time) {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// doorkeeper is a server that is notified of closed connections, keeps requests back until it hangs up, and answers all
-// others.
+// doorkeeper is a server that is notified of closed connections. It keeps some requests back until it hangs up, and
+// answers all others.
 type doorkeeper struct {
 	gossip
 	kept []*Incoming
@@ -37,8 +37,8 @@ func newDoorkeeper(t *testing.T) (*lab, *doorkeeper) {
 	return l, d
 }
 
-// What a server sends before it hangs up arrives before the end of the connection; what was sent meanwhile is not
-// executed; the next request opens another.
+// TestServerHangsUpInOrderWithItsReplies: what a server sends before it hangs up arrives before the end of the
+// connection. Requests sent in the meantime are not executed, and the next request opens a new connection.
 func TestServerHangsUpInOrderWithItsReplies(t *testing.T) {
 	l, d := newDoorkeeper(t)
 	at := Conn{Server: "s"}
@@ -63,8 +63,9 @@ func TestServerHangsUpInOrderWithItsReplies(t *testing.T) {
 	}
 }
 
-// A server learns of the end of a connection after the requests on it, one delay later, whether its client closed it or
-// crashed; a cut and a pause delay that, and another life of the server does not learn of it.
+// TestServerLearnsThatItsClientHasGone: a server learns of the end of a connection after the requests on it, one delay
+// later, whether its client closed it or crashed. A cut and a pause delay the notice. If the server has restarted
+// since, it does not learn of the end.
 func TestServerLearnsThatItsClientHasGone(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after func(*lab)
@@ -85,7 +86,7 @@ func TestServerLearnsThatItsClientHasGone(t *testing.T) {
 			env.Sleep(3 * ms)
 			if !c.crash {
 				env.Close(Conn{Server: "s"})
-				env.Close(Conn{Server: "s"}) // once is enough
+				env.Close(Conn{Server: "s"}) // a second Close sends no second notice
 			}
 			env.Sleep(100 * ms)
 		})
@@ -111,7 +112,8 @@ func TestServerLearnsThatItsClientHasGone(t *testing.T) {
 	}
 }
 
-// A delay of the next message strikes a message, not the end of a connection that happens to leave before it.
+// TestEndOfAConnectionIsNoMessage: a delay of the next message applies to a message, not to the end of a connection
+// that happens to be sent before it.
 func TestEndOfAConnectionIsNoMessage(t *testing.T) {
 	l, _ := newDoorkeeper(t)
 	l.client("c", func(env Env) {

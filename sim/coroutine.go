@@ -5,25 +5,25 @@ import (
 	"sync"
 )
 
-// Stacks holds the coroutines on which tasks run. Worlds share the program's, unless Options give them their own: code
-// in a bubble (testing/synctest) may not run on a stack that was made outside.
+// Stacks holds the coroutines on which tasks run. All worlds of the program share one set, unless their Options give
+// them their own: code in a bubble (testing/synctest) may not run on a stack that was made outside.
 type Stacks struct {
 	mu   sync.Mutex
-	idle []*coroutine // never more than the most tasks that have run at once
+	idle []*coroutine // never more than the maximum number of tasks that ran at once
 }
 
 var shared Stacks
 
-// coroutine is a stack on which tasks run, one after another, so that its grown stack is reused.
+// coroutine is a stack on which tasks run, one after another, so that a stack that has grown is reused.
 type coroutine struct {
 	of   *Stacks
 	next func() (struct{}, bool)
 	stop func()
 	park func(struct{}) bool
-	task *task // the one that runs; nil while idle
+	task *task // the running task; nil while idle
 }
 
-// hire finds a coroutine for t.
+// hire returns an idle coroutine for t, or a new one.
 func (s *Stacks) hire(t *task) *coroutine {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,7 +52,7 @@ func (s *Stacks) grow(t *task) *coroutine {
 	return c
 }
 
-// resume runs the task until it parks or ends.
+// resume runs the task until it parks or ends. If it ends, the coroutine becomes idle.
 func (c *coroutine) resume() {
 	c.next()
 	if c.task == nil {
@@ -62,7 +62,7 @@ func (c *coroutine) resume() {
 	}
 }
 
-// Close ends the idle coroutines. It must be called in the bubble in which they were made.
+// Close ends the idle coroutines. It must be called in the same bubble in which they were made.
 func (s *Stacks) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,18 +1,18 @@
 package sim
 
-// counts holds how often each key was asked for. It is a map with open addressing, written out because its keys are
-// hashes already: Go's map would hash them once more.
+// counts counts how often each key was requested. It is a hash table with open addressing. It is used instead of a Go
+// map because its keys are hashes already, and a map would hash them again.
 type counts struct {
-	slots []count // a power of two of them, at most half of them in use
+	slots []count // the length is a power of two; at most half of the slots are in use
 	taken int
 }
 
 type count struct {
 	key   uint64
-	asked uint64 // 0: the slot is free
+	asked uint64 // number of requests; 0: the slot is free
 }
 
-// next returns how often the key was asked for before, and counts this time.
+// next returns how often the key was requested before, and counts this request.
 func (c *counts) next(key uint64) uint64 {
 	if 2*c.taken >= len(c.slots) {
 		c.grow()
@@ -26,7 +26,7 @@ func (c *counts) next(key uint64) uint64 {
 	return s.asked - 1
 }
 
-// slot finds the slot of a key, or a free one for it.
+// slot returns the slot of a key, or a free one for it.
 func (c *counts) slot(key uint64) *count {
 	mask := len(c.slots) - 1
 	for i := int(key) & mask; ; i = (i + 1) & mask {

@@ -14,7 +14,8 @@ func (d *Digest) word(w uint64) { *d = Digest(fold(uint64(*d), w)) }
 
 func (d *Digest) text(s string) { *d = Digest(hashString(uint64(*d), s)) }
 
-// digestText adds a text that a client or a server has sent, or a value.
+// digestText adds a text that a client or a server has sent, or a value. With Options.Nameless it adds only a number
+// that is equal for equal texts.
 func (w *World) digestText(s string) {
 	if w.texts == nil {
 		w.digest.text(s)
@@ -28,7 +29,7 @@ func (w *World) digestText(s string) {
 	w.digest.word(n)
 }
 
-// digestReply adds what a server has sent.
+// digestReply adds the bytes that a server has sent.
 func (w *World) digestReply(b []byte) {
 	if w.texts == nil {
 		w.digest.text(string(b))
@@ -48,7 +49,7 @@ func (w *World) digestRecord(e *history.Event) {
 	d.text(string(e.Lock))
 	d.text(string(e.Attempt))
 	if e.F == history.Acquire || e.F == history.Extend || e.F == history.Release {
-		d.text("") // a library's text, which may name several errors in any order
+		d.text("") // a library's text may name several errors in any order
 	} else {
 		w.digestText(e.Value)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// answerer answers everything with OK.
+// answerer is a server that answers every request with OK.
 type answerer struct{ Server }
 
 func (answerer) Start(Host)        {}
@@ -17,7 +17,7 @@ func (answerer) Stop(Stop)         {}
 func (answerer) ClockChanged()     {}
 func (answerer) Closed(uint64)     {}
 
-// asker asks once on a connection, and closes it when it is answered.
+// asker is an Endpoint that sends one request and closes the connection when it is answered.
 type asker struct {
 	pipe     *Pipe
 	answered int
@@ -28,7 +28,8 @@ func (a *asker) Received([]byte, *Incoming)             { a.answered++; a.pipe.C
 func (a *asker) Ended(Status)                           {}
 func (a *asker) Tag([]string) (history.Attempt, string) { return "", "" }
 
-// TestAnEndlessRunKeepsNothingOfWhatIsOver: neither connections nor messages nor counts by attempt.
+// TestAnEndlessRunKeepsNothingOfWhatIsOver: it keeps no closed connections, no delivered messages and no counts for
+// each attempt.
 func TestAnEndlessRunKeepsNothingOfWhatIsOver(t *testing.T) {
 	w := New(1, Options{Endless: true, Delay: Delay{time.Millisecond, 2 * time.Millisecond}})
 	w.AddServer("redis-1", answerer{})
@@ -67,7 +68,7 @@ func TestAClientOfSeveralPipesBeginsAgainInAnEndlessRun(t *testing.T) {
 	}
 }
 
-// TestAnEndlessRunHasNoLimitOfEvents, but one at an instant.
+// TestAnEndlessRunHasNoLimitOfEvents: only the number of events at a single instant is limited.
 func TestAnEndlessRunHasNoLimitOfEvents(t *testing.T) {
 	for _, endless := range []bool{false, true} {
 		w := New(1, Options{Endless: endless})
@@ -87,7 +88,7 @@ func TestAnEndlessRunHasNoLimitOfEvents(t *testing.T) {
 	}
 }
 
-// spy records what happens to a process.
+// spy is an Outside that records the notifications about a process.
 type spy struct {
 	w    *World
 	said []string
@@ -102,8 +103,8 @@ func (s *spy) Crashed() Time          { s.note("crashed"); return 0 }
 func (s *spy) Jumped(d time.Duration) { s.note("jumped %v", d) }
 func (s *spy) Drifted(ppm int64)      { s.note("drifted %d", ppm) }
 
-// TestOutsideIsNotified of the first of nested pauses and of the end of the last, and of everything else; and
-// passes points when the world says so.
+// TestOutsideIsNotified: an Outside is notified of the first of nested pauses, of the end of the last one, and of
+// everything else. A point that the world passes on behalf of its process lets faults strike.
 func TestOutsideIsNotified(t *testing.T) {
 	w := New(1, Options{})
 	s := &spy{w: w}
@@ -125,7 +126,8 @@ func TestOutsideIsNotified(t *testing.T) {
 	}
 }
 
-// TestWhatIsRecordedCanBeKeptOut: Keep sees each event, and the history contains those that it keeps, as changed by it.
+// TestWhatIsRecordedCanBeKeptOut: Options.Keep sees each event. The history contains the events that it keeps, with the
+// changes that it makes.
 func TestWhatIsRecordedCanBeKeptOut(t *testing.T) {
 	seen := 0
 	w := New(1, Options{Keep: func(e *history.Event) bool {
@@ -140,7 +142,7 @@ func TestWhatIsRecordedCanBeKeptOut(t *testing.T) {
 	}
 }
 
-// TestALateStep: an event happens at the time that is given, if it was due before.
+// TestALateStep: StepLate lets an event that was due earlier happen at the given time.
 func TestALateStep(t *testing.T) {
 	w := New(1, Options{})
 	var at []Time

@@ -7,42 +7,43 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Env is all that client code may touch. A protocol written against it runs in the simulator and, with another
-// implementation, against real servers.
+// Env is everything that client code may use. A protocol written against it runs in the simulator and, with another
+// implementation of Env, against real servers.
 type Env interface {
-	// Name is the process the code runs in.
+	// Name returns the process that the code runs in.
 	Name() history.Process
 	// Wall reads the process's wall clock; it may jump.
 	Wall() time.Time
-	// Monotonic reads the process's monotonic clock: it never jumps, but drifts.
+	// Monotonic reads the process's monotonic clock, which never jumps but drifts.
 	Monotonic() time.Duration
-	// Mark records this instant of true time, for the history; the code itself cannot read it.
+	// Mark records the current instant of true time for the history. The code itself cannot read it.
 	Mark() Mark
-	// Rand draws 64 random bits from the process's stream.
+	// Rand draws 64 random bits from the process's own stream.
 	Rand() uint64
-	// Sleep blocks for d (by the monotonic clock) or until one of the signals has been raised. It reports whether a
-	// signal woke it. d <= 0 returns at once.
+	// Sleep blocks for d by the monotonic clock, or until one of the signals has been raised, and reports whether a
+	// signal woke it. If d <= 0, it returns at once.
 	Sleep(d time.Duration, wake ...*Signal) bool
 	// Call sends the requests and blocks until all are answered, until enough (if not nil) returns true, or until
-	// timeout. The result has one reply per request, in their order; it stays valid until the task's next Call.
-	// Requests unanswered at the return stay in flight; their replies are dropped.
+	// timeout. The result has one reply per request, in the same order; it stays valid until the task's next Call.
+	// Requests that are unanswered when Call returns stay in flight, and their replies are dropped.
 	Call(timeout time.Duration, enough func([]Reply) bool, reqs ...Request) []Reply
-	// CallInTurn sends one request after another: each when the one before was answered or its timeout passed, of which
-	// each is called. It returns after the last, or once each returns false. each must not block.
+	// CallInTurn sends one request after another, each when the one before was answered or has timed out. After each,
+	// it calls the function each with the index and the reply. It returns after the last request, or once each returns
+	// false. The function each must not block.
 	CallInTurn(timeout time.Duration, each func(i int, r *Reply) (proceed bool), reqs ...Request)
-	// Receive blocks until the server at the other end of c has pushed something (Answered), has closed the connection
-	// (Reset), or until timeout or a signal (NoReply). One task at a time may receive on a connection.
+	// Receive blocks until the server at the other end of c has pushed something (Answered) or closed the connection
+	// (Reset), or until a timeout or a signal (NoReply). Only one task at a time may receive on a connection.
 	Receive(c Conn, timeout time.Duration, wake ...*Signal) ([]byte, Status)
-	// Close closes the connection: bytes that wait to be sent are dropped, those in flight arrive.
-	// The next request on it opens a new one, which costs a round trip.
+	// Close closes the connection: bytes that wait to be sent are dropped, those in flight arrive. The next request on
+	// it opens a new connection, which takes a round trip.
 	Close(c Conn)
-	// Go starts another task of this process; it shares the process's clocks, pauses and crash.
+	// Go starts another task of this process. It shares the process's clocks, pauses and crash.
 	Go(name string, task func(Env))
 	// Point marks a moment at which a fault may strike.
 	Point(p Point)
-	// Record adds an event to the history. Index, Time and Process are filled in.
+	// Record adds an event to the history. It sets Index, Time and Process.
 	Record(e history.Event)
-	// RecordGrant adds an acquire ok or extend ok; until is on the given clock of this process.
+	// RecordGrant adds an acquire ok or extend ok. The lease ends at g.Until, on a clock of this process.
 	RecordGrant(e history.Event, g Grant)
 }
 
@@ -53,14 +54,14 @@ type Mark struct{ at history.Time }
 type Deadline struct {
 	Clock ClockKind
 	At    time.Duration // since that clock's zero (Wall: since the Unix epoch)
-	// Announced, if set, is the true time at which the process was notified that the time is up before it is;
+	// Announced, if set, is the true time at which the process was notified that its lease ended before At;
 	// history.Never until it is notified.
 	Announced *Time
-	// Open says that the process was given no end: only Announced ends it.
+	// Open says that the process was told no end of its lease: only Announced ends it.
 	Open bool
 }
 
-// Grant is a lease as the protocol reports it; the kernel turns it into a history.Grant.
+// Grant is a lease as the protocol reports it. The kernel converts it into a history.Grant.
 type Grant struct {
 	Since   Mark
 	Granted Mark
@@ -68,7 +69,7 @@ type Grant struct {
 	Counted []history.Process
 }
 
-// Conn names a connection of a client: the server, and a number if it has several.
+// Conn names a connection of a client to a server. N distinguishes several connections to the same server.
 type Conn struct {
 	Server history.Process
 	N      int
@@ -78,14 +79,14 @@ type Conn struct {
 type Request struct {
 	Conn    Conn
 	Args    []string
-	Attempt history.Attempt // on whose behalf; servers record it
-	Phase   string          // what the message is for ("set", "release"); keys the draw of its delay
+	Attempt history.Attempt // the attempt on whose behalf it is sent; servers record it
+	Phase   string          // what the message is for ("set", "release"); part of the key from which its delay is drawn
 }
 
 // Point is a named moment of a protocol at which a fault may strike.
 type Point string
 
-// The points, in the order of a lock's life.
+// The points, in the order in which a lock's client passes them.
 const (
 	AcquireStart    Point = "acquire-start"
 	ClockRead       Point = "clock-read"
@@ -102,11 +103,11 @@ const (
 	Released        Point = "released"
 )
 
-// Points lists all points in the order of a lock's life.
+// Points lists all points in the order in which a lock's client passes them.
 var Points = []Point{AcquireStart, ClockRead, BeforeExpire, BeforeWait, QuorumReached, ValidityChecked, Acquired,
 	AfterRead, BeforeWrite, BeforeExtend, BeforeRelease, OwnerCompared, Released}
 
-// Forever is a deadline that is never reached.
+// Forever is a duration that never ends, or a deadline that is never reached.
 const Forever time.Duration = math.MaxInt64
 
 // ProcessID names a process of a run: client-1, redis-3, redis-1-replica-1, resource, probe.

@@ -6,10 +6,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// The methods below are what a nemesis can do to a world. Each names a process of the world; an unknown one panics,
-// since plans are validated before a run. Faults of one kind on one process nest.
+// The methods below are what a nemesis can do to a world. They take the names of processes and panic if one is unknown,
+// because plans are validated before a run. Faults of the same kind on the same process nest.
 
-// AtPoint calls strike when the process passes the point for the nth time (from 1).
+// AtPoint calls f when the process passes the point for the nth time (from 1).
 func (w *World) AtPoint(id ProcessID, point Point, nth int, f func()) {
 	c := w.process(id).count(point, true)
 	c.strikes = append(c.strikes, strike{nth, f})
@@ -23,7 +23,8 @@ func (w *World) process(id ProcessID) *Process {
 	return p
 }
 
-// Pause stops a process: nothing of it runs, timers and messages wait. Pauses nest: it continues after as many Resumes.
+// Pause stops a process: none of its code runs, and its timers and messages wait. Pauses nest: the process continues
+// after as many calls of Resume.
 func (w *World) Pause(id ProcessID) {
 	p := w.process(id)
 	p.paused++
@@ -47,11 +48,11 @@ func (w *World) Resume(id ProcessID) {
 // Paused reports whether a process is paused.
 func (w *World) Paused(id ProcessID) bool { return w.process(id).paused > 0 }
 
-// OnStop calls f, for the rest of the run, when a process is paused and when it continues, and when a client crashes:
-// stopped reports whether its code may do nothing now.
+// OnStop sets a function that is called, for the rest of the run, when a process is paused, when it continues, and when
+// a client crashes. stopped says whether the process's code must stand still now.
 func (w *World) OnStop(f func(id ProcessID, stopped bool)) { w.onStop = f }
 
-// stopped notifies the code of a process that is not a task.
+// stopped calls the OnStop function, for code of the process that is not a task.
 func (p *Process) stopped() {
 	if p.w.onStop != nil {
 		p.w.onStop(p.id, p.paused > 0 || p.down)
@@ -68,8 +69,8 @@ func (w *World) Jump(id ProcessID, d time.Duration) {
 	p.clockChanged(false)
 }
 
-// Drift changes the rate of both clocks of a process by ppm (parts per million); drifts add up. The sum must stay
-// -900,000 or above.
+// Drift adds ppm (parts per million) to the rate of both clocks of a process. The sum of all drifts must be at least
+// -900,000.
 func (w *World) Drift(id ProcessID, ppm int64) {
 	p := w.process(id)
 	p.clock.drift(w.now, ppm)
@@ -79,11 +80,11 @@ func (w *World) Drift(id ProcessID, ppm int64) {
 	p.clockChanged(true)
 }
 
-// Down reports whether a client has crashed, or a server been stopped and not restarted.
+// Down reports whether a client has crashed, or a server was stopped and not restarted.
 func (w *World) Down(id ProcessID) bool { return w.process(id).down }
 
-// Crash ends a client: its code does not continue, its messages in flight arrive. It reports whether there was one to
-// end.
+// Crash ends a client: its code does not continue, but its messages in flight arrive. It reports whether the client was
+// still up.
 func (w *World) Crash(id ProcessID) bool {
 	p := w.process(id)
 	if p.down {
@@ -96,13 +97,13 @@ func (w *World) Crash(id ProcessID) bool {
 	p.stopTasks()
 	p.stopped()
 	for _, c := range p.conns {
-		c.bid() // its operating system does
+		c.bid() // the client's operating system closes the connection
 	}
 	p.Record(history.Event{Type: history.Info, F: history.Crashed, Until: alive})
 	return true
 }
 
-// Stop ends the life of a server. It reports whether there was one to end.
+// Stop ends the life of a server. It reports whether the server was still up.
 func (w *World) Stop(id ProcessID, how Stop) bool {
 	p := w.process(id)
 	if p.down {
@@ -120,7 +121,7 @@ func (w *World) Stop(id ProcessID, how Stop) bool {
 	return true
 }
 
-// Restart begins a new life of a stopped server, once it is not paused.
+// Restart begins a new life of a stopped server. If the server is paused, it starts when the pause is over.
 func (w *World) Restart(id ProcessID) { starter{w.process(id)}.act(0) }
 
 type starter struct{ p *Process }
@@ -131,10 +132,10 @@ func (s starter) act(uint64) {
 	}
 }
 
-// Cut makes messages from one process to another wait from now on; those under way arrive. Cuts nest.
+// Cut makes messages from one process to another wait from now on. Messages already under way arrive. Cuts nest.
 func (w *World) Cut(from, to ProcessID) { w.link(from, to).cuts++ }
 
-// Heal ends one cut; messages that waited leave in order.
+// Heal ends one cut. When no cut is left, the messages that waited are sent in order.
 func (w *World) Heal(from, to ProcessID) {
 	l := w.link(from, to)
 	l.cuts--
@@ -143,7 +144,7 @@ func (w *World) Heal(from, to ProcessID) {
 	}
 }
 
-// Slow adds d to the delay of every message sent on a link from now on; a negative d takes it back.
+// Slow adds d to the delay of every message sent on a link from now on; a negative d reverts it.
 func (w *World) Slow(from, to ProcessID, d time.Duration) { w.link(from, to).extra += Time(d) }
 
 // DelayNext adds d to the delay of the next message sent on a link. struck is called when that message is sent.
@@ -159,22 +160,22 @@ func (w *World) DelayNth(from, to ProcessID, n int, d time.Duration, struck func
 	l.nth = append(l.nth, nthDelay{n, Time(d), struck})
 }
 
-// BreakBefore resets the connection on which the nth reply of server to client would arrive, counted from 1: the
-// request is executed, its reply never arrives. struck is called when that happens.
+// BreakBefore resets the connection on which the nth reply from server to client (counted from 1) would arrive. The
+// request is executed, but its reply never arrives. struck is called when that happens.
 func (w *World) BreakBefore(client, server ProcessID, n int, struck func()) {
 	l := w.link(server, client)
 	l.breaks = append(l.breaks, nthBreak{n, struck})
 }
 
-// ServerFault notifies a server program that a fault of its own kind begins or ends.
+// ServerFault notifies a server program that a fault that the server itself carries out begins or ends.
 func (w *World) ServerFault(id ProcessID, f ServerFault) { w.process(id).server.Fault(f) }
 
-// Outside represents one of the world's processes outside of the world: a process of the host. It is notified of what
-// the world does to its process, as part of the event that does it.
+// Outside represents a process of the world by a process of the host, outside of the world. It is notified of what the
+// world does to its process, as part of the event that does it.
 type Outside interface {
 	Pauser
-	// Crashed is called when a client crashes. (For a server, Stop is.) It returns 0, or if the client has ended by
-	// itself before, until when it is known to have lived, above 0.
+	// Crashed is called when a client crashes; when a server stops, Server.Stop is called instead. It returns 0, or, if
+	// the process had already ended by itself, the last time at which it is known to have lived (above 0).
 	Crashed() (alive Time)
 	// Jumped is called when the process's wall clock has been moved by d.
 	Jumped(d time.Duration)
@@ -182,8 +183,8 @@ type Outside interface {
 	Drifted(ppm int64)
 }
 
-// Attach notifies o, for the rest of the run, of what happens to a process.
+// Attach makes o, for the rest of the run, be notified of what happens to a process.
 func (w *World) Attach(id ProcessID, o Outside) { w.process(id).outside = o }
 
-// Pass lets faults strike that wait for a process to pass a point, if its code is not a task of the world.
+// Pass records that a process whose code is not a task passes a point, so that faults that wait for it strike.
 func (w *World) Pass(id ProcessID, point Point) { w.process(id).pass(point) }

@@ -4,68 +4,72 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Front is how clients that are no tasks reach the servers of one kind: the port, the protocol on the wire, and on
-// whose behalf each request is. A kind of servers that has one can be put before unmodified client libraries.
+// Front terminates the wire protocol of one kind of servers for clients that are not tasks of the simulation. It knows
+// the port, the protocol, and the attempt on whose behalf each request is. With a Front, unmodified client libraries
+// can use the simulated servers.
 type Front interface {
-	// Port is where every server listens.
+	// Port is the port on which every server listens.
 	Port() int
-	// Serial reports whether a server must be given the requests of a connection one after the other, each when the one
-	// before has been answered. One that keeps them in order itself is given each as it arrives, and then learns in the
-	// same order that the connection has been closed.
+	// Serial reports whether a server must get the requests of a connection one at a time, each after the one before
+	// was answered. If it is false, the server keeps requests in order by itself: it gets each one as it arrives, and,
+	// in the same order, the notice that the connection has been closed.
 	Serial() bool
 	// Begin starts a run.
 	Begin() Callers
 }
 
-// Callers are the clients of one run, as a Front knows them.
+// Callers holds the clients of one run, as a Front sees them.
 type Callers interface {
 	// Caller returns a client that has requested nothing yet.
 	Caller(client ProcessID) Caller
-	// Recorded takes each record of a key of a lock that a request has set, prolonged or deleted. It must not keep it.
+	// Recorded is called with each record of a lock's key that was set, prolonged or deleted by a request. It must not
+	// keep the record.
 	Recorded(e *history.Event)
 }
 
 // Caller is one client of a run.
 type Caller interface {
-	// Wire makes the client's end of a new connection to a server.
+	// Wire returns the client's end of a new connection to a server.
 	Wire(server ProcessID) Wire
-	// Begin begins an attempt, which asks for the lock from now on.
+	// Begin begins an attempt: from now on, the client's requests are made on its behalf.
 	Begin(a history.Attempt, now Time)
-	// Try ends the asking. It returns when the latest round of requests for the lock began, and which servers granted
-	// the lock in it. If no request took the lock, since is when the attempt began.
+	// Try ends the requests for the lock. It returns when the latest round of requests for the lock began, and which
+	// servers granted the lock in that round. If no request took the lock, since is when the attempt began.
 	Try() (since Time, granted []ProcessID)
 }
 
-// Wire is the protocol of one connection, at its client's end. It makes requests of what the client writes, and bytes
-// of what the server answers. What belongs to the connection alone, such as windows and the compression of headers, it
-// keeps to itself: that costs no message of the network.
+// Wire is the protocol of one connection, at the client's end. It converts the bytes that the client writes into
+// requests, and the server's replies into bytes. It handles everything that concerns the connection alone, such as
+// flow-control windows and the compression of headers, without messages on the simulated network.
 type Wire interface {
-	// Written takes bytes that the client has written: any piece of the stream. A *NotSimulatedError is reported, and
-	// closes the connection unless it is answered. Another error says that they are of no client of this protocol, and
-	// how; it fails the run. A Wire that can answer as the real server does, answers.
+	// Written takes bytes that the client has written, which may be any piece of the stream. A *NotSimulatedError is
+	// reported, and closes the connection unless it was answered. Any other error says that the bytes are not the
+	// protocol of a client, and fails the run. If a Wire can answer wrong bytes in the way of the real server, it does
+	// that instead.
 	Written(l Line, b []byte) error
-	// Arrived takes what the server has sent, valid until it returns: the reply to a request, or a push if to is nil.
+	// Arrived takes bytes that the server has sent, which are valid until it returns: the reply to a request, or a push
+	// if to is nil.
 	Arrived(l Line, b []byte, to *Incoming)
 }
 
-// NotSimulatedError reports a request that real servers serve, and simulated ones do not.
+// NotSimulatedError reports a request that real servers support and simulated ones do not.
 type NotSimulatedError struct {
 	Request  string
-	Answered bool // by an error of the protocol, and the connection goes on
+	Answered bool // an error reply was sent, and the connection stays open
 }
 
-// Error names the request.
+// Error says which request is not simulated.
 func (e *NotSimulatedError) Error() string { return "fencepost: " + e.Request + " is not simulated" }
 
 // Line is the connection that a Wire acts on.
 type Line interface {
-	// Now is the time.
+	// Now returns the true time.
 	Now() Time
-	// Ask sends a request to the server on behalf of an attempt, a message of the network; phase is what it is for.
-	// Both key the draw of its delay.
+	// Ask sends a request to the server on behalf of an attempt, as a message of the network. phase says what it is
+	// for. The attempt and the phase are part of the key from which its delay is drawn.
 	Ask(args []string, of history.Attempt, phase string)
-	// Deliver gives the client bytes to read, at once.
+	// Deliver gives the client bytes to read, without a delay.
 	Deliver(b []byte)
-	// HangUp ends the connection, after what was delivered.
+	// HangUp ends the connection for the client, after the bytes that were delivered.
 	HangUp()
 }

@@ -1,20 +1,20 @@
 package sim
 
-// link is one direction between two processes. Faults act on links; order is kept per connection.
+// link is one direction between two processes. Faults act on links, but order is kept per connection.
 type link struct {
 	w      *World
 	ends   linkName
-	name   uint64 // hash of both ends; keys the draws of delays
+	name   uint64 // hash of both ends; part of the key from which delays are drawn
 	delay  Delay
 	tail   Tail
-	sent   int          // messages numbered so far
-	cuts   int          // cuts in force
-	held   []heldParcel // parcels that wait for the cut to heal, in order
-	extra  Time         // delay faults in force, summed
-	once   []nextDelay  // delays, each for one next message
-	nth    []nthDelay   // delays for a message by its number
+	sent   int          // how many messages were numbered so far
+	cuts   int          // number of cuts in force
+	held   []heldParcel // parcels that wait for the end of the cut, in order
+	extra  Time         // sum of the delay faults in force
+	once   []nextDelay  // delays that apply only to the next message
+	nth    []nthDelay   // delays of a message with a given number
 	breaks []nthBreak   // replies that break the connection instead of arriving
-	// lastMessage is the arrival of the latest message between two servers.
+	// lastMessage is the arrival time of the latest message, if both ends are servers.
 	lastMessage Time
 }
 
@@ -52,8 +52,8 @@ func (w *World) link(from, to ProcessID) *link {
 	return l
 }
 
-// draw is the travel time of a message. It depends on what the message is (link, attempt, phase, which of that phase),
-// not on what was drawn before, so that removing a fault leaves all other delays unchanged.
+// draw returns the travel time of a message. It depends on what the message is (link, attempt, phase, number within the
+// phase), not on earlier draws. So removing a fault leaves all other delays unchanged.
 func (l *link) draw(attempt, phase string, which uint64) Time {
 	if l.delay.Lo == l.delay.Hi && l.tail.PPM == 0 {
 		return Time(l.delay.Lo)
@@ -68,24 +68,24 @@ func (l *link) draw(attempt, phase string, which uint64) Time {
 	return l.delay.pick(mix(key))
 }
 
-// purpose is a hash of what messages of one phase within an attempt have in common on this link.
+// purpose returns a hash of the link, the attempt and the phase, which the messages of one phase have in common.
 func (l *link) purpose(attempt, phase string) uint64 {
 	return hashString(hashString(l.name, attempt), phase)
 }
 
-// tailDraw separates the choice between the tail and the rest from the choice within them.
+// tailDraw makes the choice between the tail and the ordinary delays independent of the choice within them.
 const tailDraw = 0x7461696c
 
-// number distinguishes the requests of one phase within an attempt, in the order in which their sender made them. A
-// reply has the number of its request: when and in what order answers arrive depends on faults.
+// number returns the number of a request among those of the same phase and attempt, in the order in which their sender
+// made them. A reply has the number of its request, because the times and the order of replies depend on faults.
 func (l *link) number(attempt, phase string) uint64 {
-	if l.w.opts.Endless { // otherwise a count for each attempt would be kept for ever
+	if l.w.opts.Endless { // a count for each attempt would be kept for ever
 		return uint64(l.sent)
 	}
 	return l.w.net.asked.next(l.purpose(attempt, phase))
 }
 
-// faultDelay is what faults add to message number n.
+// faultDelay returns the delay that faults add to message number n.
 func (l *link) faultDelay(n int) Time {
 	d := l.extra
 	for _, o := range l.once {
@@ -105,8 +105,8 @@ func (l *link) faultDelay(n int) Time {
 
 // parcel is anything that travels on a link.
 type parcel interface {
-	depart(extra Time) // it begins to travel, extra longer than usual
-	abandoned() bool   // it will never travel: its connection has been closed
+	depart(extra Time) // it begins to travel and takes extra longer than drawn
+	abandoned() bool   // it will never travel, because its connection has been closed or its receiver has died
 }
 
 type heldParcel struct {
@@ -114,14 +114,14 @@ type heldParcel struct {
 	extra Time
 }
 
-// next numbers a message, from 1.
+// next returns the number of the next message, from 1.
 func (l *link) next() int {
 	l.sent++
 	return l.sent
 }
 
-// carry takes a parcel, which leaves at once or when the cut heals. n is its number among the messages of the link;
-// other parcels (a push, the end of a connection) have 0. later is by how much it is held up besides.
+// carry takes a parcel. It is sent at once, or when the cut heals. n is its number among the messages of the link, or 0
+// for other parcels, such as a push. later is an additional delay.
 func (l *link) carry(p parcel, n int, later Time) {
 	extra := l.faultDelay(n) + later
 	if l.cuts > 0 {
@@ -131,7 +131,7 @@ func (l *link) carry(p parcel, n int, later Time) {
 	p.depart(extra)
 }
 
-// trail takes a parcel that is no message: faults that wait for a message do not strike it.
+// trail takes a parcel that does not count as a message: faults that wait for a message do not affect it.
 func (l *link) trail(p parcel) {
 	if l.cuts > 0 {
 		l.held = append(l.held, heldParcel{p, l.extra})
@@ -140,7 +140,7 @@ func (l *link) trail(p parcel) {
 	p.depart(l.extra)
 }
 
-// heal sends what waited for the end of the cut.
+// heal sends the parcels that waited for the end of the cut.
 func (l *link) heal() {
 	held := l.held
 	l.held = nil

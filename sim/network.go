@@ -5,27 +5,27 @@ import (
 	"slices"
 )
 
-// network is what lies between processes: directed links, and the messages on them.
+// network is the connection between processes: directed links, and the messages on them.
 type network struct {
 	links    map[linkName]*link
 	linkSlab slab[link]
 	connSlab slab[conn]
-	open     map[uint64]*conn // of an endless run, which has no slab: those that are not over
-	opened   uint64           // how many were opened
-	messages []*message       // all ever made; they are reused
+	open     map[uint64]*conn // only in an endless run, which does not use the slab: connections that are open
+	opened   uint64           // how many connections were opened
+	messages []*message       // all messages ever made, to be reused
 	free     []*message
-	underWay int    // messages that have left and not yet arrived
-	asked    counts // requests so far, by link, attempt and phase
-	requests uint64 // so far
+	underWay int    // messages that have been sent and have not arrived
+	asked    counts // number of requests so far by link, attempt and phase
+	requests uint64 // number of requests so far
 }
 
-// slab provides values that live until the end of a run, and the same ones again in the next.
+// slab provides values that live until the end of a run and are reused in the next run.
 type slab[T any] struct {
 	all  []*T
 	used int
 }
 
-// take returns a value as its last user left it.
+// take returns a value in the state in which its last user left it.
 func (s *slab[T]) take() *T {
 	if s.used == len(s.all) {
 		s.all = append(s.all, new(T))
@@ -52,26 +52,26 @@ func (n *network) reset() {
 	n.underWay, n.requests = 0, 0
 }
 
-// conn is one connection of a client to a server. Bytes arrive in the order in which they were sent, each way.
+// conn is one connection of a client to a server. In each direction, bytes arrive in the order in which they were sent.
 type conn struct {
 	name     Conn
 	id       uint64
 	up, down *link
 	server   *Process
-	life     uint64 // of the server that accepted it; 0 until its first bytes arrive
-	fresh    bool   // opened during the run: its first request pays for the handshake
+	life     uint64 // life of the server that accepted it; 0 until its first bytes arrive
+	fresh    bool   // opened during the run: its first request includes a handshake
 	closed   bool
-	lastUp   Time // arrival of the latest message in each direction
+	lastUp   Time // arrival time of the latest message in each direction
 	lastDown Time
 	client   *Process
 	inbox    [][]byte // pushes not yet received
 	hungUp   bool     // the server closed the connection
-	reader   waiter   // the task in Receive
-	pipe     *Pipe    // whose bytes it carries, if it belongs to no task
+	reader   waiter   // the task that waits in Receive
+	pipe     *Pipe    // the pipe that it belongs to; nil if it is a task's
 }
 
-// conn returns the open connection with that name, or opens one. Those that a client has from the start are open
-// already.
+// conn returns the open connection with the given name, or opens one. A connection that a client uses for the first
+// time counts as open from the start, without a handshake.
 func (p *Process) conn(name Conn) *conn {
 	at := p.find(name)
 	if at >= 0 && !p.conns[at].closed {
@@ -90,8 +90,8 @@ func (p *Process) conn(name Conn) *conn {
 	return c
 }
 
-// find returns the index of the connection with a name, -1 if there is none. It looks first after the one last
-// requested: clients ask servers in turn.
+// find returns the index of the connection with a name, or -1 if there is none. It begins after the one requested last,
+// because clients usually request servers in turn.
 func (p *Process) find(name Conn) int {
 	for range p.conns {
 		if p.latest++; p.latest >= len(p.conns) {
@@ -104,7 +104,7 @@ func (p *Process) find(name Conn) int {
 	return -1
 }
 
-// newConn makes a connection, which has no name yet.
+// newConn returns a new connection without a name.
 func (w *World) newConn(client, server *Process) *conn {
 	n := &w.net
 	var c *conn
@@ -124,7 +124,7 @@ func (w *World) newConn(client, server *Process) *conn {
 	return c
 }
 
-// numbered returns the connection with a number, nil if there is none.
+// numbered returns the connection with a number, or nil if there is none.
 func (n *network) numbered(id uint64) *conn {
 	if id > 0 && id <= uint64(n.connSlab.used) {
 		return n.connSlab.all[id-1]
@@ -144,7 +144,7 @@ func (n *network) all() []*conn {
 	return list
 }
 
-// close ends a connection for its client.
+// close closes a connection for its client.
 func (c *conn) close() {
 	c.closed = true
 	delete(c.client.w.net.open, c.id)

@@ -2,33 +2,34 @@ package sim
 
 import "github.com/fencepost-sim/fencepost/checker/history"
 
-// Passage is a request of a client, or the answer to one, as it leaves or as it arrives.
+// Passage is the departure or the arrival of a client's request, or of the reply to one.
 type Passage struct {
-	// Request numbers the requests of all clients, from 1, in the order in which they left. An answer has the number of
-	// its request.
+	// Request is the number of the request among those of all clients, from 1, in the order of their departure. A reply
+	// has the number of its request.
 	Request        uint64
 	Client, Server ProcessID
-	Attempt        history.Attempt // on whose behalf it is; empty: on no lock's
-	Command        string          // of the request, as Options.Command names it
-	Answer         bool            // it is the answer
-	Number         int             // of one that leaves: among the messages of its link, from 1
+	Attempt        history.Attempt // the attempt on whose behalf it is; empty if it is for no lock
+	Command        string          // name of the request's command, as Options.Command returns it
+	Answer         bool            // it is the reply
+	Number         int             // on departure: number among the messages of its link, from 1; on arrival: 0
 	At             Time
-	Arrives        bool // it arrives; false: it leaves
+	Arrives        bool // it arrives; false: it departs
 }
 
-// Interference is what becomes of a message that leaves.
+// Interference says what happens to a message that departs.
 type Interference struct {
-	Later Time // how much later it arrives
-	// Lost means that it never arrives: the connection is reset in its place. Of a request the server sees nothing; an
-	// answer is lost after the request was carried out.
+	Later Time // additional delay
+	// Lost means that the message never arrives, and the connection is reset instead. If it is a request, the server
+	// sees nothing of it. If it is a reply, the request has been carried out.
 	Lost bool
 }
 
-// Inspect calls f with each request and answer of clients, as it leaves and as it arrives, before anything comes of it.
-// What f returns for one that arrives has no effect. A connection that a server closes gives no answer to inspect.
+// Inspect calls f with each request of clients and each reply to one, when it departs and when it arrives, before it
+// has any effect. What f returns on arrival is ignored. A connection that is closed by the server gives no reply to
+// inspect.
 func (w *World) Inspect(f func(Passage) Interference) { w.inspect = append(w.inspect, f) }
 
-// inspected asks what becomes of the message, which leaves with a number, or arrives: it has none then.
+// inspected asks the inspectors what happens to the message. number is its number on departure, and 0 on arrival.
 func (m *message) inspected(number int) (none Interference) {
 	if len(m.w.inspect) == 0 {
 		return none
@@ -52,7 +53,7 @@ func (m *message) askInspectors(number int) (sum Interference) {
 	return sum
 }
 
-// commandOf names what a request asks for.
+// commandOf returns the name of a request's command.
 func (w *World) commandOf(args []string) string {
 	if w.opts.Command != nil {
 		return w.opts.Command(args)

@@ -5,13 +5,14 @@ import (
 	"testing"
 )
 
-// freezer is an echo that is notified of pauses.
+// freezer is an echo server that is notified of pauses.
 type freezer struct{ echo }
 
 func (f *freezer) Pause()  { f.note("pause") }
 func (f *freezer) Resume() { f.note("resume") }
 
-// TestPauserIsCalledForTheFirstPauseAndTheLastResume: also while it is down; and before any waiting event happens.
+// TestPauserIsCalledForTheFirstPauseAndTheLastResume: this is also true while the process is down, and Resume is called
+// before any waiting event happens.
 func TestPauserIsCalledForTheFirstPauseAndTheLastResume(t *testing.T) {
 	l := &lab{World: New(7, Options{Delay: Delay{ms, ms}}), t: t}
 	s := &freezer{echo{w: l.World}}

@@ -2,21 +2,21 @@ package sim
 
 import "time"
 
-// peerMessage is what one server sends another. Servers keep a connection to each other: bytes arrive in order, wait
-// while it is cut, and are lost if the receiver has died since they were sent.
+// peerMessage is a message from one server to another. Servers keep a connection to each other: bytes arrive in order,
+// wait while the link is cut, and are lost if the receiver has died since they were sent.
 type peerMessage struct {
 	w        *World
 	from, to *Process
 	link     *link
-	life     uint64 // of the receiver when it was sent
-	sender   uint64 // life of the sender then
+	life     uint64 // life of the receiver when it was sent
+	sender   uint64 // life of the sender when it was sent
 	phase    string
 	body     any
 	travel   Time
 }
 
-// Send sends body to another server, which gets it in Receive. phase and key identify it; they key the draw of the
-// delay.
+// Send sends body to another server, which gets it in Receive. phase and key identify the message; its delay is drawn
+// from them.
 func (p *Process) Send(to ProcessID, phase string, key Key, body any) {
 	peer := p.w.process(to)
 	m := &peerMessage{w: p.w, from: p, to: peer, link: p.w.link(p.id, to), life: peer.life, sender: p.life,
@@ -30,13 +30,13 @@ func (p *Process) Send(to ProcessID, phase string, key Key, body any) {
 	m.link.carry(m, n, 0)
 }
 
-// Sent is a message that a server sends unasked, to another server or to a client, as an onlooker sees it leave.
+// Sent is a message that a server sends unasked, to another server or to a client, as an onlooker sees it depart.
 type Sent struct {
 	From, To ProcessID
 	Phase    string
-	Body     any           // of a push: a string
+	Body     any           // a string if the message is a push
 	At       time.Duration // on the sender's monotonic clock
-	Travel   time.Duration // as drawn; faults and the order of a connection may add to it
+	Travel   time.Duration // the delay as drawn; faults and the order of a connection may add to it
 }
 
 // sent notifies the onlooker, if there is one.
@@ -52,7 +52,7 @@ func (m *peerMessage) depart(extra Time) {
 	m.w.schedule(l.lastMessage, m, 0)
 }
 
-// abandoned reports that the receiver has died, or the sender before it had sent the bytes.
+// abandoned reports whether the receiver has died, or the sender before the bytes were sent.
 func (m *peerMessage) abandoned() bool {
 	return m.to.life != m.life || m.from.life != m.sender || m.from.down
 }
@@ -70,11 +70,11 @@ func (m *peerMessage) act(uint64) {
 type peerEnd struct {
 	from, to *Process
 	link     *link
-	life     uint64 // of the receiver when it was sent
+	life     uint64 // life of the receiver when it was sent
 	travel   Time
 }
 
-// endPeers notifies the peers of a server that has ended, in the order in which they were added.
+// endPeers notifies the peers of a server that has ended, in the order in which the processes were added.
 func (p *Process) endPeers() {
 	if _, connected := p.server.(PeerCloser); !connected {
 		return
@@ -103,18 +103,18 @@ func (m *peerEnd) act(uint64) {
 	m.to.server.(PeerCloser).PeerClosed(m.from.id)
 }
 
-// push is what a server sends a client unasked, in order with its replies on that connection: data, or that it has
-// closed the connection.
+// push is something that a server sends a client unasked, in order with its replies on that connection: data, or the
+// end of the connection.
 type push struct {
 	w      *World
 	c      *conn
 	travel Time
 	data   []byte
-	over   bool // the connection is closed
+	over   bool // the connection is closed; there is no data
 }
 
-// Push sends b, which is copied, to the client at the other end of a connection; Env.Receive gets it. It does nothing
-// if the connection is gone. key identifies the content; it keys the draw of the delay.
+// Push sends a copy of b to the client at the other end of a connection, which gets it in Env.Receive. It does nothing
+// if the connection is gone. key identifies the content; the delay is drawn from it.
 func (p *Process) Push(connID uint64, key Key, b []byte) {
 	c := p.w.net.numbered(connID)
 	if c != nil && c.life == p.life && c.server == p {
@@ -159,7 +159,7 @@ func (m *push) act(uint64) {
 	c.wakeReader()
 }
 
-// hangUp notifies the client, one delay later, that the server has closed the connection.
+// hangUp returns the notice to the client that the server has closed the connection. It arrives one delay later.
 func (p *Process) hangUp(c *conn) *push {
 	return &push{w: p.w, c: c, travel: c.down.draw("", "close", uint64(p.Monotonic())), over: true}
 }
@@ -178,7 +178,8 @@ type farewell struct {
 	travel Time
 }
 
-// bid sends the server a farewell, if it implements Closer, or PipeCloser and the connection is a pipe.
+// bid sends the server a farewell, if it implements Closer, or if it implements PipeCloser and the connection is a
+// pipe.
 func (c *conn) bid() {
 	_, notified := c.server.server.(Closer)
 	if c.pipe != nil && !notified {
@@ -197,7 +198,8 @@ func (m *farewell) depart(extra Time) {
 
 func (m *farewell) abandoned() bool { return false }
 
-// act is no moment for a Watch: what a server keeps for a connection matters to nobody once its client has gone.
+// act does not count as a Moment for Watch: once the client has gone, it makes no difference what the server keeps for
+// its connection.
 func (m *farewell) act(uint64) {
 	p := m.c.server
 	switch {
@@ -218,7 +220,7 @@ func (m *farewell) arrive(s Server) {
 	}
 }
 
-// hangUpAll closes the connections of a server that ends in good order.
+// hangUpAll closes the connections of a server that shuts down in an orderly way.
 func (p *Process) hangUpAll() {
 	for _, c := range p.w.net.all() {
 		if c.server == p && c.life == p.life && !c.closed {
@@ -235,7 +237,7 @@ func (c *conn) wakeReader() {
 	}
 }
 
-// Receive is Env.Receive.
+// Receive implements Env.Receive.
 func (t *task) Receive(name Conn, timeout time.Duration, wake ...*Signal) ([]byte, Status) {
 	t.proceed()
 	c := t.p.conn(name)

@@ -8,35 +8,35 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Pipe is a connection of code that is not a task: of an unmodified client library. Its requests, which a [Wire] makes
-// of bytes, are messages like those of Env.Call, so that every fault means the same for them. Pipes belong to a client
-// process and share its pauses and its crash.
+// Pipe is a connection of code that is not a task, for example of an unmodified client library. A [Wire] converts the
+// bytes of the code into requests. These are messages like those of Env.Call, so that every fault has the same effect
+// on them. A pipe belongs to a client process and shares its pauses and its crash.
 type Pipe struct {
-	// Concurrent lets the server take requests although earlier ones of this pipe are unanswered.
+	// Concurrent lets the server get requests while earlier ones of this pipe are unanswered.
 	Concurrent bool
 
 	c       *conn
 	end     Endpoint
 	busy    bool       // the server has a request of this pipe that it has not answered
-	waiting []*message // have arrived and are executed one after the other
+	waiting []*message // requests that have arrived and wait to be executed one after the other
 }
 
-// Endpoint is the client's end of a pipe. The kernel calls it as part of an event; it must not touch the world.
+// Endpoint is the client's end of a pipe. The kernel calls it as part of an event, so it must not act on the world.
 type Endpoint interface {
-	// Opened reports how dialling ended: Answered if somebody listens there, Refused if nobody does, and NoReply if the
+	// Opened reports how dialling ended: Answered if a server listens there, Refused if none does, and NoReply if the
 	// host has not answered in time.
 	Opened(Status)
-	// Received takes bytes that have arrived, which are valid until it returns. They answer a request, or are pushed
-	// without one.
+	// Received takes bytes that have arrived, which are valid until it returns. They are the reply to the request to,
+	// or a push if to is nil.
 	Received(b []byte, to *Incoming)
 	// Ended reports that nothing more will arrive: Reset if the connection broke, NoReply if the server closed it.
 	Ended(Status)
 }
 
-// ErrProtocol reports bytes that no client of Redis would send.
+// ErrProtocol reports bytes that no Redis client would send.
 var ErrProtocol = errors.New("sim: the bytes written are no array of bulk strings, as RESP asks of a client")
 
-// Dial opens a pipe from a client to a server. Bytes may be written once it is open.
+// Dial opens a pipe from a client to a server. Requests may be sent once it is open.
 func (w *World) Dial(from, to ProcessID, end Endpoint) *Pipe {
 	client, server := w.process(from), w.process(to)
 	c := w.newConn(client, server)
@@ -48,7 +48,7 @@ func (w *World) Dial(from, to ProcessID, end Endpoint) *Pipe {
 	return p
 }
 
-// Ask sends one request, on behalf of an attempt; phase is what it is for.
+// Ask sends one request on behalf of an attempt. phase says what the request is for.
 func (p *Pipe) Ask(args []string, of history.Attempt, phase string) {
 	if p.c.closed {
 		return
@@ -64,8 +64,8 @@ func (p *Pipe) Ask(args []string, of history.Attempt, phase string) {
 	m.send()
 }
 
-// WakeAt calls wake at the given time, or after a pause that goes on then, unless due reports by then that it need not.
-// A client that has crashed is not woken.
+// WakeAt calls wake at the given time, or, if the client is paused then, after the pause. It does not call wake if due
+// returns false at that time, or if the client has crashed.
 func (p *Pipe) WakeAt(at Time, due func() bool, wake func()) {
 	w := p.c.client.w
 	w.schedule(max(at, w.now), &pipeTimer{p.c.client, due, wake}, 0)
@@ -84,7 +84,7 @@ func (t *pipeTimer) act(uint64) {
 	}
 }
 
-// Number identifies a pipe within a run: it is the number of its connection.
+// Number returns the number of the pipe's connection, which identifies the pipe within a run.
 func (p *Pipe) Number() uint64 { return p.c.id }
 
 // Close closes the pipe: bytes that wait to be sent are dropped, those in flight arrive.
@@ -93,7 +93,8 @@ func (p *Pipe) Close() {
 	p.c.close()
 }
 
-// CutRequest takes the first request of b; args is nil if it is not complete yet. The error is [ErrProtocol].
+// CutRequest cuts the first request off b. args is nil if the request is not complete yet. The only error is
+// [ErrProtocol].
 func CutRequest(b []byte) (args []string, rest []byte, err error) {
 	n, rest, err := cutNumber(b, '*')
 	if rest == nil || err != nil {
@@ -117,10 +118,11 @@ func CutRequest(b []byte) (args []string, rest []byte, err error) {
 	return args, rest, nil
 }
 
-// longest is the most that Redis accepts for a number of arguments or for the length of one (networking.c).
+// longest is the maximum that Redis accepts for the number of arguments and for the length of an argument
+// (networking.c).
 const longest = 512 << 20
 
-// cutNumber reads a line of RESP that is a kind and a number; rest is nil if it is not complete yet.
+// cutNumber parses a line of RESP that consists of a kind and a number; rest is nil if the line is not complete yet.
 func cutNumber(b []byte, kind byte) (n int, rest []byte, err error) {
 	if len(b) > 0 && b[0] != kind {
 		return 0, nil, ErrProtocol
@@ -136,10 +138,10 @@ func cutNumber(b []byte, kind byte) (n int, rest []byte, err error) {
 	return n, b[end+1:], nil
 }
 
-// The methods below are for connections of all kinds: those of tasks have no pipe.
+// The methods below are called for all connections; p is nil for the connection of a task.
 
-// defers keeps a request for later if the server has not answered the previous one. A connection's requests are
-// executed one after the other.
+// defers keeps a request for later if the server has not answered the previous one, and reports whether it did: the
+// requests of a pipe that is not Concurrent are executed one after the other.
 func (p *Pipe) defers(m *message) bool {
 	if p == nil || p.Concurrent {
 		return false
@@ -152,8 +154,8 @@ func (p *Pipe) defers(m *message) bool {
 	return false
 }
 
-// answered records that the server has answered a request. The next is executed as a separate event, since the server
-// may still be busy with this one.
+// answered records that the server has answered a request. The next request is executed as a separate event, since the
+// server may still be busy with this one.
 func (p *Pipe) answered() {
 	if p == nil {
 		return

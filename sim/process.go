@@ -7,41 +7,42 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Process is a client or a server: something with clocks of its own that can be paused and can crash as one.
+// Process is a client or a server. It has its own clocks, and is paused and crashes as a whole.
 type Process struct {
 	w      *World
 	id     ProcessID
 	index  int
 	clock  clock
 	stream Stream // of a client
-	// paused counts the pauses in force; they nest.
+	// paused is the number of pauses in force.
 	paused int
-	// held is what happened to the process while it was paused, in order. It is not empty only while paused > 0.
+	// held holds, in order, the events that concern the process and occurred while it was paused. It is empty unless
+	// paused > 0.
 	held []event
-	// clockMoved is true while a paused server has not been notified of a change of its clock.
+	// clockMoved is true if the clock of a paused server has changed and the server has not been notified yet.
 	clockMoved bool
 	down       bool
-	// life counts the starts of a server. Timers and connections of an earlier life are void.
+	// life is the number of times that a server has started. Timers and connections of an earlier life are void.
 	life   uint64
 	server Server
 	off    Stop // how the last life ended; decides what happens to requests while down
 	timers []*timer
 	tasks  []*task
-	main   *task // of a client; the others are its helpers
+	main   *task // the main task of a client; the others are its helpers
 	conns  []*conn
-	// latest is the index in conns of the one last requested.
+	// latest is the index in conns of the connection requested last.
 	latest int
 	points []pointCount
 	// outside, if set, represents the process outside of the world.
 	outside Outside
 }
 
-// pointCount counts the passings of one point at which some fault waits to strike, or of any point while there is a
-// Watch.
+// pointCount counts how often the process has passed a point. It exists for points at which a fault waits to strike,
+// and for all points while there is a Watch.
 type pointCount struct {
 	point  Point
 	passed int
-	// strikes are called at their passing, in the order of the plan.
+	// strikes lists the faults that strike at this point, in the order of the plan.
 	strikes []strike
 }
 
@@ -50,7 +51,8 @@ type strike struct {
 	f   func()
 }
 
-// holds keeps an event until after the pause. It reports whether it did.
+// holds keeps an event until the pause of the process is over. It reports whether it did; if not, the event happens
+// now.
 func (p *Process) holds(who actor, arg uint64) bool {
 	if p.paused == 0 {
 		if p.w.watch != nil {
@@ -62,7 +64,7 @@ func (p *Process) holds(who actor, arg uint64) bool {
 	return true
 }
 
-// program is the host's program behind the process; nil if there is none.
+// program returns the program of the host behind the process, or nil if there is none.
 func (p *Process) program() Pauser {
 	if p.outside != nil {
 		return p.outside
@@ -71,7 +73,7 @@ func (p *Process) program() Pauser {
 	return s
 }
 
-// resume lets what happened during the pause happen now, in order.
+// resume ends a pause: the events that were held happen now, in order.
 func (p *Process) resume() {
 	if program := p.program(); program != nil {
 		program.Resume()
@@ -93,23 +95,23 @@ func (p *Process) boot() {
 	p.server.Start(p)
 }
 
-// stopTasks unwinds all tasks. The running one, which passed the point that crashed it, unwinds itself.
+// stopTasks unwinds all tasks. A running task, which passed the point at which it crashed, unwinds itself.
 func (p *Process) stopTasks() {
 	p.down = true
 	for _, t := range p.tasks {
 		if t != p.w.running && !t.done {
 			t.done = true
 			if t.co != nil {
-				t.co.resume() // to find out that it is not alive
+				t.co.resume() // it notices that it is not alive, and unwinds
 			}
 		}
 	}
 	p.tasks = p.tasks[:0]
 }
 
-// The methods below are the Host of a server program.
+// The methods below implement Host for a server program.
 
-// Name is the process's name.
+// Name returns the process's name.
 func (p *Process) Name() history.Process { return p.id }
 
 // Wall reads the wall clock, in ns since the Unix epoch.
@@ -118,21 +120,21 @@ func (p *Process) Wall() int64 { return p.clock.wall(p.w.now) }
 // Monotonic reads the monotonic clock.
 func (p *Process) Monotonic() time.Duration { return time.Duration(p.clock.monotonic(p.w.now)) }
 
-// Rate is by how many millionths the clocks run fast.
+// Rate returns by how many millionths the clocks run fast; negative: slow.
 func (p *Process) Rate() int64 { return p.clock.last().ppm }
 
-// Rand draws 64 random bits for a purpose, by a key.
+// Rand returns 64 random bits that depend only on the seed, the process, the purpose and the key.
 func (p *Process) Rand(purpose string, key Key) uint64 {
 	return mix(hashString(hashString(mix(p.w.seed), string(p.id)), purpose) + uint64(key))
 }
 
-// Due is the true time at which d will have passed if the clock runs true.
+// Due returns the true time at which d will have passed if the clock runs true.
 func (p *Process) Due(d time.Duration) Time { return p.w.now + Time(d) }
 
 // Record adds an event to the history.
 func (p *Process) Record(e history.Event) { p.w.record(p.id, &e) }
 
-// WakeAtWall sets a timer on the wall clock; a jump or a change of rate voids it.
+// WakeAtWall sets a timer on the wall clock. A jump or a change of rate makes it void.
 func (p *Process) WakeAtWall(at int64, tag uint64) {
 	p.setTimer(Wall, p.clock.monotonic(p.w.now)+at-p.clock.wall(p.w.now), tag)
 }
@@ -148,14 +150,14 @@ func (p *Process) setTimer(kind ClockKind, mono int64, tag uint64) {
 	t.arm()
 }
 
-// timer wakes a server program.
+// timer is a timer of a server program.
 type timer struct {
 	p     *Process
 	kind  ClockKind
 	life  uint64
-	mono  int64 // due when the monotonic clock shows this
+	mono  int64 // the monotonic clock's reading at which it is due
 	tag   uint64
-	armed uint64 // number of the current arming; earlier ones in the queue are void
+	armed uint64 // number of the current arming; events of earlier ones are void
 	void  bool
 }
 
@@ -180,7 +182,7 @@ func (p *Process) dropVoidTimers() {
 	p.timers = slices.DeleteFunc(p.timers, func(t *timer) bool { return t.void })
 }
 
-// clockChanged re-arms what waits on the monotonic clock and lets a server re-arm what waits on its wall clock.
+// clockChanged re-arms what waits on the monotonic clock, and lets a server re-arm what waits on its wall clock.
 func (p *Process) clockChanged(rate bool) {
 	for _, t := range p.timers {
 		switch {
@@ -200,7 +202,7 @@ func (p *Process) clockChanged(rate bool) {
 	p.notifyClock()
 }
 
-// notifyClock notifies the server that its clock has changed, once it runs.
+// notifyClock notifies the server that its clock has changed, as soon as it is not paused.
 func (p *Process) notifyClock() {
 	if p.clockMoved && p.paused == 0 {
 		p.clockMoved = false

@@ -2,13 +2,13 @@ package sim
 
 import "github.com/fencepost-sim/fencepost/checker/history"
 
-// Time is true time; only the kernel knows it.
+// Time is true time. Only the kernel knows it.
 type Time = history.Time
 
-// An actor is whatever an event happens to. arg identifies which of its events this is.
+// An actor is something that events happen to. arg identifies the event among those of the actor.
 type actor interface{ act(arg uint64) }
 
-// An event is due at a true time; events of one instant happen in the order in which they were scheduled.
+// An event is due at a true time. Events of the same instant happen in the order in which they were scheduled.
 type event struct {
 	at  Time
 	seq uint64
@@ -20,7 +20,8 @@ func (e *event) before(f *event) bool {
 	return e.at < f.at || e.at == f.at && e.seq < f.seq
 }
 
-// queue is a binary heap ordered by (at, seq). It is written out since container/heap boxes every event.
+// queue is a binary heap ordered by (at, seq). It does not use container/heap, which would allocate memory for every
+// event.
 type queue []event
 
 func (q *queue) push(e *event) {
@@ -29,7 +30,7 @@ func (q *queue) push(e *event) {
 	h.rise(len(h)-1, e)
 }
 
-// pop takes the first event out.
+// pop removes the first event and stores it in e.
 func (q *queue) pop(e *event) {
 	h := *q
 	last := len(h) - 1
@@ -41,8 +42,8 @@ func (q *queue) pop(e *event) {
 	*q = h[:last]
 }
 
-// sink lets the free place at the root sink to a leaf, and returns where that is. An event from the end of the heap is
-// usually late, and belongs there or nearby, which is cheaper to find from below.
+// sink moves the free place at the root down to a leaf and returns its index. pop then inserts the last event of the
+// heap there. That event is usually late and belongs at a leaf or near one, which is found faster from below.
 func (q queue) sink() int {
 	i := 0
 	for child := 1; child < len(q); child = 2*i + 1 {
@@ -55,7 +56,7 @@ func (q queue) sink() int {
 	return i
 }
 
-// rise puts e at the free place i, or above.
+// rise inserts e at the free place i, or above it.
 func (q queue) rise(i int, e *event) {
 	for i > 0 {
 		parent := (i - 1) / 2

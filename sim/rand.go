@@ -17,7 +17,7 @@ func hashString(h uint64, s string) uint64 {
 		s = s[8:]
 	}
 	var w uint64
-	switch n := len(s); { // bytes read twice are the same bits
+	switch n := len(s); { // some bytes are read twice, but into the same bits
 	case n >= 4:
 		w = four(s) | four(s[n-4:])<<(8*(n-4))
 	case n > 0:
@@ -26,13 +26,13 @@ func hashString(h uint64, s string) uint64 {
 	return fold(h, w)
 }
 
-// eight returns the first eight bytes of s, the first lowest. In one expression it is one load.
+// eight returns the first eight bytes of s, little-endian. As a single expression, it compiles to one load.
 func eight(s string) uint64 {
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
-// four returns the first four bytes of s, the first lowest.
+// four returns the first four bytes of s, little-endian.
 func four(s string) uint64 {
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24
 }
@@ -43,27 +43,28 @@ func fold(h, w uint64) uint64 {
 	return h ^ h>>29
 }
 
-// Key identifies a draw, so that its result is a function of the run's seed and of the key, and of nothing else. Build
-// it from what stays the same when a fault elsewhere is removed: names, attempts, terms, the content, the sender's own
-// time in rounds of what it does regularly. A count of earlier messages does not qualify: one more or less would move
-// all later draws. Equal keys give equal draws: a message sent again takes equally long, unless the time is in its key.
+// Key identifies a random draw, whose result depends only on the run's seed and on the key. Build a key from things
+// that stay the same when a fault elsewhere is removed: names, attempts, terms, the content, or the sender's own time
+// in rounds of a regular action. Do not use a count of earlier messages: one message more or less would change all
+// later draws. Equal keys give equal draws: a message that is sent again takes the same time, unless its key contains
+// the time.
 type Key uint64
 
-// Word adds a number to the key. The key so far is mixed first: two small numbers must not cancel each other out.
+// Word adds a number to the key. It mixes the key first, so that two small numbers cannot cancel each other out.
 func (k Key) Word(w uint64) Key { return Key(fold(mix(uint64(k)), w)) }
 
 // Text adds a string to the key.
 func (k Key) Text(s string) Key { return Key(hashString(mix(uint64(k)), s)) }
 
-// A Stream is a named source of random bits: derived from the run's seed and its name, so that a draw on one stream
-// never moves another (SplitMix64).
+// A Stream is a named source of random bits (SplitMix64). It is derived from the run's seed and its name, so that a
+// draw on one stream never changes another stream.
 type Stream struct{ state uint64 }
 
 func newStream(seed uint64, name string) Stream {
 	return Stream{mix(hashString(mix(seed), name))}
 }
 
-// NewStream returns the named stream of a seed.
+// NewStream returns the stream with the given name for a seed.
 func NewStream(seed uint64, name string) *Stream {
 	s := newStream(seed, name)
 	return &s

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// Reply is the answer to one request of a Call: a RESP value, or why there is none.
+// Reply is the reply to one request of a Call: a RESP value, or the reason why there is none.
 type Reply struct {
 	Status Status
 	raw    []byte
@@ -21,7 +21,7 @@ const (
 	Refused                // nobody listens there: the request was not executed
 )
 
-// NewReply makes an answered reply of a RESP-encoded value, which it keeps.
+// NewReply returns an answered Reply with a RESP-encoded value. It keeps raw.
 func NewReply(raw []byte) Reply { return Reply{Answered, raw} }
 
 func (r *Reply) take(from *Reply) {
@@ -29,7 +29,7 @@ func (r *Reply) take(from *Reply) {
 	r.raw, from.raw = from.raw, r.raw
 }
 
-// Raw is the RESP-encoded value; empty unless Answered.
+// Raw returns the RESP-encoded value, or nil unless the request was answered.
 func (r *Reply) Raw() []byte {
 	if r.Status != Answered {
 		return nil
@@ -37,28 +37,28 @@ func (r *Reply) Raw() []byte {
 	return r.raw
 }
 
-// OK reports whether the server answered +OK.
+// OK reports whether the server's reply was +OK.
 func (r *Reply) OK() bool { return r.Status == Answered && string(r.raw) == "+OK\r\n" }
 
-// Nil reports whether the server answered null.
+// Nil reports whether the server's reply was null.
 func (r *Reply) Nil() bool {
 	return r.Status == Answered &&
 		(string(r.raw) == "$-1\r\n" || string(r.raw) == "*-1\r\n" || string(r.raw) == "_\r\n")
 }
 
-// Int is the integer that the server answered; ok is false if it answered something else.
+// Int returns the integer in the server's reply; ok is false if the reply is anything else.
 func (r *Reply) Int() (n int64, ok bool) {
 	if r.Status != Answered || len(r.raw) < 4 || r.raw[0] != ':' {
 		return 0, false
 	}
-	if len(r.raw) == 4 { // one digit, the answer of every lock script
+	if len(r.raw) == 4 { // a single digit, as every lock script returns
 		return int64(r.raw[1] - '0'), true
 	}
 	n, err := strconv.ParseInt(string(r.raw[1:len(r.raw)-2]), 10, 64)
 	return n, err == nil
 }
 
-// Bulk is the string that the server answered; ok is false if it answered something else, null included.
+// Bulk returns the string in the server's reply; ok is false if the reply is anything else, including null.
 func (r *Reply) Bulk() (s string, ok bool) {
 	if r.Status != Answered || len(r.raw) < 5 || r.raw[0] != '$' || r.raw[1] == '-' {
 		return "", false
@@ -67,7 +67,7 @@ func (r *Reply) Bulk() (s string, ok bool) {
 	return string(r.raw[head+1 : len(r.raw)-2]), true
 }
 
-// Error is the error that the server answered, without the leading '-'; empty if there was none.
+// Error returns the error in the server's reply, without the leading '-', or "" if the reply is no error.
 func (r *Reply) Error() string {
 	if r.Status != Answered || len(r.raw) < 3 || r.raw[0] != '-' {
 		return ""
@@ -81,21 +81,21 @@ func AppendInt(b []byte, n int64) []byte {
 	return append(b, '\r', '\n')
 }
 
-// AppendBulk appends a RESP bulk string, which holds any bytes.
+// AppendBulk appends a RESP bulk string, which may contain any bytes.
 func AppendBulk(b []byte, s string) []byte {
 	b = strconv.AppendInt(append(b, '$'), int64(len(s)), 10)
 	b = append(append(b, '\r', '\n'), s...)
 	return append(b, '\r', '\n')
 }
 
-// AppendArray appends the head of a RESP array; its n values follow.
+// AppendArray appends the header of a RESP array. The caller appends its n values.
 func AppendArray(b []byte, n int) []byte {
 	b = strconv.AppendInt(append(b, '*'), int64(n), 10)
 	return append(b, '\r', '\n')
 }
 
-// AppendLine appends a RESP value of one line: kind is '+' for a status, '-' for an error. Line breaks in s become
-// spaces, as in Redis.
+// AppendLine appends a RESP value of one line. kind is '+' for a status and '-' for an error. Line breaks in s are
+// replaced by spaces, as Redis does.
 func AppendLine(b []byte, kind byte, s string) []byte {
 	b = append(b, kind)
 	for i := 0; i < len(s); i++ {
@@ -108,8 +108,8 @@ func AppendLine(b []byte, kind byte, s string) []byte {
 	return append(b, '\r', '\n')
 }
 
-// Array is the list that the server answered, each element a reply of its own; nil if it answered something else, or an
-// incomplete list.
+// Array returns the elements of the list in the server's reply, each as a Reply. It returns nil if the reply is not a
+// list, or is incomplete.
 func (r *Reply) Array() []Reply {
 	if r.Status != Answered || len(r.raw) == 0 || r.raw[0] != '*' {
 		return nil
@@ -130,7 +130,7 @@ func (r *Reply) Array() []Reply {
 	return list
 }
 
-// length reads the number that a value begins with, and returns what follows its line.
+// length parses the number in the first line of a value, and returns what follows the line.
 func length(raw []byte) (n int, rest []byte, ok bool) {
 	end := bytes.Index(raw, []byte("\r\n"))
 	if end < 1 {
@@ -140,7 +140,7 @@ func length(raw []byte) (n int, rest []byte, ok bool) {
 	return n, raw[end+2:], err == nil
 }
 
-// valueSize is how many bytes the first value in raw takes; -1 if it is incomplete.
+// valueSize returns the size in bytes of the first value in raw, or -1 if it is incomplete.
 func valueSize(raw []byte) int {
 	n, rest, ok := length(raw)
 	line := len(raw) - len(rest)

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// A client that continues after a pause finds what has arrived in the meantime and the timers that have run out, and a
-// real one may see either first: stopped by SIGSTOP with an answer in its buffer and its read deadline over, CPython
-// reads the answer, and a Go program reads it about every other time. So it is drawn which of both comes first. The
-// draw is made for each connection, whose bytes stay in order. It belongs to the first answer that waited there, so
-// that another fault does not change it.
+// When a client continues after a pause, it finds both the messages that have arrived and the timers that have run out
+// in the meantime. A real client may see either first: if SIGSTOP stops it with an answer in its buffer, and its read
+// deadline passes, CPython reads the answer when it continues, and a Go program reads it about every other time. So the
+// order is drawn at random. There is one draw for each connection, whose bytes stay in order. The key of the draw is
+// that of the first answer that waited on the connection, so that another fault does not change the result.
 
-// sortHeld orders the events that a client finds after a pause: first what has arrived on the connections that it looks
-// at before its timers, then its timers, then what has arrived on the others. Otherwise the order stays.
+// sortHeld orders the events that a client finds after a pause: first those on the connections that it looks at before
+// its timers, then its timers, then those on the other connections. The order within each of these stays the same.
 func (p *Process) sortHeld() {
 	var all []found
 	for _, e := range p.held {
@@ -34,14 +34,15 @@ func (p *Process) sortHeld() {
 	slices.SortStableFunc(p.held, func(a, b event) int { return cmp.Compare(a.seq, b.seq) })
 }
 
-// found is a connection on which something has arrived in a pause, and the key of its draw.
+// found is a connection on which something has arrived during a pause, with the key of its draw.
 type found struct {
 	conn   *conn
 	key    uint64
-	answer bool // it is an answer's
+	answer bool // the key is from an answer, not from a push or a handshake
 }
 
-// place is 0 for what a client finds before its timers, 1 for these, and 2 for what it finds after them.
+// place returns 0 for an event that the client finds before its timers, 1 for a timer, and 2 for an event that it finds
+// after its timers.
 func place(who actor, all []found) uint64 {
 	c, _ := arrived(who)
 	if c == nil {
@@ -51,11 +52,11 @@ func place(who actor, all []found) uint64 {
 	return mix(all[i].key^resumeDraw) % 2 * 2
 }
 
-// resumeDraw separates these draws from those of delays.
+// resumeDraw makes these draws independent of the draws of delays.
 const resumeDraw = 0x726573756d65
 
-// arrived is the connection on which an event brings something to its client, and a key of what it brings; nil if it
-// brings nothing.
+// arrived returns the connection on which an event brings something to its client, and a key of what it brings. The
+// connection is nil if the event brings nothing.
 func arrived(who actor) (c *conn, key uint64) {
 	switch m := who.(type) {
 	case *message:

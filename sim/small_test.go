@@ -31,7 +31,7 @@ func TestQueueYieldsByTimeThenBySequence(t *testing.T) {
 	}
 }
 
-// checkDrain compares the heap with the obvious: sort all events.
+// checkDrain compares the order in which the heap yields its events with a stable sort.
 func checkDrain(t *testing.T, q queue, events []event) {
 	t.Helper()
 	q, want := slices.Clone(q), slices.Clone(events)
@@ -178,8 +178,8 @@ func TestKeysOfSmallNumbersDiffer(t *testing.T) {
 	}
 }
 
-// TestHashStringTakesEightBytesAtATime compares it with its definition, byte by byte: digests must be comparable across
-// versions.
+// TestHashStringTakesEightBytesAtATime compares hashString with its definition, byte by byte. Digests must stay
+// comparable across versions.
 func TestHashStringTakesEightBytesAtATime(t *testing.T) {
 	text := "\x00\x01\x80\xff the lock of client-1/1 at redis-5\xfe\x7f"
 	for n := range len(text) + 1 {
@@ -204,7 +204,7 @@ func TestCountsAreThoseOfAMap(t *testing.T) {
 		want := map[uint64]uint64{}
 		s := NewStream(uint64(round), "keys")
 		for range 2000 {
-			key := s.Uint64() % 500 << (s.Uint64() % 3 * 20) // many that begin their search at one slot
+			key := s.Uint64() % 500 << (s.Uint64() % 3 * 20) // many keys whose search begins at the same slot
 			if got := c.next(key); got != want[key] {
 				t.Fatalf("%x was counted %d times, not %d", key, got, want[key])
 			}

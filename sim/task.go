@@ -9,16 +9,16 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// task is sequential client code on a coroutine. It runs only inside act and parks wherever its Env blocks.
+// task is sequential client code on a coroutine. It runs only inside act, and parks wherever its Env blocks.
 type task struct {
 	p    *Process
 	name string
 	code func(Env)
 	co   *coroutine // nil until it is first resumed
-	// wait numbers the task's waits; a wake-up for an earlier one is void.
+	// wait is the number of the current wait. A wake-up for an earlier wait is void.
 	wait    uint64
 	done    bool
-	dueMono int64 // when the current wait ends by itself, on the monotonic clock
+	dueMono int64 // reading of the monotonic clock at which the current wait ends by itself
 	timed   bool
 	woken   bool // a signal ended the wait
 	alarm   alarm
@@ -26,16 +26,16 @@ type task struct {
 	turns   turns
 }
 
-// pendingCall is what a task waits for in Call.
+// pendingCall is the state of the Call in which a task waits.
 type pendingCall struct {
-	number  uint64 // of the call; replies to an earlier one are dropped
+	number  uint64 // number of the call; replies to an earlier one are dropped
 	open    bool   // false once the task has continued
-	left    int    // replies still missing
+	left    int    // number of replies still missing
 	enough  func([]Reply) bool
 	replies []Reply
 }
 
-// killed unwinds a task whose process has crashed.
+// killed is the panic that unwinds a task whose process has crashed.
 type killed struct{}
 
 func (p *Process) newTask(name string, code func(Env)) *task {
@@ -49,7 +49,7 @@ func (t *task) run() {
 	t.code(t)
 }
 
-// ended keeps the stack of a panic, which the coroutine's resumer would lose.
+// ended records the stack of a panic, which the code that resumes the coroutine could not see.
 func (t *task) ended() {
 	t.done = true
 	if r := recover(); r != nil {
@@ -59,7 +59,7 @@ func (t *task) ended() {
 	}
 }
 
-// act wakes the task if it is still in that wait.
+// act wakes the task if it is still in the wait with this number.
 func (t *task) act(wait uint64) {
 	if t.done || wait != t.wait || t.early() || t.p.holds(t, wait) {
 		return
@@ -67,7 +67,8 @@ func (t *task) act(wait uint64) {
 	t.resume()
 }
 
-// early reports that a timer scheduled before the clock's rate changed fires too soon; rearm has set a later one.
+// early reports whether a timer that was scheduled before the clock's rate changed fires too early; rearm has set a
+// later one.
 func (t *task) early() bool {
 	return t.timed && !t.woken && t.p.clock.monotonic(t.p.w.now) < t.dueMono
 }
@@ -94,14 +95,14 @@ func (t *task) yield() {
 	t.alive()
 }
 
-// alive unwinds the task of a crashed process, even if its code swallowed the first unwinding.
+// alive unwinds the task if its process has crashed, even if its code swallowed an earlier unwinding.
 func (t *task) alive() {
 	if t.p.down {
 		panic(killed{})
 	}
 }
 
-// proceed parks the task if its process was paused while it ran, until the pause is over.
+// proceed parks the task until its process is not paused, if the pause began while the task was running.
 func (t *task) proceed() {
 	t.alive()
 	if t.p.paused > 0 {
@@ -110,7 +111,7 @@ func (t *task) proceed() {
 	}
 }
 
-// sleepFor schedules the end of the current wait; one that lasts Forever has none.
+// sleepFor schedules the end of the current wait. A wait of Forever has no end.
 func (t *task) sleepFor(d time.Duration) {
 	if d == Forever {
 		t.woken = false
@@ -122,7 +123,7 @@ func (t *task) sleepFor(d time.Duration) {
 	t.alarm.set(t, t.p.w.now+t.p.clock.until(wait))
 }
 
-// rearm moves the end of a timed wait after the clock's rate has changed.
+// rearm moves the end of a timed wait after a change of the clock's rate.
 func (t *task) rearm() {
 	if t.done || !t.timed {
 		return
@@ -131,7 +132,7 @@ func (t *task) rearm() {
 	t.alarm.set(t, t.p.w.now+t.p.clock.until(left))
 }
 
-// The methods below are the Env.
+// The methods below implement Env.
 
 func (t *task) Name() history.Process { return t.p.id }
 
@@ -182,7 +183,7 @@ func (t *task) Point(point Point) {
 	t.proceed()
 }
 
-// pass counts the passing of a point and lets faults strike that wait for it.
+// pass counts the passing of a point, and lets the faults that wait for it strike.
 func (p *Process) pass(point Point) {
 	w := p.w
 	c := p.count(point, w.watch != nil)
@@ -200,7 +201,7 @@ func (p *Process) pass(point Point) {
 	}
 }
 
-// count returns the count of a point's passings. If there is none it makes one if wanted, and returns nil otherwise.
+// count returns the count for a point. If there is none, it creates one if wanted is true, and returns nil otherwise.
 func (p *Process) count(point Point, wanted bool) *pointCount {
 	for i := range p.points {
 		if p.points[i].point == point {
@@ -224,7 +225,7 @@ func (t *task) RecordGrant(e history.Event, g Grant) {
 	t.p.w.RecordGrant(t.p.id, e, g)
 }
 
-// Signal wakes tasks that sleep on it. Once raised it stays raised. The zero Signal is ready to use.
+// Signal wakes the tasks that sleep on it. Once raised, it stays raised. The zero Signal is ready to use.
 type Signal struct {
 	raised  bool
 	waiting []waiter

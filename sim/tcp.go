@@ -2,31 +2,32 @@ package sim
 
 import "time"
 
-// What TCP does about segments that get lost, with the times of Linux (ip-sysctl, tcp(7)). Here those get lost that
-// reach a host which is off, and of a handshake those that meet a cut. Bytes that a cut holds back leave as it heals.
+// This file models how TCP handles lost segments, with the times of Linux (ip-sysctl, tcp(7)). In this model, a segment
+// is lost if it reaches a host that is off, or if it belongs to a handshake and meets a cut. Other bytes are held back
+// by a cut and sent when it heals.
 const (
-	// A SYN that is not answered is sent again after 1 s, then after twice the wait before: 1, 3, 7, 15, 31 and 63 s
-	// after the first (tcp_syn_retries = 6). The attempt ends after 127 s.
+	// A SYN that is not answered is sent again after 1 s, and then after twice the previous wait: 1, 3, 7, 15, 31 and
+	// 63 s after the first (tcp_syn_retries = 6). The attempt fails after 127 s.
 	synWait    = time.Second
 	synRetries = 6
-	// Data that is not acknowledged is sent again after 200 ms (TCP_RTO_MIN, the path being much faster), then after
-	// twice the wait before, up to two minutes. The connection breaks when it would be sent a 16th time
-	// (tcp_retries2 = 15).
+	// Data that is not acknowledged is sent again after 200 ms (TCP_RTO_MIN, because the path is much faster), and then
+	// after twice the previous wait, up to two minutes. The connection breaks when the data would be sent again for the
+	// 16th time (tcp_retries2 = 15).
 	dataWait        = 200 * time.Millisecond
 	longestDataWait = 2 * time.Minute
 	dataRetries     = 15
-	// A connection without traffic is probed every 15 s, and breaks when nine probes are not answered: what Go's
-	// net.Dialer sets.
+	// A connection without traffic is probed every 15 s, and breaks when nine probes are not answered. These are the
+	// settings of Go's net.Dialer.
 	probeWait = 15 * time.Second
 	probes    = 9
 )
 
-// handshake opens a connection: it travels to the server's machine, which answers by itself, and back.
+// handshake opens a connection: it travels to the server's machine, which answers without the server process, and back.
 type handshake struct {
 	c      *conn
-	drawn  uint64 // keys the draws of its delays
-	begun  Time   // when its SYN left
-	sent   int    // SYNs so far
+	drawn  uint64 // part of the key from which its delays are drawn
+	begun  Time   // when its latest SYN was sent
+	sent   int    // number of SYNs so far
 	state  handshakeState
 	status Status
 }
@@ -46,7 +47,8 @@ func (m *handshake) begin() {
 	m.travel(m.c.up, &m.c.lastUp)
 }
 
-// travel sends it on a link, unless that is cut. last is the arrival of the latest segment there.
+// travel sends a segment of the handshake on a link, unless the link is cut. last is the arrival time of the latest
+// segment there.
 func (m *handshake) travel(l *link, last *Time) {
 	if l.cuts > 0 {
 		m.lose()
@@ -56,7 +58,7 @@ func (m *handshake) travel(l *link, last *Time) {
 	l.w.schedule(*last, m, 0)
 }
 
-// lose waits until the SYN is to be sent again.
+// lose schedules the time at which the SYN is sent again.
 func (m *handshake) lose() {
 	m.state = synLost
 	w := m.c.up.w
@@ -97,8 +99,8 @@ func (m *handshake) end(s Status) {
 	c.pipe.end.Opened(s)
 }
 
-// resend waits until a request is to be sent again that has reached a host which is off. Before its connection is open
-// it is a SYN that was lost.
+// resend schedules the time at which a request that reached a host which is off is sent again. Before the connection is
+// open, it stands for a SYN that was lost.
 func (m *message) resend() {
 	wait := dataWait
 	if m.c.life == 0 {
@@ -111,7 +113,7 @@ func (m *message) resend() {
 	m.w.schedule(m.w.now+Time(wait), (*resent)(m), 0)
 }
 
-// resent is a request that is sent again.
+// resent is a request that is to be sent again.
 type resent message
 
 func (r *resent) act(uint64) {
@@ -134,18 +136,19 @@ func (r *resent) act(uint64) {
 	m.act(0)
 }
 
-// forgotten reports that nobody waits for the answer to a request any more.
+// forgotten reports whether nobody waits for the reply to a request any more.
 func (m *message) forgotten() bool {
 	return m.t != nil && (m.t.done || !m.t.call.open || m.call != m.t.call.number)
 }
 
-// keepAlive probes a connection whose server has lost its power: after a restart its machine knows no such connection.
+// keepAlive probes a connection whose server has lost its power. After a restart, the server's machine does not know
+// the connection.
 type keepAlive struct {
 	c          *conn
 	unanswered int
 }
 
-// keepAlive begins the probes of the pipes that the life of a server leaves behind.
+// keepAlive begins to probe the pipes that a server leaves behind when its life ends.
 func (p *Process) keepAlive() {
 	for _, c := range p.w.net.all() {
 		if c.server == p && c.pipe != nil && c.life == p.life && !c.closed {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestARequestToAHostThatIsOffIsSentAgain, as TCP does it: before the connection is open after 1, 3, 7 … s, and later
-// after 0.2, 0.6, 1.4 … s.
+// TestARequestToAHostThatIsOffIsSentAgain checks TCP's times: before the connection is open, a request is sent again
+// after 1, 3, 7 … s, and later after 0.2, 0.6, 1.4 … s.
 func TestARequestToAHostThatIsOffIsSentAgain(t *testing.T) {
 	off := func(l *lab, at, until time.Duration) {
 		l.At(Time(at), func() { l.Stop("s-1", PowerLoss) })

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestCallInTurnIsOneCallAfterAnother: under random faults of the client, its servers and the links between them, the
-// same happens as if the client made the calls one by one.
+// TestCallInTurnIsOneCallAfterAnother: under random faults of the client, its servers and the links between them,
+// CallInTurn has the same effects as calling Call for one request after another.
 func TestCallInTurnIsOneCallAfterAnother(t *testing.T) {
 	oneByOne := func(env Env, each func(int, *Reply) bool, requests []Request) {
 		for i := range requests {
@@ -48,8 +48,8 @@ type rounds struct {
 	ended    int // rounds that ended before their last request
 }
 
-// roundsUnderFaults lets a client ask both servers again and again, up to four requests a round, while another task of
-// it sleeps and wakes, and faults strike.
+// roundsUnderFaults lets a client send rounds of up to four requests to both servers again and again, while another of
+// its tasks sleeps and wakes, and faults strike.
 func roundsUnderFaults(t *testing.T, seed uint64, ask func(Env, func(int, *Reply) bool, []Request)) *rounds {
 	l := &rounds{lab: newLab(t), statuses: map[Status]int{}}
 	requests := []Request{to("s-1", "A"), to("s-2", "B"), to("s-1", "C"), to("s-2", "D")}
@@ -102,7 +102,7 @@ func roundsUnderFaults(t *testing.T, seed uint64, ask func(Env, func(int, *Reply
 					l.At(at+over, func() { l.Restart(server) })
 				}
 			})
-		case 7: // as the client takes an answer
+		case 7: // when the client takes an answer
 			nth := 1 + r.IntN(20)
 			l.Inspect(func(p Passage) (none Interference) {
 				if !p.Answer || !p.Arrives || nth == 0 {

@@ -3,41 +3,43 @@ package sim
 import "time"
 
 // Moment is a point of a run at which a fault can make a difference. Between two moments of a process nothing happens
-// to it: a fault that strikes between them has the effect of one that strikes at the later of the two.
+// to it: a fault that strikes in between has the same effect as one that strikes at the later moment.
 type Moment struct {
 	Kind    MomentKind
 	At      Time
-	Process ProcessID // the one that acts, passes, sends or settles
+	Process ProcessID // the process that acts, passes, sends or settles
 	Point   Point     // Passes
-	Pass    int       // Passes: which passing of the point by the process, from 1
+	Pass    int       // Passes: how often the process has passed the point, from 1
 	To      ProcessID // Sends
-	Number  int       // Sends: of the message on its link, from 1
-	// Early, of Acts and Sends, reports that it results from an event that was scheduled before the watch began: a
-	// fault that was installed afterwards for the same instant strikes after it, and before any other event of that
-	// instant.
+	Number  int       // Sends: number of the message on its link, from 1
+	// Early, for Acts and Sends, reports that the moment results from an event that was scheduled before the watch
+	// began. A fault that was installed afterwards for the same instant strikes after it, and before any other event of
+	// that instant.
 	Early bool
 }
 
-// MomentKind is what happens at a moment.
+// MomentKind says what happens at a moment.
 type MomentKind uint8
 
 const (
-	// the process is about to take a message or a wake-up, to continue a task, or to start again
+	// The process is about to take a message or a wake-up, to continue a task, or to start again.
 	Acts    MomentKind = iota + 1
 	Passes             // a client passes a named point
 	Sends              // a message leaves: a request, a reply, or a message between servers
-	Settles            // some of what a server has written becomes durable, by time alone
+	Settles            // a part of what a server has written becomes durable, just because time has passed
 )
 
-// Settler is a server some of whose writes become durable by time alone, without any event: what a loss of power takes
-// changes meanwhile.
+// Settler is a server some of whose writes become durable just because time has passed, without any event. This changes
+// what a loss of power would destroy.
 type Settler interface {
-	// Settled lists when, since its last event and until now on its monotonic clock, that happened.
+	// Settled returns the times, on its monotonic clock, at which writes became durable since its last event and until
+	// now.
 	Settled(now time.Duration) []time.Duration
 }
 
-// Watch calls f with every moment of the run from now on, each before it takes effect. Settled writes are reported
-// late, at the server's next event or at the end of the watch, which a nil f causes. A watch changes nothing in a run.
+// Watch calls f with every moment of the run from now on, before the moment takes effect. Settled writes are reported
+// late, at the server's next event or at the end of the watch. Call Watch with nil to end it. A watch changes nothing
+// in a run.
 func (w *World) Watch(f func(Moment)) {
 	if f == nil && w.watch != nil {
 		for _, p := range w.procs {

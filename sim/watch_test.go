@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// record turns a moment into a line.
+// record logs a moment as a line.
 func (l *lab) record(m Moment) {
 	early := ""
 	if m.Early {
@@ -38,7 +38,7 @@ func TestAWatchReportsActsPointsAndMessages(t *testing.T) {
 		"1ms s-1 sends c 1", "2ms c acts", "2ms c passes acquired 2", "5ms c acts")
 }
 
-// TestAPausedProcessActsWhenItIsResumed: what arrives meanwhile is no act.
+// TestAPausedProcessActsWhenItIsResumed: the arrival of a message during a pause is not a moment.
 func TestAPausedProcessActsWhenItIsResumed(t *testing.T) {
 	l := newLab(t)
 	l.client("c", func(env Env) { env.Call(50*ms, nil, to("s-1", "A")) })
@@ -67,7 +67,7 @@ func TestAFaultOfAnInstantStrikesAfterEarlyActsAndBeforeAllOthers(t *testing.T) 
 	l.want(l.log, "1ms late early true", "1ms late begins", "1ms strike", "1ms c early false", "1ms c goes on")
 }
 
-// settling is a server whose writes settle one by one, 10 ms apart.
+// settling is a server whose writes become durable one by one, 10 ms apart.
 type settling struct {
 	echo
 	report time.Duration

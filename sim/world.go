@@ -10,62 +10,63 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Options are the properties of a world that no process owns.
+// Options are the properties of a world as a whole.
 type Options struct {
-	Delay Delay // of every message, each way, unless Links says otherwise
-	Tail  Tail  // the slow share of all messages
+	Delay Delay // delay of every message in each direction, unless Links says otherwise
+	Tail  Tail  // the share of messages that are slow
 	Links []LinkDelay
-	// Onlooker, if set, is called with everything that servers send unasked. It must not touch the world.
+	// Onlooker, if set, is called with each message that a server sends unasked. It must not act on the world.
 	Onlooker func(Sent)
-	// Asked, if set, is called with each request that a server is about to serve. It must not touch the world, nor keep
-	// the request.
+	// Asked, if set, is called with each request that a server is about to serve. It must not act on the world, nor
+	// keep the request.
 	Asked func(server ProcessID, r *Incoming)
-	// Command, if set, names what a request asks for, by its arguments: a Passage has that name. It is called with each
-	// request, in the order in which they leave, of a run that is inspected. Without it the name is the first argument.
+	// Command, if set, returns the name of a request's command for a Passage, given its arguments. In a run that is
+	// inspected, it is called with each request, in the order of their departure. If it is nil, the name is the first
+	// argument.
 	Command func(args []string) string
-	// Stacks, if set, are those on which the tasks run.
+	// Stacks, if set, holds the coroutines on which the tasks run.
 	Stacks *Stacks
-	// Nameless makes values, and what clients and servers send, enter the digest by which texts are equal, and not by
-	// what they are: clients may draw random values that no seed determines.
+	// Nameless makes the digest depend only on which values and texts of clients and servers are equal, not on what
+	// they are: clients may draw random values that no seed determines.
 	Nameless bool
-	// Wall is what every wall clock shows at the start, ns since the Unix epoch; 0: Epoch.
+	// Wall is the time that every wall clock shows at the start, in ns since the Unix epoch; 0 means Epoch.
 	Wall int64
-	// Endless means that the run may last indefinitely: there is no limit of events, and nothing is kept of what is
-	// over. Delays are then drawn as messages leave, so that the run cannot be repeated.
+	// Endless means that the run may last indefinitely: the total number of events is not limited, and nothing is kept
+	// of what is over. Delays are then drawn by the number of messages sent, so that the run cannot be repeated.
 	Endless bool
-	// Keep, if set, is called with each event before it is recorded, and returns whether to record it; it may change
-	// it. It must keep what clients do.
+	// Keep, if set, is called with each event before it is recorded, may change it, and returns whether to record it.
+	// It must keep the events of clients.
 	Keep func(e *history.Event) bool
 }
 
-// Tail is the long tail of a network: one in a million messages times PPM has its delay instead of the link's.
+// Tail describes the slow messages of a network: PPM of a million messages have Delay instead of the link's delay.
 type Tail struct {
 	PPM   int64 // 0 to 1,000,000
 	Delay Delay
 }
 
-// Delay is a range from which a message's travel time is drawn evenly; Lo == Hi is a fixed delay.
+// Delay is a range from which a message's travel time is drawn uniformly; with Lo == Hi the delay is fixed.
 type Delay struct{ Lo, Hi time.Duration }
 
-// pick chooses from the range by 64 random bits.
+// pick chooses a time from the range, by 64 random bits.
 func (d Delay) pick(bits uint64) Time {
 	return Time(d.Lo) + Time(bits%uint64(d.Hi-d.Lo+1))
 }
 
-// LinkDelay sets the delay of one direction between two processes.
+// LinkDelay sets the delay of messages from one process to another.
 type LinkDelay struct {
 	From, To ProcessID
 	Delay    Delay
 }
 
-// eventLimit ends a run that makes too little progress in time; ordinary runs have some thousands of events.
-// instantLimit ends one that makes none; ordinary instants have some dozens.
+// eventLimit ends a run with too many events; ordinary runs have some thousands. instantLimit ends a run in which time
+// does not go on; ordinary instants have some dozens of events.
 const (
 	eventLimit   = 5_000_000
 	instantLimit = 200_000
 )
 
-// errEndless reports a run with more events than any ordinary one, in total or at one instant.
+// errEndless reports a run with more events than any ordinary run, in total or at one instant.
 var errEndless = errors.New("sim: the run has more than 5,000,000 events, or 200,000 at one instant: a period is too " +
 	"short for so long a run, or some client loops without sleeping")
 
@@ -77,28 +78,29 @@ type World struct {
 	now      Time
 	seq      uint64
 	events   int
-	before   int // events before this instant
+	before   int // number of events before this instant
 	queue    queue
 	procs    []*Process
 	procSlab slab[Process]
 	byName   map[ProcessID]*Process
 	digest   Digest
-	texts    map[string]uint64 // with Nameless, those that have entered the digest, numbered
+	texts    map[string]uint64 // with Nameless: a number for each text that has entered the digest
 	err      error
 	hist     history.History
 	pending  []pendingDeadline
 	net      network
 	stacks   *Stacks
-	running  *task // the coroutine that is running, if any
+	running  *task // the task that is running, if any
 	watch    func(Moment)
 	inspect  []func(Passage) Interference
-	inTail   func(from, to ProcessID) // called with the slow share of messages
+	inTail   func(from, to ProcessID) // called for each message of the slow share
 	onStop   func(id ProcessID, stopped bool)
 	acting   uint64 // number of the current event
 	early    uint64 // number of the last event that was scheduled before the watch began
 }
 
-// pendingDeadline is a stated validity that can be converted to true time only when the clock's whole course is known.
+// pendingDeadline is the end of a stated validity. It can be converted to true time only when the run is over and
+// everything that happened to the clock is known.
 type pendingDeadline struct {
 	event int
 	proc  *Process
@@ -112,7 +114,7 @@ func New(seed uint64, opts Options) *World {
 	return w
 }
 
-// Reset ends the run, kills what is still running, and prepares an empty world. Histories of earlier runs become
+// Reset ends the run, stops what is still running, and prepares an empty world. Histories of earlier runs become
 // invalid.
 func (w *World) Reset(seed uint64, opts Options) {
 	w.kill()
@@ -135,7 +137,7 @@ func (w *World) Reset(seed uint64, opts Options) {
 	w.net.reset()
 }
 
-// kill unwinds all coroutines; one that is never stopped would leak.
+// kill unwinds all coroutines; a coroutine that is never stopped would leak.
 func (w *World) kill() {
 	for _, p := range w.procs {
 		p.stopTasks()
@@ -156,16 +158,16 @@ func (w *World) AddClient(id ProcessID, at Time, main func(Env)) {
 	w.schedule(at, p.main, p.main.wait)
 }
 
-// AddSuccessor adds a client that runs on the machine of an earlier one: it has its clocks, with everything that has
-// happened to them.
+// AddSuccessor adds a client that runs on the machine of an earlier client. It has that machine's clocks, with
+// everything that has happened to them.
 func (w *World) AddSuccessor(id, of ProcessID, at Time, main func(Env)) {
 	w.AddClient(id, at, main)
 	p := w.process(id)
 	p.clock.segments = append(p.clock.segments[:0], w.process(of).clock.segments...)
 }
 
-// BeginAgain ends what a client does, without a record, and closes its connections. A new main task starts at the given
-// true time.
+// BeginAgain ends everything that a client does, without a record, and closes its connections. A new main task starts
+// at the given true time.
 func (w *World) BeginAgain(id ProcessID, at Time, main func(Env)) {
 	p := w.process(id)
 	p.stopTasks()
@@ -192,31 +194,32 @@ func (w *World) add(id ProcessID) *Process {
 	return p
 }
 
-// Seed is the seed of the run.
+// Seed returns the seed of the run.
 func (w *World) Seed() uint64 { return w.seed }
 
-// Now is the true time. Nothing that runs inside the world may see it.
+// Now returns the true time. Nothing that runs inside the world may see it.
 func (w *World) Now() Time { return w.now }
 
-// Mark records an instant of true time, for code that is not a task.
+// Mark returns a Mark for an instant of true time, for code that is not a task.
 func (w *World) Mark(at Time) Mark { return Mark{at} }
 
-// Time is the instant of a mark, for code that is not a task.
+// Time returns the instant of a mark, for code that is not a task.
 func (w *World) Time(m Mark) Time { return m.at }
 
-// Events is the number of events that have happened.
+// Events returns the number of events that have happened.
 func (w *World) Events() int { return w.events }
 
-// Digest is the running hash of everything that has happened.
+// Digest returns the running hash of everything that has happened.
 func (w *World) Digest() Digest { return w.digest }
 
-// SoFar is what has been recorded. It must not be changed, and is valid until the next event.
+// SoFar returns the events recorded so far. They must not be changed, and are valid until the next event of the world.
 func (w *World) SoFar() []history.Event { return w.hist.Events }
 
-// OnTail calls f, for the rest of the run, for each message that belongs to the network's slow share, as it leaves.
+// OnTail sets a function that is called, for the rest of the run, for each message of the network's slow share, when it
+// is sent.
 func (w *World) OnTail(f func(from, to ProcessID)) { w.inTail = f }
 
-// Err is the first failure of client or server code, with its stack; the run stops there.
+// Err returns the first failure of client or server code, with its stack; the run stops there.
 func (w *World) Err() error { return w.err }
 
 // Stream returns the named random stream of this run.
@@ -234,7 +237,7 @@ func (w *World) schedule(at Time, who actor, arg uint64) {
 	w.queue.push(&event{at: at, seq: w.seq, who: who, arg: arg})
 }
 
-// Next is the true time of the next event; ok is false if there is none.
+// Next returns the true time of the next event; ok is false if there is none.
 func (w *World) Next() (at Time, ok bool) {
 	if len(w.queue) == 0 || w.err != nil {
 		return 0, false
@@ -245,8 +248,8 @@ func (w *World) Next() (at Time, ok bool) {
 // Step lets the next event happen.
 func (w *World) Step() { w.StepLate(0) }
 
-// StepLate lets the next event happen at the given time, if it was due earlier: its process sees by its clocks that it
-// is late.
+// StepLate lets the next event happen, at the given time if it was due earlier. The process can see by its clocks that
+// the event is late.
 func (w *World) StepLate(now Time) {
 	var e event
 	w.queue.pop(&e)
@@ -263,7 +266,8 @@ func (w *World) StepLate(now Time) {
 	e.who.act(e.arg)
 }
 
-// Advance lets time pass up to at, before the next event: code that is not a task acts then.
+// Advance lets time pass until at, which must not be after the next event, so that code that is not a task can act at
+// that time.
 func (w *World) Advance(at Time) {
 	if next, ok := w.Next(); ok && at > next || at < w.now {
 		panic("sim: time would pass over an event, or go back")
@@ -274,8 +278,8 @@ func (w *World) Advance(at Time) {
 	}
 }
 
-// Run lets events happen until done (if not nil) returns true, none is left, or the next one lies after limit. It
-// reports whether the limit ended it.
+// Run lets events happen until done (if not nil) returns true, until none is left, or until the next one is after
+// limit. It reports whether the limit ended it.
 func (w *World) Run(limit Time, done func() bool) (limited bool) {
 	for {
 		at, ok := w.Next()
@@ -290,8 +294,8 @@ func (w *World) Run(limit Time, done func() bool) (limited bool) {
 	}
 }
 
-// Busy reports whether some client still has work to do or some message between a client and a server is under way.
-// Messages among servers do not count, nor do those that a cut holds back.
+// Busy reports whether a client still has work to do, or a message between a client and a server is under way. Messages
+// among servers do not count, nor do messages that a cut holds back.
 func (w *World) Busy() bool {
 	if w.net.underWay > 0 {
 		return true
@@ -304,10 +308,10 @@ func (w *World) Busy() bool {
 	return false
 }
 
-// Sent is how many messages one process has sent another so far.
+// Sent returns how many messages one process has sent another so far.
 func (w *World) Sent(from, to ProcessID) int { return w.link(from, to).sent }
 
-// Finish ends the run: it kills what is still running, converts all stated validities to true time, and returns the
+// Finish ends the run: it stops what is still running, converts all stated validities to true time, and returns the
 // history, which stays valid until Reset.
 func (w *World) Finish() *history.History {
 	w.kill()
@@ -330,7 +334,8 @@ func (w *World) Finish() *history.History {
 	return &w.hist
 }
 
-// crash is when a process crashed after the event at a position: it receives no more notifications.
+// crash returns the time at which a process crashed after the event at a position, or history.Never. After a crash it
+// receives no notifications.
 func (w *World) crash(p ProcessID, after int) Time {
 	for i := after + 1; i < len(w.hist.Events); i++ {
 		if e := &w.hist.Events[i]; e.Process == p && e.F == history.Crashed {
@@ -343,8 +348,8 @@ func (w *World) crash(p ProcessID, after int) Time {
 // Record adds an event to the history on behalf of p.
 func (w *World) Record(p ProcessID, e history.Event) { w.record(p, &e) }
 
-// record copies e once, into the history. Keep is given that copy: it is not known what it does with it, so e itself
-// would have to be on the heap.
+// record adds a copy of e to the history. Keep gets a pointer to that copy, not to e: the compiler does not know what
+// Keep does with its argument, so e would have to be allocated on the heap.
 func (w *World) record(p ProcessID, e *history.Event) {
 	at := len(w.hist.Events)
 	w.hist.Events = append(w.hist.Events, *e)
@@ -357,7 +362,8 @@ func (w *World) record(p ProcessID, e *history.Event) {
 	w.digestRecord(kept)
 }
 
-// RecordGrant adds an acquire ok or extend ok on behalf of a client; the validity ends on a clock of its process.
+// RecordGrant adds an acquire ok or extend ok on behalf of a client. The validity ends on a clock of the client's
+// process.
 func (w *World) RecordGrant(id ProcessID, e history.Event, g Grant) {
 	e.Grant = &history.Grant{Since: g.Since.at, Granted: g.Granted.at, Counted: g.Counted}
 	w.pending = append(w.pending, pendingDeadline{len(w.hist.Events), w.process(id), g.Until})

@@ -35,7 +35,7 @@ func (e *echo) note(s string) {
 	e.got = append(e.got, fmt.Sprintf("%v %s", e.w.Now().Duration(), s))
 }
 
-// lab is a world with fixed delays of 1 ms, echo servers s-1 and s-2, and clients as the test adds them.
+// lab is a world with fixed delays of 1 ms, echo servers s-1 and s-2, and the clients that the test adds.
 type lab struct {
 	*World
 	t       *testing.T
@@ -55,7 +55,7 @@ func newLab(t *testing.T) *lab {
 
 func (l *lab) client(name ProcessID, code func(Env)) { l.AddClient(name, 0, code) }
 
-// log records a line with its true time, which only a test may see.
+// say logs a line with its true time, which only a test may see.
 func (l *lab) say(format string, args ...any) {
 	l.log = append(l.log, fmt.Sprintf("%v %s", l.Now().Duration(), fmt.Sprintf(format, args...)))
 }
@@ -254,9 +254,9 @@ func TestBreakExecutesTheRequestAndLosesTheReply(t *testing.T) {
 func TestRequestsToAServerThatIsDown(t *testing.T) {
 	for _, c := range []struct {
 		how         Stop
-		down, again Status // of a request while the server is down, and after its restart on the same connection
+		down, again Status // status of a request while the server is down, and after its restart on this connection
 	}{
-		{ShutDown, Refused, Answered}, // the server has closed the connection, so that the client opened another
+		{ShutDown, Refused, Answered}, // the server has closed the connection, so the client opened another
 		{PowerLoss, NoReply, Reset}, {LoseAllState, NoReply, Reset},
 	} {
 		l := newLab(t)
@@ -292,7 +292,7 @@ func TestJumpMovesWallTimersOnlyAndDriftMovesAll(t *testing.T) {
 	l := newLab(t)
 	l.servers[0].host.WakeAfter(10*ms, 1)
 	l.At(Time(4*ms), func() { l.Jump("s-1", 3*time.Second) })
-	l.At(Time(5*ms), func() { l.Drift("s-1", 250_000) }) // 5 ms are left, a quarter faster: 4 ms
+	l.At(Time(5*ms), func() { l.Drift("s-1", 250_000) }) // of the 5 ms left, at a rate a quarter faster, 4 ms
 	l.At(Time(6*ms), func() { l.Drift("c", -500_000) })
 	l.client("c", func(env Env) {
 		env.Sleep(10 * ms)

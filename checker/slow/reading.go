@@ -13,7 +13,7 @@ type ask struct {
 	lock      history.Lock
 	shared    bool
 	call, ret int
-	gone      int          // the earliest place at which its process may have ended while it waited; ret if it did not end
+	gone      int          // the earliest place at which its process may have ended while waiting; ret if it did not
 	outcome   history.Type // zero until it returned
 	section   *section
 }

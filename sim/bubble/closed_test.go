@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// commands writes commands as RESP.
+// commands encodes commands as RESP.
 func commands(list ...string) string {
 	var b []byte
 	for _, c := range list {
@@ -29,9 +29,9 @@ func commands(list ...string) string {
 	return string(b)
 }
 
-// TestAServerReadsAllOfAConnectionBeforeItsEnd: a server that is paused, or that is busy with an fsync, finds what a
-// client has sent and then that the client has closed the connection, in this order. The counts are those of
-// redis-server 7.0 with appendfsync always, stopped by SIGSTOP while the same commands arrive.
+// TestAServerReadsAllOfAConnectionBeforeItsEnd: a server that is paused, or busy with an fsync, first finds the
+// commands that a client has sent, and then the end of the connection. The counts are those of redis-server 7.0 with
+// appendfsync always, stopped by SIGSTOP while the same commands arrive.
 func TestAServerReadsAllOfAConnectionBeforeItsEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		sent []string
@@ -51,8 +51,8 @@ func TestAServerReadsAllOfAConnectionBeforeItsEnd(t *testing.T) {
 	}
 }
 
-// closedEarly sends commands on a connection, which it then closes without having read an answer, and counts the keys
-// that they have set. The server meanwhile writes to its disk on behalf of another connection.
+// closedEarly sends commands on a connection, closes it without reading an answer, and counts the keys that the
+// commands have set. In the meantime, the server writes to its disk on behalf of another connection.
 func closedEarly(t *testing.T, sent []string, paused bool) (count string) {
 	synctest.Test(t, func(t *testing.T) {
 		d, stacks := NewDriver(), new(sim.Stacks)
@@ -81,7 +81,7 @@ func closedEarly(t *testing.T, sent []string, paused bool) (count string) {
 				other.Close()
 			})
 		})
-		if paused { // from before the commands arrive
+		if paused { // from before the arrival of the commands
 			at(w, 4, func() { w.Pause("redis-1") })
 			at(w, 400, func() { w.Resume("redis-1") })
 		}

@@ -16,10 +16,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// errOver is what every read, write and dial of a guest gets when the run is over.
+// errOver is the error of every read, write and dial of a guest after the end of the run.
 var errOver = fmt.Errorf("bubble: the run is over: %w", syscall.ECONNRESET)
 
-// Conn is a guest's end of a simulated connection: a [net.Conn].
+// Conn is a guest's end of a simulated connection. It implements [net.Conn].
 type Conn struct {
 	guest  *Guest
 	server sim.ProcessID
@@ -27,23 +27,23 @@ type Conn struct {
 	wire   sim.Wire
 	wake   chan struct{}
 
-	// The rest is guarded by the run's mu.
+	// The fields below are guarded by the run's mu.
 	out      []byte // written and not yet collected
 	in       []byte // arrived and not yet read
 	open     bool
 	err      error // what reads return when in is empty, and writes at once
-	closed   bool  // by the guest
-	listed   bool  // in the list of changed connections
+	closed   bool  // closed by the guest
+	listed   bool  // it is in the list of changed connections
 	blocked  bool  // a read, or the dial, is blocked
 	deadline time.Time
 	expired  bool      // the deadline has passed, and the guest has seen that
 	armed    time.Time // when the world will check the deadline; zero: it will not
 }
 
-// Addr is the address of a server.
+// Addr returns the address of a server.
 func (r *run) Addr(server sim.ProcessID) string { return r.addr(server).String() }
 
-// Addrs are the addresses of all servers.
+// Addrs returns the addresses of all servers.
 func (r *run) Addrs() (all []string) {
 	for _, s := range r.servers {
 		all = append(all, r.Addr(s))
@@ -62,14 +62,14 @@ type AddressError struct {
 	Servers []string // the addresses that exist
 }
 
-// Error names the address and those that exist.
+// Error names the address and the addresses that exist.
 func (e *AddressError) Error() string {
 	return fmt.Sprintf("%s dialled %s, which is no server of the simulated world: there are %s", e.Client, e.Address,
 		strings.Join(e.Servers, ", "))
 }
 
-// DialContext opens a connection to a server of the world, by its address or, as a Sentinel reports it, its name. Any
-// other address is an *AddressError, which also fails the run.
+// DialContext opens a connection to a server of the world. The address contains the server's IP address or, as a
+// Sentinel reports it, its name. Any other address is an *AddressError, which also fails the run.
 func (g *Guest) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
 	at := slices.IndexFunc(g.servers, func(s sim.ProcessID) bool {
 		host, _, err := net.SplitHostPort(address)
@@ -103,7 +103,7 @@ func (g *Guest) dial(ctx context.Context, server sim.ProcessID) (net.Conn, error
 	case <-c.wake:
 	case <-ctx.Done():
 		if ctx.Err() == context.DeadlineExceeded {
-			<-c.wake // in a pause the world decides what the guest sees first
+			<-c.wake // in a pause, the world decides what the guest sees first
 		}
 	}
 	g.mu.Lock()
@@ -131,7 +131,7 @@ func (c *Conn) number() uint64 {
 	return c.pipe.Number()
 }
 
-// list makes the driver examine the connection. It is called with mu held.
+// list adds the connection to those that the driver will examine. It must be called with mu held.
 func (c *Conn) list() {
 	if !c.listed {
 		c.listed = true
@@ -140,7 +140,7 @@ func (c *Conn) list() {
 	c.guest.note()
 }
 
-// collect passes what was written to the world.
+// collect passes the bytes that were written, and a close, to the world.
 func (c *Conn) collect() {
 	c.listed = false
 	if c.pipe == nil { // abandoned before it was dialled
@@ -171,7 +171,7 @@ func (c *Conn) collect() {
 	}
 }
 
-// unarmed reports whether there is a deadline that the world will not check in time.
+// unarmed reports whether there is a deadline that the world is not going to check in time.
 func (c *Conn) unarmed() bool {
 	return !c.deadline.IsZero() && (c.armed.IsZero() || c.deadline.Before(c.armed))
 }
@@ -180,7 +180,7 @@ func (g *Guest) forget(c *Conn) {
 	g.conns = slices.DeleteFunc(g.conns, func(o *Conn) bool { return o == c })
 }
 
-// arm makes the world check the deadline of what is blocked when it is due, or after a pause that goes on then.
+// arm makes the world check the deadline when it is due, or, if the guest is paused then, after the pause.
 func (c *Conn) arm() {
 	at, r := c.deadline, c.guest.run
 	c.armed = at
@@ -223,7 +223,7 @@ func (c *Conn) signal() {
 	}
 }
 
-// end ends the connection for the guest. It is called with mu held.
+// end ends the connection for the guest. It must be called with mu held.
 func (c *Conn) end(err error) {
 	if c.err == nil {
 		c.err = err
@@ -231,7 +231,7 @@ func (c *Conn) end(err error) {
 	c.rouse()
 }
 
-// The methods below are the sim.Endpoint, which the driver calls.
+// The methods below implement sim.Endpoint, which the driver calls.
 
 // Opened ends the dial.
 func (c *Conn) Opened(s sim.Status) {
@@ -266,7 +266,7 @@ func (c *Conn) Ended(s sim.Status) {
 	c.end(io.EOF)
 }
 
-// line is a connection as its wire acts on it, with the run's mu held.
+// line is the connection as its Wire sees it. Its methods must be called with the run's mu held.
 type line struct{ *Conn }
 
 func (l line) Now() sim.Time { return l.guest.world.Now() }
@@ -286,10 +286,10 @@ func (l line) HangUp() {
 	l.end(io.EOF)
 }
 
-// The methods below are the net.Conn.
+// The methods below implement net.Conn.
 
-// Read blocks until something has arrived, the connection has ended, or the deadline has passed. Once that has passed,
-// it reads nothing more, as a connection of package net.
+// Read blocks until something has arrived, the connection has ended, or the deadline has passed. After the deadline it
+// reads nothing more, like a connection of package net.
 func (c *Conn) Read(b []byte) (int, error) {
 	c.guest.mu.Lock()
 	defer c.guest.mu.Unlock()
@@ -327,7 +327,7 @@ func (c *Conn) Read(b []byte) (int, error) {
 	}
 }
 
-// Write sends b, or keeps what is not yet a complete request. It blocks in a pause alone.
+// Write keeps b until the driver collects it. It blocks only during a pause.
 func (c *Conn) Write(b []byte) (int, error) {
 	c.guest.mu.Lock()
 	defer c.guest.mu.Unlock()
@@ -345,7 +345,7 @@ func (c *Conn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Close closes the connection: what has not left yet is dropped.
+// Close closes the connection. Bytes that have not been sent are dropped.
 func (c *Conn) Close() error {
 	c.guest.mu.Lock()
 	defer c.guest.mu.Unlock()
@@ -361,10 +361,10 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// SetDeadline sets the deadline of reads; writes need none.
+// SetDeadline sets the deadline of reads. Writes do not block and need no deadline.
 func (c *Conn) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
 
-// SetReadDeadline sets the deadline of reads, those that are blocked included.
+// SetReadDeadline sets the deadline of reads, including a read that is already blocked.
 func (c *Conn) SetReadDeadline(t time.Time) error {
 	c.guest.mu.Lock()
 	defer c.guest.mu.Unlock()
@@ -377,13 +377,13 @@ func (c *Conn) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-// SetWriteDeadline does nothing: writes need none.
+// SetWriteDeadline does nothing, because writes do not block.
 func (c *Conn) SetWriteDeadline(time.Time) error { return nil }
 
-// LocalAddr is the client's.
+// LocalAddr returns the client's address.
 func (c *Conn) LocalAddr() net.Addr {
 	return &net.TCPAddr{IP: net.IPv4(10, 0, 1, 1).To4(), Port: 40000}
 }
 
-// RemoteAddr is the server's.
+// RemoteAddr returns the server's address.
 func (c *Conn) RemoteAddr() net.Addr { return c.guest.addr(c.server) }

@@ -64,13 +64,13 @@ func kind(err error) string {
 	return err.Error()
 }
 
-// attempt runs guest code, with faults that the plan installs; times are in ms.
+// attempt runs guest code with the faults that the plan installs, and returns what the guest noted. Times are in ms.
 func attempt(t *testing.T, plan func(w *sim.World), guest func(ctx context.Context, r *trial)) string {
 	t.Helper()
 	return attemptOf(t, 1, plan, guest)
 }
 
-// attemptOf is attempt with a seed.
+// attemptOf is like attempt, with a given seed.
 func attemptOf(t *testing.T, seed uint64, plan func(w *sim.World), guest func(ctx context.Context, r *trial)) string {
 	t.Helper()
 	var said []string
@@ -185,14 +185,14 @@ func TestConnections(t *testing.T) {
 			}, func(ctx context.Context, r *trial) {
 				c := r.dial(ctx)
 				io.WriteString(c, incr)
-				line(r, c, bufio.NewReader(c)) // sent at 2, 202, 602, 1402
+				line(r, c, bufio.NewReader(c)) // the request is sent at 2, 202, 602 and 1402 ms
 			}, `1404 "" reset`},
 		"a request to a host that stays off": {
 			func(w *sim.World) { at(w, 2, func() { w.Stop("redis-1", sim.PowerLoss) }) },
 			func(ctx context.Context, r *trial) {
 				c := r.dial(ctx)
 				io.WriteString(c, incr)
-				line(r, c, bufio.NewReader(c)) // probes end earlier than repetitions
+				line(r, c, bufio.NewReader(c)) // the probes give up before the repetitions do
 			}, `135002 "" reset`},
 		"a connection without traffic is probed": {func(w *sim.World) {
 			at(w, 1000, func() { w.Stop("redis-1", sim.PowerLoss) })
@@ -320,7 +320,7 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// pauseAfter pauses client-1 when it takes the first answer to a command.
+// pauseAfter pauses client-1 when it takes the first answer to the given command.
 func pauseAfter(w *sim.World, command string, d time.Duration) {
 	done := false
 	w.Inspect(func(p sim.Passage) (none sim.Interference) {
@@ -333,10 +333,10 @@ func pauseAfter(w *sim.World, command string, d time.Duration) {
 	})
 }
 
-// TestAClientThatContinuesReadsWhatArrivedOrItsTimeOut: a read deadline and an answer that fall into a pause are both
-// there when it ends, whichever came first, and the seed decides which the client sees. So does a dial, and its
-// deadline. Of a real process that SIGSTOP has stopped, Go's net reads the answer about every other time, CPython
-// always.
+// TestAClientThatContinuesReadsWhatArrivedOrItsTimeOut: if an answer arrives during a pause and the read deadline also
+// passes, both are there when the pause ends, in whichever order they came. The seed decides which of them the client
+// sees. The same is true of a dial and its deadline. In a real process that SIGSTOP has stopped, Go's net package reads
+// the answer about every other time, and CPython always does.
 func TestAClientThatContinuesReadsWhatArrivedOrItsTimeOut(t *testing.T) {
 	pause := func(w *sim.World) {
 		at(w, 3, func() { w.Pause("client-1") })
@@ -395,7 +395,8 @@ func TestAClientThatContinuesReadsWhatArrivedOrItsTimeOut(t *testing.T) {
 	}
 }
 
-// TestAMutexThatIsHeldWhileItsHolderWaitsForTheNetwork does not hold up the network: not even that of its holder.
+// TestAMutexThatIsHeldWhileItsHolderWaitsForTheNetwork: such a mutex does not stop the network, not even for its
+// holder.
 func TestAMutexThatIsHeldWhileItsHolderWaitsForTheNetwork(t *testing.T) {
 	if !countMutexes() {
 		t.Fatal("the table of this version of Go is not known: see mutex.go")

@@ -14,18 +14,18 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Driver lets the events of successive worlds happen, in step with the guests. It must be made and used in the
-// goroutine that a bubble begins with.
+// Driver lets the events of a sequence of worlds happen in step with the guests. It must be created and used in the
+// goroutine with which a bubble begins.
 type Driver struct {
 	*run
 	timer *time.Timer
 
 	mu      sync.Mutex
-	workers []*worker // idle
+	workers []*worker // idle workers
 }
 
-// run is what the guests of one run share. Code that continues after its run keeps it, so that nothing it does or reads
-// belongs to a later run.
+// run is the state that the guests of one run share. Code that continues after its run keeps it, so that nothing that
+// it does or reads belongs to a later run.
 type run struct {
 	d       *Driver
 	world   *sim.World
@@ -33,22 +33,22 @@ type run struct {
 	servers []sim.ProcessID
 	front   sim.Front
 	callers sim.Callers
-	touched bool          // the world has affected a guest since all were last known to be blocked
-	wake    chan struct{} // has one element if a guest has done something
+	touched bool          // the world has acted on a guest since all guests were last known to be blocked
+	wake    chan struct{} // holds one element if a guest has done something
 
 	mu      sync.Mutex
 	guests  []*Guest
 	refused []Refused
-	over    bool  // whatever a guest does fails
+	over    bool  // the run has ended: whatever a guest does fails
 	err     error // the first failure of a guest's own code
 }
 
-// MutexesPass makes the waits for a mutex let time pass in all bubbles of the process, and reports whether it could. No
-// goroutine of a bubble may be waiting for a mutex when it is called first.
+// MutexesPass makes time pass while goroutines wait for a mutex, in all bubbles of the process, and reports whether it
+// succeeded. When it is called for the first time, no goroutine of a bubble may be waiting for a mutex.
 func MutexesPass() bool { return countMutexes() }
 
-// NewDriver makes a driver. It advances the bubble's clock, which starts in the year 2000, to where the worlds' clocks
-// start.
+// NewDriver returns a driver. It advances the bubble's clock, which starts in the year 2000, to the time at which the
+// worlds' clocks start.
 func NewDriver() *Driver {
 	MutexesPass()
 	time.Sleep(time.Until(time.Unix(0, sim.Epoch)))
@@ -57,16 +57,17 @@ func NewDriver() *Driver {
 	return d
 }
 
-// Wall is what the wall clocks of the next world must show at its start: the time of the bubble's clock. It first
-// advances that to a whole second, so that what a guest rounds to milliseconds is rounded alike in equal runs.
+// Wall returns the time of the bubble's clock, which the wall clocks of the next world must show at the start. It first
+// advances that clock to a whole second, so that times that a guest rounds to milliseconds are rounded equally in equal
+// runs.
 func (d *Driver) Wall() int64 {
 	now := time.Now()
 	time.Sleep(now.Truncate(time.Second).Add(time.Second).Sub(now))
 	return time.Now().UnixNano()
 }
 
-// Begin starts a run of a world in which no event has happened and whose wall clocks show Wall, with the servers that
-// guests can dial, and what stands before them.
+// Begin starts a run. No event of the world may have happened yet, and its wall clocks must show the time from Wall.
+// servers are the servers that guests can dial, and front is their wire protocol.
 func (d *Driver) Begin(w *sim.World, servers []sim.ProcessID, front sim.Front) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -75,14 +76,14 @@ func (d *Driver) Begin(w *sim.World, servers []sim.ProcessID, front sim.Front) {
 	w.OnStop(d.stop)
 }
 
-// Recorded passes on what a server has recorded of a lock's key that a request has changed.
+// Recorded passes a server's record of a lock's key that a request has changed to the front.
 func (d *Driver) Recorded(e *history.Event) { d.callers.Recorded(e) }
 
-// now is the world's time by the bubble's clock.
+// now returns the world's time by the bubble's clock.
 func (r *run) now() sim.Time { return history.Of(time.Since(r.begin)) }
 
-// Run is World.Run, in step with the guests. Nothing more can happen once the clock reaches the limit without an event
-// of the world or an act of a guest.
+// Run is like World.Run, in step with the guests. It also ends when the clock reaches the limit, after which neither
+// the world nor a guest can do anything.
 func (r *run) Run(limit sim.Time, done func() bool) (limited bool) {
 	r.touched = true
 	for {
@@ -118,20 +119,20 @@ func (r *run) failed() error {
 	return r.err
 }
 
-// Refused is a request that is not simulated. The connection that it came by was closed.
+// Refused is a request that is not simulated. Its connection was closed, unless the request was answered with an error.
 type Refused struct {
 	Client, Server sim.ProcessID
 	Request        string
 }
 
-// Refused are the requests of the current run that were refused since they are not simulated.
+// Refused returns the requests of the current run that were refused because they are not simulated.
 func (r *run) Refused() []Refused {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.refused)
 }
 
-// Fail records a failure of code that cannot be attributed to a guest: it ends the current run.
+// Fail records a failure of code that cannot be attributed to a guest. It ends the current run.
 func (d *Driver) Fail(err error) {
 	d.mu.Lock()
 	r := d.run
@@ -141,7 +142,7 @@ func (d *Driver) Fail(err error) {
 	r.fail(err)
 }
 
-// fail records the first failure of a guest's own code; the run ends there. It is called with mu held.
+// fail records the first failure of a guest's own code, which ends the run. It must be called with mu held.
 func (r *run) fail(err error) {
 	if r.err == nil {
 		r.err = err
@@ -169,7 +170,7 @@ func (r *run) sleep(t sim.Time) {
 	r.touched = true
 }
 
-// collect passes what guests have done to the world, clients in order.
+// collect passes the actions of guests to the world, client by client.
 func (r *run) collect() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -179,14 +180,14 @@ func (r *run) collect() {
 		}
 		g.dirty = false
 		if r.world.Down(g.name) {
-			continue // frozen: its acts have no effect
+			continue // the client has crashed: its actions have no effect
 		}
 		r.world.Advance(r.now())
 		g.collect()
 	}
 }
 
-// note notifies the driver that a guest has done something. It is called with mu held.
+// note notifies the driver that a guest has done something. It must be called with mu held.
 func (g *Guest) note() {
 	if !g.dirty || g.over {
 		g.dirty = true
@@ -194,12 +195,12 @@ func (g *Guest) note() {
 	}
 }
 
-// patience is how long the guests may take, on the bubble's clock, to finish after a run.
+// patience is the time on the bubble's clock that the guests have to finish after a run.
 const patience = 10 * time.Minute
 
-// End ends the run for the guests: their contexts are cancelled, their connections broken, and every further dial
-// fails. It waits, on the bubble's clock, until their calls have returned, then until the functions given to AtEnd
-// have, and returns the first failure of their own code.
+// End ends the run for the guests: their contexts are cancelled, their connections are broken, and every further dial
+// fails. It waits, on the bubble's clock, until their calls have returned, and then until the functions given to AtEnd
+// have returned. It returns the first failure of the guests' own code.
 func (r *run) End() error {
 	r.mu.Lock()
 	r.over = true
@@ -222,7 +223,7 @@ func (r *run) End() error {
 	return r.settle()
 }
 
-// settle waits until no call is under way, also after a failure, or until the guests' patience is exhausted.
+// settle waits until no call is under way, even after a failure, or until patience has passed.
 func (r *run) settle() error {
 	for end := time.Now().Add(patience); ; {
 		synctest.Wait()
@@ -238,7 +239,7 @@ func (r *run) settle() error {
 	}
 }
 
-// calls names the calls of guests that have not returned.
+// calls returns descriptions of the guests' calls that have not returned.
 func (r *run) calls() (names []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -253,8 +254,8 @@ func (r *run) calls() (names []string) {
 	return names
 }
 
-// Close lets the bubble end: it waits, on the bubble's clock, for what guests have left running, as long as libraries
-// keep dialling after their end, and ends the goroutines of the driver.
+// Close lets the bubble end. It waits, on the bubble's clock, as long as libraries may keep dialling after their end,
+// for everything that guests have left running. It then ends the goroutines of the driver.
 func (d *Driver) Close() {
 	time.Sleep(patience)
 	synctest.Wait()
@@ -272,7 +273,7 @@ func (d *Driver) Dismiss() {
 	d.timer.Stop()
 }
 
-// worker is a goroutine that runs one function after another, so that its grown stack is reused.
+// worker is a goroutine that runs one function after another, so that its stack, once grown, is reused.
 type worker struct{ jobs chan func() }
 
 // work runs f on a goroutine.
@@ -294,7 +295,7 @@ func (d *Driver) work(f func()) {
 	}()
 }
 
-// employ runs f; a worker whose function leaves by runtime.Goexit is lost.
+// employ runs f. If f ends with runtime.Goexit, the worker is lost.
 func (d *Driver) employ(w *worker, f func()) {
 	whole := false
 	defer func() {
@@ -310,7 +311,7 @@ func (d *Driver) employ(w *worker, f func()) {
 
 // StuckError reports calls of a guest that did not return although the run was over.
 type StuckError struct {
-	Calls    []string // as "Lock of client-1"
+	Calls    []string // such as "Lock of client-1"
 	Patience time.Duration
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Guest is the code of one client process that is not a task.
+// Guest is the code of a client process that is not a task.
 type Guest struct {
 	*run
 	name   sim.ProcessID
@@ -18,15 +18,15 @@ type Guest struct {
 	cancel context.CancelFunc
 	caller sim.Caller
 
-	// The rest is guarded by the run's mu.
-	stopped bool       // paused, or crashed
+	// The fields below are guarded by the run's mu.
+	stopped bool       // the client is paused or has crashed
 	goes    *sync.Cond // signals that stopped is false, or that the run is over
-	dirty   bool       // something below is to be collected
+	dirty   bool       // something in the fields below must be collected
 	calls   []*call
 	dials   []*Conn
 	dialled int
 	conns   []*Conn
-	changed []*Conn // have been written to or closed
+	changed []*Conn // connections that have been written to or closed
 	raised  []*sim.Signal
 	atEnd   []ending
 	serial  int
@@ -47,11 +47,10 @@ func (r *run) Guest(client sim.ProcessID) *Guest {
 	return g
 }
 
-// Context is cancelled when the run is over.
+// Context returns a context that is cancelled when the run is over.
 func (g *Guest) Context() context.Context { return g.ctx }
 
-// stop stops the guest of a client: its goroutines go on to their next act on a connection, and wait there. Or it lets
-// it go on.
+// stop stops the guest of a client or lets it continue. Its goroutines stop at their next action on a connection.
 func (r *run) stop(client sim.ProcessID, stopped bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -66,14 +65,14 @@ func (r *run) stop(client sim.ProcessID, stopped bool) {
 	}
 }
 
-// proceed waits until the guest is not stopped, or its run is over. It is called with mu held.
+// proceed waits until the guest is not stopped, or its run is over. It must be called with mu held.
 func (g *Guest) proceed() {
 	for g.stopped && !g.over {
 		g.goes.Wait()
 	}
 }
 
-// collect passes what the guest has done to the world.
+// collect passes the guest's actions to the world.
 func (g *Guest) collect() {
 	slices.SortFunc(g.calls, func(a, b *call) int { return a.serial - b.serial })
 	g.calls = slices.DeleteFunc(g.calls, func(k *call) bool {
@@ -111,20 +110,20 @@ func (g *Guest) breakAll() {
 	g.dials, g.conns, g.changed = nil, nil, nil
 }
 
-// Begin begins an attempt of the client, which asks for the lock from now on.
+// Begin begins an attempt: from now on, the client's requests are made on its behalf.
 func (g *Guest) Begin(a history.Attempt) { g.caller.Begin(a, g.world.Now()) }
 
-// Try ends the asking. It returns when the first request of the latest round left, and which servers granted the lock
-// in it. If no request took the lock, since is when the attempt began.
+// Try ends the requests for the lock. It returns when the first request of the latest round was sent, and which servers
+// granted the lock in that round. If no request took the lock, since is when the attempt began.
 func (g *Guest) Try() (since sim.Time, granted []sim.ProcessID) {
 	return g.caller.Try()
 }
 
-// Mark remembers an instant for the history.
+// Mark returns a Mark of an instant, for the history.
 func (g *Guest) Mark(at sim.Time) sim.Mark { return g.world.Mark(at) }
 
-// Raise raises a signal of the world for code that is not a task, and returns when that code did so: in a pause,
-// earlier than the signal is seen; history.Never if the run is over.
+// Raise raises a signal of the world, for code that is not a task. It returns the time at which the code called it. In
+// a pause, that is earlier than the time at which the signal is seen. If the run is over, it returns history.Never.
 func (g *Guest) Raise(s *sim.Signal) sim.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -136,16 +135,16 @@ func (g *Guest) Raise(s *sim.Signal) sim.Time {
 	return g.now()
 }
 
-// call is a function on a goroutine that a task waits for.
+// call is a function that runs on a goroutine and for which a task waits.
 type call struct {
 	serial   int
 	what     string
 	done     sim.Signal
 	returned bool
-	at       sim.Time // when it returned
+	at       sim.Time // when the function returned
 }
 
-// ending is what a guest does when its run is over.
+// ending is a function that runs after the end of a run.
 type ending struct {
 	what string
 	f    func()
@@ -158,8 +157,9 @@ func (g *Guest) AtEnd(what string, f func()) {
 	g.atEnd = append(g.atEnd, ending{what, f})
 }
 
-// Call runs f on a goroutine and parks the task of env until it has returned; it returns the time at which it did,
-// which in a pause is earlier than the time at which the task continues. what describes it, in case it never returns.
+// Call runs f on a goroutine and parks the task of env until f has returned. It returns the time at which f returned;
+// in a pause, that is earlier than the time at which the task continues. what describes the call in case it never
+// returns.
 func (g *Guest) Call(env sim.Env, what string, f func(context.Context)) (returned sim.Time) {
 	g.mu.Lock()
 	k := g.start(what, f)
@@ -169,8 +169,8 @@ func (g *Guest) Call(env sim.Env, what string, f func(context.Context)) (returne
 	return k.at
 }
 
-// Start is Call for code that is not a task: done is closed when f has returned, or was left by a panic, which fails
-// the run.
+// Start is like Call, for code that is not a task. done is closed when f has returned or panicked; a panic fails the
+// run.
 func (g *Guest) Start(what string, f func(context.Context)) (done <-chan struct{}) {
 	over := make(chan struct{})
 	g.mu.Lock()
@@ -182,14 +182,14 @@ func (g *Guest) Start(what string, f func(context.Context)) (done <-chan struct{
 	return over
 }
 
-// Dialled is how many connections the guest has dialled.
+// Dialled returns how many connections the guest has dialled.
 func (g *Guest) Dialled() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.dialled
 }
 
-// start begins a call. It is called with mu held.
+// start begins a call. It must be called with mu held.
 func (g *Guest) start(what string, f func(context.Context)) *call {
 	g.serial++
 	k := &call{serial: g.serial, what: what}
@@ -201,7 +201,7 @@ func (g *Guest) start(what string, f func(context.Context)) *call {
 	return k
 }
 
-// returned records the end of a call, even of one that panicked or left by runtime.Goexit.
+// returned records the end of a call, including one that panicked or called runtime.Goexit.
 func (g *Guest) returned(k *call) {
 	r := recover()
 	g.mu.Lock()

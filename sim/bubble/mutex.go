@@ -7,18 +7,18 @@ import (
 	"unsafe" // also for go:linkname
 )
 
-// The clock of a bubble moves when all its goroutines are durably blocked. Go does not count a goroutine that waits for
-// a mutex among those, since whoever holds the mutex may be outside of the bubble. A client library that waits for the
-// network with a mutex held, which another of its goroutines wants, would stop the clock, and with it its own network.
+// The clock of a bubble advances when all its goroutines are durably blocked. Go does not count a goroutine that waits
+// for a mutex as durably blocked, because the holder of the mutex may be outside the bubble. If a client library waits
+// for the network with a mutex held, and another of its goroutines wants that mutex, the clock stops, and with it the
+// library's own network.
 //
-// Which waits count is a table in Go's runtime, isIdleInSynctest, and there is no setting for it. So this file changes
-// three entries of that table, in memory. It does so only in a process that makes runs, before its first run has
-// started a goroutine, and only after it has found the whole table with the values that it has in Go 1.26 and 1.27, at
-// exactly one place. Otherwise nothing is changed: then a wait for a mutex holds up the clock, and package remote
-// reports that.
+// Go's runtime has a table of the waits that count, isIdleInSynctest, and no setting for it. So this file changes three
+// entries of the table in memory. It does so only in a process that makes runs, before its first run has started a
+// goroutine, and only if it finds the whole table, with the values of Go 1.26 and 1.27, at exactly one place. Otherwise
+// it changes nothing; a wait for a mutex then stops the clock, and package remote reports that.
 
-// waitReasons is how many reasons there are for which a goroutine waits. A bubble is idle when its goroutines wait for
-// those in idle; mutexWaits are added to them (runtime2.go: waitReason, isIdleInSynctest).
+// waitReasons is the number of reasons for which a goroutine can wait. A bubble is idle if all its goroutines wait for
+// a reason in idle. mutexWaits are the reasons that this file adds (runtime2.go: waitReason, isIdleInSynctest).
 const waitReasons = 47
 
 var (
@@ -26,7 +26,8 @@ var (
 	mutexWaits = []int{22, 23, 24} // Mutex.Lock, RWMutex.RLock, RWMutex.Lock
 )
 
-// countMutexes makes the waits for a mutex let time pass in all bubbles of the process. It reports whether it could.
+// countMutexes makes time pass while goroutines wait for a mutex, in all bubbles of the process. It reports whether it
+// succeeded.
 var countMutexes = sync.OnceValue(func() bool {
 	table := idleTable()
 	for _, reason := range mutexWaits {
@@ -37,8 +38,8 @@ var countMutexes = sync.OnceValue(func() bool {
 	return table != nil
 })
 
-// idleTable finds the runtime's table. It returns nil unless exactly one place has its content, among the variables
-// without pointers that are initialized.
+// idleTable finds the runtime's table. It searches the initialized variables without pointers, and returns nil unless
+// exactly one place has the table's content.
 //
 //go:norace
 func idleTable() (table []bool) {
@@ -68,7 +69,7 @@ func idleTable() (table []bool) {
 	return table
 }
 
-// inside is a variable of which it is known where the linker puts it.
+// inside is a variable that the linker is known to put into the same section as the table.
 var inside = [4]byte{1, 2, 3, 4}
 
 // lastmoduledatap is the runtime's description of the program's sections.

@@ -2,5 +2,6 @@
 
 package bubble
 
-// countMutexes changes nothing in a version of Go whose table of waits is not known: see mutex.go.
+// countMutexes changes nothing and returns false, because the table of waits is not known for this version of Go: see
+// mutex.go.
 func countMutexes() bool { return false }

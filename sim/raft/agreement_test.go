@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// workload is clients that write and read through all members while faults strike.
+// workload is a lab with clients that write and read through all members while faults strike.
 type workload struct {
 	*lab
 	acked []string // values of writes that were answered
@@ -23,7 +23,7 @@ func (w *workload) begin(seed uint64, opts sim.Options, c Config) {
 	w.acked = nil
 }
 
-// add lets a client write its values and read after each, asking another member whenever one does not answer.
+// add adds a client that writes its values and reads after each. If a member does not answer, it asks another one.
 func (w *workload) add(n, writes int, pace time.Duration) {
 	name := sim.ProcessID(fmt.Sprintf("c-%d", n))
 	members := names(len(w.Members()))
@@ -55,7 +55,7 @@ func (w *workload) add(n, writes int, pace time.Duration) {
 	})
 }
 
-// agree checks what must hold once faults have ended and the members have had time to catch up.
+// agree checks the properties that must hold once the faults have ended and the members have had time to catch up.
 func (w *workload) agree() {
 	w.t.Helper()
 	var all [][]string
@@ -93,7 +93,7 @@ func (w *workload) agree() {
 	}
 }
 
-// fault is something that begins, lasts and ends, on one member or between it and others.
+// fault is a fault that begins, lasts and ends, on one member or between it and the others.
 type fault struct {
 	kind  string
 	on    int
@@ -142,7 +142,7 @@ func (l *lab) inject(f fault) {
 
 var network = sim.Options{Delay: sim.Delay{Lo: 200 * time.Microsecond, Hi: 5 * ms}}
 
-// draw makes a handful of faults within the first ten seconds.
+// draw injects some random faults within the first ten seconds.
 func (l *lab) draw(members int) {
 	s := l.Stream("faults")
 	pick := func(n int) int { return int(s.Uint64() % uint64(n)) }

@@ -13,11 +13,11 @@ import (
 
 const ms = time.Millisecond
 
-// register is a machine that keeps the list of values written, in order.
+// register is a Machine that keeps the list of values written, in order.
 type register struct {
 	applied []string // index, term and arguments of each entry
 	report  []string
-	leads   []string // the changes of leader that it was notified of
+	leads   []string // the changes of leader of which it was notified
 	served  int
 }
 
@@ -101,7 +101,7 @@ func newLab(t testing.TB, members int, c Config) *lab {
 	return l
 }
 
-// again begins another run with the same memory.
+// again begins another run and reuses the memory.
 func (l *lab) again(seed uint64, opts sim.Options, c Config) {
 	l.World.Reset(seed, opts)
 	l.Cluster.Reset(c)
@@ -120,15 +120,15 @@ func (l *lab) leaders() (all []int) {
 	return all
 }
 
-// at calls f at a time.
+// at calls f at a given time.
 func (l *lab) at(d time.Duration, f func()) { l.At(sim.Time(d), f) }
 
-// log records a line with its true time, which only a test may see.
+// say logs a line with its true time, which only a test may see.
 func (l *lab) say(format string, args ...any) {
 	l.log = append(l.log, fmt.Sprintf("%v %s", l.Now().Duration(), fmt.Sprintf(format, args...)))
 }
 
-// ask sends one request at a time and records the answer.
+// ask adds a client that sends one request at the given time and logs the answer.
 func (l *lab) ask(at time.Duration, member int, timeout time.Duration, args ...string) {
 	l.clients++
 	name := sim.ProcessID(fmt.Sprintf("c-%d", l.clients))

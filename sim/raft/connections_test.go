@@ -7,11 +7,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// connectedMembers is a cluster whose members keep connections, wait long for a silent leader, and campaign soon.
+// connectedMembers configures members that keep connections, tolerate a long silence of the leader, and campaign soon.
 var connectedMembers = Config{Connections: true, Heartbeat: time.Second, ElectionTicks: 2, Silence: 10 * time.Second,
 	Campaign: 200 * ms}
 
-// ledFrom runs until another member than the first leads, and returns how long that takes after a time.
+// ledFrom runs until a member other than the first leads, and returns how long after the given time that is.
 func (l *lab) ledFrom(at time.Duration) time.Duration {
 	l.t.Helper()
 	other := func() bool {
@@ -25,8 +25,8 @@ func (l *lab) ledFrom(at time.Duration) time.Duration {
 	return l.Now().Duration() - at
 }
 
-// TestEndedLeaderIsReplacedAtOnceAndASilentOneLater separates how long it takes to miss a leader from how long it takes
-// to elect another.
+// TestEndedLeaderIsReplacedAtOnceAndASilentOneLater separates the time until the loss of a leader is noticed from the
+// time of the election.
 func TestEndedLeaderIsReplacedAtOnceAndASilentOneLater(t *testing.T) {
 	const at = 3500 * ms
 	for _, test := range []struct {
@@ -57,7 +57,7 @@ func TestEndedLeaderIsReplacedAtOnceAndASilentOneLater(t *testing.T) {
 	}
 }
 
-// TestMembersThatStartElectAtOnce has no leader to miss.
+// TestMembersThatStartElectAtOnce: members that start know no leader whose silence they would have to wait for.
 func TestMembersThatStartElectAtOnce(t *testing.T) {
 	l := newLab(t, 3, connectedMembers)
 	for _, name := range names(3) {
@@ -95,8 +95,8 @@ func TestLeaderWithoutConnectionsToAMajorityResigns(t *testing.T) {
 	}
 }
 
-// TestLeaderAloneIsAskedHowFarTheLogIs compares with a read that a majority confirms: a leader that has been replaced
-// and does not know it yet confirms what it has.
+// TestLeaderAloneIsAskedHowFarTheLogIs: unlike a read, which a majority confirms, CatchUp asks only the leader. A
+// leader that has been replaced and does not know it yet answers with what it has.
 func TestLeaderAloneIsAskedHowFarTheLogIs(t *testing.T) {
 	l := newLab(t, 3, connectedMembers)
 	l.ask(time.Second, 2, time.Second, "catch up")

@@ -1,31 +1,32 @@
-// Package raft is a replicated log for simulated services: the raft of go.etcd.io/raft/v3, driven by the kernel's time
-// and network, so that crashes, pauses, cuts and clock faults act on its members as on any other server.
+// Package raft is a replicated log for simulated services. It uses the raft of go.etcd.io/raft/v3, driven by the
+// kernel's time and network, so that crashes, pauses, cuts and clock faults affect its members like any other server.
 //
-// A [Cluster] holds members; a [Member] is the program of one server process and carries one [Machine], the service.
-// What a machine receives through [Machine.Apply] is committed: the same commands, in the same order, on every member.
+// A [Cluster] holds members. A [Member] is the program of one server process and carries one [Machine], which
+// implements the service. The commands that a machine receives through [Machine.Apply] are committed: every member
+// receives the same commands in the same order.
 //
-// Goals: a run is a function of its seed; a reply that has left means that a majority has the command on disk; a
-// cut-off leader steps down after at most two election time-outs, with [Config].Connections two heartbeats after
-// [Config].Silence; a reading member knows when it is up to date.
+// Goals: a run is a function of its seed; when a reply is sent, a majority has the command on disk; a cut-off leader
+// steps down after at most two election time-outs, or, with [Config].Connections, two heartbeats after
+// [Config].Silence; a member that serves a read knows when it is up to date.
 //
-// Non-goals: changes of membership, snapshots and compaction of the log (a run's log is short; a restarted member
-// replays it), the transfer of leadership before an orderly shutdown.
+// Non-goals: changes of membership; snapshots and compaction of the log (a run's log is short, and a restarted member
+// replays it); the transfer of leadership before an orderly shutdown.
 //
 // # Time
 //
-// raft draws election time-outs from the host's randomness. So only a leader is ever ticked, whose time-outs are fixed.
-// A follower that has received nothing for [Config].Silence forgets its leader and may vote for another; it campaigns
-// within [Config].Campaign of that, drawn for the term. All of this is counted on the monotonic clock: jumps of the
-// wall clock have no effect, drift and pauses do.
+// The raft library draws election time-outs from the host's randomness. Therefore only a leader is ever ticked, because
+// its time-outs are fixed. A follower that has received nothing for [Config].Silence forgets its leader and may vote
+// for another. It campaigns within [Config].Campaign after that, at a time drawn for the term. All of this is measured
+// on the monotonic clock: jumps of the wall clock have no effect, but drift and pauses do.
 //
 // # Disk
 //
-// Everything is fsynced before it is acknowledged, so a power loss takes nothing that counts. A member whose disk is
-// gone ([sim.LoseAllState]) must not come back under its old name: it may have promised what it no longer knows, a vote
-// above all, and a majority of forgetful members could elect a leader that lacks committed commands. It stays out of
-// the cluster for the rest of the run and refuses clients with [Unavailable], as etcd does ("has already been
-// bootstrapped"). The only member of a cluster has nobody who could object: it begins anew with an empty log, as etcd
-// and ZooKeeper do.
+// Everything is fsynced before it is acknowledged, so a power loss destroys nothing that was acknowledged. A member
+// whose disk is lost ([sim.LoseAllState]) must not come back under its old name: it may have made promises that it no
+// longer knows, above all a vote, and a majority of such members could elect a leader that lacks committed commands. It
+// stays out of the cluster for the rest of the run and refuses clients with [Unavailable], as etcd does ("has already
+// been bootstrapped"). If a cluster has a single member, nobody could object, and the member starts again with an empty
+// log, as etcd and ZooKeeper do.
 package raft
 
 import (
@@ -36,35 +37,36 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Config is a cluster's timing. The zero value is etcd's defaults.
+// Config holds the times of a cluster. The zero value selects etcd's defaults.
 type Config struct {
-	// Heartbeat is how often a leader sends a sign of life; 0 means 100 ms.
+	// Heartbeat is the time between a leader's signs of life; 0 means 100 ms.
 	Heartbeat time.Duration
-	// ElectionTicks is the election time-out in heartbeats; 0 means 10. At least 2.
+	// ElectionTicks is the election time-out as a number of heartbeats, at least 2; 0 means 10.
 	ElectionTicks int
-	// RequestTimeout is how long a member waits for a command to be committed or a read to be confirmed before it gives
-	// up with errTimeout; 0 means 5 s and two election time-outs, or twice Silence if that is more.
+	// RequestTimeout is how long a member waits until a command is committed or a read is confirmed, before it gives up
+	// with errTimeout. 0 means 5 s plus two election time-outs, or plus twice Silence if that is longer.
 	RequestTimeout time.Duration
-	// Fsync is how long it takes until what was written is on disk. sim.SlowFsync adds to it.
+	// Fsync is the time that it takes to write to disk. sim.SlowFsync adds to it.
 	Fsync time.Duration
-	// Connections makes the members notice whether their connections to each other stand, as ZooKeeper's do and etcd's
-	// do not. A leader hangs up on a follower from which it has received nothing for Silence: the follower learns that
-	// it has lost its leader, and is sent nothing until the leader receives from it again. A leader that is connected
-	// to no majority resigns at its next second heartbeat. When a process ends, the others notice at once.
+	// Connections makes the members notice when their connections to each other break, as ZooKeeper's members do and
+	// etcd's do not. A leader hangs up on a follower from which it has received nothing for Silence: the follower
+	// learns that it has lost its leader, and the leader sends it nothing until it receives something from it again. At
+	// every second heartbeat, a leader resigns if it is not connected to a majority. When a process ends, the others
+	// notice at once.
 	Connections bool
-	// Silence is how long a member waits for a sign of life of its leader, or with Connections a leader for one of a
-	// follower, before it gives the other up; 0 means the election time-out.
+	// Silence is how long a member waits for a sign of life of its leader before it gives the leader up. With
+	// Connections it is also how long a leader waits for a sign of life of a follower. 0 means the election time-out.
 	Silence time.Duration
-	// Campaign is the time within which a member that has given its leader up campaigns; 0 means the election time-out.
-	// With Connections a member campaigns after one to two of them, and doubles the time after each of the first
-	// campaigns that fail.
+	// Campaign is the time within which a member campaigns after it has given its leader up; 0 means the election
+	// time-out. With Connections, the member campaigns after one to two times Campaign, and doubles this time after
+	// each of the first failed campaigns.
 	Campaign time.Duration
 	// ColdStart begins the run without a leader. Otherwise the first member has been elected before time zero.
 	ColdStart bool
 }
 
-// ElectionTimeout is how long, unless Silence says something else, a follower waits for a sign of life of its leader
-// before it forgets it.
+// ElectionTimeout returns the election time-out. It is how long a follower waits for a sign of life of its leader
+// before it forgets the leader, unless Silence says otherwise.
 func (c Config) ElectionTimeout() time.Duration { return time.Duration(c.ElectionTicks) * c.Heartbeat }
 
 func (c Config) withDefaults() Config {
@@ -89,66 +91,70 @@ func (c Config) withDefaults() Config {
 // errTimeout reports that a command or read was not confirmed in time. The command may still be committed later.
 var errTimeout = errors.New("request timed out")
 
-// Unavailable is the RESP error with which a member answers after its disk was lost.
+// Unavailable is the RESP error with which a member replies after its disk was lost.
 const Unavailable = "-UNAVAILABLE this member has lost its disk and stays out of the cluster\r\n"
 
-// Command is a change of the replicated state, as a member proposes it.
+// Command is a change of the replicated state that a member proposes.
 type Command struct {
-	// Attempt is on whose behalf; empty if the service itself proposes it, as for an expiry.
+	// Attempt is the attempt on whose behalf it is made; empty if the service itself proposes it, for example to expire
+	// a key.
 	Attempt history.Attempt
-	// Args are the machine's own; it may keep the strings, but not the slice.
+	// Args is defined by the machine, which may keep the strings but not the slice.
 	Args []string
 }
 
 // Entry is a committed command.
 type Entry struct {
 	Command
-	Index uint64 // position in the log; grows, with gaps
-	Term  uint64 // of the leader that proposed it
-	// First is true on the first member of the cluster to apply the entry in this run: the one that makes the records.
-	// It is never true in a replay.
+	Index uint64 // position in the log; increases, with gaps
+	Term  uint64 // term of the leader that proposed it
+	// First is true on the first member of the cluster that applies the entry in this run. That member makes the
+	// records. It is never true in a replay.
 	First bool
-	// Copied is true when this member applies an entry for the first time in this run that another has applied before:
-	// it may record that it now has a copy. It is never true in a replay either.
+	// Copied is true when this member applies an entry for the first time in this run and another member has applied it
+	// before. The member may then record that it has a copy. It is never true in a replay either.
 	Copied bool
 	// Own is true if a client of this member waits for the reply. Otherwise the reply is dropped and may be nil.
 	Own bool
 }
 
-// Machine is the service on top of a member. It is called by its member, one call at a time. The replicated state must
-// depend on nothing but the entries applied; clocks and randomness may decide what is proposed.
+// Machine is the service that a member runs. Its member calls it, one call at a time. The replicated state must depend
+// only on the entries that were applied; clocks and randomness may decide what is proposed.
 type Machine interface {
-	// Reset begins a life with empty state and without connections. Whatever had been committed is applied again,
-	// before anything else. It may not propose anything.
+	// Reset begins a life with an empty state and without connections. All committed entries are applied again before
+	// anything else. Reset must not propose anything.
 	Reset(m *Member)
-	// Apply carries out a committed command and returns its reply, encoded as RESP, valid until the next call.
-	// It may Record if e.First, its copies if e.Copied, and Push to clients of this member. e is valid until it
-	// returns.
+	// Apply carries out a committed command and returns its reply, encoded as RESP, which is valid until the next call.
+	// It may call Record if e.First is true, record its copies if e.Copied is true, and Push to clients of this member.
+	// e is valid until Apply returns.
 	Apply(m *Member, e *Entry) (reply []byte)
-	// Serve takes a client's request. It ends in a Reply: at once, or from Propose, ReadIndex, ReceiveFromPeer or Wake.
+	// Serve takes a client's request. The machine must Reply to it: at once, or later from Propose, ReadIndex,
+	// ReceiveFromPeer or Wake.
 	Serve(m *Member, r *sim.Incoming)
-	// LeaderChanged is called when Leading or Leader has changed. Committed commands may not have been applied yet.
+	// LeaderChanged is called when Leading or Leader has changed. There may be committed commands that have not been
+	// applied yet.
 	LeaderChanged(m *Member)
-	// Wake is a timer that After set in this life.
+	// Wake is called when a timer runs out that was set with After in this life.
 	Wake(m *Member, tag uint64)
-	// Lost is called when the only member of a cluster is about to begin anew since its disk is gone. The state is what
-	// entries with First have made of it; the machine records that it is gone for the given reason. Reset follows.
+	// Lost is called when the only member of a cluster is about to start again because its disk is lost. The machine's
+	// state results from all entries that had First; the machine records that this state is lost for the given reason.
+	// Reset follows.
 	Lost(m *Member, why history.Why)
-	// ReceiveFromPeer takes what another member's machine sent with SendToPeer.
+	// ReceiveFromPeer takes a body that another member's machine sent with SendToPeer.
 	ReceiveFromPeer(m *Member, from sim.ProcessID, body any)
-	// Fault is called for a fault that is not the disk's. It may happen while the member is down (Up).
+	// Fault is called for each fault except SlowFsync, even while the member is down (see Up).
 	Fault(m *Member, f sim.ServerFault)
 }
 
-// Cluster holds the members of one replicated log and what they share outside the simulated world: who was first to
-// apply.
+// Cluster holds the members of one replicated log, and the state that they share outside the simulated world: which
+// entries have been applied by some member.
 type Cluster struct {
 	members []*Member
-	voters  []uint64 // the members in raft
-	first   uint64   // the highest index that some member has applied in this run
+	voters  []uint64 // the members' ids in raft
+	first   uint64   // the highest index that any member has applied in this run
 }
 
-// NewCluster makes a cluster with a member of each name. machine makes the service of each.
+// NewCluster returns a cluster with a member for each name. It calls machine for each member's service.
 func NewCluster(c Config, names []sim.ProcessID, machine func() Machine) *Cluster {
 	cluster := &Cluster{}
 	for i, name := range names {
@@ -160,7 +166,7 @@ func NewCluster(c Config, names []sim.ProcessID, machine func() Machine) *Cluste
 	return cluster
 }
 
-// Reset makes the cluster as new, for the next run.
+// Reset returns the cluster to its initial state, for the next run.
 func (c *Cluster) Reset(config Config) {
 	c.first = 0
 	for _, m := range c.members {
@@ -168,10 +174,10 @@ func (c *Cluster) Reset(config Config) {
 	}
 }
 
-// Members lists the members in the order of their names.
+// Members returns the members in the order of the names given to NewCluster.
 func (c *Cluster) Members() []*Member { return c.members }
 
-// AddTo adds the members to a world as servers.
+// AddTo adds the members as servers to a world, by calling add.
 func (c *Cluster) AddTo(add func(sim.ProcessID, sim.Server)) {
 	for _, m := range c.members {
 		if m.config.Connections {

@@ -8,15 +8,15 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// heartbeat tracks the ticks of a leader.
+// heartbeat is the state of a leader's ticks.
 type heartbeat struct {
-	number uint64        // of the current reign's timers; those of an earlier one are void
-	last   time.Duration // monotonic, of the latest tick
-	gap    time.Duration // between the latest tick and the one before
-	odd    bool          // of the ticks of this reign
+	number uint64        // number of the timers of the current reign; those of an earlier one are void
+	last   time.Duration // monotonic time of the latest tick
+	gap    time.Duration // time between the latest two ticks
+	odd    bool          // the number of ticks in this reign is odd
 }
 
-// missedTicks is how many heartbeats a leader may miss before it must be uncertain of its own leadership (etcd's
+// missedTicks is how many heartbeats a leader may miss before it must consider its own leadership uncertain (etcd's
 // isActive).
 const missedTicks = 3
 
@@ -33,7 +33,7 @@ func (m *Member) tick(number uint64) {
 	now := m.host.Monotonic()
 	m.beat.gap, m.beat.last = now-m.beat.last, now
 	m.host.WakeAfter(m.config.Heartbeat, wakeBeat|number)
-	if m.node.BasicStatus().RaftState == raft.StateLeader { // else deposed, which m learns when it has written
+	if m.node.BasicStatus().RaftState == raft.StateLeader { // otherwise deposed, which m learns after the write
 		m.node.Tick()
 	}
 	m.checkLines()
@@ -42,25 +42,25 @@ func (m *Member) tick(number uint64) {
 	}
 }
 
-// Active reports whether this member leads and has been ticking. After a pause it is false until the second tick, by
-// when everything that another leader has sent meanwhile has been read.
+// Active reports whether this member leads and has been ticking. After a pause it is false until the second tick, when
+// everything that another leader has sent in the meantime has been read.
 func (m *Member) Active() bool {
 	allowed := missedTicks * m.config.Heartbeat
 	return m.leading && m.beat.gap < allowed && m.host.Monotonic()-m.beat.last < allowed
 }
 
-// watch is a follower's watch of its leader.
+// watch is how a follower watches its leader.
 type watch struct {
-	number   uint64        // of the current timer
-	latest   time.Duration // monotonic, of the last sign of a leader
-	patience time.Duration // how long after that it campaigns
-	tries    uint64        // its campaigns in vain since it last learned of a leader
+	number   uint64        // number of the current timer
+	latest   time.Duration // monotonic time of the last sign of a leader
+	patience time.Duration // how long after that the follower campaigns
+	tries    uint64        // number of failed campaigns since it last learned of a leader
 }
 
-// receivedFromLeader records a sign of life. The timer stays as it is; it checks again when it fires.
+// receivedFromLeader records a sign of life of the leader. The timer is not changed; it checks again when it fires.
 func (m *Member) receivedFromLeader() { m.watch.latest = m.host.Monotonic() }
 
-// listen starts the watch anew, after a number of campaigns that have failed.
+// listen starts the watch anew. tries is the number of campaigns that have failed.
 func (m *Member) listen(tries uint64) {
 	m.receivedFromLeader()
 	m.watch.tries = tries
@@ -73,23 +73,23 @@ func (m *Member) listen(tries uint64) {
 	m.watchAgain()
 }
 
-// draw draws a time below a bound, for this term and the campaigns in it.
+// draw returns a random time below a bound, drawn for this term and the number of failed campaigns in it.
 func (m *Member) draw(below time.Duration) time.Duration {
 	return time.Duration(m.host.Rand("patience", sim.Key(m.term).Word(m.watch.tries)) % uint64(below))
 }
 
-// maxDoublings bounds by how often a member with connections doubles the time between its campaigns.
+// maxDoublings limits how often a member with connections doubles the time between its campaigns.
 const maxDoublings = 4
 
-// campaignTime is how long a member that has no leader waits before it campaigns.
+// campaignTime returns how long a member without a leader waits before it campaigns.
 func (m *Member) campaignTime() time.Duration {
 	least := m.config.Campaign << min(max(m.watch.tries, 1)-1, maxDoublings)
 	return least + m.draw(least)
 }
 
-// giveUp forgets the leader, to which the connection has broken, and prepares to campaign.
+// giveUp forgets the leader after the connection to it has broken, and prepares to campaign.
 func (m *Member) giveUp() {
-	_ = m.node.ForgetLeader() // raft never refuses it to a follower
+	_ = m.node.ForgetLeader() // raft never refuses this to a follower
 	m.drain()
 	m.watch.tries = 0
 	m.watch.patience = m.host.Monotonic() - m.watch.latest + m.campaignTime()
@@ -106,8 +106,8 @@ func (m *Member) watchAgain() {
 	m.host.WakeAfter(due-quiet, wakeWatch|m.watch.number)
 }
 
-// suspect forgets a leader that has been silent for too long, so that this member may vote for another, and campaigns
-// when its patience ends.
+// suspect forgets a leader that has been silent for too long, so that this member may vote for another. When the
+// member's patience ends, it campaigns.
 func (m *Member) suspect(number uint64) {
 	if m.leading || number != m.watch.number {
 		return
@@ -115,11 +115,11 @@ func (m *Member) suspect(number uint64) {
 	quiet := m.host.Monotonic() - m.watch.latest
 	switch {
 	case quiet >= m.watch.patience:
-		_ = m.node.Campaign() // raft refuses it only to a leader
+		_ = m.node.Campaign() // raft refuses this only to a leader
 		m.listen(m.watch.tries + 1)
 		return
 	case quiet >= m.config.Silence:
-		_ = m.node.ForgetLeader() // raft never refuses it to a follower
+		_ = m.node.ForgetLeader() // raft never refuses this to a follower
 	}
 	m.drain() // the timer depends on whether a leader is known
 	m.watchAgain()

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// encode writes a command for the log: who waits for it, on whose behalf, and its arguments.
+// encode encodes a command for the log: the id of the waiting request, the attempt, and the arguments.
 func encode(id uint64, c *Command) []byte {
 	size := 12 + len(c.Attempt)
 	for _, a := range c.Args {
@@ -26,14 +26,14 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// cutText undoes appendText.
+// cutText decodes a text that appendText has encoded.
 func cutText(b []byte) (text, rest []byte) {
 	n, size := binary.Uvarint(b)
 	b = b[size:]
 	return b[:n], b[n:]
 }
 
-// decode reads into e what encode wrote. Its strings share one copy of data.
+// decode decodes into e what encode has encoded, and returns the id. The strings of e share one copy of data.
 func decode(data []byte, e *Entry) (id uint64) {
 	id = binary.LittleEndian.Uint64(data)
 	text, rest := string(data), data[8:]
@@ -51,7 +51,7 @@ func decode(data []byte, e *Entry) (id uint64) {
 	return id
 }
 
-// apply carries out a committed entry. A new leader's first one is empty.
+// apply carries out a committed entry. A new leader's first entry is empty and is not passed to the machine.
 func (m *Member) apply(raw *raftpb.Entry) {
 	index := raw.GetIndex()
 	first := index > m.cluster.first

@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// keyOf identifies a message among those of its type. Messages about the log are named by the entry that they carry or
-// acknowledge: an index counts what others proposed before.
+// keyOf returns a key that identifies a message among those of its type. A message about the log is identified by the
+// entry that it carries or acknowledges, not by the entry's index, because an index counts what others proposed before.
 func (m *Member) keyOf(msg *raftpb.Message) sim.Key {
 	entries := msg.GetEntries()
 	switch msg.GetType() {
@@ -20,7 +20,7 @@ func (m *Member) keyOf(msg *raftpb.Message) sim.Key {
 		}
 		return m.nameAt(msg.GetIndex()).Word(uint64(m.nameAt(msg.GetCommit())))
 	case raftpb.MsgAppResp:
-		if msg.GetReject() { // it lacks that entry, and states what it has
+		if msg.GetReject() { // the member lacks that entry, and states what it has
 			return m.nameAt(msg.GetRejectHint()).Word(1)
 		}
 		return m.nameAt(msg.GetIndex())
@@ -37,13 +37,16 @@ func (m *Member) keyOf(msg *raftpb.Message) sim.Key {
 	return m.round(m.config.ElectionTimeout()).Word(msg.GetTerm())
 }
 
-// round is the member's own time in rounds of a length. It distinguishes what is sent again and again.
+// round returns the member's own monotonic time in rounds of a given length. It distinguishes messages that are sent
+// again and again.
 func (m *Member) round(length time.Duration) sim.Key { return sim.Key(m.host.Monotonic() / length) }
 
-// Second is the second of the member's own time, which distinguishes what a machine sends again and again.
+// Second returns the member's own monotonic time in seconds. It distinguishes messages that a machine sends again and
+// again.
 func (m *Member) Second() sim.Key { return m.round(time.Second) }
 
-// nameAt names the entry at an index, by the index if it is not on disk here.
+// nameAt returns a key for the entry at an index: that of nameOf, or the index itself if the entry is not on this
+// member's disk.
 func (m *Member) nameAt(index uint64) sim.Key {
 	if last, _ := m.disk.LastIndex(); index <= last {
 		if entries, err := m.disk.Entries(index, index+1, math.MaxUint64); err == nil {
@@ -53,8 +56,8 @@ func (m *Member) nameAt(index uint64) sim.Key {
 	return sim.Key(index)
 }
 
-// nameOf names an entry by the attempt that it is for and the kind of its command; by the whole command if it is for no
-// attempt. A new leader's empty entry has the name of its term.
+// nameOf returns a key for an entry: its attempt and the first word of its command, or the whole command if it has no
+// attempt. The key of a new leader's empty entry is its term.
 func nameOf(raw *raftpb.Entry) sim.Key {
 	if len(raw.GetData()) == 0 {
 		return sim.Key(raw.GetTerm())

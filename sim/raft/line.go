@@ -8,16 +8,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// line is a leader's connection to a member.
+// line is a leader's connection to another member.
 type line struct {
-	latest time.Duration // monotonic, of the latest message of raft from there
-	down   bool          // hung up, or ended, and nothing received since
+	latest time.Duration // monotonic time of the latest raft message from that member
+	down   bool          // one side hung up or ended, and nothing was received since
 }
 
-// hangUp is the last message on a line: the end of its connection.
+// hangUp is the last message on a line. It ends the connection.
 type hangUp struct{ term uint64 }
 
-// beginLines opens the lines of a new leader, if members keep connections.
+// beginLines opens the lines of a new leader, if the members keep connections.
 func (m *Member) beginLines() {
 	m.lines = m.lines[:0]
 	if !m.config.Connections {
@@ -28,7 +28,8 @@ func (m *Member) beginLines() {
 	}
 }
 
-// lineTo is the line to a member; nil to itself, and unless this member leads and members keep connections.
+// lineTo returns the line to a member. It is nil for the member itself, if this member does not lead, and if members do
+// not keep connections.
 func (m *Member) lineTo(id uint64) *line {
 	if !m.leading || id == m.id || len(m.lines) == 0 {
 		return nil
@@ -47,8 +48,8 @@ func (m *Member) hasHungUp(id uint64) bool {
 	return l != nil && l.down
 }
 
-// checkLines hangs up on members that have been silent for too long. After a pause the leader first reads what has
-// arrived.
+// checkLines hangs up on members that have been silent for too long. After a pause, it waits until the leader has read
+// what has arrived.
 func (m *Member) checkLines() {
 	if !m.Active() {
 		return
@@ -63,14 +64,15 @@ func (m *Member) checkLines() {
 	}
 }
 
-// leave forgets the leader that has hung up.
+// leave forgets the leader, which has hung up.
 func (m *Member) leave(leader sim.ProcessID, h hangUp) {
 	if h.term == m.term && leader == m.Leader() {
 		m.giveUp()
 	}
 }
 
-// lostConnection gives up a leader, or loses a follower, whose process has ended.
+// lostConnection handles the end of another member's process: if that was the leader, it is given up; if this member
+// leads, its line to the other is down.
 func (m *Member) lostConnection(from sim.ProcessID) {
 	if !m.leading && from == m.Leader() {
 		m.giveUp()
@@ -83,7 +85,7 @@ func (m *Member) lostConnection(from sim.ProcessID) {
 	}
 }
 
-// isAbandoned reports whether this leader is connected to no majority, itself included.
+// isAbandoned reports whether this leader is connected to less than a majority, counting itself.
 func (m *Member) isAbandoned() bool {
 	if len(m.lines) == 0 || !m.Active() {
 		return false
@@ -97,7 +99,7 @@ func (m *Member) isAbandoned() bool {
 	return connected <= len(m.lines)/2
 }
 
-// resign makes a leader a follower. raft has no such request: a message of a later term has that effect.
+// resign makes this leader a follower. raft has no call for that, but a message of a later term has this effect.
 func (m *Member) resign() {
 	term := m.node.BasicStatus().GetTerm() + 1
 	for _, from := range m.cluster.voters {

@@ -10,10 +10,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Member is the program of one server of a cluster. It is used by one goroutine at a time.
+// Member is the program of one server of a cluster. It is not safe for concurrent use.
 type Member struct {
 	cluster *Cluster
-	id      uint64 // in raft: from 1, in the order of names
+	id      uint64 // the member's id in raft: from 1, in the order of names
 	name    sim.ProcessID
 	machine Machine
 	config  Config
@@ -21,8 +21,8 @@ type Member struct {
 	// State that outlives the process.
 	disk     *raft.MemoryStorage
 	lives    uint64
-	excluded bool          // its disk is gone, and other members have theirs
-	emptied  bool          // its disk is gone, and it is the only member: its next life begins anew
+	excluded bool          // its disk is lost, and other members have theirs
+	emptied  bool          // its disk is lost, and it is the only member: its next life starts with an empty disk
 	slow     time.Duration // added to each fsync by a fault
 	reached  uint64        // the highest index that it has applied in any life
 
@@ -30,14 +30,14 @@ type Member struct {
 	host    sim.Host
 	node    *raft.RawNode // nil while down, and for an excluded member
 	term    uint64
-	lead    uint64 // in raft; 0 if unknown
+	lead    uint64 // raft id of the leader; 0 if unknown
 	leading bool
 	applied uint64
-	reigned uint64 // the term of the last entry applied
+	reigned uint64 // term of the last entry applied
 	entry   Entry  // passed to the machine; its memory is reused
 	loop    readyLoop
 	beat    heartbeat
-	lines   []line // to the members, in the order of their numbers; while leading
+	lines   []line // while leading: the lines to the members, in the order of their ids
 	watch   watch
 	waiting requests
 }
@@ -49,7 +49,7 @@ func (m *Member) reset(c Config) {
 	m.endLife()
 }
 
-// endLife drops what a process has in memory.
+// endLife drops the state that a process has in memory.
 func (m *Member) endLife() {
 	m.host, m.node = nil, nil
 	m.term, m.lead, m.leading, m.applied, m.reigned = 0, 0, false, 0, 0
@@ -57,7 +57,7 @@ func (m *Member) endLife() {
 	m.waiting.clear()
 }
 
-// Start begins a life: what had been committed is replayed.
+// Start begins a life. The entries that had been committed are applied again.
 func (m *Member) Start(h sim.Host) {
 	m.host = h
 	m.lives++
@@ -79,8 +79,8 @@ func (m *Member) Start(h sim.Host) {
 	m.drain()
 }
 
-// beginAnew gives the only member an empty disk in place of the one that it has lost. What it had applied in any life
-// is applied once more, so that its machine can say what is gone.
+// beginAnew gives the only member an empty disk in place of the lost one. It first applies all entries again that the
+// member had applied in any life, so that the machine can record what is lost.
 func (m *Member) beginAnew() {
 	m.machine.Reset(m)
 	if m.reached > before {
@@ -106,14 +106,14 @@ func (m *Member) Serve(r *sim.Incoming) {
 	m.drain()
 }
 
-// Closer is a machine that keeps something for a connection of a client that is no task, and is notified of its end.
+// Closer is a Machine that keeps state for connections of clients that are not tasks, and is notified of their end.
 type Closer interface {
 	Closed(m *Member, connID uint64)
 }
 
 var _ sim.PipeCloser = (*Member)(nil)
 
-// PipeClosed passes the end of a client's connection to the machine, if that wants to know.
+// PipeClosed notifies the machine of the end of a client's connection, if the machine implements Closer.
 func (m *Member) PipeClosed(connID uint64) {
 	if c, wants := m.machine.(Closer); wants && !m.excluded {
 		c.Closed(m, connID)
@@ -142,7 +142,7 @@ func (m *Member) Receive(from sim.ProcessID, body any) {
 	m.drain()
 }
 
-// PeerClosed learns that another member's process has ended.
+// PeerClosed is called when another member's process has ended.
 func (m *connected) PeerClosed(from sim.ProcessID) {
 	if !m.excluded {
 		m.lostConnection(from)
@@ -155,7 +155,7 @@ type connected struct{ *Member }
 
 var _ sim.PeerCloser = (*connected)(nil)
 
-// Tags of timers: the kind in the top byte, the timer's number below. Kind 0 is the machine's.
+// Tags of timers: the top byte is the kind, the other bytes are the timer's number. Kind 0 is for the machine's timers.
 const (
 	wakeBegin  uint64 = 1 << 56
 	wakeBeat   uint64 = 2 << 56
@@ -166,7 +166,7 @@ const (
 	timerKind  uint64 = 0xff << 56
 )
 
-// Wake is a timer.
+// Wake is called when a timer runs out.
 func (m *Member) Wake(tag uint64) {
 	if m.excluded {
 		return
@@ -188,7 +188,7 @@ func (m *Member) Wake(tag uint64) {
 	m.drain()
 }
 
-// ClockChanged has no effect: everything is counted on the monotonic clock, whose timers the kernel keeps.
+// ClockChanged does nothing: all times are measured on the monotonic clock, and the kernel adjusts its timers.
 func (m *Member) ClockChanged() {}
 
 // Fault carries out sim.SlowFsync and passes other faults to the machine.
@@ -206,8 +206,8 @@ func (m *Member) Fault(f sim.ServerFault) {
 	}
 }
 
-// Stop ends the life. Only what was being written is lost, and with sim.LoseAllState the membership, or everything if
-// there is no other member.
+// Stop ends the life. Only data that was being written is lost. With sim.LoseAllState, the member also loses its
+// membership, or all data if there is no other member.
 func (m *Member) Stop(how sim.Stop) {
 	if how == sim.LoseAllState {
 		m.emptied = m.Alone()
@@ -216,12 +216,12 @@ func (m *Member) Stop(how sim.Stop) {
 	m.endLife()
 }
 
-// machineMessage is what SendToPeer sends.
+// machineMessage is the message that SendToPeer sends.
 type machineMessage struct{ body any }
 
-// SendToPeer sends body to the machine of another member; its own gets it at once. Messages to one member arrive in
-// order, and are lost if it dies before. The body must not be changed afterwards. phase and key identify it; they key
-// the draw of the delay.
+// SendToPeer sends body to the machine of another member; if to is this member, its own machine gets it at once.
+// Messages to one member arrive in order, and are lost if that member dies before. The body must not be changed
+// afterwards. phase and key identify the message; its delay is drawn from them.
 func (m *Member) SendToPeer(to sim.ProcessID, phase string, key sim.Key, body any) {
 	if to == m.name {
 		m.machine.ReceiveFromPeer(m, m.name, body)
@@ -230,10 +230,10 @@ func (m *Member) SendToPeer(to sim.ProcessID, phase string, key sim.Key, body an
 	m.host.Send(to, phase, key, machineMessage{body})
 }
 
-// Name is the member's process.
+// Name returns the name of the member's process.
 func (m *Member) Name() sim.ProcessID { return m.name }
 
-// Peers are the members of the cluster, in the order of their numbers; this one among them.
+// Peers returns the names of all members of the cluster, including this one, in the order of their numbers.
 func (m *Member) Peers() (names []sim.ProcessID) {
 	for _, o := range m.cluster.members {
 		names = append(names, o.name)
@@ -244,53 +244,52 @@ func (m *Member) Peers() (names []sim.ProcessID) {
 // Alone reports whether it is the only member of its cluster.
 func (m *Member) Alone() bool { return len(m.cluster.members) == 1 }
 
-// Number is the member's place in the cluster, from 1.
+// Number returns the member's place in the cluster, from 1.
 func (m *Member) Number() int { return int(m.id) }
 
-// Life counts the member's lives in this run, from 1.
+// Life returns the number of the member's current life in this run, from 1.
 func (m *Member) Life() uint64 { return m.lives }
 
-// Up reports whether the member runs and belongs to the cluster.
+// Up reports whether the member is running and belongs to the cluster.
 func (m *Member) Up() bool { return m.node != nil }
 
-// Config is the cluster's, defaults filled in.
+// Config returns the cluster's configuration with defaults filled in.
 func (m *Member) Config() Config { return m.config }
 
-// Leading reports whether this member believes that it is the leader. A paused or cut-off one may be wrong.
+// Leading reports whether this member believes that it is the leader. A member that was paused or cut off may be wrong.
 func (m *Member) Leading() bool { return m.leading }
 
-// Leader is the leader known to this member; empty if none is.
+// Leader returns the leader known to this member, or "" if none is.
 func (m *Member) Leader() sim.ProcessID { return m.cluster.name(m.lead) }
 
 // CaughtUp reports whether this member leads and has applied everything that had been committed before its reign.
 func (m *Member) CaughtUp() bool { return m.leading && m.reigned == m.term }
 
-// Term is raft's term known to this member.
+// Term returns the raft term known to this member.
 func (m *Member) Term() uint64 { return m.term }
 
-// Applied is the index of the last entry applied here.
+// Applied returns the index of the last entry applied here.
 func (m *Member) Applied() uint64 { return m.applied }
 
-// After wakes the machine with tag, below 1<<56, once d has passed on the monotonic clock.
+// After wakes the machine with tag, which must be below 1<<56, once d has passed on the monotonic clock.
 func (m *Member) After(d time.Duration, tag uint64) { m.host.WakeAfter(d, tag&^timerKind) }
 
 // Monotonic reads the monotonic clock.
 func (m *Member) Monotonic() time.Duration { return m.host.Monotonic() }
 
-// Wall reads the wall clock, in ns since the Unix epoch. What a machine agrees on must not depend on it otherwise than
-// as a command carries it.
+// Wall reads the wall clock, in ns since the Unix epoch. The replicated state must not depend on it, except through
+// commands that carry a time.
 func (m *Member) Wall() int64 { return m.host.Wall() }
 
-// Due is the true time at which d will have passed if the clock runs true. It is for records only.
+// Due returns the true time at which d will have passed if the clock runs true. It is for records only.
 func (m *Member) Due(d time.Duration) history.Time { return m.host.Due(d) }
 
-// Record adds an event to the history. Only the member with Entry.First may record what an entry does; others, with
-// Entry.Copied, that they have a copy.
+// Record adds an event to the history. Only the member with Entry.First may record the effect of an entry. A member
+// with Entry.Copied may record that it has a copy.
 func (m *Member) Record(e history.Event) { m.host.Record(e) }
 
-// Rand draws 64 random bits for a purpose; key distinguishes the draws for that purpose.
+// Rand returns 64 random bits for a purpose. key distinguishes the draws for that purpose.
 func (m *Member) Rand(purpose string, key sim.Key) uint64 { return m.host.Rand(purpose, key) }
 
-// Push sends b, which is copied, to the client at the other end of a connection of this member. key identifies its
-// content.
+// Push sends a copy of b to the client at the other end of a connection of this member. key identifies the content.
 func (m *Member) Push(connID uint64, key sim.Key, b []byte) { m.host.Push(connID, key, b) }

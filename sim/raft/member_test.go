@@ -46,8 +46,8 @@ func TestAnyMemberTakesRequests(t *testing.T) {
 	l.ask(40*ms, 2, time.Second, "read")
 	l.run(time.Second)
 	l.want(l.log,
-		"14ms write a: :11", // one round trip to the client, one to a majority
-		"26ms write b: :21", // one more to the leader
+		"14ms write a: :11", // one round trip to the client, and one to a majority
+		"26ms write b: :21", // one more round trip, to the leader
 		"34ms read: :21",
 		"46ms read: :21")
 	for i := 1; i <= 3; i++ {
@@ -87,11 +87,11 @@ func TestACrashedLeaderIsReplacedWithinTwoElectionTimeoutsAndALittle(t *testing.
 		}
 		sum += l.Now().Duration() - 500*ms
 	}
-	if len(late) > 1 { // both become candidates within a few ms of each other, and neither wins, in one run of 250
+	if len(late) > 1 { // in one run of 250, both become candidates within a few ms of each other, and neither wins
 		t.Errorf("%d of 50 took longer: %v", len(late), late)
 	}
-	// The less patient of two followers campaigns first; if the other has not forgotten the leader by then, it would
-	// take the more patient one, 1.67 s.
+	// The follower with less patience campaigns first. If the other has not forgotten the leader by then, the election
+	// waits for the one with more patience, 1.67 s on average.
 	if mean := sum / 50; mean < 1200*ms || mean > 1500*ms {
 		t.Errorf("an election took %v on average; the lesser of two draws from 1 s to 2 s is 1.33 s", mean)
 	}
@@ -193,7 +193,7 @@ func TestAResumedLeaderIsNotActiveUntilItHasLearnedOfTheNext(t *testing.T) {
 		})
 	}
 	l.ask(400*ms, 1, 10*time.Second, "active")
-	// waits in the buffer of the paused member, before any message of the next leader
+	// This request waits in the buffer of the paused member, before any message of the next leader.
 	l.ask(900*ms, 1, 10*time.Second, "active")
 	l.run(10 * time.Second)
 	l.want(l.log, "402ms active: +true1", "5.001s active: +false1")
@@ -206,7 +206,7 @@ func TestADeposedLeaderThatDoesNotKnowItProposesInVain(t *testing.T) {
 	l := newLab(t, 3, Config{Fsync: 20 * ms})
 	l.at(500*ms, func() { l.Pause("m-1") })
 	l.at(5*time.Second, func() { l.Resume("m-1") })
-	// waits with the message of the next leader behind it; writing it blocks m-1
+	// This request waits before the message of the next leader. While m-1 writes that message, it is blocked.
 	l.ask(600*ms, 1, 10*time.Second, "lead", "unread")
 	l.ask(5005*ms, 1, 10*time.Second, "lead", "blocked")
 	l.ask(5005*ms, 1, 10*time.Second, "write", "any")
@@ -219,7 +219,7 @@ func TestALeaderHangsUpOnASilentFollower(t *testing.T) {
 	for _, hangsUp := range []bool{false, true} {
 		l := newLab(t, 3, Config{Connections: hangsUp})
 		leads := func() []string { return l.register(3).leads }
-		l.at(550*ms, func() { l.Cut("m-3", "m-1") }) // last received from at 0.502 s
+		l.at(550*ms, func() { l.Cut("m-3", "m-1") }) // the last message from m-3 was received at 0.502 s
 		l.at(1500*ms, func() { l.want(leads(), "m-1 false") })
 		l.at(1602*ms, func() {
 			if hangsUp {
@@ -244,7 +244,7 @@ func TestALeaderHangsUpOnASilentFollower(t *testing.T) {
 func TestALeaderThatWasPausedReadsBeforeItHangsUp(t *testing.T) {
 	l := newLab(t, 3, Config{Connections: true})
 	l.at(550*ms, func() { l.Pause("m-1") })
-	l.at(1450*ms, func() { l.Resume("m-1") }) // it has read nothing since 0.402 s
+	l.at(1450*ms, func() { l.Resume("m-1") }) // m-1 has read nothing since 0.402 s
 	for _, member := range []sim.ProcessID{"m-2", "m-3"} {
 		l.at(500*ms, func() { l.Pause(member) })
 		l.at(1300*ms, func() { l.Resume(member) })
@@ -286,9 +286,9 @@ func TestASlowDiskDelaysTheAcknowledgementOfThatMember(t *testing.T) {
 	}
 	l := &lab{t: t}
 	l.want(slow("m-3"), "14ms write a: :11") // the other two are a majority
-	// the leader applies what it has written; replication goes on meanwhile
+	// The leader applies an entry when its own write is finished. It replicates the entry in the meantime.
 	l.want(slow("m-1"), "62ms write a: :11")
-	l.want(slow("m-2", "m-3"), "64ms write a: :11") // no majority before
+	l.want(slow("m-2", "m-3"), "64ms write a: :11") // there was no majority before
 }
 
 func TestWhatWasBeingWrittenIsLostInAPowerLoss(t *testing.T) {
@@ -304,7 +304,7 @@ func TestWhatWasBeingWrittenIsLostInAPowerLoss(t *testing.T) {
 	l.at(30*ms, func() { l.Restart("m-1") })
 	l.at(5*time.Second, func() { l.heal("m-1", "m-2"); l.heal("m-1", "m-3") })
 	l.run(10 * time.Second)
-	// The cut has held what the leader had sent. It is of an old term by now, and refused.
+	// The cut has held back what the leader had sent. It has an old term by now, and is refused.
 	for i := 1; i <= 3; i++ {
 		l.want(l.register(i).applied)
 	}

@@ -16,7 +16,8 @@ const firstLeader = 1
 // before is the length of the log that all members share at time zero: one entry, compacted.
 const before = 1
 
-// newDisk is what member id has on disk at time zero. Unless nobody has been elected yet, all have voted for the first.
+// newDisk returns the disk of member id at time zero. Unless the run is a ColdStart, all members have voted for the
+// first.
 func (c *Cluster) newDisk(id uint64, config Config) *raft.MemoryStorage {
 	disk := raft.NewMemoryStorage()
 	index, term, vote := uint64(before), uint64(before), uint64(0)
@@ -47,13 +48,14 @@ func newNode(id uint64, disk *raft.MemoryStorage, c *Config) *raft.RawNode {
 	return node
 }
 
-// assumeElected lets the first leader win, without a message, the election recorded on the other members' disks.
+// assumeElected lets the first leader win an election without messages. The other members' disks already record their
+// votes.
 func (m *Member) assumeElected() {
 	must(m.node.Campaign())
 	elected := func() bool { return m.node.BasicStatus().RaftState == raft.StateLeader }
 	for _, t := range []raftpb.MessageType{raftpb.MsgPreVoteResp, raftpb.MsgVoteResp} {
 		for m.node.HasReady() && !elected() {
-			rd := m.node.Ready() // its messages request votes that have been given
+			rd := m.node.Ready() // its messages request votes that have already been given
 			m.persist(&rd)
 			m.node.Advance(rd)
 		}
@@ -64,7 +66,7 @@ func (m *Member) assumeElected() {
 	}
 }
 
-// raftMessage carries a message of raft; the term and type are read often.
+// raftMessage carries a raft message. It holds the type as a field because that is read often.
 type raftMessage struct {
 	*raftpb.Message
 	kind raftpb.MessageType
@@ -80,7 +82,7 @@ func (m *Member) send(messages []*raftpb.Message) {
 	}
 }
 
-// phases name raft's messages for the draws of their delays.
+// phases are the names of raft's messages, from which their delays are drawn.
 var phases = func() (p [32]string) {
 	for kind, name := range raftpb.MessageType_name {
 		p[kind] = "raft " + name
@@ -88,10 +90,10 @@ var phases = func() (p [32]string) {
 	return p
 }()
 
-// step passes a message to raft and records signs of life of the leader.
+// step passes a message to raft, and records it as a sign of life of its sender.
 func (m *Member) step(message raftMessage) {
 	m.receivedFromFollower(message.GetFrom())
-	_ = m.node.Step(message.Message) // an error means that raft has dropped the message, as it may
+	_ = m.node.Step(message.Message) // an error means that raft has dropped the message, which is allowed
 	switch message.kind {
 	case raftpb.MsgApp, raftpb.MsgHeartbeat, raftpb.MsgSnap:
 		if message.GetTerm() >= m.term {
@@ -100,7 +102,7 @@ func (m *Member) step(message raftMessage) {
 	}
 }
 
-// name is the process of a raft id; empty for none.
+// name returns the process with a raft id, or "" for 0.
 func (c *Cluster) name(id uint64) sim.ProcessID {
 	if id == 0 || id > uint64(len(c.members)) {
 		return ""
@@ -115,7 +117,7 @@ func must(err error) {
 	}
 }
 
-// silent is a logger that drops raft's messages; raft's own contradictions panic.
+// silent is a logger that drops raft's messages. If raft finds a contradiction in its own state, it panics.
 type silent struct{}
 
 func (silent) Debug(...any)            {}

@@ -4,15 +4,15 @@ import (
 	"go.etcd.io/raft/v3"
 )
 
-// readyLoop is the state of the loop that carries out what raft has decided.
+// readyLoop is the state of the loop that carries out raft's decisions.
 type readyLoop struct {
 	running bool       // guards against re-entry from the machine
-	writing bool       // an fsync is under way; rd waits for it
+	writing bool       // an fsync is under way, and rd waits for it
 	rd      raft.Ready // valid while writing
-	sent    bool       // its messages have already left
+	sent    bool       // the messages in rd have already been sent
 }
 
-// drain carries out everything that raft has decided, in the order that raft demands: to disk, then out, then applied.
+// drain carries out all of raft's decisions in the order that raft demands: write to disk, then send, then apply.
 func (m *Member) drain() {
 	if m.loop.running {
 		return
@@ -44,11 +44,11 @@ func (m *Member) written() {
 	m.loop.running = false
 }
 
-// note updates the member with raft's current state.
+// note updates the member to raft's current state.
 func (m *Member) note(rd *raft.Ready) {
 	if rd.HardState != nil && rd.GetTerm() != m.term {
 		m.term = rd.GetTerm()
-		m.receivedFromLeader() // raft starts its time-outs anew with each term
+		m.receivedFromLeader() // raft restarts its time-outs with each term
 	}
 	if rd.SoftState == nil {
 		return

@@ -10,19 +10,19 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// requests are what clients of this member wait for, in the order in which they asked.
+// requests holds what clients of this member wait for, in the order in which they asked.
 type requests struct {
-	last      uint64 // number of the latest
+	last      uint64 // number of the latest request
 	proposals []proposal
 	reads     []read
-	expiring  bool // a timer for the oldest proposal is set
-	retrying  bool // a timer for reads is set
+	expiring  bool // a timer is set for the oldest proposal
+	retrying  bool // a timer is set for the reads
 }
 
 type proposal struct {
 	id       uint64
 	data     []byte
-	sent     bool // to the leader known at the time; it may have been lost
+	sent     bool // sent to the leader known at the time; it may have been lost
 	deadline time.Duration
 	done     func(reply []byte, err error)
 }
@@ -30,14 +30,13 @@ type proposal struct {
 type read struct {
 	id        uint64
 	confirmed bool
-	index     uint64 // the read is served once this has been applied
-	alone     bool   // the leader alone is asked, how far its log is
+	index     uint64 // the read is served once this index has been applied
+	alone     bool   // only the leader is asked how far its log is
 	deadline  time.Duration
 	done      func(err error)
 }
 
-// retryInterval is how long a member waits for the confirmation of a read before it asks again (etcd's
-// readIndexRetryTime).
+// retryInterval is how long a member waits until a read is confirmed before it asks again (etcd's readIndexRetryTime).
 const retryInterval = 500 * time.Millisecond
 
 func (q *requests) clear() {
@@ -46,15 +45,16 @@ func (q *requests) clear() {
 	*q = requests{proposals: q.proposals[:0], reads: q.reads[:0]}
 }
 
-// nextID returns a unique name for a request: member, life, number.
+// nextID returns a unique id for a request: member, life, number.
 func (m *Member) nextID() uint64 {
 	m.waiting.last++
 	return m.id<<56 | m.lives<<32 | m.waiting.last
 }
 
-// Propose asks that c be appended to the log, by way of the leader; while none is known it waits for one. done gets the
-// machine's reply once this member has applied c, valid during the call, or errTimeout. It is not called if the life
-// ends before. A command that was on its way to a leader that died may be lost: it ends in errTimeout.
+// Propose asks the leader to append c to the log; if no leader is known, it waits for one. Once this member has applied
+// c, done is called with the machine's reply, which is valid during the call. If that takes too long, done is called
+// with errTimeout. done is not called if the life ends before. A command that was on its way to a leader that died may
+// be lost, and then times out.
 func (m *Member) Propose(c Command, done func(reply []byte, err error)) {
 	q := &m.waiting
 	id := m.nextID()
@@ -68,25 +68,25 @@ func (m *Member) Propose(c Command, done func(reply []byte, err error)) {
 	m.drain()
 }
 
-// ProposeAsLeader asks that c be appended as long as this member leads. It does nothing if raft already knows of a
-// newer leader, which Leading reflects only once what is being written is on disk; and no other leader ever gets c.
+// ProposeAsLeader proposes c, but only while this member leads, so that no other leader ever gets c. It does nothing if
+// raft already knows of a newer leader, which Leading shows only when the current write is finished.
 func (m *Member) ProposeAsLeader(c Command) {
 	if m.node.BasicStatus().RaftState != raft.StateLeader {
 		return
 	}
-	_ = m.node.Propose(encode(m.nextID(), &c)) // raft refuses it only to a member that does not lead
+	_ = m.node.Propose(encode(m.nextID(), &c)) // raft refuses this only to a member that does not lead
 	m.drain()
 }
 
-// ReadIndex calls done once this member has applied everything that had been committed when it was asked, as a majority
-// confirmed; or with errTimeout. It is not called if the life ends before.
+// ReadIndex calls done once this member has applied everything that had been committed when ReadIndex was called, as a
+// majority confirmed, or with errTimeout. done is not called if the life ends before.
 func (m *Member) ReadIndex(done func(err error)) {
 	r := m.await(read{done: done})
 	m.node.ReadIndex(r.context())
 	m.drain()
 }
 
-// await adds a read to those that wait.
+// await adds a read to the waiting ones.
 func (m *Member) await(r read) read {
 	q := &m.waiting
 	r.id, r.deadline = m.nextID(), m.host.Monotonic()+m.config.RequestTimeout
@@ -98,14 +98,14 @@ func (m *Member) await(r read) read {
 	return r
 }
 
-// howFar asks the leader how far its log is, and thisFar is its answer.
+// howFar asks the leader how far its log is; thisFar is the answer.
 type (
 	howFar  struct{ id uint64 }
 	thisFar struct{ id, index uint64 }
 )
 
-// CatchUp calls done once this member has applied everything that was in the leader's log when it was asked, or with
-// errTimeout. The leader answers by itself: it may have been deposed and not know it yet.
+// CatchUp calls done once this member has applied everything that was in the leader's log when the leader was asked, or
+// with errTimeout. The leader answers without a majority, so it may have been deposed without knowing it.
 func (m *Member) CatchUp(done func(err error)) {
 	r := m.await(read{alone: true, done: done})
 	if ask := (howFar{r.id}); m.leading {
@@ -132,7 +132,7 @@ func (m *Member) tellHowFar(from sim.ProcessID, ask howFar) {
 	}
 }
 
-// reach notes how far a read must wait.
+// reach records the index for which a read must wait.
 func (q *requests) reach(a thisFar) {
 	for i := range q.reads {
 		if q.reads[i].id == a.id {
@@ -143,7 +143,7 @@ func (q *requests) reach(a thisFar) {
 
 func (r *read) context() []byte { return binary.LittleEndian.AppendUint64(nil, r.id) }
 
-// resend gives a new leader what no leader has received yet, and asks it to confirm the reads.
+// resend sends a new leader the proposals that have not been sent to any leader, and asks it to confirm the reads.
 func (m *Member) resend() {
 	for i := range m.waiting.proposals {
 		if p := &m.waiting.proposals[i]; !p.sent {
@@ -161,7 +161,7 @@ func (m *Member) askAgain() {
 	}
 }
 
-// take removes a proposal of this life; ok is false if nobody waits for it any more.
+// take removes a proposal of this life. ok is false if nobody waits for it any more.
 func (q *requests) take(id uint64) (p proposal, ok bool) {
 	i := slices.IndexFunc(q.proposals, func(p proposal) bool { return p.id == id })
 	if i < 0 {
@@ -176,14 +176,14 @@ func (q *requests) confirm(s *raft.ReadState) {
 	q.reach(thisFar{binary.LittleEndian.Uint64(s.RequestCtx), s.Index})
 }
 
-// answerReads serves the reads for which enough has been applied.
+// answerReads answers the reads for which enough has been applied.
 func (m *Member) answerReads() {
 	q := &m.waiting
 	for i := 0; i < len(q.reads); {
 		if r := q.reads[i]; r.confirmed && r.index <= m.applied {
 			q.reads = slices.Delete(q.reads, i, i+1)
 			r.done(nil)
-			i = 0 // done may have asked for more
+			i = 0 // done may have added reads
 			continue
 		}
 		i++
