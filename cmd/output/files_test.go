@@ -53,7 +53,7 @@ func TestNoFileOfOthersIsLost(t *testing.T) {
 					if err := os.WriteFile(path, []byte(theirs[name]), 0o666); err != nil {
 						t.Fatal(err)
 					}
-				case 1: // or removes
+				case 1: // the person removes
 					os.Remove(path)
 					delete(theirs, name)
 					delete(ours, name)

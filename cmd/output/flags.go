@@ -72,7 +72,7 @@ func Workers(c *cobra.Command, n *int, usage string) {
 	c.Flags().Var(&count{n, 0, mostWorkers, takes}, "workers", usage+" (default: one a core)")
 }
 
-// String is the number.
+// String returns the number.
 func (v *count) String() string { return strconv.Itoa(*v.n) }
 
 // Type returns the type of the value, for problem.

@@ -1,4 +1,4 @@
-// The worker that answers the page: it unpacks the simulator. What is asked before it runs waits.
+// The worker that answers the page's requests. It decompresses and starts the simulator; requests wait until it runs.
 const ready = (async () => {
   const [{BrotliDecode}, packed] = await Promise.all([import("./brotli.js"), fetch("fencepost.wasm.br")]);
   if (!packed.ok) throw new Error("the simulator cannot be loaded: " + packed.status);

@@ -5,11 +5,11 @@ import "time"
 // This file decides which of two numbers is rounder, and so easier to read, to remember and to communicate.
 // Counterexamples use round numbers: "a pause of 20s" instead of "a pause of 17.386s", if both show the failure.
 
-// roughness returns a measure of how far a number is from round. Of two numbers, the one with the smaller roughness is
-// rounder. Numbers are compared by these rules, the first that differs decides: fewer significant digits are rounder;
-// then, a last digit of 5 is rounder than others, and for a single digit also 1 and 2; then, a first digit closer to
-// the power of ten home is rounder; then, the smaller number is. Different numbers have different roughness. n must not
-// be negative; the roughness of 0 is 0.
+// roughness returns a measure of how far a number is from round: of two numbers, the rounder one has the smaller
+// roughness. The first of these rules that distinguishes two numbers decides: the one with fewer significant digits is
+// rounder; a last digit of 5 is rounder than others, and so are 1 and 2 if there is only one digit; a first digit
+// closer to the power of ten home is rounder; the smaller number is rounder. Different numbers have different
+// roughness. n must not be negative; the roughness of 0 is 0.
 func roughness(n int64, home int) int64 {
 	if n == 0 {
 		return 0

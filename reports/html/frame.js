@@ -1,6 +1,6 @@
 "use strict";
-// Explanations are titles, so that they are there without this script. Here they get a box of their own, which is shown on
-// hover, on focus and on tap, and goes on Escape.
+// Explanations are title attributes and elements, so that they work without this script. This script shows them in a box of
+// its own on hover, on focus and on tap, and hides the box on Escape.
 (() => {
   const tip = document.getElementById("tip");
   let shown = null;
@@ -39,7 +39,7 @@
     }
   }
   take();
-  addEventListener("shown", take); // a page that shows one thing after another says so
+  addEventListener("shown", take); // sent by a page that has replaced its content
   addEventListener("pointermove", ev => {
     if (ev.pointerType === "touch") return;
     const e = explained(ev.target);
@@ -51,17 +51,17 @@
   addEventListener("click", ev => {
     const e = explained(ev.target);
     if (!e) return hide();
-    if (e.closest("svg") && ev.pointerType !== "touch") return; // the pointer that hovers has shown it
+    if (e.closest("svg") && ev.pointerType !== "touch") return; // hovering has already shown it
     showUnder(e);
   });
   addEventListener("focusin", ev => { if (ev.target.matches("[data-tip]:focus-visible")) showUnder(ev.target); });
   addEventListener("focusout", hide);
-  // What has the focus may have been scrolled into view for it: its explanation stays and moves along.
+  // Getting the focus may have scrolled the element into view, so its explanation stays open and moves along.
   const follow = () => { if (shown && shown.matches(":focus-visible")) showUnder(shown); else hide(); };
   addEventListener("scroll", follow, {capture: true, passive: true});
   addEventListener("keydown", ev => { if (ev.key === "Escape") hide(); });
 
-  // Where the clipboard is out of reach, the command is selected for the reader to copy.
+  // If the clipboard cannot be used, the command is selected so that the reader can copy it.
   addEventListener("click", ev => {
     const b = ev.target instanceof Element && ev.target.closest("button[data-do=copy]");
     if (!b) return;

@@ -1,14 +1,15 @@
 "use strict";
-// timeline brings the picture of a page to life: it fills the page's width, zooms and moves, and ties the events of the
-// witness to their lines below. A page that shows one run after another begins with the view of an earlier picture, may
-// keep its knots for as long as something is dragged, and ends each picture by its signal.
+// timeline makes the picture of a page interactive: it fits the picture to the page's width, lets the reader zoom and move
+// it, and links the events of the witness to their lines below. A page that shows several runs in turn passes the view of
+// the previous picture, may pass its knots so that the scale stays the same while something is dragged, and passes a
+// signal that ends this picture.
 function timeline({view, knots: kept, signal} = {}) {
   const svg = document.getElementById("chart"), plot = svg.parentElement, knots = kept || JSON.parse(svg.dataset.knots);
   const left = +svg.dataset.left, margin = 16, narrowest = 560, tickRoom = 64;
   const first = knots[0][0], last = knots[knots.length - 1][0];
   let right = +svg.dataset.right, {zoom, offset, linear} = view || {zoom: 1, offset: 0, linear: svg.dataset.linear === "true"};
 
-  // place maps true time to 0..1 over the whole run, x to the page as it is zoomed now.
+  // place maps true time to 0..1 over the whole run. x maps it to a position on the page at the current zoom.
   function place(t) {
     if (linear) return Math.min(1, Math.max(0, (t - first) / (last - first)));
     let lo = 0, hi = knots.length - 1;
@@ -21,10 +22,10 @@ function timeline({view, knots: kept, signal} = {}) {
     const a = knots[lo], b = knots[hi];
     return a[1] + (b[1] - a[1]) * (t - a[0]) / (b[0] - a[0]);
   }
-  // What is in view, where the page is narrower than the plot and scrolls it: the names at the left stay.
+  // The part of the plot in view. A page narrower than the plot scrolls it, but keeps the names at the left in place.
   const viewLeft = () => left + plot.scrollLeft, viewRight = () => Math.min(right, plot.scrollLeft + plot.clientWidth);
   const x = t => left + (place(t) - offset) * zoom * (right - left);
-  // time is the true time that stands at a place of the page; beyond an end of the run it goes on at the scale there.
+  // time maps a position on the page to true time. Beyond the ends of the run it continues with the scale at that end.
   function time(px) {
     const at = (px - left) / (right - left) / zoom + offset;
     if (linear) return first + at * (last - first);
@@ -73,7 +74,7 @@ function timeline({view, knots: kept, signal} = {}) {
     spaceLabels();
   }
 
-  // Ticks and the labels of marks show only where they have room; the first in the page's order wins.
+  // Ticks and labels of marks are shown only if they have room. The first in the order of the page takes precedence.
   function drawAxis() {
     const taken = [];
     for (const o of ticks) {
@@ -115,7 +116,7 @@ function timeline({view, knots: kept, signal} = {}) {
     offset = at - (px - left) / (right - left) / zoom;
     keep();
   }
-  // show brings the given instants into view, with some events around them.
+  // show moves and zooms so that the given instants are in view, with some events around them.
   function show(times, around) {
     const at = t => { let i = knots.findIndex(k => k[0] >= t); return i < 0 ? knots.length - 1 : i; };
     const lo = knots[Math.max(0, at(Math.min(...times)) - around)][0];
@@ -134,7 +135,7 @@ function timeline({view, knots: kept, signal} = {}) {
     keep();
   }
 
-  // move brings into view what lies so many pixels further to the right.
+  // move moves the view to the right by a number of pixels.
   function move(px) {
     const before = plot.scrollLeft;
     plot.scrollLeft += px;
@@ -142,7 +143,7 @@ function timeline({view, knots: kept, signal} = {}) {
     keep();
   }
 
-  // The wheel belongs to the page, unless it goes sideways or Ctrl is held down, as it is by pinching a touch pad.
+  // The wheel scrolls the page, except sideways or with Ctrl. Pinching a touch pad counts as the wheel with Ctrl.
   svg.addEventListener("wheel", ev => {
     const sideways = ev.shiftKey || Math.abs(ev.deltaX) > Math.abs(ev.deltaY);
     if (ev.ctrlKey || ev.metaKey) zoomAt(ev.clientX - svg.getBoundingClientRect().left, Math.exp(-ev.deltaY * 0.002));
@@ -187,7 +188,7 @@ function timeline({view, knots: kept, signal} = {}) {
     ev.preventDefault();
   });
 
-  // An event of the witness and its line in the explanation light up together.
+  // An event of the witness and its line in the explanation are highlighted together.
   const tied = [...document.querySelectorAll("[data-ev]")];
   function light(ev, on) {
     for (const e of tied) if (e.dataset.ev.split(" ").includes(ev)) e.classList.toggle("hot", on);
@@ -224,7 +225,7 @@ function timeline({view, knots: kept, signal} = {}) {
   addEventListener("resize", fitWidth, {signal});
   fitWidth();
   if (view) plot.scrollLeft = view.scroll;
-  if (!view && pins.length > 0 && knots.length > 250) show(pins.map(p => p.a), 40); // a long run opens at its witness
+  if (!view && pins.length > 0 && knots.length > 250) show(pins.map(p => p.a), 40); // a long run first shows its witness
   return {time, x, knots, view: () => ({zoom, offset, linear, scroll: plot.scrollLeft})};
 }
 
