@@ -37,8 +37,8 @@ func (p *parser) duration() time.Duration {
 	return d
 }
 
-// quantity returns the next token without skipping it. At the end of the line it fails, with what as the thing that was
-// expected, and returns "".
+// quantity returns the next token without skipping it. At the end of the line it returns "" and reports an error; what
+// describes the missing token.
 func (p *parser) quantity(what string) string {
 	text := p.peek()
 	if text == "" {

@@ -155,7 +155,8 @@ func (f *Frame) count(s document.Suite) {
 	}
 }
 
-// Progress returns a function that reports progress on standard error: done of of things named what are done.
+// Progress returns a function that reports progress on standard error: how many things are done, out of how many. Its
+// argument what names the things.
 func (f *Frame) Progress() func(what string, done, of int) {
 	return ProgressOn(f.command.ErrOrStderr())
 }

@@ -143,8 +143,8 @@ func (t *table) keyTitle(k history.Lock) string {
 	return strings.TrimSuffix(base, "-")
 }
 
-// involved lists in all the clients that can be drawn: first those of the witness, then those that appear in the rows,
-// then the rest. part is all without the rest.
+// involved returns the clients that can be drawn, in this order: clients of the witness, clients that appear in the
+// rows, other clients. part has only the first two groups.
 func involved(l *Lanes, shown []row) (all, part []int) {
 	rank := make([]int, len(l.clients))
 	for i := range rank {
