@@ -29,15 +29,17 @@
 // # What a fault cannot do
 //
 // Faults of servers, links and messages have the same effects as for modelled clients. Faults of a guest are limited:
-//   - A pause stops each goroutine of the guest at its next action on a connection: a read, a write, a dial, the setting
-//     of a deadline, or a close. The return of a call to the client's work waits as well. When the pause ends, the guest
-//     finds the bytes that have arrived and the deadlines of its connections that have passed, in an order that the seed
-//     decides. A pause that strikes when an answer arrives stops the guest after the read, before the next request.
+//   - A pause stops each goroutine of the guest at its next action on a connection: a read, a write, a dial, the
+//     setting of a deadline, or a close. The return of a call to the client's work waits as well. When the pause ends,
+//     the guest finds the bytes that have arrived and the deadlines of its connections that have passed, in an order
+//     that the seed decides. A pause that strikes when an answer arrives stops the guest after the read, before the
+//     next request.
 //   - Timers that the guest itself has set (time.After, a context's) fire on time during a pause, because all guests
 //     share one clock. The code then runs until its next action on a connection, and waits there. It can therefore read
-//     the clock in the middle of a pause, as if the pause had begun later. A pause cannot strike between two instructions
-//     unless there is an action on a connection between them.
-//   - A crash stops a guest in the same way, for good. When the run is over, its calls return errors, so that it unwinds.
+//     the clock in the middle of a pause, as if the pause had begun later. A pause cannot strike between two
+//     instructions unless there is an action on a connection between them.
+//   - A crash stops a guest in the same way, for good. When the run is over, its calls return errors, so that it
+//     unwinds.
 //   - Its clocks are the bubble's, which neither jump nor drift. Let the servers' clocks jump or drift in the opposite
 //     direction instead.
 //
