@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// call is redis.call and redis.pcall.
+// call implements redis.call and redis.pcall.
 func (e *Engine) call(L *lua.LState, catch bool) int {
 	trouble := e.collect(L)
 	var reply []byte
@@ -32,7 +32,7 @@ func (e *Engine) call(L *lua.LState, catch bool) int {
 	return 1
 }
 
-// collect reads the arguments of a redis.call.
+// collect reads the arguments of a redis.call into e.args.
 func (e *Engine) collect(L *lua.LState) (trouble string) {
 	e.args = e.args[:0]
 	top := L.GetTop()
@@ -52,7 +52,7 @@ func (e *Engine) collect(L *lua.LState) (trouble string) {
 	return ""
 }
 
-// fromRESP reads one value and says how many bytes it took. b is what the caller itself wrote.
+// fromRESP converts one value to Lua and returns its size in bytes. b must be valid RESP, as this program wrote it.
 func fromRESP(L *lua.LState, b []byte) (lua.LValue, int) {
 	line := bytes.IndexByte(b, '\n') + 1
 	head := b[1 : line-2]
@@ -86,12 +86,12 @@ func fromRESP(L *lua.LState, b []byte) (lua.LValue, int) {
 	return t, line
 }
 
-// atoi reads an integer of a reply.
+// atoi parses an integer in a reply.
 func atoi(b []byte) int64 {
 	v := int64(0)
 	for _, c := range b {
 		if c != '-' {
-			v = v*10 - int64(c-'0') // downwards: the least integer has no positive counterpart
+			v = v*10 - int64(c-'0') // counts downwards, because the least integer has no positive counterpart
 		}
 	}
 	if b[0] == '-' {
@@ -100,14 +100,14 @@ func atoi(b []byte) int64 {
 	return -v
 }
 
-// answer appends a Lua value as Redis replies it: numbers are cut to integers, arrays end at the first nil.
+// answer appends a Lua value in the way of Redis: numbers are truncated to integers, and arrays end at the first nil.
 func (e *Engine) answer(v lua.LValue, depth int) {
 	if depth > 100 {
 		e.replyError("ERR reached lua stack limit")
 		return
 	}
 	if len(e.reply) > maxReply {
-		return // too long already: Run replaces it all
+		return // it is too long already, and Run replaces all of it
 	}
 	switch v := v.(type) {
 	case lua.LString:
@@ -159,7 +159,7 @@ func (e *Engine) answerTable(t *lua.LTable, depth int) {
 	}
 }
 
-// truncate converts as C does on x86-64: what does not fit becomes the least integer.
+// truncate converts as C does on x86-64: a number that does not fit becomes the least integer.
 func truncate(f float64) int64 {
 	if f != f || f >= math.MaxInt64 || f <= math.MinInt64 {
 		return math.MinInt64
@@ -167,7 +167,7 @@ func truncate(f float64) int64 {
 	return int64(f)
 }
 
-// FormatNumber writes a number as C's %.<digits>g does, and with it Lua and Redis.
+// FormatNumber formats a number like C's %.<digits>g, which Lua and Redis use.
 func FormatNumber(f float64, digits int) string {
 	if f == math.Trunc(f) && math.Abs(f) < 1e14 && digits >= 14 {
 		if f == 0 && math.Signbit(f) {

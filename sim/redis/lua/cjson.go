@@ -9,20 +9,21 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// The library cjson as Redis 7.0 has it (deps/lua/src/lua_cjson.c), with its defaults. The functions that change these
-// for all later scripts are not provided. The keys of an object come in the order in which the script made them, where
-// Lua's are in that of a hash table.
+// This file implements the library cjson of Redis 7.0 (deps/lua/src/lua_cjson.c) with its defaults. Functions that
+// change the defaults for all later scripts are not provided. The keys of an object are written in the order in which
+// the script created them; in Lua, the order is that of a hash table.
 
-// maxNesting is how deep arrays and objects may lie in each other, both ways.
+// maxNesting is the maximum depth of nested arrays and objects, for encoding and decoding.
 const maxNesting = 1000
 
-// A table with gaps is an array unless its greatest index is above safeIndex and above gapRatio times its elements.
+// A table with gaps is an array unless its greatest index is above safeIndex and above gapRatio times the number of its
+// elements.
 const (
 	safeIndex = 10
 	gapRatio  = 2
 )
 
-// jsonLibrary is the table cjson of scripts.
+// jsonLibrary returns the table cjson of scripts.
 func (e *Engine) jsonLibrary() *lua.LTable {
 	t := e.library(e.state.NewTable(), nil, map[string]lua.LGFunction{
 		"encode": func(L *lua.LState) int {
@@ -92,8 +93,8 @@ func (j *jsonWriter) number(v lua.LNumber) {
 	j.b.WriteString(FormatNumber(f, 14))
 }
 
-// text writes a string: control characters, DEL, quotes and slashes of both kinds are escaped, all other bytes are as
-// they are.
+// text writes a string. Control characters, DEL, quotes, slashes and backslashes are escaped; all other bytes are
+// copied.
 func (j *jsonWriter) text(s string) {
 	const digits = "0123456789abcdef"
 	j.b.WriteByte('"')
@@ -155,7 +156,8 @@ func (j *jsonWriter) key(k lua.LValue) {
 	j.b.WriteByte(':')
 }
 
-// length is the greatest index of a table that is an array; 0 of an empty one, -1 if it has other keys.
+// length returns the greatest index of a table that is an array: 0 if it is empty, -1 if it has keys that are not
+// positive integers.
 func (j *jsonWriter) length(t *lua.LTable) int {
 	greatest, items := 0.0, 0.0
 	for k, _ := t.Next(lua.LNil); k != lua.LNil; k, _ = t.Next(k) {
@@ -181,20 +183,19 @@ type jsonReader struct {
 	depth int
 }
 
-// token is a token of JSON. kind is the first of its characters, '0' for a number, 'x' for what is none, and 0 at the
-// end.
+// token is a token of JSON. kind is its first character, '0' for a number, 'x' if it is invalid, and 0 at the end.
 type token struct {
 	kind  byte
 	from  int
-	text  string     // of a string, or why there is none
-	value lua.LValue // of what is neither a string nor punctuation
+	text  string     // of a string; or why the token is invalid
+	value lua.LValue // of a number, true, false or null
 }
 
-// names are those that errors give to tokens.
+// names are the names of tokens in errors.
 var names = map[byte]string{'{': "T_OBJ_BEGIN", '}': "T_OBJ_END", '[': "T_ARR_BEGIN", ']': "T_ARR_END",
 	'"': "T_STRING", '0': "T_NUMBER", 't': "T_BOOLEAN", 'n': "T_NULL", ':': "T_COLON", ',': "T_COMMA", 0: "T_END"}
 
-// whole reads a text that is one value.
+// whole reads a text that consists of one value.
 func (j *jsonReader) whole() lua.LValue {
 	if len(j.text) >= 2 && (j.text[0] == 0 || j.text[1] == 0) {
 		j.L.RaiseError("JSON parser does not support UTF-16 or UTF-32")
@@ -204,7 +205,7 @@ func (j *jsonReader) whole() lua.LValue {
 	return v
 }
 
-// expect fails unless a token is of a kind.
+// expect raises an error unless a token has one of the given kinds.
 func (j *jsonReader) expect(what string, t token, kinds ...byte) {
 	for _, k := range kinds {
 		if t.kind == k {
@@ -269,7 +270,7 @@ func (j *jsonReader) array(table *lua.LTable) {
 	}
 }
 
-// next reads the next token. A byte 0 is the end.
+// next reads the next token. A byte 0 counts as the end of the text.
 func (j *jsonReader) next() token {
 	for j.at < len(j.text) && strings.IndexByte(" \t\r\n", j.text[j.at]) >= 0 {
 		j.at++
@@ -309,7 +310,7 @@ func (j *jsonReader) next() token {
 	return t
 }
 
-// number reads what strtod does: more than JSON allows.
+// number reads everything that strtod accepts, which is more than JSON allows.
 func (j *jsonReader) number(t token) token {
 	f, size := prefixNumber(j.text[j.at:])
 	if size == 0 {
@@ -321,7 +322,7 @@ func (j *jsonReader) number(t token) token {
 	return t
 }
 
-// prefixNumber reads the longest number that a text begins with, and says how long it is; 0 if it begins with none.
+// prefixNumber reads the longest number at the beginning of a text and returns its length, or 0 if there is none.
 func prefixNumber(s string) (f float64, size int) {
 	end := 0
 	for end < len(s) && end < 1024 && (strings.IndexByte("+-.", s[end]) >= 0 || s[end] >= '0' && s[end] <= '9' ||
@@ -331,7 +332,7 @@ func prefixNumber(s string) (f float64, size int) {
 	for ; end > 0; end-- {
 		text := strings.ToLower(s[:end])
 		if strings.HasPrefix(strings.TrimLeft(text, "+-"), "0x") && !strings.Contains(text, "p") {
-			text += "p0" // which C does without
+			text += "p0" // optional in C, required in Go
 		}
 		if f, err := strconv.ParseFloat(text, 64); err == nil || errors.Is(err, strconv.ErrRange) {
 			return f, end
@@ -378,8 +379,8 @@ func (j *jsonReader) quoted(t token) token {
 	}
 }
 
-// unicode reads an escape with four hexadecimal digits, or a pair of them that stands for one character, and stays on
-// its last digit.
+// unicode reads an escape with four hexadecimal digits, or a surrogate pair of escapes for one character. It leaves
+// j.at at the last digit.
 func (j *jsonReader) unicode(b *strings.Builder) bool {
 	c, ok := j.hex(j.at)
 	size := 6
@@ -396,7 +397,7 @@ func (j *jsonReader) unicode(b *strings.Builder) bool {
 	return ok
 }
 
-// hex reads one escape of a character.
+// hex reads one escape with four hexadecimal digits.
 func (j *jsonReader) hex(at int) (c rune, ok bool) {
 	if at+6 > len(j.text) || j.text[at:at+2] != "\\u" {
 		return 0, false

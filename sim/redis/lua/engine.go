@@ -1,13 +1,13 @@
-// Package lua runs the scripts of a simulated Redis in gopher-lua, sealed: no script leaves anything to the next, and
-// none sees anything of the host. It knows no data: whoever makes an [Engine] carries out the commands of its scripts
-// ([Call]), and keeps the scripts. It also writes numbers as C does ([FormatNumber]), and recognises different
-// spellings of one script ([Tokens]).
+// Package lua runs the scripts of a simulated Redis in gopher-lua, sealed off: no script leaves anything to the next,
+// and none sees anything of the host. The package knows no data: the creator of an [Engine] carries out the commands of
+// its scripts ([Call]) and stores the scripts. It also formats numbers as C does ([FormatNumber]), and recognises
+// different spellings of the same script ([Tokens]).
 //
-// Known differences from Redis: the wording of Lua's own errors; numbers that are no integers below 1e15, when the
-// operator .. writes them; strings as the bounds of a for loop, which are an error; the order of keys that a hash table
-// has; the length of a table that is filled from its end; pairs, which shows nothing of the tables of libraries. What
-// is not provided at all says so: the libraries cmsgpack, struct, bit and coroutine, and some functions of the others
-// (seal.go).
+// Known differences from Redis: the wording of Lua's own errors; the form in which the operator .. writes numbers below
+// 1e15 that are not integers; a string as the bound of a for loop, which is an error; the order of keys in a hash
+// table; the length of a table that is filled from its end; pairs, which shows nothing of the tables of libraries.
+// Libraries and functions that are not provided raise an error that says so: the libraries cmsgpack, struct, bit and
+// coroutine, and some functions of the other libraries (seal.go).
 package lua
 
 import (
@@ -23,43 +23,44 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// chunk is what Redis calls a script in error messages.
+// chunk is the name of a script in Redis's error messages.
 const chunk = "user_script"
 
-// maxInstructions ends a script that runs for ever. Redis would let it run, and answer BUSY to everybody else.
+// maxInstructions ends a script that runs for ever. Redis would let it run, and reply BUSY to all other clients.
 const maxInstructions = 5_000_000
 
-// maxReply bounds what a script can answer, bytes.
+// maxReply is the maximum length of a script's reply in bytes.
 const maxReply = 64 << 20
 
-// Call carries out a command that a script asks for. Its reply in RESP2 is read before the next call. trouble is an
-// error before the command was tried, with its code and without the leading '-'; there is no reply then.
+// Call carries out a command that a script calls. The engine reads its RESP reply before the next call. If the command
+// is refused before it is executed, trouble is the error, with its code and without the leading '-', and there is no
+// reply.
 type Call func(args []string, resp3 bool) (reply []byte, trouble string)
 
-// Engine is a Lua state, kept between scripts. Scripts cannot leave anything in it: every table that outlives a script
-// is sealed (seal.go), and KEYS and ARGV are new each time. Only the sequence of math.random continues from script to
-// script, as in Redis 7, until the process ends ([Engine.EndLife]).
+// Engine is a Lua state that is kept between scripts. Scripts cannot leave anything in it: every table that outlives a
+// script is sealed (seal.go), and KEYS and ARGV are new each time. Only the sequence of math.random continues from
+// script to script, as in Redis 7, until the process ends ([Engine.EndLife]).
 type Engine struct {
 	command Call
 	version string
 	random  lrand48
 	state   *lua.LState
-	env     *lua.LTable // what scripts see as _G: empty, sealed
-	globals *lua.LTable // what env shows
+	env     *lua.LTable // what scripts see as _G: empty and sealed
+	globals *lua.LTable // the contents that env shows
 	sealed  map[*lua.LTable]bool
 	null    *lua.LUserData // cjson.null
 	budget  budget
-	args    []string // of the current redis.call
-	reply   []byte   // of the current script
-	line    int      // in the script, of the latest error that was raised
-	client3 bool     // the reply may be in RESP3
-	script3 bool     // the script has asked for RESP3 by redis.setresp(3)
+	args    []string // arguments of the current redis.call
+	reply   []byte   // reply of the current script
+	line    int      // line of the latest error that was raised in the script
+	client3 bool     // the reply may use RESP3
+	script3 bool     // the script has switched to RESP3 by redis.setresp(3)
 }
 
-// budget counts instructions: gopher-lua asks a context before each whether it is done.
+// budget counts instructions. It is a context: before each instruction, gopher-lua asks it whether it is done.
 type budget struct {
 	left int
-	done chan struct{} // closed
+	done chan struct{} // always closed
 }
 
 func (b *budget) Done() <-chan struct{} {
@@ -73,13 +74,13 @@ func (b *budget) Err() error                  { return context.Canceled }
 func (b *budget) Deadline() (time.Time, bool) { return time.Time{}, false }
 func (b *budget) Value(any) any               { return nil }
 
-// Script is a compiled script, of one Engine.
+// Script is a script that was compiled for one Engine.
 type Script struct {
 	sha      string
 	function *lua.LFunction
 }
 
-// New makes an engine for scripts whose commands call carries out, of a Redis of the given version.
+// New returns an engine for a Redis of the given version. call carries out the commands of its scripts.
 func New(version string, call Call) *Engine {
 	e := &Engine{command: call, version: version, random: bornWith, sealed: map[*lua.LTable]bool{}}
 	e.budget.done = make(chan struct{})
@@ -91,14 +92,14 @@ func New(version string, call Call) *Engine {
 	return e
 }
 
-// EndLife begins the sequence of math.random anew, as a process does that is started.
+// EndLife restarts the sequence of math.random, as in a new process.
 func (e *Engine) EndLife() { e.random = bornWith }
 
-// Compile turns a text into a function of the sealed environment. sha is the hexadecimal SHA1 by which errors name the
-// script. A text that is no Lua is an error with its line.
+// Compile compiles a text into a function of the sealed environment. sha is the hexadecimal SHA-1 by which errors name
+// the script. If the text is not Lua, the error states the line.
 func (e *Engine) Compile(text, sha string) (s *Script, err error) {
 	defer func() {
-		if r := recover(); r != nil { // the compiler's way to refuse some texts
+		if r := recover(); r != nil { // the compiler refuses some texts by a panic
 			s, err = nil, fmt.Errorf("%s: %v", chunk, r)
 		}
 	}()
@@ -118,7 +119,7 @@ func (e *Engine) Compile(text, sha string) (s *Script, err error) {
 	return &Script{sha, f}, nil
 }
 
-// Run executes a script and gives its reply, in RESP3 or RESP2, which holds until the next Run.
+// Run executes a script and returns its reply, in RESP3 or RESP2. The reply is valid until the next Run.
 func (e *Engine) Run(s *Script, keys, argv []string, resp3 bool) (reply []byte) {
 	L := e.state
 	e.globals.RawSetString("KEYS", listOf(L, keys))
@@ -152,7 +153,7 @@ func listOf(L *lua.LState, words []string) *lua.LTable {
 	return t
 }
 
-// explain is the error reply for a script that failed.
+// explain returns the error reply for a script that failed.
 func (e *Engine) explain(err error, s *Script) string {
 	text := "ERR " + err.Error()
 	if e.budget.left < 0 {
@@ -173,7 +174,7 @@ func (e *Engine) explain(err error, s *Script) string {
 	return text + " script: " + s.sha + ", on @" + chunk + ":" + strconv.Itoa(e.line) + "."
 }
 
-// lineOf reads the line from the start of a message ("user_script:3: …"); without one it is otherwise.
+// lineOf returns the line at the start of a message ("user_script:3: …"), or otherwise if there is none.
 func lineOf(message string, otherwise int) int {
 	rest, ok := strings.CutPrefix(message, chunk+":")
 	if !ok {
@@ -186,7 +187,7 @@ func lineOf(message string, otherwise int) int {
 	return otherwise
 }
 
-// raise throws an error as redis.call does: a table with the message, uncaught if nobody catches it.
+// raise raises an error in the way of redis.call: as a table with the message.
 func (e *Engine) raise(L *lua.LState, text string) int {
 	e.line = lineOf(L.Where(1), e.line)
 	L.Error(errorTable(L, text), 0)

@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// store is a data set that knows SET and GET, and an engine whose scripts use it.
+// store is a data set that knows SET and GET, with an engine whose scripts use it.
 type store struct {
 	*Engine
 	data map[string]string
@@ -30,7 +30,7 @@ func (s *store) call(args []string, _ bool) (reply []byte, trouble string) {
 	return nil, "ERR Unknown Redis command called from script"
 }
 
-// eval gives the reply to a script as one line.
+// eval returns the reply to a script as one line.
 func (s *store) eval(text string) string {
 	script, err := s.Compile(text, "SHA")
 	if err != nil {
@@ -122,7 +122,7 @@ func TestNothingOfTheMachineShowsInScripts(t *testing.T) {
 			"-ERR user_script:1: Script attempted to access nonexistent global variable 'print'"},
 		{"return tostring({})", "$10 table: 0x0"},
 		{"return string.format('%s', tostring(tostring))", "$13 function: 0x0"},
-		{"return {math.random(100), math.random(100)}", "*2 :40 :85"}, // as a freshly started Redis 7.0.15
+		{"return {math.random(100), math.random(100)}", "*2 :40 :85"}, // as in a freshly started Redis 7.0.15
 		{"return tostring(setmetatable({}, {__tostring = function() return 'me' end}))", "$2 me"},
 	} {
 		got, _, _ := strings.Cut(newStore().eval(c.text), " script: ")

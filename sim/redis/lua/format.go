@@ -7,7 +7,8 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// format is string.format with C's meaning: gopher-lua hands its arguments to Go's fmt, which prints addresses.
+// format implements string.format with C's meaning. gopher-lua passes the arguments to Go's fmt, which would print
+// addresses.
 func (e *Engine) format(L *lua.LState) int {
 	pattern := L.CheckString(1)
 	var b strings.Builder
@@ -37,14 +38,14 @@ func (e *Engine) format(L *lua.LState) int {
 	return 1
 }
 
-// isSpec reports whether s is flags, at most two digits of width and at most two of precision.
+// isSpec reports whether s consists of flags, at most two digits of width and at most two digits of precision.
 func isSpec(s string) bool {
 	width, precision, dot := strings.Cut(strings.TrimLeft(s, "-+ #0"), ".")
 	digits := func(s string) bool { return len(s) <= 2 && strings.Trim(s, "0123456789") == "" }
 	return len(s) <= 10 && digits(width) && digits(precision) && (dot || precision == "")
 }
 
-// formatOne formats one argument; spec is the '%' with flags, width and precision.
+// formatOne formats one argument. spec is the '%' with flags, width and precision.
 func (e *Engine) formatOne(L *lua.LState, spec string, verb byte, arg int) string {
 	switch verb {
 	case 'd', 'i':
@@ -72,7 +73,7 @@ func (e *Engine) formatOne(L *lua.LState, spec string, verb byte, arg int) strin
 	return ""
 }
 
-// checkText is an argument that must be a string, or a number, which is written as one.
+// checkText returns an argument that must be a string or a number; a number is formatted.
 func checkText(L *lua.LState, arg int) string {
 	switch v := L.Get(arg).(type) {
 	case lua.LString:
@@ -85,7 +86,7 @@ func checkText(L *lua.LState, arg int) string {
 	}
 }
 
-// quote writes s so that Lua reads it back.
+// quote writes s as a string literal that Lua can read.
 func quote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')

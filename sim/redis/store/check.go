@@ -2,22 +2,22 @@ package store
 
 import "github.com/fencepost-sim/fencepost/checker/history"
 
-// look is something that the current script has read, or that the current transaction watches.
+// look is a key, or a member of one, that the current script has read or the current transaction watches.
 type look struct {
-	name, member string          // an empty member: the key as a whole
-	of           history.Attempt // whose the member was
+	name, member string          // an empty member means the key as a whole
+	of           history.Attempt // owner of the member at that time
 	check        history.Check
 	absent       bool
 }
 
-// Command begins a command: check is what makes it refuse to change its key. Records of what no command does say
-// nothing about that.
+// Command begins a command. check is what the command looks at before it changes its key. CheckNotRecorded means that
+// records of the change do not state that.
 func (d *Data) Command(check history.Check) { d.check = check }
 
-// Depends states what the current command makes its change depend on, once its arguments show it.
+// Depends adds a check that the current command makes before its change, once its arguments show it.
 func (d *Data) Depends(on history.Check) { d.check = max(d.check, on) }
 
-// Look notes that what follows in the current script, or transaction, may depend on a key, or on one member of it.
+// Look records that later commands of the current script or transaction may depend on a key, or on one member of it.
 func (d *Data) Look(name, member string, check history.Check) {
 	l := look{name: name, member: member, check: check}
 	if k := d.keys[name]; k != nil {
@@ -28,14 +28,14 @@ func (d *Data) Look(name, member string, check history.Check) {
 	d.looks = append(d.looks, l)
 }
 
-// Looks is how many there are.
+// Looks returns the number of looks.
 func (d *Data) Looks() int { return len(d.looks) }
 
-// Forget drops all but the first n.
+// Forget drops all looks except the first n.
 func (d *Data) Forget(n int) { d.looks = d.looks[:n] }
 
-// checked is what a request of an attempt has looked at by the time at which it changes a key, or a member of it, that
-// belongs to another: that, or another member of the same owner.
+// checked returns what a request has looked at before it changes a key, or a member of it. by is the attempt of the
+// request, and of the owner. A look at another member of the same owner counts too.
 func (d *Data) checked(by history.Attempt, name, member string, of history.Attempt) history.Check {
 	c := d.check
 	if c == history.CheckNotRecorded || by == "" {
@@ -53,7 +53,7 @@ func (d *Data) checked(by history.Attempt, name, member string, of history.Attem
 	return c
 }
 
-// lapse remembers who owned a key that has expired.
+// lapse remembers the owner of a key that has expired.
 func (d *Data) lapse(name string, k *Entry) {
 	if k.of == "" || k.members != nil {
 		return

@@ -11,15 +11,15 @@ import (
 // Never is the deadline of a key without expiry.
 const Never int64 = math.MaxInt64
 
-// LastTimed is the last deadline (ms) whose end can be expressed in nanoseconds: in the year 2262. Later deadlines are
-// kept and answered as given, but no timer is set for them.
+// LastTimed is the last deadline (ms) that can be expressed in nanoseconds, in the year 2262. Later deadlines are
+// stored and reported as given, but no timer is set for them.
 const LastTimed = math.MaxInt64/1_000_000 - 1
 
-// EndOf is the wall-clock instant (ns) at which a key with deadline when (ms) is first expired: a key is alive
-// throughout the millisecond of its deadline.
+// EndOf returns the wall-clock time (ns) at which a key with deadline when (ms) has expired: the key lives throughout
+// the millisecond of its deadline.
 func EndOf(when int64) int64 { return (when + 1) * 1_000_000 }
 
-// millis is the whole milliseconds of a wall-clock reading in ns.
+// millis returns a wall-clock time of ns in whole milliseconds, rounded down.
 func millis(wall int64) int64 {
 	ms := wall / 1_000_000
 	if wall%1_000_000 < 0 {
@@ -28,7 +28,7 @@ func millis(wall int64) int64 {
 	return ms
 }
 
-// deadline is an entry of the heap of deadlines. It is void unless its key still has this seq.
+// deadline is an entry of the heap of deadlines. It is valid only while its key has the same seq.
 type deadline struct {
 	when int64
 	seq  uint64 // order among equal deadlines: first set, first expired
@@ -83,7 +83,7 @@ func (h *deadlines) sift(i int) {
 	}
 }
 
-// keep drops the entries that valid refuses.
+// keep drops the entries for which valid is false.
 func (h *deadlines) keep(valid func(deadline) bool) {
 	*h = slices.DeleteFunc(*h, func(d deadline) bool { return !valid(d) })
 	for i := len(*h)/2 - 1; i >= 0; i-- {
@@ -91,7 +91,7 @@ func (h *deadlines) keep(valid func(deadline) bool) {
 	}
 }
 
-// NextDeadline is the earliest deadline, in ms, of a key that can be seen; never without.
+// NextDeadline returns the earliest deadline, in ms, of a key that is not hidden, or Never.
 func (d *Data) NextDeadline() int64 {
 	for len(d.deadlines) > 0 && !stands(d.deadlines[0]) {
 		d.deadlines.pop()
@@ -102,7 +102,7 @@ func (d *Data) NextDeadline() int64 {
 	return d.deadlines[0].when
 }
 
-// Until is the true time at which a key with this deadline will end if the clock runs true.
+// Until returns the true time at which a key with this deadline will end if the clock runs true.
 func (d *Data) Until(when int64) history.Time {
 	if when > LastTimed {
 		return history.Never
@@ -111,7 +111,7 @@ func (d *Data) Until(when int64) history.Time {
 }
 
 // DueAt lists the keys whose deadline has passed when the wall clock shows wall (ns), the earliest first. It changes
-// nothing: it is for who has another look at what is there.
+// nothing.
 func (d *Data) DueAt(wall int64) (names []string) {
 	var due deadlines
 	for _, e := range d.deadlines {

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// The heap of deadlines against a list that is searched from end to end.
+// TestDeadlineHeapEqualsSearchingAList compares the heap of deadlines with a list that is searched from end to end.
 func TestDeadlineHeapEqualsSearchingAList(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	var heap deadlines
@@ -43,7 +43,7 @@ func TestDeadlineHeapEqualsSearchingAList(t *testing.T) {
 	}
 }
 
-// nobody wants to know nothing.
+// nobody is a Server and an Onlooker that ignores everything.
 type nobody struct{}
 
 func (nobody) Replica() bool                    { return false }

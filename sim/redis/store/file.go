@@ -6,33 +6,33 @@ import (
 
 const (
 	postponeLimit = 2                       // seconds of the wall clock that a write waits for a running fsync
-	writeBack     = 30 * int64(time.Second) // after which the operating system writes data back by itself
+	writeBack     = 30 * int64(time.Second) // the time after which the operating system writes data back by itself
 )
 
-// File is the append-only file and how far it has come: effects are appended to a buffer, the buffer is written
-// (write(2): it survives the process), and what is written is fsynced (it survives the machine).
+// File is the append-only file and its state. Effects are appended to a buffer. The buffer is written (write(2): it
+// then survives the process), and then fsynced (it then survives the machine).
 //
-// Nothing here costs an event: where the file stands is computed from times when somebody asks. Times are ns on the
-// node's monotonic clock, except for two that Redis 7.0 counts in whole seconds of the wall clock (server.unixtime, in
-// flushAppendOnlyFile of aof.c): so the fsync of every second begins as the wall clock's second does.
+// The file schedules no events: its state is computed from times when it is needed. Times are ns on the node's
+// monotonic clock, except two that Redis 7.0 counts in whole seconds of the wall clock (server.unixtime, in
+// flushAppendOnlyFile of aof.c). Therefore the fsync of each second begins when a second of the wall clock begins.
 type File struct {
 	effects []Effect
-	words   []string // backing of the effects' args
+	words   []string // backing array of the effects' args
 
 	policy    Policy
-	fsyncTime int64 // what an fsync takes that begins now
+	fsyncTime int64 // duration of an fsync that begins now
 	offset    int64 // wall clock − monotonic clock
 
-	// synced <= covered <= written <= appended <= len(effects). All five end between turns of the event loop, so a
-	// transaction or script is kept whole or lost whole.
+	// synced <= covered <= written <= appended <= len(effects). All five are at the end of a turn of the event loop, so
+	// that a transaction or a script is either kept or lost as a whole.
 	appended, written, covered, synced int
 
-	running   bool  // an fsync of the first covered effects
-	runEnd    int64 // when it returns
-	since     int64 // from when an fsync could have begun: the write, or the return of the fsync before
-	lastFsync int64 // wall second in which the last one began
-	waiting   bool  // the buffer is not written since an fsync is running
-	waitStart int64 // wall second in which that began
+	running   bool  // an fsync of the effects before covered is running
+	runEnd    int64 // when the fsync returns
+	since     int64 // from when an fsync could have begun: the write, or the return of the previous fsync
+	lastFsync int64 // second of the wall clock in which the latest fsync began
+	waiting   bool  // the buffer is not written because an fsync is running
+	waitStart int64 // second of the wall clock in which the waiting began
 }
 
 // Start begins a life with the effects that are on disk.
@@ -49,23 +49,23 @@ func (a *File) Forget() {
 	a.effects, a.words = a.effects[:0], a.words[:0]
 }
 
-// All lists the effects, whether or not they are on disk yet.
+// All returns all effects, even if they are not on disk yet.
 func (a *File) All() []Effect { return a.effects }
 
-// Add appends an effect that is made at now. It is not on its way to the disk before it is committed.
+// Add appends an effect that is made at now. It is not written before Commit.
 func (a *File) Add(e Effect, now int64) {
 	e.At = now
 	a.effects = append(a.effects, e)
 }
 
-// Keep makes an argument list that lives as long as the file.
+// Keep returns an argument list whose memory lives as long as the file.
 func (a *File) Keep(name string, args []string) []string {
 	from := len(a.words)
 	a.words = append(append(a.words, name), args...)
 	return a.words[from:len(a.words):len(a.words)]
 }
 
-// Replace puts other effects in the place of all, made at now and on disk.
+// Replace replaces all effects by others, which count as made at now and on disk.
 func (a *File) Replace(list []Effect, now int64) {
 	a.Forget()
 	for i := range list {
@@ -73,7 +73,7 @@ func (a *File) Replace(list []Effect, now int64) {
 	}
 }
 
-// Commit takes the effects that were made at now, if there are any.
+// Commit commits the effects that were added at now, if there are any.
 func (a *File) Commit(now int64) {
 	if len(a.effects) == a.appended {
 		return
@@ -98,7 +98,7 @@ func (a *File) write(now int64) {
 	a.written, a.waiting = a.appended, false
 }
 
-// advance brings the file to where it stands at now.
+// advance computes the state of the file at now.
 func (a *File) advance(now int64) {
 	switch a.policy {
 	case Everysec:
@@ -112,7 +112,7 @@ func (a *File) advance(now int64) {
 	}
 }
 
-// stepEverysec carries out the next thing that happens by itself until now, if there is one.
+// stepEverysec carries out the next step that happens by itself until now. It reports whether there was one.
 func (a *File) stepEverysec(now int64) bool {
 	if !a.running {
 		begin := max(a.since, a.startOf(a.lastFsync+1))
@@ -123,7 +123,7 @@ func (a *File) stepEverysec(now int64) bool {
 		return true
 	}
 	if forced := max(a.since, a.startOf(a.waitStart+postponeLimit)); a.waiting && forced < a.runEnd && forced <= now {
-		// Redis now writes although the fsync still runs, and counts this as the second's fsync.
+		// Redis now writes although the fsync is still running, and counts this as the fsync of the second.
 		a.write(forced)
 		a.lastFsync = max(a.lastFsync, a.wallSecond(forced))
 		return true
@@ -140,13 +140,13 @@ func (a *File) stepEverysec(now int64) bool {
 	return true
 }
 
-// begin starts an fsync of all that is written.
+// begin starts an fsync of everything that is written.
 func (a *File) begin(now int64) {
 	a.running, a.covered = true, a.written
 	a.lastFsync, a.runEnd = a.wallSecond(now), now+a.fsyncTime
 }
 
-// wholeSeconds is the whole seconds of a wall-clock reading in ns.
+// wholeSeconds returns a wall-clock time of ns in whole seconds, rounded down.
 func wholeSeconds(wall int64) int64 {
 	s := wall / int64(time.Second)
 	if wall%int64(time.Second) < 0 {
@@ -155,14 +155,14 @@ func wholeSeconds(wall int64) int64 {
 	return s
 }
 
-// wallSecond is the second that the wall clock shows at a time.
+// wallSecond returns the second of the wall clock at a given time.
 func (a *File) wallSecond(now int64) int64 { return wholeSeconds(now + a.offset) }
 
-// startOf is when the wall clock will show a second, if it runs true.
+// startOf returns the time at which a second of the wall clock begins, if the clock runs true.
 func (a *File) startOf(second int64) int64 { return second*int64(time.Second) - a.offset }
 
-// SyncAlways begins the fsync that Always demands. wait reports whether replies must wait for one, began whether
-// it is a new one, which Finish has to end.
+// SyncAlways begins the fsync that the policy Always requires. wait says whether replies must wait for an fsync; began
+// says whether it is a new one, which Finish must end.
 func (a *File) SyncAlways(now int64) (wait, began bool) {
 	switch {
 	case a.written == a.synced:
@@ -181,7 +181,7 @@ func (a *File) SyncAlways(now int64) (wait, began bool) {
 // IsRunning reports whether an fsync is under way.
 func (a *File) IsRunning() bool { return a.running }
 
-// Takes is how long an fsync takes that begins now.
+// Takes returns the duration of an fsync that begins now.
 func (a *File) Takes() time.Duration { return time.Duration(a.fsyncTime) }
 
 // Finish ends the running fsync.
@@ -189,21 +189,21 @@ func (a *File) Finish() {
 	a.running, a.synced = false, a.covered
 }
 
-// ClockChanged takes the new distance between the clocks. A wall clock that went back puts the next background fsync
-// off, as it does in Redis.
+// ClockChanged sets the new offset between the clocks. If the wall clock went back, the next background fsync is
+// delayed, as in Redis.
 func (a *File) ClockChanged(mono, wall int64) {
 	a.advance(mono)
 	a.offset = wall - mono
 	a.since = max(a.since, mono) // a forward jump makes nothing begin before it
 }
 
-// Slow changes how long fsyncs take that begin after now.
+// Slow adds to the duration of fsyncs that begin after now.
 func (a *File) Slow(now int64, by time.Duration) {
 	a.advance(now)
 	a.fsyncTime += int64(by)
 }
 
-// Settled lists when, until now, effects that are not on disk yet reach it. It computes ahead on a copy.
+// Settled returns the times until now at which effects that are not on disk yet reach it. It computes them on a copy.
 func (a File) Settled(now int64) []time.Duration {
 	var at []time.Duration
 	switch a.policy {
@@ -221,32 +221,32 @@ func (a File) Settled(now int64) []time.Duration {
 	return at
 }
 
-// Crash keeps what is on disk after a loss of power at now.
+// Crash leaves only the effects that are on disk after a loss of power at now.
 func (a *File) Crash(now int64) {
 	a.advance(now)
 	clear(a.effects[a.synced:])
 	a.effects = a.effects[:a.synced]
 }
 
-// Policy says what of the data is on disk, and when.
+// Policy says when data is on disk.
 type Policy uint8
 
 const (
-	// None is a node without any file: it restarts empty, even after a shutdown (save "", appendonly no).
+	// None is a node without a file. It restarts empty, even after a shutdown (save "", appendonly no).
 	None Policy = iota
-	// Everysec writes before the reply and fsyncs in the background, once in a second of the wall clock: the first
-	// write in a second without fsync is synced at once, later ones when the next second begins. While an fsync runs,
-	// writes wait for it, for about two seconds, and replies go out all the same.
+	// Everysec writes before the reply and fsyncs in the background, once per second of the wall clock. The first write
+	// in a second without an fsync is synced at once, later writes when the next second begins. While an fsync is
+	// running, writes wait for it, for up to about two seconds, but replies do not.
 	Everysec
-	// Always fsyncs before the reply. What arrives meanwhile waits and shares the next fsync.
+	// Always fsyncs before the reply. Requests that arrive in the meantime share the next fsync.
 	Always
-	// No leaves it to the operating system, which writes data back about 30 s after it was written.
+	// No leaves fsync to the operating system, which writes data back about 30 s after it was written.
 	No
 )
 
 var policyNames = [...]string{"none", "everysec", "always", "no"}
 
-// String gives the word of redis.conf, or "none".
+// String returns the policy's name in redis.conf, or "none".
 func (p Policy) String() string {
 	if int(p) >= len(policyNames) {
 		return "unknown"
@@ -254,5 +254,5 @@ func (p Policy) String() string {
 	return policyNames[p]
 }
 
-// DefaultFsyncTime is what an fsync takes on a disk that is well.
+// DefaultFsyncTime is the duration of an fsync on a healthy disk.
 const DefaultFsyncTime = time.Millisecond

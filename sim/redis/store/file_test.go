@@ -15,7 +15,7 @@ type slowFile struct {
 	running                  bool
 	runEnd, cost             int64
 	last                     int64 // aof_last_fsync, s of the wall clock
-	postponed                int64 // aof_flush_postponed_start, likewise; −1 without
+	postponed                int64 // aof_flush_postponed_start, s of the wall clock; −1 if unset
 }
 
 func (s *slowFile) flush() {
@@ -80,7 +80,7 @@ func TestEverysecIsComputedAsRedisDoesItStepByStep(t *testing.T) {
 				fast.Commit(slow.now * ms)
 			}
 			if r.IntN(10) > 0 {
-				continue // nobody asks: the fast one must catch up later
+				continue // the state of File is not read here: it must catch up later
 			}
 			fast.advance(slow.now * ms)
 			if fast.synced != slow.synced || fast.written != slow.written || fast.running != slow.running {
@@ -91,8 +91,8 @@ func TestEverysecIsComputedAsRedisDoesItStepByStep(t *testing.T) {
 	}
 }
 
-// TestSettledForeseesWhatAPowerLossWouldTakeAtEachMillisecond compares the instants at which less would be lost with
-// losing power at each.
+// TestSettledForeseesWhatAPowerLossWouldTakeAtEachMillisecond compares the times from Settled with the effect of a loss
+// of power at each millisecond.
 func TestSettledForeseesWhatAPowerLossWouldTakeAtEachMillisecond(t *testing.T) {
 	const ms = int64(time.Millisecond)
 	for seed := range uint64(80) {

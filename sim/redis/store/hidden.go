@@ -6,13 +6,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// A key that has expired is hidden: no command sees it, yet it is there until somebody deletes it. A master does that
-// when a command comes across the key, or in its background cycle; if its clock goes back before, the key is alive
-// again. A replica never does: it waits for its master's DEL, and its master's effects apply to hidden keys, too.
+// An expired key is hidden: no command sees it, but it exists until it is deleted. A master deletes it when a command
+// accesses it, or in its background cycle. If the master's clock goes back before that, the key is alive again. A
+// replica never deletes it: it waits for its master's DEL, and its master's effects apply to hidden keys too.
 //
 // A master's records follow what its clients can see: a key is gone once it is hidden, and set again if it comes back.
 
-// hiddenKey is a key that exists and must not be seen. Its value is stored here and not in miniredis.
+// hiddenKey is a key that exists but must not be seen. Its value is stored here and not in miniredis.
 type hiddenKey struct {
 	Key
 }
@@ -41,7 +41,7 @@ func (d *Data) hide(name string) {
 	d.hidden = append(d.hidden, h)
 }
 
-// Revive shows again the keys that a clock that went back has revived.
+// Revive shows the hidden keys again that are alive because the clock went back.
 func (d *Data) Revive() {
 	dead := slices.DeleteFunc(slices.Clone(d.hidden), func(h hiddenKey) bool { return d.Now <= h.Deadline })
 	alive := slices.DeleteFunc(d.hidden, func(h hiddenKey) bool { return d.Now > h.Deadline })
@@ -57,7 +57,7 @@ func (d *Data) Revive() {
 	}
 }
 
-// show brings a hidden key back without a record; the caller drops it from hidden.
+// show brings a hidden key back without a record. The caller removes it from hidden.
 func (d *Data) show(h *hiddenKey) {
 	d.Quietly(func() {
 		for _, e := range h.Remake(nil) {
@@ -66,7 +66,7 @@ func (d *Data) show(h *hiddenKey) {
 	})
 }
 
-// Unveil shows all keys.
+// Unveil shows all hidden keys.
 func (d *Data) Unveil() {
 	all := d.hidden
 	d.hidden = nil
@@ -75,15 +75,15 @@ func (d *Data) Unveil() {
 	}
 }
 
-// NoteEnds marks that the records already contain the end of all hidden keys.
+// NoteEnds marks all hidden keys as already recorded as gone.
 func (d *Data) NoteEnds() {
 	for i := range d.hidden {
 		d.hidden[i].ended = true
 	}
 }
 
-// Find returns the entry of a key, nil if it cannot be seen. A master that encounters an expired key here deletes it,
-// and records so before anything that the command does.
+// Find returns the entry of a key, or nil if it does not exist or is hidden. On a master, it deletes a hidden key and
+// logs that before anything that the command does.
 func (d *Data) Find(name string) *Entry {
 	if len(d.hidden) > 0 && !d.node.Replica() {
 		if i := d.hiddenAt(name); i >= 0 {
@@ -93,17 +93,17 @@ func (d *Data) Find(name string) *Entry {
 	return d.keys[name]
 }
 
-// hiddenAt is the place of a hidden key, -1 if there is none of that name.
+// hiddenAt returns the index of a hidden key, or -1 if no hidden key has that name.
 func (d *Data) hiddenAt(name string) int {
 	return slices.IndexFunc(d.hidden, func(h hiddenKey) bool { return h.Name == name })
 }
 
-// reap deletes the hidden keys from one to another.
+// reap deletes the hidden keys in [from, to).
 func (d *Data) reap(from, to int) {
 	gone := slices.Clone(d.hidden[from:to])
 	d.hidden = slices.Delete(d.hidden, from, to)
 	asking := d.Attempt
-	d.Attempt = "" // nobody's doing
+	d.Attempt = "" // no attempt is responsible
 	for i := range gone {
 		d.node.Changed(gone[i].Name, true)
 		d.node.Log(Effect{Op: OpDel, Key: gone[i].Name})
@@ -112,8 +112,8 @@ func (d *Data) reap(from, to int) {
 	d.Attempt = asking
 }
 
-// RemoveHidden deletes an expired key because the current request asks for it, and not because the request encountered
-// it. It reports whether there was such a key.
+// RemoveHidden deletes an expired key because the current request asks for that, not because the request accessed it.
+// It reports whether there was such a key.
 func (d *Data) RemoveHidden(name string) bool {
 	i := d.hiddenAt(name)
 	if i < 0 {
@@ -130,10 +130,10 @@ func (d *Data) RemoveHidden(name string) bool {
 // ReapAll deletes all hidden keys, as the background cycle does.
 func (d *Data) ReapAll() { d.reap(0, len(d.hidden)) }
 
-// HasHidden reports whether anything is hidden.
+// HasHidden reports whether any key is hidden.
 func (d *Data) HasHidden() bool { return len(d.hidden) > 0 }
 
-// FindHidden encounters the hidden keys whose names match.
+// FindHidden calls Find for each hidden key whose name matches.
 func (d *Data) FindHidden(matches func(name string) bool) {
 	for _, h := range slices.Clone(d.hidden) {
 		if matches(h.Name) {
@@ -142,7 +142,7 @@ func (d *Data) FindHidden(matches func(name string) bool) {
 	}
 }
 
-// IsHidden reports whether a key is there and must not be seen.
+// IsHidden reports whether a key exists but must not be seen.
 func (d *Data) IsHidden(name string) bool {
 	return d.hiddenAt(name) >= 0
 }

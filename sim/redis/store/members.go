@@ -11,19 +11,19 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// A hash, a set, a sorted set or a list may be held by several at once, as in read-write locks and semaphores, and a
-// list may have a token for each that may come in. So each field, member or element has its own owner, who set it last,
-// and its own records. The key has none in addition.
+// A hash, a set, a sorted set or a list may be held by several owners at once, as in read-write locks and semaphores; a
+// list may contain one token for each client that may enter. Therefore each field, member or element has its own owner,
+// which is the attempt that set it last, and its own records. The key has no records in addition.
 //
-// Three things follow from what such locks do. A deadline is the key's, so one holder moves it for all: the others'
-// records state by whom only if it becomes earlier, or if the mover holds nothing there. When an owner releases a field
-// of a hash, whatever else it has set there, such as the mode of a read-write lock, becomes nobody's, with a record
-// that sets it anew. And members that are removed by their score, as semaphores do when their time is over, have
-// expired.
+// This has three consequences. First, a deadline belongs to the key, so one holder moves it for all. The records of the
+// other holders state by whom only if the deadline becomes earlier, or if the mover holds nothing in the key. Second,
+// when an owner releases a field of a hash, everything else that it has set there, such as the mode of a read-write
+// lock, loses its owner, with a record that sets it again. Third, members that are removed by their score, as
+// semaphores remove holders whose time is over, count as expired.
 
-// Member is a field of a hash, or a member of a set or a sorted set.
+// Member is a field of a hash, an element of a list, or a member of a set or a sorted set.
 type Member struct {
-	Name, Value string // the value of a field, the score of a sorted set's member
+	Name, Value string // the value of a field, or the score of a sorted set's member
 	Owner       history.Attempt
 }
 
@@ -32,7 +32,7 @@ func hasMembers(kind string) bool {
 	return kind == "hash" || kind == "zset" || kind == "set" || kind == "list"
 }
 
-// members lists those of a key, by name, with their values.
+// members returns the members of a key with their values, sorted by name.
 func (d *Data) members(name string, k *Entry) []Member {
 	kind := d.Type(name)
 	if !hasMembers(kind) {
@@ -62,7 +62,7 @@ func (d *Data) members(name string, k *Entry) []Member {
 	return list
 }
 
-// Elements are the members of a list with the given values. They have no owner.
+// Elements returns the elements of a list with the given values as Members without owners.
 func Elements(values []string) (list []Member) {
 	for _, name := range elements(values) {
 		list = append(list, Member{Name: name})
@@ -70,8 +70,9 @@ func Elements(values []string) (list []Member) {
 	return list
 }
 
-// elements names the elements of a list: by their values, and the second of one value as "value#2". Which of several
-// with one value is gone does not show: it is taken for the last.
+// elements returns the names of the elements of a list. An element is named by its value; further elements with the
+// same value are named "value#2" and so on. If one of several equal elements is removed, it cannot be seen which one:
+// the last is assumed.
 func elements(values []string) (names []string) {
 	seen := map[string]int{}
 	for _, v := range values {
@@ -84,15 +85,14 @@ func elements(values []string) (names []string) {
 	return names
 }
 
-// Change says what a command has done to a key, as far as comparing does not show it.
+// Change says what a command has done to a key, as far as a comparison cannot show it.
 type Change struct {
-	Replaced bool     // the key was made anew
-	Set      []string // members that were set, whether or not they were there
-	Expired  bool     // what is gone was removed by its score
+	Replaced bool     // the key was replaced by a new one
+	Set      []string // members that were set, even if they existed before
+	Expired  bool     // removed members were removed by their score
 }
 
-// settleMembers brings the owners of a key's members into line with what miniredis now has, and records what became of
-// them.
+// settleMembers updates the owners of a key's members to the data in miniredis, and records the changes.
 func (d *Data) settleMembers(name string, k *Entry, c Change) {
 	is := d.members(name, k)
 	there := map[string]bool{}
@@ -128,8 +128,8 @@ func (d *Data) settleMembers(name string, k *Entry, c Change) {
 	}
 }
 
-// overwrite ends a key for its owners, since a command replaces it. If a key as a whole replaces another, the record of
-// the new one suffices.
+// overwrite ends a key for its owners because a command replaces it. If neither the old key nor the new one has
+// members, the record of the new key suffices.
 func (d *Data) overwrite(name string, k *Entry, byMembers bool) {
 	if k.members != nil || byMembers {
 		d.recordGone(name, k, history.Deleted, d.Attempt)
@@ -137,7 +137,7 @@ func (d *Data) overwrite(name string, k *Entry, byMembers bool) {
 	}
 }
 
-// recordMember records that a member was created, or set anew; was is who owned it before.
+// recordMember records that a member was created, or set again; was is its owner before.
 func (d *Data) recordMember(name string, m Member, k *Entry, was history.Attempt) {
 	if d.silent() {
 		return
@@ -146,7 +146,7 @@ func (d *Data) recordMember(name string, m Member, k *Entry, was history.Attempt
 		Checked: d.checked(d.Attempt, name, m.Name, was), Value: m.Value, Until: d.Until(k.When)})
 }
 
-// recordGone records that a key was removed, or that all its members were.
+// recordGone records that a key was removed, or all its members.
 func (d *Data) recordGone(name string, k *Entry, why history.Why, by history.Attempt) {
 	if d.silent() {
 		return
@@ -190,26 +190,26 @@ func (d *Data) recordProlonged(name string, k *Entry, from, to int64) {
 	}
 }
 
-// Holding is what one owner holds: a key, or a member of one.
+// Holding is something that one owner holds: a key, or a member of a key.
 type Holding struct {
 	Name, Member string
 	Owner        history.Attempt
-	Value        string // of a list, all of it
-	Text         bool   // the value goes into records
+	Value        string // for a list, the values of all elements
+	Text         bool   // the value is written into records
 	Deadline     int64
 	Ended        bool
 }
 
-// Title is a key, or a member of one, in the hands of one owner.
+// Title identifies a key, or a member of a key, held by one owner.
 type Title struct {
 	Name, Member string
 	Of           history.Attempt
 }
 
-// Title is the key or member together with its owner.
+// Title returns the key or member together with its owner.
 func (h *Holding) Title() Title { return Title{h.Name, h.Member, h.Owner} }
 
-// Gone is the record of its end.
+// Gone returns the record of the holding's end.
 func (h *Holding) Gone(why history.Why) history.Event {
 	return history.Event{F: history.KeyGone, Lock: history.Lock(h.Name), Member: h.Member, Of: h.Owner, Why: why}
 }
@@ -225,7 +225,7 @@ func (k *Key) holdings(list []Holding) []Holding {
 	return list
 }
 
-// Holdings lists the holdings of a snapshot, by name and member.
+// Holdings returns the holdings of a snapshot, sorted by name and member.
 func (s *Snapshot) Holdings() []Holding {
 	var list []Holding
 	for i := range s.Keys {
@@ -242,7 +242,8 @@ func (h *Holding) compare(o *Holding) int {
 	return strings.Compare(h.Member, o.Member)
 }
 
-// Pair calls take with what two lists, both sorted by name and member, hold before and after: nil if a list has none.
+// Pair calls take for each key or member in either of two lists, which are sorted by name and member. before or after
+// is nil if it is missing in that list.
 func Pair(before, after []Holding, take func(before, after *Holding)) {
 	for len(before) > 0 || len(after) > 0 {
 		order := 0
@@ -265,7 +266,7 @@ func Pair(before, after []Holding, take func(before, after *Holding)) {
 	}
 }
 
-// OwnerOf is who owns a key or a member now; there is false if nobody can see it.
+// OwnerOf returns the current owner of a key or a member. there is false if it does not exist or is hidden.
 func (d *Data) OwnerOf(h *Holding) (of history.Attempt, there bool) {
 	k := d.keys[h.Name]
 	switch {
@@ -278,7 +279,7 @@ func (d *Data) OwnerOf(h *Holding) (of history.Attempt, there bool) {
 	return of, there
 }
 
-// Members lists the members of a key that can be seen, by name; none of a string.
+// Members returns the members of a key that is not hidden, sorted by name. A string has none.
 func (d *Data) Members(name string) []Member {
 	if k := d.keys[name]; k != nil {
 		return d.members(name, k)

@@ -2,12 +2,12 @@ package store
 
 import "strings"
 
-// Events are the classes of keyspace notifications that are sent, and where to (notify.c of Redis).
+// Events is a set of classes of keyspace notifications, and the channels to which they are sent (notify.c of Redis).
 type Events uint16
 
 const (
-	ToKeyspace Events = 1 << iota // K: the event, to the channel of its key
-	ToKeyevent                    // E: the key, to the channel of its event
+	ToKeyspace Events = 1 << iota // K: send the event to the channel of its key
+	ToKeyevent                    // E: send the key to the channel of its event
 	Generic                       // g
 	String                        // $
 	List                          // l
@@ -15,23 +15,23 @@ const (
 	Hash                          // h
 	ZSet                          // z
 	Expired                       // x
-	evicted                       // e: nothing is
-	stream                        // t: there are none
-	module                        // d: there are none
+	evicted                       // e: never sent
+	stream                        // t: never sent
+	module                        // d: never sent
 	Made                          // n
 )
 
-// letters are those of the classes, in the order in which Redis lists them.
+// letters maps the classes to their letters, in the order in which Redis lists them.
 var letters = []struct {
 	letter byte
 	class  Events
 }{{'g', Generic}, {'$', String}, {'l', List}, {'s', Set}, {'h', Hash}, {'z', ZSet}, {'x', Expired}, {'e', evicted},
 	{'t', stream}, {'d', module}, {'n', Made}, {'K', ToKeyspace}, {'E', ToKeyevent}}
 
-// allClasses are what A stands for.
+// allClasses are the classes that A stands for.
 const allClasses = Generic | String | List | Set | Hash | ZSet | Expired | evicted | stream | module
 
-// ParseEvents reads the value of notify-keyspace-events. trouble says what is wrong with it, without an error's code.
+// ParseEvents parses the value of notify-keyspace-events. trouble is the text of the error, without a code, or "".
 func ParseEvents(text string) (e Events, trouble string) {
 next:
 	for _, c := range []byte(text) {
@@ -53,7 +53,7 @@ next:
 	return e, ""
 }
 
-// String writes the classes as Redis does: after A it leaves the others out, n among them.
+// String writes the classes as Redis does: after A, it omits all other classes, even n.
 func (e Events) String() string {
 	var b strings.Builder
 	all := e&allClasses == allClasses

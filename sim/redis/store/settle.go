@@ -2,10 +2,10 @@ package store
 
 import "github.com/fencepost-sim/fencepost/checker/history"
 
-// Settle brings the entry of a key into line with what miniredis now has.
+// Settle updates the entry of a key to the data in miniredis.
 func (d *Data) Settle(name string, c Change) {
 	k := d.keys[name]
-	kind := d.DB.Type(name) // empty if there is none
+	kind := d.DB.Type(name) // empty if it does not exist
 	switch {
 	case kind == "" && k == nil:
 		return

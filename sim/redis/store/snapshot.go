@@ -10,18 +10,18 @@ import (
 // Key is a key as an onlooker sees it.
 type Key struct {
 	Name     string
-	Type     string          // as TYPE answers
-	Value    string          // of a string; for other types the RESP of the command that reads all of it
-	Owner    history.Attempt // of a string, who set it last; else the members have their own
-	Deadline int64           // ms on the wall clock; math.MaxInt64 without
+	Type     string          // as TYPE replies
+	Value    string          // a string's value; for other types, the RESP reply of the command that reads all of it
+	Owner    history.Attempt // a string's owner, who set it last; the members of other types have their own
+	Deadline int64           // ms on the wall clock; Never without expiry
 	Members  []Member
-	ended    bool // it is hidden, and the records know of its end
+	ended    bool // it is hidden, and its end is already recorded
 }
 
-// Snapshot is the data at one moment, hidden keys included, sorted by name.
+// Snapshot is the data at one moment, including hidden keys, sorted by name.
 type Snapshot struct{ Keys []Key }
 
-// wholeOf is the command that reads all of a value of a type.
+// wholeOf maps each type to the command that reads all of a value.
 var wholeOf = map[string][]string{
 	"hash": {"HGETALL", ""},
 	"list": {"LRANGE", "", "0", "-1"},
@@ -29,7 +29,7 @@ var wholeOf = map[string][]string{
 	"zset": {"ZRANGE", "", "0", "-1", "WITHSCORES"},
 }
 
-// Snapshot is the data now.
+// Snapshot returns the current data.
 func (d *Data) Snapshot() *Snapshot {
 	s := &Snapshot{Keys: make([]Key, 0, len(d.keys)+len(d.hidden))}
 	for name := range d.keys {
@@ -42,7 +42,7 @@ func (d *Data) Snapshot() *Snapshot {
 	return s
 }
 
-// look reads one existing key.
+// look returns one existing key.
 func (d *Data) look(name string) Key {
 	k := d.keys[name]
 	l := Key{Name: name, Type: d.Type(name), Owner: k.of, Deadline: k.When}
@@ -57,14 +57,14 @@ func (d *Data) look(name string) Key {
 	return l
 }
 
-// whole is all of a value that is no string, in RESP.
+// whole returns all of a value that is not a string, in RESP.
 func (d *Data) whole(name, kind string) string {
 	whole := slices.Clone(wholeOf[kind])
 	whole[1] = name
 	return d.Ask(whole...)
 }
 
-// Ask has miniredis execute a command whose reply is not for the client.
+// Ask makes miniredis execute a command, and returns the reply, which is not for the client.
 func (d *Data) Ask(args ...string) string {
 	from := len(d.Out)
 	d.Pass(args)

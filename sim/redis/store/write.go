@@ -11,10 +11,10 @@ import (
 // Every change of the data goes through these few functions, so that its record, its entry in the log and the
 // transactions that watch the key cannot be forgotten.
 
-// timeUntil is the time from now to at (ns), zero if at has passed.
+// timeUntil returns the time from now to at (ns), or zero if at has passed.
 func timeUntil(at, now int64) time.Duration { return time.Duration(max(at-now, 0)) }
 
-// SetString makes name a string, whatever it was.
+// SetString sets name to a string, whatever its type was.
 func (d *Data) SetString(name, value string, when int64) {
 	k := d.Find(name)
 	was := history.Attempt("")
@@ -37,7 +37,7 @@ func (d *Data) SetString(name, value string, when int64) {
 	d.Notify(String, "set", name)
 }
 
-// Duplicate makes to what the key from is: value, owner and deadline.
+// Duplicate copies the key from to the key to: value, owners and deadline.
 func (d *Data) Duplicate(to, from string, k *Entry) {
 	t := d.Find(to)
 	was := history.Attempt("")
@@ -51,7 +51,7 @@ func (d *Data) Duplicate(to, from string, k *Entry) {
 	}
 	t.of, t.Text, t.members = k.of, k.Text, maps.Clone(k.members)
 	if t.Value, t.lent = k.Value, false; !k.Text {
-		_ = d.mini.Copy(0, from, 0, to) // fails only without the source
+		_ = d.mini.Copy(0, from, 0, to) // fails only if the source does not exist
 	}
 	d.expireAt(to, t, k.When)
 	d.node.Changed(to, false)
@@ -61,15 +61,15 @@ func (d *Data) Duplicate(to, from string, k *Entry) {
 	}
 }
 
-// Rename makes to what the key from is, and ends that.
+// Rename moves the key from to the name to.
 func (d *Data) Rename(to, from string, k *Entry) {
 	d.Duplicate(to, from, k)
 	d.drop(from, k)
 	d.gone(from, k, history.Deleted, d.Attempt)
 }
 
-// SetNumber gives a counter its value; the effect has been logged. The owner and the deadline of one that is there
-// stay; k is nil if there is none.
+// SetNumber sets the value of a counter whose effect has been logged. k is the counter's entry, or nil if it does not
+// exist. An existing counter keeps its owner and its deadline.
 func (d *Data) SetNumber(name, value string, k *Entry) {
 	made := k == nil
 	if made {
@@ -82,7 +82,7 @@ func (d *Data) SetNumber(name, value string, k *Entry) {
 	}
 }
 
-// Remove deletes an existing key. by is empty unless a request did it.
+// Remove deletes an existing key. by is the attempt whose request deleted it, or empty if no request did.
 func (d *Data) Remove(name string, why history.Why, by history.Attempt) {
 	k := d.keys[name]
 	d.drop(name, k)
@@ -91,7 +91,7 @@ func (d *Data) Remove(name string, why history.Why, by history.Attempt) {
 	d.Notify(Generic, "del", name)
 }
 
-// Flush empties the data because the current request says so.
+// Flush removes all data because the current request asks for that.
 func (d *Data) Flush() {
 	for _, name := range slices.Sorted(maps.Keys(d.keys)) {
 		d.recordGone(name, d.keys[name], history.Flushed, d.Attempt)
@@ -100,20 +100,20 @@ func (d *Data) Flush() {
 	d.node.Log(Effect{Op: OpFlush})
 }
 
-// DropAll empties the data without a record.
+// DropAll removes all data without a record.
 func (d *Data) DropAll() {
 	d.node.Flushed()
 	d.Clear()
 }
 
-// gone notes that a key has left miniredis.
+// gone handles the removal of a key from miniredis: it records it and drops the entry.
 func (d *Data) gone(name string, k *Entry, why history.Why, by history.Attempt) {
 	d.node.Changed(name, false)
 	d.recordGone(name, k, why, by)
 	d.forget(name, k)
 }
 
-// MoveDeadline gives an existing key another deadline, or none.
+// MoveDeadline sets or removes the deadline of an existing key.
 func (d *Data) MoveDeadline(name string, k *Entry, when int64) {
 	event := "expire"
 	if when == Never {
@@ -125,14 +125,14 @@ func (d *Data) MoveDeadline(name string, k *Entry, when int64) {
 	d.node.Changed(name, false)
 	d.Notify(Generic, event, name)
 	if k.When == when {
-		return // a record says that a deadline moved
+		return // the record would state that the deadline moved
 	}
 	from := k.When
 	d.expireAt(name, k, when)
 	d.recordProlonged(name, k, from, when)
 }
 
-// recordSet records that k was created or overwritten, with all its members if it has any; was is who owned it before.
+// recordSet records that a key was created or overwritten, or each of its members; was is the key's owner before.
 func (d *Data) recordSet(name, value string, k *Entry, was history.Attempt) {
 	if d.silent() {
 		return
@@ -147,8 +147,8 @@ func (d *Data) recordSet(name, value string, k *Entry, was history.Attempt) {
 		Checked: d.checked(d.Attempt, name, "", was), Value: value, Until: d.Until(k.When)})
 }
 
-// silent reports whether nothing is recorded: what a file is replayed for has been recorded before, and what a replica
-// does its master has recorded.
+// silent reports whether no records are written: replayed effects have been recorded before, and a replica's changes
+// are recorded by its master.
 func (d *Data) silent() bool { return d.Loading || d.node.Replica() }
 
 // Record writes a record of a key, unless the node is silent.
