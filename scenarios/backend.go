@@ -11,34 +11,35 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// backend is a kind of lock server: how many a scenario may have and how they are made. Its file registers it; no other
-// file refers to it.
+// backend describes a kind of lock server: how many a scenario may have and how they are made. Each kind has a file of
+// its own, which registers it; no other file refers to the kind.
 type backend struct {
-	kind    locks.Backend // the key under servers, and what they are called: etcd-1 …
-	place   int           // in the reference, from 1
-	most    int           // servers
-	meaning string        // of the key, for the reference
-	log     bool          // they agree on one log; otherwise each is a master of its own
+	kind    locks.Backend // the key under servers, and the prefix of their names: etcd-1 …
+	place   int           // position in the reference, from 1
+	most    int           // largest number of servers
+	meaning string        // description of the key in the reference
+	log     bool          // they agree on one log; otherwise each is an independent master
 	steady  bool          // they never read their wall clock
 	cluster func(*Servers) cluster
-	name    func(args []string) string // names a request; nil: by its first word, as Redis' commands
-	upkeep  []string                   // names, in lower case, of requests that only keep a connection or a session up
-	// What libraries need that are run as they are (protocol library); without a front none can ask these servers.
+	name    func(args []string) string // names a request; nil: after its first word, as for Redis commands
+	upkeep  []string                   // lower-case names of requests that only keep a connection or session alive
+	// The fields below are for clients that are libraries as shipped (protocol library). Without a front, no library
+	// can use these servers.
 	front   sim.Front
-	called  string          // as people call them: "Redis"
-	service history.Service // of a lock on them whose code is unknown
+	called  string          // the name that people use: "Redis"
+	service history.Service // the service of a lock on them whose code is unknown
 }
 
-// backends lists all kinds in the order of the reference.
+// backends lists all kinds of servers in the order of the reference.
 var backends []*backend
 
-// registerBackend adds a kind of server. It is called by the init function of the kind's file.
+// registerBackend adds a kind of server. The init function of the kind's file calls it.
 func registerBackend(b *backend) {
 	backends = append(backends, b)
 	slices.SortFunc(backends, func(a, b *backend) int { return a.place - b.place })
 }
 
-// backend returns the kind of servers; nil if the file failed to name one.
+// backend returns the kind of the servers, or nil if the file failed to name one.
 func (s *Servers) backend() *backend {
 	for _, b := range backends {
 		if b.kind == s.Backend {
@@ -48,7 +49,7 @@ func (s *Servers) backend() *backend {
 	return nil
 }
 
-// naming is what names the requests of the run that begins; n serves one run after another.
+// naming returns the function that names the requests of the run that is about to begin. n is reused from run to run.
 func (b *backend) naming(n *redis.Namer) func(args []string) string {
 	if b.name != nil {
 		return b.name
@@ -57,7 +58,7 @@ func (b *backend) naming(n *redis.Namer) func(args []string) string {
 	return n.Name
 }
 
-// isUpkeep reports whether a request is for no lock, but only keeps a connection or a session up.
+// isUpkeep reports whether a request concerns no lock, but only keeps a connection or a session alive.
 func (b *backend) isUpkeep(args []string) bool {
 	name := args[0]
 	if b.name != nil {
@@ -66,13 +67,14 @@ func (b *backend) isUpkeep(args []string) bool {
 	return slices.Contains(b.upkeep, strings.ToLower(name))
 }
 
-// Front is what stands before the servers, for clients that are no tasks; nil if there is nothing.
+// Front returns the front of the servers, which speaks their wire protocol with clients outside the simulation; nil if
+// they have none.
 func (s *Servers) Front() sim.Front { return s.backend().front }
 
-// Called is how people call the servers: "Redis".
+// Called returns the name that people use for the servers, such as "Redis".
 func (s *Servers) Called() string { return s.backend().called }
 
-// backendNames lists the keys that choose the kind of servers; a file gives one of them.
+// backendNames lists the keys that choose the kind of servers. A file has exactly one of them.
 func backendNames() (names []string) {
 	for _, b := range backends {
 		names = append(names, string(b.kind))
@@ -80,7 +82,7 @@ func backendNames() (names []string) {
 	return names
 }
 
-// key is the key that asks for a number of servers of this kind.
+// key returns the key that asks for a number of servers of this kind.
 func (b *backend) key() format.Key[Servers] {
 	k := format.Number(string(b.kind), func(s *Servers) *int { return &s.N }, 0, 1, b.most,
 		b.meaning).Depending("none").Showing("1")

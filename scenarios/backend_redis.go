@@ -21,11 +21,11 @@ func init() {
 		cluster: func(s *Servers) cluster { return newRedisCluster(s) }})
 }
 
-// redisCluster holds Redis masters, each alone or with replicas and a Sentinel that watches them.
+// redisCluster holds Redis masters: each alone, or with replicas and a Sentinel that watches all of them.
 type redisCluster struct {
 	*Servers
 	names  []sim.ProcessID
-	groups [][]sim.ProcessID // none without replicas
+	groups [][]sim.ProcessID // each master with its replicas; nil without replicas
 	nodes  []*redis.Node
 }
 
@@ -77,8 +77,8 @@ func (c *redisCluster) resetGroup(w *sim.World, p nemesis.Plan, members []sim.Pr
 	}
 }
 
-// RecordFailOver records that a replica has become master, whoever decided it: a checker must know which server was
-// deposed. If the plan did not ask for it, the Sentinel decided it on its own.
+// RecordFailOver records that a replica has become master, whoever decided that, because a checker must know which
+// server was deposed. If the plan has no such fault, the event says that the Sentinel decided it.
 func RecordFailOver(w *sim.World, plan []nemesis.Fault, old, promoted sim.ProcessID) {
 	f := nemesis.Fault{Kind: nemesis.FailOver, Target: old, Peer: promoted}
 	e := history.Event{Type: history.Invoke, F: history.FailOver, Value: f.Recorded(), Fault: f.Struck()}

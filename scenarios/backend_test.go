@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// TestABackendIsOneFile adds servers of another kind, as their file would register them: Valkey, which keeps a key as
-// Redis does. Files ask for them, protocols lock on them, faults strike them, and runs on them are judged.
+// TestABackendIsOneFile adds another kind of servers, Valkey, as its file would: Valkey keeps keys like Redis. Files
+// can then ask for these servers, protocols lock on them, faults strike them, and runs on them are judged.
 func TestABackendIsOneFile(t *testing.T) {
 	before, setNX := backends, locks.Define(locks.SetNX)
 	redis := setNX.Backend

@@ -15,9 +15,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// BenchmarkRedlockSchedule makes schedules on one core, their histories recorded and all laws judged. x-bare is the
-// processor time that they take over that of the same Redis commands on miniredis through Server().Dispatch, measured
-// in the same run; a script counts as the commands inside it.
+// BenchmarkRedlockSchedule makes schedules on one core, with recorded histories and all laws judged. x-bare is the
+// processor time that they take, divided by the time for the same Redis commands on miniredis through
+// Server().Dispatch, measured in the same run. A script counts as the commands inside it.
 func BenchmarkRedlockSchedule(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	s, bare := newSchedules(b), newBareServers(b, newSchedules(b))
@@ -45,10 +45,10 @@ func BenchmarkRedlockSchedule(b *testing.B) {
 	b.ReportMetric(float64(bare.commands)/scheduleBatch, "commands/schedule")
 }
 
-// scheduleBatch schedules are timed together and compared with the commands of as many.
+// scheduleBatch is how many schedules are timed together and compared with the commands of as many.
 const scheduleBatch = 100
 
-// bareServers are miniredis instances and the commands that a batch of schedules gave to each.
+// bareServers holds miniredis instances, and the commands that a batch of schedules sent to each.
 type bareServers struct {
 	scripts  []bareScript
 	commands int
@@ -59,7 +59,7 @@ type bareScript struct {
 	peer   *server.Peer
 	out    *bytes.Buffer
 	clear  func()
-	calls  [][][]string // by schedule
+	calls  [][][]string // the calls of each schedule
 }
 
 func newBareServers(b *testing.B, from *schedules) *bareServers {
@@ -92,7 +92,7 @@ func newBareServers(b *testing.B, from *schedules) *bareServers {
 	return all
 }
 
-// dispatch gives every server its commands, and nothing else.
+// dispatch sends every server its commands and does nothing else.
 func (s *bareServers) dispatch() {
 	for i := range s.scripts {
 		b := &s.scripts[i]
@@ -107,7 +107,7 @@ func (s *bareServers) dispatch() {
 	}
 }
 
-// listener notes the commands that reach a server, the release script as the commands inside it.
+// listener records the commands that reach a server. It records the release script as the commands inside it.
 type listener struct {
 	sim.Server
 	to *bareScript
@@ -134,7 +134,7 @@ func (l *listener) Serve(q *sim.Incoming) {
 	}))
 }
 
-// BenchmarkScenario runs each scenario of the catalogue on one core, history recorded and all laws judged.
+// BenchmarkScenario runs each scenario of the catalogue on one core, with a recorded history and all laws judged.
 func BenchmarkScenario(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, name := range Names() {

@@ -6,23 +6,23 @@ import (
 	"io/fs"
 )
 
-// The scenarios; those in printed are the documents' code samples, setting for setting.
+// catalogueFiles holds the scenarios. Those in the folder printed are the documents' code samples, setting for setting.
 //
 //go:embed catalogue/*.yaml catalogue/printed/*.yaml
 var catalogueFiles embed.FS
 
-// Format is the reference of the scenario file, in Markdown.
+// Format is the reference of the scenario file format, in Markdown.
 //
 //go:embed FORMAT.md
 var Format string
 
-// Section is a chapter of the catalogue.
+// Section is a section of the catalogue.
 type Section struct {
 	Title string
 	Names []string
 }
 
-// Sections lists the scenarios of the catalogue in the order in which they are best read.
+// Sections lists the scenarios of the catalogue in the recommended reading order.
 var Sections = []Section{
 	{"One Redis", []string{
 		"setnx-holder-crash", "setnx-expire-crash-between", "set-nx-px-holder-crash", "del-by-slow-client",
@@ -84,7 +84,7 @@ func Names() []string {
 	return names
 }
 
-// Named returns a scenario of the catalogue; the error matches fs.ErrNotExist if there is none of that name.
+// Named returns a scenario of the catalogue. If none has that name, the error matches fs.ErrNotExist.
 func Named(name string) (*Scenario, error) {
 	path, text, err := fileOf(name)
 	if err != nil {
@@ -93,7 +93,7 @@ func Named(name string) (*Scenario, error) {
 	return Parse(path, text)
 }
 
-// fileOf finds the file of a scenario of the catalogue.
+// fileOf returns the path and the text of the file of a scenario in the catalogue.
 func fileOf(name string) (path string, text []byte, err error) {
 	for _, folder := range folders {
 		path = folder + name + ".yaml"
@@ -104,5 +104,5 @@ func fileOf(name string) (path string, text []byte, err error) {
 	return "", nil, fmt.Errorf("the catalogue has no scenario %q: %w", name, fs.ErrNotExist)
 }
 
-// folders holds the catalogue's files.
+// folders lists the folders of the catalogue's files.
 var folders = []string{"catalogue/", "catalogue/printed/"}

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// seedsPerScenario is how many seeds each scenario of the catalogue must come out for.
+// seedsPerScenario returns for how many seeds each scenario of the catalogue must come out as expected.
 func seedsPerScenario() int {
 	if !testkit.Full() || raceEnabled {
 		return 4
@@ -93,7 +93,7 @@ func TestCatalogueIsWhatIsEmbedded(t *testing.T) {
 	}
 }
 
-// twins are pairs of a broken and a sound scenario that differ in one line.
+// twins lists pairs of a broken and a sound scenario that differ in one line.
 var twins = [][2]string{
 	{"del-by-slow-client", "lua-release-by-slow-client"},
 	{"fenced-everysec", "fenced-fsync-always"},
@@ -127,7 +127,7 @@ func TestTwinsDifferInOneLine(t *testing.T) {
 	}
 }
 
-// situation is a scenario's text without name, summary and expectation.
+// situation returns a scenario's text without name, summary and expectation.
 func situation(t *testing.T, name string) []string {
 	t.Helper()
 	_, text, err := fileOf(name)

@@ -10,11 +10,11 @@ import (
 )
 
 // CheckLaw runs the scenario in text with its own faults and the given seed. It returns nil if and only if the run
-// exercised the law and the law held; otherwise a *NotHeld describes the finding. Other errors: there is no such law,
-// the text is no scenario (a *format.Error), or the run itself failed.
+// exercised the law and the law held. Otherwise it returns a *NotHeld that describes the finding. It returns another
+// error if there is no such law, if text is not a valid scenario (a *format.Error), or if the run itself failed.
 //
-// It is meant for regression tests: neither a law that the run does not exercise nor one that stays undecided is a
-// pass. The scenario's other expectations are ignored.
+// It is meant for regression tests: a law that the run does not exercise, or that stays undecided, does not pass. The
+// scenario's other expectations are ignored.
 func CheckLaw(text string, seed uint64, law checker.Law) error {
 	if !slices.Contains(checker.Laws, law) {
 		return fmt.Errorf("there is no law %q", law)
@@ -36,11 +36,11 @@ func CheckLaw(text string, seed uint64, law checker.Law) error {
 // NotHeld reports that a run did not show a law to hold.
 type NotHeld struct {
 	Plan    nemesis.Plan
-	Finding checker.Finding // its Outcome is anything but Holds
+	Finding checker.Finding // its Outcome is not Holds
 }
 
-// Error describes the finding: the law's outcome and its causes, the faults, and for each cause what happened, and the
-// remedy.
+// Error describes the finding: the outcome of the law and its causes, the faults of the run and, for each cause, what
+// happened and what would help.
 func (e *NotHeld) Error() string {
 	f := &e.Finding
 	var b strings.Builder

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// pausedHolder is a lock without fencing whose holder is paused past its lease before it writes.
+// pausedHolder is a scenario without fencing, in which the holder is paused beyond its lease before it writes.
 const pausedHolder = `name: paused-holder
 servers: {redis: 1}
 lock: {protocol: fenced, ttl: 3s}
@@ -70,7 +70,8 @@ func TestCheckLawRefusesWhatItCannotRun(t *testing.T) {
 	}
 }
 
-// TestAStallOfTheHostDecidesNothing: that nobody got the lock may be the host's doing then, that two had it may not.
+// If the host stalled, it may be the reason why nobody got the lock, so that the law is undecided. It cannot be the
+// reason why two clients had the lock at once.
 func TestAStallOfTheHostDecidesNothing(t *testing.T) {
 	for name, want := range map[string][2]checker.Outcome{
 		"pubsub-lost-message": {checker.Violated, checker.Undecided},

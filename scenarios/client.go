@@ -11,21 +11,21 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// client is a client of one or more locks: it acquires, works on the protected resource and releases, as often as its
-// Work says, and records each step as an outside observer would.
+// client is a client of one or more locks. As often as its Work says, it acquires the locks, works on the protected
+// resource and releases them. It records each step as an outside observer would.
 type client struct {
 	work     Work
 	locks    []*clientLock // in the order in which it takes them
 	library  *locks.Library
 	resource ResourceConfig
-	writes   int      // numbers the values written
-	section  *section // the latest
-	// Memory that is reused: the request to the resource, and the signals that end a sleep.
+	writes   int      // number of values written so far; numbers the next one
+	section  *section // the latest section
+	// These are reused: the request to the resource, and the signals that end a sleep.
 	request [1]sim.Request
 	signals []*sim.Signal
 }
 
-// clientLock is a lock with the name that it has on the servers.
+// clientLock is a lock with its name on the servers.
 type clientLock struct {
 	locks.Lock
 	name   history.Lock
@@ -66,19 +66,19 @@ type section struct {
 	*client
 	env  sim.Env
 	held []*held     // in the order in which they were acquired
-	job  string      // the kind of work, the same for all clients that do it
+	job  string      // identifies the work; the same for all clients that do the same work
 	lost sim.Signal  // raised when an extension failed
 	over *sim.Signal // raised when the work is done, to end the keepalives; nil if there are none
 }
 
-// held is one of the locks that a section holds.
+// held is a lock that a section holds.
 type held struct {
 	*clientLock
 	hold *locks.Hold
 }
 
-// cycle takes the locks, works and gives them back. A client of several locks that fails to get one of them gives back
-// those it has, waits a while and starts again.
+// cycle takes the locks, works and releases them. If a client of several locks fails to get one, it releases those that
+// it has, waits and starts again.
 func (c *client) cycle(env sim.Env, i int) {
 	s := &section{client: c, env: env, job: strconv.Itoa(i)}
 	c.section = s
@@ -112,7 +112,7 @@ func (c *client) choice(env sim.Env) []*clientLock {
 	return c.locks
 }
 
-// acquire takes one lock after another. It reports false if the client's patience ended before it had them all.
+// acquire takes the locks one after another. It returns false if the client's patience ended before it had all of them.
 func (s *section) acquire() bool {
 	for _, l := range s.choice(s.env) {
 		e := history.Event{Type: history.Invoke, F: history.Acquire, Lock: l.name, Shared: l.config.Shared}
@@ -128,7 +128,7 @@ func (s *section) acquire() bool {
 	return true
 }
 
-// enter adds a lock that the section has acquired.
+// enter adds a lock that the section has acquired, and starts its keepalive if it has one.
 func (s *section) enter(h *held) {
 	h.hold.Prolonged = func(env sim.Env) { env.RecordGrant(h.event(history.OK, history.Extend), h.hold.Grant) }
 	s.held = append(s.held, h)
@@ -147,10 +147,10 @@ func (h *held) event(t history.Type, f history.F) history.Event {
 		Attempt: h.hold.Attempt, Token: h.hold.Token}
 }
 
-// guard is the lock that guards the resource: the first.
+// guard returns the lock that guards the resource, which is the first one.
 func (s *section) guard() *held { return s.held[0] }
 
-// run does the work. It reports false if the client stopped because it learned that its lock was lost.
+// run does the work. It returns false if the client stopped because it learned that its lock was lost.
 func (s *section) run() bool {
 	work := s.updates
 	if s.work.Nested {
@@ -159,7 +159,8 @@ func (s *section) run() bool {
 	return work() && s.stay()
 }
 
-// nested is a function that guards itself: it takes the lock although its caller holds it, and gives it back.
+// nested works like a function that takes the lock itself: it acquires the lock that its caller already holds, and
+// releases it afterwards.
 func (s *section) nested() bool {
 	if h := s.guard(); h.Reenter(s.env, h.hold) {
 		done := s.updates()
@@ -178,13 +179,13 @@ func (s *section) updates() bool {
 	return true
 }
 
-// valid reports whether the client, if it checks, still believes that it holds its lock.
+// valid reports whether the client may go on: it does not check, or it still believes that it holds its locks.
 func (s *section) valid() bool {
 	return !(s.work.StopWhenLost && s.isLost()) && !(s.work.CheckValidity && s.remaining() <= 0)
 }
 
-// interrupts returns the signals that a lock of the section is lost, or that the work must pause. The list is valid
-// until the next call.
+// interrupts returns the signals which say that a lock of the section is lost or that the work must pause. The list is
+// valid until the next call.
 func (s *section) interrupts() []*sim.Signal {
 	s.signals = append(s.signals[:0], &s.lost)
 	for _, h := range s.held {
@@ -202,7 +203,7 @@ func (s *section) isLost() bool {
 	})
 }
 
-// remaining is the shortest validity left.
+// remaining returns the shortest remaining validity of the section's locks.
 func (s *section) remaining() time.Duration {
 	least := sim.Forever
 	for _, h := range s.held {
@@ -231,7 +232,7 @@ func (s *section) update() bool {
 	return true
 }
 
-// pass spends time at work. It reports true if the client learned meanwhile that its lock is lost, and obeys.
+// pass lets time pass at work. It returns true if the client learned meanwhile that its lock is lost, and obeys.
 func (s *section) pass(d time.Duration) (lost bool) {
 	if !s.work.StopWhenLost {
 		s.env.Sleep(d)
@@ -248,8 +249,8 @@ func (s *section) pass(d time.Duration) (lost bool) {
 	}
 }
 
-// takeAnew acquires the lock again for a client that paused its work because its library no longer knew whether it
-// holds the lock; it may still hold it. It reports false if the client's patience ended.
+// takeAnew acquires the lock again for a client that paused its work because its library no longer knew whether it held
+// the lock. The client may in fact still hold it. takeAnew returns false if the client's patience ended.
 func (s *section) takeAnew() bool {
 	h := s.guard()
 	h.hold.Suspended = nil
@@ -276,7 +277,7 @@ func (s *section) read() (value string, ok bool) {
 	case r.Status == sim.Answered:
 		e.Type, e.Why = history.Fail, history.StaleToken
 	default:
-		e.Type, e.Why = history.Fail, history.NoReply // a read without a reply has no effect on anyone
+		e.Type, e.Why = history.Fail, history.NoReply // a read without a reply affects nobody
 	}
 	s.env.Record(e)
 	return value, ok
@@ -350,7 +351,7 @@ func (s *section) stay() bool {
 	return true
 }
 
-// extend prolongs a lock once.
+// extend extends a lock once.
 func (s *section) extend(env sim.Env, h *held) error {
 	env.Point(sim.BeforeExtend)
 	env.Record(h.event(history.Invoke, history.Extend))
@@ -376,7 +377,8 @@ func (s *section) extend(env sim.Env, h *held) error {
 	return err
 }
 
-// keepalive extends a lock in the background until the work is over, the lock is lost or the limit is reached.
+// keepalive extends a lock in the background until the work is over, the lock is lost, or the limit of extensions is
+// reached.
 func (s *section) keepalive(env sim.Env, h *held) {
 	for !env.Sleep(h.config.Extension.Every, s.over) {
 		switch err := s.extend(env, h); {
@@ -389,7 +391,7 @@ func (s *section) keepalive(env sim.Env, h *held) {
 	}
 }
 
-// release gives back the locks of the section, the latest first.
+// release releases the locks of the section, the latest first.
 func (s *section) release() {
 	if s.over != nil {
 		s.over.Raise()

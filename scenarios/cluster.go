@@ -8,20 +8,20 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Observer is the Sentinel of replicated masters.
+// Observer is the Sentinel that watches replicated masters.
 const Observer sim.ProcessID = "sentinel-1"
 
-// tap may wrap a lock server; benchmarks use it to record the commands.
+// tap may wrap a lock server. Benchmarks use one to record the commands.
 type tap func(sim.ProcessID, sim.Server) sim.Server
 
-// before returns a function that adds servers, wrapped, to a world.
+// before returns a function that wraps servers with t and adds them to a world.
 func (t tap) before(w *sim.World) func(sim.ProcessID, sim.Server) {
 	return func(id sim.ProcessID, s sim.Server) { w.AddServer(id, t(id, s)) }
 }
 
-// cluster is the lock servers of a run. It is reused from run to run.
+// cluster is the set of lock servers of a run. It is reused from run to run.
 type cluster interface {
-	// add resets the servers and adds them to a world, for a run of a plan.
+	// add resets the servers and adds them to a world, for a run of plan p.
 	add(w *sim.World, p nemesis.Plan, wrap tap)
 }
 
@@ -37,11 +37,11 @@ func numbered(kind string, n int) []sim.ProcessID {
 	return names
 }
 
-// asked are the servers that a client of the lock asks: the masters, or the members of a cluster.
+// asked returns the servers that a client of the lock sends requests to: the masters, or the members of a cluster.
 func (s *Servers) asked() []sim.ProcessID { return numbered(string(s.Backend), s.N) }
 
-// masters is the number of servers that stand alone or with replicas of their own; 0 if they agree on one log, or if
-// the number is not known.
+// masters returns the number of servers that are independent masters, with or without replicas. It is 0 if the servers
+// agree on one log, or if their number is not known.
 func (s *Servers) masters() int {
 	if s.consensus() {
 		return 0
@@ -60,7 +60,7 @@ func (s *Servers) names() []sim.ProcessID {
 	return names
 }
 
-// dialled lists the servers that a client can connect to, the Sentinel last.
+// dialled lists the servers that a client can connect to, with the Sentinel last.
 func (s *Servers) dialled() []sim.ProcessID {
 	if s.Replicas > 0 {
 		return append(s.names(), Observer)
@@ -68,8 +68,8 @@ func (s *Servers) dialled() []sim.ProcessID {
 	return s.names()
 }
 
-// groups lists the sets of servers that hold the same data: a master with its replicas, or a whole cluster. There is
-// none if every server stands alone.
+// groups lists the sets of servers that hold the same data: each master with its replicas, or a whole cluster. It is
+// empty if every server stands alone.
 func (s *Servers) groups() [][]sim.ProcessID {
 	if s.consensus() {
 		return [][]sim.ProcessID{s.asked()}
@@ -84,13 +84,14 @@ func (s *Servers) groups() [][]sim.ProcessID {
 	return all
 }
 
-// ReadWall reports whether the servers read their wall clock: if not, a jump of it has no effect on them.
+// ReadWall reports whether the servers read their wall clock. If they do not, a jump of that clock has no effect on
+// them.
 func (s *Servers) ReadWall() bool { b := s.backend(); return b == nil || !b.steady }
 
 // consensus reports whether the servers agree on one log.
 func (s *Servers) consensus() bool { b := s.backend(); return b != nil && b.log }
 
-// targets are the servers that faults can strike, and the resource.
+// targets returns the servers that faults can strike, and the resource.
 func (s *Servers) targets() nemesis.Names {
 	names := nemesis.Names{Resource: history.Resource}
 	if s.consensus() {

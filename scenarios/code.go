@@ -7,12 +7,12 @@ import (
 )
 
 // Code says how to run a scenario whose lock is not a protocol of package locks but a Go library as it is shipped
-// ([locks.FromLibrary]): in this process, one run at a time, or in another.
+// ([locks.FromLibrary]). The runs are made in this process, one at a time, or in another one.
 type Code struct {
-	Host Host          // drives the runs of this process, in which the library's code makes the clients' locks
+	Host Host          // drives the runs of this process, in which the library's code runs
 	Lock locks.Foreign // makes the lock of a client, in a run of the Host
-	// Elsewhere, if set, makes the runs in another process, which has the library's code; sent asks for Result.Sent.
-	// Several goroutines may call it at a time.
+	// Elsewhere, if set, makes the runs in another process, which has the library's code. sent says whether to fill in
+	// Result.Sent. Several goroutines may call it at the same time.
 	Elsewhere func(s *Scenario, p nemesis.Plan, sent bool) (Result, error)
 }
 
@@ -22,7 +22,7 @@ type CodeError struct{ Text string }
 // Error describes the failure.
 func (e *CodeError) Error() string { return e.Text }
 
-// ParseWith is [Parse] for a scenario whose protocol may be a library's. Its runs are made as code says.
+// ParseWith is like [Parse], but accepts a scenario whose protocol is a library's. Its runs are made as code says.
 func ParseWith(path string, text []byte, code *Code) (*Scenario, error) {
 	r, body, err := format.Read(path, text)
 	if err != nil {
@@ -45,14 +45,14 @@ func (s *Scenario) Parse(path string, text []byte) (*Scenario, error) {
 	return ParseWith(path, text, s.code)
 }
 
-// With returns s with runs that are made as code says.
+// With returns a copy of s whose runs are made as code says.
 func (s *Scenario) With(code *Code) *Scenario {
 	other := *s
 	other.code = code
 	return &other
 }
 
-// define finds the definition of a protocol that the scenario may have; nil if there is none of that name.
+// define returns the definition of a protocol that the scenario may have, or nil if there is none of that name.
 func (f *file) define(p locks.Protocol) *locks.Definition {
 	if p == locks.FromLibrary && f.scenario.code == nil {
 		return nil

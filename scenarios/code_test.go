@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// TestALibrarysLockNeedsItsCode: a file by itself has no such protocol; with the code, runs are made as that says, also
-// those of another form of the scenario.
+// A file alone cannot have the protocol of a library. With the library's code, runs are made as the code says, also for
+// other versions of the scenario.
 func TestALibrarysLockNeedsItsCode(t *testing.T) {
 	const text = "name: library\nservers: {redis: 1}\nlock: {protocol: library, ttl: 8s}\n"
 	_, err := Parse("a.yaml", []byte(text))

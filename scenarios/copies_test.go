@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// Members of etcd and ZooKeeper learn of the same keys in the same order. What is recorded of each must be what the
-// service has done, from its beginning, without a gap and without telling anything twice: also where members crash,
+// The members of etcd and ZooKeeper learn of the same keys in the same order. The records of each member must be what
+// the service has done, from its beginning, without gaps and without repetitions. This also holds if members crash,
 // restart or lose their disk.
 func TestMembersRecordTheSameKeysInTheSameOrder(t *testing.T) {
 	type change struct {
@@ -72,7 +72,7 @@ func TestMembersRecordTheSameKeysInTheSameOrder(t *testing.T) {
 	}
 }
 
-// serviceOf is the first part of the names of a scenario's servers.
+// serviceOf returns the first part of the names of a scenario's servers.
 func serviceOf(s *Scenario) string {
 	return string(s.Servers.Backend)
 }

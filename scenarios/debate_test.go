@@ -24,7 +24,7 @@ var (
 	given   = regexp.MustCompile("`([a-z-]+(?:\\.[a-z-]+)+): ([^`]+)`")
 )
 
-// Every row of the debate comes out, for each of a few seeds, as it says: by the laws that it names.
+// Every row of the debate comes out as it says, for each of a few seeds, by the laws that it names.
 func TestTheDebateIsDecidedAsItSays(t *testing.T) {
 	rows := table(t, "DEBATE.md", "argument")
 	for _, row := range rows {
@@ -52,7 +52,8 @@ func TestTheDebateIsDecidedAsItSays(t *testing.T) {
 	}
 }
 
-// Every lock of the guide does what it says, with the settings that it states put into the scenario that is to be kept.
+// Every lock of the guide does what the guide says if the settings of its row are put into the scenario that the row
+// recommends to keep.
 func TestTheGuideHoldsWithItsSettings(t *testing.T) {
 	rows := table(t, "DEBATE.md", "I need the lock")
 	for _, row := range rows {
@@ -99,7 +100,7 @@ func scenarioOf(t *testing.T, command string) *scenarios.Scenario {
 	return s
 }
 
-// checkRuns runs a scenario and compares the laws that are named.
+// checkRuns runs a scenario and compares the outcomes of the laws that the row names.
 func checkRuns(t *testing.T, s *scenarios.Scenario, says string) {
 	t.Helper()
 	r := scenarios.NewRunner(s)
@@ -121,7 +122,7 @@ func checkRuns(t *testing.T, s *scenarios.Scenario, says string) {
 	}
 }
 
-// checkOdds compares the figures of a row with the formula, which other tests hold to what is measured.
+// checkOdds compares the figures of a row with the formula. Other tests compare the formula with measurements.
 func checkOdds(t *testing.T, row map[string]string) {
 	t.Helper()
 	percent, err := strconv.Atoi(odds.FindStringSubmatch(row["decided by"])[1])

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// defect is what a shipped library got wrong, as one line of a scenario that is sound without it.
+// defect is a mistake of a released library, as one line to be set in a scenario that is sound without it.
 type defect struct {
 	path, value string
 	law         checker.Law
@@ -20,7 +20,7 @@ type defect struct {
 	text        string
 }
 
-// parse gives the scenario without and with the defect.
+// parse returns the scenario without and with the defect.
 func (d *defect) parse(t *testing.T) (sound, broken *Scenario) {
 	t.Helper()
 	text := []byte("name: x" + d.text)
@@ -45,7 +45,7 @@ lock: {protocol: set-nx-px, ttl: 3s, timeout: 500ms, extension: {mode: cas, ever
 work: {hold: 6s, check-validity: on}
 faults: [pause client-1 for 4s after acquired]
 `},
-	// The answer to the extension that left at 1 s waits for the client until the key has almost expired.
+	// The reply to the extension that left at 1 s reaches the client only when the key has almost expired.
 	{"lock.extension.mode", "ignore-elapsed", checker.LeaseExclusion, checker.ValidityMiscounted, `
 servers: {redis: 1}
 network: {delay: 1ms}
@@ -58,7 +58,7 @@ servers: {redis: 1}
 lock: {protocol: set-nx-px, ttl: 3s, extension: {mode: checked, every: 1s}}
 work: {hold: 6s}
 `},
-	// Between two extensions of client-1 its lock expires, and client-2 takes it, writes and gives it back.
+	// Client-1's lock expires between two of its extensions. Client-2 takes the lock, writes and releases it.
 	{"lock.extension.mode", "or-acquire", checker.ResourceSafety, checker.StaleEffect, `
 servers: {redis: 1}
 lock: {protocol: fenced, ttl: 3s, extension: {mode: checked, every: 1s}}
@@ -73,7 +73,7 @@ servers: {redis: 1}
 lock: {protocol: set-nx-px, ttl: 3s}
 work: {writes: 1, nested: on, hold: 1s}
 `},
-	// The lock changes hands between the comparison and what follows it; client-3 gets in when client-1 releases.
+	// The lock changes hands between the comparison and what follows it; client-3 enters when client-1 releases.
 	{"lock.reentrant", "overwrite", checker.LeaseExclusion, checker.RemovedByNonOwner, `
 servers: {redis: 1}
 network: {delay: 1ms}
@@ -88,7 +88,7 @@ lock: {protocol: set-nx-px, ttl: 3s}
 work: {hold: 2s, stagger: 4100ms}
 faults: [pause client-1 for 4s at acquire-start]
 `},
-	// The answer to the SET waits in client-1's buffers until the key has expired.
+	// The reply to the SET waits in client-1's buffers until the key has expired.
 	{"lock.elapsed-check", "off", checker.LeaseExclusion, checker.ValidityMiscounted, `
 servers: {redis: 1}
 lock: {protocol: set-nx-px, ttl: 10s, timeout: 20s, elapsed-check: on}
@@ -109,7 +109,7 @@ lock: {protocol: set-nx-px, ttl: 10s, retry: {delay: 20ms}, drift-allowance: 1% 
 work: {hold: validity, check-validity: on}
 faults: [drift redis-1 clock by +9900ppm from 0s for 60s]
 `},
-	// The release of the first lock arrives when the second is held, and finds the same value there.
+	// The release of the first hold arrives during the second hold, and finds the same value.
 	{"lock.value", "per-client", checker.Ownership, checker.RemovedByNonOwner, `
 servers: {redis: 1}
 clients: 1
@@ -117,7 +117,7 @@ lock: {protocol: set-nx-px, ttl: 3s, value: per-request}
 work: {cycles: 2, hold: 2s}
 faults: [delay message 2 of client-1 -> redis-1 by 2500ms]
 `},
-	// The release of the first attempt arrives when a later one of the same acquire has the lock.
+	// The release of the first attempt arrives when a later attempt of the same acquire has the lock.
 	{"lock.value", "per-acquire", checker.Ownership, checker.RemovedByNonOwner, `
 servers: {redis: 3}
 lock: {protocol: redlock, ttl: 10s, value: per-request}
@@ -126,7 +126,7 @@ faults:
   - cut client-2 | redis-1 at 0s for 30s
   - delay message 2 of client-2 -> redis-3 by 4s
 `},
-	// To a paused holder's release the lock of the next looks like its own.
+	// To the release of a paused holder, the next holder's lock looks like its own.
 	{"lock.value", "fixed", checker.Ownership, checker.RemovedByNonOwner, `
 servers: {redis: 1}
 lock: {protocol: set-nx-px, ttl: 3s, value: per-client}
@@ -139,8 +139,8 @@ lock: {protocol: fenced, ttl: 3s}
 work: {hold: 2s, check-validity: on}
 faults: [pause client-1 for 4s after validity-checked]
 `},
-	// Client-1 has not heard of the switch when it sets the lock on the old master, and has when it sends WAIT. The
-	// Sentinel announces the switch 1.0 to 1.6 s after the order.
+	// Client-1 does not know of the failover when it sets the lock on the old master, but knows when it sends WAIT. The
+	// Sentinel announces the failover 1.0 to 1.6 s after the order.
 	{"lock.wait.same-connection", "off", checker.LeaseExclusion, checker.DeposedMaster, `
 servers: {redis: 1, replicas: 2, reconfigure-after: 2s}
 lock: {protocol: set-nx-px, ttl: 3s, wait: {replicas: 1, timeout: 500ms}}
@@ -151,8 +151,8 @@ faults:
   - fail over redis-1 to redis-1-replica-1 at 700ms
   - pause client-1 for 2500ms at 500ms
 `},
-	// The first try to delete the key is held up; the second succeeds, and the key is put anew before the first
-	// arrives.
+	// The first request to delete the key is held up. The second one succeeds, and the key is set again before the
+	// first one arrives.
 	{"lock.compare-revision", "off", checker.Ownership, checker.RemovedByNonOwner, `
 servers: {etcd: 3}
 clients: 1
@@ -160,7 +160,7 @@ lock: {protocol: etcd, ttl: 10s}
 work: {cycles: 2, hold: 5s}
 faults: [delay client-1 -> etcd-1 by 3s after before-release]
 `},
-	// Client-2 removes the folder, so that client-3's znode gets the name that client-1's had.
+	// Client-2 removes the folder, so that client-3's znode gets the name that client-1's znode had.
 	{"lock.names", "bare", checker.Ownership, checker.RemovedByNonOwner, `
 servers: {zookeeper: 3}
 clients: 3
@@ -173,7 +173,8 @@ faults:
   - expire session of client-1 at 1s
   - pause client-1 for 3s at 900ms
 `},
-	// Client-2 gives its session up while it waits, but the new leader does not: the znode stands a while longer.
+	// Client-2 gives up its session while it waits, but the new leader keeps the session: the znode stands for a while
+	// longer.
 	{"lock.check-session", "off", checker.MutualExclusion, checker.ValidityMiscounted, `
 servers: {zookeeper: 3}
 clients: 3
@@ -210,8 +211,8 @@ func judged(t *testing.T, s *Scenario, seed uint64) checker.Verdict {
 	return checker.Check(result.History)
 }
 
-// A client whose session has ended makes a new znode while the old one still stands, and gets no answer. When it looks
-// which znode is its own, both have its mark. It must not wait in the place of the one that goes.
+// A client whose session has ended makes a new znode while its old one still stands, and gets no reply. When it then
+// looks for its own znode, both have its mark. It must not wait in the place of the old znode, which will disappear.
 func TestAZnodeOfAnEarlierSessionIsNotOnesOwn(t *testing.T) {
 	s := parseText(t, `name: x
 servers: {zookeeper: 3}
@@ -295,7 +296,7 @@ func struckWhileReleasing(h *history.History) bool {
 	return false
 }
 
-// Every mode of extension has its defect here, but for those that the catalogue shows.
+// Every mode of extension has a defect in this list, except those that the catalogue shows.
 func TestEveryModeOfExtensionIsShown(t *testing.T) {
 	shown := map[string]bool{"checked": true}
 	for _, d := range defects {
@@ -322,8 +323,8 @@ func TestEveryModeOfExtensionIsShown(t *testing.T) {
 	}
 }
 
-// A write that waits for a slow fsync may take effect when the time of slow fsyncs has passed: until then the fault is
-// not over, and nobody need get on.
+// A write that waits for a slow fsync may take effect after the period of slow fsyncs. Until then the fault is not
+// over, and nobody has to make progress.
 func TestSlowFsyncsAreOverWhenTheLastOneIs(t *testing.T) {
 	s := parseText(t, `name: x
 servers: {redis: 1, persistence: {append-fsync: always}}
@@ -345,8 +346,8 @@ faults: [slow fsync of redis-1 by 2s at 0s for 500ms]
 	t.Error("never over")
 }
 
-// An answer to a keepalive that waits out a pause in the client's buffers comes when the lease that it prolongs is
-// over: it prolongs nothing.
+// A keepalive's reply that waits in the client's buffers during a pause, until the lease has ended, does not extend the
+// lease.
 func TestAnAnswerThatComesAfterItsLeaseProlongsNothing(t *testing.T) {
 	const text = `name: x
 servers: {etcd: 3}

@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
 )
 
-// childVar makes the test binary print its fingerprints and exit.
+// childVar is the variable that makes the test binary print its fingerprints and exit.
 const childVar = "FENCEPOST_PRINT_FINGERPRINTS"
 
 func TestMain(m *testing.M) {
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// fingerprints gives, for each scenario of the catalogue and a few seeds, the run's digest and a hash of its history,
+// fingerprints returns, for each scenario of the catalogue and a few seeds, the run's digest and a hash of its history,
 // and the same for runs under five random faults.
 func fingerprints() (string, error) {
 	var b strings.Builder
@@ -70,9 +70,9 @@ func fingerprint(b *strings.Builder, r *Runner, plan nemesis.Plan) error {
 	return nil
 }
 
-// TestRunsRepeatToTheByte holds runs equal, through the file, across processes, machines and builds with and without
-// the race detector; at full size also within one process, and with one thread and two. A change of the file means that
-// seeds no longer show what they showed.
+// TestRunsRepeatToTheByte compares runs with a file, so that they must be equal across processes, machines, and builds
+// with and without the race detector. At the full size it also compares them within one process, and with one thread
+// and two. If the file changes, seeds no longer show what they showed before.
 func TestRunsRepeatToTheByte(t *testing.T) {
 	here, err := fingerprints()
 	if err != nil {
@@ -109,8 +109,8 @@ func TestRunsRepeatToTheByte(t *testing.T) {
 	}
 }
 
-// TestRunsOfSlowDisksRepeat has members of a cluster write for longer than an election takes: a leader may be deposed
-// meanwhile.
+// TestRunsOfSlowDisksRepeat lets the members of a cluster write for longer than an election takes, so that a leader may
+// be deposed in the meantime.
 func TestRunsOfSlowDisksRepeat(t *testing.T) {
 	for _, backend := range []string{"etcd", "zookeeper"} {
 		for _, fsync := range []string{"1s", "2560ms", "5s"} {
@@ -120,7 +120,7 @@ func TestRunsOfSlowDisksRepeat(t *testing.T) {
 				t.Fatal(err)
 			}
 			runs := map[string]bool{}
-			for range 12 { // a coin that fell the same way each time would be overlooked once in two thousand
+			for range 12 { // a random choice that came out the same each time would be missed once in two thousand
 				var b strings.Builder
 				if err := fingerprint(&b, NewRunner(s), s.Plan(1)); err != nil {
 					t.Fatal(err)

@@ -13,8 +13,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// TestTakingAFaultAwayLeavesTheDelaysOfAllOtherMessages runs plans of several faults, and then each without one of
-// them. What servers send unasked in two of these runs has travelled equally long in both.
+// TestTakingAFaultAwayLeavesTheDelaysOfAllOtherMessages runs plans with several faults, and then each plan without one
+// of them. What servers send unasked in both runs must have the same delays in both.
 func TestTakingAFaultAwayLeavesTheDelaysOfAllOtherMessages(t *testing.T) {
 	for _, name := range []string{"failover-wait", "semi-sync", "etcd-keepalive-lost", "consensus-under-faults",
 		"zookeeper-listener", "zookeeper-under-faults"} {
@@ -55,16 +55,17 @@ func TestTakingAFaultAwayLeavesTheDelaysOfAllOtherMessages(t *testing.T) {
 	}
 }
 
-// messages are the delays of all that has been sent in a run, by what it was.
+// messages holds the delays of everything that was sent in a run, by its content.
 type messages struct {
 	travel  map[string]time.Duration
-	entries map[string]string // that a leader has sent to a follower, by index
+	entries map[string]string // entries that a leader has sent to a follower, by index
 }
 
-// ambiguous is the delay of what was sent twice with two: answers to two questions that the same words answer.
+// ambiguous is the delay of a message that was sent twice with different delays, such as replies with equal words to
+// two questions.
 const ambiguous = -1
 
-// see notes a message.
+// see records a message.
 func (l *messages) see(x sim.Sent) {
 	what := fmt.Sprintf("%s to %s: %s %s", x.From, x.To, x.Phase, l.content(x))
 	if d, seen := l.travel[what]; seen && d != x.Travel {
@@ -73,8 +74,8 @@ func (l *messages) see(x sim.Sent) {
 	l.travel[what] = x.Travel
 }
 
-// compare counts the messages that an earlier run of the seed sent too, and adds the others to those before. It
-// complains of those that took another time then.
+// compare counts the messages that an earlier run of the seed sent as well, and adds the others to those of earlier
+// runs. It reports an error for each message that had another delay then.
 func (l *messages) compare(t *testing.T, before map[string]time.Duration) (again int) {
 	for what, travel := range l.travel {
 		d, seen := before[what]
@@ -91,7 +92,7 @@ func (l *messages) compare(t *testing.T, before map[string]time.Duration) (again
 	return again
 }
 
-// Words of messages that a draw might wrongly count by: keys, and numbers of what came before.
+// Parts of messages by which a delay must not be drawn: keys, and counts of what came before.
 var (
 	respInteger = regexp.MustCompile(`:\d+\r\n`)
 	keyOnly     = regexp.MustCompile(`key:\d+`)
@@ -101,8 +102,9 @@ var (
 	raftIndex = regexp.MustCompile(`(index|commit):\s*(\d+)`)
 )
 
-// content is the content of a message. Changes of data and what concerns them are words by them alone, however many
-// came before, on Redis and to clients within a second; of the rest the time by the sender's clock is part.
+// content identifies a message by its content. Changes of data, and messages about them, are identified by their words
+// alone, regardless of how many came before; on Redis and to clients, together with the second in which they were sent.
+// For other messages, the time on the sender's clock is part of the content.
 func (l *messages) content(x sim.Sent) string {
 	text := fmt.Sprintf("%+v", x.Body)
 	switch x.Phase {
@@ -116,7 +118,7 @@ func (l *messages) content(x sim.Sent) string {
 	return fmt.Sprint(keyOnly.ReplaceAllString(text, ""), x.At)
 }
 
-// sent is what a message of raft says about the log: the entries that it brings, or those whose indexes it gives.
+// sent returns what a raft message says about the log: the entries that it carries, or those whose indexes it gives.
 func (l *messages) sent(x sim.Sent, text string) string {
 	var words []string
 	leader, follower := x.From, x.To
@@ -137,7 +139,7 @@ func (l *messages) sent(x sim.Sent, text string) string {
 	}
 	for _, i := range raftIndex.FindAllStringSubmatch(text, -1) {
 		entry, known := l.entries[at(i[2])]
-		if !known { // another leader brought it
+		if !known { // another leader sent it
 			return fmt.Sprint(text, x.At)
 		}
 		words = append(words, i[1], entry)

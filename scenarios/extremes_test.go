@@ -15,9 +15,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// TestEveryExtremeOfASettingRuns gives every key of the format with a number the least and the greatest value that it
-// takes: alone, together with a single server that needs no time for an fsync, and the least values all together. Each
-// protocol runs with them, without faults and with faults of all kinds, and its history is judged.
+// TestEveryExtremeOfASettingRuns gives every numeric key of the format the smallest and the largest value that it
+// accepts: alone, with a single server that needs no time for an fsync, and all the smallest values together. Each
+// protocol runs with them, without faults and with faults of all kinds, and the history is judged.
 func TestEveryExtremeOfASettingRuns(t *testing.T) {
 	if raceEnabled {
 		t.Skip("thousands of runs, each on one goroutine")
@@ -36,7 +36,7 @@ func TestEveryExtremeOfASettingRuns(t *testing.T) {
 				}
 				for i, v := range extremeVariables() {
 					withFirst(least, v.Path, leastOf[v.Kind], func(doc *format.Document) { least = doc })
-					if !testkit.Full() && i%4 != int(d.Name[0])%4 { // a sample each day
+					if !testkit.Full() && i%4 != int(d.Name[0])%4 { // by default, try a sample
 						continue
 					}
 					for _, values := range [][]string{leastOf[v.Kind], greatestOf[v.Kind]} {
@@ -56,8 +56,8 @@ func TestEveryExtremeOfASettingRuns(t *testing.T) {
 	}
 }
 
-// leastOf and greatestOf are values to try: the first that a key takes is its extreme. Counts are so small that runs
-// remain short.
+// leastOf and greatestOf are values to try. The first one that a key accepts is its extreme. Counts are small enough
+// for runs to stay short.
 var (
 	leastOf = map[format.Kind][]string{
 		format.Duration: {"0s", "1ns", "1ms", "1s", "2s", "4s"}, format.Delay: {"0s", "0s..1ms"},
@@ -69,7 +69,7 @@ var (
 	}
 )
 
-// extremeVariables are the keys with numbers that say how a run goes.
+// extremeVariables returns the numeric keys that affect how a run goes.
 func extremeVariables() (list []Variable) {
 	all, _ := Variables()
 	for _, v := range all {
@@ -82,8 +82,8 @@ func extremeVariables() (list []Variable) {
 	return list
 }
 
-// withFirst calls f with the document and the first of the values that it takes for a key. It reports whether there was
-// one.
+// withFirst calls f with the document after setting a key to the first value that it accepts. It reports whether there
+// was such a value.
 func withFirst(doc *format.Document, path string, values []string, f func(*format.Document)) bool {
 	for _, value := range values {
 		with := doc.Clone()
@@ -96,8 +96,8 @@ func withFirst(doc *format.Document, path string, values []string, f func(*forma
 	return false
 }
 
-// runsAnyway runs a scenario without faults, with random ones, and with some that strike all clients or servers. It
-// reports whether the file is accepted.
+// runsAnyway runs a scenario without faults, with random faults, and with faults that strike all clients or servers. It
+// reports whether the file was accepted.
 func runsAnyway(t *testing.T, doc *format.Document) (accepted bool) {
 	s, err := Parse("x.yaml", []byte(doc.String()))
 	if err != nil {
@@ -126,7 +126,7 @@ func runsAnyway(t *testing.T, doc *format.Document) (accepted bool) {
 	return true
 }
 
-// faultsOfAll are plans that strike all clients, or all servers, in the same way.
+// faultsOfAll returns plans that strike all clients, or all servers, in the same way.
 func faultsOfAll(s *Scenario) (plans [][]string) {
 	var ended, paused []string
 	for i, at := range []string{"after acquired", "at 10ms", "at 1s"} {
@@ -144,7 +144,7 @@ func faultsOfAll(s *Scenario) (plans [][]string) {
 	return plans
 }
 
-// runJudged runs a plan and judges what it leaves.
+// runJudged runs a plan and judges its history.
 func runJudged(t *testing.T, s *Scenario, p nemesis.Plan) {
 	t.Helper()
 	defer func() {

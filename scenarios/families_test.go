@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// family is the servers that a scenario's lock is on.
+// family names the servers that a scenario's lock is on.
 func family(s *Scenario) string {
 	switch {
 	case s.Servers.Backend == locks.OnEtcd:
@@ -24,8 +24,8 @@ func family(s *Scenario) string {
 	return "Redis"
 }
 
-// TestEveryLawIsBrokenAndKeptInEachFamily looks for a broken lock that each law catches and a sound one that it passes,
-// among the catalogue and the variants below, in each family of servers.
+// TestEveryLawIsBrokenAndKeptInEachFamily checks that, in each family of servers, each law catches a broken lock and
+// passes a sound one among the catalogue and the variants below.
 func TestEveryLawIsBrokenAndKeptInEachFamily(t *testing.T) {
 	seen := map[string]map[checker.Law]map[checker.Outcome]string{}
 	judge := func(s *Scenario) {
@@ -73,12 +73,12 @@ func TestEveryLawIsBrokenAndKeptInEachFamily(t *testing.T) {
 	}
 }
 
-// cannotBreak are the laws that no lock of a family here can break: etcd's revision never goes back.
+// cannotBreak reports whether no lock of a family can break a law here: etcd's revision never goes back.
 func cannotBreak(f string, law checker.Law, o checker.Outcome) bool {
 	return o == checker.Violated && law == checker.TokenOrder && f == "etcd"
 }
 
-// familyVariants fill what the catalogue leaves out.
+// familyVariants cover what the catalogue leaves out.
 var familyVariants = []string{
 	`name: replicated-fence-repeats-a-token
 servers: {redis: 1, replicas: 1, down-after: 500ms, reconfigure-after: 1s}

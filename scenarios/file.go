@@ -17,8 +17,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Load reads the scenario file at path. Its errors are those of Parse and of the file system: the error for a missing
-// file matches fs.ErrNotExist.
+// Load reads the scenario file at path. It returns the errors of Parse and of the file system; if the file is missing,
+// the error matches fs.ErrNotExist.
 func Load(path string) (*Scenario, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -47,11 +47,11 @@ func Load(path string) (*Scenario, error) {
 	return s, nil
 }
 
-// Parse reads a scenario from text. Path names the text in errors; Scenario.Path stays empty. An error is a
-// *format.Error that lists all problems of the text; then there is no Scenario. FORMAT.md describes the format.
+// Parse reads a scenario from text. path names the text in errors; Scenario.Path stays empty. If the text has problems,
+// Parse returns no scenario and a *format.Error that lists all of them. FORMAT.md describes the format.
 func Parse(path string, text []byte) (*Scenario, error) { return ParseWith(path, text, nil) }
 
-// file is a scenario file while it is read: first each key by itself, then what depends on several keys.
+// file is a scenario file while it is being read: first each key by itself, then whatever depends on several keys.
 type file struct {
 	*format.Reader
 	scenario                      *Scenario
@@ -59,14 +59,14 @@ type file struct {
 	serversAt                     format.Place
 	clients                       int
 	stagger                       time.Duration
-	lock                          lockSettings // of all clients
-	work                          Work         // of all clients; Start aside
+	lock                          lockSettings // for all clients
+	work                          Work         // for all clients; Start is separate
 	names                         []namedLock
-	// Nodes that can be read only when the clients and servers are known.
+	// These nodes can be read only when the clients and servers are known.
 	links, overrides, faults, mix, metrics ast.Node
 }
 
-// fields are the keys of the top level.
+// fields returns the keys at the top level of a file.
 func (f *file) fields() []field {
 	s := f.scenario
 	times := f.timeFields()
@@ -118,7 +118,7 @@ func (f *file) fields() []field {
 	}
 }
 
-// timeFields are limit and bound.
+// timeFields returns the keys limit and bound.
 func (f *file) timeFields() []field {
 	t := table[Scenario]{Reader: f.Reader, keys: timeKeys, to: f.scenario,
 		of: func(s *Scenario, _ *Client) *Scenario { return s }}
@@ -134,8 +134,8 @@ var timeKeys = []format.Key[Scenario]{
 			"they may wait for a silent leader"),
 }
 
-// settle reads what refers to clients and servers, checks what depends on several keys, and fills in the defaults that
-// do.
+// settle reads what refers to clients and servers, checks what depends on several keys, and fills in defaults that
+// depend on other keys.
 func (f *file) settle() {
 	names := f.processes()
 	f.checkLock(&f.lock)
@@ -154,8 +154,8 @@ func (f *file) settle() {
 	f.defaultPromise()
 }
 
-// processes returns the processes of the run; nil if the file failed to say how many there are, so that a wrong number
-// does not cause a problem for each name.
+// processes returns the processes of the run. It returns nil if the file failed to say how many there are, so that a
+// wrong number does not cause a problem for each name.
 func (f *file) processes() *nemesis.Names {
 	if f.clients == 0 || len(f.scenario.Servers.asked()) == 0 {
 		return nil
@@ -176,7 +176,7 @@ func clientNames(n int) []sim.ProcessID {
 	return names
 }
 
-// expectFields are the laws, and metrics.
+// expectFields returns the keys under expect: the laws, and metrics.
 func (f *file) expectFields() []field {
 	var fields []field
 	for _, law := range checker.Laws {

@@ -25,7 +25,7 @@ func newFile(r *format.Reader) *file {
 	return f
 }
 
-// defaultStart makes clients start one after another.
+// defaultStart makes the clients start one after another, stagger apart.
 func (f *file) defaultStart(client int) sim.Delay {
 	d := time.Duration(client) * f.stagger
 	return sim.Delay{Lo: d, Hi: d}

@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// withKey returns the flow mappings of base with one more key, or with another value for it. A key of several parts
-// leads into the mapping that stands in the line of its first part, which is made if need be.
+// withKey returns base with one more key, or with another value for it. base consists of flow mappings, one per line. A
+// key with dots refers into the mapping in the line of its first part, which is added if it is missing.
 func withKey(t testing.TB, base, key, value string) string {
 	t.Helper()
 	top, rest, nested := strings.Cut(key, ".")
@@ -44,7 +44,7 @@ func withKey(t testing.TB, base, key, value string) string {
 	return base + top + ": {" + nest(rest, value) + "}\n"
 }
 
-// nest writes "a.b" and v as a: {b: v}.
+// nest writes the key "a.b" with the value v as a: {b: v}.
 func nest(key, value string) string {
 	first, rest, nested := strings.Cut(key, ".")
 	if !nested {
@@ -53,7 +53,7 @@ func nest(key, value string) string {
 	return first + ": {" + nest(rest, value) + "}"
 }
 
-// documented are the rows of FORMAT.md's tables of keys.
+// documented returns the rows of FORMAT.md's tables of keys.
 func documented(t *testing.T) (rows []struct{ key, standard string }) {
 	inTable := false
 	for _, line := range strings.Split(formatDoc(t), "\n") {
@@ -74,7 +74,8 @@ func documented(t *testing.T) (rows []struct{ key, standard string }) {
 	return rows
 }
 
-// Writing a default into a file changes nothing: those that FORMAT.md states, and those of every protocol.
+// Writing a default into a file changes nothing, for the defaults that FORMAT.md states and for those of every
+// protocol.
 func TestDocumentedDefaultsAreTheDefaults(t *testing.T) {
 	tried := 0
 	same := func(base, key, value string) {
@@ -113,13 +114,13 @@ func TestDocumentedDefaultsAreTheDefaults(t *testing.T) {
 	}
 }
 
-// minimal are the least files, by their protocols.
+// minimal holds the smallest valid file of each protocol.
 var minimal = map[locks.Protocol]string{locks.SetNX: "name: x\nservers: {redis: 1}\nlock: {protocol: setnx}\n",
 	locks.SetNXExpire: "name: x\nservers: {redis: 1}\nlock: {protocol: setnx-expire}\n", locks.SetNXPX: oneRedis,
 	locks.Fenced: onFenced, locks.Redlock: fiveRedis, locks.Etcd: onEtcd, locks.ZooKeeper: onZooKeeper,
 	locks.LeaseObject: onKubernetes}
 
-// Minimal files of other protocols.
+// The smallest valid files of protocols on other servers, and of fenced.
 const (
 	onFenced     = "name: x\nservers: {redis: 1}\nlock: {protocol: fenced}\n"
 	onEtcd       = "name: x\nservers: {etcd: 3}\nlock: {protocol: etcd}\n"
@@ -131,7 +132,8 @@ const (
 var aboutReplicas = []string{"servers.min-replicas-to-write", "servers.min-replicas-max-lag", "servers.semi-sync",
 	"servers.semi-sync-timeout", "servers.down-after", "servers.reconfigure-after"}
 
-// Every default that depends on something else, and every required key.
+// Checks the list of defaults that depend on something else, and of required keys. The comments name the tests of their
+// values.
 func TestDefaultsInWords(t *testing.T) {
 	words := map[string]string{}
 	for _, row := range documented(t) {
@@ -196,7 +198,7 @@ func TestMinimalFile(t *testing.T) {
 	}
 }
 
-// FORMAT.md has every point; TestReferenceIsMadeFromTheTables holds what it lists to the code's tables.
+// FORMAT.md names every point. TestReferenceIsMadeFromTheTables compares its tables with those of the code.
 func TestFormatDocumentIsComplete(t *testing.T) {
 	doc := formatDoc(t)
 	var wanted []string

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// readFaults reads the list of faults. Their targets are checked if the names are known.
+// readFaults reads the list of faults. It checks their targets if the names of the processes are known.
 func (f *file) readFaults(names *nemesis.Names) {
 	if f.faults == nil {
 		return
@@ -66,7 +66,8 @@ func (f *file) badFault(err error, place format.Place) {
 	f.Problem(place.Right(bad.Column-1), bad.Nearest, "%s%s", bad.Msg, hint)
 }
 
-// timeColumn is the number of runes in a fault line before the time at which it strikes: the word after "at" or "from".
+// timeColumn returns the number of runes in a fault line before the time at which the fault strikes (the word after
+// "at" or "from").
 func timeColumn(line string) int {
 	for _, lead := range []string{" at ", " from "} {
 		if before, after, ok := strings.Cut(line, lead); ok {

@@ -9,25 +9,25 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// field is a key that may stand in a mapping, and the function that reads its value.
+// field is a key that may stand in a mapping, with the function that reads its value.
 type field struct {
 	name     string
 	required bool
 	read     func(ast.Node)
-	// instead is set on keys that belong elsewhere: why not here.
+	// instead is set on keys that belong elsewhere. It says why the key is not allowed here.
 	instead string
 	takes   func(ast.Node) bool
-	sample  string // the best example of what the mapping is for: a value of the key; may be empty
+	sample  string // a value of the key that shows best what the mapping is for; may be empty
 	doc     doc
-	fields  func() []field // of a mapping: the keys in it
-	// What a sweep needs to vary the key; nil if it cannot.
+	fields  func() []field // the keys in the mapping, if the value is one
+	// The fields below are what a sweep needs in order to vary the key; number is nil if it cannot vary it.
 	number func(*Scenario, *Client) (int64, bool)
 	kind   format.Kind
 	form   format.Form
 	value  func(*Scenario, *Client) format.Value
 }
 
-// into returns a function that reads a value and, if it is right, stores it.
+// into returns a function that reads a value and, if it is valid, stores it.
 func into[T any](to *T, read func(ast.Node) (T, bool)) func(ast.Node) {
 	return func(n ast.Node) {
 		if v, ok := read(n); ok {
@@ -36,8 +36,8 @@ func into[T any](to *T, read func(ast.Node) (T, bool)) func(ast.Node) {
 	}
 }
 
-// mapping reads the keys of a mapping. Name is the name of the mapping in messages; empty for the whole file. words are
-// the words that may stand in its place.
+// mapping reads the keys of a mapping. name is the mapping's name in messages, or empty for the whole file. words are
+// the words that may stand in place of the mapping.
 func mapping(r *format.Reader, n ast.Node, name string, fields []field, words ...string) format.Given {
 	keys := make([]format.Field, len(fields))
 	for i, f := range fields {
@@ -48,8 +48,8 @@ func mapping(r *format.Reader, n ast.Node, name string, fields []field, words ..
 	return r.Mapping(n, name, keys, words...)
 }
 
-// taken returns a value that a key takes: the one that best shows what it does, its default, or any. It is empty for a
-// key with a mapping or a list.
+// taken returns a value that the key accepts: preferably the one that best shows what it does, else its default, else
+// any. It is empty for a key with a mapping or a list.
 func (f *field) taken() string {
 	standard := strings.Trim(f.doc.standard, "`")
 	switch {
@@ -67,7 +67,7 @@ func (f *field) taken() string {
 	return ""
 }
 
-// mappings gives the names of the mappings that a key stands in, by the key.
+// mappings returns, for each key, the names of the mappings in which it may stand.
 var mappings = sync.OnceValue(func() map[string][]string {
 	all := map[string][]string{}
 	var walk func(name string, fields []field)
@@ -81,7 +81,7 @@ var mappings = sync.OnceValue(func() map[string][]string {
 	return all
 })
 
-// inside are the keys of a field's mapping; none if it is no mapping.
+// inside returns the keys of the field's mapping, or nil if its value is no mapping.
 func (f *field) inside() []field {
 	if f.fields == nil {
 		return nil
@@ -89,7 +89,7 @@ func (f *field) inside() []field {
 	return f.fields()
 }
 
-// TopKeys are the keys at the top of a file, in the order of FORMAT.md.
+// TopKeys returns the keys at the top of a file, in the order of FORMAT.md.
 func TopKeys() []string { return namesOf(newFile(nil).fields()) }
 
 func namesOf(fields []field) []string {

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// scope says whom a mapping of settings is for.
+// scope says for which clients a mapping of settings is.
 type scope bool
 
 const (
@@ -19,11 +19,11 @@ const (
 	oneClient scope = true // under overrides
 )
 
-// lockSettings holds the keys under lock that have been read so far. What depends on other keys is still zero.
+// lockSettings holds the keys under lock that have been read so far. Settings that depend on other keys are still zero.
 type lockSettings struct {
 	config locks.Config
-	given  format.Given // in the mapping read last; also those of mappings in it, as "extension.mode"
-	stated format.Given // here, or in the settings that these are based on
+	given  format.Given // keys in the mapping read last, and in mappings inside it, as "extension.mode"
+	stated format.Given // keys given there or in the settings on which these are based
 }
 
 // copied returns a copy of the settings that can be changed without changing l.
@@ -32,7 +32,7 @@ func (l lockSettings) copied() lockSettings {
 	return l
 }
 
-// readLock reads the keys of a mapping on top of those that l has already.
+// readLock reads the keys of a mapping on top of those that l already has.
 func (f *file) readLock(n ast.Node, name string, l *lockSettings, s scope) {
 	l.given = format.Given{}
 	fields := f.identity(l, s)
@@ -52,8 +52,8 @@ func (f *file) readLock(n ast.Node, name string, l *lockSettings, s scope) {
 	maps.Copy(l.stated, l.given)
 }
 
-// definition finds the protocol that a mapping names, wherever in the mapping it stands, since the other keys depend on
-// it; nil if it names none, or a wrong one.
+// definition finds the protocol that a mapping names, at any position in the mapping, because the other keys depend on
+// it. It returns nil if the mapping names no protocol or an unknown one.
 func (f *file) definition(n ast.Node, l *lockSettings, s scope) *locks.Definition {
 	if m, ok := n.(ast.MapNode); ok && s == everyone {
 		for i := m.MapRange(); i.Next(); {
@@ -68,7 +68,7 @@ func (f *file) definition(n ast.Node, l *lockSettings, s scope) *locks.Definitio
 	return locks.Define(l.config.Protocol)
 }
 
-// lockTable returns the keys that a protocol takes; without a protocol, those that any takes.
+// lockTable returns the keys that a protocol accepts; without a protocol, those that any protocol accepts.
 func (f *file) lockTable(name string, d *locks.Definition, l *lockSettings) table[locks.Config] {
 	t := table[locks.Config]{Reader: f.Reader, name: name, keys: locks.Settings(), to: &l.config,
 		of:   func(_ *Scenario, c *Client) *locks.Config { return &c.Lock },
@@ -80,7 +80,7 @@ func (f *file) lockTable(name string, d *locks.Definition, l *lockSettings) tabl
 	return t
 }
 
-// foreign holds, for each protocol, the keys that only others take, each with the reason why this one does not.
+// foreign holds, for each protocol, the keys that only other protocols accept, each with the reason.
 var foreign = func() map[locks.Protocol][]field {
 	all := map[locks.Protocol][]field{}
 	for _, d := range locks.Definitions() {
@@ -93,8 +93,8 @@ var foreign = func() map[locks.Protocol][]field {
 	return all
 }()
 
-// whyNot explains why a protocol does not take a key, or a word for it, and what to write; empty if no protocol takes
-// it.
+// whyNot explains why a protocol does not accept a key (or, if word is not empty, that word as the key's value), and
+// what to write. It returns "" if no protocol accepts it.
 func whyNot(d *locks.Definition, path, word string) string {
 	takers := locks.Taking(path, word)
 	what := path
@@ -112,7 +112,7 @@ func whyNot(d *locks.Definition, path, word string) string {
 		format.Listed(takers, "and"), d.Name)
 }
 
-// identity are the keys that are the same for all clients of a lock.
+// identity returns the keys that must be the same for all clients of a lock.
 func (f *file) identity(l *lockSettings, s scope) []field {
 	if s == oneClient {
 		return []field{
@@ -142,7 +142,7 @@ func (f *file) identity(l *lockSettings, s scope) []field {
 	}
 }
 
-// allLockFields are the keys of all protocols, for the reference and for sweeps.
+// allLockFields returns the keys of all protocols, for the reference and for sweeps.
 func (f *file) allLockFields() []field {
 	t := f.lockTable("lock", nil, &f.lock)
 	fields := t.fields("")
@@ -157,7 +157,7 @@ func (f *file) checkLock(l *lockSettings) {
 		}
 	}
 	s := &f.scenario.Servers
-	for _, d := range locks.Definitions() { // if a protocol is misspelled, whatever any protocol refuses
+	for _, d := range locks.Definitions() { // for a misspelled protocol, report what any protocol refuses
 		if named := locks.Define(l.config.Protocol); d.Refused == nil || named != nil && named != d {
 			continue
 		}
@@ -175,7 +175,7 @@ func (f *file) checkLock(l *lockSettings) {
 	}
 }
 
-// checkWork refuses checks of a lease that the protocol does not have.
+// checkWork refuses checks of a lease if the protocol has no lease.
 func (f *file) checkWork(l *lockSettings, w *Work, in format.Given) {
 	d := locks.Define(l.config.Protocol)
 	if d == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// mixFields are the keys under mix, with defaults that depend on the TTL.
+// mixFields returns the keys under mix. Their defaults depend on the TTL.
 func (f *file) mixFields(m *draw.Mix) []field {
 	span := func(name string, to *draw.Span, standard, meaning string) field {
 		return field{name: name, read: into(to, f.Span),
@@ -90,7 +90,7 @@ func (f *file) readMix(names *nemesis.Names) {
 	}
 }
 
-// readWeights reads how often each kind is drawn, relative to the others. A kind that is not named is not drawn.
+// readWeights reads how often each kind is drawn relative to the others. A kind that is not named is not drawn.
 func (f *file) readWeights(n ast.Node, m *draw.Mix) {
 	m.Weights = draw.Weights{}
 	var fields []field

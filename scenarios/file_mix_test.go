@@ -99,8 +99,8 @@ func TestPromiseIsRead(t *testing.T) {
 	}
 }
 
-// The loss of the quorum for good is a mismatch only where it is named, or availability is promised; a wait that is too
-// long although a quorum is left always is one.
+// If the quorum is lost for good, a law that then fails is a mismatch only if the file names it or promises
+// availability. Waiting too long although a quorum is left is always a mismatch.
 func TestWhatNoLockCanHelpIsNoMismatch(t *testing.T) {
 	const two = "name: x\nservers: {redis: 1}\nnetwork: {delay: 1ms}\nlock: {protocol: set-nx-px, ttl: 1s}\n" +
 		"limit: 30s\n"

@@ -23,7 +23,7 @@ func (f *file) lockName(n ast.Node) (history.Lock, bool) {
 	return history.Lock(name), ok
 }
 
-// checkNames refuses names that the lock service cannot have, and those that it cannot distinguish.
+// checkNames refuses names that the lock service cannot have, and pairs of names that it cannot tell apart.
 func (f *file) checkNames() {
 	p := f.lock.config.Protocol
 	places := map[history.Lock]format.Place{}
@@ -45,7 +45,7 @@ func (f *file) checkNames() {
 	}
 }
 
-// later returns the place further down in the file.
+// later returns the place that is further down in the file.
 func later(a, b format.Place) format.Place {
 	if a.Line > b.Line || a.Line == b.Line && a.Column > b.Column {
 		return a

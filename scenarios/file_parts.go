@@ -17,16 +17,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// Limits on counts. Larger ones are of no use, and their sums would overflow an int64 of nanoseconds.
+// Limits on counts. Larger counts are of no use, and their sums could overflow an int64 of nanoseconds.
 const (
 	maxServers  = 99
 	maxReplicas = 9
 	maxMembers  = 9
 	maxClients  = 99
-	maxCount    = 10_000 // cycles, writes of a section
+	maxCount    = 10_000 // for cycles, and for the writes of a section
 )
 
-// serverKeys are the keys under servers except persistence, beginning with those that choose the kind of servers.
+// serverKeys returns the keys under servers except persistence, beginning with those that choose the kind of servers.
 func serverKeys() (keys []format.Key[Servers]) {
 	for _, b := range backends {
 		keys = append(keys, b.key())
@@ -34,7 +34,7 @@ func serverKeys() (keys []format.Key[Servers]) {
 	return append(keys, serverSettings...)
 }
 
-// serverSettings are the keys under servers that say how the servers are set.
+// serverSettings are the keys under servers that configure the servers.
 var serverSettings = []format.Key[Servers]{
 	format.Choice("version", func(s *Servers) *string { return &s.Version },
 		"which commands and options a Redis has: `7.0` is 7.0.15, `8` is 8.4 by its documentation, with DELEX and "+
@@ -73,7 +73,7 @@ var serverSettings = []format.Key[Servers]{
 		Refusing("ZooKeeper does not start with a syncLimit of 0 (\"syncLimit is not set\")")),
 }
 
-// ofZooKeeper is a key that is not in use unless the servers are a ZooKeeper ensemble.
+// ofZooKeeper returns a key that is in force only if the servers are a ZooKeeper ensemble.
 func ofZooKeeper(k format.Key[Servers]) format.Key[Servers] {
 	get := k.Get
 	k.Get = func(s *Servers) format.Value {
@@ -131,7 +131,7 @@ func (f *file) readPersistence(n ast.Node) {
 	mapping(f.Reader, n, "servers.persistence", f.persistenceFields(), "none")
 }
 
-// redisKeys and replicaKeys are settings of Redis nodes, the latter of replicated ones.
+// redisKeys are settings of Redis nodes. replicaKeys are settings of replicated Redis nodes.
 var (
 	redisKeys   = []string{"persistence", "replicas", "version", "notify-keyspace-events"}
 	replicaKeys = []string{"min-replicas-to-write", "min-replicas-max-lag", "semi-sync", "semi-sync-timeout",
@@ -141,7 +141,7 @@ var (
 // zooKeeperKeys are settings of ZooKeeper ensembles.
 var zooKeeperKeys = []string{"tick-time", "sync-limit"}
 
-// checkServers refuses servers that the protocol never asks, and settings that none of them has.
+// checkServers refuses servers that the protocol never uses, and settings that these servers do not have.
 func (f *file) checkServers() {
 	s, kinds := &f.scenario.Servers, 0
 	for _, key := range backendNames() {
@@ -183,11 +183,11 @@ func (f *file) checkServers() {
 	}
 }
 
-// checkProtocol checks the protocol against the servers.
+// checkProtocol checks that the protocol works on the servers.
 func (f *file) checkProtocol() {
 	d, s := locks.Define(f.lock.config.Protocol), &f.scenario.Servers
 	switch {
-	case d == nil || len(s.asked()) == 0: // missing or wrong, and reported already
+	case d == nil || len(s.asked()) == 0: // missing or wrong, and already reported
 	case d.Name == locks.FromLibrary && s.Front() == nil:
 		f.Problem(f.inServers[string(s.Backend)], "", "no library can be put before %s servers", s.Backend)
 	case d.Name == locks.FromLibrary:
@@ -225,7 +225,7 @@ func (f *file) networkFields() []field {
 			"`client-1 -> redis-1: 5ms` is one direction, `client-1 \\| redis-1: 5ms` both"}})
 }
 
-// readLinks reads the delays of single links. Mistakes in names are reported only if the names are known.
+// readLinks reads the delays of single links. It reports mistakes in names only if the names are known.
 func (f *file) readLinks(names *nemesis.Names) {
 	if f.links == nil {
 		return
@@ -247,7 +247,7 @@ func (f *file) readLinks(names *nemesis.Names) {
 	})
 }
 
-// link reads "client-1 -> redis-1" as one direction, and "client-1 | redis-1" as both.
+// link reads "client-1 -> redis-1" as one direction and "client-1 | redis-1" as both.
 func (f *file) link(key string, place format.Place, names *nemesis.Names) (ends [][2]sim.ProcessID) {
 	words := strings.Fields(key)
 	if len(words) != 3 || words[1] != "->" && words[1] != "|" {
@@ -313,7 +313,7 @@ func (f *file) resourceFields() []field {
 	return t.fields("")
 }
 
-// checkResource refuses a comparison of tokens if no token is issued.
+// checkResource refuses fencing if the protocol issues no tokens.
 func (f *file) checkResource() {
 	d := locks.Define(f.lock.config.Protocol)
 	if d == nil || d.Tokens || f.scenario.Resource.Fencing == FencingOff {

@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// TestReferenceIsMadeFromTheTables: FORMAT.md says of each key, protocol, kind of fault, law and cause what the table
-// says that reads it.
+// TestReferenceIsMadeFromTheTables checks that FORMAT.md describes each key, protocol, kind of fault, law and cause as
+// the tables in the code do.
 func TestReferenceIsMadeFromTheTables(t *testing.T) {
 	for part, made := range map[string]string{"keys": reference(), "faults": faultReference(),
 		"laws": lawReference(), "causes": causeReference()} {
@@ -23,7 +23,7 @@ func TestReferenceIsMadeFromTheTables(t *testing.T) {
 	}
 }
 
-// faultReference is how faults are written, and what they do.
+// faultReference returns the reference of how faults are written and what they do.
 func faultReference() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "```text\n%s\n```\n\n| fault | weight | what happens |\n|---|---|---|\n",
@@ -34,7 +34,7 @@ func faultReference() string {
 	return b.String()
 }
 
-// lawReference is what each law states.
+// lawReference returns the table of the statements of the laws.
 func lawReference() string {
 	var b strings.Builder
 	b.WriteString("| law | statement |\n|---|---|\n")
@@ -44,7 +44,7 @@ func lawReference() string {
 	return b.String()
 }
 
-// causeReference is why laws may be broken, with the variants.
+// causeReference returns the table of the causes for which laws may be broken, with their details.
 func causeReference() string {
 	var b strings.Builder
 	b.WriteString("| cause | details |\n|---|---|\n")
@@ -58,7 +58,7 @@ func causeReference() string {
 	return b.String()
 }
 
-// reference are the tables of the keys and the protocols.
+// reference returns the tables of the keys and the protocols.
 func reference() string {
 	var b strings.Builder
 	f := newFile(&format.Reader{})
@@ -119,7 +119,8 @@ func valuesIn(s *locks.Setting) string { return s.Form.Values() }
 
 func standardIn(s *locks.Setting) string { return docOf(s).standard }
 
-// differing says something of a key, and where it is something else for some of the protocols, of which.
+// differing returns what say says about a key. If that differs between protocols, it adds which protocols each text is
+// for.
 func differing(takers []locks.Protocol, first *locks.Setting, say func(*locks.Setting) string) string {
 	var texts []string
 	with := map[string][]locks.Protocol{}

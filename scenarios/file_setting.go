@@ -9,22 +9,22 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// table holds the settings of one mapping, and the value that they are stored in.
+// table holds the settings of one mapping, and the value in which they are stored.
 type table[T any] struct {
 	*format.Reader
-	name string // of the mapping, in messages
+	name string // name of the mapping in messages
 	keys []format.Key[T]
 	to   *T
 	of   func(*Scenario, *Client) *T // where the values are stored in the end
-	// note, if set, is called for each key that stands in the file.
+	// note, if set, is called for each key that the file gives.
 	note func(path string, place format.Place)
 	// refuse, if set, explains why a word is not allowed for a key, and what to write instead.
 	refuse func(k *format.Key[T], word string) string
-	// absent are keys that other protocols have, by their paths, each with what to write instead.
+	// absent lists keys of other protocols by their paths, each with what to write instead.
 	absent []field
 }
 
-// fields are the keys of the table's mapping under a path: "" or, with the dot, "extension.".
+// fields returns the keys of the table's mapping under a path, which is "" or ends with a dot, such as "extension.".
 func (t *table[T]) fields(under string) (list []field) {
 	for i := range t.keys {
 		k := &t.keys[i]
@@ -66,7 +66,7 @@ func docOf[T any](k *format.Key[T]) doc {
 	return d
 }
 
-// read reads the value of a key, or the mapping that starts with it.
+// read reads the value of a key, or the mapping that is its value.
 func (t *table[T]) read(n ast.Node, k *format.Key[T]) {
 	if text, ok := format.ScalarText(n); k.Form.Kind == format.Mapping && !(ok && slices.Contains(k.Form.Words, text)) {
 		if _, ok := n.(ast.MapNode); ok {
@@ -91,7 +91,7 @@ func (t *table[T]) read(n ast.Node, k *format.Key[T]) {
 	}
 }
 
-// standards gives every key of a table its default.
+// standards sets every key of a table to its default, except defaults that depend on other keys.
 func standards[T any](keys []format.Key[T], to *T) {
 	for _, k := range keys {
 		if k.Depends == "" {
@@ -103,25 +103,26 @@ func standards[T any](keys []format.Key[T], to *T) {
 // doc is the entry of a key in the reference of the format.
 type doc struct {
 	values, standard, meaning string
-	words                     []string // of the values: those that are words
+	words                     []string // those of the values that are words
 }
 
 // Variable is a key that a sweep can vary.
 type Variable struct {
 	Path string // as in FORMAT.md
 	Kind format.Kind
-	// Number reads the key's number from a scenario, for one of its clients; false if the value is a word or a range.
+	// Number returns the key's number in a scenario, for one of its clients. It returns false if the value is a word or
+	// a range.
 	Number func(*Scenario, *Client) (int64, bool)
-	// Form is what may be written; for the keys under lock, that of some protocol that takes them. Value reads the
-	// value in force. Both are empty for the few keys that the format reads by itself: clients, lock.protocol and
-	// servers.persistence.
+	// Form says which values may be written; for keys under lock, it is the form of one of the protocols that accept
+	// the key. Value returns the value in force. Both are empty for the few keys that the format reads by itself:
+	// clients, lock.protocol and servers.persistence.
 	Form  format.Form
 	Value func(*Scenario, *Client) format.Value
-	Own   bool // it may also stand under overrides, or only there
+	Own   bool // whether it may also, or only, stand under overrides
 }
 
 // Variables returns the keys that affect a run, in the order of FORMAT.md, except those that hold mappings, lists and
-// names. Only are those that stand under overrides alone.
+// names. The keys in only may stand under overrides alone.
 func Variables() (all, only []Variable) {
 	f := newFile(&format.Reader{})
 	for _, v := range variables("", f.fields()) {
@@ -144,5 +145,5 @@ func variables(under string, fields []field) (list []Variable) {
 	return list
 }
 
-// wordOf is the Number of a key that has none.
+// wordOf is the Number function of a key whose value is never a number.
 func wordOf(*Scenario, *Client) (int64, bool) { return 0, false }

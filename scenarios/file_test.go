@@ -35,13 +35,13 @@ func parseText(t *testing.T, text string) *Scenario {
 	return withoutText(s)
 }
 
-// withoutText leaves what a text says, so that scenarios that differ only in how they are written compare equal.
+// withoutText removes the text, so that scenarios that differ only in how they are written compare equal.
 func withoutText(s *Scenario) *Scenario {
 	s.text = nil
 	return s
 }
 
-// The example with which FORMAT.md opens is the one of the design.
+// The example with which FORMAT.md opens is read as the design says.
 func TestExample(t *testing.T) {
 	const ms = time.Millisecond
 	s := parseText(t, example(t))
@@ -64,7 +64,7 @@ func TestExample(t *testing.T) {
 			t.Errorf("%s is %v, not %v", own.path, got, own.want)
 		}
 	}
-	redlock.Own = s.Clients[0].Lock.Own // of a type that only the protocol knows; its values are those above
+	redlock.Own = s.Clients[0].Lock.Own // its type is private to the protocol; its values are those above
 	second := redlock
 	second.First = 2
 	work := Work{Cycles: 1, Writes: 1, Hold: 100 * ms, StopWhenLost: true}
@@ -108,7 +108,7 @@ func TestExample(t *testing.T) {
 	}
 }
 
-// Each row sets one key to one value in a minimal file and looks at one thing that must have come of it.
+// Each row sets one key to one value in a minimal file and checks one consequence.
 var everyValue = []struct {
 	base, key, value string
 	got              func(*Scenario) any
@@ -227,7 +227,7 @@ var everyValue = []struct {
 	{oneRedis, "summary", "|\n  two\n  lines", func(s *Scenario) any { return s.Summary }, "two\nlines"},
 }
 
-// lockSetting is what is in force of a key under lock, for the first client.
+// lockSetting returns the value in force of a key under lock, for the first client.
 func lockSetting(s *Scenario, path string) format.Value {
 	c := &s.Clients[0].Lock
 	return locks.Define(c.Protocol).Setting(path).Get(c)
@@ -291,8 +291,8 @@ overrides:
 	}
 }
 
-// What a client counts its validity from is what the file says, for all or for one; only without a word it follows from
-// care.
+// Whether a client checks the elapsed time is what the file says, for all clients or for one. Only if the file does not
+// say so does it depend on whether the client checks its validity or extends its lease.
 func TestElapsedCheckIsInheritedWhereItIsStated(t *testing.T) {
 	for stated, want := range map[string][3]bool{"": {false, true, true}, ", elapsed-check: off": {false, false, true},
 		", elapsed-check: on": {true, true, true}} {
@@ -357,7 +357,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// example is the first YAML block of FORMAT.md.
+// example returns the first YAML block of FORMAT.md.
 func example(t testing.TB) string {
 	_, text, _ := strings.Cut(formatDoc(t), "```yaml\n")
 	text, _, ok := strings.Cut(text, "```")

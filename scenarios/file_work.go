@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// workKeys are the keys under work that need no mapping of the format's own.
+// workKeys are the keys under work except those that the format reads by itself.
 var workKeys = []format.Key[Work]{
 	format.Number("cycles", func(w *Work) *int { return &w.Cycles }, 1, 1, maxCount, "how often a client acquires, "+
 		"works and releases"),
@@ -49,10 +49,10 @@ var workKeys = []format.Key[Work]{
 			"itself"),
 }
 
-// holdKinds are the words for a section without a stated length.
+// holdKinds are the words that may stand for the length of a section.
 var holdKinds = map[string]HoldKind{"validity": HoldValidity, "forever": HoldForever}
 
-// The start of the clients has one key: stagger for all of them, start for one.
+// The clients' start has two keys: stagger for all clients, and start for a single one.
 var (
 	staggerKeys = []format.Key[time.Duration]{format.Time("stagger",
 		func(d *time.Duration) *time.Duration { return d },
@@ -61,7 +61,7 @@ var (
 		"when the client begins; only under overrides").Depending("its place in the stagger")}
 )
 
-// workFields are the keys under work, the one for the start of the clients first.
+// workFields returns the keys under work, beginning with the one for the start of the clients.
 func (f *file) workFields(w *Work, s scope) []field {
 	of := func(_ *Scenario, c *Client) *Work { return &c.Work }
 	t := table[Work]{Reader: f.Reader, name: "work", keys: workKeys, to: w, of: of}
@@ -81,7 +81,7 @@ func (f *file) workFields(w *Work, s scope) []field {
 					"opposite one; without it the lock's own name"}})
 }
 
-// staggerOf is the time between the starts of two clients, which a scenario stores only as the start of each.
+// staggerOf returns the time between the starts of two clients. A scenario stores only the start of each client.
 func staggerOf(s *Scenario, _ *Client) *time.Duration {
 	d := time.Duration(0)
 	if len(s.Clients) > 1 {
@@ -104,7 +104,7 @@ func (f *file) readLocks(n ast.Node, w *Work) {
 	})
 }
 
-// readClients makes the clients: all alike, except for their overrides.
+// readClients makes the clients. They are all alike, except for their overrides.
 func (f *file) readClients(names *nemesis.Names) {
 	s := f.scenario
 	var ids []sim.ProcessID
@@ -162,7 +162,7 @@ func (f *file) readOverride(n ast.Node, name string, lock *lockSettings, work *W
 	f.checkWork(lock, work, inWork)
 }
 
-// client is a client whose settings are complete.
+// client returns a client with complete settings.
 func (f *file) client(i int, id sim.ProcessID, lock lockSettings, work Work) Client {
 	servers := &f.scenario.Servers
 	c, n := lock.config, len(servers.asked())

@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// fixed is a time, or a number of heartbeats, and the file in which it stands.
+// fixed is a time, or a number of heartbeats, with the file that contains it.
 type fixed struct{ value, file string }
 
-// explained are the times in the code that are none of a run's own, each with why.
+// explained lists the times in the code that do not belong to a run, each with the reason.
 var explained = map[fixed]string{
 	{"1ms", "sim/redis/store/file.go"}:         "the default of servers.fsync",
 	{"10s", "sim/redis/config.go"}:             "the default of servers.min-replicas-max-lag",
@@ -42,11 +42,11 @@ var explained = map[fixed]string{
 	{"2ms", "scenarios/locks/redlock.go"}:      "the default of lock.drift-allowance",
 }
 
-// counts are the numbers of something that is a time.
+// counts lists the variables whose numbers mean times, with the units.
 var counts = map[string]string{"ElectionTicks": " heartbeats", "missedTicks": " heartbeats", "postponeLimit": "s"}
 
-// TestFixedTimesAreStated holds FORMAT.md's table of fixed times to the code: each time that the simulator, the clients
-// and the checker use is a row, or is said here to be a key's; and each row is in the code.
+// TestFixedTimesAreStated compares FORMAT.md's table of fixed times with the code. Each time that the simulator, the
+// clients and the checker use must be a row of the table, or be explained above. Each row must occur in the code.
 func TestFixedTimesAreStated(t *testing.T) {
 	text, err := os.ReadFile("FORMAT.md")
 	if err != nil {
@@ -98,11 +98,11 @@ func TestFixedTimesAreStated(t *testing.T) {
 	}
 }
 
-// units are the words of package time.
+// units maps the names of package time's units to their abbreviations.
 var units = map[string]string{"Microsecond": "us", "Millisecond": "ms", "Second": "s", "Minute": "m", "Hour": "h"}
 
-// timesIn lists the times that a file of Go states: so many of a unit, a unit alone, and the counts of the table above.
-// A unit that something is multiplied with or divided by is a conversion.
+// timesIn lists the times that a Go file states: multiples of a unit, a unit alone, and the counts of the table above.
+// A unit that something is multiplied or divided by is a conversion, and does not count.
 func timesIn(t *testing.T, path string) (list []string) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
@@ -137,12 +137,13 @@ func timesIn(t *testing.T, path string) (list []string) {
 	return list
 }
 
-// times is how many of a unit an expression states, by the nodes above the unit; empty if it converts.
+// times returns how many of a unit an expression states, given the syntax nodes above the unit; "" if it is a
+// conversion.
 func times(above []ast.Node) string {
 	for _, n := range slices.Backward(above) {
 		switch n := n.(type) {
 		case *ast.ParenExpr:
-		case *ast.CallExpr: // a conversion of the type
+		case *ast.CallExpr: // a conversion to the type
 			if id, ok := n.Fun.(*ast.Ident); !ok || id.Name != "int64" {
 				return "1"
 			}
@@ -161,7 +162,7 @@ func times(above []ast.Node) string {
 	return "1"
 }
 
-// counted is what a variable of the table of counts is set to.
+// counted returns the value that is assigned to a variable of the table of counts.
 func counted(to, value ast.Expr) []string {
 	name := ""
 	switch to := to.(type) {
@@ -176,7 +177,7 @@ func counted(to, value ast.Expr) []string {
 	return nil
 }
 
-// The slack and the declared hold are what FORMAT.md says.
+// The slack and the declared hold are as FORMAT.md states.
 func TestTheSlackIsAsStated(t *testing.T) {
 	s, err := Parse("f.yaml",
 		[]byte("name: x\nservers: {redis: 3}\nlock: {protocol: redlock, retry: {delay: 1s..3s}, timeout: 70ms}\n"+

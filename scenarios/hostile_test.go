@@ -13,12 +13,12 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// hostile are texts that a terminal would obey, or show in another order.
+// hostile holds texts that a terminal would obey, or would show in another order.
 var hostile = []string{"\x1b[2J", "\u009b2J", "\x7f", "\u202e", "\u2066", "\u2028", "a\rb", "\x07", "\x00",
 	"\x1b]0;x\x07"}
 
-// TestNoControlCharacterGetsIn puts hostile texts, as YAML writes them with escapes, in place of every value and every
-// key of the catalogue. Each is refused at its place, in words that a terminal can show.
+// TestNoControlCharacterGetsIn puts hostile texts, with the escapes that YAML has for them, into every value and every
+// key of the catalogue. Each is refused at its place, with a message that a terminal can show.
 func TestNoControlCharacterGetsIn(t *testing.T) {
 	files, err := filepath.Glob("catalogue/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -56,7 +56,7 @@ func TestNoControlCharacterGetsIn(t *testing.T) {
 	}
 }
 
-// places are the paths of all scalars.
+// places returns the paths of all scalars.
 func places(doc *format.Document, path string) (all []string) {
 	if _, ok := doc.Get(path); ok {
 		return []string{path}
@@ -82,7 +82,7 @@ func checkRefused(t *testing.T, at string, doc *format.Document) {
 	}
 }
 
-// What does not refuse a text in the file as it is refuses it by its place, too.
+// Control characters that stand unescaped in a file are refused at their place, too.
 func TestControlCharactersInTheTextOfAFile(t *testing.T) {
 	for _, bad := range hostile {
 		_, err := Parse("my.yaml", []byte("name: x\nsummary: ab"+bad+"\n"))
@@ -93,7 +93,7 @@ func TestControlCharactersInTheTextOfAFile(t *testing.T) {
 	}
 }
 
-// Line breaks and tabs in quoted prose are none of them.
+// Line breaks and tabs in quoted prose do not count as control characters.
 func TestProseMayBreakLines(t *testing.T) {
 	s, err := Parse("my.yaml", []byte("name: x\nsummary: \"a\\n\\tb\"\nservers: {redis: 1}\nlock: {protocol: setnx}\n"))
 	if err != nil || s.Summary != "a\n\tb" {

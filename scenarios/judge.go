@@ -24,16 +24,16 @@ func (s *Scenario) Judge(r Result) format.Judgement {
 	return j
 }
 
-// byDelay are the causes that a stall of the host may have brought about: a client that received no reply in time gave
-// up, and its key blocked the others.
+// byDelay lists the causes that a stall of the host may have brought about: a client that got no reply in time gave up,
+// and its key then blocked the others.
 var byDelay = []checker.CauseKind{checker.StuckWithoutHolder, checker.StuckBehindAbandoned, checker.TooSlow}
 
-// FromLibrary reports whether the clients' lock is a library's.
+// FromLibrary reports whether the clients' lock comes from a library.
 func (s *Scenario) FromLibrary() bool {
 	return slices.ContainsFunc(s.Clients, func(c Client) bool { return c.Lock.Protocol == locks.FromLibrary })
 }
 
-// Targets are the processes that faults can strike in runs of s.
+// Targets returns the processes that faults can strike in runs of s.
 func (s *Scenario) Targets() nemesis.Names {
 	names := s.Servers.targets()
 	names.Sessionless = s.service() == history.Kubernetes

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestOnlyTheEndOfItsPredecessorWakesAClient holds for those who watch the one before them in the line, on ZooKeeper
-// and on etcd, and not for a herd: events arrive in the order of the line, each at the client whose turn it is.
+// If clients watch the one before them in line, on ZooKeeper and on etcd, events arrive in the order of the line, each
+// at the client whose turn it is. This is not so if all clients watch the first in line (a herd).
 func TestOnlyTheEndOfItsPredecessorWakesAClient(t *testing.T) {
 	for name, keeps := range map[string]bool{"zookeeper-predecessor": true, "etcd-predecessor": true,
 		"zookeeper-herd": false} {
@@ -31,10 +31,11 @@ func TestOnlyTheEndOfItsPredecessorWakesAClient(t *testing.T) {
 	}
 }
 
-// inLine counts those who were woken, and says who was not by the end of the one before it in the line of keys.
+// inLine counts the clients that were woken. why names the first one that was not woken by the end of its predecessor
+// in the line of keys.
 func inLine(events []history.Event) (woken int, why string) {
 	var line []history.Attempt // in the order of their keys
-	gone := 0                  // how many of them, from the first on
+	gone := 0                  // how many of them are gone, from the first on
 	for _, e := range events {
 		switch {
 		case e.F == history.KeySet:

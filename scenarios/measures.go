@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// service is the kind of lock service that the clients of s use.
+// service returns the kind of lock service that the clients of s use.
 func (s *Scenario) service() history.Service {
 	switch d := s.definition(); {
 	case d == nil:
@@ -23,7 +23,7 @@ func (s *Scenario) service() history.Service {
 	}
 }
 
-// definition is the definition of the protocol, which all clients share; nil if there is no client.
+// definition returns the definition of the protocol, which all clients share. It returns nil if there is no client.
 func (s *Scenario) definition() *locks.Definition {
 	if len(s.Clients) == 0 {
 		return nil
@@ -31,7 +31,7 @@ func (s *Scenario) definition() *locks.Definition {
 	return locks.Define(s.Clients[0].Lock.Protocol)
 }
 
-// measures lists what every client and server of s does for safety, so that no remedy asks for it.
+// measures lists the safety measures that all clients and servers of s apply, so that no remedy asks for them.
 func (s *Scenario) measures() (list []history.Measure) {
 	for _, m := range s.settings() {
 		if m.applied {
@@ -41,8 +41,8 @@ func (s *Scenario) measures() (list []history.Measure) {
 	return list
 }
 
-// foreignMeasures lists those of clients whose code is unknown: those that the scenario settles, and those that the
-// requests of a run show.
+// foreignMeasures lists the measures of clients whose code is unknown: those that the scenario decides, and those that
+// the requests of a run show. unknown lists the measures that neither tells.
 func (s *Scenario) foreignMeasures(seen *requestReader, events []history.Event) (list, unknown []history.Measure) {
 	for _, m := range s.settings() {
 		shown := seen.shown[m.measure]
@@ -64,8 +64,8 @@ func (s *Scenario) foreignMeasures(seen *requestReader, events []history.Event) 
 	return list, unknown
 }
 
-// settles reports whether the scenario alone decides about a measure, not its clients' own code. The work under a
-// library's lock is the scenario's, also if it has the lock extended.
+// settles reports whether the scenario alone decides about a measure, not the clients' own code. With a library's lock,
+// the work belongs to the scenario, and so do the extensions if the scenario asks for them.
 func (s *Scenario) settles(m history.Measure) bool {
 	switch m {
 	case history.FsyncAlways, history.MinReplicas, history.ComparedWrites:
@@ -80,7 +80,7 @@ func (s *Scenario) settles(m history.Measure) bool {
 	return false
 }
 
-// fenced is what requests to a resource that compares tokens show: whether all carry one.
+// fenced says what the requests to a resource that compares tokens show: whether all of them carry one.
 func fenced(events []history.Event) showing {
 	shown := notShown
 	for i := range events {
@@ -93,13 +93,13 @@ func fenced(events []history.Event) showing {
 	return shown
 }
 
-// applied is what a scenario says about a measure.
+// applied says whether a scenario applies a measure.
 type applied struct {
 	measure history.Measure
 	applied bool
 }
 
-// settings are what s says about all measures.
+// settings says for each measure whether s applies it.
 func (s *Scenario) settings() []applied {
 	d := s.definition()
 	if d == nil {
@@ -108,7 +108,7 @@ func (s *Scenario) settings() []applied {
 	return slices.Concat(s.keySettings(d), s.leaseSettings(d), s.waitingSettings(d))
 }
 
-// everybody reports whether something is true of all clients.
+// everybody reports whether does is true of all clients.
 func (s *Scenario) everybody(does func(c *Client) bool) bool {
 	for i := range s.Clients {
 		if !does(&s.Clients[i]) {
@@ -118,12 +118,12 @@ func (s *Scenario) everybody(does func(c *Client) bool) bool {
 	return true
 }
 
-// extensions reports whether something is true of the extensions of all clients that extend their locks.
+// extensions reports whether does is true of the extensions of all clients that extend their locks.
 func (s *Scenario) extensions(does func(locks.ExtendMode) bool) bool {
 	return s.everybody(func(c *Client) bool { return c.Lock.Extension == nil || does(c.Lock.Extension.Mode) })
 }
 
-// keySettings are about the keys: what they are, and what is compared before one is changed.
+// keySettings covers the measures about keys: what they are, and what is compared before one is changed.
 func (s *Scenario) keySettings(d *locks.Definition) []applied {
 	session := s.Servers.consensus()
 	return []applied{
@@ -148,7 +148,7 @@ func (s *Scenario) keySettings(d *locks.Definition) []applied {
 	}
 }
 
-// leaseSettings are about how long a lock is valid, what keeps it, and what guards the data after it.
+// leaseSettings covers the measures about how long a lock is valid, what keeps it, and what guards the data afterwards.
 func (s *Scenario) leaseSettings(d *locks.Definition) []applied {
 	session := s.Servers.consensus()
 	return []applied{
@@ -178,7 +178,7 @@ func (s *Scenario) leaseSettings(d *locks.Definition) []applied {
 	}
 }
 
-// waitingSettings are about asking for a lock.
+// waitingSettings covers the measures about asking for a lock.
 func (s *Scenario) waitingSettings(d *locks.Definition) []applied {
 	return []applied{
 		{history.RandomRetry, s.everybody(func(c *Client) bool {

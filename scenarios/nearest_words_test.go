@@ -17,8 +17,8 @@ var (
 	scalarWord = regexp.MustCompile(`[A-Za-z0-9_.%-]+`)
 )
 
-// wrongWord is what stands at a problem's place and is to be replaced by the nearest word: what the message quotes, or
-// a word.
+// wrongWord returns what stands at a problem's place and should be replaced by the nearest word: the text that the
+// message quotes or, failing that, a word.
 func wrongWord(p *format.Problem, rest string) string {
 	longest := ""
 	for _, q := range quotedWord.FindAllString(p.Message, -1) {
@@ -33,7 +33,7 @@ func wrongWord(p *format.Problem, rest string) string {
 	return longest
 }
 
-// slips are what people make of a word.
+// slips returns misspellings of a word as people make them.
 func slips(word string) []string {
 	all := []string{
 		word + "x",
@@ -51,9 +51,8 @@ func slips(word string) []string {
 	return all
 }
 
-// A word that an error offers is right at its place: written there, nothing is wrong there any more. Every word of some
-// files is
-// misspelt in the ways in which people do.
+// A word that an error offers is right at its place: if it is written there, nothing is wrong there any more. Every
+// word of some files is misspelt in the ways in which people do.
 func TestTheNearestWordIsAccepted(t *testing.T) {
 	texts := []string{string(example(t)), onEtcd, onZooKeeper, onFenced,
 		"name: x\nservers: {redis: 1, replicas: 1, semi-sync: on}\nnetwork: {tail: 1% 10ms..50ms, links: {client-1 " +
@@ -91,7 +90,7 @@ func TestTheNearestWordIsAccepted(t *testing.T) {
 	}
 }
 
-// checkOffers writes each word that is offered in its place, and returns how many there were.
+// checkOffers writes each offered word in its place, and returns how many there were.
 func checkOffers(t *testing.T, text string) (offered int) {
 	var bad *format.Error
 	if _, err := Parse("f.yaml", []byte(text)); !errors.As(err, &bad) {
@@ -124,7 +123,7 @@ func checkOffers(t *testing.T, text string) (offered int) {
 	return offered
 }
 
-// leaks are words of Go and its libraries that no message has.
+// leaks are words of Go and its libraries that must not occur in a message.
 var leaks = []string{
 	"strconv",
 	"yaml:",
@@ -139,7 +138,7 @@ var leaks = []string{
 	"unexpected",
 }
 
-// Whatever is broken in a file, the message is in words of the format.
+// Whatever is broken in a file, the message uses the format's own words.
 func TestNoMessageLeaksALibrary(t *testing.T) {
 	text := string(example(t))
 	seen := map[string]bool{}
@@ -166,7 +165,7 @@ func TestNoMessageLeaksALibrary(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) < 45 { // what the reader says of YAML itself is some fifteen of them
+	if len(seen) < 45 { // about fifteen of these are about YAML itself
 		t.Errorf("only %d messages were seen", len(seen))
 	}
 }

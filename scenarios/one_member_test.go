@@ -9,22 +9,23 @@ import (
 )
 
 // TestWhatAServiceLosesDependsOnItsMembers stops the first member of each service, in each way, while client-1 holds
-// the lock and is paused. With three members nothing is lost; nor is it with one that has its disk. The only member
-// that has lost its disk comes back empty and grants the lock again, long before the lease of client-1 is over.
+// the lock and is paused. With three members nothing is lost, and neither is it with one member that keeps its disk. A
+// single member that has lost its disk comes back empty, and grants the lock again long before the lease of client-1
+// ends.
 func TestWhatAServiceLosesDependsOnItsMembers(t *testing.T) {
 	for _, service := range []struct {
 		servers, lock string
-		pause         string // of the holder: shorter than its lease, and longer than it takes to elect a leader
+		pause         string // of the holder: shorter than its lease, but longer than an election
 		token         checker.CauseKind
 		ownership     checker.CauseKind
 	}{
-		// The release of client-1 compares the lease in the name of the key, or looks for its own znode; a leader of
-		// Kubernetes that could not renew leaves the record as it is.
+		// Client-1's release compares the lease in the name of the key, or looks for its own znode. A Kubernetes leader
+		// that could not renew leaves the record as it is.
 		{"etcd", "{protocol: etcd, ttl: 4s}", "3s", checker.TokenRepeated, ""},
-		// Two sessions had begun before the first znode, and one before the first znode that comes after the crash.
+		// Two sessions began before the first znode, and one before the first znode after the crash.
 		{"zookeeper", "{protocol: zookeeper, ttl: 4s}", "3s", checker.TokenWentBack, ""},
 		{"kubernetes", "{protocol: lease-object}", "12s", checker.TokenRepeated, ""},
-		// Here it compares the revision at which the key was put, and revisions have begun anew.
+		// Here the release compares the revision at which the key was set, and revisions have started again.
 		{"etcd", "{protocol: etcd, ttl: 4s, line: one-key}", "3s", checker.TokenRepeated,
 			checker.RemovedByNonOwner},
 	} {

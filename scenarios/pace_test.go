@@ -8,9 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// TestNoPeriodIsTooShort gives every documented key that takes a duration very short ones, in a run with a long hold
-// and a network that takes no time: the file is refused at its place, or the run has no more events than a bound that
-// takes seconds.
+// TestNoPeriodIsTooShort gives very short durations to every documented key that takes one, in a run with a long hold
+// and a network that takes no time. Either the file is refused at its place, or the number of events stays below a
+// bound that corresponds to some seconds.
 func TestNoPeriodIsTooShort(t *testing.T) {
 	const most = 2_000_000
 	shorts := []string{"1ns", "0s", "1ms", "1ns..999us"}

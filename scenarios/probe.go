@@ -8,30 +8,32 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// moreAsks limits how often the probe asks again.
+// moreAsks is how many times the probe may ask again.
 const moreAsks = 3
 
-// prober makes the probe ask. If the answer says nothing about the lock, it asks again: if it was not served in time
-// and one of its own messages was in the network's tail, or if a fault has struck since it acquired a lock. The last
-// time it waits as long as it takes: a network that delays everything is no artefact.
+// prober makes the probe ask for the locks. If the result says nothing about the lock, the probe asks again. That is so
+// if it was not served in time and one of its own messages was in the network's slow tail, or if a fault has struck
+// since it acquired a lock. The last time it waits as long as necessary, because a network that delays everything is a
+// real reason.
 type prober struct {
 	*Runner
 	client *client
 	sound  history.Time // how long a wait may last
-	from   int          // index of the first event since it began to ask this time
+	from   int          // index of the first event after it began to ask this time
 	again  int          // how many times it has asked again
-	late   bool         // one of its messages was in the tail
+	late   bool         // whether one of its messages was in the slow tail
 	until  history.Time // when the run is to end
 }
 
-// runProbe adds the probe and lets events happen until it is served. The probe stands for the first client asking once
-// more, and so has that client's clocks, as wrong as they are by then. It reports whether the time for that ran out.
+// runProbe adds the probe and lets events happen until the probe is served. The probe stands for the first client
+// asking once more, so it has that client's clocks, however wrong they are by then. runProbe reports whether the time
+// for this ran out.
 func (r *Runner) runProbe(over func() bool) (limited bool) {
 	w := r.world
 	p := &prober{Runner: r, sound: r.header.TTL + r.header.Hold + r.header.Slack, from: len(w.SoFar()),
 		client: r.newProbe(r.scenario.library())}
 	begin := w.Now() + history.Of(r.lease())
-	if anyWaits(w.SoFar()) { // for something that no pending event brings; the probe's own use of the lock might
+	if anyWaits(w.SoFar()) { // for something that no pending event brings; the probe's use of the lock might
 		begin += p.sound
 	}
 	p.until = begin + 2*p.sound
@@ -49,7 +51,7 @@ func (r *Runner) runProbe(over func() bool) (limited bool) {
 	}
 }
 
-// anyWaits reports whether a live client has asked for a lock and not been answered.
+// anyWaits reports whether a live client has asked for a lock and has not been answered.
 func anyWaits(events []history.Event) bool {
 	waiting := map[history.Process]bool{}
 	for i := range events {
@@ -72,15 +74,16 @@ func anyWaits(events []history.Event) bool {
 func (r *Runner) newProbe(library *locks.Library) *client {
 	c := r.scenario.Clients[0]
 	c.ID, c.Work = history.Probe, Work{Cycles: 1, Locks: r.header.Locks}
-	c.Lock.Patience, c.Lock.Attempts = 0, 0 // one that gave up would not show that a lock is stuck
+	c.Lock.Patience, c.Lock.Attempts = 0, 0 // a probe that gave up would not show that a lock is stuck
 	return newClient(&c, r.scenario.Resource, library)
 }
 
-// lease is how long nobody must have asked for a lock for it to be free: longer than a lease lasts.
+// lease returns for how long nobody must have asked for a lock to be sure that it is free: slightly longer than a
+// lease.
 func (r *Runner) lease() time.Duration { return r.header.TTL.Duration() + time.Millisecond }
 
-// outdated reports whether a fault struck or ended after the probe had acquired a lock this time: it has not seen the
-// state after the last fault.
+// outdated reports whether a fault struck or ended after the probe acquired a lock this time, so that it has not seen
+// the state after the last fault.
 func (p *prober) outdated() bool {
 	acquired := false
 	for _, e := range p.world.SoFar()[p.from:] {
@@ -92,7 +95,7 @@ func (p *prober) outdated() bool {
 	return false
 }
 
-// delayed records a message in the network's tail.
+// delayed records that a message was in the network's slow tail.
 func (p *prober) delayed(from, to sim.ProcessID) {
 	if !p.late && (from == history.Probe || to == history.Probe) {
 		p.late = true
@@ -100,7 +103,7 @@ func (p *prober) delayed(from, to sim.ProcessID) {
 	}
 }
 
-// watch makes the probe give up when it has waited long enough, and checks again later if it has not.
+// watch makes the probe give up if it has waited long enough. Otherwise, or afterwards, it schedules its next check.
 func (p *prober) watch() {
 	now := p.world.Now()
 	next := now + p.sound
@@ -115,7 +118,7 @@ func (p *prober) watch() {
 	}
 }
 
-// waiting is the call of the acquire that the probe waits for, nil if there is none.
+// waiting returns the call of the acquire for which the probe is waiting, or nil if there is none.
 func (p *prober) waiting() *history.Event {
 	events := p.world.SoFar()
 	for i := len(events) - 1; i >= p.from; i-- {
@@ -129,16 +132,16 @@ func (p *prober) waiting() *history.Event {
 	return nil
 }
 
-// giveUp ends an acquire, and makes the probe ask again when all that it has sent has arrived, for which a new
-// connection may take three one-way delays.
+// giveUp ends an acquire, and makes the probe ask again when everything that it has sent must have arrived. That may
+// take three one-way delays with a new connection.
 func (p *prober) giveUp(call history.Event) {
 	call.Type, call.Why = history.Fail, history.AcquireTimeout
 	p.world.Record(history.Probe, call)
 	p.askAgain(3 * p.scenario.Network.Tail.Delay.Hi)
 }
 
-// askAgain makes the probe give back what it holds and, when that must be gone and the given time has passed, take each
-// lock once more.
+// askAgain makes the probe release what it holds and take each lock once more. It does so after the given time and
+// after everything that the probe held must have expired.
 func (p *prober) askAgain(after time.Duration) {
 	before := p.client
 	p.again++

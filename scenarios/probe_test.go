@@ -9,12 +9,12 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestAProbeWhoseOwnMessagesAreLateAsksAgain holds locks whose keys expire against networks in which some messages take
-// far longer than a client waits for them: that such a message was the probe's own is no deadlock.
+// TestAProbeWhoseOwnMessagesAreLateAsksAgain runs locks whose keys expire on networks in which some messages take much
+// longer than a client waits for them. If such a message was the probe's own, that must not count as a deadlock.
 func TestAProbeWhoseOwnMessagesAreLateAsksAgain(t *testing.T) {
 	for _, c := range []struct {
 		lock  string
-		tails []string // with longer ones the members of a cluster find no leader
+		tails []string // with longer tails the members of a cluster find no leader
 	}{
 		{"servers: {redis: 1}\nlock: {protocol: set-nx-px}", []string{"5% 2s", "10% 20s", "20% 5s..60s"}},
 		{"servers: {redis: 3}\nlock: {protocol: redlock}", []string{"5% 2s", "10% 20s", "20% 5s..60s"}},
@@ -29,7 +29,7 @@ func TestAProbeWhoseOwnMessagesAreLateAsksAgain(t *testing.T) {
 				result := runPlan(t, r, seed)
 				f := checker.Check(result.History).Of(checker.DeadlockFreedom)
 				asked := acquires(result.History, history.Invoke)
-				// whose members' messages may be late
+				// the messages between its members may be late
 				if slices.Contains(f.Holders, history.Probe) && (asked > 1 || !s.Servers.consensus()) {
 					t.Errorf("%s, tail %s, seed %d, asked %d times: %s", lock, tail, seed, asked, f.Explanation)
 				}
@@ -56,7 +56,7 @@ func runPlan(t *testing.T, r *Runner, seed uint64) Result {
 	return result
 }
 
-// acquires counts the probe's acquires of one type.
+// acquires counts the probe's acquire events of one type.
 func acquires(h *history.History, of history.Type) int {
 	n := 0
 	for _, e := range h.Events {
@@ -67,8 +67,8 @@ func acquires(h *history.History, of history.Type) int {
 	return n
 }
 
-// TestAProbeAsksAgainAfterAFaultThatCameLate delays one of the messages that servers go on sending each other: some
-// when the work is over and the probe waits for its turn.
+// TestAProbeAsksAgainAfterAFaultThatCameLate delays one of the messages that servers keep sending to each other. In
+// some runs this happens when the work is over and the probe waits for its turn.
 func TestAProbeAsksAgainAfterAFaultThatCameLate(t *testing.T) {
 	again := 0
 	for n := 20; n <= 400; n += 20 {
@@ -88,8 +88,8 @@ func TestAProbeAsksAgainAfterAFaultThatCameLate(t *testing.T) {
 	}
 }
 
-// TestTheProbeDoesNotGiveUp lets a client that tries once crash inside a lock without expiry. That nobody gets it any
-// more must show.
+// TestTheProbeDoesNotGiveUp lets a client crash while it holds a lock without expiry. The clients try only once, but
+// the verdict must show that nobody gets the lock any more.
 func TestTheProbeDoesNotGiveUp(t *testing.T) {
 	s := parseText(t, "name: x\nservers: {redis: 1}\nlock: {protocol: setnx, retry: {count: 1}}\nwork: {hold: 1s}\n"+
 		"faults: [crash client-1 after acquired]\n")

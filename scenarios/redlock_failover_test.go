@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// replicated is a Redlock of five masters with a replica each, of which the given number fail over before their replica
-// has heard of client-1's lock. Client-1 is granted the lock by all.
+// replicated is a Redlock of five masters with one replica each. The given number of masters fail over before their
+// replica has received client-1's key. Client-1 is granted the lock by all five.
 func replicated(losing int, lock string) string {
 	text := "name: x\nservers: {redis: 5, replicas: 1, reconfigure-after: 1s}\nlock: {protocol: redlock, ttl: 10s" +
 		lock + "}\n" +
@@ -23,8 +23,8 @@ func replicated(losing int, lock string) string {
 	return text
 }
 
-// TestARedlockLosesItsLockWithAMajorityOfFailovers: one that too few replicas have received is granted again by
-// those that take over, and by no fewer than a majority.
+// A lock that too few replicas have received is granted again by the replicas that take over, but only if they are a
+// majority.
 func TestARedlockLosesItsLockWithAMajorityOfFailovers(t *testing.T) {
 	for _, contact := range []string{"sequential", "parallel"} {
 		for losing := 1; losing <= 5; losing++ {
@@ -43,8 +43,8 @@ func TestARedlockLosesItsLockWithAMajorityOfFailovers(t *testing.T) {
 	}
 }
 
-// TestARedlockThatWaitsForItsReplicasKeepsItsLock: an attempt whose lock too few replicas have is given up. One that
-// does not obey the answer might as well not have asked.
+// An attempt whose key too few replicas have received is given up. A client that does not obey the reply to WAIT loses
+// the lock as if it had not asked.
 func TestARedlockThatWaitsForItsReplicasKeepsItsLock(t *testing.T) {
 	for obey, want := range map[string]checker.Outcome{"on": checker.Holds, "off": checker.Violated} {
 		s := parseText(t, replicated(5, ", wait: {timeout: 20ms, obey: "+obey+"}"))
@@ -56,8 +56,8 @@ func TestARedlockThatWaitsForItsReplicasKeepsItsLock(t *testing.T) {
 	}
 }
 
-// TestClientsOfARedlockFollowEachGroupsMaster: after a failover of a group its replica is asked, and counted, in its
-// place.
+// After a failover, clients send their requests to the group's replica in place of the old master, and count its
+// replies.
 func TestClientsOfARedlockFollowEachGroupsMaster(t *testing.T) {
 	s := parseText(t, `name: x
 servers: {redis: 3, replicas: 1, down-after: 500ms}

@@ -8,8 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestWhyARequestFailed: a server that is down, or that carries nothing out, has not said that somebody else owns the
-// lock.
+// A server that is down, or that does not execute a request, has not said that somebody else owns the lock.
 func TestWhyARequestFailed(t *testing.T) {
 	const keepalive = ", extension: {every: 1s}"
 	for _, c := range []struct {
@@ -51,7 +50,7 @@ func TestWhyARequestFailed(t *testing.T) {
 	}
 }
 
-// ranWith is a run of a scenario with faults, which semicolons part.
+// ranWith runs a scenario with faults, which are separated by semicolons.
 func ranWith(t *testing.T, text, faults string) Result {
 	t.Helper()
 	list := `"` + strings.ReplaceAll(faults, "; ", `", "`) + `"`

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestRemediesAskForNothingThatIsDone holds the remedies of the catalogue to its scenarios: none that they apply
-// already, and none for another kind of lock.
+// The remedies of the catalogue's scenarios ask for nothing that the scenario already applies, and for nothing that
+// belongs to another kind of lock.
 func TestRemediesAskForNothingThatIsDone(t *testing.T) {
 	asks := map[history.Measure]string{history.Fencing: "Guard the data by a fencing token",
 		history.FsyncAlways:     "appendfsync always",

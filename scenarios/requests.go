@@ -7,48 +7,49 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// showing is what the requests of a lock whose code nobody has seen show of a measure that it may take for its safety.
-// What they do not show is unknown: neither applied nor left out.
+// showing says what the requests of a lock whose code is unknown show about a safety measure. If they do not show it,
+// it is unknown: neither applied nor absent.
 type showing uint8
 
-// The zero showing is that they show nothing.
+// The zero showing means that the requests show nothing.
 const (
 	notShown     showing = iota
-	shownApplied         // in every request that could have shown otherwise
+	shownApplied         // every request that could show otherwise shows it as applied
 	shownAbsent          // some request shows that it is not applied
 )
 
-// request is one that has arrived at a lock server.
+// request is a request that has arrived at a lock server.
 type request struct {
-	Conn    uint64          // of its connection; never used again
-	Attempt history.Attempt // on whose behalf it is
+	Conn    uint64          // identifies its connection; never reused
+	Attempt history.Attempt // the attempt on whose behalf it is
 	Args    []string        // Args[0] is the command
 }
 
-// requestReader reads the requests of one run, in the order in which they arrive.
+// requestReader reads the requests of one run in the order in which they arrive.
 type requestReader struct {
 	isLock  func(key string) bool
 	shown   map[history.Measure]showing
 	lapses  []history.Lapse
-	values  map[string]history.Attempt // owner values, and who sent them first
-	scripts map[string]*script         // by the hash of their texts
+	values  map[string]history.Attempt // owner values, with the attempt that sent each first
+	scripts map[string]*script         // by the hash of their text
 	conns   map[uint64]*connection
 	asked   map[history.Process]history.Time // see history.Header
 }
 
-// connection is what a connection is in the middle of.
+// connection is the transaction state of a connection.
 type connection struct {
 	watched, read []string // keys, since WATCH
 	multi         bool
 }
 
-// newRequestReader makes a Reader for a run whose locks have the keys of which isLock is true.
+// newRequestReader makes a requestReader for a run. isLock reports whether a key is that of a lock.
 func newRequestReader(isLock func(key string) bool) *requestReader {
 	return &requestReader{isLock: isLock, shown: map[history.Measure]showing{}, values: map[string]history.Attempt{},
 		scripts: map[string]*script{}, conns: map[uint64]*connection{}, asked: map[history.Process]history.Time{}}
 }
 
-// note takes note of what a request shows. What is absent once is absent; what one request hides, no other shows.
+// note records what a request shows about a measure. Absent once means absent. If one request hides the measure, only a
+// request that shows it as absent changes that.
 func (r *requestReader) note(m history.Measure, s showing) {
 	was, seen := r.shown[m]
 	switch {
@@ -64,7 +65,7 @@ func (r *requestReader) lapse(l history.Lapse) {
 	}
 }
 
-// shownIf makes a showing of what is known.
+// shownIf turns a known fact into a showing.
 func shownIf(yes bool) showing {
 	if yes {
 		return shownApplied
@@ -94,7 +95,7 @@ func (r *requestReader) read(q request) {
 	case "EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO":
 		r.seeScript(q, command, args)
 	case "WAIT":
-		r.shown[history.WaitForReplicas] = notShown // whether its count is obeyed is not shown
+		r.shown[history.WaitForReplicas] = notShown // whether the client obeys the count is not shown
 	default:
 		if len(args) > 0 && r.isLock(args[0]) {
 			r.seeKey(q, c, command, args)
@@ -102,7 +103,7 @@ func (r *requestReader) read(q request) {
 	}
 }
 
-// seeKey reads a plain command about the key of a lock.
+// seeKey reads a plain command on the key of a lock.
 func (r *requestReader) seeKey(q request, c *connection, command string, args []string) {
 	has := func(word string) bool {
 		return slices.ContainsFunc(args, func(a string) bool { return strings.EqualFold(a, word) })
@@ -139,7 +140,7 @@ func (r *requestReader) seeKey(q request, c *connection, command string, args []
 	}
 }
 
-// ask reads a request for a lock with an owner value: values begins with it, or is empty if it is not known.
+// ask reads a request for a lock. values begins with its owner value, or is empty if that is not known.
 func (r *requestReader) ask(q request, values []string) {
 	if _, seen := r.shown[history.WaitForReplicas]; !seen {
 		r.shown[history.WaitForReplicas] = shownAbsent

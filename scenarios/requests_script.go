@@ -13,10 +13,10 @@ import (
 // script is what the text of a Lua script shows.
 type script struct {
 	sets               bool
-	value              int // which of its arguments, from 1, is the owner value that it sets; 0: not known
+	value              int // index of the argument, from 1, that it sets as owner value; 0: not known
 	relative, absolute bool
 	prolongs, deletes  bool
-	compares, cuts     bool // the owner: with something, and only a part of it
+	compares, cuts     bool // whether it compares the owner, and whether only a part of it
 }
 
 var (
@@ -27,7 +27,7 @@ var (
 	luaCuts     = regexp.MustCompile(`(?i)\bstring\.(sub|find|match|gmatch|gsub)\b|:(sub|find|match|gmatch|gsub)\s*\(`)
 )
 
-// script reads the text of one, and knows it by its hash from then on.
+// script reads the text of a script, and remembers the result by the script's hash.
 func (r *requestReader) script(text string) *script {
 	hash := fmt.Sprintf("%x", sha1.Sum([]byte(text)))
 	if s := r.scripts[hash]; s != nil {
@@ -46,7 +46,7 @@ func (r *requestReader) script(text string) *script {
 			s.prolongs, s.absolute = true, true
 		case "del", "unlink":
 			s.deletes = true
-		case "hexists", "zscore", "sismember": // which answer about an owner by name
+		case "hexists", "zscore", "sismember": // these answer whether a named owner holds the key
 			s.compares = true
 		case "get", "hget", "lindex", "lrange", "getrange":
 			reads = true
@@ -65,7 +65,7 @@ func (r *requestReader) script(text string) *script {
 	return s
 }
 
-// seeScript reads a call of a script that names the key of a lock.
+// seeScript reads a call of a script with the key of a lock.
 func (r *requestReader) seeScript(q request, command string, args []string) {
 	if len(args) < 3 {
 		return

@@ -1,7 +1,7 @@
 package scenarios
 
-// The protected resource: for each lock a register behind the network, which may check fencing tokens. It stands for a
-// file store or a database row; it never fails and has no clock. Each request is judged at once and recorded.
+// The protected resource has, for each lock, a register behind the network. It may check fencing tokens. It stands for
+// a file store or a database row; it never fails and has no clock. Each request is judged at once and recorded.
 //
 //	READ  lock token                  -> the value
 //	WRITE lock token value read job   -> 1 applied, 0 refused; 2 applied before
@@ -17,43 +17,43 @@ import (
 type rules struct {
 	Lower   bool // reads and writes whose token is lower than the highest seen
 	Equal   bool // writes whose token is not higher than the last write's
-	Changed bool // writes onto another value than the writer has read
-	Again   bool // writes of a job that is done already
+	Changed bool // writes if the value has changed since the writer read it
+	Again   bool // writes of a job that has already been done
 }
 
-// resource is a protected resource: a [sim.Server].
+// resource is the protected resource. It is a [sim.Server].
 type resource struct {
 	rules     rules
 	host      sim.Host
 	registers map[string]*register
-	reply     []byte // to the latest read
+	reply     []byte // reply to the latest request
 }
 
-// newResource makes a resource.
+// newResource makes a resource with the given rules.
 func newResource(r rules) *resource { return &resource{rules: r} }
 
 type register struct {
 	value string
-	token history.Token // highest seen
+	token history.Token // highest token seen
 	jobs  map[string]bool
 }
 
-// Start starts with empty registers.
+// Start begins a run with empty registers.
 func (r *resource) Start(h sim.Host) {
 	r.host = h
 	r.registers = map[string]*register{}
 }
 
-// Wake does nothing: a resource has no timer.
+// Wake does nothing, because a resource sets no timer.
 func (r *resource) Wake(uint64) {}
 
-// ClockChanged does nothing: a resource has no clock.
+// ClockChanged does nothing, because a resource has no clock.
 func (r *resource) ClockChanged() {}
 
-// Fault does nothing: no fault is meant for this kind of server.
+// Fault does nothing, because there are no faults for this kind of server.
 func (r *resource) Fault(sim.ServerFault) {}
 
-// Stop does nothing: no fault ends a resource.
+// Stop does nothing, because no fault stops a resource.
 func (r *resource) Stop(sim.Stop) {}
 
 // Serve judges a request.

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// Plan is every fault of the run with the given seed, fixed before the run.
+// Plan returns the plan of the run with the given seed: the scenario's own faults, fixed before the run.
 func (s *Scenario) Plan(seed uint64) nemesis.Plan {
 	return nemesis.Plan{Scenario: s.Name, Seed: seed, Faults: s.Faults}
 }
@@ -23,13 +23,13 @@ type Result struct {
 	History *history.History // valid until the runner's next run
 	Digest  sim.Digest
 	Events  int
-	Limited bool // the limit ended the run before its work was over
-	// Missed are the messages that faults name and that never came.
+	Limited bool // whether the limit ended the run before its work was over
+	// Missed lists the messages that faults name but that were never sent.
 	Missed []nemesis.Missed
-	// Sent is what the clients sent, if the runner reports it.
+	// Sent lists the messages that the clients sent, if the runner reports them.
 	Sent []nemesis.Sent
-	// Stalled, for a run in real time, says how the host may have held up a process. It is then unknown why a lock made
-	// no progress.
+	// Stalled, for a run in real time, says how the host may have held up a process; empty if it did not. If it did, it
+	// is unknown why a lock made no progress.
 	Stalled string
 }
 
@@ -43,40 +43,39 @@ type Runner struct {
 	tap      tap            // if set, wraps every lock server
 	onlooker func(sim.Sent) // if set, called for what servers send unasked
 	watch    func(sim.Moment)
-	clients  []*client // of the run, without the probe
-	host     Host      // nil: all clients are modelled
+	clients  []*client // the clients of the run, without the probe
+	host     Host      // nil: all clients are simulated tasks
 	// elsewhere, if set, makes the runs in another process.
 	elsewhere func(*Scenario, nemesis.Plan, bool) (Result, error)
-	sent      bool // runs report what their clients send
+	sent      bool // whether runs report what their clients send
 	namer     redis.Namer
 	cast      Cast // nil: clients and servers are the scenario's own
-	foreign   bool // the code of the clients' lock is unknown
+	foreign   bool // whether the code of the clients' lock is unknown
 }
 
-// Host lets code that is no task be the clients' lock: that of a library, on goroutines.
+// Host lets the clients' lock be code that is not a simulated task, such as a library that runs on goroutines.
 type Host interface {
-	// Within carries out a run: it calls the function once, and returns when that has. The other methods are called
-	// by it.
+	// Within makes a run possible: it calls run once, and returns when run has returned. run calls the other methods.
 	Within(run func())
-	// Prepare completes the options of a run's world. No event happens between it and Begin.
+	// Prepare completes the options of a run's world. No event happens between Prepare and Begin.
 	Prepare(*sim.Options)
-	// Begin starts a run of a world in which nothing has happened, with the servers that can be dialled.
+	// Begin starts a run in a world in which nothing has happened yet. servers are those that clients can connect to.
 	Begin(w *sim.World, servers []sim.ProcessID)
-	// Run is World.Run, in step with that code.
+	// Run is World.Run, in step with the foreign code.
 	Run(limit sim.Time, done func() bool) (limited bool)
-	// End ends the run for that code, and returns its first failure.
+	// End ends the run for the foreign code, and returns its first failure.
 	End() error
 }
 
-// keyNamer is a Host whose locks may have other keys than their names: it returns the lock that a key on the servers
-// belongs to.
+// keyNamer is a Host whose locks may have keys that differ from their names. LockOf returns the lock to which a key on
+// the servers belongs.
 type keyNamer interface{ LockOf(key string) history.Lock }
 
-// Cast is a Host that replaces a scenario's clients and servers. Its Begin may let time pass: the plan counts from its
-// return.
+// Cast is a Host that replaces a scenario's clients and servers. Its Begin may let time pass: the times in the plan
+// count from the return of Begin.
 type Cast interface {
 	Host
-	// Client returns the main function of a client's task; start is when it is to begin.
+	// Client returns the main function of a client's task. start is when it is to begin.
 	Client(c *Client, start time.Duration) func(sim.Env)
 	// Server returns the server that replaces a lock server or the Sentinel.
 	Server(id sim.ProcessID, own sim.Server) sim.Server
@@ -84,14 +83,14 @@ type Cast interface {
 	Foreign() bool
 }
 
-// NewRunnerWith returns a runner of s with other clients and servers in the places of its own.
+// NewRunnerWith returns a runner of s in which c replaces the clients and servers.
 func NewRunnerWith(s *Scenario, c Cast) *Runner {
 	r := NewRunner(s)
 	r.host, r.elsewhere, r.cast, r.foreign = c, nil, c, c.Foreign()
 	return r
 }
 
-// Main is the main function of the task of a client of s, in a world that has no other.
+// Main returns the main function of the task of a client of s, in a world that has no other client.
 func (s *Scenario) Main(id sim.ProcessID) func(sim.Env) {
 	at := slices.IndexFunc(s.Clients, func(c Client) bool { return c.ID == id })
 	return newClient(&s.Clients[at], s.Resource, s.library()).main
@@ -107,7 +106,7 @@ func NewRunner(s *Scenario) *Runner {
 	return r
 }
 
-// library is the library of a client that has requested nothing yet.
+// library returns the library of a client that has not requested anything yet.
 func (s *Scenario) library() *locks.Library {
 	if s.code == nil {
 		return &locks.Library{}
@@ -115,7 +114,7 @@ func (s *Scenario) library() *locks.Library {
 	return &locks.Library{Foreign: s.code.Lock}
 }
 
-// drive lets the events of the run happen.
+// drive lets the events of the run happen until done is true or the limit is reached.
 func (r *Runner) drive(limit sim.Time, done func() bool) (limited bool) {
 	if r.host != nil {
 		return r.host.Run(limit, done)
@@ -139,7 +138,7 @@ func header(s *Scenario) history.Header {
 		if d := locks.Define(c.Lock.Protocol); d != nil {
 			h.Quorum = max(h.Quorum, d.Quorum(&c.Lock))
 		}
-		// whose sessions last as long as their clients
+		// sessions last as long as their clients
 		if x := c.Lock.Extension; x != nil && x.Limit == 0 || s.Servers.consensus() {
 			h.Uncapped = true
 		}
@@ -148,8 +147,8 @@ func header(s *Scenario) history.Header {
 	return h
 }
 
-// declaredHold is how long the client states that it works in its section, at most: each read and each write may take
-// up to the time-out of the resource. Work that hangs declares nothing.
+// declaredHold returns the longest time for which the client says that it works in its section. Each read and each
+// write may take up to the resource's time-out. Work that hangs (HoldForever) declares no hold.
 func (c *Client) declaredHold(timeout time.Duration) time.Duration {
 	hold := c.Work.Hold
 	switch c.Work.HoldKind {
@@ -161,19 +160,20 @@ func (c *Client) declaredHold(timeout time.Duration) time.Duration {
 	return hold + time.Duration(c.Work.Writes)*(c.Work.Compute+2*timeout)
 }
 
-// slack is the time that an acquisition may take beside waiting for the holder: two rounds of retries and time-outs.
+// slack returns the time that an acquire may take in addition to waiting for the holder: two rounds of retries and
+// time-outs.
 func (c *Client) slack() time.Duration {
 	return time.Second + 2*(c.Lock.Retry.Hi+2*time.Duration(len(c.Lock.Servers))*c.Lock.Timeout)
 }
 
-// ReportSent makes the results of all runs from now on say what the clients sent, or not. The runs stay the same.
+// ReportSent sets whether the results of future runs report what the clients sent. The runs themselves do not change.
 func (r *Runner) ReportSent(on bool) { r.sent = on }
 
-// Watch calls f, in every run from now on, at each moment at which a fault can make a difference: all until the last,
-// when the probe starts. nil ends that. The runs themselves stay the same.
+// Watch makes all future runs call f at each moment at which a fault can make a difference, until the probe starts. nil
+// ends that. The runs themselves do not change.
 func (r *Runner) Watch(f func(sim.Moment)) { r.watch = f }
 
-// beginWatch makes the world report its moments until the probe's first.
+// beginWatch makes the world report its moments until the first moment of the probe.
 func (r *Runner) beginWatch() {
 	if r.watch == nil {
 		return
@@ -187,7 +187,7 @@ func (r *Runner) beginWatch() {
 	})
 }
 
-// Run carries out the plan. An error is a failure of Fencepost's or a lock's own code, never a verdict.
+// Run carries out the plan. An error means that Fencepost's or the lock's own code failed; it is never a verdict.
 func (r *Runner) Run(p nemesis.Plan) (result Result, err error) {
 	switch {
 	case r.elsewhere != nil:
@@ -255,7 +255,7 @@ func (r *Runner) run(p nemesis.Plan) (Result, error) {
 	return result, cmp.Or(w.Err(), err)
 }
 
-// readRequests reads the requests of a lock whose code is unknown; nil if it is known.
+// readRequests makes the run's requests be read if the lock's code is unknown. It returns nil if the code is known.
 func (r *Runner) readRequests(o *sim.Options) *requestReader {
 	if !r.foreign {
 		return nil
@@ -281,7 +281,7 @@ func (r *Runner) readRequests(o *sim.Options) *requestReader {
 	return seen
 }
 
-// messages is the number of requests that the clients have sent to lock servers.
+// messages returns the number of requests that the clients have sent to lock servers.
 func (r *Runner) messages() int {
 	n := 0
 	for i := range r.scenario.Clients {
@@ -292,8 +292,8 @@ func (r *Runner) messages() int {
 	return n
 }
 
-// attempts is the number of requests for a lock that the clients have made, and how many of them found it taken by
-// another; zero if the lock is not ours, since its attempts are not counted.
+// attempts returns how many requests for a lock the clients have made, and how many of these found it taken by another
+// client. Both are 0 if the run has a Host, since the attempts of foreign code are not counted.
 func (r *Runner) attempts() (made, taken int) {
 	if r.host != nil {
 		return 0, 0

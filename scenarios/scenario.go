@@ -1,9 +1,9 @@
-// Package scenarios turns a situation described in a file into runs: scenario -> plan -> run -> history -> verdict. It
-// holds the keys of scenario files, the embedded catalogue, the clients and the protected resource, and the runner that
-// puts them into a simulated world.
+// Package scenarios turns a situation that a file describes into runs: scenario -> plan -> run -> history -> verdict.
+// It contains the keys of scenario files, the embedded catalogue, the clients, the protected resource, and the runner
+// that puts them into a simulated world.
 //
-// Goals: a scenario is data that a person can read; a run is a function of (scenario, plan), and a plan holds the seed
-// and every fault. Non-goals: judging (checker), presenting (reports), knowing a fault's mechanics (sim, nemesis).
+// Goals: a scenario is data that a person can read. A run is a function of scenario and plan, and a plan holds the seed
+// and every fault. Non-goals: judging (checker), presenting (reports), and how faults work (sim, nemesis).
 package scenarios
 
 import (
@@ -20,55 +20,55 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Scenario is a parsed and validated scenario file. Every field without a default in its comment is required.
+// Scenario is a parsed and validated scenario file. Fields whose comments state no default are required.
 type Scenario struct {
 	Name    string
 	Summary string
 	Source  string // the document that describes the situation
-	Path    string // the file it was read from; empty for the catalogue's
+	Path    string // the file from which it was read; empty for the catalogue
 	text    []byte
-	code    *Code // of a library's lock; nil: the lock is a protocol of package locks
+	code    *Code // runs a library's lock; nil: the lock is a protocol of package locks
 
 	Servers  Servers
 	Network  Network
 	Clients  []Client // client-1 first; they differ only as the file says
 	Resource ResourceConfig
 	Faults   []nemesis.Fault
-	Mix      draw.Mix        // from which random faults are drawn; default draw.For the lock's TTL
-	Within   time.Duration   // the time in which they strike; zero: as long as a run without faults takes
-	Promise  checker.Promise // default the laws that Expect does not name as violated or any
-	Shown    []checker.Law   // that some run must exercise: those promised explicitly, or expected to hold
-	Limit    time.Duration   // of simulated time; default 120 s
-	Bound    time.Duration   // of an uncontended acquire or release; default the lock's TTL and [Servers.silence]
+	Mix      draw.Mix        // for drawing random faults; default draw.For the lock's TTL
+	Within   time.Duration   // how long drawn faults may strike; zero: for the length of a run without faults
+	Promise  checker.Promise // default: the laws that Expect does not name as violated or any
+	Shown    []checker.Law   // laws that some run must exercise: promised explicitly, or expected to hold
+	Limit    time.Duration   // in simulated time; default 120 s
+	Bound    time.Duration   // for an uncontended acquire or release; default the lock's TTL plus [Servers.silence]
 	Expect   format.All
 }
 
 // Servers are the lock servers.
 type Servers struct {
-	Backend     locks.Backend // their kind
-	N           int           // masters of Redis, or members of a cluster: redis-1 …
-	Replicas    int           // of each master: redis-1-replica-1 …; default 0. With replicas there is a Sentinel
+	Backend     locks.Backend // the kind of servers
+	N           int           // Redis masters, or members of a cluster: redis-1 …
+	Replicas    int           // per master: redis-1-replica-1 …; default 0. With replicas there is a Sentinel
 	Persistence store.Policy  // default: AOF with everysec, as Redis ships
 	Fsync       time.Duration // how long one fsync takes; default 1 ms
 
-	Version              string // of Redis, as FORMAT.md has it; default 7.0
-	NotifyKeyspaceEvents string // of Redis, as redis.conf writes it; default none
+	Version              string // of Redis, as in FORMAT.md; default 7.0
+	NotifyKeyspaceEvents string // of Redis, as in redis.conf; default none
 
-	// With ZooKeeper only.
+	// The next two are for ZooKeeper only.
 	TickTime  time.Duration // default 2 s
 	SyncLimit int           // in ticks; default 5
 
-	// With replicas only.
+	// The rest are for replicas only.
 	MinReplicasToWrite int           // default 0: none
 	MinReplicasMaxLag  time.Duration // default 10 s
 	SemiSync           bool          // replies wait for one replica; default off
-	SemiSyncTimeout    time.Duration // then falls back to asynchronous; default 1 s
-	DownAfter          time.Duration // of the Sentinel; default 30 s
-	ReconfigureAfter   time.Duration // of a deposed master that is reachable; default 8 s
+	SemiSyncTimeout    time.Duration // after this time without a replica, replies no longer wait; default 1 s
+	DownAfter          time.Duration // time until the Sentinel replaces a silent master; default 30 s
+	ReconfigureAfter   time.Duration // time until a deposed master that is reachable stops serving; default 8 s
 }
 
-// silence is how long members of these servers may be without a leader before they miss it, if it falls silent; 0 if
-// that is not set.
+// silence returns how long members of these servers may serve without their leader before they notice that it is
+// silent. It is 0 if no setting says so.
 func (s *Servers) silence() time.Duration {
 	if s.Backend != locks.OnZooKeeper || s.N == 1 {
 		return 0
@@ -76,10 +76,10 @@ func (s *Servers) silence() time.Duration {
 	return time.Duration(s.SyncLimit) * s.TickTime
 }
 
-// Persistent reports whether a server that loses power still has anything on its disk.
+// Persistent reports whether a server that loses power still has data on its disk.
 func (s *Servers) Persistent() bool { return s.consensus() || s.Persistence != store.None }
 
-// StandsStill is how long a Redis node serves nobody after a write, since it fsyncs first.
+// StandsStill returns how long a Redis node serves nobody after a write because it fsyncs first.
 func (s *Servers) StandsStill() time.Duration {
 	if !s.consensus() && s.Persistence == store.Always {
 		return s.Fsync
@@ -87,14 +87,14 @@ func (s *Servers) StandsStill() time.Duration {
 	return 0
 }
 
-// Network is the delay of every message.
+// Network says how long messages travel.
 type Network struct {
 	Delay sim.Delay       // default 200 µs to 2 ms
-	Tail  sim.Tail        // the slow share of messages; default none
+	Tail  sim.Tail        // the share of slow messages; default none
 	Links []sim.LinkDelay // directions with a delay of their own
 }
 
-// Client is one client: its lock library and its work.
+// Client is one client: its lock and its work.
 type Client struct {
 	ID   sim.ProcessID
 	Lock locks.Config
@@ -103,18 +103,18 @@ type Client struct {
 
 // Work is what a client does, Cycles times: acquire; Writes times read, compute, write; hold; release.
 type Work struct {
-	Start         sim.Delay      // when the first cycle begins; default (number of the client - 1) x 10 ms
+	Start         sim.Delay      // when the first cycle begins; default 10 ms × (number of the client - 1)
 	Cycles        int            // default 1
-	Locks         []history.Lock // in the order in which the client takes them; empty: the lock's own name
-	Take          Take           // which of the Locks each section takes; default all
-	Think         sim.Delay      // between cycles; default none
-	Writes        int            // read-modify-writes of the resource in each section; default 0
+	Locks         []history.Lock // in the order in which the client takes them; empty: just the lock's own name
+	Take          Take           // which of Locks a section takes; default all
+	Think         sim.Delay      // between two cycles; default none
+	Writes        int            // read-modify-writes of the resource per section; default 0
 	Compute       time.Duration  // between a read and its write; default none
-	Hold          time.Duration  // in the section, after the writes; default 100 ms
+	Hold          time.Duration  // time in the section after the writes; default 100 ms
 	HoldKind      HoldKind
-	CheckValidity bool // before each write and step; default off: the careless client
-	StopWhenLost  bool // when an extension failed, the client stops; default on
-	Nested        bool // the function that works on the resource takes the lock again and gives it back; default off
+	CheckValidity bool // check before each write and step; default off, as careless clients do
+	StopWhenLost  bool // stop working if an extension failed; default on
+	Nested        bool // the work on the resource takes the lock again and releases it; default off
 }
 
 // Take says which of its locks a client's section takes.
@@ -130,15 +130,15 @@ type HoldKind uint8
 
 const (
 	HoldFor      HoldKind = iota // Work.Hold
-	HoldValidity                 // until the end of the validity that it was given
+	HoldValidity                 // until the validity that it was given ends
 	HoldForever                  // its work hangs
 )
 
-// ResourceConfig is the protected resource: a register behind the network.
+// ResourceConfig configures the protected resource: a register behind the network.
 type ResourceConfig struct {
 	Fencing Fencing
 	Writes  WriteMode
-	Timeout time.Duration // of a client waiting for its reply; default 1 s
+	Timeout time.Duration // how long a client waits for a reply; default 1 s
 }
 
 func (c *ResourceConfig) rules() rules {
@@ -146,28 +146,28 @@ func (c *ResourceConfig) rules() rules {
 		Changed: c.Writes == CompareAndSet, Again: c.Writes == Idempotent}
 }
 
-// Fencing is what the resource does with fencing tokens.
+// Fencing says what the resource does with fencing tokens.
 type Fencing uint8
 
 const (
 	FencingOff         Fencing = iota
-	FencingOn                  // refuses tokens lower than the highest seen, on reads and writes
-	FencingRefuseEqual         // the article's storage: refuses writes whose token is not higher than the last write's
+	FencingOn                  // refuses reads and writes with tokens lower than the highest seen
+	FencingRefuseEqual         // as in the article: refuses writes whose token is not above the last write's
 )
 
-// WriteMode is what kind of write the resource takes.
+// WriteMode says which writes the resource accepts.
 type WriteMode uint8
 
 const (
-	BlindWrites   WriteMode = iota // last one wins
-	CompareAndSet                  // only onto the value that the writer has read
-	Idempotent                     // each operation is applied once; all clients run the same job
+	BlindWrites   WriteMode = iota // the last write wins
+	CompareAndSet                  // only if the value has not changed since the writer read it
+	Idempotent                     // each operation is applied once; all clients run the same operations
 )
 
-// Text is the file's text, which must not be changed.
+// Text returns the file's text, which must not be changed.
 func (s *Scenario) Text() []byte { return s.text }
 
-// Locks are the distinct names of the locks in use. They are the keys on the servers.
+// Locks returns the distinct names of the locks in use. They are the keys on the servers.
 func (s *Scenario) Locks() []history.Lock {
 	var names []history.Lock
 	for i := range s.Clients {

@@ -18,7 +18,7 @@ lock: {protocol: redlock}
 work: {cycles: 5, writes: 1}
 `
 
-// schedules are runs of Redlock on five nodes: three clients with five cycles each, and one random fault.
+// schedules makes runs of Redlock on five nodes, with three clients that make five cycles each, and one random fault.
 type schedules struct {
 	*Runner
 	faults *draw.Generator
@@ -47,14 +47,14 @@ func (s *schedules) run(t testing.TB, seed uint64) Result {
 	return result
 }
 
-// What one schedule takes of the heap, the mean of a hundred.
+// Heap use of one schedule, as the mean of a hundred.
 const (
 	allocationsOfARun, bytesOfARun           = 465, 29_650
 	allocationsOfASchedule, bytesOfASchedule = 678, 57_300 // the run, and all laws judged
 )
 
-// TestASchedulesMemory holds what a schedule takes of the heap to the figures above, which are the same on every
-// machine: where they rise, so has its time. What takes less is stated here, too.
+// TestASchedulesMemory compares the heap use of a schedule with the figures above, which are the same on every machine.
+// If they rise, the time of a schedule has risen as well. The figures must also be lowered if a schedule uses less.
 func TestASchedulesMemory(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
@@ -79,7 +79,7 @@ func TestASchedulesMemory(t *testing.T) {
 	}
 }
 
-// heapUse gives the allocations and bytes that one call takes, once memory that is used again is there.
+// heapUse returns the allocations and bytes per call, after a first round has filled the memory that is reused.
 func heapUse(do func(seed uint64)) (allocations, bytes uint64) {
 	const seeds = 100
 	all := func() {
@@ -95,5 +95,5 @@ func heapUse(do func(seed uint64)) (allocations, bytes uint64) {
 	return (after.Mallocs - before.Mallocs) / seeds, (after.TotalAlloc - before.TotalAlloc) / seeds
 }
 
-// near allows for one in a hundred: when Go's maps grow is random.
+// near allows a difference of one in a hundred, because it is random when Go's maps grow.
 func near(got, want uint64) bool { return 99*want <= 100*got && 100*got <= 101*want }

@@ -18,15 +18,15 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// ofSearches are keys by which a search chooses plans, from runs that it has made: package search tests them.
+// ofSearches are keys by which a search chooses plans, depending on earlier runs. Package search tests them.
 var ofSearches = []string{"mix.aimed", "mix.guided"}
 
 // settingUnderTest is one value of one key of the format.
 type settingUnderTest struct{ path, value string }
 
-// TestEverySettingChangesARunOrIsRefused takes every key of the format, from the tables that read it, with every word
-// that it has (of numbers some), for every protocol and for a single client: either some run comes out differently from
-// one with the default, or the file is refused, with the place and the reason, which testdata/format/refused.txt lists.
+// TestEverySettingChangesARunOrIsRefused tries every key of the format, as listed in the tables that read it, with each
+// of its words (or some numbers), for every protocol and for a single client. Either some run comes out differently
+// than with the default, or the file is refused with the place and the reason that testdata/format/refused.txt lists.
 func TestEverySettingChangesARunOrIsRefused(t *testing.T) {
 	if raceEnabled {
 		t.Skip("thousands of runs, each on one goroutine")
@@ -68,9 +68,9 @@ func TestEverySettingChangesARunOrIsRefused(t *testing.T) {
 	testkit.Golden(t, golden, refused.String())
 }
 
-// settingsOfTheFormat lists every key that says how a run goes, is drawn or is judged, with values for it.
+// settingsOfTheFormat lists every key that affects how a run goes, is drawn or is judged, with values for it.
 func settingsOfTheFormat() (all []settingUnderTest) {
-	// what a scenario is called, and what it is made of
+	// the names of a scenario, and its parts that are no settings
 	texts := []string{"name", "summary", "source", "overrides", "faults"}
 	var walk func(under string, fields []field)
 	walk = func(under string, fields []field) {
@@ -89,8 +89,8 @@ func settingsOfTheFormat() (all []settingUnderTest) {
 	return all
 }
 
-// sampled are values of keys whose kind says too little. Those in brackets are lists and mappings; mappings of other
-// keys have none of their own.
+// sampled lists values for keys whose kind does not suggest any. Values in brackets are lists and mappings. Mappings
+// with nil have no values of their own; their keys are tried instead.
 var sampled = map[string][]string{
 	"servers": nil, "network": nil, "lock": nil, "work": nil, "resource": nil, "mix": nil, "lock.retry": nil,
 	"expect": nil, "expect.metrics": {},
@@ -109,7 +109,7 @@ var sampled = map[string][]string{
 	"mix.messages":  {"1", "99"}, "mix.swarm": {"off"}, "mix.within": {"2s"}, "mix.without": {"[pause]"},
 }
 
-// valuesFor are the words of a key, and some numbers.
+// valuesFor returns the words of a key, and some numbers.
 func valuesFor(path string, f *field) []string {
 	if some, ok := sampled[path]; ok {
 		return some
@@ -140,17 +140,18 @@ func valuesFor(path string, f *field) []string {
 	return values
 }
 
-// situationPool are scenarios of one protocol in which settings may matter, each made when it is needed.
+// situationPool holds scenarios of one protocol in which settings may matter. Each is made when it is needed.
 type situationPool struct {
 	of    *locks.Definition
 	texts []string
 	made  []*setup
 }
 
-// tellingOf remembers which situations have shown that a key matters: they are likely to show it again.
+// tellingOf records which situations have shown that a key matters. They are tried first, because they are likely to
+// show it again.
 type tellingOf map[string][]int
 
-// first lists all n situations, the least one first, then those that have shown an effect of the key.
+// first lists all n situations: the simplest one first, and then those that have shown an effect of the key.
 func (m tellingOf) first(key string, n int) []int {
 	order := append([]int{0}, m[key]...)
 	for i := 1; i < n; i++ {
@@ -167,14 +168,14 @@ func (m tellingOf) note(key string, i int) {
 	}
 }
 
-// setup is a scenario, and what its runs come out as without further settings.
+// setup is a scenario with the outcomes of its runs without further settings.
 type setup struct {
 	doc  *format.Document
 	came map[string]string // by kind of outcome and text
 }
 
-// situations are the scenarios of the catalogue and of the defects that are about the protocol, or can be made so, and
-// some more in which what is rare comes about.
+// situations returns the scenarios of the catalogue and of the defects that use the protocol or can be adapted to it,
+// and some more for rare circumstances.
 func situations(t *testing.T, d *locks.Definition) *situationPool {
 	texts := []string{minimal[d.Name] + "clients: 3\nwork: {cycles: 3, writes: 1}\n"}
 	for _, extra := range extraSituations {
@@ -193,7 +194,7 @@ func situations(t *testing.T, d *locks.Definition) *situationPool {
 	return &situationPool{of: d, texts: texts, made: make([]*setup, len(texts))}
 }
 
-// situation is one of the pool; nil if it is not for the protocol.
+// situation returns a situation of the pool, or nil if it cannot be adapted to the protocol.
 func (p *situationPool) situation(t *testing.T, i int) *setup {
 	if p.made[i] == nil {
 		doc := documentOf(t, p.texts[i])
@@ -212,7 +213,7 @@ func (p *situationPool) situation(t *testing.T, i int) *setup {
 	return p.made[i]
 }
 
-// adapt takes out of a scenario what a protocol does not have.
+// adapt removes from a scenario what a protocol does not have.
 func adapt(doc *format.Document, d *locks.Definition) {
 	for _, s := range locks.Settings() {
 		path := "lock." + s.Path
@@ -243,12 +244,12 @@ func documentOf(t *testing.T, text string) *format.Document {
 	return doc
 }
 
-// enoughRefusals is how many situations must refuse a setting, and none take it, for it to count as refused.
-// Of one that is known to be refused fewer are asked every day.
+// enoughRefusals is how many situations must refuse a setting, with none accepting it, before it counts as refused. For
+// a setting that is known to be refused, fewRefusals are enough by default.
 const enoughRefusals, fewRefusals = 25, 3
 
-// try gives a key a value in one situation after another until a run comes out differently. If every file is refused,
-// it says how the first is.
+// try sets a key in one situation after another until a run comes out differently. If every file is refused, it returns
+// the first error.
 func (p *situationPool) try(t *testing.T, telling tellingOf, path, value string, judged bool, enough int) (
 	refused string, matters bool) {
 	accepted, refusals := false, 0
@@ -294,7 +295,7 @@ func (p *situationPool) try(t *testing.T, telling tellingOf, path, value string,
 	return refused, false
 }
 
-// lacking is the situation without a key. A mapping that the key alone would open stays open.
+// lacking returns the situation without a key. If the key is alone in its mapping, another key keeps the mapping.
 func (s *setup) lacking(t *testing.T, path string) *Scenario {
 	doc := s.doc.Clone()
 	doc.Remove(path)
@@ -312,7 +313,7 @@ func (s *setup) lacking(t *testing.T, path string) *Scenario {
 		give(doc, mapping, "{"+other+"}")
 	}
 	with, err := Parse("x.yaml", []byte(doc.String()))
-	if err != nil { // it cannot do without
+	if err != nil { // the file needs the key
 		with, err = Parse("x.yaml", []byte(s.doc.String()))
 	}
 	if err != nil {
@@ -321,7 +322,7 @@ func (s *setup) lacking(t *testing.T, path string) *Scenario {
 	return with
 }
 
-// before is what comes of a situation without a key.
+// before returns the outcome of a situation without a key.
 func (s *setup) before(t *testing.T, path string, without *Scenario) string {
 	key := kindOfOutcome(path) + "\n" + string(without.Text())
 	if s.came == nil {
@@ -338,10 +339,11 @@ func copyOf(s *Scenario) *Scenario {
 	return &c
 }
 
-// versionsOf are the versions of Redis that have a command, by the word for it.
+// versionsOf gives the version of Redis that has a command, by the word that selects the command.
 var versionsOf = map[string]string{"delex": "8", "cad": "tair", "cas": "tair"}
 
-// give writes a value, which may be a list or a mapping, and the version of the servers that it needs.
+// give sets a key to a value, which may be a list or a mapping, and sets the version of the servers that the value
+// needs.
 func give(doc *format.Document, path, value string) {
 	if _, redis := doc.Get("servers.redis"); redis && versionsOf[value] != "" {
 		doc.Set("servers.version", versionsOf[value])
@@ -364,7 +366,7 @@ func give(doc *format.Document, path, value string) {
 	doc.Set(path, value)
 }
 
-// kindOfOutcome says what a key can change: how runs go, what is drawn, or how they are judged.
+// kindOfOutcome says what a key can change: how runs go, what is drawn, or how runs are judged.
 func kindOfOutcome(path string) string {
 	for _, kind := range []string{"mix", "expect", "promise", "bound"} {
 		if path == kind || strings.HasPrefix(path, kind+".") {
@@ -374,7 +376,7 @@ func kindOfOutcome(path string) string {
 	return "run"
 }
 
-// observed is what comes of a scenario as far as the key can change it.
+// observed returns the outcome of a scenario, as far as the key can change it.
 func observed(t *testing.T, path string, s *Scenario) string {
 	var b strings.Builder
 	r := NewRunner(s)
@@ -411,8 +413,8 @@ func observed(t *testing.T, path string, s *Scenario) string {
 	return b.String()
 }
 
-// extraSituations show what the catalogue does not for every protocol. SERVERS and MEMBERS are those of the protocol,
-// of which REPLICATED and SEMI-SYNCED have two replicas each.
+// extraSituations show effects that the catalogue does not show for every protocol. SERVERS and MEMBERS stand for the
+// protocol's servers; with REPLICATED and SEMI-SYNCED each of them has two replicas.
 var extraSituations = []string{
 	`
 servers: SERVERS
@@ -533,7 +535,7 @@ limit: 400s
 `,
 }
 
-// filled puts a protocol's servers into the text of a situation.
+// filled inserts a protocol's servers into the text of a situation.
 func filled(text string, d *locks.Definition) string {
 	n := map[bool]int{true: 3, false: 1}[d.Several]
 	var members, cuts []string

@@ -11,15 +11,15 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// change writes a few words of a scenario otherwise, so that one of its expectations is no longer met.
+// change replaces a few words of a scenario, so that one of its expectations is no longer met.
 type change struct {
 	scenario, from, to string
-	unmet              string            // a law or metric
-	cause              checker.CauseKind // by which the law is violated then; empty: it no longer is
+	unmet              string            // the law or metric whose expectation is not met
+	cause              checker.CauseKind // by which the law is then violated; empty: it is no longer violated
 }
 
-// changes take away what a scenario's outcome rests on: the remedy of one that holds, the defect of one that breaks
-// without a fault.
+// changes remove what a scenario's outcome depends on: the remedy from a scenario that holds, the defect from one that
+// breaks without a fault.
 var changes = []change{
 	{"set-nx-px-holder-crash", "protocol: set-nx-px, ttl: 10s}\nwork: {check-validity: on}",
 		"protocol: setnx, ttl: 10s}", "deadlock-freedom", checker.StuckBehindCrashed},
@@ -123,7 +123,7 @@ var changes = []change{
 	{"printed-zookeeper-lock", "token: parent-node", "token: own-node", "token-order", ""},
 }
 
-// spare are faults without which their scenario comes out no different, each with the reason why it strikes.
+// spare lists faults that do not change the outcome of their scenario, each with the reason why it is there.
 var spare = map[string]map[string]string{
 	"consensus-under-faults": {
 		"jump etcd-2 clock by +3600s at 2s": byMonotonic,
@@ -144,7 +144,7 @@ var spare = map[string]map[string]string{
 
 const byMonotonic = "sessions and leases run on monotonic clocks, and that is what the scenario is there to show"
 
-// changed is the scenario with the change made.
+// changed returns the scenario with the change made.
 func (c *change) changed(t *testing.T) *Scenario {
 	t.Helper()
 	_, text, err := fileOf(c.scenario)
@@ -161,7 +161,7 @@ func (c *change) changed(t *testing.T) *Scenario {
 	return s
 }
 
-// shows reports whether a run of the changed scenario comes out as the change has it.
+// shows reports whether a run of the changed scenario comes out as the change says.
 func (c *change) shows(j format.Judgement) bool {
 	f := j.Verdict.Of(checker.Law(c.unmet))
 	switch {
@@ -173,7 +173,7 @@ func (c *change) shows(j format.Judgement) bool {
 	return slices.ContainsFunc(j.Mismatches, func(m format.Mismatch) bool { return m.Name == c.unmet })
 }
 
-// judgedWith runs a scenario with some of its faults under as many seeds as a test has time for.
+// judgedWith runs a scenario with the given faults, for as many seeds as a test has time for.
 func judgedWith(t *testing.T, s *Scenario, faults []nemesis.Fault) (all []format.Judgement) {
 	t.Helper()
 	seeds := uint64(4)
@@ -193,8 +193,8 @@ func judgedWith(t *testing.T, s *Scenario, faults []nemesis.Fault) (all []format
 	return all
 }
 
-// TestScenariosComeOutOtherwiseWithFewWordsChanged makes each change by itself: the expectation must not be met for any
-// seed, or it would have been met for another reason.
+// TestScenariosComeOutOtherwiseWithFewWordsChanged makes each change by itself. The expectation must then fail for
+// every seed; if it were met for one, it would be met for another reason.
 func TestScenariosComeOutOtherwiseWithFewWordsChanged(t *testing.T) {
 	for _, c := range changes {
 		t.Run(c.scenario, func(t *testing.T) {
@@ -209,9 +209,9 @@ func TestScenariosComeOutOtherwiseWithFewWordsChanged(t *testing.T) {
 	}
 }
 
-// TestTheFaultsOfAScenarioDoWhatItShows takes each fault of each scenario away. Some law that the scenario expects to
-// be violated must then not be, or some metric must leave its bound; or else this must be so of what the scenario comes
-// out as with a few words changed. Every scenario must have such a fault or such words.
+// TestTheFaultsOfAScenarioDoWhatItShows removes each fault of each scenario. Then some law that the scenario expects to
+// be violated must not be violated, or some metric must leave its bound, in the scenario itself or after a few words of
+// it are changed. Every scenario must have such a fault or such words.
 func TestTheFaultsOfAScenarioDoWhatItShows(t *testing.T) {
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {
@@ -237,7 +237,7 @@ func TestTheFaultsOfAScenarioDoWhatItShows(t *testing.T) {
 	}
 }
 
-// breaksByItsFaults reports laws that are violated, as expected, without any fault and with every change made.
+// breaksByItsFaults reports laws that are violated, as expected, even without any fault and with every change made.
 func (s *Scenario) breaksByItsFaults(t *testing.T, own []change) {
 	for law, e := range s.Expect.Laws {
 		if e.Outcome != checker.Violated {
@@ -253,7 +253,7 @@ func (s *Scenario) breaksByItsFaults(t *testing.T, own []change) {
 	}
 }
 
-// shows are the expectations that something must have brought about: violated laws, and metrics.
+// shows lists the expectations that something in the scenario must have brought about: violated laws, and metrics.
 func (s *Scenario) shows() (names []string) {
 	for law, e := range s.Expect.Laws {
 		if e.Outcome == checker.Violated {
@@ -266,7 +266,7 @@ func (s *Scenario) shows() (names []string) {
 	return names
 }
 
-// ceases reports whether one of some expectations, of violated laws and of metrics, is met in none of the runs.
+// ceases reports whether one of the named expectations, of a violated law or of a metric, is met in none of the runs.
 func (s *Scenario) ceases(runs []format.Judgement, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		return !slices.ContainsFunc(runs, func(j format.Judgement) bool {

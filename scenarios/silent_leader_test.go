@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// cutMember cuts off, from the other members, the one that serves the holder of a lock with a session of five seconds.
-// Its client listens to its connection, and reaches it.
+// cutMember cuts one member off from the others: the one that serves the holder of a lock with a session of five
+// seconds. The holder can reach this member, and listens to its connection.
 const cutMember = `
 name: cut-member
 servers: SERVERS
@@ -19,8 +19,8 @@ faults:
   - cut zookeeper-2 | zookeeper-1 zookeeper-3 after acquired by client-2 for 30s
 `
 
-// TestMemberThatIsCutOffServesUntilItMissesItsLeader: as ZooKeeper is shipped it answers its client for up to ten
-// seconds, and the leader ends the session after five. One that is patient for less than the session misleads nobody.
+// With its default settings, a member of ZooKeeper that is cut off answers its client for up to ten seconds, while the
+// leader ends the session after five. If members wait less than the session lasts, no client is misled.
 func TestMemberThatIsCutOffServesUntilItMissesItsLeader(t *testing.T) {
 	longer := strings.Replace(strings.Replace(cutMember, "SERVERS", "{zookeeper: 3}", 1), "ttl: 5s", "ttl: 15s", 1)
 	for seed := range uint64(10) {
@@ -42,7 +42,7 @@ func TestMemberThatIsCutOffServesUntilItMissesItsLeader(t *testing.T) {
 	}
 }
 
-// TestTimesThatZooKeeperRefuses has what ZooKeeper 3.8.0 says when it is started with them.
+// The messages are those of ZooKeeper 3.8.0 when it is started with such times.
 func TestTimesThatZooKeeperRefuses(t *testing.T) {
 	for servers, want := range map[string]string{
 		"{zookeeper: 3, sync-limit: 0}": "x.yaml:3:37: ZooKeeper does not start with a syncLimit of 0 " +

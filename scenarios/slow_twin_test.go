@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
 )
 
-// plansPerScenario is how many runs of each scenario both checkers judge.
+// plansPerScenario returns how many runs of each scenario both checkers judge.
 func plansPerScenario() int {
 	if !testkit.Full() || raceEnabled {
 		return 4
@@ -19,9 +19,9 @@ func plansPerScenario() int {
 	return 24
 }
 
-// TestTheCheckerReadsTheLawsAsWritten lets the checker and the literal reading of the laws judge runs of the catalogue
-// under random faults. They must agree on every law: on the outcome, on the kinds of causes, and for each cause on the
-// first events that break the law.
+// TestTheCheckerReadsTheLawsAsWritten judges runs of the catalogue under random faults with the checker and with the
+// literal reading of the laws. They must agree on every law: on the outcome, on the kinds of causes and, for each
+// cause, on the first events that break the law.
 func TestTheCheckerReadsTheLawsAsWritten(t *testing.T) {
 	seen := make(chan map[string]int, len(Names()))
 	t.Run("scenarios", func(t *testing.T) {
@@ -49,8 +49,8 @@ func TestTheCheckerReadsTheLawsAsWritten(t *testing.T) {
 	t.Logf("%v", total)
 }
 
-// compareReadings judges runs of the scenario as it is under its own plan, and under random ones: early faults or
-// spread over the run, clients as they are or with more to read and write, so that the data has something to lose.
+// compareReadings judges runs of the scenario under its own plan and under random plans. The random faults come early
+// or are spread over the run. In some runs the clients read and write more, so that more data can be lost.
 func compareReadings(t *testing.T, s *Scenario) map[string]int {
 	seen := map[string]int{}
 	for variant := range 4 {

@@ -1,8 +1,8 @@
 package scenarios
 
-// The scenario file that a user starts with: one for each protocol, complete, with every setting of the lock as a
-// comment with its default. It runs as it is and shows what a pause does to the lock; a line that begins with # and a
-// key becomes a setting when the # is removed.
+// This file makes the scenario file with which a user starts. There is one for each protocol. It is complete, with
+// every setting of the lock in a comment with its default. It runs as it is, and shows what a pause does to the lock.
+// Removing the # of a line that begins with # and a key makes the line a setting.
 
 import (
 	"fmt"
@@ -13,34 +13,34 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// Default is the protocol of a scenario that names none: the lock that most people have on Redis.
+// Default is the protocol of a starter file for which none is named: the lock that most people have on Redis.
 const Default = locks.SetNXPX
 
 // width is the width of the file's comments, in columns.
 const width = 80
 
-// DefaultFile is the name of the file when it is printed and not written.
+// DefaultFile is the name that a printed starter file uses for itself.
 const DefaultFile = "my-lock.yaml"
 
-// Name is the scenario's name in a file: the file's own name without its extension, in the letters that a name may
-// have.
+// Name returns the name of the scenario in a file: the file's name without its extension, reduced to the characters
+// that a name may have.
 func Name(file string) string {
 	base := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	words := strings.FieldsFunc(strings.ToLower(base), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
 	})
 	name := strings.Join(words, "-")
-	if name == "" || name == "null" { // which is not text in YAML
+	if name == "" || name == "null" { // null is not text in YAML
 		return Name(DefaultFile)
 	}
 	return strings.Trim(name[:min(len(name), longestName)], "-")
 }
 
-// longestName is how many characters a name may have.
+// longestName is the largest number of characters in a name.
 const longestName = 64
 
-// Starter returns the text of the file for a protocol, with the scenario's name. word is the file as a shell would
-// write it.
+// Starter returns the text of the file for a protocol. name is the scenario's name, and word is the file's name as it
+// is written in a shell.
 func Starter(d *locks.Definition, name, word string) string {
 	f := &starterFile{def: d}
 	f.line("# A scenario to edit: a lock of protocol %s.", d.Name)
@@ -80,7 +80,7 @@ type starterFile struct {
 
 func (f *starterFile) line(format string, args ...any) { fmt.Fprintf(&f.text, format+"\n", args...) }
 
-// prose writes a comment over as many lines as it needs.
+// prose writes a comment, wrapped over as many lines as it needs.
 func (f *starterFile) prose(indent, words string) {
 	line := indent + "#"
 	for _, word := range strings.Fields(strings.ReplaceAll(words, "`", "")) {
@@ -93,7 +93,7 @@ func (f *starterFile) prose(indent, words string) {
 	f.line("%s", line)
 }
 
-// protocols lists what else there is.
+// protocols lists the other protocols.
 func (f *starterFile) protocols() {
 	f.line("#")
 	f.line("# Other protocols (fencepost init PROTOCOL):")
@@ -104,7 +104,7 @@ func (f *starterFile) protocols() {
 	}
 }
 
-// count is how many servers the file asks for.
+// count returns how many servers the file asks for.
 func (f *starterFile) count() int {
 	switch {
 	case f.def.Backend != locks.OnRedis:
@@ -133,7 +133,7 @@ func (f *starterFile) servers() {
 	f.line("  #tail: 1%% 10ms..50ms")
 }
 
-// lock writes every setting of the protocol with what is in force without it.
+// lock writes every setting of the protocol with the value that is in force without it.
 func (f *starterFile) lock() {
 	f.line("lock:")
 	f.line("  protocol: %s", f.def.Name)
@@ -146,7 +146,7 @@ func (f *starterFile) lock() {
 		switch {
 		case s.Form.Kind == format.Mapping:
 			f.group(s)
-		case nested && f.def.Setting(group) != nil: // written with its group
+		case nested && f.def.Setting(group) != nil: // written together with its group
 		default:
 			f.prose("  ", s.Meaning+" ("+s.Form.Values()+")")
 			f.line("  #%s: %s", s.Path, s.Form.Text(s.Get(config)))
@@ -154,7 +154,7 @@ func (f *starterFile) lock() {
 	}
 }
 
-// group writes a mapping in one line to set, with the meanings of its keys above it.
+// group writes a mapping in one line, with the meanings of its keys above it.
 func (f *starterFile) group(group *locks.Setting) {
 	f.prose("  ", group.Meaning)
 	var entries []string
@@ -174,7 +174,7 @@ func (f *starterFile) group(group *locks.Setting) {
 	f.line("  #%s: {%s}", group.Path, strings.Join(entries, ", "))
 }
 
-// inForce are the lock's settings in a scenario that states none of them.
+// inForce returns the lock's settings in a scenario that states none of them.
 func (f *starterFile) inForce() *locks.Config {
 	text := fmt.Sprintf("name: x\nservers: {%s: %d}\nlock: {protocol: %s}\n", f.def.Backend, f.count(), f.def.Name)
 	s, err := Parse("starter", []byte(text))

@@ -10,10 +10,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// offered are the lines that become a setting when their # is taken away.
+// offered matches the lines that become a setting when their # is removed.
 var offered = regexp.MustCompile(`(?m)^( *)#(- \S|[a-z-]+: )`)
 
-// parse reads a file without its text and its place, so that two can be compared.
+// parse reads a file without its text and path, so that two files can be compared.
 func parse(t *testing.T, text string) *Scenario {
 	t.Helper()
 	s, err := Parse("my-lock.yaml", []byte(text))
@@ -39,9 +39,8 @@ func TestEveryProtocolsFileComesOutAsItSays(t *testing.T) {
 	}
 }
 
-// Every commented setting is one, and stands there with its default: taking the # away changes nothing but what is none
-// by
-// default and what the file does not do.
+// Every commented setting has its default: removing the # changes nothing, except for settings whose default is none
+// and for what the file does not do by itself.
 func TestCommentedSettingsAreTheDefaults(t *testing.T) {
 	changes := []string{"replicas:", "tail:", "extension:", "wait:", "- "}
 	for _, d := range locks.Definitions() {
@@ -74,7 +73,7 @@ func TestCommentedSettingsAreTheDefaults(t *testing.T) {
 	}
 }
 
-// Every setting that the protocol takes is in its file.
+// Every setting that the protocol accepts is in its file.
 func TestNoSettingIsMissing(t *testing.T) {
 	for _, d := range locks.Definitions() {
 		text := Starter(d, "my-lock", DefaultFile)
@@ -85,7 +84,7 @@ func TestNoSettingIsMissing(t *testing.T) {
 			}
 		}
 		for _, line := range strings.Split(text, "\n") {
-			// one line, so that one # sets it
+			// these are one line each, so that removing one # sets them
 			mapping := strings.Contains(line, "#wait: {") || strings.Contains(line, "#retry: {")
 			if n := len([]rune(line)); n > width && !mapping {
 				t.Errorf("%s: %d columns: %s", d.Name, n, line)
@@ -94,7 +93,7 @@ func TestNoSettingIsMissing(t *testing.T) {
 	}
 }
 
-// A scenario is named after its file, and whatever the file is called, the format takes the name.
+// A scenario is named after its file, and whatever the file is called, the format accepts the name.
 func TestEveryFileGivesAName(t *testing.T) {
 	for file, want := range map[string]string{
 		"our-lock.yaml": "our-lock", "locks/checkout.yml": "checkout", "a.b.yaml": "a-b",

@@ -21,7 +21,7 @@ func read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// table reads the table of a page whose first column has the given title: a mapping of titles to cells for each row.
+// table reads the table of a page whose first column has the given title. Each row is a map from titles to cells.
 func table(t *testing.T, page, first string) (rows []map[string]string) {
 	t.Helper()
 	var titles []string
@@ -100,7 +100,7 @@ func TestStatementsAreCounted(t *testing.T) {
 
 func statements(t *testing.T) []map[string]string { return table(t, "STATEMENTS.md", "document") }
 
-// cited are the citations that a source may be made of; those of documents have the short name.
+// cited returns the citations that may be sources. Citations of documents have a short name.
 func cited(t *testing.T) map[string]string {
 	all := map[string]string{}
 	for _, row := range table(t, "STATEMENTS.md", "short") {
@@ -114,7 +114,7 @@ func cited(t *testing.T) map[string]string {
 
 // A scenario of the catalogue names a document as its source if and only if it shows a statement of that document.
 func TestSourcesNameADocumentOnlyForWhatStandsInIt(t *testing.T) {
-	shows := map[string][]string{} // the documents behind each scenario
+	shows := map[string][]string{} // the documents that each scenario illustrates
 	for _, row := range statements(t) {
 		for _, by := range quoted.FindAllStringSubmatch(row["shown by"], -1) {
 			shows[by[1]] = append(shows[by[1]], row["document"])
@@ -153,7 +153,7 @@ func TestSourcesOfTheCorpusAreCited(t *testing.T) {
 	}
 }
 
-// Nobody is sent to a file that only we have.
+// No text refers readers to a file that is not published.
 func TestNoDocumentIsNamedByItsFile(t *testing.T) {
 	stored := regexp.MustCompile(`\b00[0-4]_[0-9a-f]{16}\b`)
 	root := ".."

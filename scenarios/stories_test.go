@@ -9,17 +9,17 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// TestStoriesNameTheTrueReason holds the stories of runs that are easily misread to what happened in them.
+// TestStoriesNameTheTrueReason compares the stories of runs that are easily misread with what happened in these runs.
 func TestStoriesNameTheTrueReason(t *testing.T) {
 	const never, slow = "never renewed", "holder outlived its lease (slow work)"
 	for _, test := range []struct {
 		why      string
-		scenario string // of the catalogue, or a file
+		scenario string // a scenario of the catalogue, or the text of a file
 		seed     uint64
-		faults   []string // in place of a catalogue scenario's own
+		faults   []string // instead of a catalogue scenario's own
 		law      checker.Law
 		cause    string
-		names    []string // the faults that the story names
+		names    []string // the faults that the story must name
 	}{
 		{"the fault ended the session; no clock was wrong", "etcd-lease-rechecked", 4,
 			[]string{"expire session of client-1 after acquired"},
@@ -178,12 +178,12 @@ faults:
 	}
 }
 
-// short is a lock that is held for longer than its lease, if the rest does not say otherwise.
+// short returns a lock that is held beyond its lease, unless rest says otherwise.
 func short(rest string) string {
 	return "name: short\nservers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px, ttl: 2s}\n" + rest + "\n"
 }
 
-// kept is a lock on one Redis with an append-only file, and faults.
+// kept returns a lock on one Redis with an append-only file, with faults.
 func kept(fsync, faults string) string {
 	return "name: kept\nservers: {redis: 1, persistence: {append-fsync: " + fsync + "}}\nclients: 2\nlock: " +
 		"{protocol: set-nx-px, ttl: 5s, retry: {delay: 50ms..250ms}}\nwork: {cycles: 1, hold: 3s, writes: 1}\n" +

@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// twoLocks is the work of three clients that each take two locks, one of them in the opposite order. Whoever waits for
-// too long gives up, gives back what it has, and begins again.
+// twoLocks is the work of three clients that take two locks each, one client in the opposite order. A client that waits
+// too long gives up, releases what it has, and begins again.
 const twoLocks = `
 clients: 3
 work: {cycles: 3, writes: 1, hold: 500ms, locks: [alpha, beta]}
@@ -25,14 +25,14 @@ overrides: {client-2: {work: {locks: [beta, alpha]}}}
 func withTwoLocks(t *testing.T, d *locks.Definition) *format.Document {
 	doc := documentOf(t, minimal[d.Name]+twoLocks)
 	doc.Set("lock.retry.patience", "2s")
-	if d.Name == locks.LeaseObject { // whose leader gives nothing back: one must wait until its lease is over
+	if d.Name == locks.LeaseObject { // its leader releases nothing: one must wait until its lease ends
 		doc.Set("lock.retry.patience", "20s")
 	}
 	return doc
 }
 
-// TestGivingUpALockDoesNotEndAnother has clients that hold one lock fail to get another, with every word that a setting
-// of the lock has. No fault strikes: what a client holds stays its own until it gives it back.
+// TestGivingUpALockDoesNotEndAnother lets clients that hold one lock fail to get another, with every word of every
+// setting of the lock. There are no faults: what a client holds must stay its own until it releases it.
 func TestGivingUpALockDoesNotEndAnother(t *testing.T) {
 	for _, d := range locks.Definitions() {
 		t.Run(string(d.Name), func(t *testing.T) {
@@ -40,7 +40,7 @@ func TestGivingUpALockDoesNotEndAnother(t *testing.T) {
 			docs := []*format.Document{withTwoLocks(t, d)}
 			for _, s := range d.Settings {
 				if s.Path == "retry.patience" {
-					continue // then nobody gives up
+					continue // with patience, nobody would give up
 				}
 				for _, word := range s.Form.Words {
 					if word == string(locks.Fixed) {
@@ -75,9 +75,9 @@ func TestGivingUpALockDoesNotEndAnother(t *testing.T) {
 	}
 }
 
-// TestWhoGivesUpALockLeavesNothingBehind does the same for the locks that a session keeps alive, under random faults of
-// processes and links: nobody waits behind what an attempt has left that its client gave up, and no lock is taken from
-// its holder.
+// TestWhoGivesUpALockLeavesNothingBehind does the same for locks that a session keeps alive, under random faults of
+// processes and links. Nobody must wait behind something that a client left when it gave up an attempt, and no holder
+// must lose its lock.
 func TestWhoGivesUpALockLeavesNothingBehind(t *testing.T) {
 	for _, lock := range []string{"etcd", "etcd line one-key", "zookeeper", "zookeeper watch lowest", "lease-object"} {
 		t.Run(lock, func(t *testing.T) {
@@ -131,7 +131,7 @@ func failedAcquires(h *history.History) (n int) {
 	return n
 }
 
-// mustKeep complains of the laws that a run violates.
+// mustKeep reports an error for each of the laws that a run violates.
 func mustKeep(t *testing.T, s *Scenario, p nemesis.Plan, v checker.Verdict, laws ...checker.Law) {
 	t.Helper()
 	for _, law := range laws {

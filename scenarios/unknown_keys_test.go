@@ -14,13 +14,13 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// keyed is a mapping of the format, with the fields that read it.
+// keyed is a mapping of the format with the fields that read it.
 type keyed struct {
 	name   string
 	fields func(f *file) []field
 }
 
-// allMappings are all mappings of the format whose keys are known beforehand.
+// allMappings lists all mappings of the format whose keys are fixed.
 func allMappings() (all []keyed) {
 	var walk func(name string, fields func(f *file) []field)
 	walk = func(name string, fields func(f *file) []field) {
@@ -43,7 +43,7 @@ func allMappings() (all []keyed) {
 	}})
 }
 
-// problems are those of a mapping that is written so.
+// problems returns the problems of a mapping with the given text.
 func (m *keyed) problems(t *testing.T, text string) []format.Problem {
 	t.Helper()
 	r, body, err := format.Read("f.yaml", []byte(text))
@@ -59,7 +59,7 @@ func (m *keyed) problems(t *testing.T, text string) []format.Problem {
 	return nil
 }
 
-// edits are the words that are one slip away: a letter too few, too many, another, or two swapped.
+// edits lists the words that are one slip away: a letter missing, added or changed, or two letters swapped.
 func edits(word string) (all []string) {
 	for i := range len(word) + 1 {
 		all = append(all, word[:i]+"q"+word[i:])
@@ -73,7 +73,7 @@ func edits(word string) (all []string) {
 	return all
 }
 
-// parts are beginnings of a word, the words it is made of, and words of which it is a part.
+// parts lists beginnings of a word, the words of which it consists, and longer words that contain it.
 func parts(word string) (all []string) {
 	for i := 2; i < len(word); i++ {
 		all = append(all, word[:i])
@@ -89,8 +89,9 @@ func parts(word string) (all []string) {
 	return all
 }
 
-// TestAnUnknownKeyGetsTheRightOne misspells and cuts every key of every mapping: what is said of the wrong key names
-// the right one, or where a key of that name belongs. Of a key that is like none, all that may stand there are named.
+// TestAnUnknownKeyGetsTheRightOne misspells and shortens every key of every mapping. The message about the wrong key
+// must name the right one, or say where a key of that name belongs. For a key that resembles none, it must list all
+// keys that may stand there.
 func TestAnUnknownKeyGetsTheRightOne(t *testing.T) {
 	tried := 0
 	for _, m := range allMappings() {
@@ -137,10 +138,10 @@ func TestAnUnknownKeyGetsTheRightOne(t *testing.T) {
 	}
 }
 
-// Found is a word as messages write it.
+// Found returns a word as messages write it.
 func Found(word string) string { return format.Found(word) }
 
-// TestWhatPeopleWriteGetsTheRightKey are words that people bring from elsewhere.
+// TestWhatPeopleWriteGetsTheRightKey tries words that people know from elsewhere.
 func TestWhatPeopleWriteGetsTheRightKey(t *testing.T) {
 	all := map[string]*keyed{}
 	for _, m := range allMappings() {
@@ -165,7 +166,7 @@ func TestWhatPeopleWriteGetsTheRightKey(t *testing.T) {
 
 var exampleIn = regexp.MustCompile(`needs a mapping such as (\{.*?\}+)(?:, or [a-z]+)?, found `)
 
-// written is a file with something in place of a mapping.
+// written returns a file in which other stands in place of the mapping at path.
 func written(path, other string) string {
 	parts := map[string]string{"servers": "{redis: 1, replicas: 9}", "lock": "{protocol: set-nx-px}"}
 	names := strings.Split(path, ".")
@@ -175,9 +176,9 @@ func written(path, other string) string {
 	switch parts[names[0]] = other; {
 	case path == "servers.persistence":
 		parts["servers"] = "{redis: 1, " + other[1:]
-	case path == "servers": // which may be many
+	case path == "servers": // there may be many servers
 		parts["lock"] = "{protocol: redlock}"
-	case path == "resource": // which may compare tokens
+	case path == "resource": // it may compare tokens
 		parts["lock"] = "{protocol: fenced}"
 	case names[0] == "lock" && len(names) > 1:
 		parts["lock"] = "{protocol: set-nx-px, " + other[1:]
@@ -189,8 +190,8 @@ func written(path, other string) string {
 	return text
 }
 
-// TestAMappingHasAnExampleThatIsRight writes all sorts of other things in place of every mapping: what is said of them
-// shows a mapping, and where that is written nothing is wrong.
+// TestAMappingHasAnExampleThatIsRight writes all sorts of other values in place of every mapping. The message must show
+// an example of the mapping, and with that example in the same place the file must be right.
 func TestAMappingHasAnExampleThatIsRight(t *testing.T) {
 	paths := []string{"overrides", "overrides.client-1", "overrides.client-1.lock", "overrides.client-1.work",
 		"network.links", "expect.metrics"}

@@ -11,10 +11,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// ofOwnClients are keys whose effect clients of one's own see and no modelled lock does.
+// ofOwnClients are keys whose effect only clients with code of their own see; no modelled lock does.
 var ofOwnClients = []string{"servers.version", "servers.notify-keyspace-events"}
 
-// asked is what a server of a scenario answers to a client.
+// asked returns what a server of a scenario replies to a client.
 func asked(t *testing.T, servers, command string, who sim.ProcessID) string {
 	t.Helper()
 	s, err := Parse("x.yaml", []byte("name: x\nservers: "+servers+"\nlock: {protocol: set-nx-px}\n"))
@@ -33,7 +33,8 @@ func asked(t *testing.T, servers, command string, who sim.ProcessID) string {
 	return reply
 }
 
-// TestServersAreSetForClientsOfOnesOwn: what the keys in ofOwnClients do, which no run of a modelled lock shows.
+// TestServersAreSetForClientsOfOnesOwn checks the effect of the keys in ofOwnClients, which no run of a modelled lock
+// shows.
 func TestServersAreSetForClientsOfOnesOwn(t *testing.T) {
 	for _, c := range []struct{ servers, command, want string }{
 		{"{redis: 1}", "INFO server", "redis_version:7.0.15"},
@@ -58,7 +59,7 @@ func TestServersAreSetForClientsOfOnesOwn(t *testing.T) {
 	}
 }
 
-// versioned are scenarios, and where and why they are refused; nothing if they are not.
+// versioned lists scenarios, each with the place and the reason for which it is refused; nothing if it is accepted.
 const versioned = `
 servers: {redis: 1}; lock: {protocol: set-nx-px, release: delex} => 3:29: DELEX exists from Redis 8.4: set servers.version: 8
 servers: {redis: 1, version: 7.0}; lock: {protocol: setnx, release: delex} => 3:25: DELEX exists from Redis 8.4: set servers.version: 8
@@ -76,8 +77,8 @@ servers: {redis: 1, notify-keyspace-events: Q}; lock: {protocol: setnx} => 2:45:
 servers: {redis: 1, notify-keyspace-events: KEA}; lock: {protocol: setnx} =>
 `
 
-// TestSettingsThatAVersionLacksAreRefused: a command that the servers do not have is no release and no extension of a
-// lock on them, and the error says at its place which version has it.
+// A release or extension with a command that the servers do not have is refused, and the error says at its place which
+// version has the command.
 func TestSettingsThatAVersionLacksAreRefused(t *testing.T) {
 	for line := range strings.Lines(strings.TrimPrefix(versioned, "\n")) {
 		text, want, _ := strings.Cut(strings.TrimSpace(line), " =>")

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// clockSpy notes which clients read their wall clock.
+// clockSpy records which clients read their wall clock.
 type clockSpy struct {
 	scenario *Scenario
 	world    *sim.World
@@ -59,8 +59,9 @@ func seenReadingWall(t *testing.T, s *Scenario) []sim.ProcessID {
 	return slices.Sorted(maps.Keys(spy.reading))
 }
 
-// TestSettingsSayWhoReadsTheWallClock runs the catalogue, and each protocol with every word of every key that it takes,
-// for all clients and for one alone: the clients that read their wall clock are those of which the settings say so.
+// TestSettingsSayWhoReadsTheWallClock runs the catalogue, and each protocol with every word of every key that it
+// accepts, for all clients and for one. The clients that read their wall clock must be exactly those that the settings
+// say.
 func TestSettingsSayWhoReadsTheWallClock(t *testing.T) {
 	texts, reading := []string{}, map[string]bool{}
 	for _, name := range Names() {

@@ -8,8 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// TestWatchingARunChangesNothingInIt holds for every scenario of the catalogue, and the watch ends where the probe
-// begins.
+// Watching changes nothing in the runs of any scenario of the catalogue, and the watch ends where the probe begins.
 func TestWatchingARunChangesNothingInIt(t *testing.T) {
 	for _, name := range Names() {
 		s, err := Named(name)
