@@ -11,25 +11,25 @@ import (
 type Fault struct {
 	Kind  nemesis.Kind `json:"kind"`
 	Drawn int          `json:"drawn"`
-	// Struck is how many of them struck: their time came, their message was sent, their target was up.
+	// Struck counts those that struck: their time came or their message was sent, and their target was up.
 	Struck int `json:"struck"`
-	// Met is how many of those struck WhileHeld: between strike and end, some client that they concern asked for a lock
-	// or held one. A fault of servers or of the resource, or between them, concerns all clients. A fault with a lasting
-	// effect (a jumped clock, a server that stays down) lasts until the end of the run.
+	// Met counts those that struck WhileHeld: between strike and end, some client that they concern asked for a lock
+	// or held one. A fault of servers or of the resource, or of links between them, concerns all clients. A fault with
+	// a lasting effect (a clock jump, a server that stays down) lasts until the end of the run.
 	Met int `json:"met"`
 }
 
-// WhileHeld describes the faults that struck at a time when they can have had an effect.
+// WhileHeld describes faults that struck at a time when they can have had an effect.
 const WhileHeld = "while the lock was held or asked for"
 
-// Planned counts the runs in which a fault that was planned for all of them struck, and struck WhileHeld.
+// Planned counts, for a fault that is planned in every run, the runs in which it struck, and struck WhileHeld.
 type Planned struct {
 	Line   string `json:"line"`
 	Struck int    `json:"struck"`
 	Met    int    `json:"met"`
 }
 
-// PlannedIn returns, for each fault of a plan, whether it struck in the run with history h: 1 for yes.
+// PlannedIn returns, for each fault of a plan, its counts in the run with history h: 1 if it struck, else 0.
 func PlannedIn(plan []nemesis.Fault, h *history.History) []Planned {
 	var s Strikes
 	faults := NewPlanned(plan)
@@ -68,14 +68,14 @@ func (s *Strikes) CountPlanned(faults []Planned, plan []nemesis.Fault, h *histor
 	}
 }
 
-// Strikes follows the faults of one run after another. The zero value is ready.
+// Strikes determines which faults struck, in one run after another. The zero value is ready to use.
 type Strikes struct {
 	plan   []nemesis.Fault
 	lines  []string // of the plan's faults, as a history records them
 	struck []bool
 	under  []bool                  // struck and not over yet
-	met    []bool                  // WhileHeld
-	busy   map[history.Process]int // locks that a client asks for or holds
+	met    []bool                  // struck WhileHeld
+	busy   map[history.Process]int // number of locks that each client asks for or holds
 }
 
 // Count counts the faults of a plan, by kind, in the run with history h.
@@ -123,7 +123,7 @@ func cleared(b []bool, n int) []bool {
 	return b
 }
 
-// fault processes the event of a strike or an end.
+// fault handles the event of a strike or of its end.
 func (s *Strikes) fault(e *history.Event) {
 	for i := range s.plan {
 		f := &s.plan[i]
@@ -144,8 +144,8 @@ func (s *Strikes) fault(e *history.Event) {
 	}
 }
 
-// client keeps track of which clients ask for locks and hold them; the probe, which asks when everything is over, does
-// not count.
+// client tracks how many locks each client asks for or holds. It ignores the probe, which asks when everything is
+// over.
 func (s *Strikes) client(e *history.Event) {
 	switch {
 	case !nemesis.IsClient(e.Process):
@@ -161,7 +161,7 @@ func (s *Strikes) client(e *history.Event) {
 	}
 }
 
-// concerns reports whether a fault affects a client: it Strikes the client, or no client at all.
+// concerns reports whether a fault affects a client: it strikes that client, or no client at all.
 func concerns(f *nemesis.Fault, client history.Process) bool {
 	others := false
 	for _, p := range f.On() {

@@ -9,7 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// story makes a history of lines such as "client-1 acquire call", "client-1 acquire ok", "strike LINE" and "over LINE".
+// story makes a history from lines such as "client-1 acquire call", "client-1 acquire ok", "strike LINE" and "over
+// LINE".
 func story(t *testing.T, lines ...string) *history.History {
 	types := map[string]history.Type{"call": history.Invoke, "ok": history.OK, "fail": history.Fail,
 		"info": history.Info}
@@ -100,7 +101,8 @@ func TestEqualFaultsAreCountedOneByOne(t *testing.T) {
 	}
 }
 
-// A fault is written out once for a run, not once for each event: that of a plan of thousands took most of the time.
+// TestFaultsAreWrittenOutOnce: each fault is formatted once for a run, not once for each event. Otherwise formatting
+// takes most of the time for a plan of thousands.
 func TestFaultsAreWrittenOutOnce(t *testing.T) {
 	const faults = 200
 	h := &history.History{}

@@ -1,6 +1,7 @@
 package campaign
 
-// Work is divided among the cores. Its outcome is the same for any number of workers, and results never pile up.
+// Work is divided among the cores. The outcome is the same for any number of workers, and the number of waiting
+// results is bounded.
 
 import (
 	"cmp"
@@ -9,22 +10,22 @@ import (
 	"sync"
 )
 
-// Crew says how many workers share the jobs, and where progress is reported. The zero Crew is one worker for each core,
-// without progress reports.
+// Crew says how many workers share the jobs, and where progress is reported. The zero Crew has one worker for each
+// core and reports no progress.
 type Crew struct {
 	Workers int // 0: one for each core
 	// Progress, if set, is called with the number of jobs done and the total, on the caller's goroutine.
 	Progress func(what string, done, of int)
 }
 
-// Report reports progress.
+// Report calls Progress, if it is set.
 func (c Crew) Report(what string, done, of int) {
 	if c.Progress != nil {
 		c.Progress(what, done, of)
 	}
 }
 
-// Do runs jobs as InOrder does, and reports progress after take has received each result.
+// Do runs jobs as InOrder does, and reports progress after each result was passed to take.
 func Do[R any](ctx context.Context, c Crew, what string, n int, start func() func(job int) (R, error),
 	take func(job int, r R) error) (done int, err error) {
 	return InOrder(ctx, c.Workers, n, start, func(job int, r R) error {
@@ -34,10 +35,10 @@ func Do[R any](ctx context.Context, c Crew, what string, n int, start func() fun
 	})
 }
 
-// InOrder runs jobs 0 to n-1 on the given number of workers (at least 1; 0: one for each core) and passes their results
-// to take in order, on the caller's goroutine, so that the outcome does not depend on the workers. start makes one
-// worker's own function, which is never called by two goroutines. It stops early when ctx is done, after the jobs under
-// way, or at the first error of a job or of take. done is the number of results passed on.
+// InOrder runs jobs 0 to n-1 on the given number of workers (at least 1; 0: one for each core). It passes their
+// results to take in order, on the caller's goroutine, so that the outcome does not depend on the number of workers.
+// start creates the function of one worker, which is never called concurrently. InOrder stops early when ctx is done,
+// after the jobs under way, or at the first error of a job or of take. done is the number of results passed to take.
 func InOrder[R any](ctx context.Context, workers, n int, start func() func(job int) (R, error),
 	take func(job int, r R) error) (done int, err error) {
 	workers = cmp.Or(max(workers, 0), runtime.GOMAXPROCS(0))
@@ -49,7 +50,7 @@ func InOrder[R any](ctx context.Context, workers, n int, start func() func(job i
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	jobs, results := make(chan int), make(chan result)
-	ahead := make(chan struct{}, 4*workers) // jobs given out whose results were not passed on: results never pile up
+	ahead := make(chan struct{}, 4*workers) // jobs handed out whose results were not passed on; bounds them
 	go func() {
 		defer close(jobs)
 		for job := range n {

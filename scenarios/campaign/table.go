@@ -8,13 +8,13 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// countColumn is a number that the tables of explore, verify and run --seeds have for each law.
+// countColumn is a number shown for each law in the tables of explore, verify and run --seeds.
 type countColumn struct {
 	title string
 	of    func(Counts) int
 }
 
-// countColumns are all, from left to right.
+// countColumns lists these columns from left to right.
 var countColumns = []countColumn{
 	{"held", func(c Counts) int { return c.Holds }},
 	{"broken", func(c Counts) int { return c.Violated }},
@@ -22,15 +22,15 @@ var countColumns = []countColumn{
 	{"unchecked", func(c Counts) int { return c.Unchecked }},
 }
 
-// Assessment is how the counts of a law compare with what was promised or expected of it.
+// Assessment says how the counts of a law compare with what was promised or expected.
 type Assessment struct {
 	Result document.Result
-	Sign   string        // in place of that of the result; may be empty
+	Sign   string        // replaces the sign of the result; may be empty
 	Words  document.Cell // may be empty
 }
 
-// Table has a row for each law. Its last column, of the given title, has the words of the assessments; without a title
-// there is none.
+// Table has a row for each law. Its last column has the given title and the words of the assessments; there is none if
+// the title is empty.
 func (t Laws) Table(last string, assess func(Law) Assessment) document.Table {
 	table := document.Table{Heading: "law"}
 	for _, c := range countColumns {
@@ -61,8 +61,8 @@ func (t Laws) PromiseTable(p checker.Promise) document.Table {
 	return t.Table("", func(l Law) Assessment { return l.against(p) })
 }
 
-// RateTable is PromiseTable with the share of the runs that break each law: of those that were drawn freely, if others
-// were guided.
+// RateTable is PromiseTable with the share of the runs that break each law. If some runs were guided, only freely
+// drawn runs count.
 func (t Laws) RateTable(p checker.Promise) document.Table {
 	title := "share of runs"
 	if slices.ContainsFunc(t, func(l Law) bool { return l.Guided != Counts{} }) {
@@ -78,7 +78,7 @@ func (t Laws) RateTable(p checker.Promise) document.Table {
 	})
 }
 
-// against compares a law with a promise: a law that was broken, but never against the promise, has no result.
+// against compares a law with a promise. A law that was broken without breaking the promise has no result.
 func (l Law) against(p checker.Promise) Assessment {
 	switch {
 	case l.Breaks() > 0 && slices.Contains(p.Laws, l.Law):
@@ -91,8 +91,8 @@ func (l Law) against(p checker.Promise) Assessment {
 	return Assessment{}
 }
 
-// rate is the share of the free draws that exercised the law in which it broke a promise, or in which it was broken at
-// all if none was, or what that share lies below.
+// rate returns the share of the freely drawn runs that broke the law, out of those that exercised it: breaches of the
+// promise if there are any, else all violations. If there are none, it returns an upper bound of the share.
 func (l Law) rate(r document.Result) string {
 	free := l.Free()
 	share := func(n int) string {

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// counted are the counts of all laws, each of them the same.
+// counted returns the same counts for all laws.
 func counted(c Counts) Laws {
 	laws := NewLaws(checker.Laws)
 	for i := range laws {
@@ -25,8 +25,8 @@ func tableText(t document.Table, width int) []string {
 	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 }
 
-// TestAColumnIsOneEntry adds a column to the table of laws: how often a law was exercised. It stands under its title,
-// the rate after it, and nothing else moves.
+// TestAColumnIsOneEntry adds a column to the table of laws: how often a law was exercised. It appears under its title
+// before the rate, and nothing else moves.
 func TestAColumnIsOneEntry(t *testing.T) {
 	laws, promise := counted(Counts{Holds: 900, Violated: 100}), checker.Promise{Laws: checker.Laws}
 	before := tableText(laws.RateTable(promise), 100)
@@ -49,11 +49,11 @@ func TestAColumnIsOneEntry(t *testing.T) {
 	}
 }
 
-// gap is how many cells stand between two columns.
+// gap is the number of cells between two columns.
 const gap = 2
 
 // TestTheTableOfLawsFitsATerminal counts up to some hundred thousand runs: at 80 columns no count touches another, and
-// the share of runs stands in full.
+// the share of runs is not cut off.
 func TestTheTableOfLawsFitsATerminal(t *testing.T) {
 	for runs := 1; runs < 1_000_000; runs = runs*3 + 1 {
 		for _, broken := range []int{0, 1, runs / 2, runs} {
@@ -72,8 +72,8 @@ func TestTheTableOfLawsFitsATerminal(t *testing.T) {
 	}
 }
 
-// A broken promise is marked as one; what is broken without having been promised is neither a pass nor a failure, and
-// what was never exercised is no pass.
+// TestALawIsMarkedByWhatWasPromised: a broken promise is marked as a failure. A law that was broken without a promise
+// is neither a pass nor a failure, and a law that was never exercised is not a pass.
 func TestALawIsMarkedByWhatWasPromised(t *testing.T) {
 	all := checker.Promise{Laws: checker.Laws}
 	for _, c := range []struct {

@@ -21,11 +21,11 @@ type Counts struct {
 	Undecided int `json:"undecided"`
 	Unchecked int `json:"unchecked"`
 	NotRun    int `json:"not_run,omitempty" doc:"left out by an interruption, if that is known"`
-	// Excused are those of Violated in which no cause breaks a promise, as checker.Promise says.
+	// Excused counts those of Violated in which no cause breaks a promise (see checker.Promise).
 	Excused int `json:"not_promised,omitempty" doc:"of violated: by causes that break no promise"`
 }
 
-// Count adds a run.
+// Count adds the outcome of one run.
 func (c *Counts) Count(o checker.Outcome) {
 	switch o {
 	case checker.Holds:
@@ -39,7 +39,7 @@ func (c *Counts) Count(o checker.Outcome) {
 	}
 }
 
-// add counts more runs in.
+// add adds the counts of other runs.
 func (c *Counts) add(more Counts) {
 	c.Holds += more.Holds
 	c.Violated += more.Violated
@@ -49,17 +49,17 @@ func (c *Counts) add(more Counts) {
 	c.Excused += more.Excused
 }
 
-// Breaks is the number of runs in which it was violated by a cause that may break a promise.
+// Breaks returns the number of runs in which the law was violated by a cause that breaks a promise.
 func (c Counts) Breaks() int { return c.Violated - c.Excused }
 
-// Exercised is the number of runs in which there was something to judge.
+// Exercised returns the number of runs in which there was something to judge.
 func (c Counts) Exercised() int { return c.Holds + c.Violated }
 
-// Unknown is in how many runs nothing can be said.
+// Unknown returns the number of runs in which the outcome is not known.
 func (c Counts) Unknown() int { return c.Undecided + c.Unchecked + c.NotRun }
 
-// Sign shows counts as one sign: ✓ if it held in every run, ✗ if it was violated in every run, ± if in some, ? if in
-// none but some are undecided.
+// Sign returns a sign for the counts: ✓ if the law held in every run, ✗ if it was violated in every run, ± if in some,
+// ? if it was violated in none but did not hold in all.
 func (c Counts) Sign() string {
 	switch {
 	case c.Violated > 0 && c.Holds+c.Unknown() == 0:
@@ -76,11 +76,12 @@ func (c Counts) Sign() string {
 type Law struct {
 	Law checker.Law `json:"law"`
 	Counts
-	// Guided are those of the runs whose plans other runs have guided. They say nothing of how rare a violation is.
+	// Guided counts only the runs whose plans were guided by other runs. They say nothing about how rare a violation
+	// is.
 	Guided Counts `json:"guided,omitzero"`
 }
 
-// Free are the counts of the runs whose plans were drawn freely.
+// Free returns the counts of the runs whose plans were drawn freely.
 func (l Law) Free() Counts {
 	c, g := l.Counts, l.Guided
 	return Counts{c.Holds - g.Holds, c.Violated - g.Violated, c.Undecided - g.Undecided, c.Unchecked - g.Unchecked,
@@ -90,7 +91,7 @@ func (l Law) Free() Counts {
 // Laws counts the outcomes of several laws, in their order.
 type Laws []Law
 
-// NewLaws returns counts of zero.
+// NewLaws returns zero counts for the laws.
 func NewLaws(laws []checker.Law) Laws {
 	list := make(Laws, len(laws))
 	for i, law := range laws {
@@ -108,7 +109,7 @@ func (t Laws) Count(v checker.Verdict) (undecided bool) {
 	return undecided
 }
 
-// Excuse counts which violations of a verdict already counted break no promise because of their cause.
+// Excuse counts the violations, in a verdict already counted, whose causes break no promise.
 func (t Laws) Excuse(v checker.Verdict, p checker.Promise) {
 	for i := range v.Findings {
 		if p.ExcusesAll(&v.Findings[i]) {
@@ -117,7 +118,7 @@ func (t Laws) Excuse(v checker.Verdict, p checker.Promise) {
 	}
 }
 
-// CountGuided counts a verdict that Count and Excuse have counted as that on a guided run.
+// CountGuided counts a verdict as one on a guided run. Count and Excuse must have counted it before.
 func (t Laws) CountGuided(v checker.Verdict, p checker.Promise) {
 	for i := range v.Findings {
 		t[i].Guided.Count(v.Findings[i].Outcome)
@@ -127,7 +128,7 @@ func (t Laws) CountGuided(v checker.Verdict, p checker.Promise) {
 	}
 }
 
-// Of returns the counts of one law; zero if it was not counted.
+// Of returns the counts of one law; all zero if the law was not counted.
 func (t Laws) Of(law checker.Law) Counts {
 	for i := range t {
 		if t[i].Law == law {
@@ -137,7 +138,7 @@ func (t Laws) Of(law checker.Law) Counts {
 	return Counts{}
 }
 
-// ByLaw are the counts of each law.
+// ByLaw returns the counts by law.
 func (t Laws) ByLaw() map[checker.Law]Counts {
 	all := map[checker.Law]Counts{}
 	for _, l := range t {
@@ -146,7 +147,7 @@ func (t Laws) ByLaw() map[checker.Law]Counts {
 	return all
 }
 
-// Add counts more runs in.
+// Add adds the counts of other runs of the same laws.
 func (t Laws) Add(more Laws) {
 	for i := range t {
 		t[i].Counts.add(more[i].Counts)
@@ -154,7 +155,7 @@ func (t Laws) Add(more Laws) {
 	}
 }
 
-// Finding is a way in which a law was broken.
+// Finding is a law that was broken, with the cause.
 type Finding struct {
 	Law   checker.Law   `json:"law"`
 	Cause checker.Cause `json:"cause"`
@@ -162,17 +163,17 @@ type Finding struct {
 	First uint64        `json:"first"` // the lowest seed that shows it
 }
 
-// Findings are the distinct violations. A run counts once for each cause by which it breaks a law.
+// Findings are the distinct violations. A run counts once for each cause that breaks a law.
 type Findings []Finding
 
-// Count adds the violations in the run with a seed.
+// Count adds the violations in the run of a seed.
 func (t *Findings) Count(seed uint64, v checker.Verdict) {
 	for b := range v.Breaches() {
 		t.add(Finding{b.Law, b.Cause, 1, seed})
 	}
 }
 
-// Add adds the findings of more runs and sorts: the lowest first seed first, then by law and by cause.
+// Add adds the findings of other runs, and sorts: by lowest first seed, then by law, then by cause.
 func (t *Findings) Add(more Findings) {
 	for _, f := range more {
 		t.add(f)
@@ -184,7 +185,7 @@ func (t *Findings) Add(more Findings) {
 	})
 }
 
-// add counts a finding, which may have been counted before.
+// add adds a finding to the one with the same law and cause, if there is one.
 func (t *Findings) add(f Finding) {
 	for i := range *t {
 		if g := &(*t)[i]; g.Law == f.Law && g.Cause == f.Cause {
@@ -200,12 +201,12 @@ func (t *Findings) add(f Finding) {
 const confidence = 0.95
 
 // UpperBound is the highest rate per run at which n runs all pass with a probability of 5 %: 1 - 0.05^(1/n), about 3/n
-// (the rule of three). It is 1 for no runs, since nothing is known then.
+// (the rule of three). It is 1 for no runs, because nothing is known then.
 //
-// It takes the runs for independent draws from one mix of faults. Runs of a world of their own are. Plans that are
-// aimed at one undisturbed run share its world, 16 of them at most: they differ in their faults, but in what only a
-// rare world shows they count as one, so that the true bound may be up to 16 times as high. And it is of this mix:
-// about faults that are not in it, it says nothing.
+// It assumes that the runs are independent draws from one mix of faults. Runs with seeds of their own are independent.
+// Up to 16 plans that are aimed at one undisturbed run share the random choices of that run: they differ in their
+// faults, but count as one draw for anything that only rare choices show. The true bound may therefore be up to 16
+// times as high. The bound is about this mix: it says nothing about faults that are not in it.
 func UpperBound(n int) float64 {
 	if n == 0 {
 		return 1
@@ -213,5 +214,5 @@ func UpperBound(n int) float64 {
 	return -math.Expm1(math.Log(1-confidence) / float64(n))
 }
 
-// OneIn is UpperBound as a share: the rate is lower than one run in that many.
+// OneIn is UpperBound as a share: fewer than one run in that many.
 func OneIn(n int) int { return int(1 / UpperBound(n)) }

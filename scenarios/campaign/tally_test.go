@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// broken is a verdict on deadlock-freedom, which is broken by these causes.
+// broken returns a verdict in which deadlock-freedom is broken by the given causes.
 func broken(causes ...checker.CauseKind) checker.Verdict {
 	f := checker.Finding{Law: checker.DeadlockFreedom, Outcome: checker.Violated,
 		Cause: checker.Cause{Kind: causes[0]}}
@@ -18,7 +18,8 @@ func broken(causes ...checker.CauseKind) checker.Verdict {
 	return checker.Verdict{Findings: []checker.Finding{f}}
 }
 
-// A run counts once for its law and once for each cause; parts that are counted apart add up to the same in any order.
+// TestARunCountsForEachCause: a run counts once for its law and once for each cause. Parts that are counted separately
+// add up to the same in any order.
 func TestARunCountsForEachCause(t *testing.T) {
 	runs := []checker.Verdict{broken(checker.NoQuorumLeft), broken(checker.StuckInCycle, checker.NoQuorumLeft),
 		broken(checker.NoQuorumLeft, checker.StuckInCycle, checker.StuckWithoutHolder)}
@@ -46,7 +47,7 @@ func TestARunCountsForEachCause(t *testing.T) {
 	}
 }
 
-// The bound is the rate at which n runs pass with a chance of 5 %: (1 - rate)^n = 0.05.
+// TestUpperBound: the bound is the rate at which n runs pass with a probability of 5 %: (1 - rate)^n = 0.05.
 func TestUpperBound(t *testing.T) {
 	if UpperBound(0) != 1 {
 		t.Error("something is known of no runs")

@@ -186,7 +186,7 @@ func TestWhoGoesOnWhenServersAreGoneForGood(t *testing.T) {
 			switch {
 			case s.Absent != "" || s.Trouble != "minority" && s.Trouble != "majority":
 				continue
-			// its last replica has been promoted, so none is left for WAIT
+			// the replica of "wait" has been promoted, so that nothing can answer its WAIT 1
 			case s.Trouble == "majority", row.Name == "wait":
 				want = never
 			}

@@ -13,34 +13,34 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Expectation is what must come out of a law or a metric: a format.Law, a format.Bound, Promised or Unbroken. It
-// prints itself as the scenario says it. A nil one asks for nothing.
+// Expectation is the required outcome of a law or a metric: a format.Law, a format.Bound, Promised or Unbroken. String
+// returns it as the scenario states it. A nil Expectation requires nothing.
 type Expectation fmt.Stringer
 
-// implied is what is expected of a law that the scenario does not name.
+// implied is the expectation for a law that the scenario does not name.
 type implied string
 
-// String says it in words.
+// String returns the expectation in words.
 func (e implied) String() string { return string(e) }
 
-// What is expected of a law that the scenario does not name.
+// The expectations for laws that the scenario does not name.
 const (
-	Promised implied = "promised"     // by the scenario, to which a verification holds a run
-	Unbroken implied = "not violated" // where the scenario names others
+	Promised implied = "promised"     // promised by the scenario; used when a run is judged by its promise
+	Unbroken implied = "not violated" // used if the scenario states expectations of other laws or metrics
 )
 
-// ExpectLine compares one law or metric, of one run or of many, with what the scenario expects of it.
+// ExpectLine compares the outcome of a law or metric, in one run or in many, with what the scenario expects.
 type ExpectLine struct {
-	Name     string // of a law or of a metric
+	Name     string // name of the law or metric
 	Expected Expectation
-	Outcome  checker.Outcome // of a law; of many runs the one that says most
+	Outcome  checker.Outcome // of a law; for many runs, the most informative outcome
 	Standing document.Standing
 }
 
-// OK reports that it did not come out otherwise than expected.
+// OK reports whether the outcome does not contradict the expectation.
 func (e *ExpectLine) OK() bool { return e.Standing.Result != document.Failed }
 
-// Stands says in words whether it came out as the scenario expects; "expected" alone where it is undecided.
+// Stands says in words how the outcome compares with the expectation; it returns "expected" if the law is undecided.
 func (e *ExpectLine) Stands() string {
 	switch {
 	case e.Standing.Excused:
@@ -55,11 +55,11 @@ func (e *ExpectLine) Stands() string {
 	return "expected"
 }
 
-// Compared reports whether there is anything to say of how it compares with what was expected.
+// Compared reports whether there is a comparison to show: the scenario states an expectation, or excuses the outcome.
 func (e *ExpectLine) Compared() bool { return e != nil && (e.Expected != nil || e.Standing.Excused) }
 
-// Case is what a CI system counts of it, without a story. got is what came out, in the words of the scenario, and how
-// follows the verdict: ": holder outlived its lease (pause)", " in 10 of 10 runs". It may be empty.
+// Case returns the line as a case of a CI report, without a story. got is the outcome in the scenario's words. how is
+// appended to the verdict, such as ": holder outlived its lease (pause)" or " in 10 of 10 runs", and may be empty.
 func (e *ExpectLine) Case(group, got, how string) document.Case {
 	c := document.Case{Group: group, Name: e.Name, Result: e.Standing.Result, Broken: e.Standing.Broken,
 		Message: e.Standing.Words()}
@@ -74,13 +74,13 @@ func (e *ExpectLine) Case(group, got, how string) document.Case {
 	return c
 }
 
-// Named reports whether the scenario names anything that must come out.
+// Named reports whether the scenario states any expectation.
 func Named(lines []ExpectLine) bool {
 	return slices.ContainsFunc(lines, func(e ExpectLine) bool { return e.Expected != nil })
 }
 
-// Intent says that all came out as the scenario expects, and what that is, or what came out otherwise, and what was
-// broken that is not promised. It is empty for a scenario that names nothing.
+// Intent summarizes how the outcomes compare with the scenario: that all came out as expected and what was expected,
+// or what did not, and what was broken without a promise. It is empty for a scenario that states no expectation.
 func Intent(lines []ExpectLine, ok bool) string {
 	var broken, kept, figures, otherwise, unkept, excused []string
 	for i := range lines {
@@ -129,8 +129,8 @@ func Intent(lines []ExpectLine, ok bool) string {
 	return apart("Came out as the file expects: " + strings.Join(parts, ", ") + ".")
 }
 
-// LawLine compares how a law came out in some runs with what a scenario expects of it. The Outcome is left to whoever
-// knows it. missed says that it came out otherwise in one of the runs.
+// LawLine compares the outcomes of a law in some runs with what a scenario expects. The caller sets Outcome. missed
+// says that in one of the runs the outcome contradicted the expectation.
 func LawLine(s *scenarios.Scenario, law checker.Law, came campaign.Counts, missed bool) ExpectLine {
 	line := ExpectLine{Name: string(law), Standing: document.Standing{Result: document.Passed,
 		Broken: came.Violated > 0, Held: came.Violated == 0 && came.Holds > 0}}
@@ -155,7 +155,7 @@ func LawLine(s *scenarios.Scenario, law checker.Law, came campaign.Counts, misse
 	return line
 }
 
-// MetricLine does so for a metric.
+// MetricLine does the same for a metric.
 func MetricLine(b format.Bound, missed bool) ExpectLine {
 	line := ExpectLine{Name: b.Name, Expected: b, Standing: document.Standing{Result: document.Passed, Named: true}}
 	if missed {
@@ -164,7 +164,7 @@ func MetricLine(b format.Bound, missed bool) ExpectLine {
 	return line
 }
 
-// expectLines compare each law, and each metric that the scenario names, with its expectation.
+// expectLines returns a line for each law, and for each metric that the scenario names.
 func expectLines(s *scenarios.Scenario, j *format.Judgement) (lines []ExpectLine) {
 	missed := map[string]bool{}
 	for _, m := range j.Mismatches {
@@ -186,7 +186,7 @@ func expectLines(s *scenarios.Scenario, j *format.Judgement) (lines []ExpectLine
 	return lines
 }
 
-// expectation returns what was expected of the law or metric, or nil if nothing is known.
+// expectation returns the line of a law or metric, or nil if there is none.
 func (r *Run) expectation(name string) *ExpectLine {
 	for i := range r.Expected {
 		if r.Expected[i].Name == name {

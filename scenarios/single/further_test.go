@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// explained runs a scenario with its own faults.
+// explained runs a scenario with its own faults and explains the run.
 func explained(t *testing.T, s *scenarios.Scenario) *single.Run {
 	t.Helper()
 	result, err := scenarios.NewRunner(s).Run(s.Plan(1))
@@ -24,8 +24,8 @@ func explained(t *testing.T, s *scenarios.Scenario) *single.Run {
 	return run
 }
 
-// In del-by-slow-client a pause breaks exclusion, and then the paused client's DEL breaks it once more: every form of
-// the report has both, and of both which fault they need.
+// TestEveryFormHasEachCause: in del-by-slow-client a pause breaks exclusion, and then the paused client's DEL breaks
+// it again. Every form of the report contains both causes, and for both the fault that they need.
 func TestEveryFormHasEachCause(t *testing.T) {
 	s, err := scenarios.Named("del-by-slow-client")
 	if err != nil {
@@ -61,7 +61,8 @@ func TestEveryFormHasEachCause(t *testing.T) {
 	}
 }
 
-// A run that is to show one of several violations has it in its headline.
+// TestTheHeadlineIsAboutWhatTheRunIsToShow: if a run is meant to show one of several violations, its headline is about
+// that violation.
 func TestTheHeadlineIsAboutWhatTheRunIsToShow(t *testing.T) {
 	s, err := scenarios.Named("del-by-slow-client")
 	if err != nil {
@@ -75,8 +76,8 @@ func TestTheHeadlineIsAboutWhatTheRunIsToShow(t *testing.T) {
 	}
 }
 
-// Two failovers of a plan are recorded in the same words, so that a strike may be of either: the story names what was
-// found to be needed, and never an empty list.
+// TestFaultsRecordedInTheSameWordsAreNamed: two failovers of a plan are recorded in the same words, so that a strike
+// may belong to either. The story names the faults that were found to be needed, and never an empty list.
 func TestFaultsRecordedInTheSameWordsAreNamed(t *testing.T) {
 	s, err := scenarios.Parse("failovers.yaml", []byte(`name: failovers
 servers: {redis: 1, replicas: 1, down-after: 1000ms, reconfigure-after: 500ms}
@@ -98,7 +99,8 @@ faults:
 	}
 }
 
-// The shutdown alone is not needed: without it, a later fault brings the same about.
+// TestAFaultIsNeededAloneOnlyIfNothingLaterDoesTheSame: the shutdown is not needed alone, because without it a later
+// fault causes the same violation.
 func TestAFaultIsNeededAloneOnlyIfNothingLaterDoesTheSame(t *testing.T) {
 	s, err := scenarios.Parse("fixed.yaml", []byte(`name: fixed-value
 servers: {redis: 1, persistence: {append-fsync: always}}

@@ -9,23 +9,23 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Idle is why a fault of the plan can have had no effect.
+// Idle says why a fault of the plan cannot have had an effect.
 type Idle uint8
 
-// The zero Idle is of a fault that can have had one.
+// The zero Idle, Active, means that the fault may have had an effect.
 const (
 	Active Idle = iota
 	NeverStruck
 	StruckInVain
 )
 
-// String gives the reason, as it follows a fault; empty for Active.
+// String returns the reason, worded to follow the fault; it is empty for Active.
 func (i Idle) String() string {
 	return [...]string{Active: "", NeverStruck: "never struck",
 		StruckInVain: "struck while the lock was neither held nor asked for"}[i]
 }
 
-// idleness is that of a planned fault.
+// idleness returns the Idle of a planned fault.
 func idleness(f campaign.Planned) Idle {
 	switch {
 	case f.Struck == 0:
@@ -36,7 +36,7 @@ func idleness(f campaign.Planned) Idle {
 	return Active
 }
 
-// plan is the faults of the run.
+// plan returns the faults of the run, each with why it was idle.
 func (r *Run) plan() document.Plan {
 	lines := document.PlanOf(r.Plan)
 	for i := range min(len(lines), len(r.Idle)) {
@@ -48,10 +48,11 @@ func (r *Run) plan() document.Plan {
 	return lines
 }
 
-// mostAsked is how many requests are named at most beside one that never came.
+// mostAsked limits how many kinds of request are listed next to a request that was never sent.
 const mostAsked = 8
 
-// asked says what the client asked for whose message a fault names that never struck; nothing if the fault names none.
+// asked says what the client sent, for a fault that never struck because the message it names was never sent;
+// otherwise "".
 func (r *Run) asked(line string) string {
 	for i := range r.Missed {
 		if m := &r.Missed[i]; m.Line == line {
@@ -61,7 +62,7 @@ func (r *Run) asked(line string) string {
 	return ""
 }
 
-// Asked says what the client asked for whose message a fault names that never came.
+// Asked says what a client sent instead of the message that a fault names.
 func Asked(m *nemesis.Missed) string {
 	if len(m.Asked) == 0 {
 		return "its client asked for nothing"
@@ -76,7 +77,7 @@ func Asked(m *nemesis.Missed) string {
 	return fmt.Sprintf("%s asked for %s", m.Asked[0].Client, text.Join(words, " and "))
 }
 
-// idle says how many faults of the plan can have had no effect; nothing if all can.
+// idle says how many faults of the plan cannot have had an effect; "" if none.
 func (r *Run) idle() string {
 	n := map[Idle]int{}
 	for _, idle := range r.Idle {
@@ -85,8 +86,8 @@ func (r *Run) idle() string {
 	return IdleFaults(n[NeverStruck], n[StruckInVain], len(r.Plan))
 }
 
-// IdleFaults says how many of so many faults never struck, in one run or in any of many, and how many did so in vain;
-// nothing if there are none.
+// IdleFaults says how many of the faults never struck, in one run or in any of many, and how many struck only while
+// the lock was neither held nor asked for. It returns "" if there are none.
 func IdleFaults(never, vain, of int) string {
 	var words []string
 	for _, idle := range []struct {

@@ -9,13 +9,13 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
-// Described says what the commands print with --json.
+// Described lists the JSON objects that the commands print with --json.
 var Described = []document.Described{
 	{Commands: []string{"run", "replay", "live"}, Object: runJSON{}, Is: "one run"},
 	{Commands: []string{"check"}, Object: recordedJSON{}, Is: "a recorded history, judged"},
 }
 
-// RunObject is a run as an object of its own or within another document.
+// RunObject is a run as a JSON object, by itself or within another document.
 type RunObject struct {
 	Scenario  string                      `json:"scenario" doc:"its name"`
 	Seed      uint64                      `json:"seed" doc:"of the run; it decides everything that is random in it"`
@@ -32,13 +32,13 @@ type RunObject struct {
 	Idle      []IdleFault                 `json:"idle_faults,omitempty" doc:"faults of the plan that never struck, or struck while the lock was neither held nor asked for"`
 }
 
-// IdleFault is a fault of the plan that can have had no effect.
+// IdleFault is a fault of the plan that cannot have had an effect.
 type IdleFault struct {
 	Fault string `json:"fault"`
 	Why   string `json:"why"`
 }
 
-// findingJSON is how a law came out.
+// findingJSON is the outcome of a law.
 type findingJSON struct {
 	Outcome     string      `json:"outcome" of:"outcome"`
 	NotPromised bool        `json:"not_promised,omitempty" doc:"it is violated by a cause that breaks no promise, such as the loss of the quorum for good"`
@@ -47,7 +47,7 @@ type findingJSON struct {
 	Further []breachJSON `json:"further,omitempty" doc:"breaches of the law by other causes, for each cause the first"`
 }
 
-// breachJSON is why and how a law was broken. A law that was not violated has no more than an explanation.
+// breachJSON says why and how a law was broken. For a law that was not violated only the explanation is set.
 type breachJSON struct {
 	Cause       string        `json:"cause" doc:"empty unless violated"`
 	Explanation string        `json:"explanation"`
@@ -56,27 +56,28 @@ type breachJSON struct {
 	Witness     []witnessJSON `json:"witness" of:"event" doc:"events that show the violation; none unless violated"`
 }
 
-// witnessJSON is an event of a witness, as it stands in a history file.
+// witnessJSON is an event of a witness, as written in a history file.
 type witnessJSON struct{ event *history.Event }
 
-// MarshalJSON gives the event's line. It is an error if a history file could not hold the event.
+// MarshalJSON writes the event as its line in a history file. It returns an error if a history file could not hold the
+// event.
 func (w witnessJSON) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	if err := history.Encode(&b, &history.History{Events: []history.Event{*w.event}}); err != nil {
 		return nil, fmt.Errorf("witness: %w", err)
 	}
-	_, event, _ := bytes.Cut(b.Bytes(), []byte("\n")) // the header's line comes first
+	_, event, _ := bytes.Cut(b.Bytes(), []byte("\n")) // the first line is the header
 	return event, nil
 }
 
-// judgesJSON is what the two judges of mutual exclusion said.
+// judgesJSON is what the two judges of mutual exclusion answered.
 type judgesJSON struct {
 	Porcupine string `json:"porcupine" enum:"refuted|allowed|did not finish|not asked" doc:"what the linearizability checker says of the critical sections"`
 	Interval  string `json:"interval_check" enum:"refuted|allowed|undecided" doc:"what the interval check says of them"`
 	Why       string `json:"why,omitempty" doc:"why porcupine gave no answer, so that the interval check judged alone"`
 }
 
-// trialJSON is a run without some of the faults.
+// trialJSON is the outcome of a run without some of the faults.
 type trialJSON struct {
 	Without []string `json:"without"`
 	Needed  bool     `json:"needed"`
@@ -109,7 +110,7 @@ type recordedJSON struct {
 	Metrics     map[string]*float64              `json:"metrics" of:"measure" doc:"by name; null without a value"`
 }
 
-// data is the JSON object.
+// data returns the JSON object of the report.
 func (r *Run) data(title *document.Title) any {
 	if r.Recording == nil {
 		return &runJSON{RunObject: *r.object(title)}
@@ -121,7 +122,7 @@ func (r *Run) data(title *document.Title) any {
 		Events: len(h.Events), Recorded: r.Simulated.Nanoseconds(), Metrics: document.Metrics(r.Metrics).JSON()}
 }
 
-// Object is the run as a part of a JSON document.
+// Object returns the run as part of a JSON document.
 func (r *Run) Object() *RunObject {
 	title := r.title()
 	return r.object(&title)

@@ -13,11 +13,11 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/reporttest"
 )
 
-// TestEveryFormSaysWhoJudged gives mutual exclusion every pair of answers: text, page, JSON and what a CI system counts
-// say the same, and the page leads to porcupine's view of the lock that the finding is about.
+// TestEveryFormSaysWhoJudged gives mutual exclusion every pair of the judges' answers. Text, page, JSON and the cases
+// for a CI system say the same, and the page links to porcupine's view of the lock that the finding is about.
 func TestEveryFormSaysWhoJudged(t *testing.T) {
 	for porcupine := checker.NotAskedClocks; porcupine <= checker.Refuted; porcupine++ {
-		if porcupine == checker.Open { // only the interval check answers so
+		if porcupine == checker.Open { // only the interval check gives this answer
 			continue
 		}
 		for _, interval := range []checker.Answer{checker.Open, checker.Allowed, checker.Refuted} {
@@ -76,7 +76,7 @@ func TestEveryFormSaysWhoJudged(t *testing.T) {
 	}
 }
 
-// shown is what is written, with any white space as one blank.
+// shown returns what write writes, with white space reduced to single blanks.
 func shown(t *testing.T, write func(io.Writer) error) string {
 	t.Helper()
 	var b strings.Builder
@@ -86,7 +86,8 @@ func shown(t *testing.T, write func(io.Writer) error) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// The schema of a run and of a recorded history can be made from the types of which they are printed.
+// TestRunsHaveASchema: the schemas of a run and of a recorded history can be generated from the types that are
+// printed.
 func TestRunsHaveASchema(t *testing.T) {
 	text, err := document.Schema([]document.Described{{Commands: []string{"run", "replay", "live"}, Object: runJSON{}},
 		{Commands: []string{"check"}, Object: recordedJSON{}}})

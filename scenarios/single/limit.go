@@ -8,11 +8,12 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// mostRaised is how many times the limit is doubled.
+// mostRaised is how often the limit is doubled.
 const mostRaised = 4
 
-// raise adds to each law that v leaves undecided, of a run of p that its limit ended, which limit decides it, and what
-// it is then. It runs p again with longer limits, up to 16 times as long; where none of them helps, it adds nothing.
+// raise explains each law that v leaves undecided because the run of p reached its limit: it adds the longer limit
+// that decides the law, and the outcome with it. To find out, it runs p again with limits up to 16 times as long. If
+// none of them decides the law, it adds nothing.
 func raise(s *scenarios.Scenario, p nemesis.Plan, v *checker.Verdict) error {
 	var open []*checker.Finding
 	for i := range v.Findings {

@@ -13,8 +13,9 @@ import (
 
 var raises = regexp.MustCompile(` Raise limit from \S+ to (\S+): then it (.*)\.$`)
 
-// TestAnUndecidedLawSaysWhichLimitDecidesIt ends runs of the catalogue too soon. Each law that is then undecided has
-// the limit that decides it, which is set, and does; or none of those that are tried helps, and nothing is said.
+// TestAnUndecidedLawSaysWhichLimitDecidesIt ends runs of the catalogue too early. Each law that is undecided then
+// either names the limit that decides it, and that limit does decide it; or none of the limits tried helps, and the
+// law names none.
 func TestAnUndecidedLawSaysWhichLimitDecidesIt(t *testing.T) {
 	advised, silent := 0, 0
 	for i, name := range scenarios.Names() {
@@ -73,7 +74,7 @@ func run(t *testing.T, s *scenarios.Scenario) (scenarios.Result, checker.Verdict
 	return r, checker.Check(r.History)
 }
 
-// outcome is what a law is said to be; empty if it is not decided.
+// outcome is the outcome that the explanation states for a law; empty if the law is not decided.
 func outcome(f checker.Finding) string {
 	switch f.Outcome {
 	case checker.Holds:

@@ -11,7 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single/singletest"
 )
 
-// A green "as expected" never stands over a law that is broken; what the scenario is there to show is said in words.
+// TestTheOpeningSaysWhatTheScenarioIsThereToShow: a green "as expected" never stands above a broken law; what the
+// scenario is meant to show is said in words.
 func TestTheOpeningSaysWhatTheScenarioIsThereToShow(t *testing.T) {
 	paused := format.Law{Outcome: checker.Violated,
 		Cause: checker.Cause{Kind: checker.HolderOutlivedLease, Detail: checker.ByPause}}
@@ -74,8 +75,8 @@ func TestTheOpeningSaysWhatTheScenarioIsThereToShow(t *testing.T) {
 	}
 }
 
-// Of a run that came out otherwise than expected the headline is what nobody expected, though a graver law is broken
-// too.
+// TestTheHeadlineOfASurpriseIsTheSurprise: the headline of a run that contradicts its expectation is about the
+// unexpected violation, even if a graver law is broken as expected.
 func TestTheHeadlineOfASurpriseIsTheSurprise(t *testing.T) {
 	run := singletest.Kleppmann()
 	run.Verdict = checker.Verdict{Findings: []checker.Finding{

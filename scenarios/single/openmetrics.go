@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// metricHelp says what each metric is, in the documents' words.
+// metricHelp describes each metric, in the words of the documents.
 var metricHelp = map[string]string{
 	"lock_acquisition_time_p50": "Median time from asking for a lock to holding it, in seconds.",
 	"lock_acquisition_time_p99": "99th percentile of the time from asking for a lock to holding it, in seconds. " +
@@ -24,8 +24,8 @@ var metricHelp = map[string]string{
 	"messages_per_acquire":      "Requests sent to lock servers, for each lock acquired.",
 }
 
-// openMetrics gives the metrics of a run in the OpenMetrics text format (version 1.0.0), as gauges under the documents'
-// names, with the scenario and the seed as labels. A metric without observations has no line.
+// openMetrics renders the metrics of a run in the OpenMetrics text format (version 1.0.0), as gauges with the
+// documents' names and with the scenario and the seed as labels. A metric without samples has no line.
 func (r *Run) openMetrics() []byte {
 	var b bytes.Buffer
 	last := ""
@@ -49,7 +49,7 @@ func (r *Run) openMetrics() []byte {
 	return b.Bytes()
 }
 
-// byFamily brings the lines of one family together, as the format asks.
+// byFamily groups the metrics of one family together, as the format requires.
 func byFamily(all checker.Metrics) checker.Metrics {
 	var out checker.Metrics
 	done := map[string]bool{}
@@ -68,7 +68,7 @@ func byFamily(all checker.Metrics) checker.Metrics {
 	return out
 }
 
-// splitLabel separates a name from the label of a single process.
+// splitLabel splits the name of a metric into its family and the label of a process, if it has one.
 func splitLabel(name string) (family, label string) {
 	family, rest, labelled := strings.Cut(name, "{")
 	if !labelled {
@@ -77,7 +77,7 @@ func splitLabel(name string) (family, label string) {
 	return family, "," + strings.TrimSuffix(rest, "}")
 }
 
-// QuoteLabel quotes the value of a label (OpenMetrics 1.0.0, "Escaping").
+// QuoteLabel quotes the value of a label as OpenMetrics 1.0.0 requires (section "Escaping").
 func QuoteLabel(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single/singletest"
 )
 
-// nonsense draws a run whose history need not make any sense.
+// nonsense draws a run with an arbitrary history, which need not make sense.
 func nonsense(r *rand.Rand) *single.Run {
 	oneOf := func(s ...string) string { return s[r.IntN(len(s))] }
 	h := &history.History{}

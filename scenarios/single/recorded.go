@@ -13,18 +13,18 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Recording is what a report says of a history that was not made here, in place of seed, digest and plan. Nothing is
-// expected of it: a law that is violated fails it.
+// Recording describes a history that was recorded elsewhere; its report shows this instead of seed, digest and plan.
+// Nothing is expected of such a history: it fails if a law is violated.
 type Recording struct {
 	Files []string
-	Lock  string // the kind of lock that it was said to be of; empty if nothing was said
-	Cut   bool   // a file is cut off: what is not violated is not known
-	// Unreached are laws that are undecided since the recording ended too early, and would be in most recordings.
+	Lock  string // kind of lock that the user stated; empty if none
+	Cut   bool   // a file is truncated, so laws that are not violated are not known to hold
+	// Unreached are laws that are undecided only because the recording ended too early. This is so in most recordings.
 	Unreached []checker.Law
 }
 
-// Standing says how the recorded history of a run stands: it was judged, and is as it must be, if some law holds, none
-// is violated, and none is left open.
+// Standing summarizes a recorded history: Failed if a law is violated; Undecided if a law is undecided, none holds, or
+// a file is truncated; else Passed. It ignores the laws in Unreached.
 func (r *Run) Standing() document.Result {
 	seen := map[checker.Outcome]bool{}
 	for _, f := range r.Findings() {
@@ -41,8 +41,8 @@ func (r *Run) Standing() document.Result {
 	return document.Passed
 }
 
-// unreached are the laws that the end of the recording leaves open, or the clocks alone: by what these showed nothing
-// is wrong.
+// unreached returns the laws that are undecided because of the end of the recording, or because of clock errors alone:
+// with exact clocks they would not be violated.
 func unreached(h *history.History, v checker.Verdict) (laws []checker.Law) {
 	exact := history.History{Header: h.Header, Events: h.Events}
 	exact.Header.ClockError = 0
@@ -58,11 +58,11 @@ func unreached(h *history.History, v checker.Verdict) (laws []checker.Law) {
 	return laws
 }
 
-// Judge fills in what comes of the recorded history of a run.
+// Judge judges the recorded history, and sets the fields of the run that follow from it.
 func (r *Run) Judge() {
 	h := r.Recorded()
 	var registers bool
-	if r.Verdict, registers = register.Check(h); !registers { // registers have no metrics of a lock
+	if r.Verdict, registers = register.Check(h); !registers { // registers have no lock metrics
 		r.Verdict, r.Metrics = checker.CheckAndMeasure(h)
 	}
 	r.Events, r.Plan = len(h.Events), struckIn(h)
@@ -86,7 +86,7 @@ func (r *Run) recordedVerdict() string {
 	return document.Undecided.String()
 }
 
-// recordedFacts are what one must know of the history to repeat the verdict.
+// recordedFacts lists what is needed to repeat the verdict on the history.
 func (r *Run) recordedFacts() document.Facts {
 	h := r.Recorded()
 	facts := document.Facts{{Name: "history", Value: text.Join(r.Recording.Files, " and ")},
@@ -108,7 +108,7 @@ func (r *Run) recordedFacts() document.Facts {
 		Value: fmt.Sprintf("%d, in %s", len(h.Events), text.Instant(history.Of(r.Simulated)))})
 }
 
-// struckIn are the faults that a history records, a line for each kind, with the number of times that it struck.
+// struckIn lists the faults that a history records, each distinct fault once, with the number of times that it struck.
 func struckIn(h *history.History) (lines []string) {
 	struck := map[string]int{}
 	for _, f := range trace.Faults(h) {

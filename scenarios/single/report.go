@@ -14,7 +14,7 @@ import (
 )
 
 // Document is the report of the run: a timeline, the verdict on each law, the story of each violation, and what is
-// needed to see it again.
+// needed to repeat the run.
 func (r *Run) Document() *document.Document {
 	return r.document(&views{run: r})
 }
@@ -34,13 +34,13 @@ func (r *Run) document(v *views) *document.Document {
 	return d
 }
 
-// Excerpt is the run within the document of others: its text is whole, its page as of OnPage.
+// Excerpt returns the run for the document of another report: in a text the whole run, on a page what OnPage shows.
 func (r *Run) Excerpt(heading string) []document.Block {
 	return append([]document.Block{document.Whole{Document: r.Document()}}, r.OnPage(heading)...)
 }
 
-// OnPage is what a page of others shows of the run: the plan under a heading, the timeline, and the story of each
-// violation.
+// OnPage returns what the page of another report shows of the run: the plan under a heading, the timeline, and the
+// story of each violation.
 func (r *Run) OnPage(heading string) []document.Block {
 	picture := timeline.New(r.Lanes)
 	all := []document.Block{
@@ -53,7 +53,7 @@ func (r *Run) OnPage(heading string) []document.Block {
 	return all
 }
 
-// title is what the report begins with.
+// title returns the opening of the report.
 func (r *Run) title() document.Title {
 	s := r.standing()
 	t := document.Title{Name: r.Scenario, Size: fmt.Sprintf("seed %d", r.Seed), Verdict: s.Words(), Tone: s.Tone(),
@@ -65,8 +65,8 @@ func (r *Run) title() document.Title {
 	return t
 }
 
-// OpeningNotes are what a report says below its headline: what came out as the scenario intends, and which faults can
-// have had no effect. Either may be empty.
+// OpeningNotes are the notes below a report's headline: how the outcome compares with the scenario, and which faults
+// cannot have had an effect. Either argument may be empty.
 func OpeningNotes(intent string, ok bool, idle string) (notes []document.Paragraph) {
 	if intent != "" {
 		notes = append(notes, document.Paragraph{Words: intent})
@@ -80,7 +80,7 @@ func OpeningNotes(intent string, ok bool, idle string) (notes []document.Paragra
 	return notes
 }
 
-// stories explain each violation, by the numbers of a picture.
+// stories explain each violation, with references to the numbers in the picture.
 func (r *Run) stories(picture *timeline.Timeline) (all []document.Block) {
 	for b := range (checker.Verdict{Findings: r.Findings()}).Breaches() {
 		all = append(all, picture.Story(*b))
@@ -88,7 +88,7 @@ func (r *Run) stories(picture *timeline.Timeline) (all []document.Block) {
 	return all
 }
 
-// conditions say what is needed to see the run again, and what was measured.
+// conditions show what is needed to repeat the run, and what was measured.
 func (r *Run) conditions(v *views, picture *timeline.Timeline) document.Columns {
 	notes := document.Notes("note", r.Notes)
 	plan := document.Section{Heading: "Plan", Body: []document.Block{r.plan()}}
@@ -117,7 +117,7 @@ func (r *Run) conditions(v *views, picture *timeline.Timeline) document.Columns 
 	return all
 }
 
-// facts say how the run was made, in one line and in a list.
+// facts say how the run was made: as a single line for a text, and as a list for a page.
 func (r *Run) facts() (line, list document.Facts) {
 	events, took := len(r.Recorded().Events), text.Instant(history.Of(r.Simulated))
 	seed := strconv.FormatUint(r.Seed, 10)
@@ -155,7 +155,7 @@ func (r *Run) suite(title *document.Title) document.Suite {
 	return s
 }
 
-// cameOut says how a law or a metric came out, in the words of the scenario, and what follows the verdict on it.
+// cameOut returns the outcome of a law or metric in the scenario's words, and what to append to the verdict on it.
 func (r *Run) cameOut(name string) (got, how string) {
 	if !slices.Contains(checker.Laws, checker.Law(name)) {
 		got = r.measured(name)
@@ -174,7 +174,7 @@ func (r *Run) cameOut(name string) (got, how string) {
 	return f.Came(), ": " + f.Explanation
 }
 
-// measured is the value of a metric.
+// measured returns the value of a metric.
 func (r *Run) measured(name string) string {
 	if m, ok := r.Metrics.Of(name); ok {
 		return document.MetricValue(m)

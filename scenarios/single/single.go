@@ -1,9 +1,9 @@
 // Package single reports one run, or one history that was recorded elsewhere, in every form.
 //
-// Goals: the verdict comes first; one sees the critical section outlive its lease; every failure ends with its seed,
-// its plan, its witness in words and one command to paste. What is called necessary for a violation was tried: the
-// faults of the plan were taken away, and the run was made again. The same run gives the same bytes.
-// Non-goals: judging (checker), many runs (search), the smallest plan (search), what would mend the lock (advise).
+// Goals: the verdict comes first; the reader can see the critical section outlive its lease; every failure comes with
+// its seed, its plan, its witness in words and a command that repeats it. A fault is called necessary for a violation
+// only after a trial: the run was repeated without that fault. Equal runs give equal bytes.
+// Non-goals: judging (checker), many runs (search), the smallest plan (search), how to repair the lock (advise).
 package single
 
 import (
@@ -23,42 +23,43 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Run is one run with all that a report says of it. It is plain data: a history of a real system can be shown as well
-// as a simulated one.
+// Run is one run with everything that a report says about it. It is plain data, so that it can hold a simulated run as
+// well as a history of a real system.
 type Run struct {
 	Scenario  string
-	Summary   string // what the situation is, for a person who never read of it
-	Source    string // the document that describes it
+	Summary   string // describes the situation for a reader who does not know it
+	Source    string // document that describes the situation
 	Seed      uint64
 	Digest    string
-	Plan      []string // one fault a line
-	Idle      []Idle   // of each fault in Plan; nil: not known
+	Plan      []string // one fault per line
+	Idle      []Idle   // for each fault in Plan; nil if unknown
 	Missed    []nemesis.Missed
 	Expected  []ExpectLine
 	OK        bool // every law and metric came out as expected
-	Promise   bool // it is held to what the scenario promises, in place of what it expects
-	Undecided bool // something named in the expectation could not be decided; OK says nothing then
+	Promise   bool // the run is judged by the scenario's promise, not by its expectation
+	Undecided bool // something expected could not be decided; OK has no meaning then
 	Verdict   checker.Verdict
 	History   *history.History // nil is an empty one
 	Metrics   checker.Metrics
-	Events    int                // of the simulation, messages and timers included; not only those of the history
+	Events    int                // events of the simulation, with messages and timers; not only those in History
 	Simulated time.Duration      // true time at the end of the run
 	Files     string             // folder with plan, history and verdict; empty if they were not written
-	Repeat    string             // command to paste that shows this run again
+	Repeat    string             // command that repeats this run
 	Notes     []string           // what a reader must know of it beside; of a run in real time, which has no digest
-	Messages  []timeline.Message // drawn beside what they did; none unless a reader asks for them
-	Recording *Recording         // of a history that was recorded elsewhere; nil for a run
-	Focus     *Focus             // the violation that the headline is about; nil: the gravest
+	Messages  []timeline.Message // shown in the timeline; nil unless the reader asked for them
+	Recording *Recording         // for a history that was recorded elsewhere; nil for a run
+	Focus     *Focus             // violation that the headline is about; nil: the gravest one
 }
 
-// Focus names a violation that a run is to show: a law, and the cause by which it is broken.
+// Focus names the violation that a run is meant to show: a law and the cause that breaks it.
 type Focus struct {
 	Law   checker.Law
 	Cause checker.Cause
 }
 
-// Explain reports a run and explains its verdict: each violation says which faults it needs, which is found by running
-// the plan again without them, and what the run's limit left undecided says which longer limit decides it.
+// Explain reports a run and explains its verdict. For each violation it says which faults are needed, found by running
+// the plan again without them. For each law left undecided by the run's limit it says which longer limit decides the
+// law.
 func Explain(s *scenarios.Scenario, r scenarios.Result, judged format.Judgement) (*Run, error) {
 	if err := NewTrials(s).Try(r.Plan, r.History, &judged.Verdict); err != nil {
 		return nil, err
@@ -71,7 +72,7 @@ func Explain(s *scenarios.Scenario, r scenarios.Result, judged format.Judgement)
 	return NewRun(s, r, judged), nil
 }
 
-// NewRun reports a run as it is, such as one that cannot be made again.
+// NewRun reports a run without such explanations, for instance one that cannot be repeated.
 func NewRun(s *scenarios.Scenario, r scenarios.Result, judged format.Judgement) *Run {
 	result := judged.Standing()
 	run := &Run{
@@ -89,7 +90,7 @@ func NewRun(s *scenarios.Scenario, r scenarios.Result, judged format.Judgement) 
 	return run
 }
 
-// HoldTo holds the run against promises, in place of what its scenario expects.
+// HoldTo judges the run by a promise instead of its scenario's expectation.
 func (r *Run) HoldTo(promise checker.Promise) {
 	r.Expected, r.Promise = nil, true
 	failed, undecided := false, false
@@ -115,7 +116,7 @@ func (r *Run) HoldTo(promise checker.Promise) {
 	r.OK, r.Undecided = !failed && !undecided, undecided && !failed
 }
 
-// real reports whether it was a run in real time: what a reader must know of one is always said.
+// real reports whether the run was made in real time: only such a run, and always, has notes.
 func (r *Run) real() bool { return r.Recording == nil && len(r.Notes) > 0 }
 
 // Recorded returns the run's history, never nil.
@@ -126,7 +127,7 @@ func (r *Run) Recorded() *history.History {
 	return r.History
 }
 
-// Lanes lays the run's history out.
+// Lanes returns the layout of the run's history in the timeline.
 func (r *Run) Lanes() *timeline.Lanes {
 	lanes := timeline.Arrange(r.Recorded(), r.Verdict.Findings)
 	if r.Recording != nil {
@@ -136,7 +137,7 @@ func (r *Run) Lanes() *timeline.Lanes {
 	return lanes
 }
 
-// Findings returns one finding for each law, in the order of checker.Laws, then any of laws not listed there.
+// Findings returns one finding for each law in the order of checker.Laws, followed by those of other laws.
 func (r *Run) Findings() []checker.Finding {
 	out := make([]checker.Finding, 0, len(checker.Laws))
 	for _, law := range checker.Laws {
@@ -150,10 +151,10 @@ func (r *Run) Findings() []checker.Finding {
 	return out
 }
 
-// Headline is what a person reads first.
+// Headline is the first sentence of the report.
 func (r *Run) Headline() string { return headline.Of(r.Recorded(), r.newsworthy()) }
 
-// Gravest is the law whose violation the headline is about; empty if none was violated.
+// Gravest returns the law whose violation the headline is about; empty if none was violated.
 func (r *Run) Gravest() checker.Law {
 	if f := headline.Gravest(r.newsworthy()); f != nil {
 		return f.Law
@@ -161,8 +162,8 @@ func (r *Run) Gravest() checker.Law {
 	return ""
 }
 
-// newsworthy is what the headline is about: the violation that the run is to show, if there is one; of a run that came
-// out otherwise than expected, what nobody expected.
+// newsworthy returns the findings for the headline: the violation in Focus, if the run has it; for a run that
+// contradicts its expectation, the unexpected violations; else the whole verdict.
 func (r *Run) newsworthy() checker.Verdict {
 	if r.Focus != nil {
 		f := r.Verdict.Of(r.Focus.Law)
@@ -185,7 +186,7 @@ func (r *Run) newsworthy() checker.Verdict {
 	return r.Verdict
 }
 
-// standing is how the run compares with its scenario's expectation, or how a recorded history was judged.
+// standing says how the run compares with its scenario's expectation, or how a recorded history was judged.
 func (r *Run) standing() document.Standing {
 	s := document.Standing{Result: document.Failed, Broken: r.Verdict.Violated(), Named: Named(r.Expected),
 		Promise: r.Promise}
@@ -207,7 +208,7 @@ func (r *Run) standing() document.Standing {
 	return s
 }
 
-// explained is the explanation of a finding, and that of each further breach, a line each.
+// explained returns the explanation of a finding and of each further breach, one per line.
 func explained(f *checker.Finding) string {
 	lines := ""
 	if f.Explanation != "" {
@@ -219,7 +220,7 @@ func explained(f *checker.Finding) string {
 	return lines
 }
 
-// Story says why a law came out as it did, and how to see it again.
+// Story explains the outcome of a law, and says how to repeat the run.
 func (r *Run) Story(law string) string {
 	var b strings.Builder
 	f := r.Verdict.Of(checker.Law(law))

@@ -10,25 +10,26 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// Trials takes faults away from plans and runs them again, to learn which of them a violation needs. It is not safe for
+// Trials removes faults from plans and runs them again, to find out which faults a violation needs. It is not safe for
 // concurrent use.
 type Trials struct {
 	runner   *scenarios.Runner
 	checker  checker.Checker
-	violated []checker.Law              // by the run that is tried
-	tried    map[string]checker.Verdict // on them, by the places of the faults taken away: one run does for all laws
+	violated []checker.Law              // laws violated by the run under trial
+	tried    map[string]checker.Verdict // verdicts on those laws, by the indexes of the removed faults
 }
 
 // NewTrials prepares to run s again.
 func NewTrials(s *scenarios.Scenario) *Trials { return &Trials{runner: scenarios.NewRunner(s)} }
 
-// mostTried is how many faults of a plan are taken away one by one. Plans are short; of one that is not, those that the
-// explanation names are tried, one by one and together, and then all faults together.
+// mostTried limits how many faults of a plan are removed one by one. For a longer plan only the faults named in the
+// explanation are removed, one by one and together; then all faults together.
 const mostTried = 64
 
-// Try adds to each breach of v, found in h, the run of p, what becomes of it without the faults of the plan: each
-// fault that is necessary; where none is, the fewest that are so together; and each that the explanation names although
-// it is not. Where the violation needs no fault at all, it says that.
+// Try adds to each breach of v what happens without faults of the plan. v is the verdict on h, the history of a run of
+// p. It adds: each fault that is necessary alone; if there is none, a smallest set that is necessary together; and
+// each fault that the explanation names although it is not necessary. If the violation needs no fault at all, it says
+// so.
 func (r *Trials) Try(p nemesis.Plan, h *history.History, v *checker.Verdict) error {
 	r.violated, r.tried = nil, map[string]checker.Verdict{}
 	for i := range v.Findings {
@@ -51,7 +52,7 @@ func (r *Trials) try(p nemesis.Plan, h *history.History, f *checker.Finding) err
 	named := slices.Concat(NamedIn(p, h, f)...)
 	rest := slices.DeleteFunc(upTo(len(p.Faults)), func(i int) bool { return slices.Contains(named, i) })
 	later := Later(p, h, f)
-	var needed, idle []int // places
+	var needed, idle []int // indexes in the plan
 	var vain []checker.Trial
 	tried := named
 	if len(p.Faults) <= mostTried {
@@ -88,7 +89,7 @@ func (r *Trials) try(p nemesis.Plan, h *history.History, f *checker.Finding) err
 			vain = append(vain, t)
 		}
 		needed = places
-		vain = slices.DeleteFunc(vain, func(t checker.Trial) bool { // each alone makes no difference
+		vain = slices.DeleteFunc(vain, func(t checker.Trial) bool { // alone they make no difference, together they do
 			return slices.ContainsFunc(places,
 				func(i int) bool { return slices.Contains(t.Faults, p.Faults[i].String()) })
 		})
@@ -105,8 +106,8 @@ func (r *Trials) try(p nemesis.Plan, h *history.History, f *checker.Finding) err
 	return nil
 }
 
-// settle has the story name faults that are needed, and none that are idle. Where an idle one decided the kind of the
-// cause, the story stays as it is.
+// settle makes the story name faults that are needed, and none that are idle. If an idle fault determined the kind of
+// the cause, the story stays unchanged.
 func (r *Trials) settle(p nemesis.Plan, h *history.History, f *checker.Finding, needed, idle []int, either bool) {
 	lines := linesOf(p)
 	strikesOf := func(places []int) (strikes []int) {
@@ -126,7 +127,7 @@ func (r *Trials) settle(p nemesis.Plan, h *history.History, f *checker.Finding, 
 		return
 	}
 	known := checker.Known{Idle: strikesOf(idle), Needed: strikesOf(needed), Either: either}
-	known.Idle = slices.DeleteFunc(known.Idle, // a strike that may be of either is not idle
+	known.Idle = slices.DeleteFunc(known.Idle, // a strike that may belong to a needed fault is not idle
 		func(at int) bool { return slices.Contains(known.Needed, at) })
 	known.Later = slices.ContainsFunc(f.Trials, func(t checker.Trial) bool { return t.Needed && t.Later })
 	if g := r.checker.CheckKnowing(h, f, known); g.Cause.Kind == f.Cause.Kind {
@@ -135,8 +136,8 @@ func (r *Trials) settle(p nemesis.Plan, h *history.History, f *checker.Finding, 
 	}
 }
 
-// Later gives the places in a plan of the faults that had not struck when a finding's law was broken: they are no
-// reason of it, but might bring about its like.
+// Later returns the indexes of the faults in a plan that had not struck when the finding's law was broken. They are
+// not a reason for the breach, but without the real reason they might cause one like it.
 func Later(p nemesis.Plan, h *history.History, f *checker.Finding) []int {
 	var struck []int
 	lines := linesOf(p)
@@ -148,8 +149,8 @@ func Later(p nemesis.Plan, h *history.History, f *checker.Finding) []int {
 	return slices.DeleteFunc(upTo(len(p.Faults)), func(i int) bool { return slices.Contains(struck, i) })
 }
 
-// together looks for the fewest faults that make the difference between them, and gives their places. Those that are
-// named are kept; of a long plan only those are tried, and then all at once.
+// together looks for a smallest set of faults without which the violation disappears, and returns their indexes. It
+// prefers the named faults. In a long plan it tries only the named ones, and then all faults at once.
 func (r *Trials) together(p nemesis.Plan, f *checker.Finding, named, rest []int) (checker.Trial, []int, error) {
 	order := append(rest, named...)
 	if len(p.Faults) > mostTried && len(named) > 1 {
@@ -162,7 +163,7 @@ func (r *Trials) together(p nemesis.Plan, f *checker.Finding, named, rest []int)
 		}
 	}
 	t, err := r.trial(p, f, order...)
-	if err != nil || !t.Needed || len(order) > mostTried { // to find the fewest would take a run for each
+	if err != nil || !t.Needed || len(order) > mostTried { // finding the fewest would take a run for each
 		t.Faults = nil
 		return t, nil, err
 	}
@@ -180,7 +181,7 @@ func (r *Trials) together(p nemesis.Plan, f *checker.Finding, named, rest []int)
 	return t, drop, nil
 }
 
-// trial runs p without the faults at the given places.
+// trial runs p without the faults at the given indexes.
 func (r *Trials) trial(p nemesis.Plan, f *checker.Finding, drop ...int) (checker.Trial, error) {
 	drop = slices.Sorted(slices.Values(drop))
 	dropped := fmt.Sprint(drop)
@@ -206,7 +207,7 @@ func (r *Trials) trial(p nemesis.Plan, f *checker.Finding, drop ...int) (checker
 	return t, nil
 }
 
-// Without judges some laws on the run of p without some of its faults, given by their places in the plan.
+// Without runs p without the faults at the given indexes, and returns the verdict on some laws.
 func (r *Trials) Without(p nemesis.Plan, laws []checker.Law, drop ...int) (checker.Verdict, error) {
 	var left []nemesis.Fault
 	for i := range p.Faults {
@@ -222,9 +223,9 @@ func (r *Trials) Without(p nemesis.Plan, laws []checker.Law, drop ...int) (check
 	return r.checker.CheckOnly(result.History, laws), nil
 }
 
-// NamedIn gives the places in a plan of the faults that a finding names, for each the one that struck, or all that may
-// have struck at that event: their lines are the same, or they are failovers, whose record does not say what set them
-// off. A failover that a Sentinel decided is none of the plan.
+// NamedIn returns the indexes in a plan of the faults that a finding names. Each list has the fault that struck, or
+// all faults that may have struck at that event: faults with the same line, or failovers, whose record does not say
+// what triggered them. A failover decided by a Sentinel is not in the plan.
 func NamedIn(p nemesis.Plan, h *history.History, f *checker.Finding) [][]int {
 	var named [][]int
 	lines := linesOf(p)
@@ -237,7 +238,7 @@ func NamedIn(p nemesis.Plan, h *history.History, f *checker.Finding) [][]int {
 	return named
 }
 
-// planLines are the faults of a plan as a history records them.
+// planLines are the faults of a plan in the form in which a history records them.
 type planLines []string
 
 func linesOf(p nemesis.Plan) planLines {
@@ -248,7 +249,7 @@ func linesOf(p nemesis.Plan) planLines {
 	return lines
 }
 
-// struckBy gives the places of the faults whose line a history records.
+// struckBy returns the indexes of the faults recorded by this line.
 func (l planLines) struckBy(line string) []int {
 	return slices.DeleteFunc(upTo(len(l)), func(i int) bool { return l[i] != line })
 }

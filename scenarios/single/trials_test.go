@@ -10,7 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// TestTrialsFindTheFaultsThatAViolationNeeds tries plans of a few faults and of a hundred, most of which do nothing.
+// TestTrialsFindTheFaultsThatAViolationNeeds tries plans of a few faults and of a hundred faults, most of which have
+// no effect.
 func TestTrialsFindTheFaultsThatAViolationNeeds(t *testing.T) {
 	long, other, late := "pause client-1 for 4s at 50ms", "pause client-1 for 3.9s at 60ms",
 		"pause client-2 for 1ms at 20s"
@@ -18,7 +19,7 @@ func TestTrialsFindTheFaultsThatAViolationNeeds(t *testing.T) {
 		why   string
 		ttl   string
 		plan  []string
-		needs [][]string // the faults of each trial that made a difference; none: all faults of the plan
+		needs [][]string // faults of each trial that removed the violation; nil: all faults of the plan
 	}{
 		{"one pause", "2s", []string{late, long}, [][]string{{long}}},
 		{"each of two would do", "2s", []string{long, late, other}, [][]string{{long, other}}},
@@ -58,8 +59,8 @@ func TestTrialsFindTheFaultsThatAViolationNeeds(t *testing.T) {
 	}
 }
 
-// TestThousandsOfFaultsAtOnceAreExplained gives a holder as many pauses, and as many cuts, as a plan may have, each of
-// which alone would do: the story names a few, and says that it takes the absence of all.
+// TestThousandsOfFaultsAtOnceAreExplained gives a holder as many pauses, or cuts, as a plan may have, any of which
+// alone would be enough. The story names a few, and says that the violation disappears only without all of them.
 func TestThousandsOfFaultsAtOnceAreExplained(t *testing.T) {
 	for _, test := range []struct{ fault, hold, lock string }{
 		{"pause client-1 for 4s at %dms", "100ms", "{protocol: set-nx-px, ttl: 2s}"},
@@ -96,7 +97,7 @@ func TestThousandsOfFaultsAtOnceAreExplained(t *testing.T) {
 	}
 }
 
-// parsed are the faults of some lines.
+// parsed parses lines as faults.
 func parsed(t *testing.T, lines []string) (faults []nemesis.Fault) {
 	t.Helper()
 	for _, line := range lines {

@@ -16,14 +16,14 @@ type verdicts struct {
 	views *views
 }
 
-// sign is the mark of an outcome.
+// sign returns the mark of an outcome, and its tone.
 func sign(o checker.Outcome) (string, document.Tone) {
 	r := [...]document.Result{checker.Unchecked: document.NotJudged, checker.Holds: document.Passed,
 		checker.Undecided: document.Undecided, checker.Violated: document.Failed}[o]
 	return r.Sign(), r.Tone()
 }
 
-// outcomeOf is how a metric is marked.
+// outcomeOf returns the outcome whose mark a metric gets.
 func outcomeOf(e *ExpectLine) checker.Outcome {
 	if e.OK() {
 		return checker.Holds
@@ -31,7 +31,7 @@ func outcomeOf(e *ExpectLine) checker.Outcome {
 	return checker.Violated
 }
 
-// metrics are the lines of metrics.
+// metrics returns the lines for metrics.
 func (b verdicts) metrics() (lines []*ExpectLine) {
 	for i := range b.run.Expected {
 		e := &b.run.Expected[i]
@@ -43,7 +43,7 @@ func (b verdicts) metrics() (lines []*ExpectLine) {
 	return lines
 }
 
-// Text writes the lines. What is expected ends at the margin.
+// Text writes the lines, with the comparison to the expectation at the right margin.
 func (b verdicts) Text(p *text.Writer) {
 	findings, from := b.run.Findings(), 0
 	for i := range findings {
@@ -59,13 +59,13 @@ func (b verdicts) Text(p *text.Writer) {
 	}
 }
 
-// line begins a line.
+// line begins a line with the mark and the name.
 func line(mark string, tone document.Tone, name string) *text.Line {
 	return new(text.Line).Add(text.Plain, " ").Add(tone.Style(), mark).Add(text.Plain, " ").Add(text.Bold, name)
 }
 
-// law writes the line of a law. What was seen of one that was not violated stands in it where there is room; why one is
-// undecided or unchecked stands below it if need be.
+// law writes the line of a law. An explanation is written on the same line if there is room. If not, it is written
+// below, but only for a law that is undecided or unchecked.
 func (b verdicts) law(p *text.Writer, f *checker.Finding, from int) {
 	mark, tone := sign(f.Outcome)
 	ln := line(mark, tone, string(f.Law)).To(from).Add(tone.Style(), f.Outcome.String())
@@ -96,7 +96,7 @@ func (b verdicts) law(p *text.Writer, f *checker.Finding, from int) {
 	}
 }
 
-// comparison says how a law or metric compares with what is expected of it; nothing if nothing is.
+// comparison says how a law or metric compares with its expectation; "" if nothing is expected.
 func comparison(e *ExpectLine) (words string, tone document.Tone) {
 	if !e.Compared() {
 		return "", document.Plain
@@ -110,7 +110,7 @@ func comparison(e *ExpectLine) (words string, tone document.Tone) {
 	return fmt.Sprintf("expected: %s", e.Expected), tone
 }
 
-// expected ends a line with its comparison, which stands on a line of its own if need be.
+// expected ends a line with its comparison, or writes the comparison on a line of its own if there is no room.
 func expected(p *text.Writer, ln *text.Line, e *ExpectLine, from int) {
 	words, tone := comparison(e)
 	if words == "" {
@@ -142,7 +142,7 @@ func (b verdicts) HTML(p *html.Writer) {
 
 func heading(title string) html.Part { return html.El("th", html.Text(title)) }
 
-// finding is the row of a law on a page.
+// finding returns the table row of a law on the page.
 func (b verdicts) finding(p *html.Writer, f *checker.Finding) html.Part {
 	came := []html.Part{html.El("b", html.Text(f.Outcome.String()))}
 	if f.Outcome == checker.Violated {
@@ -160,7 +160,7 @@ func (b verdicts) finding(p *html.Writer, f *checker.Finding) html.Part {
 	return row(string(f.Law), f.Outcome, b.run.expectation(string(f.Law)), came...)
 }
 
-// row is one on a page: what came out, and how that compares with what is expected.
+// row returns a row of the table: the outcome, and how it compares with the expectation.
 func row(name string, o checker.Outcome, e *ExpectLine, came ...html.Part) html.Part {
 	mark, _ := sign(o)
 	class := o.String()
@@ -172,7 +172,7 @@ func row(name string, o checker.Outcome, e *ExpectLine, came ...html.Part) html.
 		html.Newline)
 }
 
-// compared is how a law or metric compares with what is expected of it, on a page.
+// compared says on the page how a law or metric compares with its expectation.
 func compared(e *ExpectLine) html.Part {
 	if !e.Compared() {
 		return html.All()

@@ -12,25 +12,25 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/timeline"
 )
 
-// view is porcupine's own view of what it judged of a lock, by one law.
+// view is porcupine's own visualization of what it judged of one lock for one law.
 type view struct {
 	words, slug string
 	law         checker.Law
 	lock        history.Lock
 }
 
-// mostViews is of how many locks porcupine's views lie beside a report.
+// mostViews limits for how many locks a report comes with porcupine's views.
 const mostViews = 12
 
-// views is the block that leads to porcupine's views.
+// views is the block that links to porcupine's views.
 type views struct {
 	run         *Run
-	all         []view // once they are found
-	locks, more int    // of which there are views, and whose views are left out
+	all         []view // set by beside
+	locks, more int    // number of locks with views, and of locks whose views are left out
 }
 
-// beside finds porcupine's views of the locks, or where these are many, of those that the findings are about and of
-// some others.
+// beside creates porcupine's views of the locks. If there are too many locks, it takes those of the findings and some
+// others.
 func (v *views) beside() (all []document.Attached) {
 	var about []history.Lock
 	for b := range v.run.Verdict.Breaches() {
@@ -59,8 +59,8 @@ func (v *views) beside() (all []document.Attached) {
 	return all
 }
 
-// of leads from a page to the view of what a judge of the finding saw: of the lock that the finding is about, or where
-// it is about none, of any; empty if there is none.
+// of returns the link from a page to the view for a finding: of the finding's lock, or of any lock if the finding
+// names none. It is empty if there is no such view.
 func (v *views) of(p *html.Writer, f *checker.Finding) string {
 	i := slices.IndexFunc(v.all, func(w view) bool {
 		return f.Judges != (checker.Judges{}) && w.law == f.Law && (f.Lock == "" || w.lock == f.Lock)
@@ -71,7 +71,7 @@ func (v *views) of(p *html.Writer, f *checker.Finding) string {
 	return p.Beside(v.all[i].slug)
 }
 
-// leftOut says of how many locks there are no views.
+// leftOut says for how many locks there are no views.
 func (v *views) leftOut() (notes []string) {
 	if v.more == 0 {
 		return nil
@@ -98,13 +98,14 @@ func (v *views) HTML(p *html.Writer) {
 	}
 }
 
-// leftOut is the block that says in a text what the page lacks, once that is made.
+// leftOut is the block that says in the text what the page leaves out. It must be written after the page's views are
+// made.
 type leftOut struct {
 	views   *views
 	picture *timeline.Timeline
 }
 
-// Text writes a line for each.
+// Text writes a line for each item.
 func (b leftOut) Text(p *text.Writer) {
 	document.Notes("page", slices.Concat(b.views.leftOut(), b.picture.LeftOut())).Text(p)
 }

@@ -1,7 +1,7 @@
-// Package campaigntest holds hands for tests of searches that can be divided.
+// Package campaigntest provides a campaign.Hands for tests of searches that can be divided.
 //
-// Goals: what the search shares with its workers is what travels, and order, portions and repetition are as other
-// machines may have them. Non-goals: machines, and how work travels.
+// Goals: workers share nothing with the search but the data that travels, and parts arrive with the order, the sizes
+// and the repetitions that are possible on other machines. Non-goals: other machines, and how work travels to them.
 package campaigntest
 
 import (
@@ -14,21 +14,22 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Strangers make each portion of a stage, of 1 to 5 positions, with a worker of its own, in another order, and some of
-// them twice.
+// Strangers is a campaign.Hands that makes each portion of a stage, of 1 to 5 positions, with a new worker. It makes
+// the portions out of order, and some of them twice.
 type Strangers struct {
 	T      *testing.T
-	Worker func() (campaign.Worker, error) // a new one
-	// Same reports whether two values are equal in what has to be equal; nil: they must be the same to the byte.
+	Worker func() (campaign.Worker, error) // creates a new worker
+	// Same reports whether two results of the same positions are equal where they must be; nil: they must be equal
+	// bytes.
 	Same func(a, b []byte) bool
-	// Change is what becomes of a part on its way; nil: nothing does.
+	// Change alters a part on its way to the search; nil: parts arrive unchanged.
 	Change func(campaign.Stage, campaign.Part) campaign.Part
 
 	draws  *rand.Rand
 	stages map[string]bool
 }
 
-// Do makes a stage.
+// Do makes all portions of a stage and passes them to take.
 func (h *Strangers) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part) error) error {
 	if h.stages == nil {
 		h.draws, h.stages = rand.New(rand.NewPCG(1, 2)), map[string]bool{}
@@ -43,7 +44,7 @@ func (h *Strangers) Do(ctx context.Context, s campaign.Stage, take func(campaign
 		parts = append(parts, campaign.Part{First: first, Size: size})
 		first += size
 	}
-	for window := range slices.Chunk(parts, 4) { // so that little is made in vain if the stage ends early
+	for window := range slices.Chunk(parts, 4) { // within a window: if the stage ends early, little is wasted
 		h.draws.Shuffle(len(window), func(i, j int) { window[i], window[j] = window[j], window[i] })
 	}
 	for _, p := range parts {
@@ -64,7 +65,7 @@ func (h *Strangers) Do(ctx context.Context, s campaign.Stage, take func(campaign
 	return nil
 }
 
-// made is the value of a part.
+// made returns the value of a part.
 func (h *Strangers) made(ctx context.Context, s campaign.Stage, p campaign.Part) ([]byte, error) {
 	make := func() ([]byte, error) {
 		w, err := h.Worker()
