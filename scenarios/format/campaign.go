@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Campaign counts the outcomes of the runs of many seeds. Campaigns of different seeds of one scenario can be merged.
+// Campaign counts the outcomes of runs with many seeds. Campaigns over different seeds of one scenario can be merged.
 type Campaign struct {
 	Seeds      int
 	AsExpected int
@@ -20,21 +20,21 @@ type Campaign struct {
 	Undecided  int
 	// FirstUndecided is the lowest seed of an undecided run, if there is one.
 	FirstUndecided uint64
-	Groups         []Group // of the runs that differed from the expectation, most frequent first
+	Groups         []Group // differences from the expectation, most frequent first
 	digests        map[sim.Digest]struct{}
 }
 
-// Group is a difference from the expectation that a number of runs have in common.
+// Group is a difference from the expectation that several runs share.
 type Group struct {
-	Mismatch        // of a metric without Got, which differs from run to run
-	Runs     int    // that have it; one run may be in several groups
-	First    uint64 // their lowest seed
+	Mismatch        // for a metric without Got, which differs from run to run
+	Runs     int    // runs with this difference; one run may be in several groups
+	First    uint64 // lowest seed of these runs
 }
 
-// Digests is the number of distinct runs.
+// Digests returns the number of distinct runs.
 func (c *Campaign) Digests() int { return len(c.digests) }
 
-// Add counts the run of a seed.
+// Add counts the run of a seed, which must not have been counted before.
 func (c *Campaign) Add(seed uint64, digest sim.Digest, j Judgement) {
 	if c.digests == nil {
 		c.digests = map[sim.Digest]struct{}{}
@@ -94,15 +94,15 @@ func (c *Campaign) count(add Group) {
 	c.Groups = append(c.Groups, add)
 }
 
-// sort sorts by frequency and then by the lowest seed, so that the result does not depend on the order in which runs
-// were added.
+// sort sorts groups by frequency and then by the lowest seed, so that the result does not depend on the order in which
+// runs were added.
 func (c *Campaign) sort() {
 	slices.SortFunc(c.Groups, func(a, b Group) int {
 		return cmp.Or(b.Runs-a.Runs, cmp.Compare(a.First, b.First), cmp.Compare(a.String(), b.String()))
 	})
 }
 
-// tallies is a campaign as JSON.
+// tallies is the JSON form of a campaign.
 type tallies struct {
 	Seeds          int      `json:"seeds"`
 	AsExpected     int      `json:"as_expected"`
@@ -113,7 +113,7 @@ type tallies struct {
 	Digests        []string `json:"digests"` // ascending
 }
 
-// MarshalJSON writes the campaign with all that Merge needs.
+// MarshalJSON writes the campaign with everything that Merge needs.
 func (c *Campaign) MarshalJSON() ([]byte, error) {
 	t := tallies{c.Seeds, c.AsExpected, c.Otherwise, c.Undecided, c.FirstUndecided, c.Groups, nil}
 	for _, d := range slices.Sorted(maps.Keys(c.digests)) {
@@ -140,8 +140,8 @@ func (c *Campaign) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Standing sums the campaign up: one run that differs from the expectation is enough to fail it, and one undecided run
-// to leave it undecided.
+// Standing summarizes the campaign: one run that differs from the expectation makes it Failed, and otherwise one
+// undecided run makes it Undecided. It is NotJudged without runs.
 func (c *Campaign) Standing() document.Result {
 	switch {
 	case c.Otherwise > 0:

@@ -10,8 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Document is the text of a scenario as a tree that can be edited: keys set and removed, and the whole printed again.
-// Values stay as they were written; comments are lost. Whether it is a valid scenario is for scenarios.Parse to say.
+// Document is the text of a scenario as a tree that can be edited: keys can be set and removed, and the whole can be
+// printed again. Values keep the form in which they were written; comments are lost. The scenario may be invalid:
+// scenarios.Parse checks it.
 type Document struct{ root tree }
 
 // tree is a scalar, a mapping or a list.
@@ -35,8 +36,8 @@ type entry struct {
 	value tree
 }
 
-// ParseDocument reads a text of plain YAML mappings, lists and scalars; path names it in errors, which are of type
-// *Error.
+// ParseDocument parses a text of plain YAML mappings, lists and scalars. path names the text in errors, which are of
+// type *Error.
 func ParseDocument(path string, text []byte) (*Document, error) {
 	r, body, err := Read(path, text)
 	if err != nil {
@@ -49,7 +50,7 @@ func ParseDocument(path string, text []byte) (*Document, error) {
 	return d, nil
 }
 
-// tree copies a node.
+// tree copies a YAML node.
 func (r *Reader) tree(n ast.Node) tree {
 	switch node := n.(type) {
 	case *ast.LiteralNode:
@@ -76,7 +77,7 @@ func (r *Reader) tree(n ast.Node) tree {
 	}
 }
 
-// Clone copies the document.
+// Clone returns a deep copy of the document.
 func (d *Document) Clone() *Document { return &Document{d.root.clone()} }
 
 func (t tree) clone() tree {
@@ -90,7 +91,7 @@ func (t tree) clone() tree {
 	return t
 }
 
-// Get returns the scalar at a path such as "lock.ttl"; entries of lists are counted from 1: "faults.2".
+// Get returns the scalar at a path such as "lock.ttl". The entries of a list are numbered from 1: "faults.2".
 func (d *Document) Get(path string) (string, bool) {
 	t := d.root.at(strings.Split(path, "."))
 	if t == nil || t.sort != isScalar {
@@ -99,7 +100,7 @@ func (d *Document) Get(path string) (string, bool) {
 	return t.scalar, true
 }
 
-// Keys lists the keys of the mapping at a path; none if there is none. The empty path is the whole document.
+// Keys returns the keys of the mapping at a path, or nil if there is no mapping. The empty path is the whole document.
 func (d *Document) Keys(path string) []string {
 	var keys []string
 	t := &d.root
@@ -114,7 +115,7 @@ func (d *Document) Keys(path string) []string {
 	return keys
 }
 
-// List returns the scalars of the list at a path; none if there is none.
+// List returns the scalars of the list at a path, or nil if there is no list.
 func (d *Document) List(path string) []string {
 	var list []string
 	if t := d.root.at(strings.Split(path, ".")); t != nil {
@@ -134,7 +135,7 @@ func (t *tree) at(path []string) *tree {
 	return t
 }
 
-// child is the value of a key, or the entry of a list by its number.
+// child returns the value of a key, or the entry of a list by its number from 1; nil if there is none.
 func (t *tree) child(key string) *tree {
 	for i := range t.entries {
 		if t.entries[i].key == key {
@@ -147,11 +148,11 @@ func (t *tree) child(key string) *tree {
 	return nil
 }
 
-// Set writes a scalar at a path. Missing mappings on the way are created, also in place of a scalar such as none. The
+// Set writes a scalar at a path. It creates missing mappings on the path, also in place of a scalar such as none. The
 // entries of a list must exist.
 func (d *Document) Set(path, scalar string) { d.put(path, tree{scalar: scalar}) }
 
-// SetList writes a list of scalars at a path, as Set does.
+// SetList writes a list of scalars at a path, as Set does for a scalar.
 func (d *Document) SetList(path string, scalars []string) {
 	list := tree{sort: isList}
 	for _, s := range scalars {
@@ -176,7 +177,7 @@ func (d *Document) put(path string, value tree) {
 	*t = value
 }
 
-// Remove removes a key or an entry of a list, and the mappings that become empty.
+// Remove removes a key or an entry of a list. Mappings that become empty are removed, too.
 func (d *Document) Remove(path string) { d.root.remove(strings.Split(path, ".")) }
 
 func (t *tree) remove(path []string) {
@@ -195,7 +196,7 @@ func (t *tree) remove(path []string) {
 	}
 }
 
-// Rename renames the key at the end of a path.
+// Rename changes the last key of a path to name.
 func (d *Document) Rename(path, name string) {
 	keys := strings.Split(path, ".")
 	last := len(keys) - 1
@@ -207,23 +208,24 @@ func (d *Document) Rename(path, name string) {
 	}
 }
 
-// Arrange puts the keys at the top in the given order.
+// Arrange sorts the top-level keys into the given order.
 func (d *Document) Arrange(order []string) {
 	slices.SortStableFunc(d.root.entries,
 		func(a, b entry) int { return slices.Index(order, a.key) - slices.Index(order, b.key) })
 }
 
-// widest is the length of a line beyond which its mapping is spread over several lines.
+// widest is the longest line that is printed; a longer mapping is written on several lines.
 const widest = 110
 
-// String prints the document as YAML: what fits on a line stands on one line, except lists at the top.
+// String prints the document as YAML. A value that fits on one line is written on one line, except for top-level
+// lists.
 func (d *Document) String() string {
 	var b strings.Builder
 	d.root.print(&b, "")
 	return b.String()
 }
 
-// print writes a mapping, one key a line.
+// print writes a mapping with one key per line.
 func (t *tree) print(b *strings.Builder, indent string) {
 	for _, e := range t.entries {
 		b.WriteString(indent + Quoted(e.key, true) + ":")
@@ -246,7 +248,7 @@ func (t *tree) print(b *strings.Builder, indent string) {
 	}
 }
 
-// line writes a scalar after a key; prose that is too long for one line is folded over several.
+// line renders the scalar of a key. Prose that is too long for one line is folded over several.
 func (t *tree) line(key int, indent string) string {
 	words := strings.Fields(t.scalar)
 	if indent != "" || key+2+len(t.scalar) <= widest || strings.Join(words, " ") != t.scalar {
@@ -270,7 +272,7 @@ func (t *tree) inList() string {
 	return t.flow()
 }
 
-// flow writes a value on one line.
+// flow renders a value on one line.
 func (t *tree) flow() string {
 	var parts []string
 	switch t.sort {
@@ -289,8 +291,8 @@ func (t *tree) flow() string {
 	}
 }
 
-// Quoted writes a scalar with quotes if YAML would otherwise read something else, inside of { } and [ ] or outside:
-// with single ones, between which nothing has to be escaped, where that can be.
+// Quoted returns a scalar as YAML text, quoted if YAML would otherwise read it as something else. inside says that it
+// is written between { } or [ ]. Single quotes, which need no escapes, are used where possible.
 func Quoted(s string, inside bool) string {
 	plain := s != "" && s == strings.TrimSpace(s) && !strings.ContainsAny(s[:1], "-?:,[]{}#&*!|>'\"%@`\\") &&
 		!strings.Contains(s, ": ") && !strings.Contains(s, " #") && !strings.HasSuffix(s, ":") &&

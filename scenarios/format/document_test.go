@@ -101,7 +101,8 @@ func TestScalarsAreQuotedWhereTheyMust(t *testing.T) {
 	}
 }
 
-// A fault is read only if it stands in its line as it is.
+// TestACommandWithQuotesIsWrittenWithoutEscapes: a fault must appear in its line exactly as it is, or it cannot be
+// read.
 func TestACommandWithQuotesIsWrittenWithoutEscapes(t *testing.T) {
 	for _, s := range []string{`delay its "EVAL redis.call("GET", KEYS[1]) == 'x'" to redis-1 by 7s`,
 		`delay its "EVAL return {err = "ERR: no"}" to redis-1 by 7s`, `delay its "EVAL return "#"" to redis-1 by 7s`} {

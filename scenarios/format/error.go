@@ -6,22 +6,22 @@ import (
 	"strings"
 )
 
-// MaxFile is the size of the largest scenario file that is read, in bytes.
+// MaxFile is the size of the largest scenario file that is accepted, in bytes.
 const MaxFile = 1 << 20
 
-// maxProblems is the number of problems of one file that are reported at once.
+// maxProblems is the number of problems of one file that Error lists.
 const maxProblems = 10
 
-// Problem is one thing wrong with a scenario file.
+// Problem is one error in a scenario file.
 type Problem struct {
 	Path    string
 	Line    int // from 1; 0: the file as a whole
-	Column  int // in runes, from 1, of the first rune of the problem
+	Column  int // column of its first rune, counted in runes from 1
 	Message string
-	Nearest string // the nearest right word; empty if none is near
+	Nearest string // nearest valid word; empty if none is near
 }
 
-// String gives `file:line:column: message (did you mean "nearest"?)`.
+// String returns `file:line:column: message (did you mean "nearest"?)`.
 func (p Problem) String() string {
 	place := p.Path
 	if p.Line > 0 {
@@ -38,7 +38,7 @@ type Error struct {
 	Problems []Problem // at least one, in the order of their places
 }
 
-// Error gives one problem a line, the first ten.
+// Error returns the first ten problems, one per line, and the number of the others.
 func (e *Error) Error() string {
 	var lines []string
 	for _, p := range e.Problems[:min(len(e.Problems), maxProblems)] {
@@ -50,7 +50,7 @@ func (e *Error) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// AboutFile returns an error about a file as a whole.
+// AboutFile returns an error about the whole file.
 func AboutFile(path, message string) *Error {
 	return &Error{Problems: []Problem{{Path: path, Message: message}}}
 }
@@ -66,12 +66,12 @@ type Place struct{ Line, Column int }
 // Right returns the place n runes further right.
 func (a Place) Right(n int) Place { return Place{a.Line, a.Column + n} }
 
-// Problems is the number of problems so far.
+// Problems returns the number of problems found so far.
 func (r *Reader) Problems() int { return len(r.problems) }
 
 func (r *Reader) failed() bool { return len(r.problems) > 0 }
 
-// Problem records a problem; reading goes on, so that all problems are reported at once.
+// Problem records a problem. The reader continues after it, so that all problems are reported at once.
 func (r *Reader) Problem(place Place, nearest, format string, args ...any) {
 	r.problems = append(r.problems, Problem{Path: r.path, Line: place.Line, Column: place.Column,
 		Message: fmt.Sprintf(format, args...), Nearest: nearest})

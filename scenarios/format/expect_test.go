@@ -22,7 +22,7 @@ func parse(t *testing.T, text string) *scenarios.Scenario {
 	return s
 }
 
-// came is a verdict in which one law came out as given, and no other was checked.
+// came returns a verdict in which one law has the given outcome, and no other law was checked.
 func came(law checker.Law, outcome checker.Outcome, cause checker.Cause) checker.Verdict {
 	f := checker.Finding{Law: law, Outcome: outcome}
 	if outcome == checker.Violated {
@@ -31,14 +31,15 @@ func came(law checker.Law, outcome checker.Outcome, cause checker.Cause) checker
 	return checker.Verdict{Findings: []checker.Finding{f}}
 }
 
-// Every expectation against every outcome: what is a mismatch, and what leaves the run undecided.
+// TestExpectationsMeetOutcomes combines every expectation with every outcome: what is a mismatch, and what leaves the
+// run undecided.
 func TestExpectationsMeetOutcomes(t *testing.T) {
 	law := checker.MutualExclusion
 	crash := checker.Cause{Kind: checker.LostInCrash, Detail: checker.Unsynced}
 	for _, c := range []struct {
 		expect string // empty: the law is not named
-		// What comes of unchecked, holds, undecided, and violated by lost in crash (unsynced): empty if that is as
-		// expected.
+		// The result for the outcomes unchecked, holds, undecided, and violated by lost in crash (unsynced); empty if
+		// the outcome is as expected.
 		unchecked, holds, undecided, violated string
 	}{
 		{"", "", "", "",
@@ -80,7 +81,8 @@ func TestExpectationsMeetOutcomes(t *testing.T) {
 	}
 }
 
-// A law that is to be violated by a cause may be violated by others as well, whichever comes first.
+// TestAnExpectedCauseMayBeOneOfSeveral: a law that is expected to be violated by one cause may be violated by others
+// as well, in any order.
 func TestAnExpectedCauseMayBeOneOfSeveral(t *testing.T) {
 	v := came(checker.MutualExclusion, checker.Violated, checker.Cause{Kind: checker.LostInFailover})
 	v.Findings[0].Further = []checker.Finding{{Law: checker.MutualExclusion, Outcome: checker.Violated,
@@ -95,7 +97,8 @@ func TestAnExpectedCauseMayBeOneOfSeveral(t *testing.T) {
 	}
 }
 
-// A law that is not named may be broken only by causes that break no promise.
+// TestEveryCauseOfAnUnnamedLawMustBeExcused: a law that the scenario does not name may be broken only by causes that
+// break no promise.
 func TestEveryCauseOfAnUnnamedLawMustBeExcused(t *testing.T) {
 	lost := checker.Cause{Kind: checker.NoQuorumLeft}
 	v := came(checker.DeadlockFreedom, checker.Violated, lost)
@@ -109,8 +112,8 @@ func TestEveryCauseOfAnUnnamedLawMustBeExcused(t *testing.T) {
 	}
 }
 
-// TestWhatServersDoNotRecordIsNoMismatch: a violation is as expected whatever its cause, and a law that could not be
-// checked leaves the run undecided.
+// TestWhatServersDoNotRecordIsNoMismatch: if servers record nothing, a violation matches whatever cause is expected,
+// and a law that could not be checked leaves the run undecided.
 func TestWhatServersDoNotRecordIsNoMismatch(t *testing.T) {
 	for _, c := range []struct {
 		expect     string
@@ -134,7 +137,7 @@ func TestWhatServersDoNotRecordIsNoMismatch(t *testing.T) {
 	}
 }
 
-// Without the law's finding nothing was checked, and nothing is passed.
+// TestEmptyVerdictIsNoPass: a verdict without a finding for an expected law does not pass.
 func TestEmptyVerdictIsNoPass(t *testing.T) {
 	e := parse(t, oneRedis+"expect: {ownership: holds, lease-exclusion: violated}\n").Expect
 	mismatches, undecided := e.Match(checker.Verdict{}, nil, checker.Promise{})
@@ -176,7 +179,8 @@ func TestMetricsMeetBounds(t *testing.T) {
 	}
 }
 
-// A metric for which nothing was observed meets no bound, but nobody having waited is a real zero.
+// TestNothingMeasuredIsNoPass: a metric without samples meets no bound; but if nobody waited, unavailability is truly
+// zero.
 func TestNothingMeasuredIsNoPass(t *testing.T) {
 	e := parse(t, oneRedis+"expect: {metrics: {lock_timeout_rate: 0, unavailability: 0s}}\n").Expect
 	got, _ := e.Match(checker.Verdict{}, checker.Measure(&history.History{}), checker.Promise{})

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Kind is how the value of a key is written, apart from the words that it may take.
+// Kind is the syntax of a key's value, apart from the words that the key may take as well.
 type Kind uint8
 
 // The kinds of values.
@@ -20,65 +20,65 @@ const (
 	Allowance             // "1% + 2ms", or either part
 	Share                 // a share of messages and their delay: "1% 10ms..50ms"
 	Name                  // letters, digits and - _ . : /
-	Mapping               // a mapping of the keys that begin with this one's and a dot
+	Mapping               // a mapping with the keys whose paths begin with this key's path and a dot
 )
 
-// Form is what may be written as the value of a key.
+// Form describes the values that a key accepts.
 type Form struct {
 	Kind        Kind
 	Words       []string
-	Least, Most int64 // of a Count; of a Duration in ns, where Most zero is any
-	Step        int64 // of a Duration, in ns: it must be a multiple of this; zero: any
+	Least, Most int64 // limits of a Count; of a Duration in ns, where Most 0 means no limit
+	Step        int64 // for a Duration, in ns: it must be a multiple of this; 0: any
 	Required    bool  // the key must be given
-	// Recurs says that the duration is the period of something that goes on for as long as a hold, a wait or a run
-	// lasts: the next try for a lock or a reply, the next extension, the next check of a master. It, or the end of a
-	// delay, is at least shortestPeriod: shorter periods would dominate the run.
+	// Recurs says that the duration is the period of something that repeats as long as a hold, a wait or a run lasts:
+	// the next attempt at a lock or a reply, the next extension, the next check of a master. Such a duration, or the
+	// upper end of such a delay, is at least shortestPeriod, because shorter periods would dominate the run.
 	Recurs bool
-	// Zero is what the real server says of 0, where 0 is below Least; empty: nothing.
+	// Zero is the real server's error message for the value 0, if 0 is below Least; empty if there is none.
 	Zero string
 }
 
-// shortestPeriod is the shortest period of what recurs.
+// shortestPeriod is the shortest period of a value with Form.Recurs.
 const shortestPeriod = time.Millisecond
 
-// Recurring returns the key with a form that recurs.
+// Recurring returns the key with Form.Recurs set.
 func (k Key[T]) Recurring() Key[T] { return k.With(func(f *Form) { f.Recurs = true }) }
 
-// Refusing returns the key with what the real server says of 0, which the key refuses.
+// Refusing returns a key that rejects 0, with the real server's error message for it.
 func (k Key[T]) Refusing(said string) Key[T] { return k.With(func(f *Form) { f.Zero = said }) }
 
-// Value is the value in a file: a word, or numbers in the unit of its kind.
+// Value is a value as read from a file: a word, or numbers in the unit of its kind.
 type Value struct {
 	Word string
-	// N is a duration in ns, a count, or a rate in millionths; From and To are the ends of a delay, or the first the
-	// constant part of an allowance, in ns.
+	// N is a duration in ns, a count, or a rate in millionths. From and To are the ends of a delay in ns. For an
+	// allowance, From is the constant part in ns.
 	N        int64
 	From, To int64
 }
 
-// Key is a key whose value is stored in a T.
+// Key declares a key of scenario files whose value is stored in a T.
 type Key[T any] struct {
-	Path     string // dots lead into mappings: "retry.delay"
+	Path     string // with dots between mappings: "retry.delay"
 	Form     Form
-	Standard Value  // the default, unless Depends says something else
+	Standard Value  // the default, unless Depends is set
 	Depends  string // the default in words, if it depends on other keys
 	Meaning  string
-	Example  string // a value that best shows what the key's mapping is for; empty if another key does
+	Example  string // a value for the example of the mapping; empty if another key is a better example
 	Set      func(*T, Value)
-	Get      func(*T) Value // what is in force; a Group that is not in use, and its keys, give the word "none"
-	// Wall is the word with which the client reads its wall clock, so that a jump of that clock makes a difference;
-	// empty: with none.
+	Get      func(*T) Value // the value in force; a Group that is not in use, and its keys, give the word "none"
+	// Wall is the word with which the client reads its wall clock, so that a jump of that clock can matter; empty if
+	// there is no such word.
 	Wall string
 }
 
-// With returns the key with another form, so that some user of a table takes fewer words or a narrower range.
+// With returns the key with a changed form, for a table that accepts fewer words or a narrower range.
 func (k Key[T]) With(change func(*Form)) Key[T] {
 	k.Form.Words = append([]string(nil), k.Form.Words...)
 	change(&k.Form)
 	return k
 }
 
-// Only returns the key with only these of its words.
+// Only returns the key with its words reduced to these.
 func Only[T any, V ~string](k Key[T], words ...V) Key[T] {
 	return k.With(func(f *Form) {
 		f.Words = nil
@@ -94,26 +94,26 @@ func (k Key[T]) Standing(v Value) Key[T] {
 	return k
 }
 
-// OnWall returns the key with the word with which the client reads its wall clock.
+// OnWall returns the key with Wall set: the word with which the client reads its wall clock.
 func (k Key[T]) OnWall(word string) Key[T] {
 	k.Wall = word
 	return k
 }
 
-// Showing returns the key with the example of its mapping.
+// Showing returns the key with Example set: a value that is shown as the example of its mapping.
 func (k Key[T]) Showing(value string) Key[T] {
 	k.Example = value
 	return k
 }
 
-// Depending returns the key with a default that words describe.
+// Depending returns the key with a default that depends on other keys and is described in words.
 func (k Key[T]) Depending(words string) Key[T] {
 	k.Depends = words
 	return k
 }
 
-// Number is the one number of a value of this form; false if it is a word, or two numbers, or less than may be written:
-// that of a key which is not in use.
+// Number returns a value of this form as a single number. It returns false for a word, for a value of two numbers, and
+// for a number below Least, which is the value of a key that is not in use.
 func (f *Form) Number(v Value) (int64, bool) {
 	switch {
 	case v.Word != "":
@@ -128,7 +128,7 @@ func (f *Form) Number(v Value) (int64, bool) {
 	return 0, false
 }
 
-// Nearest is the duration of this form that is nearest to n.
+// Nearest returns the duration of this form, in ns, nearest to n; it rounds up to a multiple of Step.
 func (f *Form) Nearest(n int64) int64 {
 	if f.Step > 1 {
 		n = (n + f.Step - 1) / f.Step * f.Step
@@ -139,7 +139,7 @@ func (f *Form) Nearest(n int64) int64 {
 	return max(n, f.Least)
 }
 
-// Text writes a value as a file does.
+// Text returns a value as it is written in a file.
 func (f *Form) Text(v Value) string {
 	switch {
 	case v.Word != "":
@@ -171,7 +171,7 @@ func delayText(v Value) string {
 
 func percentText(ppm int64) string { return strconv.FormatFloat(float64(ppm)/1e4, 'f', -1, 64) + "%" }
 
-// DurationText writes a duration in the largest unit, up to seconds, that takes no fraction.
+// DurationText formats a duration in the largest unit, up to seconds, that needs no fraction.
 func DurationText(ns int64) string {
 	for _, u := range []struct {
 		size int64
@@ -184,7 +184,7 @@ func DurationText(ns int64) string {
 	return strconv.FormatInt(ns, 10) + "ns"
 }
 
-// Values describes what the form takes, for the reference.
+// Values describes the accepted values, for the reference of the format.
 func (f *Form) Values() string {
 	var parts []string
 	switch f.Kind {
@@ -235,5 +235,5 @@ func (f *Form) durations() string {
 	return text
 }
 
-// delayOf is the value of a delay.
+// delayOf converts a delay to a Value.
 func delayOf(d sim.Delay) Value { return Value{From: int64(d.Lo), To: int64(d.Hi)} }

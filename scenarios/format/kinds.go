@@ -6,13 +6,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Option is a word and what it stands for.
+// Option is a word of a key, and the value that it stands for.
 type Option[V any] struct {
 	Word  string
 	Value V
 }
 
-// Options are words that stand for themselves.
+// Options returns options for words that are their own values.
 func Options[V ~string](words ...V) []Option[V] {
 	options := make([]Option[V], len(words))
 	for i, w := range words {
@@ -21,7 +21,8 @@ func Options[V ~string](words ...V) []Option[V] {
 	return options
 }
 
-// Choice is a key that takes one of some words, the first by default. Where returns its value.
+// Choice returns a key that takes one of several words, the first by default. where returns the field that holds the
+// value.
 func Choice[T any, V comparable](path string, where func(*T) *V, meaning string, options ...Option[V]) Key[T] {
 	k := Key[T]{Path: path, Meaning: meaning, Standard: Value{Word: options[0].Word}}
 	for _, o := range options {
@@ -45,7 +46,7 @@ func Choice[T any, V comparable](path string, where func(*T) *V, meaning string,
 	return k
 }
 
-// Switch is a key that is on or off.
+// Switch returns a key that is on or off.
 func Switch[T any](path string, where func(*T) *bool, standard bool, meaning string) Key[T] {
 	k := Choice(path, where, meaning, Option[bool]{"on", true}, Option[bool]{"off", false})
 	if !standard {
@@ -54,19 +55,19 @@ func Switch[T any](path string, where func(*T) *bool, standard bool, meaning str
 	return k
 }
 
-// Time is a key that takes a duration. With words it may also take those, which stand for zero.
+// Time returns a key that takes a duration. It may also take the given words, which stand for zero.
 func Time[T any](path string, where func(*T) *time.Duration, standard time.Duration, meaning string,
 	words ...string) Key[T] {
 	return number(path, Duration, where, int64(standard), meaning, words)
 }
 
-// Positive is a key that takes a duration above zero.
+// Positive returns a key that takes a duration above zero.
 func Positive[T any](path string, where func(*T) *time.Duration, standard time.Duration, meaning string,
 	words ...string) Key[T] {
 	return Time(path, where, standard, meaning, words...).With(func(f *Form) { f.Least = 1 })
 }
 
-// Number is a key that takes a count from least to most.
+// Number returns a key that takes a count from least to most.
 func Number[T any](path string, where func(*T) *int, standard, least, most int, meaning string,
 	words ...string) Key[T] {
 	k := number(path, Count, where, int64(standard), meaning, words)
@@ -74,7 +75,8 @@ func Number[T any](path string, where func(*T) *int, standard, least, most int, 
 	return k
 }
 
-// number makes a key whose value is one number; words beside it stand for zero, and zero for the first of them.
+// number returns a key whose value is one number. Each of the words stands for zero, and zero is written as the first
+// word.
 func number[T any, V ~int | ~int64](path string, kind Kind, where func(*T) *V, standard int64, meaning string,
 	words []string) Key[T] {
 	value := func(n int64) Value {
@@ -88,7 +90,7 @@ func number[T any, V ~int | ~int64](path string, kind Kind, where func(*T) *V, s
 		Get: func(t *T) Value { return value(int64(*where(t))) }}
 }
 
-// Spread is a key that takes a delay.
+// Spread returns a key that takes a delay.
 func Spread[T any](path string, where func(*T) *sim.Delay, standard sim.Delay, meaning string) Key[T] {
 	return Key[T]{Path: path, Form: Form{Kind: Delay}, Standard: delayOf(standard), Meaning: meaning,
 		Set: func(t *T, v Value) { *where(t) = sim.Delay{Lo: time.Duration(v.From), Hi: time.Duration(v.To)} },

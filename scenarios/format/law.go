@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// ReadLaw reads the expected outcome of one law: holds, any, violated, or violated by CAUSE, with its detail in
-// parentheses.
+// ReadLaw reads the expected outcome of a law: holds, any, violated, or violated by CAUSE. The cause may have a detail
+// in parentheses.
 func ReadLaw(r *Reader, n ast.Node) (Law, bool) {
 	const what = "holds, violated, violated by CAUSE, or any"
 	text, ok := r.Scalar(n, what)
@@ -35,7 +35,7 @@ func ReadLaw(r *Reader, n ast.Node) (Law, bool) {
 	return Law{Outcome: checker.Violated, Cause: c}, ok
 }
 
-// readCause reads "lost in crash" or "lost in crash (unsynced)", which begins at place.
+// readCause reads a cause such as "lost in crash" or "lost in crash (unsynced)", which begins at place.
 func readCause(r *Reader, place Place, text string) (checker.Cause, bool) {
 	kind, detail, hasDetail := strings.Cut(text, " (")
 	var kinds []string
@@ -53,7 +53,7 @@ func readCause(r *Reader, place Place, text string) (checker.Cause, bool) {
 	return checker.Cause{}, false
 }
 
-// readDetail reads the detail after the parenthesis that follows a cause.
+// readDetail reads the detail of a cause, after its opening parenthesis.
 func readDetail(r *Reader, place Place, kind checker.CauseKind, text string,
 	known []string) (checker.Cause, bool) {
 	word, closed := strings.CutSuffix(text, ")")

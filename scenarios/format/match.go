@@ -11,20 +11,20 @@ import (
 // Mismatch is a difference between the outcome of a run and what the scenario expects.
 type Mismatch struct {
 	Name string // the law or metric
-	Want string // as the scenario file writes it; "not violated" for a law that it does not name
+	Want string // in the words of the scenario file; "not violated" for a law that the file does not name
 	Got  string // in the same words
 }
 
-// String gives "mutual-exclusion: expected holds, got violated by lost in crash (unsynced)".
+// String returns, for example, "mutual-exclusion: expected holds, got violated by lost in crash (unsynced)".
 func (m Mismatch) String() string {
 	return fmt.Sprintf("%s: expected %s, got %s", m.Name, m.Want, m.Got)
 }
 
-// Match compares the outcome of a run with what the scenario expects. A law that is not named must not be violated,
-// except by causes that the promise excuses; one that is named must come out as named, or in any way if any outcome
-// will do. A law that is to be violated by a cause may be violated by others as well. Undecided reports that a named
-// law could not be judged to its end, which is no mismatch; nor is a cause that servers did not record. Mismatches are
-// in the order of checker.Laws, then of the file's metrics.
+// Match compares the outcome of a run with what the scenario expects. A law that the scenario does not name must not
+// be violated, except by causes that the promise excuses. A named law must have the named outcome, unless any outcome
+// is accepted. A law that is expected to be violated by one cause may be violated by others as well. undecided reports
+// that a named law could not be fully judged; this is not a mismatch, and neither is a cause that the servers did not
+// record. Mismatches are in the order of checker.Laws, followed by the file's metrics.
 func (e All) Match(v checker.Verdict, m checker.Metrics, p checker.Promise) (mismatches []Mismatch,
 	undecided bool) {
 	for _, law := range checker.Laws {
@@ -49,7 +49,7 @@ func (e All) Match(v checker.Verdict, m checker.Metrics, p checker.Promise) (mis
 	return mismatches, undecided
 }
 
-// matches reports whether a finding is the one expected.
+// matches reports whether a finding is as expected.
 func (e Law) matches(got checker.Finding) bool {
 	if got.Outcome != e.Outcome {
 		return false
@@ -65,7 +65,7 @@ func (e Law) matches(got checker.Finding) bool {
 	return false
 }
 
-// String gives the expectation as a scenario file writes it: "violated by lost in crash (unsynced)".
+// String returns the expectation as a scenario file writes it: "violated by lost in crash (unsynced)".
 func (e Law) String() string {
 	if e.Any {
 		return "any"
@@ -76,29 +76,29 @@ func (e Law) String() string {
 	return e.Outcome.String() + " by " + e.Cause.String()
 }
 
-// outcome gives an outcome as a scenario file would expect it, with the first cause.
+// outcome returns an outcome in the words of a scenario file, with the first cause.
 func outcome(got *checker.Finding) string {
 	return Law{Outcome: got.Outcome, Cause: got.Cause}.String()
 }
 
-// String gives the bound as the scenario file writes it.
+// String returns the bound as the scenario file writes it.
 func (b Bound) String() string { return b.Text }
 
-// mismatch reports whether the metric lies outside its bound. A metric without observations meets no bound, lest a run
-// in which nothing happened should pass, unless it is truly zero then.
+// mismatch reports whether the metric lies outside its bound. A metric without samples meets no bound, so that a run
+// in which nothing happened does not pass; the exception is a metric that is truly zero then.
 func (b Bound) mismatch(m checker.Metrics) (Mismatch, bool) {
 	got, ok := m.Of(b.Name)
 	known, _ := metricOf(b.Name)
 	switch {
 	case !ok || got.Samples == 0 && (known == nil || !known.zeroWithout):
 		return Mismatch{b.Name, b.Text, "nothing to measure"}, true
-	case got.Value >= b.Min && got.Value <= b.Max: // never true of NaN
+	case got.Value >= b.Min && got.Value <= b.Max: // false for NaN
 		return Mismatch{}, false
 	}
 	return Mismatch{b.Name, b.Text, metricText(got)}, true
 }
 
-// metricText formats a value as a bound would be written.
+// metricText formats a value in the form of a bound.
 func metricText(m checker.Metric) string {
 	text := strconv.FormatFloat(m.Value, 'g', 6, 64)
 	if m.Unit == inSeconds {
@@ -107,7 +107,8 @@ func metricText(m checker.Metric) string {
 	return text
 }
 
-// above is the least number greater than x, below the greatest less than it. They turn open bounds into closed ones.
+// above returns the least number greater than x, and below the greatest less than x. They turn open bounds into closed
+// ones.
 func above(x float64) float64 { return math.Nextafter(x, math.Inf(1)) }
 
 func below(x float64) float64 { return math.Nextafter(x, math.Inf(-1)) }

@@ -16,7 +16,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// The metrics that can be bounded are those that the checker measures, in its units.
+// TestAllMetricsCanBeBounded: the metrics that can be bounded are exactly those that the checker measures, in the same
+// units.
 func TestAllMetricsCanBeBounded(t *testing.T) {
 	h := &history.History{Header: history.Header{Clients: []history.Process{"client-1"}}}
 	var names []string
@@ -34,7 +35,8 @@ func TestAllMetricsCanBeBounded(t *testing.T) {
 	}
 }
 
-// FORMAT.md has every cause that can be expected, and every metric that can be bounded.
+// TestFormatDocumentIsComplete: FORMAT.md lists every cause that can be expected, and every metric that can be
+// bounded.
 func TestFormatDocumentIsComplete(t *testing.T) {
 	text, err := os.ReadFile("../FORMAT.md")
 	if err != nil {
@@ -58,7 +60,7 @@ func TestFormatDocumentIsComplete(t *testing.T) {
 	}
 }
 
-// readLaw reads what must come of one law.
+// readLaw reads the expectation for one law.
 func readLaw(t *testing.T, text string) Law {
 	t.Helper()
 	r, body, err := Read("f.yaml", []byte("ownership: "+text+"\n"))
@@ -73,7 +75,7 @@ func readLaw(t *testing.T, text string) Law {
 	return law
 }
 
-// Every cause that the checker names can be expected, with every variant.
+// TestAllCausesCanBeExpected: a scenario can expect every cause that the checker names, with every variant.
 func TestAllCausesCanBeExpected(t *testing.T) {
 	paths, err := filepath.Glob("../../checker/*.go")
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
 )
 
-// WholeRange reads a whole number, or a range of them such as 1..5; it returns the given ends if it cannot.
+// WholeRange reads a whole number or a range such as 1..5. If it cannot, it reports a problem and returns first and
+// last.
 func (r *Reader) WholeRange(n ast.Node, most, first, last int) (int, int) {
 	const what = "a whole number or a range such as 1..5"
 	text, ok := r.Scalar(n, what)
@@ -64,7 +65,7 @@ func (r *Reader) Percent(n ast.Node) (int, bool) {
 	return v, true
 }
 
-// Rate reads the largest drift, in ppm.
+// Rate reads the largest clock drift, in ppm.
 func (r *Reader) Rate(n ast.Node) (int, bool) {
 	text, ok := r.Scalar(n, "a rate such as 1000ppm")
 	if !ok {

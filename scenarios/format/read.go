@@ -1,11 +1,12 @@
-// Package format reads scenario files: YAML of plain mappings, lists and scalars, whose values are read as their keys
-// require; and what a file expects of a run, which it compares with the outcome. A key is declared once, beside what it
-// sets: how its value is written, its default, its meaning, and where it is stored. The reader of files and its errors,
-// the reference of the format and the keys of a sweep are made from these declarations, so that none can miss a key.
+// Package format reads scenario files: YAML with plain mappings, lists and scalars, whose values are interpreted by
+// what their keys require. It also reads what a file expects of a run, and compares this with the outcome. Each key is
+// declared once, next to what it sets: how its value is written, its default, its meaning, and where the value is
+// stored. The reader of files with its errors, the reference of the format and the keys of a sweep are all generated
+// from these declarations, so that none of them can omit a key.
 //
-// Goals: all problems of a file are reported at once, each with its place and the nearest right word. A file costs
-// little to read, however hostile. What Document prints reads back as the same. Non-goals: which keys there are and how
-// they affect a run (package scenarios); judging laws (checker).
+// Goals: all problems of a file are reported at once, each with its place and the nearest valid word. A file is cheap
+// to read, even a hostile one. What Document prints is read back as the same. Non-goals: which keys exist and how they
+// affect a run (package scenarios); judging laws (checker).
 package format
 
 import (
@@ -20,16 +21,16 @@ import (
 
 // Reader walks over the nodes of a YAML document and collects the problems.
 type Reader struct {
-	// Elsewhere returns the names of the mappings that have a key; nil: none are known.
+	// Elsewhere returns the names of the mappings that have a key; nil if this is not known.
 	Elsewhere func(key string) []string
 
 	path     string
 	text     []byte
-	lines    []string // of the text, without its byte order mark
+	lines    []string // lines of the text, without its byte order mark
 	problems []Problem
 }
 
-// Read parses a text of at most MaxFile bytes. Path names it in errors, which are of type *Error.
+// Read parses a text of at most MaxFile bytes. path names the text in errors, which are of type *Error.
 func Read(path string, text []byte) (r *Reader, body ast.Node, err error) {
 	if len(text) > MaxFile {
 		return nil, nil, TooLarge(path, int64(len(text)))
@@ -39,26 +40,26 @@ func Read(path string, text []byte) (r *Reader, body ast.Node, err error) {
 	return r, body, r.Err()
 }
 
-// Field is a key that may stand in a mapping, and the function that reads its value.
+// Field is a key that a mapping may have, and the function that reads its value.
 type Field struct {
 	Name     string
 	Required bool
 	Read     func(ast.Node)
-	// Instead is set on keys that belong elsewhere: why not here.
+	// Instead is set for a key that belongs elsewhere: a message that says why it is not allowed here.
 	Instead string
 	Says    string // what the key means
-	Sample  string // a value that it takes; empty for a key with a mapping or a list
-	Shown   bool   // its sample is the best example of the mapping
-	// Takes reports whether it takes a value, and stores nothing; problems with the value are the reader's. nil: not
-	// known.
+	Sample  string // a value that it accepts; empty if the value is a mapping or a list
+	Shown   bool   // its sample is the best example for the mapping
+	// Takes reports whether the key accepts a value, without storing it. It may record problems with the value in the
+	// reader. nil: not known.
 	Takes func(ast.Node) bool
 }
 
-// Given holds the keys that a mapping has, and their places.
+// Given maps the keys that a mapping has to their places.
 type Given map[string]Place
 
-// Mapping reads the keys of a mapping. Name is the name of the mapping in messages; empty for the whole file. words are
-// the words that may stand in its place.
+// Mapping reads the keys of a mapping. name is the mapping's name in messages; empty for the whole file. words are the
+// words that the file may have in place of the mapping.
 func (r *Reader) Mapping(n ast.Node, name string, known []Field, words ...string) Given {
 	keys := Given{}
 	start := StartOf(n)
@@ -93,8 +94,8 @@ func (r *Reader) Mapping(n ast.Node, name string, known []Field, words ...string
 	return keys
 }
 
-// Entries calls entry for each key of a mapping, such as the example. It refuses anything but a mapping, and keys that
-// occur twice.
+// Entries calls entry for each key of a mapping. It reports anything but a mapping, with example as a suggestion, and
+// keys that occur twice.
 func (r *Reader) Entries(n ast.Node, name, example string, entry func(key string, place Place, value ast.Node)) {
 	m, ok := n.(ast.MapNode)
 	switch {
@@ -137,7 +138,7 @@ func (r *Reader) List(n ast.Node, name string, entry func(ast.Node)) {
 	}
 }
 
-// Scalar returns the text of a scalar; what says in an error what was expected.
+// Scalar returns the text of a scalar. what describes the expected value in an error.
 func (r *Reader) Scalar(n ast.Node, what string) (string, bool) {
 	text, ok := ScalarText(n)
 	if !ok {
@@ -146,7 +147,7 @@ func (r *Reader) Scalar(n ast.Node, what string) (string, bool) {
 	return text, ok && r.printable(StartOf(n), text)
 }
 
-// printable refuses a text with control characters, which YAML can write as escapes, but no report can show.
+// printable rejects text with control characters, which YAML can express by escapes but no report can show.
 func (r *Reader) printable(place Place, text string) bool {
 	i := strings.IndexFunc(text, func(c rune) bool { return c != '\n' && c != '\t' && history.Unprintable(c) })
 	if i < 0 {
@@ -157,8 +158,8 @@ func (r *Reader) printable(place Place, text string) bool {
 	return false
 }
 
-// ScalarText returns a scalar as it is written, without quotes: the meaning of 10, no and true depends on the key, not
-// on YAML.
+// ScalarText returns a scalar as it is written, without quotes: the meaning of 10, no and true depends on the key, and
+// not on YAML's types.
 func ScalarText(n ast.Node) (string, bool) {
 	switch n.(type) {
 	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
@@ -167,13 +168,13 @@ func ScalarText(n ast.Node) (string, bool) {
 	return "", false
 }
 
-// isNull reports whether there is no value at all.
+// isNull reports whether there is no value.
 func isNull(n ast.Node) bool {
 	_, ok := n.(*ast.NullNode)
 	return ok
 }
 
-// describe names the kind of value at n.
+// describe says in words what kind of value n is.
 func describe(n ast.Node) string {
 	switch n := n.(type) {
 	case *ast.NullNode:
@@ -201,7 +202,7 @@ func lookup(known []Field, key string) *Field {
 	return nil
 }
 
-// names returns the keys that a file may use.
+// names returns the keys that a file may use; it leaves out those with Instead.
 func names(known []Field) (names []string) {
 	for _, k := range known {
 		if k.Instead == "" {
@@ -230,8 +231,8 @@ func in(name string) string {
 	return " in " + name
 }
 
-// InLine returns where the text of a scalar starts, if it is written on one line exactly as it is read, so that places
-// within it are places in the file.
+// InLine returns where the text of a scalar starts. It returns false if the scalar is not written on one line exactly
+// as it is read, so that offsets in the text do not correspond to places in the file.
 func (r *Reader) InLine(n ast.Node, text string) (Place, bool) {
 	place := placeOf(n.GetToken())
 	if place.Line > len(r.lines) {
@@ -245,7 +246,7 @@ func (r *Reader) InLine(n ast.Node, text string) (Place, bool) {
 	return place, strings.HasPrefix(rest, text)
 }
 
-// WordIn is the place of the ith of some words that follow one another from a place on, if they stand on one line.
+// WordIn returns the place of words[i], if the words follow one another on one line from place on; otherwise place.
 func (r *Reader) WordIn(place Place, words []string, i int) Place {
 	line := []rune(r.lines[place.Line-1])
 	rest, offset := string(line[place.Column-1:]), 0

@@ -2,8 +2,8 @@ package format
 
 import "strings"
 
-// syntaxProblems give advice for text that is not YAML, by words in the parser's message (goccy/go-yaml). The first
-// match counts.
+// syntaxProblems has advice for text that is not valid YAML, chosen by words in the parser's message (goccy/go-yaml).
+// The first match counts.
 var syntaxProblems = []struct{ words, say string }{
 	{"tab", "a tab stands here: YAML indents with spaces"},
 	{"\t", "a tab stands here: YAML indents with spaces"},
@@ -25,7 +25,7 @@ var syntaxProblems = []struct{ words, say string }{
 	{"sequence", "a list has one entry a line, each with - and all indented alike, or stands in brackets: [one, two]"},
 }
 
-// syntaxProblem describes in our own words what the YAML parser did not understand, and what to write.
+// syntaxProblem returns our own description of what the YAML parser did not understand, and of what to write.
 func syntaxProblem(message string) string {
 	for _, p := range syntaxProblems {
 		if strings.Contains(message, p.words) {

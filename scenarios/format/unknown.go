@@ -10,12 +10,11 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// mostMeant is the largest number of keys that are suggested in place of a wrong one; if there are more, all keys are
+// mostMeant is the largest number of keys suggested in place of an unknown one; if more are similar, all keys are
 // listed.
 const mostMeant = 8
 
-// unknown reports that a mapping has no such key, and suggests the ones that may have been meant or, if none is near,
-// lists all.
+// unknown reports that a mapping has no such key. It suggests similar keys, or lists all keys if none is similar.
 func (r *Reader) unknown(key string, place Place, name string, known []Field, n ast.Node) {
 	if places := r.elsewhere(key, name); len(places) > 0 {
 		r.Problem(place, "", "unknown key %s%s: it belongs %s", Found(key), in(name), Listed(places, "or"))
@@ -29,12 +28,12 @@ func (r *Reader) unknown(key string, place Place, name string, known []Field, n 
 	r.instead(place, "unknown key "+Found(key)+in(name), meant, "the keys here are ", left)
 }
 
-// unknownKey reports that nothing has the name given, and suggests which of some others may have been meant.
+// unknownKey reports that there is nothing with this name, and suggests similar names out of others.
 func (r *Reader) unknownKey(place Place, what, word string, others []string) {
 	r.instead(place, "unknown "+what+" "+Found(word), nearest.Meant(word, others), "the "+what+"s are ", others)
 }
 
-// instead ends a problem with suggestions, or with the list of all.
+// instead reports a problem with suggestions, or with the list of all possible names.
 func (r *Reader) instead(place Place, problem string, meant []string, all string, others []string) {
 	near := ""
 	switch {
@@ -48,8 +47,8 @@ func (r *Reader) instead(place Place, problem string, meant []string, all string
 	r.Problem(place, near, "%s", problem)
 }
 
-// elsewhere returns where a key belongs that is unknown where it stands: under the given name. The same mapping may
-// have it in other files: under lock for another protocol.
+// elsewhere returns where a key belongs that is unknown in the mapping here. The same mapping may have the key in
+// other files (under lock, for another protocol); it is left out.
 func (r *Reader) elsewhere(key, here string) (places []string) {
 	if r.Elsewhere == nil {
 		return nil
@@ -66,10 +65,10 @@ func (r *Reader) elsewhere(key, here string) (places []string) {
 	return places
 }
 
-// longWord is the number of letters that are enough to recognise a word by its beginning: "renew" in "renewal".
+// longWord is how many letters of a word are enough to match words that begin with it, as "renew" matches "renewal".
 const longWord = 4
 
-// about returns the keys whose meaning mentions a word.
+// about returns the keys, out of left, whose description mentions a word.
 func about(word string, known []Field, left []string) (about []string) {
 	for _, k := range known {
 		words := strings.FieldsFunc(k.Says, func(c rune) bool { return !unicode.IsLetter(c) })
@@ -83,7 +82,7 @@ func about(word string, known []Field, left []string) (about []string) {
 	return about
 }
 
-// noMapping refuses a value that stands in the place of a mapping.
+// noMapping reports that a value was found where a mapping was expected.
 func (r *Reader) noMapping(n ast.Node, name, example string, words []string) {
 	text, _ := ScalarText(n)
 	what := " of keys to values"
@@ -96,8 +95,9 @@ func (r *Reader) noMapping(n ast.Node, name, example string, words []string) {
 	r.Problem(StartOf(n), nearest.Word(text, words), "%s needs a mapping%s, found %s", name, what, describe(n))
 }
 
-// example returns a mapping of some keys as it may be written: with those that it must have, or else with the one that
-// best shows what it is for, and with the value that stands in its place, if one of these keys takes it.
+// example returns a short mapping in the form of a file: with the required keys, or else with the key that best shows
+// what the mapping is for. If one of these keys accepts the value that was found in place of the mapping, it has that
+// value.
 func (r *Reader) example(n ast.Node, known []Field) string {
 	keys := slices.DeleteFunc(slices.Clone(known), func(k Field) bool { return k.Sample == "" || k.Instead != "" })
 	slices.SortStableFunc(keys, func(a, b Field) int { return rank(a) - rank(b) })
@@ -105,14 +105,14 @@ func (r *Reader) example(n ast.Node, known []Field) string {
 		return ""
 	}
 	at, value := 0, keys[0].Sample
-	const plain = "abcdefghijklmnopqrstuvwxyz0123456789-." // needs no quotes
+	const plain = "abcdefghijklmnopqrstuvwxyz0123456789-." // characters of values that need no quotes
 	if text, ok := ScalarText(n); ok && strings.Trim(text, plain) == "" {
 		if i := slices.IndexFunc(keys, func(k Field) bool { return rank(k) < 2 && r.takes(k, n) }); i >= 0 {
 			at, value = i, text
 		}
 	}
 	var entries []string
-	for i, k := range keys { // the first is a required one, if there are any
+	for i, k := range keys { // required keys come first, if there are any
 		switch {
 		case i == at:
 			entries = append(entries, k.Name+": "+value)
@@ -123,7 +123,7 @@ func (r *Reader) example(n ast.Node, known []Field) string {
 	return "{" + strings.Join(entries, ", ") + "}"
 }
 
-// rank puts the keys that an example must have first, then the one to be shown.
+// rank sorts the keys for an example: required keys first, then the key with Shown, then the others.
 func rank(k Field) int {
 	switch {
 	case k.Required:
@@ -134,7 +134,7 @@ func rank(k Field) int {
 	return 2
 }
 
-// takes reports whether a key takes a value.
+// takes reports whether a key accepts the value n. It discards the problems that the check records.
 func (r *Reader) takes(k Field, n ast.Node) bool {
 	before := len(r.problems)
 	ok := k.Takes != nil && k.Takes(n)

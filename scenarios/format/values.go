@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Choose returns a function that reads one of some words.
+// Choose returns a function that reads one of several words.
 func Choose[T ~string](r *Reader, list ...T) func(ast.Node) (T, bool) {
 	words := make([]string, len(list))
 	for i, w := range list {
@@ -34,7 +34,8 @@ func Choose[T ~string](r *Reader, list ...T) func(ast.Node) (T, bool) {
 	}
 }
 
-// meant is the nearest of some words; a word for true in YAML 1.1 or other formats means "on" where there is an "on".
+// meant returns the nearest of some words. A word for true or false, as in YAML 1.1, is taken for "on" or "off" if
+// that is one of the words.
 func meant(text string, list []string) string {
 	synonym := map[string]string{"true": "on", "yes": "on", "false": "off", "no": "off"}[strings.ToLower(text)]
 	for _, w := range list {
@@ -51,7 +52,7 @@ func (r *Reader) OnOff(n ast.Node) (bool, bool) {
 	return word == "on", ok
 }
 
-// Whole returns a function that reads a whole number.
+// Whole returns a function that reads a whole number from least to most.
 func (r *Reader) Whole(least, most int) func(ast.Node) (int, bool) {
 	return func(n ast.Node) (int, bool) {
 		text, ok := r.Scalar(n, "a whole number")
@@ -83,7 +84,7 @@ func (r *Reader) Name(n ast.Node) (string, bool) {
 	return r.name(n, letters, "letters, digits and - _ . : /")
 }
 
-// name reads a name of the given letters; what names it in messages.
+// name reads a name made of the given letters; what describes them in messages.
 func (r *Reader) name(n ast.Node, letters, what string) (string, bool) {
 	const longest = 64
 	text, ok := r.Scalar(n, "a name of "+what)
@@ -100,7 +101,7 @@ func (r *Reader) name(n ast.Node, letters, what string) (string, bool) {
 	return text, true
 }
 
-// Prose reads text for people, also as a block over several lines.
+// Prose reads text for people, which may be a block over several lines.
 func (r *Reader) Prose(n ast.Node) (string, bool) {
 	if block, ok := n.(*ast.LiteralNode); ok && block.Value != nil {
 		return strings.TrimSpace(block.Value.Value), true
@@ -108,7 +109,7 @@ func (r *Reader) Prose(n ast.Node) (string, bool) {
 	return r.Scalar(n, "text")
 }
 
-// duration reads a duration, possibly zero.
+// duration reads a duration, which may be zero.
 func (r *Reader) duration(n ast.Node) (time.Duration, bool) {
 	text, ok := r.Scalar(n, "a duration such as 500ms")
 	if !ok {
@@ -117,7 +118,7 @@ func (r *Reader) duration(n ast.Node) (time.Duration, bool) {
 	return r.durationFrom(StartOf(n), text)
 }
 
-// Millis reads a duration of whole milliseconds, at least one, as PX takes it.
+// Millis reads a duration in whole milliseconds, at least 1 ms, as Redis's PX option requires.
 func (r *Reader) Millis(n ast.Node) (time.Duration, bool) {
 	d, ok := r.duration(n)
 	if ok && (d == 0 || d%time.Millisecond != 0) {
@@ -127,7 +128,7 @@ func (r *Reader) Millis(n ast.Node) (time.Duration, bool) {
 	return d, ok
 }
 
-// durationFrom reads a duration out of a text that begins at place.
+// durationFrom reads a duration from a text that begins at place.
 func (r *Reader) durationFrom(place Place, text string) (time.Duration, bool) {
 	d, problem, near := parseDuration(text)
 	if problem != "" {
@@ -137,7 +138,8 @@ func (r *Reader) durationFrom(place Place, text string) (time.Duration, bool) {
 	return d, true
 }
 
-// parseDuration reads a duration. On failure problem says why, and near is the nearest right text, if there is one.
+// parseDuration parses a duration. If it cannot, problem says why, and near is the nearest valid text, if there is
+// one.
 func parseDuration(text string) (d time.Duration, problem, near string) {
 	d, err := nemesis.ParseDuration(text)
 	var bad *nemesis.ParseError
@@ -147,7 +149,7 @@ func parseDuration(text string) (d time.Duration, problem, near string) {
 	return d, "", ""
 }
 
-// Delay reads a duration, or a range of them such as 50ms..250ms.
+// Delay reads a duration, or a range such as 50ms..250ms.
 func (r *Reader) Delay(n ast.Node) (sim.Delay, bool) {
 	text, ok := r.Scalar(n, "a duration or a range such as 50ms..250ms")
 	if !ok {
@@ -171,7 +173,7 @@ func (r *Reader) delayIn(n ast.Node, text string, offset int) (sim.Delay, bool) 
 	return sim.Delay{Lo: first, Hi: second}, okFirst && okSecond
 }
 
-// tail reads the slow share of messages, "1% 10ms..50ms", or none.
+// tail reads the share of messages that are slow and their delay, such as "1% 10ms..50ms", or none.
 func (r *Reader) tail(n ast.Node) (sim.Tail, bool) {
 	const what = `none, or a share of the messages and their delay such as "1% 10ms..50ms"`
 	text, ok := r.Scalar(n, what)
@@ -188,7 +190,7 @@ func (r *Reader) tail(n ast.Node) (sim.Tail, bool) {
 	return sim.Tail{PPM: share, Delay: delay}, ok
 }
 
-// withinRange is the place of the byte at offset in the text of n.
+// withinRange returns the place of the byte at offset in the text of n.
 func (r *Reader) withinRange(n ast.Node, text string, offset int) Place {
 	place, ok := r.InLine(n, text)
 	if !ok {
@@ -197,7 +199,8 @@ func (r *Reader) withinRange(n ast.Node, text string, offset int) Place {
 	return place.Right(len([]rune(text[:offset])))
 }
 
-// allowance reads what a client subtracts from a validity for drift: "1% + 2ms", either part alone, or off.
+// allowance reads what a client subtracts from a validity to allow for clock drift: "1% + 2ms", either part alone, or
+// off.
 func (r *Reader) allowance(n ast.Node) (Value, bool) {
 	const what = `off, or an allowance such as "1% + 2ms"`
 	text, ok := r.Scalar(n, what)
@@ -240,7 +243,7 @@ func (r *Reader) allowance(n ast.Node) (Value, bool) {
 	return a, true
 }
 
-// parsePercent reads a percentage in millionths: "1" is 10000.
+// parsePercent parses a percentage and returns millionths: "1" is 10000.
 func parsePercent(text string) (ppm int64, ok bool) {
 	units, decimals, hasDecimals := strings.Cut(text, ".")
 	if hasDecimals && decimals == "" || len(units) > 3 || len(decimals) > 4 ||

@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Limits on the input of the YAML parser: its time and memory grow with the square of each. Scenarios have some
+// Limits on the input of the YAML parser, whose time and memory grow with the square of each. Scenarios have some
 // hundreds of tokens and at most three levels on one line.
 const (
 	maxTokens  = 20_000
@@ -34,7 +34,7 @@ func (r *Reader) yaml() ast.Node {
 	if r.checkTokens(tokens); r.failed() {
 		return nil
 	}
-	// The reader refuses duplicate keys: it is faster at it, and goes on after them.
+	// The reader reports duplicate keys itself: it is faster, and can continue after them.
 	parsed, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		r.syntax(err)
@@ -62,8 +62,8 @@ func (r *Reader) document(parsed *ast.File) ast.Node {
 	return body
 }
 
-// checkText refuses bytes that no text editor writes, so that a wrong file is reported as such and not as a wrong
-// scenario.
+// checkText rejects bytes that no text editor writes, so that a file of another type is reported as such and not as an
+// invalid scenario.
 func (r *Reader) checkText(text []byte) {
 	place := Place{1, 1}
 	for len(text) > 0 {
@@ -83,7 +83,7 @@ func (r *Reader) checkText(text []byte) {
 	}
 }
 
-// refused are the parts of YAML that scenarios do not need. Aliases would let a small file unfold into a huge one.
+// refused are the features of YAML that scenarios do not need. Aliases would let a small file expand into a huge one.
 var refused = map[token.Type]string{
 	token.AnchorType:     "anchors (&) are not allowed: write the value where it is needed",
 	token.AliasType:      "aliases (*) are not allowed: write the value where it is needed",
@@ -151,7 +151,7 @@ func placeOf(t *token.Token) Place {
 	return Place{max(t.Position.Line, 1), max(t.Position.Column, 1)}
 }
 
-// StartOf is where a value starts: a block mapping starts with its first key.
+// StartOf returns where a value starts; a block mapping starts at its first key.
 func StartOf(n ast.Node) Place {
 	if m, ok := n.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
 		n = m.Values[0].Key

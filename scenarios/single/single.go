@@ -45,7 +45,7 @@ type Run struct {
 	Simulated time.Duration      // true time at the end of the run
 	Files     string             // folder with plan, history and verdict; empty if they were not written
 	Repeat    string             // command that repeats this run
-	Notes     []string           // what a reader must know of it beside; of a run in real time, which has no digest
+	Notes     []string           // what else a reader must know; set for every run in real time, which has no digest
 	Messages  []timeline.Message // shown in the timeline; nil unless the reader asked for them
 	Recording *Recording         // for a history that was recorded elsewhere; nil for a run
 	Focus     *Focus             // violation that the headline is about; nil: the gravest one
