@@ -1,16 +1,17 @@
-// Package features summarises a run by what happened to its locks, as a small set: a try lost and its key removed, a
-// request that took effect after its try was given up, a key gone while its holder counts on it. What happened in no
-// run was not tested.
+// Package features summarises a run as a small set of things that happened to its locks, for example: an attempt
+// was given up and its key removed; a request took effect after its attempt was given up; a key disappeared while its
+// holder relied on it. A thing that happened in no run was not tested.
 //
-// Goals: features come from the history alone, so that they are the same for Redis, etcd, ZooKeeper and libraries of
-// unknown code; each can be printed in plain English; reading them costs little beside the run.
-// Non-goals: judging. That a law is broken is no feature.
+// Goals: features are derived from the history alone, so that they are the same for Redis, etcd, ZooKeeper and
+// libraries of unknown code; each can be printed in plain English; deriving them costs little in comparison with the
+// run.
+// Non-goals: judging. A broken law is not a feature.
 package features
 
 // Feature is something that can happen to a lock.
 type Feature uint8
 
-// What happens to a try, from its first request to its grant.
+// What happens to an attempt (here called a try), from its first request to its grant.
 const (
 	tryLost Feature = iota
 	keyTakenBack
@@ -72,7 +73,7 @@ const (
 	accessAfterSection
 	accessDuringSection
 
-	// How a hold ends, and what is left of it.
+	// How a hold ends, and what remains of it.
 	releasedAfterValidity
 	releasedWithoutKey
 	releasedDuringSection
@@ -92,7 +93,7 @@ const (
 	takenOverAsked
 	copiedTooLate
 
-	Things = iota // how many different things can happen
+	Things = iota // number of features
 )
 
 var words = [Things]string{
@@ -176,10 +177,10 @@ var words = [Things]string{
 	copiedTooLate:  "a key was copied after it was gone",
 }
 
-// String says what happened, such as "a lease was extended".
+// String describes the feature, such as "a lease was extended".
 func (f Feature) String() string { return words[f] }
 
-// set collects features. The zero set is empty.
+// set is a set of features; list has them in the order in which they were added. The zero set is empty.
 type set struct {
 	bits [(Things + 63) / 64]uint64
 	list []Feature

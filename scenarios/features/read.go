@@ -7,62 +7,63 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Reader reads the features of one run after another. The zero Reader is ready.
+// Reader derives the features of one run after another. The zero Reader is ready to use.
 type Reader struct {
 	met    set
 	header *history.Header
 	locks  []lock
 }
 
-// lock is what is known of a lock up to some event of the history.
+// lock is the state of a lock at some event of the history.
 type lock struct {
 	name   history.Lock
 	tries  []try
 	keys   []key
 	askers []history.Process
-	inside int             // tries whose holders are
+	inside int             // number of attempts whose holders are in their sections
 	left   history.Time    // when the latest section ended
-	free   history.Time    // since when no key has stood
-	token  history.Token   // the highest
-	leader history.Process // of a service that acts as one, as far as its records show
+	free   history.Time    // time since which no key stands
+	token  history.Token   // highest token so far
+	leader history.Process // for a service that acts as one: the member that leads, according to the records
 }
 
-// phase is how far a try has come.
+// phase is the state of an attempt.
 type phase uint8
 
 const (
 	asked phase = iota
 	givenUp
 	holding
-	releasing // its release was called
-	returned  // its release, or its holder noticed its loss
+	releasing // release called, no answer yet
+	returned  // its release returned, or its holder noticed the loss of the lock
 	crashed
 )
 
-// try is one attempt at a lock.
+// try is an attempt at a lock.
 type try struct {
 	name    history.Attempt
 	process history.Process
 	phase   phase
-	set     int          // how many keys it has set
-	stand   int          // how many keys of its own stand
-	gone    int          // how many keys were gone while it was held
-	until   history.Time // the end of its validity
+	set     int          // number of keys it has set
+	stand   int          // number of its own keys that stand
+	gone    int          // number of keys that disappeared while it was held
+	until   history.Time // end of its validity
 }
 
-// key is a place where a key may stand.
+// key is a place at which a key can stand: a server, and a member if several attempts can hold the key there.
 type key struct {
 	server history.Process
 	member string
-	of     int // in tries
+	of     int // index into tries
 	stands bool
 	until  history.Time
 }
 
-// closely are the times within which one thing follows another closely, each a feature of its own.
+// closely are the intervals within which one thing closely follows another. Each interval is a feature of its own.
 var closely = [...]history.Time{1e9, 1e8, 1e7, 1e6}
 
-// follows adds how closely something follows: e and the events after it say within which time.
+// follows adds the feature for the shortest interval of closely that contains after. e is the feature for the first
+// interval; those for the others follow it.
 func (r *Reader) follows(after history.Time, e Feature) {
 	if after < 0 || after > closely[0] {
 		return
@@ -75,8 +76,8 @@ func (r *Reader) follows(after history.Time, e Feature) {
 	}
 }
 
-// Read returns the features of a run in their order, valid until the next call. What the probe does is none: nobody
-// else is there.
+// Read returns the features of a run in ascending order. The slice is valid until the next call. Events from the
+// probe's first on are ignored, because nobody else is active then.
 func (r *Reader) Read(h *history.History) []Feature {
 	r.met.reset()
 	r.header = &h.Header
@@ -111,7 +112,7 @@ func (r *Reader) read(e *history.Event) {
 	}
 	at := slices.IndexFunc(r.locks, func(l lock) bool { return l.name == e.Lock })
 	if at < 0 {
-		return // a key that is no lock
+		return // not the key of a lock
 	}
 	l := &r.locks[at]
 	if r.header.OneService() && e.F.IsKey() && !e.F.IsCopy() && e.Process != l.leader {
@@ -150,14 +151,15 @@ func (r *Reader) read(e *history.Event) {
 	}
 }
 
-// happensIf adds a feature if something is so.
+// happensIf adds a feature if so is true.
 func (r *Reader) happensIf(so bool, e Feature) {
 	if so {
 		r.met.add(e)
 	}
 }
 
-// try is the place of the try with a name, or of the process if it has none.
+// try returns the index of the attempt with a name; without a name, the attempt is named after the process. A new
+// attempt is added, and ends the process's earlier attempts that were not granted.
 func (r *Reader) try(l *lock, name history.Attempt, by history.Process) int {
 	if name == "" {
 		name = history.Attempt(by)
@@ -173,7 +175,7 @@ func (r *Reader) try(l *lock, name history.Attempt, by history.Process) int {
 	return len(l.tries) - 1
 }
 
-// giveUp ends the tries of a process that have not been granted.
+// giveUp marks the attempts of a process that were not granted as given up.
 func (r *Reader) giveUp(l *lock, p history.Process) {
 	for i := range l.tries {
 		if t := &l.tries[i]; t.phase == asked && t.process == p {
@@ -183,7 +185,7 @@ func (r *Reader) giveUp(l *lock, p history.Process) {
 	}
 }
 
-// key is where a record's key may stand.
+// key returns the place of the key in a record; in a service that acts as one, all members of a group share it.
 func (r *Reader) key(l *lock, e *history.Event) *key {
 	server := e.Process
 	if r.header.OneService() {
@@ -202,8 +204,8 @@ func (r *Reader) key(l *lock, e *history.Event) *key {
 	return &l.keys[len(l.keys)-1]
 }
 
-// another reports whether a key of another try stands on another server than k, or on any if k is nil. Where each has a
-// key of its own, beside those of others, none does.
+// another reports whether a key of another attempt stands on a server other than k's, or on any server if k is nil. It
+// ignores keys with members, which several attempts can hold at once.
 func (l *lock) another(of int, k *key) bool {
 	for i := range l.keys {
 		if o := &l.keys[i]; o != k && o.stands && o.of != of && o.member == "" {
@@ -213,7 +215,7 @@ func (l *lock) another(of int, k *key) bool {
 	return false
 }
 
-// validity is the latest end of the validity of a try that has not been released; 0 if none has one.
+// validity returns the latest end of a validity among all attempts; 0 if no attempt has one.
 func (l *lock) validity() (latest history.Time) {
 	for i := range l.tries {
 		if t := &l.tries[i]; t.until != history.Never {
@@ -223,7 +225,7 @@ func (l *lock) validity() (latest history.Time) {
 	return latest
 }
 
-// leave ends the section of a try.
+// leave ends the section of an attempt.
 func (l *lock) leave(t *try, at history.Time, to phase) {
 	if t.phase == holding {
 		l.inside, l.left = l.inside-1, at
@@ -457,7 +459,7 @@ func (r *Reader) gone(l *lock, e *history.Event) {
 	}
 }
 
-// heldGone adds that a key is gone whose holder is inside.
+// heldGone adds the feature for a key that disappeared while its holder was in its section.
 func (r *Reader) heldGone(l *lock, t *try, e *history.Event, own bool) {
 	switch {
 	case own:
@@ -476,7 +478,7 @@ func (r *Reader) heldGone(l *lock, t *try, e *history.Event, own bool) {
 	r.happensIf(t.gone == 3, thirdKeyGone)
 }
 
-// leftGone adds that a key is gone that nobody inside counts on.
+// leftGone adds the feature for a key that disappeared while its holder was not in its section.
 func (r *Reader) leftGone(l *lock, t *try, e *history.Event, own bool) {
 	switch {
 	case own && t.phase == givenUp:

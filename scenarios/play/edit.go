@@ -12,22 +12,22 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// gesture is what a reader did, and to what.
+// gesture is an action of the reader on the page, and what it applies to.
 type gesture struct {
-	Do    string   `json:"do"`    // as in edits
-	Fault int      `json:"fault"` // its number, from 1
-	From  int64    `json:"from"`  // new true times of its strike and its end, or of a message's arrival, in ns
+	Do    string   `json:"do"`    // a key of edits
+	Fault int      `json:"fault"` // number of the fault, from 1
+	From  int64    `json:"from"`  // new true times of the fault's strike and end, in ns; To also of a message's arrival
 	To    int64    `json:"to"`
-	Sent  int      `json:"sent"` // the message, by its number in the picture
-	Kind  string   `json:"kind"` // of a fault to add
-	On    string   `json:"on"`   // the process on whose lane it was put
+	Sent  int      `json:"sent"` // number of the message in the picture
+	Kind  string   `json:"kind"` // kind of a fault to add
+	On    string   `json:"on"`   // the process on whose lane the fault was placed
 	Key   string   `json:"key"`
-	Value string   `json:"value"` // empty: as if the key were not there
-	Lines []string `json:"lines"` // of all faults
+	Value string   `json:"value"` // empty: remove the key, so that its default applies
+	Lines []string `json:"lines"` // the lines of all faults
 	Text  string   `json:"text"`
 }
 
-// edits are what can be done to a state. An error is a mistake, or what is wrong with the value of a setting.
+// edits are the edits of a state, by name. An error is a *mistake, or says what is wrong with the value of a setting.
 var edits = map[string]func(*opened, *gesture) error{
 	"move": func(o *opened, e *gesture) error {
 		return o.change(e.Fault, func(f *nemesis.Fault) { move(f, e.From) })
@@ -43,10 +43,10 @@ var edits = map[string]func(*opened, *gesture) error{
 	"scenario": (*opened).replace,
 }
 
-// replaces reports whether nothing stays of the text as it was, which need not be one that can be read.
+// replaces reports whether the edit replaces the whole text, so that the old text need not be valid.
 func (e *gesture) replaces() bool { return e.Do == "text" || e.Do == "scenario" }
 
-// apply makes the state that an edit leads to. The state as it was stays as it is.
+// apply returns the state after an edit. The receiver is not changed.
 func (o *opened) apply(e *gesture) (*opened, *mistake) {
 	do := edits[e.Do]
 	if do == nil {
@@ -64,7 +64,7 @@ func (o *opened) apply(e *gesture) (*opened, *mistake) {
 	return again, nil
 }
 
-// where is the part of the page that an edit is about.
+// where names the part of the page that an edit concerns.
 func where(e *gesture) string {
 	switch {
 	case e.Do == "set":
@@ -75,7 +75,7 @@ func where(e *gesture) string {
 	return "faults"
 }
 
-// replace takes a scenario of the catalogue.
+// replace switches to a scenario of the catalogue.
 func (o *opened) replace(e *gesture) error {
 	s, err := scenarios.Named(e.Value)
 	if err != nil {
@@ -104,7 +104,7 @@ func (o *opened) set(e *gesture) error {
 	return nil
 }
 
-// setFaults puts lines in the place of all faults. Empty ones are left out.
+// setFaults replaces all faults by lines. It skips empty lines.
 func (o *opened) setFaults(lines []string) error {
 	known := o.scenario.Targets()
 	var kept []string
@@ -126,7 +126,7 @@ func (o *opened) setFaults(lines []string) error {
 	return nil
 }
 
-// has gives an error if there is no fault of that number.
+// has returns an error if there is no fault of that number.
 func (o *opened) has(number int) error {
 	if number < 1 || number > len(o.scenario.Faults) {
 		return fmt.Errorf("there is no fault %d", number)
@@ -134,7 +134,7 @@ func (o *opened) has(number int) error {
 	return nil
 }
 
-// change rewrites one fault.
+// change changes one fault and its line.
 func (o *opened) change(number int, how func(*nemesis.Fault)) error {
 	if err := o.has(number); err != nil {
 		return err
@@ -146,7 +146,7 @@ func (o *opened) change(number int, how func(*nemesis.Fault)) error {
 	return o.setFaults(lines)
 }
 
-// linesOf are the lines of faults.
+// linesOf returns the lines of faults.
 func linesOf(faults []nemesis.Fault) []string {
 	lines := make([]string, len(faults))
 	for i, f := range faults {
@@ -155,13 +155,13 @@ func linesOf(faults []nemesis.Fault) []string {
 	return lines
 }
 
-// move lets a fault strike at a true time, whatever it waited for.
+// move makes a fault strike at a true time in ns, in place of its old trigger.
 func move(f *nemesis.Fault, at int64) {
 	f.Trigger = nemesis.Trigger{Time: max(0, time.Duration(at))}
 }
 
-// end pulls the end of a fault, which lasts from From to To then. One that delays a message delays it by as much more
-// as To is after From.
+// end moves the end of a fault, which then lasts from From to To. For a fault that delays a message, To-From is added
+// to the delay.
 func (o *opened) end(e *gesture) error {
 	length := max(time.Millisecond, time.Duration(e.To-e.From))
 	return o.change(e.Fault, func(f *nemesis.Fault) {
@@ -176,7 +176,7 @@ func (o *opened) end(e *gesture) error {
 	})
 }
 
-// begin pulls the beginning of a fault, whose end stays.
+// begin moves the beginning of a fault; its end stays.
 func (o *opened) begin(e *gesture) error {
 	if err := o.change(e.Fault, func(f *nemesis.Fault) { move(f, e.From) }); err != nil {
 		return err
@@ -196,7 +196,7 @@ func (o *opened) remove(e *gesture) error {
 	return o.setFaults(slices.Delete(linesOf(o.scenario.Faults), e.Fault-1, e.Fault))
 }
 
-// add puts a new fault of a kind on a lane.
+// add adds a fault of a kind on a lane.
 func (o *opened) add(e *gesture) error {
 	i := slices.IndexFunc(nemesis.Kinds, func(k nemesis.Kind) bool { return k.String() == e.Kind })
 	if i < 0 {
@@ -212,8 +212,8 @@ func (o *opened) add(e *gesture) error {
 	return o.setFaults(append(linesOf(o.scenario.Faults), f.String()))
 }
 
-// late lets a message arrive later. One that a fault delays already is delayed otherwise, and if nothing is left of the
-// delay, not at all.
+// late makes a message arrive later. If a fault delays the message already, its delay is changed; the fault is removed
+// if no delay remains.
 func (o *opened) late(e *gesture) error {
 	if err := o.run(); err != nil {
 		return err

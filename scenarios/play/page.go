@@ -20,14 +20,15 @@ var (
 	pageScript string
 )
 
-// Page is the page on which a reader plays.
+// Page is the page on which a reader edits and runs scenarios.
 type Page struct {
 	Start State
-	// Served means that a server answers, at "ask" beside the page; else a worker does, whose script is "worker.js".
+	// Served means that requests go to a server, at the address "ask" next to the page; else to a worker with the
+	// script "worker.js".
 	Served bool
 }
 
-// pageData is what the page's script knows from the start.
+// pageData is the data that the page's script starts with.
 type pageData struct {
 	Start     State      `json:"start"`
 	Served    bool       `json:"served"`
@@ -35,7 +36,7 @@ type pageData struct {
 	Tour      []tourStop `json:"tour"`
 }
 
-// section is one of the catalogue's.
+// section is a section of the catalogue.
 type section struct {
 	Title     string  `json:"title"`
 	Scenarios []entry `json:"scenarios"`
@@ -46,7 +47,7 @@ type entry struct {
 	Summary string `json:"summary"`
 }
 
-// Write writes the page. The error is w's, or that of a scenario of the catalogue.
+// Write writes the page. An error comes from w, or from a scenario of the catalogue.
 func (p *Page) Write(w io.Writer) error {
 	data := pageData{Start: p.Start, Served: p.Served, Tour: tour}
 	for _, s := range scenarios.Sections {
@@ -60,7 +61,7 @@ func (p *Page) Write(w io.Writer) error {
 		}
 		data.Catalogue = append(data.Catalogue, in)
 	}
-	text, err := json.Marshal(data) // escapes "<", so that no text ends the element
+	text, err := json.Marshal(data) // escapes "<", so that no text can end the element
 	if err != nil {
 		return err
 	}

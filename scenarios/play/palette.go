@@ -9,15 +9,15 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// kindOffer is a kind of fault on the palette.
+// kindOffer is a kind of fault on the palette of the page.
 type kindOffer struct {
 	Kind string   `json:"kind"`
 	Is   string   `json:"is"`  // what happens
-	On   []string `json:"on"`  // the lanes that it can be put on; none if the scenario does not accept it
-	Why  string   `json:"why"` // there is none
+	On   []string `json:"on"`  // lanes that it can be placed on; none if the scenario does not accept it
+	Why  string   `json:"why"` // why On is empty
 }
 
-// palette lists all kinds, also those that the scenario does not accept, with the reason.
+// palette lists all kinds of faults; for kinds that the scenario does not accept, it gives the reason.
 func (o *opened) palette() (all []kindOffer) {
 	names := o.scenario.Targets()
 	targets := nemesis.TargetsOf(&names)
@@ -36,7 +36,7 @@ func (o *opened) palette() (all []kindOffer) {
 	return all
 }
 
-// propose makes a fault of a kind on a process, of a size that shows, at the start of the run.
+// propose returns a fault of a kind on a process, large enough to be visible, that strikes at the start of the run.
 func (o *opened) propose(k nemesis.Kind, on sim.ProcessID) (nemesis.Fault, error) {
 	names := o.scenario.Targets()
 	targets := nemesis.TargetsOf(&names)
@@ -47,7 +47,7 @@ func (o *opened) propose(k nemesis.Kind, on sim.ProcessID) (nemesis.Fault, error
 	return f, nemesis.Validate(f, names)
 }
 
-// on makes a fault of a kind that strikes a process, or a link of it; false if there is none.
+// on returns a fault of a kind that strikes a process or one of its links; false if there is none.
 func (o *opened) on(k nemesis.Kind, on sim.ProcessID, targets *nemesis.Targets) (f nemesis.Fault, ok bool) {
 	if !targets.Has(k) {
 		return f, false
@@ -61,17 +61,18 @@ func (o *opened) on(k nemesis.Kind, on sim.ProcessID, targets *nemesis.Targets) 
 	return f, false
 }
 
-// hand draws a fault as a person puts it down: on a chosen process, of a size that shows beside the lock's TTL.
+// hand supplies the choices that a person would make for a fault: a chosen process, and sizes that are visible in
+// comparison with the lock's TTL. It takes the place of random draws.
 type hand struct {
 	targets *nemesis.Targets
 	on      sim.ProcessID
 	ttl     time.Duration
-	first   int // what Below gives the first time
+	first   int // result of the first call of Below
 }
 
 func (h *hand) Targets() *nemesis.Targets { return h.targets }
 
-// Among is the chosen process, if it is one of them.
+// Among returns the chosen process if it is in the list, else the first one.
 func (h *hand) Among(list []sim.ProcessID) sim.ProcessID {
 	if slices.Contains(list, h.on) {
 		return h.on
@@ -79,7 +80,7 @@ func (h *hand) Among(list []sim.ProcessID) sim.ProcessID {
 	return list[0]
 }
 
-// Below counts from first down to 0.
+// Below returns first (modulo n) at the first call, and 0 afterwards.
 func (h *hand) Below(n int) int {
 	i := h.first % n
 	h.first = 0

@@ -1,11 +1,12 @@
-// Package play is what a reader does to a run by hand: a state (the text of a scenario and a seed) is shown as a
-// report, edited by gestures on its timeline, and taken along as a link or as files. One request has one answer,
-// whether the page is served by a command or has the simulator with it as WebAssembly.
+// Package play lets a reader experiment with a run by hand. A state (the text of a scenario and a seed) is shown as a
+// report, edited by gestures on its timeline, and kept as a link or as files. Each request has one answer, whether the
+// page is served by a command or contains the simulator as WebAssembly.
 //
-// Goals: every gesture is an edit of the scenario's text, so that what is on the page can be read, kept and run by the
-// other commands; equal states give equal answers everywhere; a mistake changes nothing and says where it is.
-// Non-goals: drawing (reports/timeline), judging (checker), how requests travel (cmd/site, play/worker), what a
-// scenario expects: on the page nothing is expected, laws hold or they do not.
+// Goals: every gesture is an edit of the scenario's text, so that what is on the page can be read, kept, and run by
+// the other commands; equal states give equal answers everywhere; a mistake changes nothing, and the answer says where
+// it is.
+// Non-goals: drawing (reports/timeline), judging (checker), how requests travel (cmd/site, play/worker), and what a
+// scenario expects: the page ignores expectations and only says which laws hold.
 package play
 
 import (
@@ -23,24 +24,24 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// State is all that an answer depends on.
+// State is everything that an answer depends on.
 type State struct {
-	// Text is the scenario as a file has it, its faults included. What it expects does not count.
+	// Text is the scenario as in a file, including its faults. Its expectations are ignored.
 	Text string `json:"text"`
-	Seed uint64 `json:"seed,string"` // of the run; a JavaScript number has no room for all
+	Seed uint64 `json:"seed,string"` // seed of the run; a string, because a JavaScript number cannot hold all values
 }
 
-// mistake says why an edit changed nothing, in the words of a terminal.
+// mistake says why an edit changed nothing, in words that the commands would use as well.
 type mistake struct {
 	In   string `json:"in"`   // faults, text, or the key of a setting
-	Line int    `json:"line"` // of the faults, from 1; 0: none in particular
+	Line int    `json:"line"` // line of the faults, from 1; 0: no particular line
 	Says string `json:"says"`
 }
 
-// Error returns what it says.
+// Error returns the message.
 func (p *mistake) Error() string { return p.Says }
 
-// problem is an error as a mistake; it is nil if err is.
+// problem converts an error to a mistake; it returns nil if err is nil.
 func problem(in string, err error) *mistake {
 	var known *mistake
 	if err == nil || errors.As(err, &known) {
@@ -49,7 +50,7 @@ func problem(in string, err error) *mistake {
 	return &mistake{In: in, Says: err.Error()}
 }
 
-// view is what the page shows of a state.
+// view is what the page shows for a state.
 type view struct {
 	State
 	Name     string      `json:"name"`
@@ -57,58 +58,58 @@ type view struct {
 	Tone     string      `json:"tone"`    // good, bad or open
 	Headline string      `json:"headline"`
 	Laws     []judgedLaw `json:"laws"`
-	Report   string      `json:"report"` // HTML: the body of the report of this run
-	Faults   []planned   `json:"faults"` // one for each line
+	Report   string      `json:"report"` // HTML body of the report of this run
+	Faults   []planned   `json:"faults"` // one for each line of the plan
 	Settings []setting   `json:"settings"`
 	Palette  []kindOffer `json:"palette"`
-	Messages []carried   `json:"messages"` // if they were asked for
+	Messages []carried   `json:"messages"` // only if the request asked for them
 	Digest   string      `json:"digest"`
 }
 
-// judgedLaw is how a law came out.
+// judgedLaw is the outcome of a law.
 type judgedLaw struct {
 	Name    string `json:"name"`
 	Outcome string `json:"outcome"`
 }
 
-// planned is a line of the plan, and where in the run it struck.
+// planned is a line of the plan, and where in the run its fault struck.
 type planned struct {
 	Line  string `json:"line"`
 	Event int    `json:"event"` // position in the history; -1: it never struck
-	From  int64  `json:"from"`  // true time of the strike and of its end, in ns
+	From  int64  `json:"from"`  // true times of the strike and of its end, in ns
 	To    int64  `json:"to"`
-	Moves bool   `json:"moves"` // it strikes at a moment of its own, and not with a message
-	Ends  bool   `json:"ends"`  // its end can be pulled
-	Size  bool   `json:"size"`  // what can be pulled is how late a message is
-	Idle  string `json:"idle"`  // why it can have had no effect; empty if it may have
+	Moves bool   `json:"moves"` // it strikes at a time of its own, not with a message
+	Ends  bool   `json:"ends"`  // its end can be dragged
+	Size  bool   `json:"size"`  // dragging its end changes how late a message is
+	Idle  string `json:"idle"`  // why it cannot have had an effect; empty if it may have had one
 }
 
-// carried is a request of a client or the answer to it, which can be made to arrive later.
+// carried is a request of a client, or an answer, whose arrival can be delayed.
 type carried struct {
 	Words  string `json:"words"`
-	Number int    `json:"number"` // in the picture
-	From   int64  `json:"from"`   // true time at which it left, and at which it arrived, in ns
+	Number int    `json:"number"` // its number in the picture
+	From   int64  `json:"from"`   // true times at which it was sent and received, in ns
 	To     int64  `json:"to"`
 }
 
-// Player answers requests. The zero value is ready; it may be asked by several at once.
+// Player answers requests. The zero value is ready to use, also by several goroutines at once.
 type Player struct {
-	taken sync.Map // the keys that a lock takes, a []*scenarios.Variable, by what its scenario says of it
+	taken sync.Map // cache: the keys that a kind of lock accepts ([]*scenarios.Variable), see variables
 }
 
-// opened is a state that can be run.
+// opened is a parsed state.
 type opened struct {
 	State
 	player   *Player
 	doc      *format.Document
 	scenario *scenarios.Scenario
-	result   scenarios.Result // once it has run
+	result   scenarios.Result // set by run
 }
 
-// fileName is how problems name the text.
+// fileName names the text in error messages.
 const fileName = "scenario"
 
-// open reads a state. The error says what is wrong with its text, and where.
+// open parses a state. The error says what is wrong with its text, and where.
 func (p *Player) open(s State) (*opened, error) {
 	scenario, err := scenarios.Parse(fileName, []byte(s.Text))
 	if err != nil {
@@ -125,7 +126,7 @@ func (p *Player) open(s State) (*opened, error) {
 	return o, err
 }
 
-// unexpecting is a scenario without what it expects and promises; less is false if it does neither.
+// unexpecting returns a scenario without its expect and promise keys; less is false if it has neither.
 func unexpecting(doc *format.Document) (bare *format.Document, less bool) {
 	bare = doc.Clone()
 	bare.Remove("expect")
@@ -133,7 +134,8 @@ func unexpecting(doc *format.Document) (bare *format.Document, less bool) {
 	return bare, len(bare.Keys("")) < len(doc.Keys(""))
 }
 
-// Of is the state that a scenario begins with. One that expects nothing stands as its author wrote it.
+// Of returns the initial state of a scenario: seed 1, and its text without expectations. A text without expectations
+// is kept exactly as its author wrote it.
 func Of(s *scenarios.Scenario) (State, error) {
 	doc, err := format.ParseDocument(s.Name, s.Text())
 	if err != nil {
@@ -146,7 +148,7 @@ func Of(s *scenarios.Scenario) (State, error) {
 	return state, nil
 }
 
-// With is the state of a plan for a scenario.
+// With returns the state of a scenario with the faults and the seed of a plan.
 func With(s *scenarios.Scenario, plan nemesis.Plan) (State, error) {
 	state, err := Of(s)
 	if err != nil {
@@ -161,7 +163,7 @@ func With(s *scenarios.Scenario, plan nemesis.Plan) (State, error) {
 	return o.State, err
 }
 
-// run makes the run, once.
+// run runs the state, unless it has run already.
 func (o *opened) run() (err error) {
 	if o.result.History != nil {
 		return nil
@@ -172,7 +174,7 @@ func (o *opened) run() (err error) {
 	return err
 }
 
-// show makes the run and reports it. Rough leaves out what takes further runs: which faults a violation needs.
+// show runs the state and reports the run. rough leaves out what takes further runs: which faults a violation needs.
 func (o *opened) show(rough, messages bool) (*view, error) {
 	if err := o.run(); err != nil {
 		return nil, err
@@ -201,7 +203,7 @@ func (o *opened) show(rough, messages bool) (*view, error) {
 	return shown, nil
 }
 
-// messages are the requests that arrived, and then the answers, in the order in which they left.
+// messages returns the requests that arrived, and then the answers, each in the order in which they were sent.
 func (o *opened) messages() (all []timeline.Message) {
 	for _, answer := range []bool{false, true} {
 		for i := range o.result.Sent {
@@ -219,7 +221,7 @@ func (o *opened) messages() (all []timeline.Message) {
 	return all
 }
 
-// numberOf is the number of a request in the picture, or of the answer to it.
+// numberOf returns the number in the picture of a request, given by its index, or of the answer to it.
 func numberOf(sent int, answer bool) int {
 	if answer {
 		return 2*sent + 1
@@ -227,7 +229,7 @@ func numberOf(sent int, answer bool) int {
 	return 2 * sent
 }
 
-// faults says of each line where it struck.
+// faults says for each line of the plan where its fault struck.
 func (o *opened) faults(run *single.Run) []planned {
 	strikes := trace.Faults(run.History)
 	all := make([]planned, len(o.scenario.Faults))
@@ -238,7 +240,7 @@ func (o *opened) faults(run *single.Run) []planned {
 		at := slices.IndexFunc(strikes, func(s trace.Fault) bool { return s.Line == f.Recorded() })
 		if at >= 0 {
 			s := strikes[at]
-			strikes[at].Line = "" // the next fault with this line is the next strike of it
+			strikes[at].Line = "" // the next fault with this line belongs to its next strike
 			shown.Event, shown.From = s.Start, int64(run.History.Events[s.Start].Time)
 			shown.To = shown.From
 			if s.Stop != trace.Open {
@@ -252,21 +254,22 @@ func (o *opened) faults(run *single.Run) []planned {
 	return all
 }
 
-// byMessage reports whether a fault strikes one message, with it.
+// byMessage reports whether a fault strikes a single message when it is sent.
 func byMessage(f nemesis.Fault) bool { return f.Kind.Has(nemesis.FieldNumber) }
 
-// delaysOne reports whether a fault lets one message of a link arrive later.
+// delaysOne reports whether a fault delays a single message of a link.
 func delaysOne(f nemesis.Fault) bool {
 	return f.Kind.Has(nemesis.FieldPeer) && f.Kind.Has(nemesis.FieldBy) && f.For == 0
 }
 
-// ends reports whether a fault may have a length: a client that is gone stays away.
+// ends reports whether a fault can have an end that a reader can drag. The crash of a client cannot: the client stays
+// away.
 func ends(f nemesis.Fault) bool {
 	return !delaysOne(f) && (f.Kind.Has(nemesis.FieldFor) || f.Kind.Has(nemesis.FieldRestart) &&
 		!nemesis.IsClient(f.Target))
 }
 
-// seedOf reads a seed as a person types it.
+// seedOf parses a seed that a person has typed.
 func seedOf(text string) (uint64, error) {
 	seed, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {

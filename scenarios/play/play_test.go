@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	_ "github.com/fencepost-sim/fencepost/checker/testkit" // the collector seldom runs in tests
+	_ "github.com/fencepost-sim/fencepost/checker/testkit" // makes the garbage collector run seldom in tests
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/sim"
@@ -18,7 +18,7 @@ import (
 
 var player Player
 
-// begin is the state of a scenario of the catalogue.
+// begin returns the initial state of a scenario of the catalogue.
 func begin(t testing.TB, name string) State {
 	t.Helper()
 	s, err := scenarios.Named(name)
@@ -32,7 +32,7 @@ func begin(t testing.TB, name string) State {
 	return state
 }
 
-// ask asks as the page does.
+// ask sends a request and decodes the reply, as the page does.
 func ask(t testing.TB, r request) *reply {
 	t.Helper()
 	text, err := json.Marshal(r)
@@ -46,7 +46,7 @@ func ask(t testing.TB, r request) *reply {
 	return &a
 }
 
-// shown is what an edit of a state shows.
+// shown returns the view after an edit of a state.
 func shown(t testing.TB, s State, e *gesture) *view {
 	t.Helper()
 	a := ask(t, request{Do: "show", State: s, Edit: e, Messages: true})
@@ -56,7 +56,7 @@ func shown(t testing.TB, s State, e *gesture) *view {
 	return a.Shown
 }
 
-// each visits the catalogue.
+// each calls visit for every scenario of the catalogue.
 func each(t *testing.T, visit func(t *testing.T, s *scenarios.Scenario, state State)) {
 	for _, name := range scenarios.Names() {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func each(t *testing.T, visit func(t *testing.T, s *scenarios.Scenario, state St
 	}
 }
 
-// TestThePageShowsTheRunOfTheCommand compares the digest of every scenario with that of its run.
+// TestThePageShowsTheRunOfTheCommand compares the digest shown for each scenario with the digest of its run.
 func TestThePageShowsTheRunOfTheCommand(t *testing.T) {
 	each(t, func(t *testing.T, s *scenarios.Scenario, state State) {
 		r, err := scenarios.NewRunner(s).Run(s.Plan(1))
@@ -89,8 +89,8 @@ func TestThePageShowsTheRunOfTheCommand(t *testing.T) {
 	})
 }
 
-// TestEveryKindOnEveryLane puts each kind on each lane that the palette names and takes it away again: what was there
-// stays, and in the end nothing has changed.
+// TestEveryKindOnEveryLane places each kind of fault on each lane that the palette names, and removes it again. The
+// other faults stay, and in the end nothing has changed.
 func TestEveryKindOnEveryLane(t *testing.T) {
 	each(t, func(t *testing.T, s *scenarios.Scenario, state State) {
 		o, err := player.open(state)
@@ -126,8 +126,8 @@ func TestEveryKindOnEveryLane(t *testing.T) {
 	})
 }
 
-// TestEverySettingAsItIs gives each key the value that the page shows for it: the run stays what it was, so what is
-// shown is what is in force.
+// TestEverySettingAsItIs sets each key to the value that the page shows for it. The run does not change, so the value
+// shown is the value in force.
 func TestEverySettingAsItIs(t *testing.T) {
 	for _, name := range []string{"kleppmann-gc-pause", "etcd-lease-pause", "zookeeper-pause", "kubernetes-cut-off",
 		"failover-wait"} {
@@ -148,13 +148,13 @@ func TestEverySettingAsItIs(t *testing.T) {
 	}
 }
 
-// reached reports whether a question is answered, as the page's script judges it.
+// reached reports whether the goal is reached, in the same way as the page's script.
 func (g *goal) reached(begin, now *view) bool {
 	return slices.Contains(now.Laws, judgedLaw{string(g.Law), g.Outcome}) &&
 		(!g.Faults || len(now.Faults) >= len(begin.Faults))
 }
 
-// TestTheTourIsAnswered does what each step asks for: before it, the question is open.
+// TestTheTourIsAnswered does what each stop of the tour asks for. The goal is reached afterwards and not before.
 func TestTheTourIsAnswered(t *testing.T) {
 	second := int64(1_000_000_000)
 	pull := func(fault int, to int64) func(*view) *gesture {
@@ -192,7 +192,7 @@ func TestTheTourIsAnswered(t *testing.T) {
 	}
 }
 
-// TestAMessageIsPulled lets a message arrive later, less late, and in time again, which leaves no fault behind.
+// TestAMessageIsPulled delays a message, reduces the delay, and removes it again, which leaves no fault behind.
 func TestAMessageIsPulled(t *testing.T) {
 	before := shown(t, begin(t, "kleppmann-gc-pause"), nil)
 	for _, m := range before.Messages[:4] {
@@ -227,7 +227,8 @@ func TestAMessageIsPulled(t *testing.T) {
 	}
 }
 
-// TestMistakes gives requests that cannot be done: each says why, where it belongs, and nothing is shown.
+// TestMistakes sends requests that cannot be carried out. Each answer says why and to which part of the page this
+// belongs, and shows nothing.
 func TestMistakes(t *testing.T) {
 	state := begin(t, "kleppmann-gc-pause")
 	for _, c := range []struct {
@@ -269,8 +270,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestAnOwnTextIsMended shows that a text with a mistake can be replaced, and that a scenario's expectations do not
-// count on the page, nor get lost from a text of one's own.
+// TestAnOwnTextIsMended: a text with a mistake can be replaced. The page ignores a scenario's expectations, but does
+// not remove them from a reader's own text.
 func TestAnOwnTextIsMended(t *testing.T) {
 	own := begin(t, "kleppmann-gc-pause").Text + "expect: {mutual-exclusion: holds}\n# mine\n"
 	now := shown(t, State{Text: "name: x", Seed: 3}, &gesture{Do: "text", Text: own})
@@ -283,8 +284,8 @@ func TestAnOwnTextIsMended(t *testing.T) {
 	}
 }
 
-// TestWhatIsTakenAlong checks that the scenario that is taken along expects what comes out, that the plan is its own,
-// and that the test fails as it says.
+// TestWhatIsTakenAlong: the scenario among the files expects the present outcome, the plan belongs to it, and the test
+// fails as it claims.
 func TestWhatIsTakenAlong(t *testing.T) {
 	each(t, func(t *testing.T, _ *scenarios.Scenario, state State) {
 		a := ask(t, request{Do: "take", State: state})
@@ -325,7 +326,7 @@ func TestWhatIsTakenAlong(t *testing.T) {
 	})
 }
 
-// TestWorks asks for each work.
+// TestWorks requests each of the longer tasks.
 func TestWorks(t *testing.T) {
 	state := begin(t, "resource-compare-and-set")
 	for _, r := range []request{{Do: "cut"}, {Do: "explore"}, {Do: "advise"}} {
@@ -348,7 +349,7 @@ func TestWorks(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
-	text, _ := json.Marshal(request{Do: "explore", State: state}) // cannot fail: it has been done above
+	text, _ := json.Marshal(request{Do: "explore", State: state}) // cannot fail: the same was encoded above
 	var a reply
 	if err := json.Unmarshal(player.Ask(ctx, text, func(Progress) {}), &a); err != nil || a.Problem != nil {
 		t.Errorf("an exploration that is stopped: %+v, %v", a, err)

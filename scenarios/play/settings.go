@@ -12,27 +12,27 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
-// setting is a key of the scenario and the value that is in force.
+// setting is a key of the scenario, and the value in force.
 type setting struct {
-	Key   string   `json:"key"` // as in FORMAT.md, or of a value in the line of a fault: faults.1.for
+	Key   string   `json:"key"` // as in FORMAT.md; for a value in the line of a fault: faults.1.for
 	Value string   `json:"value"`
-	Given bool     `json:"given"` // it stands in the text; else it is the default
-	Main  bool     `json:"main"`  // one of those that a reader changes first
-	Words []string `json:"words"` // that the key takes; all that it takes, unless it counts
-	// Unit is ns or 1 for a value that is one number, which is N; empty for others. Least is the smallest.
+	Given bool     `json:"given"` // the text states it; else it is the default
+	Main  bool     `json:"main"`  // one of the keys that readers change first
+	Words []string `json:"words"` // words that the key accepts; if it is not a number, it accepts only these
+	// Unit is "ns" or "1" if the value is a single number, which is N; else it is empty. Least is the smallest number.
 	Unit  string `json:"unit"`
 	N     int64  `json:"n"`
 	Least int64  `json:"least"`
-	Most  int64  `json:"most"` // 0: there is no largest
+	Most  int64  `json:"most"` // 0: no limit
 }
 
-// mainKeys are those that a reader changes first, in this order.
+// mainKeys are the keys that readers change first, in the order of the page.
 var mainKeys = []string{"lock.protocol", "clients", "servers.redis", "servers.etcd", "servers.zookeeper",
 	"servers.kubernetes", "servers.replicas", "lock.ttl", "lock.drift-allowance", "work.hold", "resource.fencing",
 	"servers.persistence.append-fsync", "network.delay"}
 
-// settings lists the keys that the scenario's lock takes: those that a reader changes first, the values in the lines of
-// faults, and all others.
+// settings lists the keys that the scenario's lock accepts: first the main keys, then the values in the lines of
+// faults, then all others.
 func (o *opened) settings() []setting {
 	var first, rest []setting
 	for _, v := range o.variables() {
@@ -56,7 +56,7 @@ func (o *opened) setting(v *scenarios.Variable) setting {
 	if s.Value == "" && v.Value != nil {
 		s.Value = v.Form.Text(v.Value(o.scenario, client))
 	}
-	switch v.Path { // the format reads these by itself
+	switch v.Path { // keys that the format reads separately
 	case "lock.protocol":
 		s.Words = protocolsLike(o.doc)
 	case "clients":
@@ -73,7 +73,7 @@ func (o *opened) setting(v *scenarios.Variable) setting {
 	return s
 }
 
-// faultSettings are the lengths and sizes in the lines of faults.
+// faultSettings returns the lengths and sizes in the lines of faults.
 func (o *opened) faultSettings() (all []setting) {
 	for i, f := range o.scenario.Faults {
 		for _, of := range []struct {
@@ -107,7 +107,7 @@ func (o *opened) setInFault(key, value string) error {
 	return o.setFaults(lines)
 }
 
-// protocolsLike are the locks on the kind of servers that a scenario has.
+// protocolsLike returns the protocols that run on the type of servers that the scenario has.
 func protocolsLike(doc *format.Document) (all []string) {
 	servers := doc.Keys("servers")
 	for _, d := range locks.Definitions() {
@@ -118,9 +118,9 @@ func protocolsLike(doc *format.Document) (all []string) {
 	return all
 }
 
-// variables are the keys that the scenario's lock takes, but for those in a mapping that is not there, which would
-// bring more than themselves. Whether it takes one is tried, once for each kind of lock: the key is set to the value
-// that it has.
+// variables returns the keys that the scenario's lock accepts, except for keys inside a mapping that the text does not
+// have, because setting one would add other settings as well. Whether the lock accepts a key is tried by setting the
+// key to the value that it has. The result is kept for each kind of lock.
 func (o *opened) variables() []*scenarios.Variable {
 	protocol, _ := o.doc.Get("lock.protocol")
 	name := fmt.Sprint(protocol, o.doc.Keys("servers"), o.doc.Keys("lock"))
@@ -129,7 +129,7 @@ func (o *opened) variables() []*scenarios.Variable {
 	}
 	all, _ := scenarios.Variables()
 	var mine []*scenarios.Variable
-	absent := "" // the latest mapping that is not there
+	absent := "" // latest mapping that the text does not have
 	for i := range all {
 		v := &all[i]
 		if absent != "" && strings.HasPrefix(v.Path, absent+".") {

@@ -11,15 +11,15 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// file is something to take along.
+// file is a file that the reader can download.
 type file struct {
 	Name string `json:"name"`
 	Is   string `json:"is"`
 	Text string `json:"text"`
 }
 
-// files are what keeps the state: its scenario with what comes out of it as its expectation, its plan, a line for CI, a
-// still page, and if a law is broken a Go test that fails until it holds.
+// files returns what preserves the state: the scenario, which expects the present outcome; the plan; a command line
+// for CI; a static page; and, if a law is broken, a Go test that fails until the law holds.
 func (o *opened) files() (all []file, err error) {
 	if err := o.run(); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (o *opened) files() (all []file, err error) {
 	return append(all, file{Name: name + ".html", Is: "this run as a page that stays", Text: page.String()}), nil
 }
 
-// expecting is the scenario with the expectation that its laws come out as they do.
+// expecting returns the scenario with the present outcomes of its laws as its expectation.
 func (o *opened) expecting(run *single.Run) (*scenarios.Scenario, error) {
 	doc, _ := unexpecting(o.doc)
 	for _, f := range run.Findings() {
@@ -69,7 +69,7 @@ func (o *opened) expecting(run *single.Run) (*scenarios.Scenario, error) {
 	return scenarios.Parse(fileName, []byte(doc.String()))
 }
 
-// test is the Go test of a law.
+// test returns the Go test for a law.
 func (o *opened) test(run *single.Run, s *scenarios.Scenario, law checker.Law) search.File {
 	f := run.Verdict.Of(law)
 	small := search.Shrunk{Law: law, Cause: f.Cause, First: o.result.Plan, Plan: o.result.Plan, Scenario: s, Finding: f,

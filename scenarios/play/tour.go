@@ -4,23 +4,23 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// tourStop is one of the guided tour: a scenario, what the debate says of it, and a question that the reader answers by
-// hand.
+// tourStop is a stop of the guided tour: a scenario, what the debate says about it, and a question that the reader
+// answers by experiment.
 type tourStop struct {
 	Title    string `json:"title"`
-	Scenario string `json:"scenario"` // of the catalogue
+	Scenario string `json:"scenario"` // name of a scenario of the catalogue
 	Words    string `json:"words"`    // what the document says, paraphrased
-	Source   string `json:"source"`   // the document, and the place in it
+	Source   string `json:"source"`   // the document and the section
 	Question string `json:"question"`
 	Goal     goal   `json:"goal"`
 	Answer   string `json:"answer"` // shown once the goal is reached
 }
 
-// goal is what the reader is to bring about.
+// goal is the outcome that the reader should bring about.
 type goal struct {
 	Law     checker.Law `json:"law"`
 	Outcome string      `json:"outcome"`
-	Faults  bool        `json:"faults"` // as many faults as at the beginning stay: to take them away is no answer
+	Faults  bool        `json:"faults"` // removing faults is not an answer: there must be as many as at the beginning
 }
 
 const (
@@ -29,7 +29,7 @@ const (
 	redisDocs = "redis.io, Distributed Locks with Redis, "
 )
 
-// tour is the debate of 2016 in eight steps.
+// tour presents the debate of 2016 in eight stops.
 var tour = []tourStop{
 	{
 		Title: "A pause", Scenario: "kleppmann-gc-pause",

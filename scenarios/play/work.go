@@ -18,18 +18,17 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
-// request is what the page asks: one of "show", "take", or of the works "explore", "cut", "advise" and "edge", which
-// take longer.
+// request is a request of the page: "show", "take", or one of the longer tasks "explore", "cut", "advise" and "edge".
 type request struct {
 	Do string `json:"do"`
 	State
-	Edit     *gesture `json:"edit"`     // done before what is asked
-	Rough    bool     `json:"rough"`    // show without trying which faults a violation needs, as while a fault is dragged
-	Messages bool     `json:"messages"` // show the messages, too
-	Vary     string   `json:"vary"`     // of edge: KEY=FROM..TO/STEP
+	Edit     *gesture `json:"edit"`     // made before the request is answered
+	Rough    bool     `json:"rough"`    // skip finding out which faults a violation needs, as while a fault is dragged
+	Messages bool     `json:"messages"` // show the messages as well
+	Vary     string   `json:"vary"`     // for edge: KEY=FROM..TO/STEP
 }
 
-// reply is what comes of a request: a mistake, or what was asked.
+// reply is the answer to a request: a mistake, or what was asked for.
 type reply struct {
 	Problem *mistake `json:"problem"`
 	Shown   *view    `json:"shown"`
@@ -37,27 +36,27 @@ type reply struct {
 	Files   []file   `json:"files"`
 }
 
-// outcome is what a work has found.
+// outcome is the result of a longer task.
 type outcome struct {
-	Words  string     `json:"words"`  // of an edge
+	Words  string     `json:"words"`  // result of edge
 	Report string     `json:"report"` // HTML
-	States []proposal `json:"states"` // that can be opened
+	States []proposal `json:"states"` // states that the reader can open
 }
 
-// proposal is a state that a work proposes.
+// proposal is a state that a task proposes.
 type proposal struct {
 	Words string `json:"words"`
 	State
 }
 
-// Progress says how much of a work is done.
+// Progress says how much of a longer task is done.
 type Progress struct {
 	What string `json:"what"`
 	Done int    `json:"done"`
 	Of   int    `json:"of"`
 }
 
-// Ask answers a request, as JSON. A work reports its progress and ends early once ctx is done.
+// Ask answers a request; both are JSON. A longer task calls progress, and ends early once ctx is done.
 func (p *Player) Ask(ctx context.Context, text []byte, progress func(Progress)) []byte {
 	var r request
 	answer := &reply{}
@@ -68,9 +67,9 @@ func (p *Player) Ask(ctx context.Context, text []byte, progress func(Progress)) 
 	}
 	var said bytes.Buffer
 	e := json.NewEncoder(&said)
-	e.SetEscapeHTML(false) // it stands in no page
+	e.SetEscapeHTML(false) // the JSON is not embedded in a page
 	if err := e.Encode(answer); err != nil {
-		panic(err) // a reply has nothing that JSON lacks
+		panic(err) // cannot happen: every reply can be encoded
 	}
 	return said.Bytes()
 }
@@ -111,13 +110,13 @@ func (p *Player) answer(ctx context.Context, r *request, progress func(Progress)
 	return answer
 }
 
-// exploredSeeds is how many random plans an exploration runs, from the seed of the state on.
+// exploredSeeds is how many random plans an exploration runs, starting with the seed of the state.
 const exploredSeeds = 1000
 
-// mostCut bounds how many findings of an exploration are cut down.
+// mostCut limits how many findings of an exploration are shrunk.
 const mostCut = 5
 
-// explore runs the scenario under random faults, and cuts down what it finds.
+// explore runs the scenario under random faults, and shrinks the violations that it finds.
 func (o *opened) explore(ctx context.Context, crew campaign.Crew) (*outcome, error) {
 	found, err := search.NewExploration(o.scenario, o.Seed, exploredSeeds, search.Whole)
 	if err != nil {
@@ -155,7 +154,7 @@ func (o *opened) explore(ctx context.Context, crew campaign.Crew) (*outcome, err
 	return done, nil
 }
 
-// cut cuts the plan down to the smallest story that still shows its gravest violation.
+// cut shrinks the plan to the smallest one that still causes its gravest violation.
 func (o *opened) cut(ctx context.Context) (*outcome, error) {
 	if err := o.run(); err != nil {
 		return nil, err
@@ -178,10 +177,10 @@ func (o *opened) cut(ctx context.Context) (*outcome, error) {
 	return done, nil
 }
 
-// adviceSeeds is how many fresh plans each change is tried under before it is confirmed.
+// adviceSeeds is how many fresh plans confirm a proposed change.
 const adviceSeeds = 20
 
-// advise tries which change would save the lock.
+// advise tries which changes to the scenario prevent its violations.
 func (o *opened) advise(ctx context.Context, crew campaign.Crew) (*outcome, error) {
 	advice, err := advise.Try(ctx, o.scenario, advise.Options{From: o.Seed, Seeds: adviceSeeds, Crew: crew})
 	if err != nil {
@@ -191,7 +190,7 @@ func (o *opened) advise(ctx context.Context, crew campaign.Crew) (*outcome, erro
 	for _, tried := range advice.Mending[:min(advise.Confirmed, len(advice.Mending))] {
 		text, err := advice.File(tried)
 		if err != nil {
-			continue // its changes are in the report, to be made by hand
+			continue // the report lists the changes, to be made by hand
 		}
 		s, err := scenarios.Parse(fileName, text)
 		if err != nil {
@@ -205,10 +204,10 @@ func (o *opened) advise(ctx context.Context, crew campaign.Crew) (*outcome, erro
 	return done, nil
 }
 
-// edgeSeeds and sureSeeds are how many runs are made of each value, and beside an edge.
+// edgeSeeds is how many runs are made of each value, and sureSeeds how many beside an edge.
 const edgeSeeds, sureSeeds = 5, 50
 
-// edge varies one key, and finds where mutual exclusion begins to hold or to break.
+// edge varies one key, and finds the value at which mutual exclusion begins to hold or to break.
 func (o *opened) edge(ctx context.Context, crew campaign.Crew, vary string) (*outcome, error) {
 	subject, err := sweep.NewSubject(o.scenario)
 	if err != nil {
@@ -230,7 +229,7 @@ func (o *opened) edge(ctx context.Context, crew campaign.Crew, vary string) (*ou
 	return done, nil
 }
 
-// offer adds a state that can be opened.
+// offer adds a state that the reader can open.
 func (d *outcome) offer(words string, s *scenarios.Scenario, seed uint64) error {
 	state, err := Of(s)
 	state.Seed = seed

@@ -1,5 +1,5 @@
-// The page on which a reader plays. Its state is what is sent and what a link holds; each gesture asks for the state that
-// it leads to, and what comes back is shown. Nothing is computed here but places on the page.
+// Script of the playground page. The state is what is sent to the simulator and what a link contains. Each gesture
+// asks for the state that it leads to, and the answer is shown. The script itself computes only positions on the page.
 {
   const byId = id => document.getElementById(id);
   const data = JSON.parse(byId("data").textContent);
@@ -8,7 +8,7 @@
   const past = [], future = [];
 
   // ---- asking ----
-  // A line asks one thing at a time, so that answers come in order; what is asked further goes on another line.
+  // A line answers one request at a time, so that answers come in order. Long tasks use a second line.
   function serverLine() {
     return {
       async ask(request, progress, signal) {
@@ -30,7 +30,7 @@
   }
   function workerLine() {
     let worker = null, asked = 0;
-    const waiting = new Map(); // what was asked, by its number
+    const waiting = new Map(); // pending requests by number
     function end(err) {
       worker.terminate();
       worker = null;
@@ -64,10 +64,10 @@
   const newLine = data.served ? serverLine : workerLine;
   const shows = newLine(), works = newLine();
 
-  // show asks for what an edit makes of the state, and shows it. Edits are made one after the other, each of what the one
-  // before has left; of the rough ones, which follow a pointer, only the last waits. From is a state that is not the one
-  // that is shown, edit may be a function that makes it when its turn comes.
-  // Where reports take long, the verdict comes first, and then why.
+  // show requests the state after an edit, and shows it. Edits are made one after another, each on the result of the
+  // one before. Of rough edits, which follow the pointer, only the last one waits. from is the state to edit, if it is
+  // not the one shown. edit may be a function; it is called when its turn comes.
+  // Where reports take long, a rough one is shown first: the verdict comes first, the explanation later.
   let busy = false, took = 0;
   const wishes = [], patience = 50; // ms
   function show(from, edit, {rough = false, keep = true, done} = {}) {
@@ -75,7 +75,7 @@
     wishes.push({from, edit, rough, keep, done});
     if (!busy) next();
   }
-  // then does something once all that was asked before is answered.
+  // then calls act once everything requested before has been answered.
   function then(act) {
     wishes.push({act});
     if (!busy) next();
@@ -104,7 +104,7 @@
     }
     above.ariaBusy = busy = false;
   }
-  // take shows an answer: a problem stands where it belongs, and everything else stays as it was.
+  // take shows an answer. A problem is shown where it belongs, and everything else stays unchanged.
   function take(answer, rough, keep) {
     for (const p of document.querySelectorAll("p.bad")) p.textContent = "";
     byId("plan").ariaInvalid = byId("text").ariaInvalid = "false";
@@ -185,7 +185,7 @@
   const seconds = ns => (ns / 1e9).toFixed(3) + " s";
 
   // ---- faults by hand ----
-  // hold ties the boxes of the picture to the faults of the plan.
+  // hold connects the boxes of the picture with the faults of the plan.
   function hold() {
     const svg = byId("chart");
     shown.faults.forEach((f, i) => {
@@ -207,7 +207,7 @@
     e.setAttribute("aria-valuenow", Math.round(f.from / 1e6));
     e.setAttribute("aria-valuetext", seconds(f.from) + " to " + seconds(f.to) + (f.ends || f.size ? "; arrows move it, brackets pull its end, Delete takes it away" : "; arrows move it, Delete takes it away"));
   }
-  // fine is a time rounded to what a pixel can mean, in ns.
+  // fine rounds a time, in ns, to a precision that a pixel can express.
   function fine(t, px) {
     const pixel = Math.abs(picture.time(px + 1) - picture.time(px)), ten = 10 ** Math.floor(Math.log10(Math.max(pixel, 1000)));
     const step = [1, 2, 5, 10].map(n => n * ten).find(n => n >= pixel);
@@ -253,7 +253,7 @@
     grip.edit = editOf(grip, xOn(ev));
     show(grip.base, grip.edit, {rough: true});
   });
-  // editOf is what a pull to a place means.
+  // editOf returns the edit for dragging a grip to a position.
   function editOf(g, px) {
     const t = picture.time(px), by = t - g.at;
     if (g.does === "late") return {do: "late", sent: g.sent, to: fine(t, px)};
@@ -279,7 +279,7 @@
     ev.preventDefault();
     ev.stopPropagation();
   }, true);
-  // stride is how far a key moves a fault: eight pixels.
+  // stride is how far a key press moves a fault: eight pixels.
   function stride(f, times) {
     const px = picture.x(f.from);
     return (fine(picture.time(px + 8) - picture.time(px), px) || 1e6) * times;
@@ -294,7 +294,8 @@
   const keys = {ArrowLeft: moved(-1), ArrowRight: moved(1), "[": pulled(-1), "{": pulled(-1), "]": pulled(1), "}": pulled(1), Delete: removed, Backspace: removed};
 
   // ---- the palette ----
-  // A kind is put on a lane by dragging it there, by choosing it and then a place in the picture, or by naming the lane.
+  // A kind of fault is placed by dragging it onto a lane, by choosing it and then a place in the picture, or by naming
+  // the lane.
   let armed = null, carried = null;
   function drawPalette() {
     const bar = byId("palette"), old = new Map([...bar.children].map(b => [b.textContent, b]));
@@ -333,7 +334,7 @@
     arm(null);
     show(null, {do: "add", kind, on, from});
   }
-  // drop puts a kind where the pointer is.
+  // drop places a fault of a kind at the pointer.
   function drop(kind, ev) {
     const y = ev.clientY - byId("chart").getBoundingClientRect().top, px = xOn(ev);
     const row = [...byId("chart").querySelectorAll(".row")].find(r => {
@@ -477,7 +478,7 @@
   function finished(done) {
     const parts = document.createElement("template");
     parts.innerHTML = done.report;
-    for (const svg of parts.content.querySelectorAll("#chart")) svg.closest(".card").remove(); // there is one picture: that of the state
+    for (const svg of parts.content.querySelectorAll("#chart")) svg.closest(".card").remove(); // the page keeps one picture: that of the state
     byId("result").replaceChildren(parts.content);
     byId("states").replaceChildren(...(done.states || []).map(found => {
       const b = Object.assign(document.createElement("button"), {type: "button", textContent: "open: " + found.words});
@@ -515,7 +516,7 @@
     const packed = await bytes(new Blob([JSON.stringify(s)]).stream().pipeThrough(new CompressionStream("deflate-raw")));
     return "#" + btoa(String.fromCharCode(...packed)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
   }
-  // A state is at most this long in bytes: a little can unpack to very much.
+  // Largest accepted state, in bytes: a short link can unpack to very much.
   const mostLinked = 4 << 20;
   async function linked(hash) {
     const packed = Uint8Array.from(atob(hash.slice(1).replaceAll("-", "+").replaceAll("_", "/")), c => c.charCodeAt(0));
@@ -535,7 +536,7 @@
   async function saveLink() {
     history.replaceState(null, "", saved = await linkOf(state));
   }
-  // openLink opens what the address holds, or else what the page began with.
+  // openLink opens the state in the address, or else the state that the page began with.
   async function openLink(otherwise) {
     let to = otherwise, problem = "";
     try {
@@ -591,7 +592,7 @@
     byId("tour-next").disabled = i === data.tour.length - 1;
     show(null, {do: "scenario", value: s.scenario}, {done: () => { begun = shown; judgeTour(); }});
   }
-  // judgeTour says whether the question is answered: by the law, with as many faults as at the beginning.
+  // judgeTour shows the answer once the goal is reached: the law has the required outcome and no fault was removed.
   function judgeTour() {
     if (stop < 0 || !begun || shown === begun) return;
     const {goal, answer} = data.tour[stop];
@@ -607,7 +608,7 @@
   byId("tour-back").addEventListener("click", () => visit(stop - 1));
   byId("tour-next").addEventListener("click", () => visit(stop + 1));
 
-  globalThis.fencepostPicture = () => picture; // for who looks at the page from outside
+  globalThis.fencepostPicture = () => picture; // for programs that inspect the page from outside
 
   // ---- the beginning ----
   const pick = byId("scenario");
