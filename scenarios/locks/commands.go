@@ -16,7 +16,8 @@ const (
 else
     return 0
 end`
-	// extendScript extends the key's expiry if it still has the owner's value (Alibaba Cloud, there in seconds).
+	// extendScript extends the key's expiry if it still has the owner's value (Alibaba Cloud, with an expiry in
+	// seconds).
 	extendScript = `if redis.call("get",KEYS[1]) == ARGV[1] then
     return redis.call("pexpire",KEYS[1],ARGV[2])
 else
@@ -34,7 +35,7 @@ func releaseArgs(key history.Lock, value string) []string {
 	return []string{"EVAL", releaseScript, "1", string(key), value}
 }
 
-// args is the request that an extension of this mode sends.
+// args returns the request that an extension of this mode sends.
 func (m ExtendMode) args(key history.Lock, value, millis string) []string {
 	switch m {
 	case ExtendCAS:
@@ -47,7 +48,7 @@ func (m ExtendMode) args(key history.Lock, value, millis string) []string {
 	return []string{"EVAL", extendScript, "1", string(key), value, millis}
 }
 
-// says reports whether a reply means success to the mode.
+// says reports whether a reply counts as success in this mode.
 func (m ExtendMode) says(r *sim.Reply) bool {
 	n, answered := r.Int()
 	return answered && (n == 1 || m == ExtendAnyAnswer)
@@ -59,22 +60,23 @@ func (m ExtendMode) ObeysElapsed() bool { return m != ExtendUnchecked && m != Ex
 // Compares reports whether the server compares the owner before it prolongs the key.
 func (m ExtendMode) Compares() bool { return m != ExtendExpire }
 
-// ObeysAnswer reports whether the mode takes a lock for extended only if the server says that it is still the client's.
+// ObeysAnswer reports whether the mode counts a lock as extended only if the server says that the client still owns
+// it.
 func (m ExtendMode) ObeysAnswer() bool {
 	return m.Compares() && m != ExtendAnyAnswer && m != ExtendUnchecked
 }
 
-// KeepsKey reports whether an extension leaves the key where it is.
+// KeepsKey reports whether an extension leaves the key in place.
 func (m ExtendMode) KeepsKey() bool { return m != ExtendRelease && m != ExtendReacquire }
 
 func setArgs(key history.Lock, value, millis string) []string {
 	return []string{"SET", string(key), value, "NX", "PX", millis}
 }
 
-// args is the WAIT that a client sends.
+// args returns the WAIT command that a client sends.
 func (w *Wait) args() []string { return []string{"WAIT", strconv.Itoa(w.Replicas), millis(w.Timeout)} }
 
-// patience is how long a client waits for the reply to WAIT, if it waits timeout for others.
+// patience returns how long a client waits for the reply to WAIT, if it waits timeout for other replies.
 func (w *Wait) patience(timeout time.Duration) time.Duration {
 	if w.Timeout == 0 {
 		return sim.Forever
@@ -82,8 +84,8 @@ func (w *Wait) patience(timeout time.Duration) time.Duration {
 	return timeout + w.Timeout
 }
 
-// ask sends one request and closes the connection if no reply arrived, as client libraries do: a later reply must not
-// be taken for that of the next request.
+// ask sends one request. If no reply arrives, it closes the connection, as client libraries do, so that a late reply
+// is not taken for the reply to the next request.
 func ask(env sim.Env, timeout time.Duration, r sim.Request) *sim.Reply {
 	replies := env.Call(timeout, nil, r)
 	if s := replies[0].Status; s == sim.NoReply || s == sim.Reset {

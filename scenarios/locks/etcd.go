@@ -61,37 +61,37 @@ func init() {
 
 // etcdConfig are the settings of this protocol alone.
 type etcdConfig struct {
-	recheck         bool       // check, after waiting, that the own key still exists (etcd issue 11456); default on
+	recheck         bool       // after waiting, check that the own key still exists (etcd issue 11456); default on
 	count           leaseCount // default sending
 	line            lineKind   // default own-keys
 	keepAlive       keepAlive  // default until-lost
-	compareRevision bool       // delete the own key only if it is still this attempt's (etcd issue 22082); default on
+	compareRevision bool       // delete the own key only if this attempt put it (etcd issue 22082); default on
 }
 
-// leaseCount says from when an etcd client counts its lease.
+// leaseCount says when, by the client's count, an etcd lease begins.
 type leaseCount string
 
 const (
-	// from when the request that extended it was sent: never longer than the server's
+	// when the request that extended it was sent: never ends later than the server's lease
 	fromSending leaseCount = "sending"
-	fromReceipt leaseCount = "receipt" // from its reply, checked twice a second: the shipped client
+	fromReceipt leaseCount = "receipt" // when the reply arrived; checked twice a second, as by the shipped client
 )
 
-// lineKind says what clients of etcd put.
+// lineKind says which key an etcd client puts.
 type lineKind string
 
 const (
-	ownKeys lineKind = "own-keys" // each a key of its own, and waits in line: etcd's recipe
-	oneKey  lineKind = "one-key"  // one key for all, if there is none: no line (youngju.dev)
+	ownKeys lineKind = "own-keys" // each client puts its own key and waits in line: etcd's recipe
+	oneKey  lineKind = "one-key"  // all clients share one key, put if it does not exist: no line (youngju.dev)
 )
 
-// keepAlive says when an etcd client gives up its lease.
+// keepAlive says when an etcd client stops its keepalives.
 type keepAlive string
 
 const (
-	// it asks one member after another until the lease is over, and notifies its client
+	// asks one member after another until the lease is over, then notifies its client
 	untilLost keepAlive = "until-lost"
-	// the first error ends it without notice; that the lease is gone is no error (youngju.dev)
+	// stops without notice at the first error; a lease that is gone does not count as an error (youngju.dev)
 	untilError keepAlive = "until-error"
 )
 
@@ -128,11 +128,12 @@ func withoutRedis(p Protocol, lease string) map[string]string {
 	}
 }
 
-// etcd is the mutex of clientv3/concurrency: each client puts a key of its own under the lock's name, with its lease,
-// and the key with the lowest create revision holds the lock. The create revision is the fencing token.
+// etcd is the mutex of clientv3/concurrency: each client puts its own key under the lock's name, attached to its
+// lease, and the key with the lowest create revision holds the lock. The create revision is the fencing token.
 //
-// Each lock has a session of its own, which ends if an attempt may have left a key behind. The recipe also takes one
-// session for several locks, but never ends it: what a failed attempt leaves is then its caller's to delete.
+// Each lock has its own session here, which is closed if an attempt may have left a key behind. The recipe may also
+// share one session among several locks, but never closes it: the caller must then delete what a failed attempt
+// leaves.
 type etcd struct {
 	requester
 	own     etcdConfig
@@ -158,7 +159,7 @@ func (l *etcd) Acquire(env sim.Env) (*Hold, error) {
 	}
 }
 
-// try makes one attempt; nil if it did not get the lock.
+// try makes one attempt; it returns nil if it did not get the lock.
 func (l *etcd) try(env sim.Env, patience time.Duration) *Hold {
 	attempt, _ := l.next(env)
 	h := &Hold{Attempt: attempt}
@@ -186,7 +187,7 @@ func (l *etcd) try(env sim.Env, patience time.Duration) *Hold {
 	l.library.counted(taken)
 	switch {
 	case !entered, taken && l.own.line == oneKey:
-		l.Close(env) // the key may exist, or be created later: it goes with the lease
+		l.Close(env) // the key may exist, or be created later: it is deleted with the lease
 		return nil
 	case taken && !l.waitInLine(env, h, key, patience):
 		l.giveUp(env, h)
@@ -206,7 +207,7 @@ func (l *etcd) try(env sim.Env, patience time.Duration) *Hold {
 }
 
 // enter puts the client's own key, unless it exists already, and learns its create revision and whether it is the
-// oldest. It reports false if there is no reply, or if the key is an earlier attempt's, whose request arrived late.
+// oldest. entered is false if there is no reply, or if an earlier attempt put the key by a request that arrived late.
 func (l *etcd) enter(env sim.Env, h *Hold, key string) (first, entered bool) {
 	oldest := []string{"RANGE", string(l.config.Key) + "/", "PREFIX", "SORT", "CREATE", "ASC", "LIMIT", "1"}
 	args := append([]string{"TXN", "IF", "CREATE", key, "=", "0", "THEN", "5", "PUT", key, string(h.Attempt), "LEASE",
@@ -216,7 +217,7 @@ func (l *etcd) enter(env sim.Env, h *Hold, key string) (first, entered bool) {
 	if len(r) < 3 {
 		return false, false
 	}
-	answers := r[2].Array() // of PUT, if there was no key yet, and of the two RANGEs
+	answers := r[2].Array() // of PUT, if the key did not exist, and of the two RANGEs
 	own, owner := keysOf(&answers[len(answers)-2]), keysOf(&answers[len(answers)-1])
 	if len(own) == 0 || len(owner) == 0 || own[0].value != string(h.Attempt) {
 		return false, false
@@ -225,7 +226,7 @@ func (l *etcd) enter(env sim.Env, h *Hold, key string) (first, entered bool) {
 	return owner[0].key == key, true
 }
 
-// put sets the one key of all clients, unless it exists. It reports false twice if there is no reply.
+// put sets the key that all clients share, unless it exists. It returns false, false if there is no reply.
 func (l *etcd) put(env sim.Env, h *Hold, key string) (first, entered bool) {
 	r := l.caller.call(env, h.Attempt, l.session.until-env.Monotonic(), "TXN", "IF", "CREATE", key, "=", "0",
 		"THEN", "5", "PUT", key, string(h.Attempt), "LEASE", l.session.lease, "ELSE", "2", "RANGE", key)
@@ -237,7 +238,7 @@ func (l *etcd) put(env sim.Env, h *Hold, key string) (first, entered bool) {
 		return true, true
 	}
 	answers := r[2].Array()
-	if k := keysOf(&answers[0]); len(k) > 0 && k[0].value == string(h.Attempt) { // by a try that was not answered
+	if k := keysOf(&answers[0]); len(k) > 0 && k[0].value == string(h.Attempt) { // put by a request without a reply
 		h.Token = history.Token(k[0].create)
 		return true, true
 	}
@@ -268,7 +269,7 @@ func (l *etcd) stands(env sim.Env, h *Hold, key string) bool {
 	return len(r) == 3 && len(keysOf(&r[2])) == 1 && l.session.alive(env)
 }
 
-// watch waits until the key is deleted after the given revision, or until the member asked stops responding.
+// watch waits until the key is deleted after the given revision, or until the member stops responding.
 func (l *etcd) watch(env sim.Env, h *Hold, key string, revision int64, patience time.Duration) {
 	w := etcdCaller{config: l.config, conn: etcdWatches, at: l.caller.at}
 	defer env.Close(w.member())
@@ -281,7 +282,7 @@ func (l *etcd) watch(env sim.Env, h *Hold, key string, revision int64, patience 
 		switch changes := push.Array(); {
 		case status == sim.Reset:
 			return
-		case status == sim.NoReply: // an idle watch: is the member still there, at the other end of this connection?
+		case status == sim.NoReply: // idle watch: is the member still there?
 			ask := sim.Request{Conn: w.member(), Args: []string{"STATUS"}, Attempt: h.Attempt, Phase: "STATUS"}
 			if r := env.Call(l.config.Timeout, nil, ask); r[0].Array() == nil {
 				return
@@ -304,8 +305,8 @@ func (l *etcd) Release(env sim.Env, h *Hold) Answer {
 	return l.giveUp(env, h)
 }
 
-// giveUp deletes the client's key. The session ends with it if nobody confirms that, so that a late request of this
-// attempt finds nothing of the next one's; or if a late request may put the key once more.
+// giveUp deletes the client's key. It also closes the session if the deletion was not confirmed, so that a late
+// request of this attempt cannot touch the key of the next one, or if a late request may put the key again.
 func (l *etcd) giveUp(env sim.Env, h *Hold) Answer {
 	left := l.leave(env, h)
 	if s := h.own.(*etcdSession); left != Confirmed || s.stray {
@@ -314,9 +315,9 @@ func (l *etcd) giveUp(env sim.Env, h *Hold) Answer {
 	return left
 }
 
-// leave deletes the client's key if it is still the one that this attempt put: a late repetition must not delete a
-// newer one (etcd issue 22082). It reports whether the deletion was confirmed. If the key is gone after a try without a
-// reply, although its lease lives, that try deleted it.
+// leave deletes the client's key if this attempt put it: a late repetition must not delete a newer key (etcd issue
+// 22082). It reports whether the deletion was confirmed. If the key is gone after a request without a reply, although
+// its lease is alive, then that request deleted it.
 func (l *etcd) leave(env sim.Env, h *Hold) Answer {
 	if !l.own.compareRevision {
 		if len(l.caller.call(env, h.Attempt, l.config.TTL, "DELETE", h.value)) != 2 {
@@ -350,7 +351,7 @@ type etcdKey struct {
 	create, mod int64
 }
 
-// keysOf reads the keys in a reply to RANGE: [REV, count, [KEY ...]] or the list alone.
+// keysOf returns the keys in a reply to RANGE: [REV, count, [KEY ...]] or the list alone.
 func keysOf(r *sim.Reply) []etcdKey {
 	list := r.Array()
 	if len(list) == 3 && list[2].Array() != nil && integer(&list[0]) > 0 {

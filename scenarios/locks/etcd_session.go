@@ -8,31 +8,31 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// etcdSession is a lease that a task keeps alive, as clientv3/concurrency.Session is.
+// etcdSession is a lease and the task that keeps it alive, like clientv3/concurrency.Session.
 type etcdSession struct {
 	caller  etcdCaller
 	config  *Config
 	own     etcdConfig
-	attempt history.Attempt // that asked for the lease
+	attempt history.Attempt // attempt that asked for the lease
 	lease   string
-	stray   bool          // a request to put a key was repeated: an earlier try may be carried out at any time
+	stray   bool          // a request to put a key was repeated: the first one may still be carried out at any time
 	until   time.Duration // end of the lease as the client counts it, on its monotonic clock
 	lost    sim.Signal
 	over    sim.Signal
 	library *Library
 }
 
-// etcdCaller asks one member of a cluster after another.
+// etcdCaller sends requests to the members of a cluster, one after another.
 type etcdCaller struct {
 	config *Config
-	conn   int // the number of its connections
-	at     int // the member asked last
-	// Of the latest request: when it was last sent, and whether that was a repetition.
+	conn   int // number of its connection to each member
+	at     int // index of the member asked last
+	// About the latest request: when it was last sent, and whether that was a repetition.
 	sent     time.Duration
 	repeated bool
 }
 
-// The connections of a client: a watch must not wait behind a request, nor a keepalive behind either.
+// Connection numbers of a client. A watch must not wait behind a request, nor a keepalive behind either of them.
 const (
 	etcdRequests = iota
 	etcdKeepalives
@@ -45,8 +45,8 @@ const etcdRetry = 20 * time.Millisecond
 // leaseNotFound is etcd's error for a lease that has ended. Every member will return it.
 const leaseNotFound = "etcdserver: requested lease not found"
 
-// call asks until some member replies without an error, patience ends, or the lease is found to have ended. Every
-// request of the recipe may be repeated.
+// call asks until some member replies without an error, patience ends, or a member says that the lease has ended.
+// Every request of the recipe may be repeated.
 func (c *etcdCaller) call(env sim.Env, attempt history.Attempt, patience time.Duration, args ...string) []sim.Reply {
 	start := env.Monotonic()
 	for left := patience; left > 0; left = patience - (env.Monotonic() - start) {
@@ -62,7 +62,7 @@ func (c *etcdCaller) call(env sim.Env, attempt history.Attempt, patience time.Du
 	return nil
 }
 
-// ask asks the member of the latest request, and no other.
+// ask asks only the member that was asked last.
 func (c *etcdCaller) ask(env sim.Env, attempt history.Attempt, timeout time.Duration, args ...string) *sim.Reply {
 	return &env.Call(timeout, nil, sim.Request{Conn: c.member(), Args: args, Attempt: attempt, Phase: args[0]})[0]
 }
@@ -71,7 +71,7 @@ func (c *etcdCaller) member() sim.Conn {
 	return sim.Conn{Server: c.config.Servers[c.at], N: c.conn}
 }
 
-// openEtcdSession requests a lease and starts to keep it alive; nil if nobody replies in time.
+// openEtcdSession requests a lease and starts to keep it alive; it returns nil if no member replies in time.
 func openEtcdSession(env sim.Env, l *etcd, attempt history.Attempt, patience time.Duration) *etcdSession {
 	s := &etcdSession{config: l.config, own: l.own, attempt: attempt, library: l.library,
 		caller: etcdCaller{config: l.config, conn: etcdKeepalives, at: l.caller.at}}
@@ -93,8 +93,8 @@ func (s *etcdSession) counted(env sim.Env, sent time.Duration, ttl *sim.Reply) {
 	s.until = sent + time.Duration(integer(ttl))*time.Second
 }
 
-// keepalive extends the lease every third of its TTL. A client that fails to knows by its own count when the lease is
-// lost.
+// keepalive extends the lease every third of its TTL. If that fails, the client knows by its own count when the lease
+// is lost.
 func (s *etcdSession) keepalive(env sim.Env) {
 	for !env.Sleep(s.config.TTL/3, &s.over) {
 		if s.own.keepAlive == untilError {
@@ -119,8 +119,8 @@ func (s *etcdSession) keepalive(env sim.Env) {
 	}
 }
 
-// refresh asks one member once, whatever has happened to the lease meanwhile, and reports whether there was a reply. An
-// error does not count as one, except that the lease no longer exists.
+// refresh asks one member once, whatever has happened to the lease meanwhile, and reports whether there was a reply.
+// An error counts as no reply, except the error that the lease no longer exists.
 func (s *etcdSession) refresh(env sim.Env) bool {
 	sent := env.Monotonic()
 	r := s.caller.ask(env, s.attempt, s.config.Timeout, "LEASE", "KEEPALIVE", s.lease).Array()
@@ -151,7 +151,7 @@ func (s *etcdSession) deadline() sim.Deadline {
 // alive reports whether the client may still rely on its lease.
 func (s *etcdSession) alive(env sim.Env) bool { return !s.lost.Raised() && env.Monotonic() < s.until }
 
-// integer is the number in a reply; 0 if there is none.
+// integer returns the number in a reply; 0 if there is none.
 func integer(r *sim.Reply) int64 {
 	n, _ := r.Int()
 	return n

@@ -43,7 +43,7 @@ func init() {
 	})
 }
 
-// fencedConfig are the settings of this protocol alone.
+// fencedConfig holds the settings that only this protocol has.
 type fencedConfig struct {
 	tokenRead tokenRead // default in-step
 }
@@ -53,7 +53,7 @@ type tokenRead string
 
 const (
 	tokenInStep tokenRead = "in-step" // from the script that takes the lock
-	// from the counter, once it has the lock: perhaps a later holder's (Redisson's fenced lock)
+	// from the counter, after the lock was acquired: may be a later holder's token (Redisson's fenced lock)
 	tokenLater tokenRead = "later"
 )
 
@@ -62,7 +62,7 @@ var readTokenKey = format.Choice("read-token", func(c *fencedConfig) *tokenRead 
 		"perhaps "+
 		"a later holder's (Redisson's fenced lock)", format.Options(tokenInStep, tokenLater)...)
 
-// tokenCounter is the key of a fenced lock's counter.
+// tokenCounter returns the key of a fenced lock's token counter.
 func tokenCounter(key history.Lock) string { return string(key) + ":token" }
 
 func sendFenced(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool) {
@@ -72,7 +72,7 @@ func sendFenced(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool) 
 	return n > 0, answered && n == 0
 }
 
-// readToken takes the present value of the counter for the hold's fencing token.
+// readToken uses the present value of the counter as the hold's fencing token.
 func readToken(l *single, env sim.Env, h *Hold) bool {
 	text, _ := l.ask(env, h, "token", "GET", tokenCounter(l.config.Key)).Bulk()
 	n, err := strconv.ParseInt(text, 10, 64)

@@ -14,7 +14,7 @@ import (
 	registry "github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// LeaseObject is the leader election of Kubernetes: a record of who leads, renewed by compare-and-swap (client-go
+// LeaseObject is the leader election of Kubernetes: a record of the leader, renewed by compare-and-swap (client-go
 // v0.37.2, tools/leaderelection/leaderelection.go).
 const LeaseObject Protocol = "lease-object"
 
@@ -68,33 +68,33 @@ func init() {
 	})
 }
 
-// leaseObjectConfig are the settings of this protocol alone, with the names and defaults of Kubernetes.
+// leaseObjectConfig holds the settings that only this protocol has, with the names and defaults of Kubernetes.
 type leaseObjectConfig struct {
-	renewDeadline time.Duration  // after which a leader that could not renew gives up; 0: never
-	period        time.Duration  // between two tries
+	renewDeadline time.Duration  // a leader that could not renew gives up after this time; 0: never
+	period        time.Duration  // time between two tries
 	release       electionEnd    // default off
 	observe       observation    // default change
 	version       versionInWrite // default compared
 }
 
-// electionEnd says what a leader does when it stops (LeaderElectionConfig.ReleaseOnCancel).
+// electionEnd says what a leader does with the record when it stops (LeaderElectionConfig.ReleaseOnCancel).
 type electionEnd string
 
 const (
 	leavesRecord electionEnd = "off"
-	// It reads the record, and writes it without a holder, whoever leads by then: what it compares with itself is the
-	// holder that it saw last (client-go from v0.34 on).
+	// reads the record and writes it without a holder, whoever leads by then: it compares itself with the holder that
+	// it saw last, not with the one it has just read (client-go from v0.34 on)
 	clearsRecord electionEnd = "on"
-	// It writes only over the version that it knows (client-go v0.32).
+	// writes only over the version that it knows (client-go v0.32)
 	clearsOwn electionEnd = "unless-changed"
 )
 
-// observation says from when a candidate counts the lease of another.
+// observation says from when a candidate counts another client's lease.
 type observation string
 
 const (
-	sightOfChange observation = "change"     // from when it saw the record change: client-go
-	renewTime     observation = "renew-time" // from the time in the record, which is of the leader's wall clock
+	sightOfChange observation = "change"     // from when the candidate saw the record change: client-go
+	renewTime     observation = "renew-time" // from the time in the record, which is from the leader's wall clock
 )
 
 // versionInWrite says whether an update names the version of the record that it replaces.
@@ -102,7 +102,7 @@ type versionInWrite string
 
 const (
 	comparedVersion versionInWrite = "compared"
-	anyVersion      versionInWrite = "any" // which the API server refuses for Lease objects, and takes for ConfigMaps
+	anyVersion      versionInWrite = "any" // the API server refuses this for Lease objects, but not for ConfigMaps
 )
 
 var leaseObjectKeys = []format.Key[leaseObjectConfig]{
@@ -127,14 +127,14 @@ var leaseObjectKeys = []format.Key[leaseObjectConfig]{
 		format.Options(comparedVersion, anyVersion)...),
 }
 
-// jitterFactor is how much longer than its period the wait of a candidate may be (leaderelection.JitterFactor).
+// jitterFactor times its period is the longest additional wait of a candidate (leaderelection.JitterFactor).
 const jitterFactor = 1.2
 
 func jittered(period time.Duration) time.Duration {
 	return time.Duration(jitterFactor * float64(period))
 }
 
-// withoutLeaseObject explains why there are no settings of other locks.
+// withoutLeaseObject explains why settings of other locks do not exist here.
 func withoutLeaseObject() map[string]string {
 	all := withoutRedis(LeaseObject, "record")
 	all["release"] = "a leader of lease-object clears the record or leaves it: set release-on-cancel"
@@ -169,7 +169,8 @@ func refusedOfLeaseObject(c *Config, _ int) (list []Refusal) {
 
 var objectName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 
-// badObjectName explains why no object of Kubernetes can have the name of a lock (RFC 1123 subdomain).
+// badObjectName explains why a Kubernetes object cannot have the name of a lock (RFC 1123 subdomain), and suggests a
+// name.
 func badObjectName(name history.Lock) (problem, right string) {
 	if objectName.MatchString(string(name)) {
 		return "", ""
@@ -188,28 +189,27 @@ func badObjectName(name history.Lock) (problem, right string) {
 	return problem, right
 }
 
-// leaseObject elects a leader as client-go does. It asks the member of etcd on a node for what the API server there
-// would
-// ask: an update is a transaction on the revision of the key.
+// leaseObject elects a leader as client-go does. It sends to the etcd member on a node what the API server there would
+// send: an update is a transaction on the revision of the key.
 type leaseObject struct {
 	requester
 	own leaseObjectConfig
 	now *election
 }
 
-// election is what one LeaderElector knows and does. Its client makes one for each acquire.
+// election is the state of one LeaderElector. A client creates one for each acquire.
 type election struct {
 	own      leaseObjectConfig
 	config   *Config
 	attempt  history.Attempt
 	identity string
 	observed registry.LeaseSpec
-	version  int64         // the revision of the record that it read or wrote last; 0: none
-	seen     time.Duration // when it saw the record change, on its monotonic clock
-	requests etcdCaller    // of the candidate, and of a release
-	renewals etcdCaller    // of the leader
-	stopped  sim.Signal    // its client no longer leads, or it could not renew
-	lost     sim.Signal    // its client is notified
+	version  int64         // revision of the record that it last read or wrote; 0: none
+	seen     time.Duration // when it last saw the record change, on its monotonic clock
+	requests etcdCaller    // caller for the candidate, and for a release
+	renewals etcdCaller    // caller for the leader's renewals
+	stopped  sim.Signal    // raised when its client no longer leads, or it could not renew
+	lost     sim.Signal    // raised to notify its client
 }
 
 // Acquire tries until the client leads.
@@ -219,7 +219,7 @@ func (l *leaseObject) Acquire(env sim.Env) (*Hold, error) {
 	return l.retry(env, l.try, sleep)
 }
 
-// try makes one attempt; nil if the client does not lead.
+// try makes one attempt; it returns nil if the client does not lead.
 func (l *leaseObject) try(env sim.Env) *Hold {
 	h, e := &Hold{own: l.now}, l.now
 	e.attempt, e.identity = l.next(env)
@@ -235,7 +235,7 @@ func (l *leaseObject) try(env sim.Env) *Hold {
 		return nil
 	}
 	env.Point(sim.QuorumReached)
-	h.Token = history.Token(e.observed.LeaseTransitions + 1) // the first leader's is 0
+	h.Token = history.Token(e.observed.LeaseTransitions + 1) // the first leader has 0 transitions
 	h.Grant.Granted, h.Grant.Counted = env.Mark(), l.config.Servers
 	h.Grant.Until = sim.Deadline{Clock: sim.Monotonic, At: l.own.givesUpAt(env)}
 	h.Ends = []*sim.Signal{&e.lost}
@@ -245,7 +245,7 @@ func (l *leaseObject) try(env sim.Env) *Hold {
 	return h
 }
 
-// renewed updates a hold whose lease was renewed: its client will begin to renew again after a period.
+// renewed updates a hold whose lease was renewed. The next renewal begins after a period.
 func (l *leaseObject) renewed(env sim.Env, h *Hold) {
 	until := l.own.givesUpAt(env)
 	if until != sim.Forever {
@@ -271,7 +271,8 @@ func (l *leaseObject) Release(env sim.Env, h *Hold) Answer {
 // Close has nothing to end.
 func (l *leaseObject) Close(sim.Env) {}
 
-// isTaken reports whether another client leads, by what this one saw last. A record that it left itself is no other's.
+// isTaken reports whether another client leads, according to the record that this client saw last. A record that it
+// left itself does not count.
 func (e *election) isTaken(env sim.Env) bool {
 	holder := e.observed.HolderIdentity
 	return holder != "" && !strings.HasPrefix(holder, string(env.Name())+"_")
@@ -280,8 +281,9 @@ func (e *election) isTaken(env sim.Env) bool {
 // leads reports whether the client was the leader when it last saw the record.
 func (e *election) leads() bool { return e.observed.HolderIdentity == e.identity }
 
-// tryAcquireOrRenew is client-go's function of that name: a leader updates the record that it wrote last; otherwise, or
-// if that fails, the client reads the record, and writes it if nobody leads, or the lease of another is over.
+// tryAcquireOrRenew follows client-go's function of that name. A leader updates the record that it wrote last.
+// Otherwise, or if that fails, the client reads the record, and writes it if nobody leads or another client's lease is
+// over.
 func (e *election) tryAcquireOrRenew(env sim.Env, via *etcdCaller, deadline time.Duration) bool {
 	start := env.Monotonic()
 	if e.leads() && e.valid(env, start) &&
@@ -309,13 +311,13 @@ func (e *election) tryAcquireOrRenew(env sim.Env, via *etcdCaller, deadline time
 	return e.write(env, via, deadline, e.term(env, transitions)) == Confirmed
 }
 
-// term is the record of a leader.
+// term returns the record that a leader writes.
 func (e *election) term(env sim.Env, transitions int64) registry.LeaseSpec {
 	return registry.LeaseSpec{HolderIdentity: e.identity, LeaseDurationSeconds: int64(e.config.TTL / time.Second),
 		RenewTime: e.time(env), LeaseTransitions: transitions}
 }
 
-// time is what the client writes into the record as the present, if anybody reads it.
+// time returns the present time for the record; empty if no client reads it from there.
 func (e *election) time(env sim.Env) string {
 	if e.own.observe != renewTime {
 		return ""
@@ -323,7 +325,7 @@ func (e *election) time(env sim.Env) string {
 	return env.Wall().Format(registry.MicroTime)
 }
 
-// valid reports whether the lease that the client saw last is not over, at a time on its monotonic clock.
+// valid reports whether the lease in the record that the client saw last is not over. now is on its monotonic clock.
 func (e *election) valid(env sim.Env, now time.Duration) bool {
 	lasts := time.Duration(e.observed.LeaseDurationSeconds) * time.Second
 	if e.own.observe == renewTime {
@@ -333,7 +335,8 @@ func (e *election) valid(env sim.Env, now time.Duration) bool {
 	return e.seen+lasts > now
 }
 
-// write replaces the version that the client knows; Denied if there is another. What it wrote is what it saw last.
+// write replaces the version that the client knows, and returns Denied if the record has another. A record that it
+// wrote counts as the one that it saw last.
 func (e *election) write(env sim.Env, via *etcdCaller, deadline time.Duration, spec registry.LeaseSpec) Answer {
 	put := []string{"PUT", e.key(), registry.LeaseObject{Spec: spec}.String()}
 	args := append([]string{"TXN", "IF", "MOD", e.key(), "=", strconv.FormatInt(e.version, 10), "THEN", "3"}, put...)
@@ -351,7 +354,7 @@ func (e *election) write(env sim.Env, via *etcdCaller, deadline time.Duration, s
 	}
 }
 
-// get reads the record; nil if there is none. It reports whether there was an answer.
+// get reads the record; key is nil if there is none. answered reports whether there was a reply.
 func (e *election) get(env sim.Env, via *etcdCaller, deadline time.Duration) (key *etcdKey, answered bool) {
 	r := e.ask(env, via, deadline, "RANGE", e.key())
 	if len(r) != 3 {
@@ -363,8 +366,8 @@ func (e *election) get(env sim.Env, via *etcdCaller, deadline time.Duration) (ke
 	return nil, true
 }
 
-// ask asks one API server, and the next one after one that did not answer; nil if there is no answer within the
-// time-out and the deadline.
+// ask asks one API server; after one that did not reply, the next call asks the next one. It returns nil if there is
+// no reply within the time-out and the deadline.
 func (e *election) ask(env sim.Env, via *etcdCaller, deadline time.Duration, args ...string) []sim.Reply {
 	left := deadline - env.Monotonic()
 	if left <= 0 {
@@ -382,7 +385,7 @@ func (e *election) key() string {
 	return registry.LeaseObjects + registry.DefaultNamespace + string(e.config.Key)
 }
 
-// givesUpAt is when a leader gives up that begins to renew now.
+// givesUpAt returns when a leader that begins to renew now gives up, on its monotonic clock.
 func (c *leaseObjectConfig) givesUpAt(env sim.Env) time.Duration {
 	if c.renewDeadline == 0 {
 		return sim.Forever
@@ -390,7 +393,7 @@ func (c *leaseObjectConfig) givesUpAt(env sim.Env) time.Duration {
 	return env.Monotonic() + c.renewDeadline
 }
 
-// renew prolongs the lease once a period, until its client stops or the renew deadline passes.
+// renew renews the lease once per period, until its client stops or the renew deadline passes.
 func (e *election) renew(env sim.Env, renewed func()) {
 	for e.keepTrying(env) {
 		renewed()
@@ -406,8 +409,8 @@ func (e *election) renew(env sim.Env, renewed func()) {
 	e.lost.Raise()
 }
 
-// keepTrying tries to renew once a period until it succeeds, the renew deadline passes, or the client stops. It goes on
-// if it finds that another leads.
+// keepTrying tries to renew once per period until it succeeds, the renew deadline passes, or the client stops. It
+// continues even if it finds that another client leads.
 func (e *election) keepTrying(env sim.Env) bool {
 	deadline := e.own.givesUpAt(env)
 	for next := env.Monotonic(); !e.stopped.Raised() && env.Monotonic() < deadline; {
@@ -420,8 +423,8 @@ func (e *election) keepTrying(env sim.Env) bool {
 	return false
 }
 
-// release writes the record without a holder, if the client is set to do so. With clearsRecord it first reads it, and
-// again after a conflict, without a look at who holds it.
+// release writes the record without a holder, if the client is configured to do so. With clearsRecord it first reads
+// the record, and again after a conflict, without checking who holds it.
 func (e *election) release(env sim.Env, via *etcdCaller) Answer {
 	if e.own.release == leavesRecord {
 		return Confirmed

@@ -9,28 +9,28 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// FromLibrary is a lock whose code is not a protocol of this package but a Go library's, as it is shipped.
+// FromLibrary is the protocol name of locks whose code is a shipped Go library, and not a protocol of this package.
 const FromLibrary Protocol = "library"
 
-// Foreign makes the lock of a library, as one client uses it.
+// Foreign creates a library's lock for one client.
 type Foreign func(client sim.ProcessID, c *Config, of *Library) ForeignLock
 
-// ForeignLock is such a lock.
+// ForeignLock is a lock of such a library.
 type ForeignLock interface{ protocol }
 
 // RefusedError reports that an acquire or an extension of a foreign lock failed because the library refused.
 type RefusedError struct {
-	Said string // the library's error: one line that can be printed
+	Said string // the library's error as a single printable line
 	Err  error  // the corresponding error of this package
 }
 
-// Error gives the library's words.
+// Error returns the library's error text.
 func (e *RefusedError) Error() string { return "locks: the library said: " + e.Said }
 
 // Unwrap returns the corresponding error of this package.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// Said returns the error text of a library that refused; empty if err is no such refusal.
+// Said returns the error text of a library that refused; empty if err is not a RefusedError.
 func Said(err error) string {
 	var r *RefusedError
 	if errors.As(err, &r) {
@@ -39,18 +39,18 @@ func Said(err error) string {
 	return ""
 }
 
-// library is none of the protocols in the reference: a scenario has it only with the library's code.
+// library is not in the reference of protocols: a scenario can use it only together with the library's code.
 var library = &Definition{
-	Name:    FromLibrary, // on any servers, which say what service it is
+	Name:    FromLibrary, // runs on any backend; the backend determines the service
 	Text:    "a Go library as it is shipped, under scenarios/locktest",
 	Several: true, Expires: true, Renews: true, Tokens: true,
 	Settings: append([]Setting{ttlKey, timeoutKey, retryKey, retryPatience,
-		// how is up to the library
+		// the library determines how
 		format.Only(reentrantKey, CountedReentry, UncountedReentry), extensionKey}, extensionKeys[2:]...),
 	make: func(r requester) protocol { return &borrowed{requester: r} },
 }
 
-// borrowed makes the foreign lock when its client is known.
+// borrowed creates the foreign lock at the first acquire, when its client is known.
 type borrowed struct {
 	requester
 	ForeignLock
@@ -63,14 +63,14 @@ func (l *borrowed) Acquire(env sim.Env) (*Hold, error) {
 	return l.ForeignLock.Acquire(env)
 }
 
-// Close closes a lock that was used.
+// Close closes the foreign lock, if it was used.
 func (l *borrowed) Close(env sim.Env) {
 	if l.ForeignLock != nil {
 		l.ForeignLock.Close(env)
 	}
 }
 
-// Attempt begins an attempt of a foreign lock.
+// Attempt returns the name of a new attempt at a foreign lock.
 func (l *Library) Attempt(env sim.Env) history.Attempt {
 	l.attempts++
 	return history.Attempt(string(env.Name()) + "/" + strconv.Itoa(l.attempts))

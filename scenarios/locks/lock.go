@@ -21,25 +21,25 @@ var (
 	ErrLimit      = errors.New("locks: the number of extensions is used up")
 )
 
-// Lock is a lock as a client library offers it. It belongs to one client.
+// Lock is a lock as client libraries offer it. It belongs to one client.
 type Lock interface {
 	protocol
-	// Reenter takes the lock once more for a client that holds it; each needs a Release of its own. It reports false if
-	// the library has found that the lock is gone.
+	// Reenter acquires the lock again for a client that holds it. Each call needs a Release of its own. It reports
+	// false if the library has found that the lock is gone.
 	Reenter(env sim.Env, h *Hold) bool
 }
 
-// Answer is what a client has learned of its release.
+// Answer is what a client knows about its release.
 type Answer uint8
 
 const (
-	Denied     Answer = iota // too few servers still knew the attempt as owner
-	Refused                  // too few accepted the request, or carried it out
-	Unanswered               // too few replied to know
+	Denied     Answer = iota // too few servers still had the attempt as owner
+	Refused                  // too few servers accepted the request, or carried it out
+	Unanswered               // too few servers replied to know
 	Confirmed                // enough servers released the lock, or none had to be asked
 )
 
-// answered is the outcome of a release on one server, from its reply or the lack of one.
+// answered returns the outcome of a release on one server, from its reply or the lack of a reply.
 func answered(r *sim.Reply) Answer {
 	switch {
 	case r.Status == sim.NoReply || r.Status == sim.Reset:
@@ -52,41 +52,41 @@ func answered(r *sim.Reply) Answer {
 	return Denied
 }
 
-// protocol is what each lock protocol implements in its own way.
+// protocol is the part of Lock that each lock protocol implements itself.
 type protocol interface {
 	// Acquire retries until it holds the lock, or patience or the number of attempts ends (ErrPatience).
 	Acquire(env sim.Env) (*Hold, error)
 	// Extend extends the hold and updates its Grant, or returns why not (ErrLost, ErrRefused, ErrUnanswered, ErrLate,
 	// ErrLimit).
 	Extend(env sim.Env, h *Hold) error
-	// Release gives the lock back.
+	// Release releases the lock.
 	Release(env sim.Env, h *Hold) Answer
-	// Close ends what the library does in the background.
+	// Close stops what the library does in the background.
 	Close(env sim.Env)
 }
 
-// Hold is a lock that was acquired.
+// Hold is an acquired lock.
 type Hold struct {
 	Attempt history.Attempt
 	Token   history.Token // fencing token; 0 if the protocol has none
-	Grant   sim.Grant     // as of the acquisition or the last extension
-	// Ends are raised when the library learns that the lock is gone, or may be.
+	Grant   sim.Grant     // of the acquisition or the last extension
+	// Ends are raised when the library learns that the lock is gone, or may be gone.
 	Ends []*sim.Signal
 	// Prolonged, if set, is called when the library has extended the lock by itself and updated Grant.
 	Prolonged func(env sim.Env)
-	// Refresh, if set, asks the library until when the lock is held and updates Grant.
+	// Refresh, if set, asks the library until when the lock is held, and updates Grant.
 	Refresh func(env sim.Env)
-	// Suspended, if set, is raised when the library no longer knows whether it holds the lock: a client that obeys
+	// Suspended, if set, is raised when the library no longer knows whether it holds the lock. A client that obeys it
 	// pauses its work, and acquires the lock again when it is reconnected.
 	Suspended *sim.Signal
-	Said      string // the error of a foreign lock that refused to be released
-	value     string // owner value at the servers
-	entered   int    // how many times the client has taken the lock again without giving that back
-	extended  int    // how often
-	own       any    // what else its protocol keeps of it; nil: nothing
+	Said      string // error of a foreign lock whose release was refused
+	value     string // owner value on the servers
+	entered   int    // how many times the client has reentered the lock without releasing it again
+	extended  int    // number of extensions so far
+	own       any    // data of its protocol; nil: none
 }
 
-// Remaining is the validity left by the clock that the protocol counts it on; negative once it has ended.
+// Remaining returns the validity left, on the clock that the protocol uses for it; negative once it has ended.
 func (h *Hold) Remaining(env sim.Env) time.Duration {
 	if h.Refresh != nil {
 		h.Refresh(env)
@@ -101,7 +101,7 @@ func (h *Hold) Remaining(env sim.Env) time.Duration {
 	}
 }
 
-// read reads a clock as a Deadline counts it.
+// read reads a clock in the form that a Deadline uses.
 func read(env sim.Env, kind sim.ClockKind) time.Duration {
 	if kind == sim.Wall {
 		return time.Duration(env.Wall().UnixNano())
@@ -109,18 +109,18 @@ func read(env sim.Env, kind sim.ClockKind) time.Duration {
 	return env.Monotonic()
 }
 
-// New returns the lock that c describes, for one client. All locks of a client are made with its one Library.
+// New returns the lock that c describes, for one client. All locks of a client share one Library.
 func New(c *Config, of *Library) Lock {
 	return &reentrant{protocol: Define(c.Protocol).make(requester{config: c, library: of}), config: c}
 }
 
-// reentrant lets a client take a lock that it already holds.
+// reentrant adds reentry to a protocol: a client can acquire a lock that it already holds.
 type reentrant struct {
 	protocol
 	config *Config
 }
 
-// overwriter is a protocol that can set the key anew for its holder.
+// overwriter is a protocol that can set the key again for its holder.
 type overwriter interface {
 	overwrite(sim.Env, *Hold) bool
 }
@@ -143,21 +143,21 @@ func (l *reentrant) Release(env sim.Env, h *Hold) Answer {
 	return l.protocol.Release(env, h)
 }
 
-// millis is d in whole milliseconds, as PX takes it.
+// millis formats d in whole milliseconds, as PX requires.
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// Library is what the locks of one client share: the count of its attempts, its session with ZooKeeper, and its holds.
-// The zero Library is ready.
+// Library is what the locks of one client share: the number of its attempts, its session with ZooKeeper, and its
+// holds. The zero Library is ready to use.
 type Library struct {
-	Foreign Foreign // makes the client's locks if they are FromLibrary
+	Foreign Foreign // creates the client's locks if they are FromLibrary
 
 	attempts  int
-	taken     int // the attempts that found the lock taken
+	taken     int // number of attempts that found the lock taken
 	zooKeeper *zookeeper.Client
-	holds     []*Hold // what sessions and leaders keep alive
+	holds     []*Hold // holds that a session or a leader keeps alive
 }
 
-// Anew returns the library of a client that restarts. The numbering of its attempts goes on.
+// Anew returns the library of a client that restarts. The numbers of its attempts continue.
 func (l *Library) Anew() *Library { return &Library{Foreign: l.Foreign, attempts: l.attempts} }
 
 // counted counts an attempt, and whether it found the lock taken by another.
@@ -167,13 +167,14 @@ func (l *Library) counted(taken bool) {
 	}
 }
 
-// Attempts is the number of requests for a lock that the client has made, and how many of them found it taken by
-// another. An acquire that tries again makes several; one that waits in line makes one.
+// Attempts returns the number of attempts at a lock that the client has made, and how many of them found the lock
+// taken by another client. An acquire that retries makes several attempts; an acquire that waits in line makes one.
 func (l *Library) Attempts() (made, taken int) { return l.attempts, l.taken }
 
-// prolonged updates the holds that depend on a session which lives until the given deadline. A reply that was read too
-// late, after a pause, extends nothing: what it states is over. For a hold that its client has not received yet, only
-// the deadline moves. In real time, other holds come and go while the client of one is notified.
+// prolonged updates the holds selected by of, which depend on a session that lives until the given deadline. A reply
+// that was read too late, after a pause, extends nothing, because the deadline is over. For a hold that its client has
+// not received yet, only the deadline is updated. In real time, other holds may be added or removed while the client
+// of one hold is notified.
 func (l *Library) prolonged(env sim.Env, until sim.Deadline, of func(*Hold) bool) {
 	if until.At <= read(env, until.Clock) {
 		return
@@ -195,17 +196,17 @@ func (l *Library) drop(h *Hold) {
 	l.holds = slices.DeleteFunc(l.holds, func(x *Hold) bool { return x == h })
 }
 
-// requester makes a client's attempts and their owner values.
+// requester creates a client's attempts and their owner values.
 type requester struct {
 	config  *Config
 	library *Library
-	value   string // of the client, or of the acquire under way, if one serves all attempts
+	value   string // owner value of the client, or of the present acquire, if several attempts share it
 }
 
-// fixedValue is the constant of clients that share one (Collins's CLIENT_ID).
+// fixedValue is the owner value of clients that all use the same constant (Collins's CLIENT_ID).
 const fixedValue = "client_A_123"
 
-// next starts an attempt.
+// next starts an attempt, and returns its name and its owner value.
 func (r *requester) next(env sim.Env) (history.Attempt, string) {
 	r.library.attempts++
 	a := history.Attempt(string(env.Name()) + "/" + strconv.Itoa(r.library.attempts))
@@ -219,7 +220,7 @@ func (r *requester) next(env sim.Env) (history.Attempt, string) {
 	return a, r.value
 }
 
-// resting is what a client does between two attempts, given the delay that was drawn and the patience left.
+// resting is what a client does between two attempts. delay is the delay that was drawn, left the patience left.
 type resting func(env sim.Env, delay, left time.Duration)
 
 // retry calls try until it holds the lock, or until patience or the number of attempts ends.
@@ -246,10 +247,10 @@ func (r *requester) retry(env sim.Env, try func(sim.Env) *Hold, rest resting) (*
 	}
 }
 
-// sleep is what most clients do between two attempts.
+// sleep is the resting of most clients.
 func sleep(env sim.Env, delay, _ time.Duration) { env.Sleep(delay) }
 
-// Draw picks uniformly from a range, with the process's own randomness.
+// Draw draws uniformly from a range, with the process's own randomness.
 func Draw(env sim.Env, d sim.Delay) time.Duration {
 	if d.Hi <= d.Lo {
 		return d.Lo

@@ -11,11 +11,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// bench is five servers behind links of 1 ms that note every request and answer as the test says.
+// bench has five servers behind links of 1 ms. They log every request and answer as the test says.
 type bench struct {
 	*sim.World
 	t       *testing.T
-	answers func(server, n int, args []string) string // n counts the server's requests from 1; "" is silence
+	answers func(server, n int, args []string) string // n counts the server's requests from 1; "" means no answer
 	heard   []string
 }
 
@@ -39,7 +39,7 @@ func (s *scripted) Serve(r *sim.Incoming) {
 	}
 }
 
-// brief is a command with scripts and owner values by name.
+// brief abbreviates a command: scripts and owner values are replaced by names.
 func brief(args []string) string {
 	out := slices.Clone(args)
 	for i, a := range out {
@@ -83,7 +83,7 @@ func (b *bench) wantHeard(want ...string) {
 	}
 }
 
-// config is Redlock as documented, with what the test changes.
+// config is Redlock as documented, with the changes of the test.
 func config(change func(*Config)) Config {
 	c := Config{Protocol: Redlock, Key: "lock", TTL: 10 * time.Second,
 		Retry:   sim.Delay{Lo: 100 * time.Millisecond, Hi: 100 * time.Millisecond},
@@ -99,10 +99,10 @@ func config(change func(*Config)) Config {
 	return c
 }
 
-// newLock is a lock of a client that has no other.
+// newLock returns a lock of a client that has no others.
 func newLock(c Config) Lock { return New(&c, &Library{}) }
 
-// yes lets every server grant everything.
+// yes makes every server grant everything.
 func yes(_, _ int, args []string) string {
 	if args[0] == "SET" {
 		return "+OK"
@@ -133,7 +133,7 @@ func TestRedlockStatesTheValidityOfTheDocument(t *testing.T) {
 }
 
 func TestRedlockReleasesEverywhereAndAsksAnewAfterAFailure(t *testing.T) {
-	// The first attempt gets two of five, one server being silent.
+	// The first attempt gets two of five votes; one server does not answer.
 	b := newBench(t, func(server, n int, args []string) string {
 		switch {
 		case n > 2:
@@ -161,7 +161,7 @@ func TestRedlockReleasesEverywhereAndAsksAnewAfterAFailure(t *testing.T) {
 			times = append(times, s)
 		}
 	}
-	if !slices.Equal(times, []string{ // a new connection after the silence costs a round trip more
+	if !slices.Equal(times, []string{ // the new connection after the missing answer costs another round trip
 		"1ms redis-3 client-1/1 SET lock VALUE NX PX 10000",
 		"53ms redis-3 client-1/1 EVAL release 1 lock VALUE",
 		"155ms redis-3 client-1/2 SET lock VALUE NX PX 10000"}) {
@@ -177,7 +177,7 @@ func TestRedlockRefusesAValidityThatIsOver(t *testing.T) {
 		b := newBench(t, yes)
 		b.run(func(env sim.Env) {
 			h, err := newLock(config(func(c *Config) {
-				// five round trips take as long
+				// as long as five round trips
 				c.TTL, c.ElapsedCheck, c.Patience = 10*time.Millisecond, check, time.Second
 			})).Acquire(env)
 			if check != (err != nil) || check && !errors.Is(err, ErrPatience) {
@@ -257,7 +257,7 @@ func TestOwnerValuesAreThoseOfAnAttemptAClientOrAll(t *testing.T) {
 func TestExtensionObeysQuorumAndValidityAndLimit(t *testing.T) {
 	for _, c := range []struct {
 		mode      ExtendMode
-		extending int // servers that still know the key
+		extending int // number of servers that still know the key
 		slow      time.Duration
 		err       error
 		counted   int
@@ -266,17 +266,17 @@ func TestExtensionObeysQuorumAndValidityAndLimit(t *testing.T) {
 		{ExtendChecked, 3, 0, nil, 3},
 		{ExtendChecked, 2, 0, ErrLost, 5},
 		{ExtendChecked, 5, 11 * time.Second, ErrLate, 5},
-		{ExtendChecked, 3, 2 * time.Minute, ErrUnanswered, 5}, // two agreed, of one nothing was heard
-		{ExtendChecked, 2, 2 * time.Minute, ErrLost, 5},       // whatever that one would have said
+		{ExtendChecked, 3, 2 * time.Minute, ErrUnanswered, 5}, // two agreed, one did not answer
+		{ExtendChecked, 2, 2 * time.Minute, ErrLost, 5},       // whatever the silent one would have answered
 		{ExtendUnchecked, 0, 11 * time.Second, nil, 0},
 		{ExtendAnyAnswer, 0, 0, nil, 5},
 		{ExtendAnyAnswer, 0, 11 * time.Second, ErrLate, 5},
 		{ExtendIgnoreElapsed, 3, 11 * time.Second, nil, 3},
 		{ExtendIgnoreElapsed, 2, 0, ErrLost, 5},
-		{ExtendExpire, 0, 0, nil, 5},        // the servers look at no owner
-		{ExtendRelease, 0, 0, nil, 5},       // they confirm that the keys are gone
-		{ExtendOrAcquire, 0, 0, ErrLost, 5}, // the lock is another's
-		{ExtendReacquire, 5, 0, ErrLost, 5}, // NX fails on its own keys
+		{ExtendExpire, 0, 0, nil, 5},        // the servers do not compare the owner
+		{ExtendRelease, 0, 0, nil, 5},       // the servers confirm that the keys are gone
+		{ExtendOrAcquire, 0, 0, ErrLost, 5}, // another client has the lock
+		{ExtendReacquire, 5, 0, ErrLost, 5}, // NX fails on the client's own keys
 	} {
 		b := newBench(t, func(server, n int, args []string) string {
 			switch {
@@ -313,7 +313,7 @@ func TestALockThatIsTakenTwiceIsGivenBackOnceByThoseWhoDoNotCount(t *testing.T) 
 	for reentry, want := range map[Reentry][]string{
 		CountedReentry:     {"SET lock VALUE NX PX 10000", "EVAL release 1 lock VALUE"},
 		UncountedReentry:   {"SET lock VALUE NX PX 10000", "EVAL release 1 lock VALUE", "EVAL release 1 lock VALUE"},
-		OverwritingReentry: {"SET lock VALUE NX PX 10000", "GET lock"}, // somebody else's by then
+		OverwritingReentry: {"SET lock VALUE NX PX 10000", "GET lock"}, // by then another client has the key
 	} {
 		b := newBench(t, func(server, n int, args []string) string {
 			if args[0] == "GET" {
@@ -346,7 +346,7 @@ func TestSingleInstanceProtocolsSendWhatTheirDocumentsSay(t *testing.T) {
 		case "SET":
 			return "+OK"
 		case "GET":
-			return "$0\r\n" // somebody else's
+			return "$0\r\n" // owned by another client
 		}
 		return ":1"
 	}
@@ -402,7 +402,7 @@ func TestCarefulClientsCountFromTheRequest(t *testing.T) {
 	}
 }
 
-// The documents' sample code tries three times, and no more.
+// TestAnAcquireMakesAsManyAttemptsAsItMay: the documents' sample code tries three times at most.
 func TestAnAcquireMakesAsManyAttemptsAsItMay(t *testing.T) {
 	for _, protocol := range []Protocol{SetNX, SetNXExpire, SetNXPX, Fenced, Redlock} {
 		b := newBench(t, func(_, _ int, args []string) string {

@@ -8,16 +8,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// masters is what a client knows about which servers its lock is on: one server, or for a Redlock several. Without a
-// Sentinel they are fixed. With one, a task of the client subscribes to it and follows each switch, as client libraries
-// do; a client that cannot reach the Sentinel goes on with the masters it knew.
+// masters is what a client knows about the masters that its lock is on: one master, or several for a Redlock. Without
+// a Sentinel they are fixed. With a Sentinel, a task of the client subscribes to it and follows each switch, as client
+// libraries do. A client that cannot reach the Sentinel continues with the masters that it knew.
 type masters struct {
-	// now has the master of each group, in the order of Config.Servers; it is empty until the first query.
+	// now has the present master of each group, in the order of Config.Servers; it is empty until the first query.
 	now []sim.ProcessID
 }
 
 // sentinelTimeout is how long a client waits for the Sentinel, and how long before it asks again. A subscription that
-// has been silent for subscriptionCheck is renewed, since a Sentinel that lost power sends nothing.
+// was silent for subscriptionCheck is renewed, because a Sentinel that lost power sends nothing.
 const (
 	sentinelTimeout   = time.Second
 	subscriptionCheck = 30 * time.Second
@@ -35,7 +35,7 @@ func (m *masters) findMasters(env sim.Env, c *Config) {
 	}
 }
 
-// look asks for the masters and subscribes to their changes. It reports whether the Sentinel answered.
+// look asks for the masters and subscribes to their changes. It reports whether the Sentinel replied.
 func (m *masters) look(env sim.Env, c *Config) bool {
 	conn := sim.Conn{Server: c.Sentinel}
 	requests := []sim.Request{{Conn: conn, Args: []string{"SUBSCRIBE", "switch-master"}, Phase: "subscribe"}}
@@ -58,8 +58,8 @@ func (m *masters) look(env sim.Env, c *Config) bool {
 	return true
 }
 
-// follow keeps the masters up to date for as long as the client lives. It starts with a subscription in place, or with
-// none if the Sentinel did not reply.
+// follow keeps the masters up to date for as long as the client lives. It starts with a subscription in place, or
+// without one if the Sentinel did not reply.
 func (m *masters) follow(env sim.Env, c *Config) {
 	conn := sim.Conn{Server: c.Sentinel}
 	for {
@@ -76,7 +76,7 @@ func (m *masters) follow(env sim.Env, c *Config) {
 	}
 }
 
-// switched processes "switch-master OLD NEW".
+// switched processes the message "switch-master OLD NEW".
 func (m *masters) switched(news string) {
 	words := strings.Fields(news)
 	if len(words) != 3 {

@@ -7,20 +7,21 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// This file holds how a client of one Redis waits for a message from the holder, instead of asking again and again.
-// Redis keeps no message for those who are not subscribed at that moment.
+// This file implements how a client of one Redis waits for a message from the holder instead of polling. Redis keeps
+// no messages for clients that are not subscribed when they are published.
 
-// subscriptions is the number of the connection on which a client subscribes, beside that of its requests.
+// subscriptions is the number of the connection on which a client subscribes; its requests use another one.
 const subscriptions = 1
 
-// byMessage reports whether holders publish their releases and others wait for that.
+// byMessage reports whether holders publish their releases and waiting clients listen for that.
 func (w Waking) byMessage() bool { return w == WakeOnMessage || w == WakeOnMessageTTL }
 
-// channel is the channel on which a holder publishes its release of the lock.
+// channel returns the channel on which a holder publishes its release of the lock.
 func (l *single) channel() string { return string(l.config.Key) + ":released" }
 
-// rest waits between two attempts: for a message if another has the lock, otherwise for a while. A client that is not
-// subscribed yet subscribes and tries once more, since the lock may have been released before that.
+// rest waits between two attempts: for a message if another client has the lock, otherwise for the delay. A client
+// that is not subscribed yet subscribes and retries at once, because the lock may have been released before it was
+// subscribed.
 func (l *single) rest(env sim.Env, delay, left time.Duration) {
 	if !l.config.Wake.byMessage() || !l.taken {
 		sleep(env, delay, left)

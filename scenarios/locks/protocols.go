@@ -12,7 +12,7 @@ import (
 // Setting is a key under lock in a scenario file.
 type Setting = format.Key[Config]
 
-// Backend is the kind of servers that a protocol locks on, by the key under servers that asks for them.
+// Backend is the type of servers that a protocol uses, named by the key under servers that configures them.
 type Backend string
 
 // The backends.
@@ -24,44 +24,45 @@ const (
 	OnKubernetes Backend = "kubernetes"
 )
 
-// Definition is the description of a protocol: what it is, its settings in a scenario, and how its locks are made. A
-// protocol's file registers its Definition; no other file refers to it.
+// Definition describes a protocol: what it is, its settings in a scenario, and how its locks are made. A protocol's
+// file registers its Definition, and no other file refers to it.
 type Definition struct {
 	Name    Protocol
-	Place   int    // in the reference, from 1; protocols with the same place are sorted by name
+	Place   int    // place in the reference, from 1; protocols with the same place are sorted by name
 	Text    string // what it does, in a few words
 	Backend Backend
-	Service history.Service // whose users the advice for a finding is for
+	Service history.Service // selects the advice that is given with a finding
 	Several bool            // it asks several independent servers; otherwise one, or one service
 	Expires bool            // a lock ends by itself, and its holder knows when
-	Later   bool            // its end is set in a second step, and until then it has none
+	Later   bool            // the expiry is set in a second step; until then there is none
 	Renews  bool            // the library keeps the lock alive by itself, so that it may notify its client of a loss
-	Tokens  bool            // a lock comes with a fencing token
-	Leaves  bool            // by default a lock that is given up is left to expire
-	// Settings are the keys that it takes, each with its words and its default for this protocol.
+	Tokens  bool            // a hold comes with a fencing token
+	Leaves  bool            // by default, a released lock is left to expire
+	// Settings are the keys that the protocol accepts, each with its words and its default for this protocol.
 	Settings []Setting
-	// Without explains, for keys that only others take, why this one does not and what to write instead.
+	// Without explains, for keys that only other protocols accept, why this one does not, and what to write instead.
 	Without map[string]string
-	// Alike explains, for keys that must be the same for all clients, why, and what to write instead of an override.
+	// Alike explains, for keys that must be equal for all clients, why that is so, and what to write instead of an
+	// override.
 	Alike map[string]string
-	// Measures are those that a lock applies by settings of its own; nil: none.
+	// Measures returns the safety measures that a lock applies with these settings; nil: none.
 	Measures func(*Config) []history.Measure
-	// Refused lists the settings that contradict each other or the number of Redis masters, 0 if that is not known;
-	// nil: none do.
+	// Refused lists settings that contradict each other or the number of Redis masters (0 if not known); nil: there
+	// are none.
 	Refused func(c *Config, masters int) []Refusal
 
 	make     func(requester) protocol
-	quorum   func(*Config) int            // how many servers must grant a lock; nil: a majority of several, or the one
-	complete func(c *Config, servers int) // fills in own settings that depend on the number of servers; nil: none do
-	// badName explains why no lock can have the name, and returns the nearest that one can have, if any; nil: all names
-	// are good.
+	quorum   func(*Config) int            // how many servers must grant a lock; nil: a majority if Several, else 1
+	complete func(c *Config, servers int) // sets own settings that depend on the number of servers; nil: none
+	// badName explains why a lock cannot have the name, and returns the nearest possible name, if any; nil: all names
+	// are possible.
 	badName func(history.Lock) (problem, right string)
-	// clash explains why the second of two locks would be taken for a part of the first, and what to write; nil: none
-	// would.
+	// clash explains why the service would take the second of two locks for a part of the first, and what to write;
+	// nil: it never would.
 	clash func(a, b history.Lock) string
 }
 
-// Refusal explains why the value of a key cannot be.
+// Refusal explains why a key cannot have its value.
 type Refusal struct{ Key, Why string }
 
 // The protocols in the order of the reference, and the keys of all of them.
@@ -70,8 +71,8 @@ var (
 	settings    []Setting
 )
 
-// register adds a protocol. It is called by the init function of the protocol's file; the order of initialisation does
-// not affect the order of the reference.
+// register adds a protocol. The init function of the protocol's file calls it. The order of initialisation does not
+// affect the order of the reference.
 func register(d *Definition) {
 	if Define(d.Name) != nil {
 		panic("locks: two protocols are called " + string(d.Name))
@@ -93,7 +94,7 @@ func register(d *Definition) {
 // Definitions returns the protocols, in the order of the reference, without FromLibrary. The list must not be changed.
 func Definitions() []*Definition { return definitions }
 
-// Define finds the definition of a protocol; nil if there is none of that name.
+// Define returns the definition of a protocol; nil if there is none with that name.
 func Define(p Protocol) *Definition {
 	if p == FromLibrary {
 		return library
@@ -106,7 +107,7 @@ func Define(p Protocol) *Definition {
 	return nil
 }
 
-// Setting finds the key at a path; nil if the protocol does not take it.
+// Setting returns the key at a path; nil if the protocol does not accept it.
 func (d *Definition) Setting(path string) *Setting {
 	for i := range d.Settings {
 		if d.Settings[i].Path == path {
@@ -116,11 +117,11 @@ func (d *Definition) Setting(path string) *Setting {
 	return nil
 }
 
-// Settings returns the keys of all protocols in the order of the reference, each as it is first defined. The list must
-// not be changed.
+// Settings returns the keys of all protocols in the order of the reference, each with its first definition. The list
+// must not be changed.
 func Settings() []Setting { return settings }
 
-// Taking lists the protocols that take the key at a path and, if word is not empty, that word for it.
+// Taking lists the protocols that accept the key at a path and, if word is not empty, that word as its value.
 func Taking(path, word string) (takers []Protocol) {
 	for _, d := range definitions {
 		if s := d.Setting(path); s != nil && (word == "" || slices.Contains(s.Form.Words, word)) {
@@ -130,7 +131,7 @@ func Taking(path, word string) (takers []Protocol) {
 	return takers
 }
 
-// Quorum is the number of its servers that must grant a lock with these settings.
+// Quorum returns how many of its servers must grant a lock with these settings.
 func (d *Definition) Quorum(c *Config) int {
 	switch {
 	case d.quorum != nil:
@@ -141,7 +142,7 @@ func (d *Definition) Quorum(c *Config) int {
 	return 1
 }
 
-// Applies reports whether a lock applies a measure by its own settings.
+// Applies reports whether a lock with these settings applies a safety measure.
 func (d *Definition) Applies(c *Config, m history.Measure) bool {
 	return d.Measures != nil && slices.Contains(d.Measures(c), m)
 }
@@ -151,8 +152,8 @@ func (d *Definition) ReadsWall(c *Config) bool {
 	return slices.ContainsFunc(d.Settings, func(s Setting) bool { return s.Wall != "" && s.Get(c).Word == s.Wall })
 }
 
-// Defaults gives every key its default, except the keys of a mapping that is none by default: they get theirs when it
-// is given. What depends on other keys is left to Complete.
+// Defaults sets every key to its default, except the keys of a mapping that is none by default: these are set when the
+// mapping is given. Defaults that depend on other keys are left to Complete.
 func (d *Definition) Defaults(c *Config) {
 	c.Protocol = d.Name
 	for i := range d.Settings {
@@ -164,8 +165,8 @@ func (d *Definition) Defaults(c *Config) {
 	}
 }
 
-// Complete fills in what depends on other keys, for a client of a run with n servers. Given reports which keys were
-// stated; careful, that the client checks the validity of its lock or renews it.
+// Complete sets the defaults that depend on other keys, for a client of a run with n servers. given reports which keys
+// were stated. careful says that the client checks the validity of its lock or extends it.
 func (d *Definition) Complete(c *Config, n int, careful bool, given func(path string) bool) {
 	if d.complete != nil {
 		d.complete(c, n)

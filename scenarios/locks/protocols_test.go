@@ -8,7 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// A reason that nobody can be given is dead: what a protocol says that it does not take, another does.
+// TestReasonsAreAboutWhatOthersTake: if a protocol explains why it does not accept a key, another protocol must accept
+// it. Otherwise nobody can ever see the explanation.
 func TestReasonsAreAboutWhatOthersTake(t *testing.T) {
 	reasons := 0
 	for _, d := range Definitions() {
@@ -33,7 +34,8 @@ func TestReasonsAreAboutWhatOthersTake(t *testing.T) {
 	}
 }
 
-// Every default is a value that the key takes, and what is set is what is read back.
+// TestDefaultsAreSetAndReadBack: every default is a value that the key accepts, and reading a key returns what was
+// set.
 func TestDefaultsAreSetAndReadBack(t *testing.T) {
 	for _, d := range Definitions() {
 		var c Config

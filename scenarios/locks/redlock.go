@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Redlock is a majority of independent masters (Sanfilippo, "Distributed locks with Redis"). It releases on every
-// server, by script.
+// Redlock is a lock on a majority of independent masters (Sanfilippo, "Distributed locks with Redis"). It is released
+// on every server, by script.
 const Redlock Protocol = "redlock"
 
 func init() {
@@ -49,7 +49,7 @@ func init() {
 	})
 }
 
-// refusedOfRedlock lists the settings of a Redlock that contradict each other.
+// refusedOfRedlock lists settings of a Redlock that contradict each other.
 func refusedOfRedlock(c *Config, masters int) (list []Refusal) {
 	o := ownOf[redlockConfig](c)
 	if masters > 0 && o.quorum > masters {
@@ -64,7 +64,7 @@ func refusedOfRedlock(c *Config, masters int) (list []Refusal) {
 	return list
 }
 
-// redlockConfig are the settings of this protocol alone.
+// redlockConfig holds the settings that only this protocol has.
 type redlockConfig struct {
 	contact          contactKind // default sequential
 	order            askOrder    // default listed
@@ -87,15 +87,15 @@ type askOrder string
 
 const (
 	listed  askOrder = "listed"  // redis-1 first
-	rotated askOrder = "rotated" // client k of n begins k-1 n-ths down the list, so that clients spread
+	rotated askOrder = "rotated" // client k of n begins (k-1)/n of the way down the list, to spread the load
 )
 
 // releaseTo says which servers a Redlock asks to release the lock.
 type releaseTo string
 
 const (
-	releaseToAll        releaseTo = "all"         // every server, whatever it has replied: the document's rule
-	releaseToGranted    releaseTo = "granted"     // only those that have granted the lock (Grace Collins, step 5)
+	releaseToAll        releaseTo = "all"         // every server, whatever it replied: the document's rule
+	releaseToGranted    releaseTo = "granted"     // only servers that granted the lock (Grace Collins, step 5)
 	releaseToFirstError releaseTo = "first-error" // in turn, until one does not reply (Grace Collins, code)
 )
 
@@ -104,7 +104,7 @@ type asking string
 
 const (
 	askEveryone    asking = "all"
-	askUntilQuorum asking = "until-quorum" // in turn, and no more once enough have granted (Grace Collins, step 2)
+	askUntilQuorum asking = "until-quorum" // in turn, until enough servers have granted it (Grace Collins, step 2)
 )
 
 // redlockKeys are the keys that say how several servers are asked.
@@ -128,24 +128,25 @@ var redlockKeys = []format.Key[redlockConfig]{
 		format.Options(askEveryone, askUntilQuorum)...),
 }
 
-// redlock is the Redlock algorithm (Sanfilippo, "Distributed locks with Redis", steps 1 to 5), with a setting for each
-// step that shipped libraries are known to have left out.
+// redlock is the Redlock algorithm (Sanfilippo, "Distributed locks with Redis", steps 1 to 5). A setting can leave out
+// each step that shipped libraries are known to have left out.
 type redlock struct {
 	requester
 	masters
 	own   redlockConfig
-	idle  *ballot      // kept for the next round
-	spare *redlockHold // of the last attempt, if it failed
+	idle  *ballot      // kept for reuse in the next round
+	spare *redlockHold // the last attempt's, for reuse if it failed
 }
 
-// redlockHold is a Hold, and what else the protocol keeps of it.
+// redlockHold is a Hold with the protocol's additional data.
 type redlockHold struct {
 	Hold
 	granted []sim.ProcessID // the servers that granted the acquisition
-	taken   bool            // one replied that another has the lock
+	taken   bool            // a server replied that another client has the lock
 }
 
-// voter is the master that a group had when it was asked: a server without replicas is a group of its own.
+// voter is the server that was the master of a group when it was asked. A server without replicas is a group of its
+// own.
 type voter struct {
 	server sim.ProcessID
 	group  int
@@ -159,24 +160,25 @@ func serversOf(voters []voter) []sim.ProcessID {
 	return servers
 }
 
-// ballot is one question to all servers. A keepalive asks concurrently with the worker, so each round has its own.
+// ballot is one request to all servers, with its outcome. A keepalive asks concurrently with the worker, so each round
+// has its own ballot.
 type ballot struct {
 	requests []sim.Request
 	of       []voter // the server that each request went to
 	yes      []voter // those that granted it
-	taken    bool    // one replied that another has the lock
-	settled  int     // how many of the requests were made, and came to something
-	silent   int     // how many did not reply
-	refused  int     // how many did not accept the request, or did not carry it out
+	taken    bool    // a server replied that another client has the lock
+	settled  int     // number of requests that were made and have an outcome
+	silent   int     // number of servers that did not reply
+	refused  int     // number of servers that did not accept the request, or did not carry it out
 	env      sim.Env
-	says     func(*sim.Reply) bool      // whether a reply grants the request
+	says     func(*sim.Reply) bool      // reports whether a reply grants the request
 	enough   func(*ballot) bool         // whether the other servers need not be asked; nil: never
-	next     func(int, *sim.Reply) bool // the method value settle, made once
+	next     func(int, *sim.Reply) bool // the method value settle, created once
 }
 
 func (l *redlock) Acquire(env sim.Env) (*Hold, error) { return l.retry(env, l.try, sleep) }
 
-// try makes one attempt; nil if it did not get the lock.
+// try makes one attempt; it returns nil if it did not get the lock.
 func (l *redlock) try(env sim.Env) *Hold {
 	attempt, value := l.next(env)
 	all := l.spare
@@ -199,7 +201,7 @@ func (l *redlock) try(env sim.Env) *Hold {
 	return nil
 }
 
-// acquire is steps 1 to 4, with a TTL. On success h has a new Grant.
+// acquire performs steps 1 to 4 of the document with a TTL. On success it gives h a new Grant.
 func (l *redlock) acquire(env sim.Env, h *Hold, ttl time.Duration) bool {
 	r := begin(env, l.config)
 	r.ttl = ttl
@@ -227,7 +229,7 @@ func (l *redlock) acquire(env sim.Env, h *Hold, ttl time.Duration) bool {
 	return true
 }
 
-// Extend prolongs the keys by script, or does what shipped libraries did instead.
+// Extend extends the keys by script, or in one of the ways in which shipped libraries differ.
 func (l *redlock) Extend(env sim.Env, h *Hold) error {
 	x := l.config.Extension
 	if x.Limit > 0 && h.extended >= x.Limit {
@@ -261,7 +263,7 @@ func (l *redlock) Extend(env sim.Env, h *Hold) error {
 	return err
 }
 
-// refusal is why an extension failed that yes servers granted; nil if it did not fail.
+// refusal returns why an extension that yes servers granted failed; nil if it did not fail.
 func (l *redlock) refusal(yes int, b *ballot, validity time.Duration) error {
 	switch {
 	case yes+b.silent+b.refused < l.own.quorum:
@@ -276,7 +278,7 @@ func (l *redlock) refusal(yes int, b *ballot, validity time.Duration) error {
 	return nil
 }
 
-// Release asks all servers, also those that did not grant the lock.
+// Release asks all servers to release the lock, including those that did not grant it.
 func (l *redlock) Release(env sim.Env, h *Hold) Answer {
 	switch yes, silent, refused := l.release(env, h); {
 	case yes >= l.own.quorum:
@@ -292,10 +294,11 @@ func (l *redlock) Release(env sim.Env, h *Hold) Answer {
 // Close has nothing to end.
 func (l *redlock) Close(sim.Env) {}
 
-// release counts the servers that released the lock, those that did not reply, and those that did not carry it out.
+// release counts the servers that released the lock, those that did not reply, and those that did not carry out the
+// release.
 func (l *redlock) release(env sim.Env, h *Hold) (yes, silent, refused int) {
 	gave := l.askAll(env, h, "release", releaseArgs(l.config.Key, h.value), isOne)
-	unasked := len(l.idle.requests) - l.idle.settled // of them no more is known than of those that were silent
+	unasked := len(l.idle.requests) - l.idle.settled // as little is known about these as about silent servers
 	yes, silent, refused = len(gave), l.idle.silent+unasked, l.idle.refused
 	if w := l.config.Wait; w != nil && w.Release {
 		l.wait(env, h, gave)
@@ -308,8 +311,8 @@ func isOne(r *sim.Reply) bool {
 	return n == 1
 }
 
-// replicated returns, of the masters that have set the lock, those whose replicas have it too, if so configured and the
-// client obeys.
+// replicated returns those masters in set whose replicas have the lock as well, if the client is configured to wait
+// for replicas and obeys the answer; otherwise set.
 func (l *redlock) replicated(env sim.Env, h *Hold, set []voter) []voter {
 	w := l.config.Wait
 	if w == nil {
@@ -322,7 +325,8 @@ func (l *redlock) replicated(env sim.Env, h *Hold, set []voter) []voter {
 	return set
 }
 
-// wait asks masters how many replicas have the writes of its connections, and returns those where enough have.
+// wait asks masters how many replicas have the writes of its connections, and returns the masters with enough
+// replicas.
 func (l *redlock) wait(env sim.Env, h *Hold, asked []voter) []voter {
 	w := l.config.Wait
 	b := &ballot{}
@@ -340,8 +344,8 @@ func (l *redlock) wait(env sim.Env, h *Hold, asked []voter) []voter {
 	return b.yes
 }
 
-// askAll sends args to the master of every group and returns those that granted it, in a list that is valid until the
-// next call.
+// askAll sends args to the master of every group, and returns the masters that granted the request. The list is valid
+// until the next call.
 func (l *redlock) askAll(env sim.Env, h *Hold, phase string, args []string, says func(*sim.Reply) bool) []voter {
 	b, n := l.idle, len(l.now)
 	l.idle = nil
@@ -368,7 +372,8 @@ func (l *redlock) askAll(env sim.Env, h *Hold, phase string, args []string, says
 	return b.yes
 }
 
-// enough reports when a client that asks one server after another may stop; nil: when it has asked all.
+// enough returns a function that reports when a client that asks one server after another may stop; nil: when it has
+// asked all.
 func (l *redlock) enough(phase string) func(*ballot) bool {
 	switch {
 	case phase == "release" && l.own.releaseTo == releaseToFirstError:
@@ -384,7 +389,8 @@ func (b *ballot) add(of voter, r sim.Request) {
 	b.requests, b.of = append(b.requests, r), append(b.of, of)
 }
 
-// hold sends a ballot's requests, one after another or all at once, until enough, if it is not nil, reports true.
+// hold sends a ballot's requests, one after another or all at once. If enough is not nil, it stops when enough reports
+// true.
 func (l *redlock) hold(env sim.Env, b *ballot, timeout time.Duration, says func(*sim.Reply) bool,
 	enough func(*ballot) bool) {
 	b.env, b.says, b.enough = env, says, enough
@@ -401,8 +407,8 @@ func (l *redlock) hold(env sim.Env, b *ballot, timeout time.Duration, says func(
 	env.CallInTurn(timeout, b.next, b.requests...)
 }
 
-// settle takes note of the reply to a request, and closes its connection if there was none. It reports whether to go on
-// to the next request.
+// settle counts the reply to a request, and closes the connection if there was none. It reports whether to proceed to
+// the next request.
 func (b *ballot) settle(i int, r *sim.Reply) (proceed bool) {
 	if b.says(r) {
 		b.yes = append(b.yes, b.of[i])

@@ -6,22 +6,23 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// round is one pass over the servers of a lock on Redis, measured on the configured clock. The steps are Redlock's
-// (Sanfilippo, "Distributed locks with Redis"); a careful client of one Redis counts likewise.
+// round is one pass over the servers of a lock on Redis, measured on the configured clock. The steps are those of
+// Redlock (Sanfilippo, "Distributed locks with Redis"); a careful client of one Redis computes the validity in the
+// same way.
 type round struct {
 	sim.Grant
 	start time.Duration
 	ttl   time.Duration // granted by the servers
 }
 
-// begin is step 1: it reads the clock.
+// begin is step 1: it reads the clock before the first request.
 func begin(env sim.Env, c *Config) round {
 	r := round{start: read(env, c.Clock), ttl: c.TTL}
 	r.Since = env.Mark()
 	return r
 }
 
-// decide is step 3: it reads the clock again and returns the validity left (step 4), perhaps none.
+// decide is steps 3 and 4: it reads the clock again and returns the validity left, which may be negative.
 func (r *round) decide(env sim.Env, c *Config) time.Duration {
 	now := read(env, c.Clock)
 	validity := r.ttl - (now - r.start) - c.Drift.of(r.ttl)
@@ -30,14 +31,14 @@ func (r *round) decide(env sim.Env, c *Config) time.Duration {
 	return validity
 }
 
-// restart counts the validity from now on, whatever time has passed.
+// restart counts the validity from now on, regardless of the time that has passed.
 func (r *round) restart(env sim.Env, c *Config) time.Duration {
 	validity := r.ttl - c.Drift.of(r.ttl)
 	r.Until = sim.Deadline{Clock: c.Clock, At: read(env, c.Clock) + validity}
 	return validity
 }
 
-// of is what is subtracted from a validity.
+// of returns what is subtracted from the validity of a lock with this TTL.
 func (a Allowance) of(ttl time.Duration) time.Duration {
 	return ttl/1_000_000*time.Duration(a.PPM) + a.Plus
 }

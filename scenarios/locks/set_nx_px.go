@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// SetNXPX is SET NX PX (youngju.dev).
+// SetNXPX is a lock by SET NX PX (youngju.dev).
 const SetNXPX Protocol = "set-nx-px"
 
 func init() {
@@ -33,16 +33,16 @@ func init() {
 	})
 }
 
-// setNXPXConfig are the settings of this protocol alone.
+// setNXPXConfig holds the settings that only this protocol has.
 type setNXPXConfig struct {
 	expiry expiryCount // default relative
 }
 
-// expiryCount says by whose clock a key's deadline is set.
+// expiryCount says whose clock determines a key's expiry.
 type expiryCount string
 
 const (
-	relativeExpiry expiryCount = "relative" // PX: the server adds the TTL to its clock as it sets the key
+	relativeExpiry expiryCount = "relative" // PX: the server adds the TTL to its clock when it sets the key
 	absoluteExpiry expiryCount = "absolute" // PXAT: the client adds it to its own clock before it asks (ShedLock 132)
 )
 
@@ -57,7 +57,7 @@ func sendSetNXPX(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool)
 	return r.OK(), r.Nil()
 }
 
-// absolute returns an expiry that the client computes before it asks.
+// absolute returns an expiry that the client computes before its request.
 func absolute(env sim.Env, ttl time.Duration) expiry {
 	return expiry{"PXAT", strconv.FormatInt(env.Wall().Add(ttl).UnixMilli(), 10), ttl}
 }

@@ -8,9 +8,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// This file holds the keys that several protocols take. Those of a single protocol are in its file, with their values.
+// This file holds the keys that several protocols accept. The keys of a single protocol are in its file, with their
+// values.
 
-// Limits on counts. Larger ones are of no use.
+// Limits on counts. Larger values are of no use.
 const (
 	maxServers  = 99
 	maxReplicas = 9
@@ -80,7 +81,7 @@ var (
 		"count the validity from before the first request, and refuse a lock of which nothing is left when the "+
 			"answers are there (Redlock's step 3); `off`: count the TTL from the return")
 
-	// On one Redis, the validity of a client that states none is the TTL from the reply (LAWS.md).
+	// On one Redis, a client that states no validity has one of the TTL, counted from the reply (LAWS.md).
 	elapsedCheckIfCareful = elapsedCheck.Depending("`on` with an extension or `work.check-validity`, else `off`")
 
 	driftAllowance = format.Key[Config]{Path: "drift-allowance",
@@ -147,7 +148,7 @@ var common = slices.Concat([]Setting{ttlKey, retryKey, retryDelay, retryPatience
 	releaseKey, valueKey, clockKey, elapsedCheckIfCareful, driftAllowance, extensionKey}, extensionKeys,
 	[]Setting{waitKey}, waitKeys)
 
-// own are the keys of one protocol alone. Their values are in a T in Config.Own.
+// own returns the keys that only one protocol accepts. Their values are in a T in Config.Own.
 func own[T any](keys ...format.Key[T]) []Setting {
 	var list []Setting
 	for _, k := range keys {
@@ -165,7 +166,7 @@ func own[T any](keys ...format.Key[T]) []Setting {
 	return list
 }
 
-// ownOf returns the settings in c that only one protocol has; the zero T if c belongs to another.
+// ownOf returns the settings in c that only one protocol has; the zero T if c belongs to another protocol.
 func ownOf[T any](c *Config) T {
 	o, _ := c.Own.(T)
 	return o
@@ -174,13 +175,14 @@ func ownOf[T any](c *Config) T {
 // limitNotGiven is the value of Extension.Limit until it is known whether the extension runs in the background.
 const limitNotGiven = -1
 
-// group is a mapping that only holds other keys.
+// group returns a key for a mapping that only contains other keys.
 func group(path, meaning string) Setting {
 	return Setting{Path: path, Form: format.Form{Kind: format.Mapping}, Depends: "the keys below", Meaning: meaning,
 		Set: func(*Config, format.Value) {}, Get: func(*Config) format.Value { return format.Value{} }}
 }
 
-// optional is a mapping that may be none, which is its default. When it is first given, its keys get their defaults.
+// optional returns a key for a mapping that may be none, which is its default. When the mapping is given, its keys get
+// their defaults.
 func optional[P any](path, meaning string, where func(*Config) **P, make func() *P, keys func() []Setting) Setting {
 	none := format.Value{Word: "none"}
 	form := format.Form{Kind: format.Mapping, Words: []string{"none"}}
@@ -197,7 +199,7 @@ func optional[P any](path, meaning string, where func(*Config) **P, make func() 
 						k.Set(c, k.Standard)
 					}
 				}
-			default: // copied from another client's, and changed for this one
+			default: // shared with another client so far: copy it before it changes for this one
 				own := **at
 				*at = &own
 			}
@@ -210,7 +212,7 @@ func optional[P any](path, meaning string, where func(*Config) **P, make func() 
 		}}
 }
 
-// within restricts keys to a mapping that may be none.
+// within makes the keys of an optional mapping read as none while the mapping is not in use.
 func within(inUse func(*Config) bool, keys ...Setting) []Setting {
 	for i := range keys {
 		get := keys[i].Get

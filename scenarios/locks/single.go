@@ -14,27 +14,27 @@ type single struct {
 	masters
 	millis string
 	set    setKey
-	expiry func(env sim.Env, ttl time.Duration) expiry // of a key that is set now
-	// reads a token once the lock is held; nil: there is none to read
+	expiry func(env sim.Env, ttl time.Duration) expiry // expiry of a key that is set now
+	// reads the fencing token after the lock was acquired; nil: not needed
 	token   func(*single, sim.Env, *Hold) bool
-	wrote   sim.ProcessID // where the key was last written
-	taken   bool          // the latest attempt found that another has the lock
-	listens sim.ProcessID // the server it is subscribed to; empty: none
+	wrote   sim.ProcessID // the server on which the key was last written
+	taken   bool          // the latest attempt found that another client has the lock
+	listens sim.ProcessID // server on which it is subscribed; empty: none
 }
 
-// setKey asks the server for the key. Taken means that the server replied that another has it.
+// setKey asks the server to set the key. taken means that the server replied that another client has it.
 type setKey func(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool)
 
-// expiry is when a key is to expire, in the form that SET takes.
+// expiry is the expiry of a key, in the form that SET takes.
 type expiry struct {
 	unit, at string
-	ttl      time.Duration // the corresponding TTL by the client's clock
+	ttl      time.Duration // the same expiry as a TTL on the client's clock
 }
 
-// after returns an expiry that the server computes.
+// after returns an expiry that the server computes from its own clock.
 func after(ttl time.Duration) expiry { return expiry{"PX", millis(ttl), ttl} }
 
-// onOne makes a protocol from the way it sets the key.
+// onOne returns a protocol on one Redis, which sets its key with set.
 func onOne(set setKey) func(requester) protocol {
 	return func(r requester) protocol { return newSingle(r, set) }
 }
@@ -44,7 +44,7 @@ func newSingle(r requester, set setKey) *single {
 		expiry: func(_ sim.Env, ttl time.Duration) expiry { return after(ttl) }}
 }
 
-// onOneRedis returns the keys of a lock with an expiry on one Redis, and those given.
+// onOneRedis returns the keys of every lock with an expiry on one Redis, and the given ones.
 func onOneRedis(own ...Setting) []Setting {
 	modes := format.Only(extensionMode, ExtendChecked, ExtendCAS, ExtendAnyAnswer, ExtendIgnoreElapsed,
 		ExtendOrAcquire, ExtendExpire, ExtendRelease)
@@ -63,7 +63,7 @@ var withoutOnOneRedis = map[string]string{
 
 func (l *single) Acquire(env sim.Env) (*Hold, error) { return l.retry(env, l.try, l.rest) }
 
-// try makes one attempt; nil if it did not get the lock.
+// try makes one attempt; it returns nil if it did not get the lock.
 func (l *single) try(env sim.Env) *Hold {
 	attempt, value := l.next(env)
 	h := &Hold{Attempt: attempt, value: value}
@@ -82,7 +82,7 @@ func (l *single) try(env sim.Env) *Hold {
 	env.Point(sim.QuorumReached)
 	l.granted(env, h, r)
 	if l.config.ElapsedCheck && h.Remaining(env) <= 0 {
-		return nil // the reply came too late: the key may have expired by now, and another may have it
+		return nil // the reply came too late: the key may have expired, and another client may have the lock
 	}
 	env.Point(sim.ValidityChecked)
 	if l.token != nil && !l.token(l, env, h) {
@@ -92,8 +92,8 @@ func (l *single) try(env sim.Env) *Hold {
 	return h
 }
 
-// replicated waits for replicas to have the lock, if so configured. It reports false, and has given the lock back, if
-// too few have it and the client obeys.
+// replicated waits until replicas have the lock, if so configured. If too few have it and the client obeys, it
+// releases the lock and reports false.
 func (l *single) replicated(env sim.Env, h *Hold) bool {
 	w := l.config.Wait
 	if w == nil {
@@ -107,8 +107,8 @@ func (l *single) replicated(env sim.Env, h *Hold) bool {
 	return false
 }
 
-// wait asks how many replicas have the writes of its connection. After a change of master, a connection to the new one
-// has written nothing, and the new one replies that all replicas have that.
+// wait asks how many replicas have the writes of its connection. After a change of master, a connection to the new
+// master has written nothing, and the new master replies that all replicas have everything.
 func (l *single) wait(env sim.Env, h *Hold) int {
 	w := l.config.Wait
 	r := l.request(h, "wait", w.args()...)
@@ -119,7 +119,8 @@ func (l *single) wait(env sim.Env, h *Hold) int {
 	return int(n)
 }
 
-// granted records the decision and the validity. A client that ignores the elapsed time counts it from the reply.
+// granted records the decision and the validity. For a client that ignores the elapsed time, the validity starts at
+// the reply.
 func (l *single) granted(env sim.Env, h *Hold, r round) {
 	r.Counted = []sim.ProcessID{l.now[0]}
 	r.decide(env, l.config)
@@ -132,7 +133,7 @@ func (l *single) granted(env sim.Env, h *Hold, r round) {
 	h.Grant = r.Grant
 }
 
-// Extend renews the key by script, or does what shipped libraries did instead.
+// Extend extends the key by script, or in one of the ways in which shipped libraries differ.
 func (l *single) Extend(env sim.Env, h *Hold) error {
 	x := l.config.Extension
 	if x.Limit > 0 && h.extended >= x.Limit {
@@ -165,7 +166,7 @@ func (l *single) Extend(env sim.Env, h *Hold) error {
 	return nil
 }
 
-// overwrite sets the key again if it was the client's own when it looked. It reports false if it was not.
+// overwrite sets the key again if the client owned it when it looked; otherwise it reports false.
 func (l *single) overwrite(env sim.Env, h *Hold) bool {
 	if owner, _ := l.ask(env, h, "compare", "GET", string(l.config.Key)).Bulk(); owner != h.value {
 		return false
@@ -174,7 +175,7 @@ func (l *single) overwrite(env sim.Env, h *Hold) bool {
 	return l.ask(env, h, "overwrite", "SET", string(l.config.Key), h.value, "PX", l.millis).OK()
 }
 
-// Release removes the key in the configured way.
+// Release releases the lock in the configured way.
 func (l *single) Release(env sim.Env, h *Hold) Answer {
 	key := string(l.config.Key)
 	l.wrote = l.now[0]

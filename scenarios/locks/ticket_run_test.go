@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
-// The ticket lock stands in ticket_test.go alone. Here all rooms meet it.
+// The ticket lock is defined only in ticket_test.go. The tests here use it in all other packages.
 
 const onTicket = `name: ticket
 servers: {redis: 1, persistence: none}
@@ -34,8 +34,8 @@ func parse(t *testing.T, text string) *scenarios.Scenario {
 	return s
 }
 
-// TestATicketLockIsRunAndJudged: it serves in the order of the numbers; a holder that dies stops all others; a Redis
-// that forgets its numbers lets two in. Each is what its documents would say of such a lock.
+// TestATicketLockIsRunAndJudged: clients are served in the order of their numbers; a holder that crashes stops all
+// others; a Redis that loses its numbers lets two clients in. All three follow from the design of such a lock.
 func TestATicketLockIsRunAndJudged(t *testing.T) {
 	for _, c := range []struct {
 		faults string
@@ -74,7 +74,7 @@ func TestATicketLockIsRunAndJudged(t *testing.T) {
 	}
 }
 
-// TestATicketLockIsSwept varies its own key, and its place among other protocols.
+// TestATicketLockIsSwept varies the lock's own key, and the protocol itself.
 func TestATicketLockIsSwept(t *testing.T) {
 	bare := strings.Replace(onTicket, ", poll: 5ms", "", 1)
 	for axis, want := range map[string][]sweep.State{
@@ -105,8 +105,8 @@ func TestATicketLockIsSwept(t *testing.T) {
 	}
 }
 
-// TestATicketLockIsListed: the reader of files offers it and its keys and says what it does not take, and a first
-// scenario is written for it that can be read.
+// TestATicketLockIsListed: the reader of scenario files offers the protocol with its keys and says which keys it does
+// not accept; a first scenario can be generated for it and parsed.
 func TestATicketLockIsListed(t *testing.T) {
 	d := locks.Define("ticket")
 	if !slices.Contains(locks.Definitions(), d) {

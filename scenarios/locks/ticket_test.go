@@ -11,10 +11,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// This file is a protocol as somebody would add it, and nothing outside it knows of it: ticket_run_test.go runs,
-// judges, sweeps and lists it. It is known to the tests of this room alone.
+// This file defines a protocol as a user would add it, and nothing outside the file refers to it. ticket_run_test.go
+// runs, judges, sweeps and lists it. Only the tests of this package know it.
 
-// ticket is a ticket lock: INCR draws the next number, and who has the number that is served holds. It never expires.
+// ticket is a ticket lock: INCR draws the next number, and the client whose number is being served holds the lock. It
+// never expires.
 const ticket Protocol = "ticket"
 
 func init() {
@@ -32,7 +33,7 @@ func init() {
 	})
 }
 
-// ticketConfig are the settings of this protocol alone.
+// ticketConfig holds the settings that only this protocol has.
 type ticketConfig struct {
 	poll sim.Delay // default 10 ms to 20 ms
 }
@@ -42,7 +43,8 @@ type ticketLock struct {
 	own ticketConfig
 }
 
-// Acquire draws a number, and waits until it is served. A number whose answer was lost is never served.
+// Acquire draws a number, and waits until it is served. If the answer with a number is lost, that number is never
+// served.
 func (l *ticketLock) Acquire(env sim.Env) (*Hold, error) {
 	attempt, _ := l.next(env)
 	h := &Hold{Attempt: attempt}
@@ -71,7 +73,7 @@ func (l *ticketLock) Acquire(env sim.Env) (*Hold, error) {
 	}
 }
 
-// Extend has nothing to do: the lock does not end.
+// Extend has nothing to do: the lock does not expire.
 func (l *ticketLock) Extend(sim.Env, *Hold) error { return nil }
 
 // Release serves the next number.
@@ -90,7 +92,7 @@ func (l *ticketLock) ask(env sim.Env, h *Hold, phase string, args ...string) *si
 		sim.Request{Conn: sim.Conn{Server: l.config.Servers[0]}, Args: args, Attempt: h.Attempt, Phase: phase})
 }
 
-// TestTheOrderOfTheReferenceIsStated registers all protocols anew, last first, and by their names.
+// TestTheOrderOfTheReferenceIsStated registers all protocols again in other orders: last first, and by name.
 func TestTheOrderOfTheReferenceIsStated(t *testing.T) {
 	all, keys := definitions, settings
 	defer func() { definitions, settings = all, keys }()
@@ -118,7 +120,7 @@ func TestTheOrderOfTheReferenceIsStated(t *testing.T) {
 	}
 }
 
-// TestANameIsRegisteredOnce has somebody register a protocol that there is.
+// TestANameIsRegisteredOnce: registering a protocol whose name exists already panics.
 func TestANameIsRegisteredOnce(t *testing.T) {
 	defer func() {
 		if recover() == nil {
@@ -128,8 +130,8 @@ func TestANameIsRegisteredOnce(t *testing.T) {
 	register(&Definition{Name: ticket})
 }
 
-// TestKeysOfOneProtocolAreOfOneProtocol holds the keys that several take to those that stand in Config itself: what
-// stands in one protocol's own settings would be lost on another.
+// TestKeysOfOneProtocolAreOfOneProtocol: a key that several protocols accept must be stored in Config itself. If it
+// were stored in one protocol's own settings, it would be lost for the others.
 func TestKeysOfOneProtocolAreOfOneProtocol(t *testing.T) {
 	tried := 0
 	for _, d := range Definitions() {

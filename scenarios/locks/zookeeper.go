@@ -12,11 +12,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// ZooKeeper is the recipe of ZooKeeper's documentation: an ephemeral sequential znode, the lowest holds.
+// ZooKeeper is the lock recipe of ZooKeeper's documentation: ephemeral sequential znodes, the lowest of which holds
+// the lock.
 const ZooKeeper Protocol = "zookeeper"
 
-// The least and the greatest session timeout that an ensemble grants: minSessionTimeout and maxSessionTimeout, which
-// are 2 and 20 ticks of 2 s unless they are set.
+// The least and the greatest session timeout that an ensemble grants. By default, minSessionTimeout and
+// maxSessionTimeout are 2 and 20 ticks of 2 s.
 const (
 	LeastSession = 4 * time.Second
 	MostSession  = 40 * time.Second
@@ -63,8 +64,8 @@ func init() {
 	})
 }
 
-// badNodeName explains why no znode can have the name of a lock: its path has no empty part and none that is "." or
-// ".." (ZooKeeper's PathUtils.validatePath).
+// badNodeName explains why a znode cannot have the name of a lock, and suggests a name. No part of a path may be
+// empty, "." or ".." (ZooKeeper's PathUtils.validatePath).
 func badNodeName(name history.Lock) (problem, right string) {
 	parts := strings.Split(string(name), "/")
 	good := slices.DeleteFunc(slices.Clone(parts),
@@ -80,14 +81,14 @@ func badNodeName(name history.Lock) (problem, right string) {
 	return problem, right
 }
 
-// zooKeeperConfig are the settings of this protocol alone.
+// zooKeeperConfig holds the settings that only this protocol has.
 type zooKeeperConfig struct {
 	watch     watching   // default predecessor
 	tokenFrom tokenFrom  // default own-node
 	names     nodeNaming // default marked
-	// checkSession accepts a znode that was found again as one's own only if the session that made it still lives;
-	// otherwise it may vanish with a dying session while its client believes that it holds the lock (curator 1121).
-	// Default on.
+	// checkSession accepts a znode that was found again as the client's own only if the session that created it is
+	// still alive. Otherwise the znode may vanish with a dying session while its client believes that it holds the
+	// lock (curator 1121). Default on.
 	checkSession bool
 	listener     listening // default off
 }
@@ -96,8 +97,8 @@ type zooKeeperConfig struct {
 type watching string
 
 const (
-	predecessor watching = "predecessor" // the znode before its own: one is woken by a release
-	lowest      watching = "lowest"      // the lowest znode: all are woken, the herd
+	predecessor watching = "predecessor" // the znode before its own: a release wakes one client
+	lowest      watching = "lowest"      // the lowest znode: a release wakes all clients (herd effect)
 )
 
 // tokenFrom says what a ZooKeeper client uses as its fencing token.
@@ -105,15 +106,15 @@ type tokenFrom string
 
 const (
 	ownNode    tokenFrom = "own-node"    // the czxid of its own znode
-	parentNode tokenFrom = "parent-node" // the czxid of the folder, as in the article's code: all holders share it
+	parentNode tokenFrom = "parent-node" // the czxid of the folder, as in the article's code: the same for all holders
 )
 
 // nodeNaming says how a ZooKeeper client names its znodes.
 type nodeNaming string
 
 const (
-	markedNames nodeNaming = "marked" // a mark of its own and a number: Curator's protection
-	// a number alone, which starts again with the folder that the last to release removes (zk-ruby 34)
+	markedNames nodeNaming = "marked" // a unique mark and a number: Curator's protection
+	// a number alone; the last client to release removes the folder, and numbers start again (zk-ruby 34)
 	bareNames nodeNaming = "bare"
 )
 
@@ -122,8 +123,8 @@ type listening string
 
 const (
 	notListening listening = "off"
-	stopsAtOnce  listening = "on" // treats it as a lost lock
-	// pauses its work, and acquires the lock again once it is connected (youngju.dev)
+	stopsAtOnce  listening = "on" // counts the lock as lost
+	// pauses its work, and acquires the lock again once it is reconnected (youngju.dev)
 	takesAnew listening = "reacquire"
 )
 
@@ -149,30 +150,30 @@ var zooKeeperKeys = []format.Key[zooKeeperConfig]{
 		format.Options(notListening, stopsAtOnce, takesAnew)...),
 }
 
-// zooKeeper is the lock recipe of ZooKeeper's documentation: an ephemeral sequential znode for each client under the
-// lock's folder, and the lowest holds the lock. With ReadWrite, readers wait for the next lower writer and writers for
-// the next lower znode of any kind.
+// zooKeeper is the lock recipe of ZooKeeper's documentation: each client creates an ephemeral sequential znode under
+// the lock's folder, and the lowest znode holds the lock. With ReadWrite, readers wait for the next lower writer, and
+// writers for the next lower znode of any kind.
 type zooKeeper struct {
 	requester
 	own    zooKeeperConfig
-	client *zookeeper.Client // the library's
+	client *zookeeper.Client // shared, from the Library
 }
 
-// zooKeeperHold is a Hold, and what else the protocol keeps of it.
+// zooKeeperHold is a Hold with the protocol's additional data.
 type zooKeeperHold struct {
 	Hold
 	node  znode
-	taken bool // another was found to have the lock
+	taken bool // this request has found another client to have the lock
 }
 
-// znode is the znode of a request for the lock.
+// znode is the znode that represents a request for the lock.
 type znode struct {
 	path    string
 	session *zookeeper.Session
 	token   history.Token
 }
 
-// open connects the client, once for all its locks.
+// open connects the client, once for all of its locks.
 func (l *zooKeeper) open(env sim.Env) {
 	if l.library.zooKeeper == nil {
 		l.library.zooKeeper = zookeeper.OpenClient(env, zookeeper.ClientConfig{
@@ -187,7 +188,7 @@ func (l *zooKeeper) open(env sim.Env) {
 	l.client = l.library.zooKeeper
 }
 
-// Acquire waits in line until its znode is the lowest that matters.
+// Acquire waits in line until no lower znode blocks its own.
 func (l *zooKeeper) Acquire(env sim.Env) (*Hold, error) {
 	l.open(env)
 	start := env.Monotonic()
@@ -206,7 +207,7 @@ func (l *zooKeeper) Acquire(env sim.Env) (*Hold, error) {
 			return nil, ErrPatience
 		}
 		if !l.own.checkSession && h.node.path != "" {
-			h.node.session = l.client.Session() // the znode of a dying session counts, too
+			h.node.session = l.client.Session() // the znode of a dying session is accepted as well
 		}
 		if h.node.session != l.client.Session() || h.node.path == "" {
 			if !l.enqueue(env, h) {
@@ -221,8 +222,9 @@ func (l *zooKeeper) Acquire(env sim.Env) (*Hold, error) {
 	}
 }
 
-// mayBeGone reports whether a client that waits must create a new znode: its session has ended, or its znode is gone
-// although the session lives, because somebody mistook it for another or it belonged to the session before.
+// mayBeGone reports whether a waiting client must create a new znode: its session has ended, or its znode is gone
+// although the session is alive, because another client deleted it by mistake or because it belonged to the previous
+// session.
 func (l *zooKeeper) mayBeGone(h *zooKeeperHold, err error) bool {
 	if l.own.names == markedNames && l.own.checkSession {
 		return h.node.session.Lost().Raised()
@@ -230,8 +232,8 @@ func (l *zooKeeper) mayBeGone(h *zooKeeperHold, err error) bool {
 	return err == zookeeper.NoNode || l.own.checkSession && h.node.session.Lost().Raised()
 }
 
-// granted records the decision. It reports false, after a while, if the session may have ended by the client's own
-// count.
+// granted records the decision. If, by the client's own count, the session may have ended, it waits for a retry delay
+// and reports false.
 func (l *zooKeeper) granted(env sim.Env, h *zooKeeperHold) bool {
 	env.Point(sim.QuorumReached)
 	if d := h.node.session.Deadline(); d.At <= read(env, d.Clock) {
@@ -253,7 +255,7 @@ func (l *zooKeeper) granted(env sim.Env, h *zooKeeperHold) bool {
 	return true
 }
 
-// kind is how the names of the client's znodes start.
+// kind returns the prefix of the names of the client's znodes.
 func (l *zooKeeper) kind() string {
 	switch {
 	case !l.config.ReadWrite:
@@ -267,8 +269,8 @@ func (l *zooKeeper) kind() string {
 
 func (l *zooKeeper) folder() string { return zookeeper.LocksFolder + string(l.config.Key) }
 
-// name is the name of an attempt's znode without its number, and data its content: one of them distinguishes it from
-// others.
+// name returns the name of an attempt's znode, without its number, and the znode's data. One of the two identifies the
+// attempt.
 func (l *zooKeeper) name(h *zooKeeperHold) (name, data string) {
 	if l.own.names == bareNames {
 		return l.kind() + "-", h.value
@@ -277,7 +279,7 @@ func (l *zooKeeper) name(h *zooKeeperHold) (name, data string) {
 }
 
 // enqueue creates the client's znode, or finds the one that a request without a reply has created. It reports false if
-// it must be tried again.
+// the caller must try again.
 func (l *zooKeeper) enqueue(env sim.Env, h *zooKeeperHold) bool {
 	session := l.client.Session()
 	name, data := l.name(h)
@@ -305,13 +307,13 @@ func (l *zooKeeper) enqueue(env sim.Env, h *zooKeeperHold) bool {
 	return true
 }
 
-// unanswered reports whether a request may have been carried out.
+// unanswered reports whether a request that failed with err may have been carried out.
 func unanswered(err error) bool {
 	return err == zookeeper.ConnectionLoss || err == zookeeper.OperationTimeout
 }
 
-// find looks for the client's own znode by its mark. A znode of an earlier session, which is about to vanish, is not
-// its own (Curator's ProtectedMode.validateFoundNode).
+// find looks for the client's own znode by its mark. It does not accept a znode of an earlier session, which is about
+// to vanish (Curator's ProtectedMode.validateFoundNode).
 func (l *zooKeeper) find(env sim.Env, h *zooKeeperHold, session *zookeeper.Session) (string, zookeeper.Stat, error) {
 	names, _, err := l.client.Children(env, h.Attempt, l.folder(), nil)
 	if err != nil {
@@ -338,7 +340,7 @@ func (l *zooKeeper) makeFolder(env sim.Env, h *zooKeeperHold) {
 	}
 }
 
-// first reports whether the lock is held; if not, it returns once that may have changed.
+// first reports whether the client holds the lock; if not, it returns once that may have changed.
 func (l *zooKeeper) first(env sim.Env, h *zooKeeperHold, patience time.Duration) (bool, error) {
 	names, _, err := l.client.Children(env, h.Attempt, l.folder(), nil)
 	if err != nil {
@@ -368,8 +370,8 @@ func (l *zooKeeper) first(env sim.Env, h *zooKeeperHold, patience time.Duration)
 	return false, nil
 }
 
-// ahead is the znode to watch: the last before the client's own that blocks it or, in a herd, the first. It is empty if
-// none does; there is false if the client's own is gone.
+// ahead returns the znode to watch: the last one before the client's own that blocks it, or the first one in a herd.
+// It is empty if none blocks it. there is false if the client's own znode is gone.
 func (l *zooKeeper) ahead(names []string, h *zooKeeperHold) (before string, there bool) {
 	own, _ := zookeeper.Sequence(h.node.path)
 	number := int64(-1)
@@ -384,8 +386,8 @@ func (l *zooKeeper) ahead(names []string, h *zooKeeperHold) (before string, ther
 	return before, there
 }
 
-// withdraw removes the client's znode from the line. If there is no answer it goes on trying in the background for as
-// long as the session lives, since everybody would wait behind the znode (Curator's guaranteed deletion).
+// withdraw removes the client's znode from the line. If there is no reply, it keeps trying in the background while the
+// session lives, because every other client would wait behind the znode (Curator's guaranteed deletion).
 func (l *zooKeeper) withdraw(env sim.Env, h *zooKeeperHold) {
 	c, node := l.client, h.node
 	remove := func(env sim.Env) (done bool) {
@@ -400,12 +402,12 @@ func (l *zooKeeper) withdraw(env sim.Env, h *zooKeeperHold) {
 	})
 }
 
-// Extend has nothing to do: the session keeps the znode.
+// Extend has nothing to do: the session keeps the znode alive.
 func (l *zooKeeper) Extend(sim.Env, *Hold) error { return nil }
 
-// Release deletes the client's znode, as long as the session may live. If the znode is gone after a try without a
-// reply, that try deleted it. With bare names it does so in any session, and removes the folder unless others wait in
-// it.
+// Release deletes the client's znode, as long as the session may be alive. If the znode is gone after a request
+// without a reply, that request deleted it. With bare names it deletes the znode in any session, and also the folder
+// if it is empty.
 func (l *zooKeeper) Release(env sim.Env, hold *Hold) Answer {
 	l.library.drop(hold)
 	h := hold.own.(*zooKeeperHold)
