@@ -11,15 +11,15 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// request is a request that a connection's server has not answered.
+// request is a request on a connection whose reply has not arrived yet.
 type request struct {
-	left         sim.Time // when
-	namesServers bool     // its reply names servers by their addresses
+	left         sim.Time // when it left
+	namesServers bool     // the reply names servers by their addresses
 	args         []string
-	instead      string // the reply that the client gets instead; empty: the server's
+	instead      string // reply that the client gets in place of the server's; empty: it gets the server's
 }
 
-// work is the environment that describes the work of a user's client.
+// work returns the environment variables that describe the work of a user's client.
 func (k *client) work() []string {
 	w := &k.config.Work
 	env := []string{"FENCEPOST_LOCK=" + string(k.locks[0]), "FENCEPOST_TAKE=all",
@@ -39,8 +39,8 @@ func (k *client) work() []string {
 	return env
 }
 
-// reached maps the names that servers have in the world to the ports at which the client reaches them; nil if no server
-// names another, or the client is our own.
+// reached maps the addresses that servers have in the simulated world to the ports at which the client reaches them.
+// It is nil if the client is one of our own, or if no server names another.
 func (k *client) reached() *redisserver.Book {
 	if k.stage.Command == "" || len(k.stage.groups) == 0 {
 		return nil
@@ -54,8 +54,8 @@ func (k *client) reached() *redisserver.Book {
 	return redisserver.NewBook(to)
 }
 
-// namesServers reports whether the reply to a request to a server names others by their addresses. For the requests of
-// a transaction it is EXEC's reply.
+// namesServers reports whether the reply to a request names servers by their addresses. For the requests of a
+// transaction, this is the reply to EXEC.
 func (s *state) namesServers(args []string) bool {
 	switch {
 	case redisserver.NamesServers(args):
@@ -69,7 +69,8 @@ func (s *state) namesServers(args []string) bool {
 	return false
 }
 
-// translated is a reply with the addresses as the client reaches them. From a Sentinel it may be a part of a value.
+// translated returns a reply with the addresses at which the client reaches the servers. A reply of a Sentinel may
+// come in several pieces.
 func (s *state) translated(b []byte, namesServers bool) []byte {
 	switch {
 	case s.conn.Server == scenarios.Observer:

@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// whole asks and gives all of the next value.
+// whole sends a command and returns the next value in full.
 func (w *wire) whole(args ...string) string {
 	fmt.Fprintf(w, "*%d\r\n", len(args))
 	for _, a := range args {
@@ -36,8 +36,8 @@ func (w *wire) next() string {
 	return string(b)
 }
 
-// follows is a client that wants to hear of nobody but who it can reach: by the Sentinel, by the servers, before and
-// after a failover.
+// follows is a client that expects only addresses which it can reach: from the Sentinel and from the servers, before
+// and after a failover.
 func follows(redis, resource *wire, lock string) {
 	master, replica := portOf("FENCEPOST_REDIS_1"), portOf("FENCEPOST_REDIS_2")
 	name := os.Getenv("FENCEPOST_MASTER_1")
@@ -78,7 +78,7 @@ func follows(redis, resource *wire, lock string) {
 		expect(redis.whole("EXEC"), at(replica))
 		redis.whole("MULTI")
 		redis.whole("ECHO", "redis-1:6379")
-		if got := redis.whole("EXEC"); got != "*1\r\n"+bulk("redis-1:6379") { // that is the client's own
+		if got := redis.whole("EXEC"); got != "*1\r\n"+bulk("redis-1:6379") { // a value that the client wrote itself
 			fmt.Printf("what it has said itself is %q\n", got)
 			os.Exit(1)
 		}
@@ -103,8 +103,8 @@ func portOf(variable string) string {
 	return u.Port()
 }
 
-// TestAClientReachesTheServersThatAreNamedToIt by a Sentinel and by the servers, in RESP2 and RESP3, before a failover
-// and after.
+// TestAClientReachesTheServersThatAreNamedToIt: a Sentinel and the servers name only addresses that the client can
+// reach, in RESP2 and RESP3, before and after a failover.
 func TestAClientReachesTheServersThatAreNamedToIt(t *testing.T) {
 	t.Parallel()
 	s := scenario(t, "set-nx-px", "servers: {redis: 1, replicas: 1}", "clients: 1", "work: {cycles: 1}",
@@ -119,7 +119,7 @@ func TestAClientReachesTheServersThatAreNamedToIt(t *testing.T) {
 	}
 }
 
-// TestTheEnvironmentDescribesAClientsWork: each its own.
+// TestTheEnvironmentDescribesAClientsWork: each client's environment describes its own work.
 func TestTheEnvironmentDescribesAClientsWork(t *testing.T) {
 	s := scenario(t, "set-nx-px", "servers: {redis: 2, replicas: 1}", "lock: {protocol: redlock, ttl: 1500ms}",
 		"work: {compute: 300ms, hold: 70ms, cycles: 3, locks: [a, b]}",
@@ -137,7 +137,8 @@ func TestTheEnvironmentDescribesAClientsWork(t *testing.T) {
 	}
 }
 
-// TestWhatALeaseCountsOn: the latest that a master or its replicas have said, and of several tries the last.
+// TestWhatALeaseCountsOn: a grant is the latest that a master or its replicas have given, and of several tries the
+// last.
 func TestWhatALeaseCountsOn(t *testing.T) {
 	const lock = "lock"
 	set := func(server sim.ProcessID, value string, until sim.Time) history.Event {

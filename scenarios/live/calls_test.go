@@ -19,7 +19,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// calls is a client of etcd by gRPC.
+// calls is a client of etcd that uses gRPC.
 type calls struct {
 	http.Client
 	at string
@@ -32,9 +32,9 @@ func newCalls() *calls {
 	return &calls{http.Client{Transport: t}, at}
 }
 
-// call makes a call of one message, and gives the answer and gRPC's status.
+// call makes a call with one message, and returns the answer and the gRPC status.
 func (c *calls) call(path string, message []byte) (answer []byte, status string) {
-	const head = 5 // whether it is compressed, and its length
+	const head = 5 // compression flag and length
 	body := append([]byte{0, 0, 0, byte(len(message) >> 8), byte(len(message))}, message...)
 	r, err := http.NewRequest(http.MethodPost, c.at+path, bytes.NewReader(body))
 	if err == nil {
@@ -60,7 +60,7 @@ func text(b []byte, field protowire.Number, s string) []byte {
 	return protowire.AppendString(protowire.AppendTag(b, field, protowire.BytesType), s)
 }
 
-// numberOf reads a field of a message; 0 if it has none.
+// numberOf returns a numeric field of a message; 0 if the message does not have it.
 func numberOf(b []byte, field protowire.Number) uint64 {
 	for len(b) > 0 {
 		at, kind, n := protowire.ConsumeTag(b)
@@ -73,7 +73,8 @@ func numberOf(b []byte, field protowire.Number) uint64 {
 	return 0
 }
 
-// putsOneKey is a client of a lock that is one key under a lease (rpc.proto). It also asks for what is not simulated.
+// putsOneKey is a client whose lock is one key with a lease (rpc.proto). It also makes a request that is not
+// simulated.
 func putsOneKey(resource *wire) {
 	lock := os.Getenv("FENCEPOST_LOCK")
 	ttl, _ := strconv.ParseUint(os.Getenv("FENCEPOST_TTL_MS"), 10, 64)
@@ -108,8 +109,8 @@ func putsOneKey(resource *wire) {
 	resource.ask(report...)
 }
 
-// TestAUsersClientOfEtcd calls it by gRPC: its lease is that of its key, which is recorded as its own, and what is not
-// simulated is refused, and named.
+// TestAUsersClientOfEtcd: for a client that calls etcd by gRPC, the grant lasts as long as the lease of its key, the
+// key is recorded as the client's own, and requests that are not simulated are refused and reported.
 func TestAUsersClientOfEtcd(t *testing.T) {
 	t.Parallel()
 	for pause, want := range map[string]string{

@@ -14,10 +14,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Child is the main function of a process that is one client of a scenario, with the scenario's own protocol, for
-// another process of this program that has started it. It has a world with this client alone, in the same time as that
-// of the other process, which has the servers; it reports there what the client records and passes, and goes on when
-// that is acknowledged.
+// Child is the main function of a process that runs one client of a scenario, with the scenario's own protocol.
+// Another process of this program has started it and has the servers. The child has a world that contains only this
+// client and uses the same clock as the other process. It reports there what the client records and the points that it
+// passes, and proceeds when each report is acknowledged.
 func Child() error {
 	c := &child{id: sim.ProcessID(os.Getenv("FENCEPOST_CLIENT")), world: sim.New(0, sim.Options{})}
 	zero, err := strconv.ParseInt(os.Getenv(zeroVariable), 10, 64)
@@ -54,7 +54,7 @@ type child struct {
 	over    bool
 }
 
-// door parses the value of a variable, which is a URL.
+// door returns the address and the password in the URL that a variable holds.
 func (c *child) door(variable string) realtime.Door {
 	u, err := url.Parse(os.Getenv(variable))
 	if err != nil {
@@ -64,7 +64,7 @@ func (c *child) door(variable string) realtime.Door {
 	return realtime.Door{Address: u.Host, Secret: secret}
 }
 
-// spare is how many connections to each server a client has from the start.
+// spare is how many connections to each server a client opens at the start.
 const spare = 2
 
 func (c *child) run() error {
@@ -128,7 +128,7 @@ func (c *child) setClock(text string) {
 	}
 }
 
-// reporting is the Env of a client whose records and points are reported.
+// reporting is the Env of a client whose records and points are reported to the parent process.
 type reporting struct {
 	sim.Env
 	child *child
@@ -141,12 +141,12 @@ func (r *reporting) report(args ...string) {
 	r.Env.Sleep(sim.Forever, done)
 }
 
-// Go starts another task that reports.
+// Go starts another task whose Env reports as well.
 func (r *reporting) Go(name string, task func(sim.Env)) {
 	r.Env.Go(name, func(env sim.Env) { task(&reporting{env, r.child}) })
 }
 
-// Point lets faults strike.
+// Point reports a point, at which faults may strike.
 func (r *reporting) Point(p sim.Point) { r.report("FENCEPOST", toPass, string(p)) }
 
 // Record reports an event.

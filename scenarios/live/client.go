@@ -19,53 +19,53 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// client is a process in the place of a scenario's client, as the world has it: it is a [sim.Outside].
+// client is a process that takes the place of a scenario's client in the world, as a [sim.Outside].
 type client struct {
 	stage   *stage
 	id      sim.ProcessID
 	config  *scenarios.Client
-	locks   []history.Lock // in the order in which it is to take them
-	latest  history.Lock   // the one that it has last asked for
-	starts  time.Duration  // after the scenario's start
+	locks   []history.Lock // the locks it takes, in order
+	latest  history.Lock   // the lock that it asked for last
+	starts  time.Duration  // start of its work, counted from the start of the scenario
 	ports   map[sim.ProcessID]redisserver.Address
-	book    *redisserver.Book // the ports for the names of servers
+	book    *redisserver.Book // addresses of servers, translated to the client's ports
 	process *process.Process
-	started chan struct{} // closed when there is a process, or will be none
-	caller  sim.Caller    // as servers know it that do not speak Redis' protocol; else nil
-	heard   sim.Time      // when the latest request left that such a server has answered
+	started chan struct{} // closed when the process was started, or could not be
+	caller  sim.Caller    // the client as servers of another protocol than Redis' know it; else nil
+	heard   sim.Time      // send time of the latest request that such a server has answered
 	*realtime.Guest
 	said tail
 	done sim.Signal
 
-	first    func() // starts its first section; nil until it has asked for that
+	first    func() // starts its first section; nil until it has asked for it
 	after    []func()
-	begun    bool // its first section
-	served   bool // its first request for a lock was answered, granted or not
+	begun    bool // its first section has begun
+	served   bool // its first acquire has ended, granted or not
 	holds    map[history.Lock]*hold
 	attempts int
-	alive    sim.Time // its process is known to have lived until then
-	control  *state   // of one of our own: where it learns about its clocks
+	alive    sim.Time // time until which its process is known to have lived
+	control  *state   // for a client of our own: the connection on which it learns about its clocks
 }
 
-// hold is the state of a client and one lock.
+// hold is the state of one client with respect to one lock.
 type hold struct {
 	step    word
-	attempt history.Attempt // the latest
-	word    string          // the client's name for it, once it is granted
+	attempt history.Attempt // the latest attempt
+	word    string          // the client's name for the attempt, once it is granted
 	token   history.Token
 	yes     []*yes
 	values  []string // owner values of the attempt
-	old     []owned  // of earlier ones, the latest last
-	section int      // how many there were
+	old     []owned  // owner values of earlier attempts, the latest last
+	section int      // number of sections so far
 	granted history.Attempt
-	read    string // the latest value that it has read
+	read    string // the latest value that it has read from the resource
 
 	extending bool      // an extension is under way
-	asked     sim.Time  // when the latest extension began
-	ends      *sim.Time // when the session with ZooKeeper ends, as long as the client has the lock; else nil
+	asked     sim.Time  // start of the latest extension
+	ends      *sim.Time // end of its ZooKeeper session, while it has the lock; else nil
 }
 
-// owned is an owner value of an attempt.
+// owned is an owner value together with its attempt.
 type owned struct {
 	value string
 	of    history.Attempt
@@ -115,8 +115,8 @@ func (k *client) start() error {
 	return nil
 }
 
-// wiring is what stands at a client's ports, if they are of another protocol than Redis': nobody but a process of its
-// own can use them.
+// wiring returns the settings of a client's ports if they carry another protocol than Redis'. Only processes of the
+// client's own group can use such ports.
 func (k *client) wiring(wired bool) *realtime.Wiring {
 	if !wired {
 		return nil
@@ -128,7 +128,7 @@ func (k *client) wiring(wired bool) *realtime.Wiring {
 		}}
 }
 
-// inherited is the environment of this process, as its clients get it.
+// inherited returns the environment of this process, as its clients get it.
 func (st *stage) inherited() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return st.Hidden != "" && strings.HasPrefix(v, st.Hidden+"=")
@@ -138,19 +138,19 @@ func (st *stage) inherited() []string {
 // isReady reports whether the client waits to begin.
 func (k *client) isReady() bool { return k.first != nil }
 
-// begin starts the first section, the i-th of all.
+// begin starts the first section. i is the client's index among all clients.
 func (k *client) begin(i int) {
 	if k.stage.Command == "" {
 		k.control.reply(strconv.AppendInt(nil, int64(k.stage.zero+history.Of(k.starts)), 10))
 		return
 	}
 	k.starts = time.Duration(i) * apart
-	// when the plan starts: the first to begin passes points too
+	// the start of the plan: the first client must pass its points as well
 	k.stage.world.At(k.stage.zero+history.Of(k.starts)+1, func() { k.inTurn(k.first) })
 }
 
-// How much later than planned a client begins, at most, so that those before it are served first, as they are in
-// virtual time: on Redis, and where being served takes several requests.
+// The longest time by which a client begins later than planned, so that the clients before it are served first, as in
+// virtual time: for Redis, and for services on which being served takes several requests.
 const (
 	patient     = 100 * time.Millisecond
 	morePatient = 2 * time.Second
@@ -163,7 +163,7 @@ func (k *client) patience() time.Duration {
 	return patient
 }
 
-// inTurn starts the first section of the client when those before it are served, are paused, or take too long.
+// inTurn calls f, the client's first section, once the clients before it are served or paused, or take too long.
 func (k *client) inTurn(f func()) {
 	w := k.stage.world
 	waits := w.Now() < k.stage.zero+history.Of(k.starts+k.patience()) &&
@@ -177,7 +177,7 @@ func (k *client) inTurn(f func()) {
 	k.then(f)
 }
 
-// exited handles the end of the process. What it had sent comes first.
+// exited handles the end of the process, after everything that it had sent.
 func (k *client) exited(err error) {
 	w := k.stage.world
 	if k.stage.over || w.Down(k.id) {
@@ -202,7 +202,7 @@ func (k *client) exited(err error) {
 	})
 }
 
-// unfinished says what a client that ends now has left undone.
+// unfinished says what the client has left undone if it ends now; empty if nothing.
 func (k *client) unfinished() string {
 	if k.first == nil {
 		return "before its first report, which is FENCEPOST ACQUIRING lock"
@@ -218,7 +218,8 @@ func (k *client) unfinished() string {
 	return ""
 }
 
-// strangers reports that somebody has connected to the client's ports without the password: maybe the client itself.
+// strangers says how many connections to the client's ports were refused because they lacked the password. The client
+// itself may have opened them.
 func (k *client) strangers() string {
 	n := k.stage.front.Refused(k.id)
 	if n == 0 {
@@ -232,7 +233,7 @@ func (k *client) strangers() string {
 		"were refused: %d; it must give its library the whole URL)", n)
 }
 
-// fails ends the run because of the client's fault.
+// fails ends the run because of a mistake of the client.
 func (k *client) fails(problem string) {
 	k.stage.loop.Fail(&ClientError{Client: k.id, Problem: problem, Said: k.said.last(mostSaid)})
 }
@@ -246,7 +247,8 @@ func (k *client) end() {
 	}
 }
 
-// Crashed kills the process. If it had ended before, it was noticed too late to say when.
+// Crashed kills the process. If the process had ended before, the time of its end is unknown; alive is then the last
+// time at which it is known to have lived.
 func (k *client) Crashed() (alive sim.Time) {
 	if k.Kill() {
 		return 0
@@ -254,7 +256,7 @@ func (k *client) Crashed() (alive sim.Time) {
 	return max(k.alive, k.stage.zero+1)
 }
 
-// Resume continues the process, and then what was held back.
+// Resume continues the process, and then the actions postponed during its pause.
 func (k *client) Resume() {
 	k.Guest.Resume()
 	w := k.stage.world
@@ -267,10 +269,10 @@ func (k *client) Resume() {
 	})
 }
 
-// Jumped notifies one of our own that its wall clock has jumped.
+// Jumped notifies a client of our own that its wall clock has jumped.
 func (k *client) Jumped(d time.Duration) { k.clock("JUMP", int64(d)) }
 
-// Drifted notifies one of our own that its clocks run at another rate.
+// Drifted notifies a client of our own that its clocks run at another rate.
 func (k *client) Drifted(ppm int64) { k.clock("DRIFT", ppm) }
 
 func (k *client) clock(what string, n int64) {
@@ -281,7 +283,8 @@ func (k *client) clock(what string, n int64) {
 	k.control.conn.Send(realtime.AppendFrame(nil, realtime.FramePush, []byte(what+" "+strconv.FormatInt(n, 10))))
 }
 
-// then does something on behalf of the client as soon as it is not paused.
+// then calls f on behalf of the client, as soon as the client is not paused. It does nothing if the client has
+// crashed.
 func (k *client) then(f func()) {
 	w := k.stage.world
 	switch {
@@ -293,7 +296,7 @@ func (k *client) then(f func()) {
 	}
 }
 
-// pass lets the client pass a point, and then go on.
+// pass makes the client pass a point, and then calls f.
 func (k *client) pass(p sim.Point, f func()) {
 	k.stage.world.Pass(k.id, p)
 	k.then(f)
@@ -310,20 +313,20 @@ func (k *client) recordGrant(e history.Event, g sim.Grant) {
 	k.stage.world.RecordGrant(k.id, e, g)
 }
 
-// tail keeps the end of what a process prints.
+// tail keeps the end of a process's output.
 type tail struct {
 	mu   sync.Mutex
 	text []byte
-	lost int // bytes before it
+	lost int // number of bytes dropped before text
 }
 
-// How much of a client's output is kept, and how much of that an error shows, in bytes.
+// How much of a client's output is kept, and how much of it an error shows, in bytes.
 const (
 	mostKept = 256 << 10
 	mostSaid = 4 << 10
 )
 
-// Write takes all of p.
+// Write accepts all of p.
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -335,7 +338,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// all is what is kept, with a note of how much is not. Passwords of URLs are left out.
+// all returns the kept output, without the passwords of URLs, and says how much is missing.
 func (t *tail) all() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -346,7 +349,7 @@ func (t *tail) all() string {
 	return text
 }
 
-// last is the last n bytes.
+// last returns the last n bytes, without the passwords of URLs.
 func (t *tail) last(n int) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

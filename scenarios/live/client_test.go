@@ -17,10 +17,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 )
 
-// mode is the variable that has the test binary be a client, by its value.
+// mode is the variable that makes the test binary act as a client; its value says which.
 const mode = "FENCEPOST_TEST_CLIENT"
 
-// inherited is a variable that all clients are to find, as this process has it.
+// inherited is a variable of this process that all clients must inherit.
 const inherited = "FENCEPOST_TEST_INHERITED"
 
 func TestMain(m *testing.M) {
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// wire speaks to one server.
+// wire is a connection to one server.
 type wire struct {
 	net.Conn
 	in *bufio.Reader
@@ -55,7 +55,7 @@ func dialTo(variable string) *wire {
 	return w
 }
 
-// callTo opens a connection and does not give the password.
+// callTo opens a connection without giving the password.
 func callTo(variable string) (w *wire, password string) {
 	u, err := url.Parse(os.Getenv(variable))
 	var c net.Conn
@@ -70,7 +70,7 @@ func callTo(variable string) (w *wire, password string) {
 	return &wire{c, bufio.NewReader(c)}, password
 }
 
-// ask sends a command and gives the first line of the answer, or the string that it is.
+// ask sends a command and returns the first line of the answer, or the string if the answer is one.
 func (w *wire) ask(args ...string) string {
 	fmt.Fprintf(w, "*%d\r\n", len(args))
 	for _, a := range args {
@@ -90,10 +90,10 @@ func (w *wire) ask(args ...string) string {
 
 const compareAndDelete = `if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("del",KEYS[1]) else return 0 end`
 
-// thinks is how long a client thinks between its sections.
+// thinks is how long a client waits between its sections.
 const thinks = 200 * time.Millisecond
 
-// beClient is a client as a user writes one: SET NX PX on one Redis. How says what it does wrong.
+// beClient is a client such as a user would write: SET NX PX on one Redis. how says what it does wrong.
 func beClient(how string) {
 	switch how {
 	case "queues":
@@ -157,11 +157,11 @@ func beClient(how string) {
 	}
 }
 
-// entered is a key that client-2 sets inside its section, where client-1 waits for that.
+// entered is a key that client-2 sets inside its section, and for which client-1 waits there.
 const entered = "entered"
 
-// prolongs is a client that prolongs its lock as often as it can while it works, and writes in the end. It gives an
-// answer up that takes long, and then tries no more. It may say so.
+// prolongs is a client that extends its lock as often as it can while it works, and writes at the end. If an answer
+// takes too long, it gives up and does not extend any more. With reports, it reports its extensions.
 func prolongs(redis, resource *wire, lock string, reports bool) {
 	say := func(words ...string) {
 		if reports {

@@ -7,11 +7,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// control is the connection on which a client of our own reports.
+// control is the connection on which a client of our own sends its reports.
 type control struct {
 	*realtime.Framed
 	of      *child
-	waiting []func(answer []byte) // in order
+	waiting []func(answer []byte) // callbacks for replies, in order
 }
 
 func (c *child) dialControl(to realtime.Door) (k *control, err error) {
@@ -20,13 +20,13 @@ func (c *child) dialControl(to realtime.Door) (k *control, err error) {
 	return k, err
 }
 
-// say sends a report; then is called with the reply.
+// say sends a report, and calls then with the reply.
 func (k *control) say(then func(answer []byte), args ...string) {
 	k.waiting = append(k.waiting, then)
 	k.Say(args)
 }
 
-// report sends a report; done is raised when it is acknowledged.
+// report sends a report, and raises done when it is acknowledged.
 func (k *control) report(done *sim.Signal, args []string) {
 	k.say(func([]byte) { done.Raise() }, args...)
 }
@@ -42,7 +42,7 @@ func (k *control) took(kind byte, what []byte) {
 	}
 }
 
-// ended ends the client: the process that started it is gone.
+// ended ends the client, because the process that started it is gone.
 func (k *control) ended() {
 	k.of.loop.Fail(fmt.Errorf("the run that %s was a client of is over", k.of.id))
 }

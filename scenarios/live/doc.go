@@ -1,43 +1,46 @@
 // Package live runs a scenario in real time, with clients that are processes of the host: those of the user, in any
 // language, or the scenario's own protocols. It uses the host, as scenarios/live/realtime does.
 //
-// What a client is given and what it reports is described in [Reporting]. A report that is wrong in itself or out of
-// order is answered with an error, which ends the run; what has happened by then is kept and judged. The first
-// ACQUIRING of each client is answered when all have sent theirs. A client that ends with work left has crashed: the
-// run goes on.
+// [Reporting] describes what a client is given and what it reports. A report that is malformed or out of order is
+// answered with an error, which ends the run; what has happened until then is kept and judged. The first ACQUIRING of
+// each client is answered only when all clients have sent theirs. A client that ends with work left counts as crashed,
+// and the run goes on.
 //
-// Each client has a password for the run, which its URLs contain and without which nobody can use its ports. Where a
-// library has none to give, as one of etcd or ZooKeeper, the process that opens a connection must be in the client's
-// process group.
+// Each client has a password for the run. Its URLs contain the password, and without it nobody can use its ports.
+// Libraries of etcd and ZooKeeper cannot give a password; for them, the process that opens a connection must be in the
+// client's process group.
 //
-// Servers of etcd and ZooKeeper are reached in their own protocols, by what stands before simulated ones ([sim.Front]),
-// in a bubble as well as here. What real members of etcd are sent is bytes, as they are.
+// Servers of etcd and ZooKeeper are reached in their own protocols, through the front of the simulated servers
+// ([sim.Front]), here as in a bubble. Real members of etcd get the client's bytes unchanged.
 //
-// ACQUIRED is answered before the section begins, and RELEASING before the release is sent: a section as recorded lies
-// within the time in which the client had the lock. So an overlap in the record is a real overlap.
+// ACQUIRED is answered before the section begins, and RELEASING before the release is sent: a recorded section lies
+// within the time in which the client had the lock. An overlap in the record is therefore a real overlap.
 //
 // # When something happened, and when the run learned of it
 //
-// On a loaded machine the two may lie a second apart. No such delay makes a section longer than it was:
-//   - A report is recorded between its sending and its answer. Meanwhile the client waits, with the lock (ACQUIRED,
-//     RELEASING, LOST), or without it (ACQUIRING, FAILED, RELEASED).
-//   - A client that ends by itself, or is found to have ended when it is to crash, may have done so at any time since
-//     it is known to have lived: when the answer was sent for which it had waited before its last command to the
-//     resource. That is the until of its crash, and mutual exclusion is violated only if it is so for every end since
-//     then; if only for some, it is undecided. What no answer is known to have reached is no sign of life: its bytes
-//     may have been read long after they were sent.
+// On a loaded machine these two times may lie a second apart. No such delay makes a recorded section longer than the
+// real one:
+//   - A report is recorded between its sending and its answer. During this time the client waits: with the lock after
+//     ACQUIRED, RELEASING and LOST, without it after ACQUIRING, FAILED and RELEASED.
+//   - A client that ended by itself, or was found to have ended when it was to crash, may have ended at any time since
+//     it was last known to live. That is the time when the answer was sent for which the client had waited before it
+//     sent its last command to the resource; it is the until of the recorded crash. Mutual exclusion is violated only
+//     if it is violated for every possible end since then; if only for some, it is undecided. An answer that is not
+//     known to have arrived is no sign of life, because its bytes may have been read long after they were sent.
 //   - A crash of the plan finds the process alive, stops it and kills it, and is recorded no later than that.
-//   - A pause begins when every thread has stopped, and what was sent by then counts as sent before it.
-//   - A connection's end decides nothing by itself. A real server that ended by itself leaves the run undecided.
+//   - A pause begins when every thread has stopped, and what was sent by then counts as sent before the pause.
+//   - The end of a connection decides nothing by itself. If a real server ended by itself, the run is undecided.
 //
-// A delay of FAILED, RELEASED or an answer does make a wait longer, which fault-tolerance and deadlock-freedom measure:
-// the run states how late the host was, and says so where a stall exceeded what a client waits for an answer.
+// A delay of FAILED, RELEASED or an answer does make a wait longer, and fault-tolerance and deadlock-freedom measure
+// waits. Therefore the run states how late the host was, and warns if a stall exceeded the time for which a client
+// waits for an answer.
 //
-// # What is not asked of a client
+// # What a client need not report
 //
-// A grant is recognised by what the servers have recorded since ACQUIRING: the keys of the lock that this client's
-// connections have set, whatever command set them. It counts from the moment when the reply that made a quorum arrived
-// at the client's machine, and lasts for the stated validity, or otherwise as long as the first of the keys.
+// A grant is recognised by what the servers have recorded since ACQUIRING: the keys of the lock that were set on this
+// client's connections, by whatever command. The grant counts from the moment when the reply that completed a quorum
+// arrived at the client's machine. It lasts for the stated validity, or, if none was stated, until the first of the
+// keys expires.
 package live
 
 // Reporting describes what a client is given and what it reports, for its author.

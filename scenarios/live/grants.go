@@ -10,25 +10,25 @@ import (
 )
 
 // yes is a server's grant to an attempt: a key of the lock that a request of the attempt has set there. A master and
-// its replicas count as one: the latest counts.
+// its replicas count as one server, and the latest grant on them counts.
 type yes struct {
 	server sim.ProcessID
-	seat   sim.ProcessID // of the server
-	values [2]string     // of the key and its member
+	seat   sim.ProcessID // first server of the group that the server belongs to
+	values [2]string     // values of the key and of its member
 	sent   sim.Time      // when the request left the client
 	came   sim.Time      // when the reply arrived at the client's machine
 	until  sim.Time      // when the key is due to expire
 	said   bool          // the reply has arrived
 }
 
-// keep is called for each event. It keeps track of the owners of keys, and keeps the events that concern the locks of
-// the scenario.
+// keep is called for each event, and reports whether the history keeps it. It tracks the owners of keys, and drops
+// events of keys that are not locks of the scenario.
 func (st *stage) keep(e *history.Event) bool {
 	switch e.F {
 	case history.KeySet, history.KeyProlonged, history.KeyGone, history.KeyCopied, history.CopyGone:
 	default:
 		if st.Command != "" && e.Process == history.Probe {
-			e.Token = 0 // the counter of the scenario's protocol is not that of the user's client
+			e.Token = 0 // the token counter of the scenario's protocol is not the user's client's counter
 		}
 		e.Value = recordable(e.Value)
 		return true
@@ -53,8 +53,9 @@ func (st *stage) keep(e *history.Event) bool {
 	return true
 }
 
-// lockOf is the lock that a key of etcd belongs to, as libraries name them: its name is the key, or the part before the
-// key's last slash, each with or without a path before it. It is empty if there is none.
+// lockOf returns the lock that a key of etcd belongs to, according to how libraries name keys: the lock's name is the
+// key, or the part before the key's last slash, each with or without a path before it. It is empty if there is no such
+// lock.
 func (st *stage) lockOf(key string) history.Lock {
 	folder := key[:max(strings.LastIndexByte(key, '/'), 0)]
 	for _, lock := range st.locks {
@@ -67,14 +68,14 @@ func (st *stage) lockOf(key string) history.Lock {
 	return ""
 }
 
-// place is the place of a key.
+// place is where a key stands.
 type place struct {
 	server sim.ProcessID
 	lock   history.Lock
 	member string
 }
 
-// stands reports whether a key of a lock exists on a server with an owner value.
+// stands reports whether a key of a lock stands on a server with an owner value.
 func (st *stage) stands(server sim.ProcessID, lock history.Lock, value string) bool {
 	for at, v := range st.standing {
 		if at.server == server && at.lock == lock && (v == value || at.member == value) {
@@ -84,7 +85,7 @@ func (st *stage) stands(server sim.ProcessID, lock history.Lock, value string) b
 	return false
 }
 
-// keyed records a key that an attempt of the client has set.
+// keyed tracks the keys that the client's present attempt has set, extended or removed.
 func (k *client) keyed(e *history.Event) {
 	h := k.holds[e.Lock]
 	if h == nil || h.attempt == "" {
@@ -114,7 +115,7 @@ func (k *client) keyed(e *history.Event) {
 	}
 }
 
-// seat is the first of the servers that hold the same data; a server alone is its own.
+// seat returns the first of the servers that hold the same data as the given one; a single server is its own seat.
 func (st *stage) seat(server sim.ProcessID) sim.ProcessID {
 	for _, group := range st.groups {
 		if slices.Contains(group, server) {
@@ -124,8 +125,8 @@ func (st *stage) seat(server sim.ProcessID) sim.ProcessID {
 	return server
 }
 
-// settle drops the grants of owner values other than that of the lock: they are of earlier tries, which the client
-// believes to have failed.
+// settle drops grants for other owner values than the lock's: they belong to earlier tries, which the client believes
+// to have failed.
 func (h *hold) settle(value string) {
 	is := func(y *yes) bool { return slices.Contains(y.values[:], value) }
 	if slices.ContainsFunc(h.yes, is) {
@@ -133,7 +134,7 @@ func (h *hold) settle(value string) {
 	}
 }
 
-// answered records that the reply to a request of an attempt has arrived; the request left the client at sent.
+// answered records that the reply to a request of an attempt has arrived. sent is when the request left the client.
 func (h *hold) answered(server sim.ProcessID, sent, now sim.Time) {
 	for _, y := range h.yes {
 		if y.server == server && !y.said {
@@ -145,9 +146,9 @@ func (h *hold) answered(server sim.ProcessID, sent, now sim.Time) {
 	}
 }
 
-// agreed is a lease of servers that agree on one log, which grant a lock as one: the client asked for it, had it by the
-// time of the report, and has it for the stated validity. Otherwise it lasts as long as the session, or as the key's
-// lease; ok is false if that is not known.
+// agreed returns the grant of a service whose members agree on one log and grant a lock as one. The client asked for
+// the lock at the start of the attempt, has it since the report at the latest, and keeps it for the stated validity.
+// If none was stated, the grant lasts as long as the session or the key's lease; ok is false if that is not known.
 func (k *client) agreed(h *hold, r *report) (g sim.Grant, ok bool) {
 	w := k.stage.world
 	var until sim.Time
@@ -163,7 +164,7 @@ func (k *client) agreed(h *hold, r *report) (g sim.Grant, ok bool) {
 		h.ends, announced, until = &ends, &ends, history.Never
 	case until == 0:
 		return g, false
-	case r.word == extended: // real members do not record it
+	case r.word == extended: // real members do not record extensions
 		until = max(until, h.asked+history.Of(k.config.Lock.TTL))
 	}
 	since, _ := k.caller.Try()
@@ -171,8 +172,8 @@ func (k *client) agreed(h *hold, r *report) (g sim.Grant, ok bool) {
 		Until: sim.Deadline{Clock: sim.Monotonic, At: until.Duration(), Announced: announced}}, true
 }
 
-// follow notes when requests leave that are answered: each makes a session of ZooKeeper last the TTL from then on,
-// unless it is over.
+// follow tracks when answered requests left the client: each such request extends a ZooKeeper session to the TTL from
+// then on, unless the session is over.
 func (st *stage) follow() {
 	left := map[uint64]sim.Time{}
 	st.world.Inspect(func(p sim.Passage) (none sim.Interference) {
@@ -194,8 +195,8 @@ func (st *stage) follow() {
 	})
 }
 
-// grant is what the servers have granted by now; ok is false if none has. The client may have decided as soon as a
-// quorum had granted it.
+// grant returns the grant that the servers have given so far; ok is false if there is none. The client may have
+// decided as soon as a quorum had granted the lock.
 func (h *hold) grant(w *sim.World, quorum int, r *report) (g sim.Grant, ok bool) {
 	var since, until sim.Time = history.Never, history.Never
 	var came []sim.Time

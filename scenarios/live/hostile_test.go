@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// holds has a client take the lock, do something with it, and give it back.
+// holds acquires the lock, calls do, and releases the lock.
 func holds(redis, resource *wire, lock string, do func()) {
 	resource.ask("FENCEPOST", "ACQUIRING", lock)
 	for redis.ask("SET", lock, "v", "NX", "PX", "1000") != "+OK" {
@@ -30,7 +30,7 @@ func holds(redis, resource *wire, lock string, do func()) {
 	resource.ask("FENCEPOST", "RELEASED", lock, "v")
 }
 
-// hostile are clients that do what none should. They are client-1; another works beside them.
+// hostile are clients that misbehave. They run as client-1, and a well-behaved client runs as client-2.
 var hostile = map[string]func(redis, resource *wire, lock string){
 	"silent":  func(_, resource *wire, _ string) { resource.in.ReadByte() },
 	"at once": func(_, _ *wire, _ string) {},
@@ -193,16 +193,16 @@ type nowhere struct{}
 
 func (nowhere) Write(b []byte) (int, error) { return len(b), nil }
 
-// What comes of a run with a hostile client.
+// Possible outcomes of a run with a hostile client.
 const (
-	nothing = "nothing ran" // an error before the begin
-	early   = "early end"   // what has happened is kept
-	crashed = "crash"       // of the client; the run goes on
+	nothing = "nothing ran" // an error before the scenario began
+	early   = "early end"   // the run ends, and what has happened is kept
+	crashed = "crash"       // the client counts as crashed; the run goes on
 	goesOn  = "goes on"
 )
 
-// TestHostileClients: each is named with what it did. Whatever had begun leaves its history, and unless it must end
-// there the other client has all of its sections.
+// TestHostileClients: each hostile client is named, with what it did. A run that had begun leaves its history, and the
+// other client completes all of its sections unless the run must end early.
 func TestHostileClients(t *testing.T) {
 	tried := map[string]bool{}
 	for i, test := range []struct{ how, comes, want string }{
@@ -282,7 +282,7 @@ func TestHostileClients(t *testing.T) {
 	t.Logf("%d hostile clients: every history is kept", len(tried))
 }
 
-// kept looks at what a run with a hostile client leaves.
+// kept checks what a run with a hostile client leaves behind.
 func kept(t *testing.T, how, comes string, r *Result) {
 	t.Helper()
 	var text bytes.Buffer
@@ -305,7 +305,7 @@ func kept(t *testing.T, how, comes string, r *Result) {
 		t.Errorf("%d crashes", crashes)
 	}
 	switch broken := how == "grown value" || how == "no text"; {
-	case broken: // it takes its own key away
+	case broken: // it removes its own key
 	default:
 		for _, f := range checker.Check(r.History).Findings {
 			if f.Outcome == checker.Violated {
@@ -351,7 +351,8 @@ func kept(t *testing.T, how, comes string, r *Result) {
 	}
 }
 
-// TestAnEndThatIsNobodysFaultKeepsTheHistory beside the error; it is not to be judged.
+// TestAnEndThatIsNobodysFaultKeepsTheHistory: the run returns the history together with the error; it must not be
+// judged.
 func TestAnEndThatIsNobodysFaultKeepsTheHistory(t *testing.T) {
 	r, err := runOn(t, scenario(t, "set-nx-px"), "works", failing{})
 	if err == nil || err.Error() != "redis-1 is gone" || r == nil || len(r.History.Events) == 0 {
@@ -359,7 +360,7 @@ func TestAnEndThatIsNobodysFaultKeepsTheHistory(t *testing.T) {
 	}
 }
 
-// failing are servers that end badly.
+// failing is a Fleet whose servers fail at the end.
 type failing struct{ Simulated }
 
 func (failing) End() error { return errors.New("redis-1 is gone") }

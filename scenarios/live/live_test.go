@@ -22,8 +22,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// scenario has two clients of a lock with a TTL of a second, and the given lines more. They look at the elapsed time:
-// without, a lease is counted from the answer, and is longer than the key's by a stall of the host.
+// scenario has two clients of a lock with a TTL of a second, and the given lines. The clients check the elapsed time:
+// without the check, their lease counts from the answer, and outlasts the key by any stall of the host.
 func scenario(t *testing.T, protocol string, more ...string) *scenarios.Scenario {
 	t.Helper()
 	lines := []string{"name: live-test", "summary: x", "source: x", "servers: {redis: 1}",
@@ -47,7 +47,7 @@ func scenario(t *testing.T, protocol string, more ...string) *scenarios.Scenario
 	return s
 }
 
-// start starts a keeper for the test.
+// start starts a process keeper for the test.
 func start(t testing.TB) *process.Keeper {
 	t.Helper()
 	k, err := process.Start()
@@ -58,13 +58,14 @@ func start(t testing.TB) *process.Keeper {
 	return k
 }
 
-// run runs a scenario with clients that the test binary is: of a user if how is not empty, else our own.
+// run runs a scenario. The clients are processes of the test binary: a user's client if how is not empty, else our
+// own.
 func run(t testing.TB, s *scenarios.Scenario, how string) (*Result, error) {
 	t.Helper()
 	return runOn(t, s, how, Simulated{})
 }
 
-// runOn is run with other servers.
+// runOn does the same with another fleet of servers.
 func runOn(t testing.TB, s *scenarios.Scenario, how string, on Fleet) (*Result, error) {
 	t.Helper()
 	self, err := os.Executable()
@@ -84,7 +85,7 @@ func runOn(t testing.TB, s *scenarios.Scenario, how string, on Fleet) (*Result, 
 	return Run(o, s.Plan(1))
 }
 
-// outcomes says how the laws came out that the test names, and why.
+// outcomes returns the outcomes of the given laws, with their causes.
 func outcomes(r *Result, laws ...checker.Law) string {
 	v := checker.Check(r.History)
 	var said []string
@@ -102,7 +103,8 @@ func outcomes(r *Result, laws ...checker.Law) string {
 var excluding = []checker.Law{checker.LeaseExclusion, checker.MutualExclusion, checker.ResourceSafety,
 	checker.Ownership, checker.DeadlockFreedom}
 
-// TestAPauseBeyondTheLease: in real time as in virtual time, and with the user's client as with our own.
+// TestAPauseBeyondTheLease: a pause has the same effect in real time as in virtual time, for a user's client as for
+// our own.
 func TestAPauseBeyondTheLease(t *testing.T) {
 	t.Parallel()
 	const pause = "faults: [pause client-1 for 3s after acquired]"
@@ -120,7 +122,7 @@ func TestAPauseBeyondTheLease(t *testing.T) {
 		if test.protocol == "redlock" {
 			servers = "servers: {redis: 3}"
 		}
-		// in the second cycle at the latest client-2 comes after client-1, whoever was first
+		// in the second cycle at the latest, client-2 comes after client-1
 		work := fmt.Sprintf("work: {cycles: 2, think: %v, writes: 1}", thinks)
 		s := scenario(t, test.protocol, servers, work, "resource: {fencing: "+test.fencing+"}", pause)
 		t.Run(test.protocol+" "+test.client, func(t *testing.T) {
@@ -145,7 +147,7 @@ func TestAPauseBeyondTheLease(t *testing.T) {
 	}
 }
 
-// TestAClientOfOurOwnSeesHowLateItIs: stopped in the midst of its work, it knows by its clock that its lease is over.
+// TestAClientOfOurOwnSeesHowLateItIs: after a pause in its work, it knows from its clock that its lease is over.
 func TestAClientOfOurOwnSeesHowLateItIs(t *testing.T) {
 	testkit.FullOnly(t)
 	t.Parallel()
@@ -168,8 +170,8 @@ func TestAClientOfOurOwnSeesHowLateItIs(t *testing.T) {
 	}
 }
 
-// TestWhatComesInAPauseComesFirst: a client of our own that was stopped takes the answers that came meanwhile, before
-// it gives them up.
+// TestWhatComesInAPauseComesFirst: after a pause, a client of our own receives the answers that arrived meanwhile,
+// before it gives up waiting for them.
 func TestWhatComesInAPauseComesFirst(t *testing.T) {
 	testkit.FullOnly(t)
 	t.Parallel()
@@ -187,7 +189,7 @@ func TestWhatComesInAPauseComesFirst(t *testing.T) {
 	}
 }
 
-// TestSectionsExclude: what is sound is not blamed, whoever the client is.
+// TestSectionsExclude: a sound lock is not blamed, whichever client uses it.
 func TestSectionsExclude(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ protocol, client, more string }{
@@ -222,7 +224,8 @@ func TestSectionsExclude(t *testing.T) {
 	}
 }
 
-// What a client of a user's does for its safety is read from its requests, not from the scenario's protocol.
+// TestMeasuresAreThoseThatRequestsShow: the safety measures that a user's client takes are derived from its requests,
+// and not from the scenario's protocol.
 func TestMeasuresAreThoseThatRequestsShow(t *testing.T) {
 	testkit.FullOnly(t)
 	t.Parallel()
@@ -251,7 +254,7 @@ func TestMeasuresAreThoseThatRequestsShow(t *testing.T) {
 	}
 }
 
-// TestGrantsAreWhatTheServersGave: since, granted and until of a client that states nothing.
+// TestGrantsAreWhatTheServersGave checks since, granted and until for a client that states no validity.
 func TestGrantsAreWhatTheServersGave(t *testing.T) {
 	t.Parallel()
 	r, err := run(t, scenario(t, "set-nx-px", "work: {cycles: 2, writes: 1}"), "works")
@@ -279,7 +282,7 @@ func TestGrantsAreWhatTheServersGave(t *testing.T) {
 	}
 }
 
-// TestAllBeginTogether: the first sections are asked for when all clients are there, one after the other.
+// TestAllBeginTogether: the first sections begin when all clients are ready, one client after another.
 func TestAllBeginTogether(t *testing.T) {
 	t.Parallel()
 	r, err := run(t, scenario(t, "set-nx-px", "clients: 3"), "works")
@@ -313,8 +316,8 @@ func TestAnInterruptEndsTheRun(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeDoneIsRefused before anything starts, with the line and the reason: there is no keeper that could
-// start anything.
+// TestWhatCannotBeDoneIsRefused: a fault that cannot be carried out is refused before anything starts, with its line
+// and the reason. The test has no keeper, so nothing could start.
 func TestWhatCannotBeDoneIsRefused(t *testing.T) {
 	user := func(faults string) Options {
 		s := scenario(t, "set-nx-px", "faults: ["+faults+"]")
@@ -346,8 +349,9 @@ func TestWhatCannotBeDoneIsRefused(t *testing.T) {
 	}
 }
 
-// TestAFaultThatNamesAMessageStrikesIt, a user's or our own: the request or the answer, or what happens at its time;
-// one that never comes is named with those that did.
+// TestAFaultThatNamesAMessageStrikesIt: a fault that names a message strikes the request or the answer, or something
+// else at its time, for a user's client as for our own. If the message is never sent, the report names the messages
+// that were.
 func TestAFaultThatNamesAMessageStrikesIt(t *testing.T) {
 	t.Parallel()
 	s := scenario(t, "set-nx-px", "work: {cycles: 2, think: 50ms}", `faults: [delay the SET of client-1 to redis-1 by 200ms,
@@ -376,7 +380,7 @@ func TestAFaultThatNamesAMessageStrikesIt(t *testing.T) {
 	}
 }
 
-// without are servers without clocks.
+// without is a Fleet of servers without clocks of their own.
 type without struct{ Simulated }
 
 func (without) Can(f *nemesis.Fault) error {
@@ -386,12 +390,13 @@ func (without) Can(f *nemesis.Fault) error {
 	return nil
 }
 
-// asBytes are servers whose clients' bytes are passed on.
+// asBytes is a Fleet to which the bytes of clients are passed on unchanged.
 type asBytes struct{ Simulated }
 
 func (asBytes) Front(sim.Front) sim.Front { return etcdserver.Bytes{} }
 
-// TestAnExtensionThatFailedIsBlamed, with what kept it away: its report says as much as a protocol of our own does.
+// TestAnExtensionThatFailedIsBlamed, with the fault that prevented it: the report of a user's client says as much as a
+// protocol of our own.
 func TestAnExtensionThatFailedIsBlamed(t *testing.T) {
 	testkit.FullOnly(t)
 	for how, blamed := range map[string]bool{"prolongs": true, "prolongs in silence": false} {
@@ -412,7 +417,7 @@ func TestAnExtensionThatFailedIsBlamed(t *testing.T) {
 	}
 }
 
-// TestAStallThatMayDecideIsReported: one longer than a client waits for an answer.
+// TestAStallThatMayDecideIsReported: this is a stall longer than a client waits for an answer.
 func TestAStallThatMayDecideIsReported(t *testing.T) {
 	s := scenario(t, "set-nx-px", "lock: {protocol: set-nx-px, ttl: 1s, timeout: 80ms}")
 	for stall, want := range map[time.Duration]bool{80 * time.Millisecond: false, 81 * time.Millisecond: true} {
@@ -422,7 +427,7 @@ func TestAStallThatMayDecideIsReported(t *testing.T) {
 	}
 }
 
-// TestWarnings: a stall of the host decides nothing where there is room.
+// TestWarnings: there is a warning only where a stall of the host could decide the run.
 func TestWarnings(t *testing.T) {
 	for lock, want := range map[string]string{
 		"{protocol: set-nx-px, ttl: 299ms}": "a TTL of 299ms",
@@ -442,7 +447,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestTheFirstAttemptPassesPointsOfThePlan: the run has begun when its first client does.
+// TestTheFirstAttemptPassesPointsOfThePlan: a fault strikes at a point even in the first attempt of the first client.
 func TestTheFirstAttemptPassesPointsOfThePlan(t *testing.T) {
 	r, err := run(t, scenario(t, "set-nx-px", "faults: [pause client-1 for 1ms after acquire-start]"), "works")
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// mostArgument is the longest argument of a command that a run accepts, in bytes: a history keeps values, a value and a
-// member on one line, in which a byte may take six, and a line has 1 MiB at most.
+// mostArgument is the longest argument of a command that a run accepts, in bytes. A history writes a value and a
+// member on one line, which has at most 1 MiB; a byte may take six bytes there.
 const mostArgument = 64 << 10
 
-// tooLong is the error for a command with an argument that a run does not accept; empty if it accepts all.
+// tooLong returns the error reply to a command with an argument that is too long; empty if all arguments are accepted.
 func tooLong(args []string) string {
 	for i, a := range args {
 		if len(a) > mostArgument {
@@ -27,8 +27,8 @@ func tooLong(args []string) string {
 	return ""
 }
 
-// recordable is a value as a history can keep it: bytes that are no text are written in hexadecimal digits, and a value
-// that commands have made too long is cut off.
+// recordable returns a value in a form that a history can contain: bytes that are not text are written in hexadecimal,
+// and a value that is too long is truncated.
 func recordable(value string) string {
 	if len(value) > mostArgument {
 		value = fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(value[:100], "?"), len(value))
@@ -42,17 +42,17 @@ func recordable(value string) string {
 	return "0x" + hex.EncodeToString([]byte(value))
 }
 
-// incidents are the distinct things that a reader must know about a run, with how often each happened.
+// incidents are distinct observations that a reader must know about, with how often each occurred.
 type incidents struct {
 	keys  []string
 	texts map[string]string
 	times map[string]int
 }
 
-// mostIncidents is how many kinds are kept separately.
+// mostIncidents is how many distinct incidents are kept; further ones are counted together.
 const mostIncidents = 50
 
-// add counts an incident. Of several with one key the first is kept.
+// add counts an incident. For each key only the first text is kept.
 func (n *incidents) add(key, text string) {
 	if n.times == nil {
 		n.texts, n.times = map[string]string{}, map[string]int{}
@@ -69,7 +69,7 @@ func (n *incidents) add(key, text string) {
 	n.times[key]++
 }
 
-// list returns a line for each.
+// list returns a line for each incident.
 func (n *incidents) list() (lines []string) {
 	for _, key := range n.keys {
 		line := n.texts[key]
@@ -81,15 +81,15 @@ func (n *incidents) list() (lines []string) {
 	return lines
 }
 
-// usual are the errors that are normal when servers fail over, restart or do not have a script yet, and those of the
-// resource.
+// usual are the errors that are normal when servers fail over, restart or do not have a script yet, and the errors of
+// the resource.
 var usual = []string{"NOSCRIPT", "READONLY", "LOADING", "MASTERDOWN", "NOREPLICAS", "TRYAGAIN", "EXECABORT",
 	"STALETOKEN", "UNBLOCKED"}
 
-// greetings are what client libraries send when they connect, whether or not the server knows it.
+// greetings are commands that client libraries send when they connect, even to servers that do not know them.
 var greetings = []string{"HELLO", "CLIENT", "COMMAND", "AUTH"}
 
-// refused records an error that a server has returned to the user's client, which may not look at it.
+// refused records an error reply to the user's client, in case the client ignores it.
 func (k *client) refused(server sim.ProcessID, args []string, answer []byte) {
 	if len(args) == 0 || len(answer) == 0 || answer[0] != '-' || k.stage.Command == "" {
 		return
@@ -104,7 +104,7 @@ func (k *client) refused(server sim.ProcessID, args []string, answer []byte) {
 		fmt.Sprintf("%s refused %s of %s: %s", server, name, k.id, shown(line, 200)))
 }
 
-// shown is the start of a text, on one line, without control characters and passwords of URLs.
+// shown returns the start of a text, on one line, without control characters and without the passwords of URLs.
 func shown(text string, most int) string {
 	text = strings.Map(func(c rune) rune {
 		if history.Unprintable(c) {
@@ -119,8 +119,8 @@ func shown(text string, most int) string {
 	return text
 }
 
-// userinfo is the part of a URL before its host.
+// userinfo matches the user and password in a URL.
 var userinfo = regexp.MustCompile(`(://)[^/\s"'@]*@`)
 
-// WithoutPasswords is a text without the users and passwords of the URLs in it: before their hosts there is "…@".
+// WithoutPasswords replaces the users and passwords of the URLs in a text by "…".
 func WithoutPasswords(text string) string { return userinfo.ReplaceAllString(text, "${1}…@") }

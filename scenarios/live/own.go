@@ -11,40 +11,40 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// zeroVariable passes the zero of the world, on the monotonic clock of the host, in ns, to a client of our own.
+// zeroVariable passes the world's time zero, as a time on the host's monotonic clock in ns, to a client of our own.
 const zeroVariable = "FENCEPOST_ZERO"
 
-// What a client of our own reports to FENCEPOST, on connections whose replies travel in frames.
+// What a client of our own sends to FENCEPOST, on connections whose replies are framed.
 const (
-	toOpen   = "OWN"    // the first on its connection for reports: the reply is what the client must know, as JSON
-	toBegin  = "BEGIN"  // answered, when all clients have sent it, with the time at which its work is to begin
-	toPass   = "POINT"  // a point
+	toOpen   = "OWN"    // first on the connection for reports; the reply is a birth, as JSON
+	toBegin  = "BEGIN"  // answered, when all clients have sent it, with the time at which the work begins
+	toPass   = "POINT"  // passing of a point
 	toRecord = "RECORD" // an event, as JSON
-	toAsk    = "FOR"    // an attempt, a phase, and the request that is on its behalf
+	toAsk    = "FOR"    // an attempt, a phase, and a request that is made on behalf of the attempt
 )
 
-// birth is what a client of our own must know.
+// birth is what a client of our own must know at its start.
 type birth struct {
 	Scenario string // its text
 	Seed     uint64
-	Wall     int64 // the wall clocks at the world's zero
+	Wall     int64 // wall clock at the world's time zero, in ns
 	Servers  []sim.ProcessID
 }
 
-// record is an event of a client of our own.
+// record is a recorded event of a client of our own.
 type record struct {
 	Event history.Event
 	Grant *grant `json:",omitempty"`
 }
 
-// grant is a sim.Grant.
+// grant is a sim.Grant with times instead of marks.
 type grant struct {
 	Since, Granted sim.Time
 	Until          sim.Deadline
 	Counted        []sim.ProcessID
 }
 
-// own carries out what a client of our own reports.
+// own carries out a report of a client of our own.
 func (s *state) own(args []string) {
 	s.framed = true
 	k, st := s.client, s.client.stage
@@ -99,12 +99,12 @@ func (k *client) recorded(r *record) {
 		return
 	}
 	w, g := k.stage.world, r.Grant
-	granted := min(g.Granted, w.Now()) // its world may be ahead, by the time that setting its clock took
+	granted := min(g.Granted, w.Now()) // the client's world may be ahead by the time that setting its clock took
 	k.recordGrant(r.Event, sim.Grant{Since: w.Mark(min(g.Since, granted)), Granted: w.Mark(granted), Until: g.Until,
 		Counted: g.Counted})
 }
 
-// parseClock parses a notification of a client of our own about its clocks.
+// parseClock parses a notification to a client of our own about its clocks.
 func parseClock(text string) (what string, n int64) {
 	what, number, _ := strings.Cut(text, " ")
 	n, _ = strconv.ParseInt(number, 10, 64)

@@ -9,14 +9,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// RefusedError reports what cannot be carried out in real time.
+// RefusedError reports that a scenario or a fault cannot be carried out in real time.
 type RefusedError struct {
-	Line   string // the fault's; empty: the scenario as a whole cannot
-	Number int    // of the fault in the plan, from 1
+	Line   string // line of the fault; empty if the scenario as a whole is refused
+	Number int    // number of the fault in the plan, from 1
 	Reason string
 }
 
-// Error says what and why.
+// Error says what is refused, and why.
 func (e *RefusedError) Error() string {
 	if e.Line == "" {
 		return e.Reason
@@ -24,11 +24,11 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("fault %d, %q, cannot be carried out: %s", e.Number, e.Line, e.Reason)
 }
 
-// passed are the points that a user's client passes: those that it reports.
+// passed are the points that a user's client passes: the points that its reports imply.
 var passed = []sim.Point{sim.AcquireStart, sim.Acquired, sim.AfterRead, sim.BeforeWrite, sim.BeforeExtend,
 	sim.BeforeRelease, sim.Released}
 
-// refuse says what of a run cannot be carried out.
+// refuse returns an error if the scenario or one of the faults cannot be carried out.
 func refuse(o *Options, faults []nemesis.Fault) error {
 	s := o.Scenario
 	switch {
@@ -52,7 +52,7 @@ func refuse(o *Options, faults []nemesis.Fault) error {
 	return nil
 }
 
-// cannot says why a fault cannot strike a user's client; empty if it can.
+// cannot says why a fault cannot be carried out with the user's clients; empty if it can.
 func (o *Options) cannot(f *nemesis.Fault) string {
 	if o.Command == "" {
 		return ""

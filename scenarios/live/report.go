@@ -26,7 +26,7 @@ const (
 	released  word = "RELEASED"
 )
 
-// grammar is what may follow each word beside the lock.
+// grammar lists what may follow each word, in addition to the lock.
 var grammar = []struct {
 	word    word
 	attempt bool
@@ -50,12 +50,12 @@ type report struct {
 	attempt  string
 	token    history.Token
 	validity time.Duration
-	stated   bool // the validity was given
-	refused  bool // of a release
-	unknown  bool // of a release or an extension: there was no reply
+	stated   bool // a validity was stated
+	refused  bool // of a release: the service refused it
+	unknown  bool // of a release or an extension: the outcome is unknown
 }
 
-// parseReport parses what follows FENCEPOST.
+// parseReport parses the arguments of a FENCEPOST command.
 func parseReport(args []string) (r report, err error) {
 	words := make([]string, len(grammar))
 	for i := range grammar {

@@ -77,7 +77,8 @@ func TestReportsThatAreWrong(t *testing.T) {
 	}
 }
 
-// TestReportingNamesAllWords: what the author of a client is given is what is accepted.
+// TestReportingNamesAllWords: the documentation for the authors of clients lists exactly the reports that are
+// accepted.
 func TestReportingNamesAllWords(t *testing.T) {
 	for _, g := range grammar {
 		line := "FENCEPOST " + string(g.word) + " lock"
@@ -95,7 +96,7 @@ func TestReportingNamesAllWords(t *testing.T) {
 	}
 }
 
-// rig is a stage with one client and no processes.
+// rig returns a stage with one client and no processes.
 func rig() (*stage, *client) {
 	st := &stage{standing: map[place]string{}, locks: []history.Lock{"lock"}}
 	st.world = sim.New(1, sim.Options{Endless: true, Keep: st.keep})
@@ -106,8 +107,9 @@ func rig() (*stage, *client) {
 	return st, k
 }
 
-// TestWhatServersGrant: keys that the attempt has set, once the answer has come; since the first request that set
-// one, from the answer that made a quorum on, until the first expires.
+// TestWhatServersGrant: a grant consists of keys that the attempt has set and whose replies have arrived. It counts
+// since the first request that set a key, begins at the reply that completed a quorum, and lasts until the first key
+// expires.
 func TestWhatServersGrant(t *testing.T) {
 	st, k := rig()
 	h := &hold{step: acquiring, attempt: "client-1/2"}
@@ -166,8 +168,8 @@ func TestWhatServersGrant(t *testing.T) {
 	}
 }
 
-// TestWhoseRequestItIs: an owner value of an earlier attempt whose key still stands speaks for that; all else for the
-// latest.
+// TestWhoseRequestItIs: a request with an owner value of an earlier attempt whose key still stands belongs to that
+// attempt, and every other request to the latest.
 func TestWhoseRequestItIs(t *testing.T) {
 	st, k := rig()
 	s := &state{client: k, conn: &realtime.Conn{Server: "redis-1"}}
@@ -188,7 +190,7 @@ func TestWhoseRequestItIs(t *testing.T) {
 		request string
 		of      history.Attempt
 	}{
-		{func() {}, "EVAL script 1 lock a", "client-1/1"}, // the release of before, which comes late
+		{func() {}, "EVAL script 1 lock a", "client-1/1"}, // the late release of the attempt before
 		{func() {}, "SET lock b NX PX 1000", "client-1/2"},
 		{func() {}, "DEL lock", "client-1/2"},
 		{func() { st.world.Record("redis-1", history.Event{F: history.KeyGone, Lock: "lock", Of: "client-1/1"}) },
@@ -206,8 +208,8 @@ func TestWhoseRequestItIs(t *testing.T) {
 	}
 }
 
-// TestClientsBeginInTurn: one that is to begin later waits until those before it are served, stand still or have
-// crashed, but not for long.
+// TestClientsBeginInTurn: a client waits with its begin until the clients before it are served, paused or crashed, but
+// not for long.
 func TestClientsBeginInTurn(t *testing.T) {
 	acquire := func(of history.Type) func(*stage, *client) {
 		return func(_ *stage, k *client) { k.record(history.Event{F: history.Acquire, Type: of}) }
@@ -238,7 +240,8 @@ func TestClientsBeginInTurn(t *testing.T) {
 	}
 }
 
-// TestOwnerValuesAreForgotten: a run of any length keeps a few, and one that serves all attempts stays known.
+// TestOwnerValuesAreForgotten: a run of any length keeps only a few owner values. A value that serves all attempts
+// stays known.
 func TestOwnerValuesAreForgotten(t *testing.T) {
 	h := &hold{}
 	for i := range 100 {
@@ -252,7 +255,7 @@ func TestOwnerValuesAreForgotten(t *testing.T) {
 	}
 }
 
-// TestTimesCountFromTheBegin: all of them, but those that are never.
+// TestTimesCountFromTheBegin: all times are shifted, except those that are Never.
 func TestTimesCountFromTheBegin(t *testing.T) {
 	h := &history.History{Header: history.Header{End: 90}, Events: []history.Event{
 		{Time: 20, F: history.KeySet, Until: history.Never},

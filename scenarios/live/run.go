@@ -17,30 +17,30 @@ import (
 
 // Fleet are the lock servers of a run.
 type Fleet interface {
-	// Can says why a fault that strikes them cannot be carried out, or nil. It is asked before anything starts, also
-	// about faults that strike others.
+	// Can returns why a fault on the servers cannot be carried out, or nil. It is called before anything starts, also
+	// for faults that strike other processes.
 	Can(f *nemesis.Fault) error
-	// Front is what stands before the servers for clients of the user's, in place of the simulated ones' own, which may
-	// be nil.
+	// Front returns the front through which the user's clients reach the servers. own is the front of the simulated
+	// servers, which may be nil.
 	Front(own sim.Front) sim.Front
-	// Server is the replacement for a simulated lock server or the Sentinel; own itself if that is to serve.
+	// Server returns the replacement for a simulated lock server or Sentinel, or own to use the simulated one.
 	Server(id sim.ProcessID, own sim.Server) sim.Server
-	// Begin starts the servers. What concerns the world is done by the loop.
+	// Begin starts the servers. Actions on the world are left to the loop.
 	Begin(l *realtime.Loop) error
-	// End stops what was started. It is called once, also after a Begin that failed, when the loop has ended.
+	// End stops what was started. It is called once, when the loop has ended, even if Begin failed.
 	End() error
 }
 
-// Simulated are the simulated servers themselves.
+// Simulated is the Fleet of simulated servers.
 type Simulated struct{}
 
 // Can accepts any fault.
 func (Simulated) Can(*nemesis.Fault) error { return nil }
 
-// Front returns their own.
+// Front returns own.
 func (Simulated) Front(own sim.Front) sim.Front { return own }
 
-// Server returns the simulated one.
+// Server returns own.
 func (Simulated) Server(_ sim.ProcessID, own sim.Server) sim.Server { return own }
 
 // Begin has nothing to start.
@@ -52,18 +52,18 @@ func (Simulated) End() error { return nil }
 // Options say how a scenario is run.
 type Options struct {
 	Scenario *scenarios.Scenario
-	Command  string          // of a user's client, for a shell; empty: the scenario's own protocol
-	Own      process.Command // starts this program so that it calls Child
-	Host     string          // to listen on
+	Command  string          // shell command of the user's client; empty: use the scenario's own protocol
+	Own      process.Command // command that starts this program so that it calls Child
+	Host     string          // address to listen on
 	Fleet    Fleet
-	Keeper   *process.Keeper // starts the clients, so that none outlives the run
-	Context  context.Context // its end ends the run
+	Keeper   *process.Keeper // starts the clients, so that none of them outlives the run
+	Context  context.Context // when it is done, the run ends
 	Patience time.Duration   // how long the clients may take until their first report
-	Hidden   string          // a variable of this process that the clients do not get; empty: they get all
-	Again    func(why error) // if set, called before a start that the host has delayed is tried again
+	Hidden   string          // environment variable that the clients do not get; empty: they get all
+	Again    func(why error) // if set, called before a start that the host has delayed is repeated
 }
 
-// Patience is how long programs take to start, with some to spare.
+// Patience is how long programs may take to start, with a margin.
 const Patience = 30 * time.Second
 
 // Result is the result of a run.
@@ -71,21 +71,22 @@ type Result struct {
 	scenarios.Result
 	Late  realtime.Lateness
 	Notes []string // what a reader must know about the run
-	// a client ended or misbehaved before its work was done: laws may have held because too little was tried
+	// Partial is set if a client ended or misbehaved before its work was done: laws may hold only because too little
+	// was tried.
 	Partial bool
 	Printed []Printed
 }
 
-// Printed is what a client has printed, or the end of it.
+// Printed is the output of a client, or the end of it.
 type Printed struct {
 	Client sim.ProcessID
 	Text   string
 }
 
-// Run carries out the plan. A plan that cannot be carried out is refused before anything starts: a *RefusedError. A
-// client that violates the protocol of reports ends the run, with a result that says so if the scenario had begun by
-// then, and otherwise with a *ClientError. If something else ended it after its start, there is a result beside the
-// error, which is not to be judged.
+// Run carries out the plan. It refuses a plan that cannot be carried out before anything starts, with a *RefusedError.
+// A client that violates the protocol of reports ends the run: if the scenario had begun, the result says so;
+// otherwise the error is a *ClientError. If something else ended the run after its start, Run returns a result as well
+// as the error, and the result must not be judged.
 func Run(o Options, p nemesis.Plan) (*Result, error) {
 	if err := refuse(&o, p.Faults); err != nil {
 		return nil, err
@@ -119,7 +120,7 @@ func Run(o Options, p nemesis.Plan) (*Result, error) {
 	return result, st.failed
 }
 
-// printed is what the user's clients have printed.
+// printed returns what the clients have printed.
 func (st *stage) printed() (list []Printed) {
 	for _, k := range st.clients {
 		if text := k.said.all(); text != "" {
@@ -129,7 +130,7 @@ func (st *stage) printed() (list []Printed) {
 	return list
 }
 
-// rebase makes the times of a history count from zero. Everything before that happened at zero.
+// rebase shifts the times of a history so that zero becomes time 0. Earlier times become 0.
 func rebase(h *history.History, zero sim.Time) {
 	shift := func(t *sim.Time) {
 		if *t != history.Never {
@@ -183,7 +184,8 @@ func (st *stage) notes(stall string) []string {
 	return append(notes, warnings(st.Scenario)...)
 }
 
-// stalled reports that a stall of the host may have decided the run: it was longer than some client waits for a reply.
+// stalled says that a stall of the host may have decided the run, because it was longer than some client waits for a
+// reply; empty if not.
 func stalled(s *scenarios.Scenario, stall time.Duration) string {
 	for i := range s.Clients {
 		if most := s.Clients[i].Lock.Timeout; stall > most {
@@ -207,13 +209,13 @@ func rounded(d time.Duration) time.Duration {
 	return d.Round(10 * time.Microsecond)
 }
 
-// leastTTL and leastSlack are what a scenario should have, so that a stall of the host does not decide it.
+// leastTTL and leastSlack are the least values at which a stall of the host is unlikely to decide a run.
 const (
 	leastTTL   = 300 * time.Millisecond
 	leastSlack = 50 * time.Millisecond
 )
 
-// warnings lists where a stall of the host may decide a run of s.
+// warnings says where a stall of the host may decide a run of s.
 func warnings(s *scenarios.Scenario) (list []string) {
 	for i := range s.Clients {
 		l, hold := &s.Clients[i].Lock, s.Clients[i].Work.Hold

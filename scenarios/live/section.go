@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// report processes a report of the user's client; ok answers it.
+// report processes a report of the user's client; ok sends the answer.
 func (k *client) report(r *report, ok func()) error {
 	if !slices.Contains(k.locks, r.lock) {
 		return fmt.Errorf("%s is no lock of its: FENCEPOST_LOCK_1 … are %q", r.lock, k.locks)
@@ -68,7 +68,7 @@ func (k *client) report(r *report, ok func()) error {
 	return nil
 }
 
-// before lists what a report may follow.
+// before lists, for each report, the reports that it may follow.
 var before = map[word][]word{
 	acquiring: {released, failed, lost},
 	acquired:  {acquiring},
@@ -81,7 +81,7 @@ var before = map[word][]word{
 	released:  {releasing},
 }
 
-// allows says why a report is not allowed, or nil.
+// allows returns why a report is not allowed now, or nil.
 func (h *hold) allows(r *report) error {
 	if !slices.Contains(before[r.word], h.step) {
 		if h.attempt == "" {
@@ -102,10 +102,10 @@ func (h *hold) allows(r *report) error {
 	return nil
 }
 
-// mostOld is how many owner values of earlier attempts are remembered, for requests that arrive late.
+// mostOld is how many owner values of earlier attempts are remembered, to recognize their late requests.
 const mostOld = 16
 
-// asks starts an attempt; the first of each client waits until all are ready.
+// asks starts an attempt. The first attempt of each client waits until all clients are ready.
 func (k *client) asks(h *hold, r *report, ok func()) {
 	h.step = acquiring
 	begin := func() {
@@ -127,15 +127,15 @@ func (k *client) asks(h *hold, r *report, ok func()) {
 	begin()
 }
 
-// age makes the owner values of the attempt those of an earlier one.
+// age turns the owner values of the present attempt into those of an earlier one.
 func (h *hold) age() {
-	for _, v := range h.values { // some clients have one value for all attempts
+	for _, v := range h.values { // some clients use one value for all attempts
 		h.old = append(slices.DeleteFunc(h.old, func(o owned) bool { return o.value == v }), owned{v, h.attempt})
 	}
 	h.values, h.old = nil, h.old[max(len(h.old)-mostOld, 0):]
 }
 
-// enters begins a section.
+// enters handles ACQUIRED: the client begins a section.
 func (k *client) enters(h *hold, r *report, ok func()) {
 	h.step, h.word, h.token, h.granted, h.extending = acquired, r.attempt, r.token, h.attempt, false
 	h.section++
@@ -145,7 +145,7 @@ func (k *client) enters(h *hold, r *report, ok func()) {
 	k.pass(sim.Acquired, ok)
 }
 
-// grants records what the servers have granted; if that was not seen, that the client says so.
+// grants records the event with the grant that the servers gave. If no grant was seen, it records the event alone.
 func (k *client) grants(h *hold, r *report, e history.Event) {
 	var g sim.Grant
 	var ok bool
@@ -162,7 +162,7 @@ func (k *client) grants(h *hold, r *report, e history.Event) {
 	k.stage.ungranted++
 }
 
-// extends begins an extension, unless one is under way.
+// extends records the begin of an extension, unless one is under way.
 func (k *client) extends(h *hold, lock history.Lock) {
 	if !h.extending {
 		h.extending, h.asked = true, k.stage.world.Now()
@@ -170,7 +170,7 @@ func (k *client) extends(h *hold, lock history.Lock) {
 	}
 }
 
-// leaves ends a release.
+// leaves handles RELEASED: it records the end of a release.
 func (k *client) leaves(h *hold, r *report, ok func()) {
 	h.step = released
 	e := h.event(history.OK, history.Release, r.lock)
@@ -188,7 +188,7 @@ func (h *hold) event(t history.Type, f history.F, lock history.Lock) history.Eve
 	return history.Event{Type: t, F: f, Lock: lock, Attempt: h.granted, Token: h.token}
 }
 
-// access asks the resource on behalf of the client.
+// access sends a READ or WRITE to the resource on behalf of the client.
 func (s *state) access(a *access) error {
 	k := s.client
 	h := k.holds[a.lock]
@@ -219,7 +219,7 @@ func (a *access) event(t history.Type, h *hold) history.Event {
 	return e
 }
 
-// accessed processes the resource's reply.
+// accessed processes the resource's reply to a READ or WRITE.
 func (s *state) accessed(r sim.Reply) {
 	k, a := s.client, s.to
 	s.to = nil
@@ -248,7 +248,7 @@ func (s *state) accessed(r sim.Reply) {
 	k.pass(sim.AfterRead, func() { s.answer(answer) })
 }
 
-// broke records that the resource's reply will never arrive.
+// broke records that the resource's reply will never arrive, if one is pending.
 func (s *state) broke() {
 	if s.to == nil {
 		return

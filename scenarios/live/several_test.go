@@ -15,8 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/live/realtime"
 )
 
-// takesAll is a client that takes all its locks, works with each, and gives them back. Crosswise it asks for the second
-// when somebody has that, and does not work.
+// takesAll is a client that acquires all its locks, works with each, and releases them. With crosswise it asks for its
+// second lock when the other client has it, and does not work.
 func takesAll(redis, resource *wire, crosswise bool) {
 	var locks []string
 	for n := 1; os.Getenv(fmt.Sprint("FENCEPOST_LOCK_", n)) != ""; n++ {
@@ -29,7 +29,7 @@ func takesAll(redis, resource *wire, crosswise bool) {
 				time.Sleep(5 * time.Millisecond)
 			}
 			resource.ask("FENCEPOST", "ACQUIRING", lock)
-			for redis.ask("SET", lock, me, "NX") != "+OK" { // the same value for all of them
+			for redis.ask("SET", lock, me, "NX") != "+OK" { // the same value for all locks
 				time.Sleep(5 * time.Millisecond)
 			}
 			resource.ask("FENCEPOST", "ACQUIRED", lock, me)
@@ -48,8 +48,7 @@ func takesAll(redis, resource *wire, crosswise bool) {
 	}
 }
 
-// TestSeveralLocks: each client gets its own and in its own order. What they do comes out as it does in virtual
-// time.
+// TestSeveralLocks: each client gets its own locks, in its own order. The outcome is the same as in virtual time.
 func TestSeveralLocks(t *testing.T) {
 	testkit.FullOnly(t)
 	laws := []checker.Law{checker.LeaseExclusion, checker.MutualExclusion, checker.ResourceSafety, checker.Ownership,
@@ -83,7 +82,8 @@ func TestSeveralLocks(t *testing.T) {
 	}
 }
 
-// TestWhichLockARequestIsAbout: the one that it names, or that its transaction has named, or the one asked for last.
+// TestWhichLockARequestIsAbout: the lock that the request or its transaction names, or else the lock that was asked
+// for last.
 func TestWhichLockARequestIsAbout(t *testing.T) {
 	_, k := rig()
 	k.locks, k.latest = []history.Lock{"a", "b"}, "b"

@@ -19,8 +19,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// stage puts processes of the host in the places of a scenario's clients. It is a [scenarios.Cast] and the handler of
-// the front.
+// stage runs a scenario with processes of the host as its clients. It is a [scenarios.Cast], and the handler of the
+// front.
 type stage struct {
 	Options
 	seed    uint64
@@ -29,21 +29,21 @@ type stage struct {
 	world   *sim.World
 	front   *realtime.Front
 	clients []*client
-	zero    sim.Time // when the scenario began
+	zero    sim.Time // start of the scenario
 	servers []sim.ProcessID
-	over    bool              // from now on processes end because we end them
-	masters []sim.Server      // of Redis
-	callers sim.Callers       // the user's clients, as servers know them that do not speak Redis' protocol; else nil
-	serial  bool              // those servers answer the requests of a connection in turn
-	groups  [][]sim.ProcessID // that hold the same data
+	over    bool              // the run is over: from now on, processes end because we end them
+	masters []sim.Server      // Redis masters
+	callers sim.Callers       // the user's clients as servers of other protocols than Redis' know them; else nil
+	serial  bool              // such servers answer the requests of a connection in order
+	groups  [][]sim.ProcessID // groups of servers that hold the same data
 
 	locks     []history.Lock
-	standing  map[place]string // owner values
-	refusal   history.Why      // of the resource
-	ungranted int              // sections that no server has granted
+	standing  map[place]string // owner values of the keys that stand
+	refusal   history.Why      // why the resource refuses writes
+	ungranted int              // number of reported grants that no server has given
 
 	begun     bool      // the scenario has begun
-	failed    error     // the first failure, and a bad end of the fleet, once the run has ended
+	failed    error     // first failure of the run, and failure to end the fleet; set when the run has ended
 	crashes   incidents // clients that ended by themselves
 	incidents incidents // of other kinds
 }
@@ -51,7 +51,7 @@ type stage struct {
 // apart is the time between the starts of the user's clients.
 const apart = 30 * time.Millisecond
 
-// Within carries out a run. It lasts as long in real time as in the world's.
+// Within carries out a run. Time passes in the world as on the host.
 func (st *stage) Within(run func()) { run() }
 
 // Prepare gives the world the host's wall clock.
@@ -60,14 +60,14 @@ func (st *stage) Prepare(o *sim.Options) {
 	o.Endless, o.Keep = true, st.keep
 }
 
-// Client returns the task of a client: it waits until the process is done.
+// Client returns the task of a client: it waits until the client's process is done.
 func (st *stage) Client(c *scenarios.Client, start time.Duration) func(sim.Env) {
 	k := newClient(st, c, start)
 	st.clients = append(st.clients, k)
 	return func(env sim.Env) { env.Sleep(sim.Forever, &k.done) }
 }
 
-// Server returns the fleet's.
+// Server returns the fleet's server.
 func (st *stage) Server(id sim.ProcessID, own sim.Server) sim.Server {
 	s := st.Fleet.Server(id, own)
 	if o := st.Scenario; st.onRedis() && slices.Contains(o.Clients[0].Lock.Servers, id) {
@@ -78,14 +78,14 @@ func (st *stage) Server(id sim.ProcessID, own sim.Server) sim.Server {
 
 func (st *stage) onRedis() bool { return st.Scenario.Servers.Backend == locks.OnRedis }
 
-// Foreign reports whether the clients are the user's.
+// Foreign reports whether the clients are the user's programs.
 func (st *stage) Foreign() bool { return st.Command != "" }
 
-// prime makes each master of Redis write something that leaves nothing behind. In virtual time the servers start as the
-// scenario begins, and with appendfsync everysec write to disk no earlier than a second later; those that have been
-// idle would do so at once, with the first write (flushAppendOnlyFile of aof.c).
+// prime makes each Redis master write something that leaves nothing behind. In virtual time the servers start together
+// with the scenario, and with appendfsync everysec they sync to disk no earlier than a second later. Servers that have
+// been idle would sync at once, with the first write (flushAppendOnlyFile in aof.c).
 func (st *stage) prime() {
-	key := string(st.locks[0]) + ":fencepost:begin" // which no lock has, and which starts like the keys of the run
+	key := string(st.locks[0]) + ":fencepost:begin" // no lock has this key, and it starts like the keys of the run
 	for _, s := range st.masters {
 		for _, args := range [][]string{{"SET", key, "1"}, {"DEL", key}} {
 			s.Serve(sim.NewIncoming(history.Nemesis, 0, "", args, func([]byte) {}))
@@ -93,7 +93,7 @@ func (st *stage) prime() {
 	}
 }
 
-// Begin starts the processes and lets time pass until all are ready to begin.
+// Begin starts the processes, and lets time pass until all of them are ready to begin.
 func (st *stage) Begin(w *sim.World, servers []sim.ProcessID) {
 	st.world, st.servers = w, servers
 	st.loop = realtime.NewLoop(w, st.clock)
@@ -129,15 +129,15 @@ func (st *stage) Begin(w *sim.World, servers []sim.ProcessID) {
 	st.prime()
 }
 
-// interruptible makes the end of the context end the run.
+// interruptible makes the run end when its context is done.
 func (st *stage) interruptible() (stop func() bool) {
 	return context.AfterFunc(st.Context, func() { st.loop.Fail(ErrInterrupted) })
 }
 
-// UndecidedError reports a run that decides nothing: a server ended by itself, or the host delayed every start.
+// UndecidedError reports a run that cannot be judged: a server ended by itself, or the host delayed every start.
 type UndecidedError struct {
 	Err     error
-	Delayed bool // every start, after several
+	Delayed bool // the host delayed every start, after several tries
 }
 
 // Error says what happened.
@@ -146,17 +146,17 @@ func (e *UndecidedError) Error() string { return e.Err.Error() + ": the run is n
 // ErrInterrupted reports a run whose context has ended.
 var ErrInterrupted = errors.New("interrupted: the run is not judged")
 
-// wholeSecond is the next time at which the wall clocks show a whole second, as they do at the start of a run in
-// virtual time: an fsync each second depends on that, and a TTL is counted in ms.
+// wholeSecond returns the next time at which the wall clocks show a whole second, as at the start of a run in virtual
+// time: an fsync each second depends on that, and TTLs are counted in ms.
 func (st *stage) wholeSecond() sim.Time {
 	at := st.clock.Begin().Add(st.world.Now().Duration() + notice)
 	return st.world.Now() + history.Of(notice+at.Truncate(time.Second).Add(time.Second).Sub(at))
 }
 
-// notice is how long before their start clients of our own are notified of it, at least.
+// notice is how long before the start clients of our own learn of it, at least.
 const notice = 50 * time.Millisecond
 
-// ready reports whether the scenario can begin: all clients are there, with the connections that they have opened.
+// ready reports whether the scenario can begin: all clients are ready, and all their connections are set up.
 func (st *stage) ready() bool {
 	return st.front.Settled() && !slices.ContainsFunc(st.clients, func(k *client) bool { return !k.isReady() })
 }
@@ -166,7 +166,7 @@ func (st *stage) late() error {
 		if !k.isReady() {
 			problem := fmt.Sprintf("has not reported FENCEPOST ACQUIRING lock within %v of its start", st.Patience)
 			err := &ClientError{Client: k.id, Said: k.said.last(mostSaid), Problem: problem + k.strangers()}
-			if st.Foreign() { // a program that never reports is more likely than a host this slow
+			if st.Foreign() { // a program that never reports is more likely than such a slow host
 				return err
 			}
 			return &process.LateError{Err: err}
@@ -175,7 +175,7 @@ func (st *stage) late() error {
 	return nil
 }
 
-// Run lets events happen in real time.
+// Run lets the world run in real time.
 func (st *stage) Run(limit sim.Time, done func() bool) (limited bool) {
 	if st.loop.Err() != nil {
 		return false
@@ -184,8 +184,8 @@ func (st *stage) Run(limit sim.Time, done func() bool) (limited bool) {
 	return st.loop.Run(limit, done)
 }
 
-// End ends the processes, and keeps the first failure for [Run], which must still get the history. It may be called
-// again.
+// End ends the processes, and keeps the first failure for [Run], which still needs the history. It may be called more
+// than once.
 func (st *stage) End() error {
 	if st.over || st.loop == nil {
 		return nil
@@ -208,7 +208,7 @@ func (st *stage) client(id sim.ProcessID) *client {
 	return st.clients[at]
 }
 
-// listen opens the ports of a client. It returns the client's environment.
+// listen opens the ports of a client, and returns the environment variables with their addresses.
 func (st *stage) listen(k *client) ([]string, error) {
 	env := []string{"FENCEPOST_CLIENT=" + string(k.id)}
 	secret := st.front.Secret(k.id)
@@ -237,7 +237,7 @@ func (st *stage) listen(k *client) ([]string, error) {
 	return env, nil
 }
 
-// variableOf is the variable that has the address of a server. The lock servers are numbered in their order.
+// variableOf returns the name of the variable with the address of a server. Lock servers are numbered in order.
 func variableOf(server sim.ProcessID, numbered *int) string {
 	switch server {
 	case history.Resource:
@@ -256,7 +256,7 @@ type ClientError struct {
 	Said    string // the end of what it printed
 }
 
-// Error says what it did, with the end of its output.
+// Error says what the client did, with the end of its output.
 func (e *ClientError) Error() string {
 	text := string(e.Client) + " " + e.Problem
 	if e.Said != "" {
@@ -267,7 +267,7 @@ func (e *ClientError) Error() string {
 
 // The methods below are the handler of the front.
 
-// Asked decides what to do with a request.
+// Asked handles a request of a client.
 func (st *stage) Asked(c *realtime.Conn, args []string) {
 	k := st.client(c.Client)
 	if c.State == nil {
@@ -276,13 +276,13 @@ func (st *stage) Asked(c *realtime.Conn, args []string) {
 	c.State.(*state).asked(args)
 }
 
-// Malformed records bytes that are no command.
+// Malformed records that a client sent bytes that are not a command.
 func (st *stage) Malformed(c *realtime.Conn, b []byte) {
 	st.incidents.add(string(c.Client)+" malformed", fmt.Sprintf("%s sent %s bytes that are no command: %q; that "+
 		"connection was closed", c.Client, c.Server, b))
 }
 
-// Forwarded names what simulated etcd does not offer.
+// Forwarded records a request that simulated etcd does not support.
 func (st *stage) Forwarded(c *realtime.Conn, args []string) {
 	if etcd.NotSimulated(args[0]) {
 		st.incidents.add(string(c.Client)+args[0], fmt.Sprintf("%s asked for %s, which is not simulated, and was "+
@@ -296,7 +296,7 @@ func (st *stage) Declined(c *realtime.Conn, why error) {
 		"was closed", c.Client, c.Server, why))
 }
 
-// Received passes bytes to the client.
+// Received passes bytes from a server to the client.
 func (st *stage) Received(c *realtime.Conn, b []byte, to *sim.Incoming) {
 	s, ok := c.State.(*state)
 	if !ok {
@@ -306,7 +306,7 @@ func (st *stage) Received(c *realtime.Conn, b []byte, to *sim.Incoming) {
 	s.received(b, to)
 }
 
-// Ended breaks or closes the connection.
+// Ended breaks or closes the client's connection, as its server did.
 func (st *stage) Ended(c *realtime.Conn, how sim.Status) {
 	s, ok := c.State.(*state)
 	if ok {

@@ -13,25 +13,25 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// state is what a connection is about.
+// state is the state of a client's connection to one server.
 type state struct {
 	conn   *realtime.Conn
 	client *client
-	framed bool // it carries requests of one of our own
+	framed bool // carries requests of a client of our own, with framed replies
 	sent   []request
-	within bool // since MULTI something was asked for whose reply names servers
+	within bool // since MULTI, a request was sent whose reply names servers
 	said   redisserver.Stream
 	multi  bool         // between MULTI and EXEC
-	about  history.Lock // whose key a request has last named, within MULTI if in one
+	about  history.Lock // the lock whose key was named last, within MULTI if in one
 
-	// Of a connection of the user's client to the resource, which carries out one command after another.
+	// For a connection of the user's client to the resource, which carries out one command after another:
 	busy  bool
 	last  sim.Time // when the last answer was sent; 0 before the first
 	queue [][]string
-	to    *access // that the resource has been asked for
+	to    *access // the access whose reply is pending
 }
 
-// asked decides what to do with a request.
+// asked handles a request of the client.
 func (s *state) asked(args []string) {
 	report := strings.EqualFold(args[0], "FENCEPOST")
 	switch {
@@ -46,14 +46,15 @@ func (s *state) asked(args []string) {
 			s.client.fails("floods the resource: it sends commands without waiting for their answers")
 		}
 	default:
-		s.client.alive = max(s.client.alive, s.last) // it has waited for that answer
+		s.client.alive = max(s.client.alive, s.last) // it has waited for that answer, so it lived then
 		s.busy = true
 		s.command(args)
 	}
 }
 
-// ask asks a lock server on behalf of the user's client. A reply of the run's own keeps its turn: it replaces the reply
-// to a PING, or to a command that does not exist, for which the server aborts a transaction.
+// ask sends a request of the user's client to a lock server. A reply that the run gives itself must keep its place
+// among the server's replies. Therefore a PING is sent in place of the request, or, for an error, a command that does
+// not exist, so that the server aborts a transaction; the run's reply replaces the reply to it.
 func (s *state) ask(args []string) {
 	left, answer := s.conn.Login(args)
 	if problem := tooLong(args); problem != "" {
@@ -77,7 +78,7 @@ func (s *state) forward(args []string, of history.Attempt, phase string) {
 	s.conn.Forward(args, of, phase)
 }
 
-// answered records a reply that has arrived, and returns the request.
+// answered records that a reply has arrived, and returns the request that it belongs to.
 func (s *state) answered(to *sim.Incoming) (sent request) {
 	if to == nil || len(s.sent) == 0 {
 		return request{}
@@ -92,7 +93,7 @@ func (s *state) answered(to *sim.Incoming) (sent request) {
 	return sent
 }
 
-// received passes bytes to the client.
+// received passes bytes from the server to the client.
 func (s *state) received(b []byte, to *sim.Incoming) {
 	sent := s.answered(to)
 	s.client.refused(s.conn.Server, sent.args, b)
@@ -115,8 +116,9 @@ func (s *state) received(b []byte, to *sim.Incoming) {
 	}
 }
 
-// attemptOf says on whose behalf the user's client asks a server: of an earlier attempt for the lock if the request
-// contains one of its owner values, and a key with this value still exists there; otherwise of the latest.
+// attemptOf returns the attempt on whose behalf the user's client sends a request. It is an earlier attempt if the
+// request contains an owner value of that attempt and a key with this value still stands on the server; otherwise the
+// latest attempt.
 func (s *state) attemptOf(args []string) history.Attempt {
 	k := s.client
 	lock := s.lockOf(args)
@@ -133,11 +135,11 @@ func (s *state) attemptOf(args []string) history.Attempt {
 	return h.attempt
 }
 
-// looks are the commands that may name several keys and do not change them.
+// looks are the commands that may name several keys without changing them.
 var looks = []string{"EXISTS", "MGET", "TOUCH", "WATCH"}
 
-// lockOf is the lock of a request: the one whose key it names, or that was named before it on the same connection, as
-// for EXEC; or otherwise the one asked for last.
+// lockOf returns the lock that a request is about: the lock whose key it names; for a request such as EXEC, the lock
+// named before on the same connection; else the lock that the client asked for last.
 func (s *state) lockOf(args []string) history.Lock {
 	k := s.client
 	switch strings.ToUpper(args[0]) {
@@ -202,7 +204,7 @@ func (s *state) command(args []string) {
 
 func (s *state) ok() { s.answer([]byte("+OK\r\n")) }
 
-// answer answers the present command, and goes on with the next.
+// answer answers the present command, and starts the next one in the queue.
 func (s *state) answer(b []byte) {
 	s.conn.Send(b)
 	s.busy, s.last = false, s.client.stage.world.Now()
@@ -214,13 +216,13 @@ func (s *state) answer(b []byte) {
 	}
 }
 
-// wrong refuses a report of a client, and ends the run.
+// wrong answers a report of a client with an error, and ends the run.
 func (s *state) wrong(problem string) {
 	s.conn.Send(sim.AppendLine(nil, '-', "ERR fencepost: "+problem))
 	s.client.fails("reports what cannot be: " + problem)
 }
 
-// smallTalk answers what client libraries send when they connect.
+// smallTalk answers the commands that client libraries send when they connect.
 func smallTalk(name string, args []string, conn uint64) []byte {
 	switch name {
 	case "PING":

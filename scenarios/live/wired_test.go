@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// session is a session of ZooKeeper's protocol.
+// session is a session in ZooKeeper's own protocol.
 type session struct {
 	net.Conn
 	xid int32
@@ -41,7 +41,7 @@ func joins(timeout int32) *session {
 	return &session{Conn: conn}
 }
 
-// ask sends a request and gives its answer.
+// ask sends a request and returns its answer.
 func (s *session) ask(op jute.Op, rest func(jute.Record) jute.Record) (f jute.Fields, code int32) {
 	s.xid++
 	s.Write(rest(jute.Head(s.xid, op)).Framed())
@@ -61,7 +61,7 @@ func (s *session) create(path string, flags int32) string {
 	return f.Text()
 }
 
-// queues is a client of the oldest recipe of ZooKeeper's, which looks again and again whether it is the first in line.
+// queues is a client of ZooKeeper's oldest lock recipe, which polls whether it is the first in line.
 func queues(resource *wire) {
 	lock := os.Getenv("FENCEPOST_LOCK")
 	timeout, _ := strconv.Atoi(os.Getenv("FENCEPOST_TTL_MS"))
@@ -90,8 +90,8 @@ func queues(resource *wire) {
 	resource.ask(report...)
 }
 
-// TestAUsersClientOfZooKeeper speaks ZooKeeper's own protocol: its lease is its session, which its requests prolong,
-// its znode is recorded as its own, and what is not simulated is named.
+// TestAUsersClientOfZooKeeper: for a client that uses ZooKeeper's own protocol, the lease is its session, which its
+// requests extend, its znode is recorded as its own, and requests that are not simulated are reported.
 func TestAUsersClientOfZooKeeper(t *testing.T) {
 	t.Parallel()
 	for pause, want := range map[string]string{
