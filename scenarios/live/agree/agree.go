@@ -1,7 +1,7 @@
 // Package agree runs scenarios twice, simulated and in real time on real servers, and compares the verdicts.
 //
-// Goals: both sides run the same file; a scenario that only one side can run is listed with the reason, and is no
-// agreement. Non-goals: how either side runs (scenarios, scenarios/live).
+// Goals: both sides run the same file; a scenario that only one side can run is listed with the reason, and does not
+// count as agreement. Non-goals: how either side runs (scenarios, scenarios/live).
 package agree
 
 import (
@@ -20,24 +20,24 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Row is one scenario on both sides.
+// Row is the comparison of one scenario on both sides.
 type Row struct {
 	Name      string
-	Scaled    int // its longer times were divided by this
+	Scaled    int // divisor of its longer times
 	Simulated Side
 	Live      Side
-	Runs      int    // of the real side: a stall of the host may decide one
-	Refused   string // why it cannot be run in real time; empty: it was
-	Failed    string // why it could not be run although real time permits it; empty: it was
+	Runs      int    // number of runs of the real side: a stall of the host may decide a single one
+	Refused   string // why it cannot be run in real time; empty if it can
+	Failed    string // why it did not run although it can be run in real time; empty if it ran
 }
 
-// Side is the outcome of one side, and how long it took on the host's clock.
+// Side is the verdict of one side, and how long the run took on the host's clock.
 type Side struct {
 	Verdict checker.Verdict
 	Wall    time.Duration
 }
 
-// difference is a law with two different outcomes.
+// difference is a law with its findings on both sides, if they differ.
 type difference struct {
 	Law             checker.Law
 	Simulated, Live checker.Finding
@@ -46,23 +46,23 @@ type difference struct {
 // ran reports whether both sides have run.
 func (r *Row) ran() bool { return r.Refused == "" && r.Failed == "" }
 
-// Differences are the laws whose outcome or cause is not the same on both sides; none if one side has not run. A law
-// that nothing in the simulated run exercised, and that held in the real one, is no difference; the converse is one.
-// The differences that unrecorded lists are left out.
+// Differences lists the laws whose outcome or cause differs between the sides; none if one side has not run. A law
+// that nothing in the simulated run exercised but that held in the real run is not a difference; the converse is one.
+// It leaves out the differences in the list of unrecorded.
 func (r *Row) Differences() (all []difference) {
 	return r.apart(func(d *difference) bool { return !d.unrecorded() })
 }
 
-// unrecorded lists the laws on which the sides cannot be compared, since the real servers do not record why keys
-// vanish: they leave the law unchecked, or its cause unknown.
+// unrecorded lists the laws that cannot be compared, because the real servers do not record why keys vanish: they
+// leave the law unchecked, or its cause unknown.
 func (r *Row) unrecorded() []difference { return r.apart((*difference).unrecorded) }
 
-// unrecorded reports whether the difference is that the real side lacks the records of why keys vanished.
+// unrecorded reports whether the difference arises only because the real side does not record why keys vanish.
 func (d *difference) unrecorded() bool {
 	return d.Live.Unrecorded && (d.Live.Outcome == checker.Unchecked || d.Live.Outcome == d.Simulated.Outcome)
 }
 
-// apart lists the laws that differ, if they count.
+// apart lists the differences for which counts reports true.
 func (r *Row) apart(counts func(*difference) bool) (all []difference) {
 	if !r.ran() {
 		return nil
@@ -78,7 +78,8 @@ func (r *Row) apart(counts func(*difference) bool) (all []difference) {
 	return all
 }
 
-// explanation is why the sides differ, if that is known: the scenario shows something that is impossible in real time.
+// explanation says why the sides differ, if that is known: the scenario shows something that is impossible in real
+// time.
 func (r *Row) explanation() string {
 	if len(r.Differences()) == 0 {
 		return ""
@@ -91,11 +92,11 @@ var explained = map[string]string{"split-vote-fixed-delay": outOfStep, "split-vo
 const outOfStep = "Three clients win two, two and one only as long as they stay in step. Real processes drift apart " +
 	"by themselves, and soon one of them wins."
 
-// Agrees reports whether both sides ran and every law came out alike.
+// Agrees reports whether both sides ran and every law had the same outcome and cause.
 func (r *Row) Agrees() bool { return r.ran() && len(r.Differences()) == 0 }
 
-// Names returns the given scenarios, for each of which servers must be found, or else all of the catalogue for which
-// some are.
+// Names returns the given scenarios; find must find servers for each of them. If none are given, it returns all
+// scenarios of the catalogue for which find finds servers.
 func Names[Servers any](given []string, find func(*scenarios.Scenario) (Servers, error)) (names []string, err error) {
 	list := given
 	if len(given) == 0 {
@@ -116,19 +117,19 @@ func Names[Servers any](given []string, find func(*scenarios.Scenario) (Servers,
 	return names, nil
 }
 
-// narrow lists scenarios that are not scaled: something must happen within a hundredth of a lease, or within the tenths
-// of a second between the starts of two clients, which are not divided.
+// narrow lists scenarios that are not scaled. In them something must happen within a hundredth of a lease, or within
+// the tenths of a second between the starts of two clients, which scaling does not divide.
 var narrow = []string{"no-drift-allowance", "etcd-lease-not-rechecked", "etcd-lease-rechecked",
 	"zookeeper-fence-parent-czxid"}
 
-// seeds is the number of seeds with which a scaled scenario must come out like the original: in real time no delay is
-// that of a seed.
+// seeds is the number of seeds with which a scaled scenario must have the same verdict as the original: in real time,
+// delays are not those of any seed.
 const seeds = 20
 
 // scaled returns s with its longer times divided as far as its simulated verdict stays the same for all seeds; by is
-// the divisor. A scenario with replicas is not scaled, since a Sentinel takes its own time to fail over; nor is one
-// that strikes members of a cluster, which take their time to elect a leader, nor one on ZooKeeper, which keeps
-// sessions by ticks of 2 s, or on Kubernetes, whose deadlines must stay in proportion.
+// the divisor. Some scenarios are not scaled: those with replicas, because a Sentinel takes its own time to fail over;
+// those that strike members of a cluster, which take their time to elect a leader; those on ZooKeeper, which keeps
+// sessions in ticks of 2 s; and those on Kubernetes, whose deadlines must stay in proportion.
 func scaled(s *scenarios.Scenario) (short *scenarios.Scenario, by int, err error) {
 	whole, err := simulate(s, 1)
 	if err != nil {
@@ -176,13 +177,13 @@ func simulate(s *scenarios.Scenario, seed uint64) (Side, error) {
 	return Side{checker.Check(r.History), time.Since(began)}, nil
 }
 
-// Real runs a scenario in real time. A *live.RefusedError says that real time does not permit it.
+// Real runs a scenario in real time. A *live.RefusedError says that it cannot be run in real time.
 type Real func(ctx context.Context, s *scenarios.Scenario) (*live.Result, error)
 
-// Run runs the scenarios of the catalogue with the given names, and passes on the rows in their order. Where the sides
-// differ without an explanation, or the real one failed, the real one is run again: what differs or fails three times
-// is no stall of the host. Once ctx is done, no further scenario is started, and a row that would have been run again
-// has failed.
+// Run runs the scenarios of the catalogue with the given names, and passes the rows to take, in order. If the sides
+// differ without an explanation, or the real side failed, the real side is run again: a difference or failure that
+// occurs three times is not due to a stall of the host. Once ctx is done, no further scenario is started, and a row
+// that still needed another run counts as failed.
 func Run(ctx context.Context, crew campaign.Crew, names []string, real Real, take func(Row)) error {
 	_, err := campaign.Do(ctx, crew, "scenarios", len(names), func() func(int) (Row, error) {
 		return func(i int) (Row, error) { return row(ctx, names[i], real), nil }
@@ -218,7 +219,7 @@ func row(ctx context.Context, name string, real Real) Row {
 	return r
 }
 
-// delayed reports whether a run did not begin although it was started repeatedly.
+// delayed reports whether a run did not begin, although it was started several times.
 func delayed(err error) bool {
 	var undecided *live.UndecidedError
 	return errors.As(err, &undecided) && undecided.Delayed
@@ -229,7 +230,7 @@ func (r *Row) settled() bool {
 	return r.Refused != "" || r.Failed == "" && (len(r.Differences()) == 0 || r.explanation() != "")
 }
 
-// run runs the real side. If that fails, the outcome of an earlier run stays.
+// run runs the real side. If it fails, the outcome of an earlier run is kept.
 func (r *Row) run(ctx context.Context, s *scenarios.Scenario, real Real) error {
 	began := time.Now()
 	result, err := real(ctx, s)
@@ -250,13 +251,13 @@ func (r *Row) run(ctx context.Context, s *scenarios.Scenario, real Real) error {
 	return err
 }
 
-// mostRuns limits how often the real side is run until it agrees.
+// mostRuns limits how often the real side is run until it agrees with the simulated one.
 const mostRuns = 3
 
-// count is the number of rows of each kind.
+// count has the number of rows of each kind.
 type count struct{ Agree, Explained, Differ, Refused, Failed int }
 
-// counts counts the rows that agree, differ with an explanation, differ without one, were refused, and failed.
+// counts counts the rows that agree, differ with an explanation, differ without one, were refused, or failed.
 func counts(rows []Row) (n count) {
 	for i := range rows {
 		switch r := &rows[i]; {

@@ -33,9 +33,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestFramesChangeNoVerdict: what clients of our own say to simulated servers of etcd and ZooKeeper crosses sockets in
-// frames, and every scenario of the catalogue comes out in real time as it does in virtual time. The everyday size is
-// one scenario.
+// TestFramesChangeNoVerdict: clients of our own send their requests to simulated servers of etcd and ZooKeeper in
+// frames over sockets, and every scenario of the catalogue has the same verdict in real time as in virtual time. The
+// everyday size is one scenario.
 func TestFramesChangeNoVerdict(t *testing.T) {
 	names := []string{"etcd-lease-pause"}
 	if testkit.Full() {
@@ -59,7 +59,7 @@ func TestFramesChangeNoVerdict(t *testing.T) {
 		return live.Run(live.Options{Scenario: s, Host: "127.0.0.1", Fleet: live.Simulated{}, Keeper: k,
 			Context: ctx, Patience: live.Patience, Own: process.Command{Path: self, Args: []string{"own"}}}, s.Plan(1))
 	}
-	// most of the time they wait
+	// runs mostly wait
 	err = Run(context.Background(), campaign.Crew{Workers: 4}, names, simulated, func(r Row) {
 		t.Logf("%s divided by %d", r.Name, r.Scaled)
 		if !r.Agrees() {
@@ -71,8 +71,8 @@ func TestFramesChangeNoVerdict(t *testing.T) {
 	}
 }
 
-// TestShorterScenariosComeOutAsTheWhole: each scenario of the catalogue, as it is run on both sides, has the
-// verdict that the catalogue's has, and most take a fifth of the time.
+// TestShorterScenariosComeOutAsTheWhole: each scenario of the catalogue has the same verdict in its scaled form, and
+// most of them take a fifth of the time.
 func TestShorterScenariosComeOutAsTheWhole(t *testing.T) {
 	short := 0
 	names, err := Names(nil, func(*scenarios.Scenario) (none bool, err error) { return none, err })
@@ -108,7 +108,7 @@ func TestShorterScenariosComeOutAsTheWhole(t *testing.T) {
 	}
 }
 
-// TestWhatIsSaidOfScenariosIsSaidOfSome: whoever is explained or left as it is, is in the catalogue.
+// TestWhatIsSaidOfScenariosIsSaidOfSome: every scenario that is listed as explained or as narrow is in the catalogue.
 func TestWhatIsSaidOfScenariosIsSaidOfSome(t *testing.T) {
 	names := scenarios.Names()
 	for _, name := range slices.Concat(slices.Collect(maps.Keys(explained)), narrow) {
@@ -118,7 +118,7 @@ func TestWhatIsSaidOfScenariosIsSaidOfSome(t *testing.T) {
 	}
 }
 
-// TestNames: for what is given there must be servers, and else all is taken for which there are.
+// TestNames: every given scenario must have servers; without names, all scenarios that have servers are taken.
 func TestNames(t *testing.T) {
 	onEtcd := func(s *scenarios.Scenario) (none bool, err error) {
 		if s.Servers.Backend != locks.OnEtcd {
@@ -146,7 +146,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestElectionsAreNotHurried: a scenario that strikes members of a cluster is left as it is.
+// TestElectionsAreNotHurried: a scenario that strikes members of a cluster is not scaled.
 func TestElectionsAreNotHurried(t *testing.T) {
 	for name, strikes := range map[string]bool{"etcd-leader-change": true, "consensus-under-faults": true,
 		"etcd-keepalive-lost": false, "etcd-keepalive-counted-from-receipt": false, "single-restart-forgets": false} {
@@ -179,7 +179,8 @@ func TestTimesAreDividedWhereTheyAreLong(t *testing.T) {
 	}
 }
 
-// TestRowsSayWhatDiffers: a side that comes out otherwise is a difference, a refusal is none and no agreement.
+// TestRowsSayWhatDiffers: another outcome on one side is a difference; a refusal is neither a difference nor an
+// agreement.
 func TestRowsSayWhatDiffers(t *testing.T) {
 	other, err := scenarios.Named("fenced-gc-pause")
 	if err != nil {
@@ -217,7 +218,8 @@ func TestRowsSayWhatDiffers(t *testing.T) {
 	}
 }
 
-// TestWhatRealServersDoNotRecordIsNoDifference, and nothing else that a side leaves open.
+// TestWhatRealServersDoNotRecordIsNoDifference: missing records of why keys vanish are not a difference; anything else
+// that one side leaves open is.
 func TestWhatRealServersDoNotRecordIsNoDifference(t *testing.T) {
 	violated := func(kind checker.CauseKind) checker.Finding {
 		return checker.Finding{Outcome: checker.Violated, Cause: checker.Cause{Kind: kind}}
@@ -229,7 +231,7 @@ func TestWhatRealServersDoNotRecordIsNoDifference(t *testing.T) {
 	holds, unchecked := checker.Finding{Outcome: checker.Holds}, checker.Finding{}
 	for _, test := range []struct {
 		simulated, live checker.Finding
-		want            string // of Differences and unrecorded
+		want            string // results of Differences and unrecorded
 	}{
 		{holds, silent(unchecked), "0 1"},
 		{violated(checker.RemovedByNonOwner), silent(unchecked), "0 1"},
@@ -255,11 +257,11 @@ func TestWhatRealServersDoNotRecordIsNoDifference(t *testing.T) {
 	}
 }
 
-// three are scenarios of which the second goes wrong.
+// three are three scenarios; the second one fails in the tests.
 var three = []string{"kleppmann-gc-pause", "single-restart-forgets", "setnx-holder-crash"}
 
-// TestAScenarioThatCannotBeRunIsARow: the others are run all the same. What failed is tried again, save where its start
-// was; what was run once and fails later has been run.
+// TestAScenarioThatCannotBeRunIsARow: the other scenarios are run anyway. A failed run is tried again, unless its
+// start was already tried several times. If one run succeeded and a later one fails, the outcome of the first is kept.
 func TestAScenarioThatCannotBeRunIsARow(t *testing.T) {
 	gone := &live.ClientError{Client: "client-1", Problem: "ended before its first report"}
 	late := &live.UndecidedError{Err: errors.New("redis-1 takes no commands"), Delayed: true}
@@ -324,8 +326,8 @@ func TestAScenarioThatCannotBeRunIsARow(t *testing.T) {
 	}
 }
 
-// TestAnInterruptKeepsTheRows that there are: the one that it ended says so, and a difference that was to be looked at
-// again is no result.
+// TestAnInterruptKeepsTheRows: the rows so far are kept, and the interrupted one says so. A difference that would have
+// been checked by another run is not a result.
 func TestAnInterruptKeepsTheRows(t *testing.T) {
 	other, err := scenarios.Named("fenced-gc-pause")
 	if err != nil {
@@ -335,7 +337,7 @@ func TestAnInterruptKeepsTheRows(t *testing.T) {
 		"to see whether they still do"
 	for _, test := range []struct {
 		how  string
-		in   int // the run of the second scenario in which the interrupt comes
+		in   int // the run of the second scenario that is interrupted
 		ends bool
 		runs int
 		why  string

@@ -1,7 +1,7 @@
 package agree
 
-// The report: a difference is shown with both causes; a scenario that only one side could run is listed, and is no
-// agreement.
+// The report: a difference is shown with both causes; a scenario that only one side could run is listed, and does not
+// count as agreement.
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Described says what the commands print with --json.
+// Described lists the JSON objects that the commands print with --json.
 var Described = []document.Described{
 	{Commands: []string{"live"}, Object: agreementJSON{}, Is: "scenarios simulated and in real time"},
 }
@@ -21,12 +21,12 @@ var Described = []document.Described{
 // Agreement is the outcome of all scenarios.
 type Agreement struct {
 	Rows        []Row
-	Servers     string // the servers of the second side
+	Servers     string // describes the servers of the real side
 	Interrupted bool
-	Repeat      string // command to paste that repeats it
+	Repeat      string // command that repeats the comparison
 }
 
-// Standing is the overall result: alike, not alike, or not everything that could be run was.
+// Standing is Failed if the sides differ; Undecided if none agree, some failed, or it was interrupted; else Passed.
 func (a *Agreement) Standing() document.Result {
 	switch n := counts(a.Rows); {
 	case n.Differ > 0:
@@ -37,7 +37,7 @@ func (a *Agreement) Standing() document.Result {
 	return document.Passed
 }
 
-// violated lists the laws that a side violated.
+// violated lists the laws that were violated.
 func violated(v checker.Verdict) []string {
 	laws := []string{}
 	for _, law := range checker.Laws {
@@ -48,7 +48,7 @@ func violated(v checker.Verdict) []string {
 	return laws
 }
 
-// broken says in a few words what a side violated.
+// broken says in a few words which laws were violated.
 func broken(v checker.Verdict) string {
 	laws := violated(v)
 	if len(laws) == 0 {
@@ -72,7 +72,7 @@ func wall(d time.Duration) string {
 	return fmt.Sprintf("%.2f s", d.Seconds())
 }
 
-// Document is the report: a row for each scenario, and below it the differences.
+// Document is the report, with a row for each scenario and its differences below it.
 func (a *Agreement) Document() *document.Document {
 	n, result := counts(a.Rows), a.Standing()
 	verdict := map[document.Result]string{document.Passed: "agree", document.Failed: "differ",
@@ -131,7 +131,7 @@ func tableRow(r *Row) document.Row {
 	return d
 }
 
-// notRecorded lists in what the sides cannot be compared.
+// notRecorded lists the laws and causes that cannot be compared.
 func notRecorded(r *Row) (list []string) {
 	for _, d := range r.unrecorded() {
 		what := string(d.Law)
@@ -143,7 +143,7 @@ func notRecorded(r *Row) (list []string) {
 	return list
 }
 
-// failed says why a scenario could not be run although real time permits it; empty if it was.
+// failed says why a scenario did not run although it can be run in real time; empty if it ran.
 func failed(r *Row) string {
 	if r.Failed == "" {
 		return ""
@@ -152,7 +152,7 @@ func failed(r *Row) string {
 	return fmt.Sprintf("failed in %s: %s", text.Count(max(r.Runs, 1), "run"), why)
 }
 
-// again says that the real side was run more than once.
+// again says that the real side was run more than once; empty if it was not.
 func again(r *Row) string {
 	switch {
 	case r.Runs < 2:
@@ -184,7 +184,7 @@ type rowJSON struct {
 	Simulated   float64       `json:"simulated_seconds"`
 	Real        float64       `json:"real_seconds"`
 	Agrees      bool          `json:"agrees"`
-	Violated    []string      `json:"violated"` // simulated
+	Violated    []string      `json:"violated"` // by the simulated run
 	Differs     []differsJSON `json:"differs"`
 	Explanation string        `json:"explanation,omitempty"` // of the differences
 	NotRecorded []string      `json:"not_recorded,omitempty" doc:"what the real servers do not record, so that it is not compared"`
@@ -196,7 +196,7 @@ type differsJSON struct {
 	Real      string      `json:"real"`
 }
 
-// data is the JSON object.
+// data returns the JSON object of the report.
 func (a *Agreement) data() *agreementJSON {
 	d := &agreementJSON{Servers: a.Servers, Rows: []rowJSON{}, Interrupted: a.Interrupted}
 	n := counts(a.Rows)
@@ -215,7 +215,7 @@ func (a *Agreement) data() *agreementJSON {
 	return d
 }
 
-// suite counts each scenario as one case.
+// suite has one case for each scenario.
 func (a *Agreement) suite() document.Suite {
 	s := document.Suite{Name: "live --agree", Repeat: a.Repeat, Cases: document.InterruptedCases("agree",
 		a.Interrupted)}

@@ -11,14 +11,15 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// Times above long are divided, but not to less than least. Shorter ones, such as retries and time-outs, stay.
+// Times longer than long are divided, but not below least. Shorter times, such as retries and time-outs, stay
+// unchanged.
 const (
 	long  = 500 * time.Millisecond
 	least = 250 * time.Millisecond
 )
 
-// A network without delays of its own is made slow, and a fault that is to strike sooner than tiny then strikes
-// halfway: a client takes some tenths of a millisecond to send its first message, and the host may delay it.
+// A network without stated delays is made slow. A fault that would strike before tiny then strikes at midway: a client
+// needs some tenths of a millisecond to send its first message, and the host may delay it further.
 const (
 	slow   = "12ms..20ms"
 	tiny   = time.Millisecond
@@ -27,16 +28,16 @@ const (
 
 // scale says how the times of a scenario are changed.
 type scale struct {
-	divisor int // of long times
+	divisor int // divides long times
 	slowed  bool
 }
 
 // scales are tried in this order.
 var scales = []scale{{5, true}, {5, false}, {3, true}, {3, false}, {2, true}, {2, false}, {1, true}}
 
-// changed returns the scenario with its times scaled, and without its expectations of metrics. Times that belong to
-// Redis (the second of everysec and of a replica's acknowledgement) stay: a scenario that depends on those comes out
-// differently, and is not scaled.
+// changed returns the scenario with its times scaled, and without its expectations of metrics. Times that are built
+// into Redis (the second of everysec, and of a replica's acknowledgement) stay unchanged: a scenario that depends on
+// them has another verdict, and is not scaled.
 func (c scale) changed(s *scenarios.Scenario) (*scenarios.Scenario, error) {
 	d, err := format.ParseDocument(s.Name+".yaml", s.Text())
 	if err != nil {
@@ -79,8 +80,8 @@ func (c scale) change(d *format.Document, path string) {
 	}
 }
 
-// roundTTL rounds the TTL to one that the protocol accepts: those of etcd are whole seconds, and sessions of ZooKeeper
-// have a minimum.
+// roundTTL rounds the TTL to a value that the protocol accepts: TTLs of etcd are whole seconds, and sessions of
+// ZooKeeper have a minimum.
 func roundTTL(d *format.Document, s *scenarios.Scenario) {
 	text, _ := d.Get("lock.ttl")
 	ttl := locks.Define(s.Clients[0].Lock.Protocol).Setting("ttl")
@@ -89,7 +90,7 @@ func roundTTL(d *format.Document, s *scenarios.Scenario) {
 	}
 }
 
-// duration matches a time as files write it, of one unit or several.
+// duration matches a time as files write it, with one unit or several.
 var duration = regexp.MustCompile(`\b(?:\d+(?:\.\d+)?(?:ns|us|ms|s|m|h))+\b`)
 
 // text scales the times in a text.

@@ -24,10 +24,10 @@ type step struct {
 	args    []string
 }
 
-// watchers are the connections on which nothing but watches are asked for.
+// watchers is the number of connections that are used only for watches.
 const watchers = 2
 
-// script draws requests whose answers do not depend on the time.
+// script draws requests whose answers do not depend on time.
 type script struct {
 	random  *rand.Rand
 	attempt int
@@ -40,7 +40,7 @@ func (s *script) pick(words ...string) string { return words[s.random.IntN(len(w
 
 func (s *script) key() string { return s.pick(names...) }
 
-// lease is the number of one that was granted, or of none.
+// lease returns the ID of a granted lease, or sometimes one of no lease.
 func (s *script) lease() string { return fmt.Sprint(1 + s.random.IntN(s.granted+2)) }
 
 func (s *script) op() []string {
@@ -119,10 +119,10 @@ func (s *script) next() step {
 	return p
 }
 
-// watches are those of the script, one on each of its connections.
+// watches are the watches of the script, one on each of its watch connections.
 var watches = [watchers][]string{{"WATCH", "a", "PREFIX", "REV", "2"}, {"WATCH", "c"}}
 
-// play carries out a script, and gives all that is answered and pushed.
+// play runs a script, and appends everything that is answered and pushed to said.
 func play(steps []step, said *[]string) func(sim.Env) {
 	return func(env sim.Env) {
 		at := func(n int) sim.Conn { return sim.Conn{Server: "etcd-1", N: n} }
@@ -138,7 +138,7 @@ func play(steps []step, said *[]string) func(sim.Env) {
 		for _, s := range steps {
 			ask(s)
 		}
-		for i, w := range watches { // until the push of what is put last
+		for i, w := range watches { // until the last put is pushed
 			ask(step{conn: 2, args: []string{"PUT", w[1], "the end"}})
 			for {
 				b, status := env.Receive(at(i), time.Minute)
@@ -151,7 +151,8 @@ func play(steps []step, said *[]string) func(sim.Env) {
 	}
 }
 
-// shown is an answer as it is compared: of a lease, the time that it has left runs on meanwhile.
+// shown returns an answer in the form in which it is compared: without the remaining time of a lease, which decreases
+// meanwhile.
 func shown(args []string, answer []byte) string {
 	if len(args) < 2 || args[1] != "TIMETOLIVE" {
 		return string(answer)
@@ -163,7 +164,7 @@ func shown(args []string, answer []byte) string {
 	return strings.Join(lines, "\r\n")
 }
 
-// recordsOf is which keys came and went in a history, and whose they were.
+// recordsOf lists which keys appeared and vanished in a history, with their owners.
 func recordsOf(h *history.History) (list []string) {
 	for i := range h.Events {
 		if e := &h.Events[i]; e.F == history.KeySet || e.F == history.KeyGone {
@@ -173,8 +174,8 @@ func recordsOf(h *history.History) (list []string) {
 	return list
 }
 
-// TestARealMemberAnswersAndRecordsAsTheSimulated: random requests, to the byte; only the time that leases have left
-// is not compared.
+// TestARealMemberAnswersAndRecordsAsTheSimulated sends random requests to both and compares the answers to the byte,
+// except for the remaining time of leases.
 func TestARealMemberAnswersAndRecordsAsTheSimulated(t *testing.T) {
 	scripts, length := 3, 150
 	if testkit.Full() {

@@ -7,15 +7,15 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// answer is the reply of a member, in the form of the simulated one's.
+// answer is the reply of a member, in the form in which the simulated member gives it.
 type answer struct {
 	header
 	text  []byte
-	lease int64 // that was granted; 0: none
-	ttl   int64 // its, s
+	lease int64 // ID of the granted lease; 0: none
+	ttl   int64 // TTL of the lease in s
 }
 
-// ask sends a request to a member. The error says why it is unknown what was done, or is etcd's own.
+// ask sends a request to a member. An error is etcd's own, or says why it is unknown what was done.
 func (q *request) ask(ctx context.Context, g *gateway) (answer, error) {
 	switch {
 	case q.txn != nil:
@@ -48,7 +48,7 @@ func (q *request) askOp(ctx context.Context, g *gateway) (a answer, err error) {
 	return a, nil
 }
 
-// append writes a result.
+// append writes the result of an operation of kind k in the form of the simulated member.
 func (r *result) append(b []byte, k etcd.Kind) []byte {
 	switch k {
 	case etcd.Put:
@@ -144,7 +144,7 @@ func (q *request) askLease(ctx context.Context, g *gateway) (a answer, err error
 // status is what a member reports about itself.
 type status struct {
 	Header header `json:"header"`
-	Leader string `json:"leader"` // its ID; empty: none is known
+	Leader string `json:"leader"` // ID of the leader; empty if none is known
 	Member string `json:"-"`
 }
 

@@ -15,17 +15,17 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Bytes is the [sim.Front] of real members for clients with a library of their own: what both sides send each other is
-// passed on as it is, in pieces as they arrive. Who puts a key is found in them.
+// Bytes is the [sim.Front] of real members for clients that use a library. The bytes of both sides are passed on
+// unchanged, in pieces as they arrive. They are searched for the requests that put keys, to find out who put a key.
 type Bytes struct{}
 
-// bytesPassed is the request that passes bytes on.
+// bytesPassed is the name of the request that passes bytes on.
 const bytesPassed = "BYTES"
 
-// Port is etcd's for clients.
+// Port is etcd's port for clients.
 func (Bytes) Port() int { return 2379 }
 
-// Serial is false: no piece waits for the answer to the one before.
+// Serial returns false: a piece does not wait for the answer to the piece before.
 func (Bytes) Serial() bool { return false }
 
 // Begin starts a run.
@@ -33,13 +33,13 @@ func (Bytes) Begin() sim.Callers { return passing{} }
 
 type passing struct{}
 
-// Recorded does nothing: a cluster grants a lock as one.
+// Recorded does nothing: the members of a cluster grant a lock as one, not each by itself.
 func (passing) Recorded(*history.Event) {}
 
-// Caller returns a client.
+// Caller returns a new client.
 func (passing) Caller(sim.ProcessID) sim.Caller { return &passer{} }
 
-// passer is a client, and the end of each of its connections.
+// passer is a client, and the front's end of each of its connections.
 type passer struct {
 	passing
 	attempt history.Attempt
@@ -56,21 +56,21 @@ func (p *passer) Written(l sim.Line, b []byte) error {
 	return nil
 }
 
-// stream is the connection to the process that stands for one of a client whose bytes are passed on.
+// stream is a connection to the member's process, on behalf of a client's connection whose bytes are passed on.
 type stream struct {
 	life *life
 	id   uint64
 
 	mu     sync.Mutex
-	news   *sync.Cond // something is to be sent, or nothing more
+	news   *sync.Cond // signals that there are bytes to send, or that there will be no more
 	queue  []byte
 	closed bool
 
-	pieces int  // pushed; the world's goroutine's, as is the next
-	over   bool // the client knows of the end
+	pieces int  // number of pieces pushed; this and over belong to the world's goroutine
+	over   bool // the client knows that the connection has ended
 }
 
-// pass passes bytes of a client on.
+// pass passes bytes of a client on to the process.
 func (x *life) pass(r *sim.Incoming) {
 	s := x.streams[r.ConnID]
 	if s == nil {
@@ -96,7 +96,7 @@ func (s *stream) close() {
 	s.mu.Unlock()
 }
 
-// run talks to the process until the connection ends.
+// run exchanges bytes with the process until the connection ends.
 func (s *stream) run() {
 	x := s.life
 	defer context.AfterFunc(x.Context, s.close)()
@@ -132,7 +132,7 @@ func (s *stream) write(conn net.Conn) {
 	}
 }
 
-// read passes on what the process sends, once everything is recorded that it had done by then.
+// read passes on what the process sends, after everything that the process had done by then is recorded.
 func (s *stream) read(conn net.Conn) {
 	x, latest := s.life, int64(0)
 	buffer := make([]byte, 16<<10)
@@ -157,20 +157,21 @@ func (s *stream) read(conn net.Conn) {
 	}
 }
 
-// piece is what a client has sent to a member at once, on behalf of an attempt.
+// piece is a piece of the bytes that a client has sent to a member, on behalf of an attempt.
 type piece struct {
 	conn    uint64
 	attempt history.Attempt
 	text    string
 }
 
-// Limits of what is searched for who has put a key: pieces, and bytes of the piece before on the same connection.
+// Limits of the search for who has put a key: number of pieces, and bytes kept of the piece before on the same
+// connection.
 const (
 	mostPieces = 256
 	overlap    = 4 << 10
 )
 
-// pass remembers a piece.
+// pass remembers a piece of bytes.
 func (r *records) pass(in *sim.Incoming) {
 	text := in.Args[1]
 	for _, p := range slices.Backward(r.passed) {
@@ -183,8 +184,9 @@ func (r *records) pass(in *sim.Incoming) {
 	r.passed = r.passed[max(len(r.passed)-mostPieces, 0):]
 }
 
-// passer is the attempt that has first sent a request that puts this value under this lease (rpc.proto, PutRequest);
-// empty if none has, as in a request that is compressed, or if another has sent the same.
+// passer returns the attempt that first sent a request which puts this value with this lease (rpc.proto, PutRequest).
+// It is empty if no such request is found, for instance because it was compressed, or if another attempt has sent the
+// same request.
 func (r *records) passer(c *change) (of history.Attempt) {
 	request := string(protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), c.Key))
 	if c.Value != "" {
@@ -207,7 +209,7 @@ func (r *records) passer(c *change) (of history.Attempt) {
 	return of
 }
 
-// learn asks for how long the leases of new keys were granted.
+// learn asks for how long the leases of new keys were granted, and stores it with the keys.
 func (g *gateway) learn(ctx context.Context, revisions map[int64][]change) {
 	for _, changes := range revisions {
 		for i := range changes {

@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// ends ends connections as they end in the world.
+// ends is a handler that ends a client's connection when it ends in the world.
 type ends struct{}
 
 func (ends) Asked(*realtime.Conn, []string)                 {}
@@ -26,7 +26,8 @@ func (ends) Malformed(*realtime.Conn, []byte)               {}
 func (ends) Received(*realtime.Conn, []byte, *sim.Incoming) {}
 func (ends) Ended(c *realtime.Conn, _ sim.Status)           { c.Reset() }
 
-// TestWhoPutsAKeyIsFoundInBytes, however they are cut: the attempt that has sent the request, and nobody if two have.
+// TestWhoPutsAKeyIsFoundInBytes: however the bytes are cut into pieces, the owner is the attempt that has sent the
+// request, and nobody if two attempts have.
 func TestWhoPutsAKeyIsFoundInBytes(t *testing.T) {
 	const lease = 0x1234567890
 	put := "\x0a\x06orders\x12\x01v\x18\x90\xf1\xd9\xa2\xa3\x02"
@@ -71,9 +72,9 @@ func (r *rig) opens(client sim.ProcessID) (at string, _ func()) {
 	return "http://" + address.String(), front.Close
 }
 
-// TestBytesAreThoseOfTheMember: a client speaks to it as if nothing were in between, here in HTTP/1, however large what
-// they say is; its keys are recorded by the time that it learns of them; a restart ends the connection, and the next
-// one is served.
+// TestBytesAreThoseOfTheMember: a client exchanges bytes with the member as if nothing were in between (here in
+// HTTP/1), even large messages. Its keys are recorded by the time it learns of them. A restart ends the connection,
+// and the next connection is served.
 func TestBytesAreThoseOfTheMember(t *testing.T) {
 	r := start(t, 1)
 	at, closes := r.opens("client-1")

@@ -13,15 +13,15 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Config is what a run may choose about its members.
+// Config configures the members of a run.
 type Config struct {
 	Keeper  *process.Keeper
 	Members []sim.ProcessID
-	// Failed is called, on any goroutine, when a member has failed by itself, so that the run decides nothing.
+	// Failed is called, on any goroutine, when a member has failed by itself, so that the run cannot be judged.
 	Failed func(error)
 }
 
-// Can says why the members cannot suffer a fault; nil if they can, or if it does not strike them.
+// Can returns why a fault cannot be carried out on the members; nil if it can, or if it does not strike them.
 func (c *Config) Can(f nemesis.Fault) error {
 	isMember := func(p sim.ProcessID) bool { return slices.Contains(c.Members, p) }
 	if err := fleet.CanCount(f, isMember); err != nil {
@@ -40,19 +40,19 @@ func (c *Config) Can(f nemesis.Fault) error {
 	return nil
 }
 
-// program is the program of a member.
+// program is the executable of a member.
 const program = "etcd"
 
-// errNoServer reports that there is no etcd on this machine.
+// errNoServer reports that etcd is not installed on this machine.
 var errNoServer = errors.New("there is no etcd on this machine: install one of version 3.4 or later (Debian and " +
 	"Ubuntu: apt install etcd-server), or leave the servers simulated")
 
 var says = regexp.MustCompile(`(?m)^etcd Version: (\d+)\.(\d+)`)
 
-// oldest is the oldest etcd that can be used: its gateway is at /v3 and supports all requests made here.
+// oldest is the oldest supported version of etcd: its gateway is at /v3 and supports all requests made here.
 var oldest = process.Release{3, 4}
 
-// look checks whether there is an etcd that can be used.
+// look checks whether a supported etcd is installed.
 func look() error {
 	if _, err := exec.LookPath(program); err != nil {
 		return errNoServer

@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// player is a client that has things happen to the members too.
+// player is a client that can also cause faults.
 type player struct {
 	sim.Env
 	w    *sim.World
@@ -23,19 +23,19 @@ type player struct {
 	said []string
 }
 
-// patiently is how long an answer may take that must come.
+// patiently is the time allowed for an answer that must arrive.
 const patiently = time.Minute
 
-// ask asks a member on behalf of an attempt.
+// ask sends a request to a member on behalf of an attempt.
 func (p *player) ask(server sim.ProcessID, timeout time.Duration, of history.Attempt, args ...string) sim.Reply {
 	return p.Call(timeout, nil, sim.Request{Conn: sim.Conn{Server: server, N: p.conn}, Args: args, Attempt: of,
 		Phase: args[0]})[0]
 }
 
-// say notes an answer, to be compared.
+// say records an answer for the comparison.
 func (p *player) say(r sim.Reply) { p.said = append(p.said, string(r.Raw())) }
 
-// insist asks again until there is an answer that is no error, on a connection of its own each time.
+// insist repeats a request until it is answered without an error, each time on a new connection.
 func (p *player) insist(server sim.ProcessID, of history.Attempt, args ...string) {
 	for range 1000 {
 		if r := p.ask(server, 3*time.Second, of, args...); r.Array() != nil {
@@ -46,7 +46,7 @@ func (p *player) insist(server sim.ProcessID, of history.Attempt, args ...string
 	}
 }
 
-// until asks again until the answer holds a text.
+// until repeats a request until the answer contains a text.
 func (p *player) until(server sim.ProcessID, text string, args ...string) {
 	for range 1000 {
 		if r := p.ask(server, 3*time.Second, "", args...); strings.Contains(string(r.Raw()), text) {
@@ -61,14 +61,14 @@ func (p *player) until(server sim.ProcessID, text string, args ...string) {
 // gone waits until a key is deleted.
 func (p *player) gone(key string) { p.until("etcd-1", ":0\r\n*0\r\n", "RANGE", key) }
 
-// then has something happen now.
+// then makes something happen in the world now.
 func (p *player) then(f func()) {
 	p.w.At(p.w.Now(), f)
 	p.Sleep(time.Millisecond)
 }
 
-// both plays with three simulated members and with three real ones. What the client has said, and which keys came and
-// went, are the same.
+// both runs play with three simulated members and with three real ones. What the client has recorded, and which keys
+// appeared and vanished, must be the same.
 func both(t *testing.T, play func(p *player)) {
 	t.Helper()
 	t.Parallel()
@@ -94,7 +94,7 @@ func both(t *testing.T, play func(p *player)) {
 	sameLists(t, "records", real, recordsOf(w.Finish()))
 }
 
-// TestKeysGo by the end of a lease, by its revocation, by a deletion.
+// TestKeysGo: keys vanish when their lease ends or is revoked, and when they are deleted.
 func TestKeysGo(t *testing.T) {
 	testkit.FullOnly(t)
 	both(t, func(p *player) {
@@ -103,7 +103,7 @@ func TestKeysGo(t *testing.T) {
 			id := fmt.Sprint(i + 1)
 			key, of, ttl := "l/"+id, history.Attempt("client-1/"+id), "60"
 			if i == 0 {
-				ttl = "3" // it is to end
+				ttl = "3" // this lease is to end
 			}
 			p.say(p.ask("etcd-2", patiently, of, "LEASE", "GRANT", ttl, id))
 			p.say(p.ask("etcd-3", patiently, of+"0", "PUT", key, "x", "LEASE", id))
@@ -118,8 +118,8 @@ func TestKeysGo(t *testing.T) {
 	})
 }
 
-// TestALeaderThatStops: another is elected, and gives each lease its whole time; what was answered is kept, and the
-// member that comes back learns of what it has missed.
+// TestALeaderThatStops: another leader is elected, and restarts the full TTL of each lease. What was answered is kept,
+// and the member that comes back learns what it has missed.
 func TestALeaderThatStops(t *testing.T) {
 	testkit.FullOnly(t)
 	for how, name := range map[sim.Stop]string{sim.PowerLoss: "power loss", sim.ShutDown: "shut down"} {
@@ -145,8 +145,8 @@ func leaderStops(t *testing.T, how sim.Stop) {
 	})
 }
 
-// TestAMemberThatIsCutOff from the others: it answers what it knows, and nothing that takes a quorum, until the cut is
-// healed.
+// TestAMemberThatIsCutOff: a member that is cut off from the others answers from its own data, but nothing that needs
+// a quorum, until the cut is healed.
 func TestAMemberThatIsCutOff(t *testing.T) {
 	testkit.FullOnly(t)
 	both(t, func(p *player) {
@@ -171,7 +171,7 @@ func TestAMemberThatIsCutOff(t *testing.T) {
 	})
 }
 
-// TestAMemberThatIsPaused answers when it goes on.
+// TestAMemberThatIsPaused: it answers once it is resumed.
 func TestAMemberThatIsPaused(t *testing.T) {
 	testkit.FullOnly(t)
 	both(t, func(p *player) {

@@ -18,13 +18,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// cluster is the real members of one run.
+// cluster is the set of real members of one run.
 type cluster struct {
 	*fleet.Fleet
 	identity process.Identity
 	http     *http.Client
 	members  []*member
-	records  records     // the world's goroutine's
+	records  records     // belongs to the world's goroutine
 	passes   atomic.Bool // bytes of a user's library are passed on, so that leases are not known from requests
 }
 
@@ -64,13 +64,13 @@ func Launch(c Config) (_ *fleet.Fleet, err error) {
 	return f.Fleet, f.enthrone()
 }
 
-// environment is the environment of this process, without the variables that etcd would read.
+// environment returns the environment of this process, without the variables that etcd would read.
 func environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "ETCD_") })
 }
 
-// launch starts the process of a member, and waits until it listens for others. It accepts requests once there are
-// other members.
+// launch starts the process of a member, and waits until it listens for other members. It accepts requests only once
+// there are other members.
 func (m *member) launch() error {
 	peers, err := m.Port.Free()
 	if err != nil {
@@ -88,11 +88,11 @@ func (m *member) launch() error {
 	return err
 }
 
-// clients is the name of the socket in its folder on which a member listens for clients, where no other user can reach
-// it. etcd requires it to look like a host and a port.
+// clients is the name of the socket on which a member listens for clients, in the member's folder, where no other user
+// can reach it. etcd requires the name to look like a host and a port.
 const clients = "clients:1"
 
-// start starts the process, which does not take over the socket of a process that was killed.
+// start starts the process. A killed process leaves its socket behind; it is removed first.
 func (m *member) start() error {
 	if err := os.RemoveAll(filepath.Join(m.Daemon.Folder, clients)); err != nil {
 		return err
@@ -100,7 +100,7 @@ func (m *member) start() error {
 	return m.Daemon.Start()
 }
 
-// dial connects to the member with an address.
+// dial connects to the member with the given address.
 func (f *cluster) dial(ctx context.Context, _, address string) (net.Conn, error) {
 	name, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -109,7 +109,7 @@ func (f *cluster) dial(ctx context.Context, _, address string) (net.Conn, error)
 	return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(f.Keeper.Folder(), name, clients))
 }
 
-// arguments are the program's arguments.
+// arguments returns the arguments of the member's program.
 func (m *member) arguments(peers string) []string {
 	f := m.cluster
 	var all []string
@@ -127,7 +127,7 @@ func (m *member) arguments(peers string) []string {
 		"--logger", "zap", "--log-outputs", "stderr"}
 }
 
-// peer is the URL at which the others reach a member.
+// peer returns the URL at which the other members reach this one.
 func (m *member) peer() string { return fmt.Sprintf("https://127.0.0.1:%d", m.Port.Number()) }
 
 // enthrone makes the first member the leader, and waits until all members accept requests and know it.
@@ -146,7 +146,7 @@ func (f *cluster) enthrone() error {
 			return nil
 		default:
 			_ = led.gateway.ask(ctx, "/v3/maintenance/transfer-leadership", fields{"targetID": first.number},
-				&struct{}{}) // if that fails, another leads by now, or it is asked again
+				&struct{}{}) // on failure, another member leads by now, or the loop asks again
 		}
 		for _, m := range f.members {
 			select {
@@ -162,7 +162,7 @@ func (f *cluster) enthrone() error {
 	}
 }
 
-// agreed returns the leader that all members know.
+// agreed returns the leader, if all members know the same one.
 func (f *cluster) agreed(ctx context.Context) (*member, error) {
 	leader := ""
 	for i, m := range f.members {

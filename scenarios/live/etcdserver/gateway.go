@@ -13,8 +13,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// gateway is the address at which a member accepts requests as JSON (rpc.proto; 64-bit numbers are texts, and keys
-// base64).
+// gateway is the address at which a member accepts requests as JSON (rpc.proto; 64-bit numbers are strings, and keys
+// are in base64).
 type gateway struct {
 	url  string
 	http *http.Client
@@ -26,15 +26,15 @@ type header struct {
 	Term     uint64 `json:"raft_term,string"`
 }
 
-// refused is an error of etcd's own.
+// refused is an error that etcd returned.
 type refused struct {
 	Text string `json:"error"`
-	Code int    `json:"code"` // of gRPC
+	Code int    `json:"code"` // gRPC code
 }
 
 func (e *refused) Error() string { return e.Text }
 
-// final are the codes of gRPC for a request that was not and will not be carried out: invalid argument, not found,
+// final are the gRPC codes for a request that was not and will not be carried out: invalid argument, not found,
 // already exists, failed precondition, out of range.
 var final = []int{3, 5, 6, 9, 11}
 
@@ -58,7 +58,7 @@ func (g *gateway) open(ctx context.Context, path string, body any) (*http.Respon
 	return g.http.Do(r)
 }
 
-// ask sends a request and reads its only reply. The error is a *refused if it is etcd's.
+// ask sends a request and reads its only reply. An error of etcd is a *refused.
 func (g *gateway) ask(ctx context.Context, path string, body, answer any) error {
 	r, err := g.open(ctx, path, body)
 	if err != nil {
@@ -94,10 +94,10 @@ func (k *keyValue) words() *etcd.KeyValue {
 		Lease: k.Lease}
 }
 
-// fields is a request as the gateway reads it.
+// fields is a request in the gateway's JSON form.
 type fields map[string]any
 
-// interval is the range of keys of an operation or a watch.
+// interval returns the key range of an operation or a watch.
 func interval(key, end string) fields {
 	f := fields{"key": []byte(key)}
 	if end != "" {
@@ -108,7 +108,7 @@ func interval(key, end string) fields {
 
 var sortTargets = map[etcd.Order]string{etcd.ByKey: "KEY", etcd.ByCreate: "CREATE", etcd.ByMod: "MOD"}
 
-// operation is a range, put or deletion as the gateway reads it, with its name in a txn.
+// operation converts a range, put or deletion to JSON; name is its name within a txn.
 func operation(o *etcd.Op) (name string, f fields) {
 	switch f = interval(o.Key, o.End); o.Kind {
 	case etcd.Put:
@@ -143,7 +143,7 @@ var (
 		"LEASE": "lease"}
 )
 
-// transaction is a txn as the gateway reads it.
+// transaction converts a txn to JSON.
 func transaction(t *etcd.Txn) fields {
 	conditions := []fields{}
 	for i := range t.Conditions {

@@ -12,15 +12,15 @@ import (
 type life struct {
 	*fleet.Life
 	m     *member
-	ready chan struct{} // closed when it accepts requests
+	ready chan struct{} // closed when the process accepts requests
 
-	// The fields below are the world's goroutine's.
+	// The fields below belong to the world's goroutine.
 	conns     map[uint64]*connection
 	streams   map[uint64]*stream
 	lastWatch int64
 }
 
-// run runs a process, once the one before has ended, and records what it sees from a revision on.
+// run starts the process, once the one before has ended, and records what it reports from revision from on.
 func (x *life) run(from int64) {
 	if err := x.Boot(x.m.start); err != nil {
 		x.Fail(err)
@@ -36,8 +36,8 @@ func (x *life) run(from int64) {
 	}
 }
 
-// await waits until the process accepts requests, which it does once there is a leader. It reports false if the life
-// ends before that.
+// await waits until the process accepts requests, which it does once there is a leader. It returns false if the life
+// ends first.
 func (x *life) await() bool {
 	for !x.IsOver() {
 		if _, err := x.m.gateway.status(x.Context); err == nil {
@@ -51,13 +51,13 @@ func (x *life) await() bool {
 	return false
 }
 
-// again is the time between two tries of a request that could not be answered.
+// again is the time between two tries of a request that the member could not answer.
 const again = 5 * time.Millisecond
 
 // connection is a client's connection. It belongs to the world's goroutine.
 type connection struct {
 	life    *life
-	jobs    []*request // the first is under way
+	jobs    []*request // requests; the first is under way
 	watches map[int64]*watch
 }
 
@@ -70,7 +70,7 @@ func (x *life) connection(id uint64) *connection {
 	return c
 }
 
-// close ends the watches of a connection.
+// close ends the watches and the stream of a connection.
 func (x *life) close(id uint64) {
 	if s := x.streams[id]; s != nil {
 		s.over = true
@@ -87,7 +87,7 @@ func (x *life) close(id uint64) {
 	delete(x.conns, id)
 }
 
-// add carries out a request when those before it are answered.
+// add carries out a request once the requests before it on the connection are answered.
 func (c *connection) add(q *request) {
 	if c.jobs = append(c.jobs, q); len(c.jobs) == 1 {
 		c.begin(q)
@@ -122,7 +122,7 @@ func (c *connection) begin(q *request) {
 	}()
 }
 
-// answered processes the reply of the member. What was put without a reply may be seen at any later time.
+// answered processes the reply of the member. If a put has no reply, its effect may be seen at any later time.
 func (c *connection) answered(q *request, a *answer, err error) {
 	r := &c.life.m.cluster.records
 	if err != nil {
@@ -139,7 +139,7 @@ func (c *connection) answered(q *request, a *answer, err error) {
 	})
 }
 
-// reply answers the request under way, and starts the next.
+// reply answers the request under way, and starts the next one.
 func (c *connection) reply(q *request, text []byte) {
 	if c.life.IsOver() {
 		return

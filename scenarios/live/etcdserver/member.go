@@ -8,14 +8,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// member is a real etcd in a simulated world. The kernel calls it on the world's goroutine.
+// member is a real etcd member in a simulated world. The kernel calls its methods on the world's goroutine.
 type member struct {
 	*fleet.Lives
 	name    sim.ProcessID
 	cluster *cluster
 	gateway gateway
-	number  string // etcd's ID of it
-	life    *life  // the latest
+	number  string // the ID that etcd gave it
+	life    *life  // the latest life
 }
 
 var _ interface {
@@ -24,15 +24,15 @@ var _ interface {
 	sim.Pauser
 } = (*member)(nil)
 
-// Start starts a life: the first with the process that has been launched, each later one with a new process. Requests
-// that arrive before it is ready wait.
+// Start starts a life: the first one with the process that was launched, each later one with a new process. Requests
+// that arrive before the process is ready wait.
 func (m *member) Start(h sim.Host) {
 	m.life = &life{Life: m.Begin(h), m: m, ready: make(chan struct{}), conns: map[uint64]*connection{},
 		streams: map[uint64]*stream{}}
 	go m.life.run(m.cluster.records.upTo + 1)
 }
 
-// Serve sends a request to the process, after the earlier ones of the same connection.
+// Serve passes a request to the process, after the earlier ones on the same connection.
 func (m *member) Serve(r *sim.Incoming) {
 	if len(r.Args) == 2 && r.Args[0] == bytesPassed {
 		m.life.pass(r)
@@ -42,16 +42,16 @@ func (m *member) Serve(r *sim.Incoming) {
 		args: slices.Clone(r.Args)})
 }
 
-// Closed ends the watches of a connection. Its requests go on.
+// Closed ends the watches of a connection. Requests under way continue.
 func (m *member) Closed(conn uint64) { m.life.close(conn) }
 
-// patience is how long processes may take to start, to agree and to end: many times what they need.
+// patience is how long processes may take to start, to agree and to end: many times what they normally need.
 const patience = 30 * time.Second
 
 // Stop ends the life.
 func (m *member) Stop(how sim.Stop) {
 	m.life.Stop(how, func() error {
-		m.Daemon.ShutDown(patience, patience) // asked twice, etcd ends at once
+		m.Daemon.ShutDown(patience, patience) // etcd ends at once when asked a second time
 		return nil
 	})
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// records records the keys of a run from the reports of the members' watches. It belongs to the world's goroutine.
+// records records the keys of a run, as reported by the members' watches. It belongs to the world's goroutine.
 type records struct {
 	upTo    int64                      // all revisions up to this one are recorded
-	waiting []wait                     // in the order in which they began
-	puts    []*request                 // under way, or without a reply, that put keys
-	owners  map[string]history.Attempt // of the existing keys
-	ttls    map[int64]time.Duration    // of leases
-	passed  []piece                    // the latest, the oldest first
+	waiting []wait                     // in the order in which they were added
+	puts    []*request                 // requests that put keys and are under way, or have no reply
+	owners  map[string]history.Attempt // owners of the existing keys
+	ttls    map[int64]time.Duration    // TTLs of leases
+	passed  []piece                    // latest pieces of bytes, the oldest first
 }
 
 func newRecords() records {
@@ -25,18 +25,18 @@ func newRecords() records {
 
 // change is the change of a key at a revision.
 type change struct {
-	etcd.KeyValue // of a deletion the key and the revision only
+	etcd.KeyValue // for a deletion, only Key and Mod are set
 	deleted       bool
-	ttl           time.Duration // of its lease, if that was asked for in bytes that were passed on
+	ttl           time.Duration // TTL of its lease; set only if the bytes of clients are passed on
 }
 
-// wait is a function to be called once all revisions up to one are recorded.
+// wait is a function to call once all revisions up to one are recorded.
 type wait struct {
 	revision int64
 	then     func()
 }
 
-// after calls a function once all revisions up to one are recorded.
+// after calls a function once all revisions up to the given one are recorded.
 func (r *records) after(revision int64, then func()) {
 	if revision <= r.upTo {
 		then()
@@ -45,8 +45,8 @@ func (r *records) after(revision int64, then func()) {
 	r.waiting = append(r.waiting, wait{revision, then})
 }
 
-// take records a revision that a member's watch has reported, unless another's report came first. Each watch reports
-// all revisions in order, starting with one that was not recorded when it began.
+// take records a revision that a member's watch has reported, unless another member has reported it before. Each watch
+// reports all revisions in order, starting with one that was not recorded when the watch began.
 func (r *records) take(m *member, revision int64, changes []change) {
 	if revision <= r.upTo {
 		return
@@ -84,8 +84,8 @@ func (r *records) gone(m *member, c *change) {
 	delete(r.owners, c.Key)
 }
 
-// putter is the attempt whose request put a key: one that puts that value under that lease. It is empty if requests of
-// several attempts do.
+// putter returns the attempt whose request put a key: the request puts that value with that lease. It is empty if
+// requests of several attempts do so.
 func (r *records) putter(c *change) (of history.Attempt) {
 	if len(r.passed) > 0 {
 		return r.passer(c)

@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// onlooker is the host of a member in a test of records.
+// onlooker is the host of a member, in tests of records.
 type onlooker struct {
 	sim.Host
 	said *[]string
@@ -26,7 +26,7 @@ func (o onlooker) Record(e history.Event) {
 	*o.said = append(*o.said, fmt.Sprint(e.F, " ", e.Member, " of ", e.Of, " ", e.Why, " ", e.Until))
 }
 
-// asked is a request under way.
+// asked returns a request that is under way.
 func asked(t *testing.T, of history.Attempt, args ...string) *request {
 	t.Helper()
 	q := &request{attempt: of, args: args}
@@ -36,7 +36,7 @@ func asked(t *testing.T, of history.Attempt, args ...string) *request {
 	return q
 }
 
-// TestRevisionsAreRecordedOnce, with whose key it is: that of the attempt that alone has asked for it so.
+// TestRevisionsAreRecordedOnce, with the owner of each key: the attempt that alone has asked for it in this form.
 func TestRevisionsAreRecordedOnce(t *testing.T) {
 	var said []string
 	m, r := &member{Lives: &fleet.Lives{Host: onlooker{said: &said}}}, newRecords()

@@ -9,15 +9,15 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// request is a request of a client. The kernel's part is touched on the world's goroutine only.
+// request is a request of a client. Its embedded Incoming may only be touched on the world's goroutine.
 type request struct {
-	*sim.Incoming // until its reply
+	*sim.Incoming // valid until the reply is sent
 	member        *member
 	conn          uint64
 	attempt       history.Attempt
 	args          []string
 
-	// The operation: one of them, or STATUS.
+	// The parsed operation: exactly one of these is set, or none for STATUS.
 	op      *etcd.Op
 	txn     *etcd.Txn
 	lease   *etcd.Lease
@@ -25,7 +25,7 @@ type request struct {
 	unwatch int64
 }
 
-// read parses a request. The errors are those of the simulated member.
+// read parses a request. Its errors are the same as the simulated member's.
 func (q *request) read() error {
 	if len(q.args) == 0 {
 		return errors.New(etcd.Empty)
@@ -57,7 +57,7 @@ func (q *request) read() error {
 	return errors.New(etcd.Unknown)
 }
 
-// puts reports whether a request may have put a key with this change.
+// puts reports whether the request may have caused this change.
 func (q *request) puts(c *change) bool {
 	is := func(o etcd.Op) bool {
 		return o.Kind == etcd.Put && o.Key == c.Key && o.Value == c.Value && o.Lease == c.Lease

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// rig is a world in real time with real members.
+// rig is a world that runs in real time, with real members.
 type rig struct {
 	t      testing.TB
 	keeper *process.Keeper
@@ -29,7 +29,7 @@ type rig struct {
 	loop   *realtime.Loop
 	world  *sim.World
 	clock  *realtime.HostClock
-	fails  bool // the test has the run fail
+	fails  bool // the test makes the run fail
 
 	mu     sync.Mutex
 	failed error
@@ -93,7 +93,7 @@ func (r *rig) error() error {
 	return r.failed
 }
 
-// run lets the world go on until its clients are done.
+// run runs the world until its clients are done.
 func (r *rig) run(clients ...func(sim.Env)) *history.History {
 	r.t.Helper()
 	done := runClients(r.world, clients)
@@ -108,7 +108,7 @@ func (r *rig) run(clients ...func(sim.Env)) *history.History {
 	return r.world.Finish()
 }
 
-// runClients adds clients to a world. It counts those that are done.
+// runClients adds clients to a world, and counts those that are done.
 func runClients(w *sim.World, clients []func(sim.Env)) *int {
 	done := new(int)
 	for i, f := range clients {

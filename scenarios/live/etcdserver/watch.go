@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// notice is what a member reports on a watch at once.
+// notice is one message of a member on a watch.
 type notice struct {
 	Result struct {
 		Header  header `json:"header"`
@@ -28,7 +28,7 @@ type notice struct {
 	} `json:"error"`
 }
 
-// revisions returns its changes by their revisions.
+// revisions returns the changes in the message, by revision.
 func (t *notice) revisions() map[int64][]change {
 	all := map[int64][]change{}
 	for i := range t.Result.Events {
@@ -39,7 +39,7 @@ func (t *notice) revisions() map[int64][]change {
 	return all
 }
 
-// follow opens a watch and passes on its notices, until the context ends.
+// follow opens a watch and passes its messages to take, until ctx is done.
 func (g *gateway) follow(ctx context.Context, of fields, take func(*notice)) error {
 	r, err := g.open(ctx, "/v3/watch", fields{"create_request": of})
 	if err != nil {
@@ -120,7 +120,7 @@ func (c *connection) watch(q *request) {
 	}()
 }
 
-// push sends a client a revision.
+// push sends the changes of a revision to a client's watch.
 func (c *connection) push(conn uint64, w *watch, revision int64, changes []change) {
 	if c.life.IsOver() || c.watches[w.id] != w {
 		return
@@ -138,7 +138,7 @@ func (c *connection) push(conn uint64, w *watch, revision int64, changes []chang
 	c.life.m.Host.Push(conn, key, b)
 }
 
-// unwatch ends a watch of the same connection.
+// unwatch ends a watch on the same connection.
 func (c *connection) unwatch(q *request) {
 	if w := c.watches[q.unwatch]; w != nil {
 		w.stop()

@@ -18,8 +18,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// TestWhoHoldsASocket: a connection is held by who has called, from its own side, and by nobody else; a port is
-// listened on by who does.
+// TestWhoHoldsASocket: a connection is held by the process that opened it, seen from its own side, and by no other; a
+// listening port is held by the process that listens.
 func TestWhoHoldsASocket(t *testing.T) {
 	other := exec.Command("sleep", "1000")
 	if err := other.Start(); err != nil {
@@ -64,8 +64,8 @@ func TestWhoHoldsASocket(t *testing.T) {
 	}
 }
 
-// guarded is a run whose servers are known by their processes: that of a is the test, as long as it has not ended. One
-// has a port at which others call it, one a proxy by which it calls.
+// guarded returns a run whose servers are identified by their processes. The process of server a is the test, until
+// end is called. One server has a port at which others call it, the other a proxy through which it calls.
 func guarded(t *testing.T) (r *rig, ports [2]*server, end func()) {
 	var ended atomic.Bool
 	r = rigOf(t, func(server sim.ProcessID) int {
@@ -80,7 +80,7 @@ func guarded(t *testing.T) (r *rig, ports [2]*server, end func()) {
 	return r, [2]*server{r.b, proxy}, func() { ended.Store(true) }
 }
 
-// sent is how many messages have travelled the links of the world.
+// sent returns how many messages have travelled the links of the world.
 func (r *rig) sent() (n int) {
 	r.do(func() {
 		for _, from := range r.relay.ports {
@@ -92,7 +92,7 @@ func (r *rig) sent() (n int) {
 	return n
 }
 
-// TestServersAreKnownByTheirProcess, from whatever address they call and at whatever port.
+// TestServersAreKnownByTheirProcess, from whatever address they connect, and to whatever port.
 func TestServersAreKnownByTheirProcess(t *testing.T) {
 	r, ports, end := guarded(t)
 	dial := func(to *server) *side { return r.side(net.Dial("tcp", fmt.Sprint("127.0.0.1:", to.Number()))) }
@@ -111,8 +111,8 @@ func TestServersAreKnownByTheirProcess(t *testing.T) {
 	}
 }
 
-// TestNoOtherProcessIsLetIn: nobody but a server's process gets an answer from a port, whoever's process it is and
-// however early it speaks, and nothing of it travels a link.
+// TestNoOtherProcessIsLetIn: only a server's process gets an answer from a port. The connections of any other process,
+// of whatever user and however early it sends, are refused, and nothing of it travels a link.
 func TestNoOtherProcessIsLetIn(t *testing.T) {
 	testkit.Needs(t, "bash")
 	for user, as := range map[string]*syscall.Credential{"this user": nil, "another user": {Uid: 65534, Gid: 65534}} {

@@ -8,21 +8,21 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// connection is a connection of two processes. It is the loop's.
+// connection is a connection between two server processes. It belongs to the loop.
 type connection struct {
-	ends [2]*end // of the caller, and of the server called
+	ends [2]*end // the ends of the caller and of the called server
 }
 
-// end is one process's end of a connection.
+// end is the end of a connection at one process.
 type end struct {
 	c     *connection
 	port  *Port
-	plug  *plug    // nil until it is connected
-	asked bool     // of the server called: the opening has arrived
-	early [][]byte // what has arrived before it was connected
-	gone  bool     // nothing more will come from the process, or go there
-	at    string   // of the server called: where its process listens
-	// greeting is what the caller receives once it is connected; nil: nothing.
+	plug  *plug    // nil until the process is connected
+	asked bool     // for the called server: the request to open the connection has arrived
+	early [][]byte // bytes that arrived before the process was connected
+	gone  bool     // no more bytes will be exchanged with the process
+	at    string   // for the called server: the address at which its process listens
+	// greeting is what the caller receives once the connection is established; nil: nothing.
 	greeting []byte
 }
 
@@ -39,7 +39,7 @@ func (e *end) other() *end {
 	return e.c.ends[0]
 }
 
-// chunk is what travels between servers.
+// chunk is a message between servers in the world.
 type chunk struct {
 	to   *end
 	kind kind
@@ -49,15 +49,15 @@ type chunk struct {
 type kind uint8
 
 const (
-	beginning kind = iota // of a connection
-	connected             // sent to the caller, if it waits for that
+	beginning kind = iota // opens a connection
+	connected             // tells the caller that the connection is established, if it waits for that
 	stream
 	ending
-	// retry stands for what TCP sends again to a machine that has not acknowledged it.
+	// retry represents a TCP retransmission to a machine that has not acknowledged the data.
 	retry
 )
 
-// send sends what the process has sent to the other.
+// send sends a chunk to the other end.
 func (e *end) send(k kind, b []byte) {
 	c := &chunk{e.other(), k, b}
 	if p := e.port; p.relay.loop != nil {
@@ -89,7 +89,7 @@ func (c *chunk) arrive() {
 	}
 }
 
-// begin begins a connection with the caller's end.
+// begin opens a connection from the caller's end.
 func (c *connection) begin(g *plug) {
 	caller := c.ends[0]
 	caller.plug = g
@@ -99,7 +99,7 @@ func (c *connection) begin(g *plug) {
 	caller.send(beginning, nil)
 }
 
-// connect connects to the process, once it accepts connections.
+// connect connects to the called server's process, once that accepts connections.
 func (e *end) connect() {
 	p := e.port
 	r := p.relay
@@ -126,7 +126,7 @@ func (e *end) connect() {
 	}()
 }
 
-// connected starts to use the connection to the server called.
+// connected starts to use the connection to the called server's process.
 func (e *end) connected(g *plug) {
 	e.plug = g
 	if e.gone {
@@ -152,7 +152,7 @@ func (e *end) write(b []byte) {
 	}
 }
 
-// collect sends what has been read.
+// collect sends the bytes that were read from the process.
 func (e *end) collect() {
 	b, ended := e.plug.in.Collected()
 	if e.gone {
@@ -166,7 +166,7 @@ func (e *end) collect() {
 	}
 }
 
-// hangUp ends the connection for the process, and notifies the other.
+// hangUp ends the connection for the process, and notifies the other end.
 func (e *end) hangUp() {
 	if !e.gone {
 		e.send(ending, nil)
@@ -190,7 +190,7 @@ func (p *Port) forget(e *end) {
 	p.ends = slices.DeleteFunc(p.ends, func(o *end) bool { return o == e })
 }
 
-// up starts a life of the server: ready is closed once its process accepts connections. It does not know the
+// up starts a life of the server; ready is closed once its process accepts connections. The process does not know the
 // connections of an earlier life.
 func (p *Port) up(h sim.Host, ready <-chan struct{}) {
 	if p == nil {
@@ -201,7 +201,7 @@ func (p *Port) up(h sim.Host, ready <-chan struct{}) {
 		return
 	}
 	for _, e := range slices.Clone(p.ends) {
-		if e.plug == nil && !e.asked { // it never will be
+		if e.plug == nil && !e.asked { // its request to open was lost
 			e.close()
 		}
 		if o := e.other(); e.gone && !o.gone {
@@ -210,7 +210,8 @@ func (p *Port) up(h sim.Host, ready <-chan struct{}) {
 	}
 }
 
-// off ends a life by a loss of power: what the process has sent by now has left, and its connections vanish silently.
+// off ends a life by a loss of power: what the process has sent until now is still sent, and its connections vanish
+// silently.
 func (p *Port) off() {
 	if p == nil {
 		return
@@ -224,7 +225,7 @@ func (p *Port) off() {
 	}
 }
 
-// drain sends everything that the process has sent by now.
+// drain sends everything that the process has written until now.
 func (p *Port) drain() {
 	if p == nil {
 		return

@@ -1,26 +1,27 @@
-// Package fleet puts server processes of the host in the place of a simulated world's servers: what those of every kind
-// have in common, redis-server, etcd and ZooKeeper.
+// Package fleet replaces the servers of a simulated world by server processes of the host. It contains what all types
+// have in common: redis-server, etcd and ZooKeeper.
 //
-// A [Fleet] holds those of one run. The [Lives] of a server are one process after another in the same folder, and its
-// [Port] is where other servers reach it: what servers send each other travels the links of the world.
+// A [Fleet] holds the servers of one run. The [Lives] of a server are one process after another in the same folder.
+// Other servers reach it at its [Port]: what servers send each other travels the links of the world.
 //
-// A port has an address of the fleet's, the same for everyone, so that servers can name each other. Its process listens
-// elsewhere, at a loopback address of its own. A caller is identified by the process that holds the socket: others, of
-// whatever user, are turned away before a byte of theirs is read. Where a program cannot be given other addresses for
-// its peers, its port is a SOCKS proxy instead. What a process sends is cut into chunks as it arrives, and each is a
-// message between two servers ([sim.Host], Send): it takes as long as the link takes, waits while that is cut, is held
-// up by delays, and is lost with the machine that it is sent to. So are the opening of a connection and its end.
+// A port has an address that belongs to the fleet and is the same for all callers, so that servers can name each
+// other. The server's process listens elsewhere, at a loopback address of its own. A caller is identified by the
+// process that holds the socket; any other process, of whatever user, is turned away before a byte from it is read. If
+// a program cannot be given other addresses for its peers, its port is a SOCKS proxy instead. What a process sends is
+// cut into chunks as it arrives, and each chunk is a message between two servers ([sim.Host], Send): it takes as long
+// as the link takes, waits while the link is cut, is held up by delays, and is lost with the machine that it is sent
+// to. The same holds for the opening of a connection and for its end.
 //
-// A machine that loses its power sends nothing any more. Those connected to it learn of that once it is back: by a
-// reset, as a machine sends that knows nothing of the connection.
+// A machine that loses power sends nothing any more. Processes connected to it learn of that only when it is back:
+// from a reset, as a machine sends it for a connection that it does not know.
 //
-// This package runs in real time, with goroutines, processes and sockets. It touches the world on the world's goroutine
-// only.
+// This package runs in real time, with goroutines, processes and sockets. It touches the world only on the world's
+// goroutine.
 //
-// Goals: faults of servers and of the links between them mean what they mean for simulated ones; what is left of a life
-// that is over changes nothing in the next; what a server has sent when it stops, or is drained, has left. Non-goals:
-// messages of a protocol, which it does not know: how a stream of bytes is cut is up to the host, and so are the
-// numbers of chunks on a link.
+// Goals: faults of servers and of the links between them mean the same as for simulated servers; nothing left over
+// from one life changes the next; what a server has sent before it stops, or is drained, is delivered. Non-goals:
+// messages of the servers' protocols, which this package does not know: how a stream of bytes is cut, and therefore
+// the number of chunks on a link, depends on the host.
 package fleet
 
 import (
@@ -36,17 +37,18 @@ import (
 // Fleet holds the real servers of one run.
 type Fleet struct {
 	Keeper *process.Keeper
-	Failed func(error) // called, on any goroutine, with the reason why the run cannot go on
+	Failed func(error) // called, on any goroutine, with the reason if the run cannot go on
 
 	gate    gate
 	relay   *Relay
 	lives   []*Lives
 	servers map[sim.ProcessID]sim.Server
-	library string // loaded into the processes; empty: none
+	library string // shim library loaded into the processes; empty: none
 	origin  process.Origin
 }
 
-// New makes a fleet without servers. With a shim their clocks can be moved, and their fsyncs made slow.
+// New returns a fleet without servers. With a shim, the clocks of the processes can be moved and their fsyncs made
+// slow.
 func New(k *process.Keeper, shim bool, failed func(error)) (f *Fleet, err error) {
 	f = &Fleet{Keeper: k, Failed: failed, relay: newRelay(failed), servers: map[sim.ProcessID]sim.Server{}}
 	if shim {
@@ -58,8 +60,8 @@ func New(k *process.Keeper, shim bool, failed func(error)) (f *Fleet, err error)
 // HasShim reports whether the shim is loaded into the processes.
 func (f *Fleet) HasShim() bool { return f.library != "" }
 
-// NewLives makes the lives of a server, in a folder of its own, whose process is not started yet. talks opens the port
-// for its talks with others: (*Relay).Listen or ListenSOCKS; nil: it talks to none.
+// NewLives returns the lives of a server, in a folder of its own; its process is not started yet. talks opens the port
+// at which other servers reach it: (*Relay).Listen or ListenSOCKS; nil if it does not talk to other servers.
 func (f *Fleet) NewLives(server sim.ProcessID, talks Opener) (l *Lives, err error) {
 	d := &process.Daemon{Keeper: f.Keeper, Name: server, Folder: filepath.Join(f.Keeper.Folder(), string(server)),
 		Env: os.Environ()}
@@ -79,35 +81,35 @@ func (f *Fleet) NewLives(server sim.ProcessID, talks Opener) (l *Lives, err erro
 	return l, err
 }
 
-// Opener opens the port of a server. process returns the number of its present process, 0 if there is none; it may be
-// called on any goroutine.
+// Opener opens the port of a server. process returns the ID of the server's present process, or 0 if there is none; it
+// may be called on any goroutine.
 type Opener func(r *Relay, server sim.ProcessID, process func() int) (*Port, error)
 
-// Remote makes the lives of a server whose process is not ours.
+// Remote returns the lives of a server whose process was started by the user.
 func (f *Fleet) Remote() *Lives {
 	l := &Lives{fleet: f}
 	f.lives = append(f.lives, l)
 	return l
 }
 
-// Add gives the fleet a server.
+// Add adds a server to the fleet.
 func (f *Fleet) Add(name sim.ProcessID, s sim.Server) { f.servers[name] = s }
 
-// Server is the server with a name, for [sim.World.AddServer]; nil if there is none.
+// Server returns the server with a name, for [sim.World.AddServer]; nil if there is none.
 func (f *Fleet) Server(name sim.ProcessID) sim.Server { return f.servers[name] }
 
-// Do runs f on the world's goroutine, once there is one. It may be called on any goroutine.
+// Do runs g on the world's goroutine, once there is one. It may be called on any goroutine.
 func (f *Fleet) Do(g func()) { f.gate.do(g) }
 
-// Begin gives the servers the loop of the world that they were added to, which must not run yet. Until then they accept
-// requests, and answer none.
+// Begin gives the servers the loop of the world that they were added to, which must not run yet. Before Begin they
+// accept requests, but do not answer them.
 func (f *Fleet) Begin(l Loop) {
 	f.gate.begin(l)
 	f.relay.begin(l)
 }
 
-// End ends what the servers do for the world. It must be called when the world's loop has ended, before the keeper is
-// closed: a process that dies after it does not fail the run.
+// End ends what the servers do for the world. It must be called when the world's loop has ended, and before the keeper
+// is closed: a process that ends afterwards does not fail the run.
 func (f *Fleet) End() {
 	for _, l := range f.lives {
 		if l.end != nil {
@@ -117,8 +119,8 @@ func (f *Fleet) End() {
 	f.relay.close()
 }
 
-// CanCount says why a fault that strikes a message by its number cannot strike what two real servers send each other;
-// nil if it does not.
+// CanCount returns why a fault that names a message by its number cannot be carried out between two real servers; nil
+// if the fault is not of this type.
 func CanCount(f nemesis.Fault, isServer func(sim.ProcessID) bool) error {
 	if f.Kind != nemesis.DelayMessage || !isServer(f.Target) || !isServer(f.Peer) {
 		return nil

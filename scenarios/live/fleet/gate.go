@@ -2,14 +2,14 @@ package fleet
 
 import "sync"
 
-// gate keeps functions for the world's goroutine until there is one. The zero gate is ready to use.
+// gate holds functions for the world's goroutine back until there is one. The zero gate is ready to use.
 type gate struct {
 	mu    sync.Mutex
 	loop  Loop
 	early []func()
 }
 
-// do is that of the loop.
+// do passes f to the loop, as Loop.Do does, or keeps it until there is a loop.
 func (g *gate) do(f func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -11,29 +11,29 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Lives are the successive lives of a server in a simulated world, and what servers of every kind do alike, as
-// [sim.Server]. Their methods are for the world's goroutine, unless they say otherwise.
+// Lives are the successive lives of a server in a simulated world. It implements the parts of [sim.Server] that are
+// the same for all types of servers. Its methods must be called on the world's goroutine, unless they say otherwise.
 type Lives struct {
-	Daemon *process.Daemon // nil: the server's process is not ours
-	Port   *Port           // at which other servers reach it; nil: none do
-	Host   sim.Host        // since the first life
+	Daemon *process.Daemon // nil: the server's process is the user's
+	Port   *Port           // where other servers reach it; nil: nowhere
+	Host   sim.Host        // set since the first life
 
 	fleet  *Fleet
 	failed sync.Once
-	end    context.CancelFunc // of the latest life
-	ended  chan struct{}      // closed once the last life's process has ended; nil before the first life has
+	end    context.CancelFunc // ends the latest life
+	ended  chan struct{}      // closed once the last life's process has ended; nil before the first life
 }
 
-// Life is one of them. It starts before its process does, and ends before that has ended.
+// Life is one life of a server. It starts before its process does, and is over before the process has ended.
 type Life struct {
 	Context context.Context // ends with the life
 	lives   *Lives
-	before  <-chan struct{} // closed once the process of the life before has ended; nil: there was none
-	booted  chan struct{}   // closed when its process has been started, or will not be
+	before  <-chan struct{} // closed once the process of the previous life has ended; nil: there was none
+	booted  chan struct{}   // closed once its process has been started, or never will be
 	ended   chan struct{}   // closed once its process has ended
 }
 
-// ErrOver reports that a life is over, so that the output of its process no longer matters.
+// ErrOver reports that a life is over, so that it no longer matters what its process does.
 var ErrOver = errors.New("the server's life is over")
 
 // Begin starts a life.
@@ -45,8 +45,8 @@ func (l *Lives) Begin(h sim.Host) *Life {
 	return x
 }
 
-// Boot starts the process once that of the life before has ended. In the first life it runs already. It is for a
-// goroutine of the life's own, once; if the life ends before that, it returns [ErrOver].
+// Boot starts the process once the process of the previous life has ended. In the first life the process runs already.
+// Boot must be called once, on a goroutine of its own; if the life is over first, it returns [ErrOver].
 func (x *Life) Boot(start func() error) error {
 	defer close(x.booted)
 	if x.before == nil {
@@ -59,11 +59,11 @@ func (x *Life) Boot(start func() error) error {
 	return start()
 }
 
-// IsOver reports whether the life has ended. It may be called on any goroutine.
+// IsOver reports whether the life is over. It may be called on any goroutine.
 func (x *Life) IsOver() bool { return x.Context.Err() != nil }
 
-// Stop ends the life and its process: at once, except for a shut-down, which is left to end. end is called on a
-// goroutine of its own, and applies to the server's files what the stop has done to its machine.
+// Stop ends the life and its process: at once, except for a shut-down, in which the process may end by itself. end is
+// called on a goroutine of its own; it applies the effect of the stop on the machine to the server's files.
 func (x *Life) Stop(how sim.Stop, end func() error) {
 	l := x.lives
 	l.end()
@@ -73,15 +73,15 @@ func (x *Life) Stop(how sim.Stop, end func() error) {
 	}
 	go func() {
 		defer close(x.ended)
-		<-x.booted // so the process that is ended is this life's
+		<-x.booted // so that the process that end deals with is this life's
 		if err := end(); err != nil {
 			l.Fail(fmt.Errorf("ending %s: %w", l.Daemon.Name, err))
 		}
 	}()
 }
 
-// Do runs f on the world's goroutine, unless the life is over then. What the process sent to other servers before that
-// leaves first. It may be called on any goroutine.
+// Do runs f on the world's goroutine, unless the life is over by then. What the process has sent to other servers
+// before that is sent first. It may be called on any goroutine.
 func (x *Life) Do(f func()) {
 	x.lives.fleet.Do(func() {
 		if !x.IsOver() {
@@ -91,7 +91,8 @@ func (x *Life) Do(f func()) {
 	})
 }
 
-// Watch reports a process that ends by itself, and returns when the life is over. It is for a goroutine of its own.
+// Watch reports a process that ends by itself. It returns when the life is over, and must run on a goroutine of its
+// own.
 func (x *Life) Watch() {
 	select {
 	case <-x.lives.process():
@@ -108,10 +109,10 @@ func (l *Lives) process() <-chan struct{} {
 	return l.Daemon.Ended()
 }
 
-// Explain reports why a life cannot go on, if it is not over: the end of its process explains every other error. It may
-// be called on any goroutine.
+// Explain reports why a life cannot go on, unless it is over. If its process has ended, that is reported instead of
+// err, because it explains every other error. It may be called on any goroutine.
 func (x *Life) Explain(err error) {
-	const soon = 3 * time.Second // after that the process runs
+	const soon = 3 * time.Second // if the process has not ended by then, it is alive
 	select {
 	case <-x.lives.process():
 		err = x.lives.Daemon.Died()
@@ -121,39 +122,39 @@ func (x *Life) Explain(err error) {
 	x.Fail(err)
 }
 
-// Fail reports why a life cannot go on, if it is not over. It may be called on any goroutine.
+// Fail reports why a life cannot go on, unless it is over. It may be called on any goroutine.
 func (x *Life) Fail(err error) {
 	if !x.IsOver() {
 		x.lives.Fail(err)
 	}
 }
 
-// Fail reports, once, why the run cannot go on. It may be called on any goroutine.
+// Fail reports why the run cannot go on; only the first call counts. It may be called on any goroutine.
 func (l *Lives) Fail(err error) { l.failed.Do(func() { l.fleet.Failed(err) }) }
 
-// Receive receives what another server has sent.
+// Receive handles a chunk that another server has sent.
 func (l *Lives) Receive(_ sim.ProcessID, body any) { body.(*chunk).arrive() }
 
-// Wake does nothing: a server that sets timers has its own.
+// Wake does nothing; servers that set timers override it.
 func (l *Lives) Wake(uint64) {}
 
-// Fault does nothing: a server that can suffer one has its own.
+// Fault does nothing; servers that can suffer such faults override it.
 func (l *Lives) Fault(sim.ServerFault) {}
 
-// ClockChanged sets the process's clocks to the world's.
+// ClockChanged sets the process's clocks to the server's clocks in the world.
 func (l *Lives) ClockChanged() {
 	if l.Daemon == nil {
-		return // they are the user's, and no fault strikes them
+		return // the user's process: no fault strikes its clocks
 	}
 	if err := l.Daemon.Shim.SetClocks(l.Host); err != nil {
 		l.Fail(fmt.Errorf("setting the clocks of %s: %w", l.Daemon.Name, err))
 	}
 }
 
-// Pause stops the process, as [sim.Pauser] says.
+// Pause stops the process, as [sim.Pauser] requires.
 func (l *Lives) Pause() { l.hold(true) }
 
-// Resume continues it.
+// Resume continues the process.
 func (l *Lives) Resume() { l.hold(false) }
 
 func (l *Lives) hold(on bool) {

@@ -6,14 +6,15 @@ import (
 	"net"
 )
 
-// Ports that systems do not use for outgoing connections: a server that listens there can be restarted.
+// Range of ports that systems do not use for outgoing connections, so that a server that listens there can be
+// restarted.
 const (
 	firstPort = 20_000
 	lastPort  = 32_000
 )
 
-// FreePort returns a port of a loopback address that nobody listens on right now, and that is not used for outgoing
-// connections.
+// FreePort returns a port of a loopback address on which nobody listens at the moment, and which is not used for
+// outgoing connections.
 func FreePort(host string) (port int, err error) {
 	for range 100 {
 		port = firstPort + rand.IntN(lastPort-firstPort)

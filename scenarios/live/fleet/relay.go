@@ -14,25 +14,25 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Loop is the world's goroutine. Do runs f there once, or never if the run is over. What one goroutine passes to it
-// runs in that order.
+// Loop is the world's goroutine. Do runs f there once, or never if the run is over. Functions passed by one goroutine
+// run in order.
 type Loop interface{ Do(f func()) }
 
-// Networks from which each run takes one, so that no two choose the same port of the same address: 127.1.0.0 and those
-// that follow.
+// Range of networks (127.1.0.0 and following), from which each run takes one, so that no two runs choose the same port
+// of the same address.
 const (
 	firstNet = 1 << 8
 	lastNet  = 255 << 8
 )
 
-// Relay holds the ports of one run. Until the world begins it carries bytes at once.
+// Relay holds the ports of one run. Before the world begins, it passes bytes on without delay.
 type Relay struct {
 	failed func(error)
-	knows  func(from, to netip.AddrPort) *Port // caller, except in tests, whose servers are one process
-	net    int                                 // the middle of the addresses of its processes, 16 bits
+	knows  func(from, to netip.AddrPort) *Port // caller, except in tests, in which one process has all servers
+	net    int                                 // the second and third byte of the addresses of its processes
 
-	early sync.Mutex // held by whoever touches connections before the world begins
-	loop  Loop       // nil until then
+	early sync.Mutex // held while connections are touched before the world begins
+	loop  Loop       // nil until the world begins
 
 	mu      sync.Mutex
 	ports   []*Port
@@ -42,7 +42,7 @@ type Relay struct {
 	running sync.WaitGroup
 }
 
-// newRelay makes a relay without ports. failed is called, on any goroutine, with the reason why the run cannot go on.
+// newRelay returns a relay without ports. failed is called, on any goroutine, with the reason if the run cannot go on.
 func newRelay(failed func(error)) *Relay {
 	r := &Relay{failed: failed, net: firstNet + rand.IntN(lastNet-firstNet), plugs: map[*plug]bool{},
 		closed: make(chan struct{})}
@@ -50,7 +50,7 @@ func newRelay(failed func(error)) *Relay {
 	return r
 }
 
-// do runs f where connections may be touched.
+// do runs f where connections may be touched: on the loop, or with early held before the world begins.
 func (r *Relay) do(f func()) {
 	r.early.Lock()
 	defer r.early.Unlock()
@@ -65,15 +65,15 @@ func (r *Relay) do(f func()) {
 	}
 }
 
-// begin makes everything from now on travel in the world of the loop. Its servers must have been added, and the loop
-// must not run yet.
+// begin makes everything from now on travel in the world of the loop. The servers must have been added to the world,
+// and the loop must not run yet.
 func (r *Relay) begin(l Loop) {
 	r.early.Lock()
 	defer r.early.Unlock()
 	r.loop = l
 }
 
-// close closes all ports and connections, and returns when nothing is open. The loop must have ended.
+// close closes all ports and connections, and returns when everything is closed. The loop must have ended.
 func (r *Relay) close() {
 	r.early.Lock()
 	r.over.Do(func() { close(r.closed) })
@@ -85,30 +85,30 @@ func (r *Relay) close() {
 	plugs := slices.Collect(maps.Keys(r.plugs))
 	r.mu.Unlock()
 	for _, g := range plugs {
-		g.out.Reset() // and not only when a stopped process reads what was sent to it
+		g.out.Reset() // at once, and not only when a stopped process reads what was sent to it
 		g.in.Stop()
 	}
 	r.running.Wait()
 }
 
-// Port is where a server is reached. A nil Port is that of a server that talks to no other.
+// Port is where other servers reach a server. A nil Port belongs to a server that talks to no other server.
 type Port struct {
 	relay    *Relay
 	name     sim.ProcessID
-	own      netip.Addr // of its process
+	own      netip.Addr // loopback address of its process
 	listener *net.TCPListener
-	process  func() int       // its number
-	at       string           // where it listens
-	places   []netip.AddrPort // or where it does so if it calls through a proxy
+	process  func() int       // returns the ID of its process
+	at       string           // address at which the process listens
+	places   []netip.AddrPort // addresses at which the process listens, if it calls through a proxy
 
-	// The fields below are the loop's.
+	// The fields below belong to the loop.
 	host  sim.Host
 	ready <-chan struct{}
-	ends  []*end // of connections of its process, in the order in which they were opened
+	ends  []*end // ends of connections at its process, in the order in which they were opened
 	sent  uint64
 }
 
-// Listen is an [Opener]: others reach the server at the port.
+// Listen is an [Opener] for a server that others reach directly at its port.
 func (r *Relay) Listen(server sim.ProcessID, process func() int) (*Port, error) {
 	ln, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
@@ -124,13 +124,13 @@ func (r *Relay) Listen(server sim.ProcessID, process func() int) (*Port, error) 
 	return p, nil
 }
 
-// Number is the number of the port, on 127.0.0.1.
+// Number returns the number of the port, on 127.0.0.1.
 func (p *Port) Number() int { return p.listener.Addr().(*net.TCPAddr).Port }
 
-// Own is the loopback address at which the server's process must listen.
+// Own returns the loopback address at which the server's process must listen.
 func (p *Port) Own() string { return p.own.String() }
 
-// Free returns a port there on which nobody listens right now.
+// Free returns a port at that address on which nobody listens at the moment.
 func (p *Port) Free() (netip.AddrPort, error) {
 	n, err := FreePort(p.Own())
 	if err != nil {
@@ -139,7 +139,7 @@ func (p *Port) Free() (netip.AddrPort, error) {
 	return netip.AddrPortFrom(p.own, uint16(n)), nil
 }
 
-// Open admits connections, to the address at which the server's process listens.
+// Open accepts connections and forwards them to at, the address at which the server's process listens.
 func (p *Port) Open(at string) {
 	p.at = at
 	p.accept(func(caller *Port, tcp *net.TCPConn) {
@@ -148,8 +148,8 @@ func (p *Port) Open(at string) {
 	})
 }
 
-// accept passes the connections that the servers' processes open to serve, on a goroutine of its own, until the port is
-// closed. Those of others are closed at once.
+// accept passes the connections opened by the servers' processes to serve, on a goroutine of its own, until the port
+// is closed. It closes connections opened by other processes at once.
 func (p *Port) accept(serve func(caller *Port, tcp *net.TCPConn)) {
 	r := p.relay
 	r.running.Go(func() {
@@ -172,13 +172,13 @@ func (p *Port) accept(serve func(caller *Port, tcp *net.TCPConn)) {
 
 func addressOf(a net.Addr) netip.AddrPort { return a.(*net.TCPAddr).AddrPort() }
 
-// plug is a socket that is read and written.
+// plug is a socket with its reader and its writer.
 type plug struct {
 	in  *realtime.In
 	out *realtime.Out
 }
 
-// plug reads and writes a socket for an end, and calls begin before anything is read.
+// plug starts to read and write a socket for an end, and calls begin before anything is read.
 func (r *Relay) plug(e *end, tcp *net.TCPConn, begin func(*plug)) {
 	g := &plug{realtime.NewIn(tcp, func() { r.do(e.collect) }), realtime.NewOut(tcp)}
 	r.mu.Lock()
@@ -206,7 +206,7 @@ func (r *Relay) plug(e *end, tcp *net.TCPConn, begin func(*plug)) {
 	}()
 }
 
-// finish closes the socket once all is written.
+// finish closes the socket once everything is written.
 func (g *plug) finish() {
 	g.out.Finish()
 	g.in.Stop()

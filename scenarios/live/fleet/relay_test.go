@@ -20,15 +20,15 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// patience is how long anything may take: a thousand times what it does.
+// patience is the time allowed for anything: a thousand times what is needed.
 const patience = time.Minute
 
-// server is a server of a test: its process is the test itself.
+// server is a server of a test; its process is the test itself.
 type server struct {
 	*Port
-	*net.TCPListener // of its process
+	*net.TCPListener // listener of its process
 	w                *sim.World
-	arrived          []sim.Time // when something came from another, for the loop
+	arrived          []sim.Time // times at which messages from other servers arrived; belongs to the loop
 	ready            chan struct{}
 }
 
@@ -57,16 +57,16 @@ type rig struct {
 	w       *sim.World
 	a, b, c *server
 	running sync.WaitGroup
-	over    bool // for the loop
+	over    bool // belongs to the loop
 	process func(sim.ProcessID) int
 }
 
 const travel = time.Millisecond
 
-// newRig has servers that are known by their addresses: all are the process of the test.
+// newRig returns a rig whose servers are identified by their addresses: the test is the process of all of them.
 func newRig(t *testing.T) *rig { return rigOf(t, nil) }
 
-// rigOf has servers that are known by their processes, whose numbers are given.
+// rigOf returns a rig whose servers are identified by their processes; process returns their IDs.
 func rigOf(t *testing.T, process func(sim.ProcessID) int) *rig {
 	r := &rig{T: t, relay: newRelay(func(err error) { t.Error(err) }), process: process}
 	if process == nil {
@@ -86,7 +86,7 @@ func rigOf(t *testing.T, process func(sim.ProcessID) int) *rig {
 	return r
 }
 
-// callsFrom is the server that an address belongs to.
+// callsFrom returns the port of the server to which an address belongs.
 func (r *rig) callsFrom(from, _ netip.AddrPort) *Port {
 	r.relay.mu.Lock()
 	defer r.relay.mu.Unlock()
@@ -115,7 +115,7 @@ func (r *rig) server(name sim.ProcessID) *server {
 	return s
 }
 
-// begin lets the world begin.
+// begin starts the world.
 func (r *rig) begin() {
 	for _, s := range []*server{r.a, r.b, r.c} {
 		r.w.AddServer(s.name, s)
@@ -131,7 +131,7 @@ func (r *rig) begin() {
 	})
 }
 
-// do has something done on the loop, and waits for that.
+// do runs f on the loop, and waits for it.
 func (r *rig) do(f func()) {
 	done := make(chan struct{})
 	r.loop.Do(func() {
@@ -141,7 +141,7 @@ func (r *rig) do(f func()) {
 	<-done
 }
 
-// until waits until something is so on the loop.
+// until waits until f, called on the loop, reports true.
 func (r *rig) until(what string, f func() bool) {
 	r.Helper()
 	for end := time.Now().Add(patience); ; {
@@ -156,7 +156,7 @@ func (r *rig) until(what string, f func() bool) {
 	}
 }
 
-// side is a connection as one of its processes has it.
+// side is a connection as seen by one of its processes.
 type side struct {
 	t *testing.T
 	net.Conn
@@ -173,14 +173,14 @@ func (r *rig) side(c net.Conn, err error) *side {
 	return &side{r.T, c, bufio.NewReader(c)}
 }
 
-// call is a connection that a server's process opens to the port of another, or to its own, if that is a proxy.
+// call opens a connection from a server's process to the port of another, or to its own port if that is a proxy.
 func (r *rig) call(from, to *server) *side {
 	r.Helper()
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from.Own())}}
 	return r.side(d.Dial("tcp", fmt.Sprint("127.0.0.1:", to.Number())))
 }
 
-// connect is a connection of two processes, as both have it.
+// connect opens a connection between two processes, and returns both sides.
 func (r *rig) connect(from, to *server) (caller, called *side) {
 	r.Helper()
 	caller = r.call(from, to)
@@ -202,7 +202,7 @@ func (s *side) hears(want string) {
 	}
 }
 
-// ends demands that nothing more comes.
+// ends checks that the connection ends and nothing more arrives.
 func (s *side) ends() {
 	s.t.Helper()
 	if b, err := io.ReadAll(s.in); len(b) > 0 || err != nil && strings.Contains(err.Error(), "timeout") {
@@ -241,7 +241,7 @@ func TestBytesTravelBothWays(t *testing.T) {
 	}
 }
 
-// TestTheWorldBeginsInTheMidst: what is sent meanwhile arrives in order.
+// TestTheWorldBeginsInTheMidst: bytes that are sent while the world begins arrive in order.
 func TestTheWorldBeginsInTheMidst(t *testing.T) {
 	r := newRig(t)
 	a, b := r.connect(r.a, r.b)
@@ -261,7 +261,7 @@ func TestTheWorldBeginsInTheMidst(t *testing.T) {
 	}
 }
 
-// since are the times at which something came after an instant began to count.
+// since returns the times of arrival of messages from the nth on.
 func (s *server) since(n int) []sim.Time { return slices.Clone(s.arrived[n:]) }
 
 func TestCutsHoldOneDirection(t *testing.T) {
@@ -277,7 +277,7 @@ func TestCutsHoldOneDirection(t *testing.T) {
 	})
 	a.say("one")
 	r.until("it has left", func() bool { return r.w.Sent("a", "b") > sent })
-	b.say("back") // the other direction is open
+	b.say("back") // the other direction is not cut
 	a.hears("back")
 	a.say("two")
 	r.until("it has left too", func() bool { return r.w.Sent("a", "b") > sent+1 })
@@ -334,7 +334,8 @@ func TestDelaysHoldBytes(t *testing.T) {
 	}
 }
 
-// TestLossOfPowerIsSilent: what had been sent arrives, and the end of the connection is known once the machine is back.
+// TestLossOfPowerIsSilent: what had been sent arrives, and the other process learns of the end of the connection only
+// when the machine is back.
 func TestLossOfPowerIsSilent(t *testing.T) {
 	for _, caller := range []bool{true, false} {
 		r := newRig(t)
@@ -363,14 +364,15 @@ func TestLossOfPowerIsSilent(t *testing.T) {
 				r.w.Restart(lost.name)
 			})
 		})
-		r.loop.Do(func() {}) // nothing but the restart wakes the loop
+		r.loop.Do(func() {}) // only the restart wakes the loop
 		if !<-heard {
 			t.Error("the connection has ended before the machine was back")
 		}
 	}
 }
 
-// TestCallsToAMachineThatIsOff end once it is back; those that come when it is back wait for its process.
+// TestCallsToAMachineThatIsOff: they end once the machine is back. Calls that arrive when it is back wait for its
+// process.
 func TestCallsToAMachineThatIsOff(t *testing.T) {
 	r := newRig(t)
 	r.begin()
@@ -389,7 +391,7 @@ func TestCallsToAMachineThatIsOff(t *testing.T) {
 	r.side(r.b.Accept()).hears("hello")
 }
 
-// TestCallsThatNobodyTakes: where no process listens, the connection ends.
+// TestCallsThatNobodyTakes: if no process listens, the connection ends.
 func TestCallsThatNobodyTakes(t *testing.T) {
 	r := newRig(t)
 	r.begin()
@@ -399,7 +401,8 @@ func TestCallsThatNobodyTakes(t *testing.T) {
 	r.until("a knows of no connection", func() bool { return len(r.a.ends) == 0 })
 }
 
-// TestStreamsStayWhole: whatever happens to links, what is sent arrives as it was, on each connection and each way.
+// TestStreamsStayWhole: whatever happens to the links, bytes arrive unchanged, on each connection and in each
+// direction.
 func TestStreamsStayWhole(t *testing.T) {
 	r := newRig(t)
 	r.begin()

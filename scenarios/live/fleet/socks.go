@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// ListenSOCKS is an [Opener] for a server whose process calls others through a SOCKS proxy (RFC 1928), as a Java
-// program can: the port is that proxy, and the process says whom it calls.
+// ListenSOCKS is an [Opener] for a server whose process connects to others through a SOCKS proxy (RFC 1928), as a Java
+// program can. The port is that proxy, and the process tells it whom to connect to.
 func (r *Relay) ListenSOCKS(server sim.ProcessID, process func() int) (*Port, error) {
 	p, err := r.Listen(server, process)
 	if err == nil {
@@ -22,7 +22,8 @@ func (r *Relay) ListenSOCKS(server sim.ProcessID, process func() int) (*Port, er
 	return p, err
 }
 
-// Serve sets where the server's process listens. Others reach it at the same address, through their proxies.
+// Serve sets the addresses at which the server's process listens. Others reach it at the same addresses, through their
+// proxies.
 func (p *Port) Serve(addresses ...netip.AddrPort) {
 	p.relay.mu.Lock()
 	defer p.relay.mu.Unlock()
@@ -56,21 +57,21 @@ func (r *Relay) serveSOCKS(caller *Port, tcp *net.TCPConn) {
 	})
 }
 
-// The bytes of SOCKS.
+// Bytes of the SOCKS protocol.
 const (
-	socks       = 5 // the version
+	socks       = 5 // version
 	noPassword  = 0
 	connectTo   = 1
 	addressIPv4 = 1
 )
 
-// granted is the reply of a proxy that the connection is there.
+// granted is the reply of a proxy that says that the connection is established.
 var granted = []byte{socks, 0, 0, addressIPv4, 0, 0, 0, 0, 0, 0}
 
-// handshake is how long a process may take to say where it wants to connect.
+// handshake is the time that a process has to say where it wants to connect.
 const handshake = 10 * time.Second
 
-// asked reads where a process wants to connect. It is answered once it is known whether it can.
+// asked reads where a process wants to connect. The reply is sent later, once the connection is established.
 func asked(tcp net.Conn) (to netip.AddrPort, err error) {
 	if err := tcp.SetReadDeadline(time.Now().Add(handshake)); err != nil {
 		return to, err

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// socks is a server whose process calls by way of a proxy and listens at an address of the machine's.
+// socks returns a server whose process connects through a proxy and listens at an address of the machine.
 func (r *rig) socks(name sim.ProcessID) *server {
 	r.Helper()
 	p, err := r.relay.ListenSOCKS(name, func() int { return r.process(name) })
@@ -31,7 +31,7 @@ func (r *rig) socks(name sim.ProcessID) *server {
 	return s
 }
 
-// ask asks the proxy of a server for a connection, as a Java program does. Whether it is granted comes later.
+// ask asks a server's proxy for a connection, as a Java program does. The reply comes later.
 func (r *rig) ask(from *server, to netip.AddrPort) *side {
 	r.Helper()
 	s := r.call(from, from)
@@ -59,7 +59,8 @@ func (s *side) granted() {
 
 func (s *server) at() netip.AddrPort { return s.Addr().(*net.TCPAddr).AddrPort() }
 
-// TestAProxyKnowsWhoCallsWhom: a connection is granted once it is there, and bytes travel on the link of the two.
+// TestAProxyKnowsWhoCallsWhom: a connection is granted once it is established, and its bytes travel on the link of the
+// two servers.
 func TestAProxyKnowsWhoCallsWhom(t *testing.T) {
 	for _, early := range []bool{false, true} {
 		r := newRig(t)
@@ -87,7 +88,7 @@ func TestAProxyKnowsWhoCallsWhom(t *testing.T) {
 		c.granted()
 		d := r.side(r.b.Accept())
 		c.say("c asks")
-		d.hears("c asks") // what a has asked for before is not there
+		d.hears("c asks") // the connection that a has asked for is held up by the cut
 		r.do(func() {
 			r.w.Heal("d", "e")
 			r.w.Heal("e", "d")
@@ -98,7 +99,8 @@ func TestAProxyKnowsWhoCallsWhom(t *testing.T) {
 	}
 }
 
-// TestAProxyRefuses a connection to where no server listens, or a server's process does not, and what is no SOCKS.
+// TestAProxyRefuses connections to addresses at which no server, or no server's process, listens, and bytes that are
+// not SOCKS.
 func TestAProxyRefuses(t *testing.T) {
 	r := newRig(t)
 	r.a, r.b = r.socks("d"), r.socks("e")
