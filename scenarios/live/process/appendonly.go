@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// logs lists the append-only files that grow, the oldest first: one, unless the server has become a replica or was one.
+// logs lists the append-only files that may grow, the oldest first. There is one, unless the server is or was a
+// replica.
 func logs(folder string) (list []string) {
 	for _, pattern := range []string{"appendonlydir/*.incr.aof", "appendonly.aof"} {
 		found, _ := filepath.Glob(filepath.Join(folder, pattern)) // the pattern is well-formed
@@ -17,32 +18,32 @@ func logs(folder string) (list []string) {
 	}
 	slices.SortFunc(list, func(a, b string) int {
 		if len(a) != len(b) {
-			return len(a) - len(b) // their numbers
+			return len(a) - len(b) // longer names have higher numbers
 		}
 		return strings.Compare(a, b)
 	})
 	return list
 }
 
-// Disk is how much of the append-only files would survive a loss of power without an fsync: what a life found there is
-// on disk, and so is what the operating system has had for writeBack.
+// Disk tracks how much of the append-only files would survive a loss of power without an fsync: what was there at the
+// start of a life, and what the operating system has held for writeBack.
 type Disk struct {
 	mu    sync.Mutex
-	found map[uint64]int64 // by inode
+	found map[uint64]int64 // sizes that are on disk, by inode
 	sizes []grown
 }
 
-// grown is the size of a file at some time.
+// grown is the size of a file at a point in time.
 type grown struct {
 	at    time.Time
 	inode uint64
 	size  int64
 }
 
-// writeBack is the time after which Linux writes data back by itself (vm.dirty_expire_centisecs).
+// writeBack is the time after which Linux writes data to disk by itself (vm.dirty_expire_centisecs).
 const writeBack = 30 * time.Second
 
-// Begin records what a life finds.
+// Begin records the sizes of the files at the start of a life.
 func (d *Disk) Begin(folder string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -54,7 +55,7 @@ func (d *Disk) Begin(folder string) {
 	}
 }
 
-// Watch records how the files grow, until stop is closed.
+// Watch records how the files grow. It returns when stop is closed.
 func (d *Disk) Watch(folder string, stop <-chan struct{}) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -78,8 +79,8 @@ func (d *Disk) Watch(folder string, stop <-chan struct{}) {
 	}
 }
 
-// Cut removes from the append-only files what was not on disk: all but what a life found there, the operating system
-// wrote back, or was fsynced.
+// Cut truncates the append-only files to what is on disk: what was there at the start of the life, what the operating
+// system has written back, and what was fsynced.
 func (d *Disk) Cut(folder string, s *Shim) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -91,7 +92,7 @@ func (d *Disk) Cut(folder string, s *Shim) error {
 			return err
 		}
 	}
-	after := last == 0 // the file that was last synced, and those before it, are no younger than the fsync
+	after := last == 0 // the last file that was synced, and older files, keep their data; newer files do not
 	files := logs(folder)
 	for i, path := range files {
 		info, err := os.Stat(path)

@@ -11,21 +11,21 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Daemon is a server program in its folder. Its log is beside that folder.
+// Daemon is a server program that runs in a folder of its own. Its log is next to that folder.
 type Daemon struct {
 	Keeper *Keeper
 	Name   sim.ProcessID
 	Folder string
 	Args   []string // the program and its arguments
-	Env    []string // its whole environment
-	Shim   *Shim    // loaded into the program; nil: nothing is
+	Env    []string // complete environment
+	Shim   *Shim    // loaded into the program; nil: none
 
 	mu      sync.Mutex
 	process *Process
 	held    bool
 }
 
-// Start starts a process, stopped during a pause. The one before must have ended.
+// Start starts a process; during a pause it starts stopped. The previous process must have ended.
 func (d *Daemon) Start() (err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -40,14 +40,14 @@ func (d *Daemon) Start() (err error) {
 	return err
 }
 
-// running is the latest process; nil if there was none.
+// running returns the latest process; nil if there was none.
 func (d *Daemon) running() *Process {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.process
 }
 
-// PID is the number of the latest process; 0 if there was none.
+// PID returns the ID of the latest process; 0 if there was none.
 func (d *Daemon) PID() int {
 	if p := d.running(); p != nil {
 		return p.pid
@@ -55,7 +55,7 @@ func (d *Daemon) PID() int {
 	return 0
 }
 
-// Ended is closed once the latest process has ended; nil if there was none.
+// Ended returns a channel that is closed once the latest process has ended; nil if there was none.
 func (d *Daemon) Ended() <-chan struct{} {
 	if p := d.running(); p != nil {
 		return p.done
@@ -63,7 +63,7 @@ func (d *Daemon) Ended() <-chan struct{} {
 	return nil
 }
 
-// Hold stops or continues the process, and every later one.
+// Hold stops or continues the process; this also holds for every later process.
 func (d *Daemon) Hold(on bool) (err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -76,7 +76,7 @@ func (d *Daemon) Hold(on bool) (err error) {
 		err = d.process.Cont()
 	}
 	if errors.Is(err, ErrEnded) {
-		return nil // nothing is down for longer
+		return nil // a process that has ended needs no stop
 	}
 	return err
 }
@@ -84,12 +84,12 @@ func (d *Daemon) Hold(on bool) (err error) {
 // Kill kills the process, and returns once it has ended.
 func (d *Daemon) Kill() {
 	if p := d.running(); p != nil {
-		_ = p.Kill() // whether or not it had ended; without the keeper it is gone as well
+		_ = p.Kill() // an error means that it has ended anyway, with the keeper or before
 	}
 }
 
-// ShutDown asks the process to end, repeatedly at the interval again, and kills it if it has not ended within its
-// patience.
+// ShutDown asks the process to end, and asks again at intervals. If the process has not ended within its patience, it
+// is killed.
 func (d *Daemon) ShutDown(patience, again time.Duration) {
 	p := d.running()
 	if p == nil || p.Cont() != nil {
@@ -107,16 +107,17 @@ func (d *Daemon) ShutDown(patience, again time.Duration) {
 
 func (d *Daemon) log() string { return d.Folder + ".log" }
 
-// errDied reports that a process has ended by itself.
+// errDied reports that a process ended by itself.
 var errDied = errors.New("ended by itself")
 
-// Died reports how the process ended by itself, with the end of its log.
+// Died returns an error that says how the process ended by itself, with the end of its log.
 func (d *Daemon) Died() error {
 	return fmt.Errorf("%s: %s %w: it %v%s", d.Name, d.Args[0], errDied, d.running().ended(), d.LastWords())
 }
 
-// Await waits until a process that has been started is ready, which it asks every so often, or until stop is closed.
-// The error says that the process has ended, or what it does not do within its patience: a [LateError].
+// Await waits until ready, which it calls at intervals, reports that a started process is ready, or until stop is
+// closed. The error says that the process has ended, or, as a [LateError], what it did not do within its patience
+// (does).
 func (d *Daemon) Await(ready func() bool, does string, patience, every time.Duration, stop <-chan struct{}) error {
 	for end := time.Now().Add(patience); !ready(); {
 		select {
@@ -134,7 +135,7 @@ func (d *Daemon) Await(ready func() bool, does string, patience, every time.Dura
 	return nil
 }
 
-// LastWords is the end of the log, as the end of a sentence.
+// LastWords returns the end of the log, worded as the end of a sentence.
 func (d *Daemon) LastWords() string {
 	const most = 5
 	b, err := os.ReadFile(d.log())

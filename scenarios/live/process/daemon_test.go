@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// newDaemon makes a daemon that is a script of the shell.
+// newDaemon returns a daemon whose program is a shell script.
 func newDaemon(t *testing.T, script string) *Daemon {
 	t.Helper()
 	k, err := Start()
@@ -35,7 +35,7 @@ func launch(t *testing.T, d *Daemon) {
 	}
 }
 
-// state is that of the process, as the kernel has it.
+// state returns the kernel's state of the process.
 func state(t *testing.T, d *Daemon) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(d.PID()), "stat"))
@@ -46,7 +46,8 @@ func state(t *testing.T, d *Daemon) string {
 	return rest[:1]
 }
 
-// TestAPauseHoldsForWhatIsStartedMeanwhile too, and ends.
+// TestAPauseHoldsForWhatIsStartedMeanwhile: a process that is started during a pause is paused as well, until the
+// pause ends.
 func TestAPauseHoldsForWhatIsStartedMeanwhile(t *testing.T) {
 	d := newDaemon(t, "exec sleep 1000")
 	if err := d.Hold(true); err != nil || d.PID() != 0 || d.Ended() != nil {
@@ -72,7 +73,7 @@ func TestAPauseHoldsForWhatIsStartedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestHowADaemonEnds: one that is asked to, stopped or not; one that will not; one that does by itself.
+// TestHowADaemonEnds: when asked to, paused or not; by force if it does not end; and by itself.
 func TestHowADaemonEnds(t *testing.T) {
 	d := newDaemon(t, `trap 'echo asked; exit 3' TERM; [ -p p ] || mkfifo p; exec 3<>p; echo ready; while :; do read x <&3; done`)
 	for _, held := range []bool{false, true} {
@@ -108,7 +109,7 @@ func TestHowADaemonEnds(t *testing.T) {
 	}
 }
 
-// awaitLog waits until the process has said something.
+// awaitLog waits until the process has logged a text.
 func awaitLog(t *testing.T, d *Daemon, what string) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !strings.Contains(d.LastWords(), what); {

@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// Identity identifies the servers of a run to each other: a certificate that is its own authority. Whoever has its key
-// is a server of this run.
+// Identity identifies the servers of a run to each other, by a certificate that is its own authority. A process that
+// has its key is a server of this run.
 type Identity struct {
 	Certificate string // path of the certificate, in PEM
-	Key         string // path of a file with its key and the certificate, in PEM, which only this user can read
+	Key         string // path of a file with the key and the certificate, in PEM, readable only for this user
 }
 
-// NewIdentity creates an identity, and writes it to a folder that only this user can read. It is valid at any time:
-// clocks of servers may jump.
+// NewIdentity creates an identity, and writes it to a folder that only this user can read. The certificate never
+// expires, because the clocks of servers may jump.
 func NewIdentity(folder string) (id Identity, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// parent makes a process of this test a run that has started much and is killed.
+// parent makes a process of this test a run that has started several processes and is then killed.
 const parent = "FENCEPOST_KEEPER_TEST_PARENT"
 
 func TestMain(m *testing.M) {
@@ -27,8 +27,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// family is a command with a child, one that has left its session, and one that has lost its parent as well. Each
-// writes its number to a file; "all" is there when all have.
+// family is a command with a child, a process that has left its session, and one that has lost its parent as well.
+// Each writes its ID to a file; the file "all" exists once all have done so.
 const family = `echo $$ >leader
 sh -c 'echo $$ >child; exec sleep 1000' &
 setsid sh -c 'echo $$ >gone-off; exec sleep 1000' &
@@ -39,7 +39,7 @@ sleep 1000`
 
 var members = []string{"leader", "child", "gone-off", "orphan"}
 
-// beParent starts the family, says where, and waits to be killed.
+// beParent starts the family, prints the folder, and waits to be killed.
 func beParent() {
 	k, err := Start()
 	if err == nil {
@@ -53,7 +53,7 @@ func beParent() {
 	select {}
 }
 
-// await waits until something is so.
+// await waits until so reports true.
 func await(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !so(); time.Sleep(time.Millisecond) {
@@ -68,7 +68,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// numbers are the processes that the family has written down.
+// numbers returns the process IDs that the family has written down.
 func numbers(t *testing.T, folder string) (list []int) {
 	t.Helper()
 	await(t, "the family is there", func() bool { return exists(filepath.Join(folder, "all")) })
@@ -83,7 +83,7 @@ func numbers(t *testing.T, folder string) (list []int) {
 	return list
 }
 
-// runs reports whether a process is there and has not ended.
+// runs reports whether a process exists and has not ended.
 func runs(pid int) bool {
 	s, ok := readStat(fmt.Sprintf("/proc/%d/stat", pid))
 	return ok && s.state != "Z" && s.state != "X"
@@ -187,14 +187,14 @@ func run(t *testing.T, k *Keeper, script string) *Process {
 	return p
 }
 
-// TestStopIsOverWhenNothingRuns: a group that counts as fast as it can, in two processes, counts no further between
-// Stop and Cont.
+// TestStopIsOverWhenNothingRuns: a process group that counts as fast as it can, in two processes, does not count
+// between Stop and Cont.
 func TestStopIsOverWhenNothingRuns(t *testing.T) {
 	k := started(t)
 	p := run(t, k, `count() { i=0; while :; do i=$((i+1)); echo $i >$1; done; }
 count one & count two`)
 	read := func(name string) string {
-		b, _ := os.ReadFile(filepath.Join(k.Folder(), name)) // it may not be there yet
+		b, _ := os.ReadFile(filepath.Join(k.Folder(), name)) // the file may not exist yet
 		return string(b)
 	}
 	for range 5 {
@@ -278,7 +278,7 @@ func TestHowCommandsStartAndEnd(t *testing.T) {
 	}
 }
 
-// TestOutputIsWholeWhenWaitReturns: also of what ends at once, and although a child holds it open.
+// TestOutputIsWholeWhenWaitReturns, also for a command that ends at once, and if a child keeps the output open.
 func TestOutputIsWholeWhenWaitReturns(t *testing.T) {
 	k := started(t)
 	for script, want := range map[string]string{
@@ -299,7 +299,7 @@ func TestOutputIsWholeWhenWaitReturns(t *testing.T) {
 	}
 }
 
-// TestSignalsAreIgnoredByNobodyElse: a command finds the signals as this process has found them.
+// TestSignalsAreIgnoredByNobodyElse: a command inherits the signal dispositions of this process, not the keeper's.
 func TestSignalsAreIgnoredByNobodyElse(t *testing.T) {
 	ignored := func(status string) string {
 		_, after, _ := strings.Cut(status, "SigIgn:")
@@ -322,7 +322,7 @@ func TestSignalsAreIgnoredByNobodyElse(t *testing.T) {
 	}
 }
 
-// TestManyThatEndAtOnce: who ends before Start returns says how all the same.
+// TestManyThatEndAtOnce: the status of a command is known even if the command ends before Start returns.
 func TestManyThatEndAtOnce(t *testing.T) {
 	k := started(t)
 	for i := range 100 {

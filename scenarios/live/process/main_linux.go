@@ -18,8 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Main runs the keeper, if this process was started as one: it does not return then. Every program that calls [Start]
-// must call it first of all; its tests do so in TestMain.
+// Main runs the keeper if this process was started as one; it does not return then. Every program that calls [Start]
+// must call Main before anything else; tests do so in TestMain.
 func Main() {
 	if os.Getenv(variable) == "" {
 		return
@@ -34,10 +34,10 @@ func Main() {
 	os.Exit(code)
 }
 
-// ownGroup puts a process into a group of its own.
+// ownGroup starts a process in a process group of its own.
 var ownGroup = &syscall.SysProcAttr{Setpgid: true}
 
-// fifo makes a FIFO, and opens it without waiting for a writer.
+// fifo creates a FIFO, and opens it without waiting for a writer.
 func fifo(name string) (*os.File, error) {
 	if err := syscall.Mkfifo(name, 0o600); err != nil {
 		return nil, err
@@ -47,16 +47,16 @@ func fifo(name string) (*os.File, error) {
 
 // watch is the state of a keeper process.
 type watch struct {
-	mu       sync.Mutex // between a start and the report of its end
+	mu       sync.Mutex // held from a start until the process is in children
 	out      *json.Encoder
-	children map[int]bool // started and not ended
+	children map[int]bool // processes that were started and have not ended
 }
 
 func (w *watch) run() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("becoming the reaper of all descendants: %w", err)
 	}
-	// caught and not ignored: an ignored signal stays ignored in every process that is started
+	// caught, not ignored: an ignored signal would stay ignored in every process that is started
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGQUIT)
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGCHLD)
@@ -103,7 +103,8 @@ func (w *watch) run() error {
 	return removeAll(folder)
 }
 
-// removeAll deletes the folder. A process that was killed may have been creating a file in it, so it tries again.
+// removeAll deletes the folder. It tries again if it fails, because a killed process may still have been creating a
+// file.
 func removeAll(folder string) (err error) {
 	for range 10 {
 		if err = os.RemoveAll(folder); err == nil {
@@ -114,10 +115,10 @@ func removeAll(folder string) (err error) {
 }
 
 func (w *watch) say(r report) {
-	_ = w.out.Encode(r) // if nobody reads, the orders have ended as well
+	_ = w.out.Encode(r) // if nobody reads reports, the orders have ended as well
 }
 
-// reap collects all processes that have ended, and reports those that were started by order.
+// reap collects all processes that have ended, and reports those that were started by an order.
 func (w *watch) reap() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -141,7 +142,7 @@ func (w *watch) reap() {
 	}
 }
 
-// obey carries out an order and reports that.
+// obey carries out an order and reports its result.
 func (w *watch) obey(o order) {
 	r := report{ID: o.ID, PID: o.PID}
 	w.mu.Lock()
@@ -194,12 +195,12 @@ func start(c *Command) (pid int, err error) {
 	return syscall.ForkExec(c.Path, c.Args, attr)
 }
 
-// patience is how long the keeper waits for the effect of a signal: a thread may be in a system call that cannot be
+// patience is how long the keeper waits for a signal to take effect: a thread may be in a system call that cannot be
 // interrupted.
 const patience = 10 * time.Second
 
-// stop stops a process group and waits until all its threads have stopped. It reports whether all its processes had
-// ended before.
+// stop stops a process group, and waits until all its threads have stopped. ended reports whether all its processes
+// had ended before.
 func stop(group int) (ended bool, err error) {
 	if err := syscall.Kill(-group, syscall.SIGSTOP); err != nil {
 		return false, err
@@ -214,7 +215,8 @@ func stop(group int) (ended bool, err error) {
 	}
 }
 
-// stopped reports whether every thread of every process of a group has stopped or ended, and whether all have ended.
+// stopped reports whether every thread of every process in a group has stopped or ended; ended reports whether all
+// have ended.
 func stopped(group int) (stopped, ended bool) {
 	ended = true
 	for _, p := range processes() {
@@ -233,12 +235,13 @@ func stopped(group int) (stopped, ended bool) {
 	return true, ended
 }
 
-// killAll kills all descendants, until there are none: one that is killed may have started another meanwhile.
+// killAll kills all descendants, and repeats this until there are none: a process may start another before it is
+// killed.
 func (w *watch) killAll() {
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		left := descendants(os.Getpid())
 		for _, pid := range left {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended meanwhile
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by now
 		}
 		w.reap()
 		if len(left) == 0 {
@@ -247,7 +250,7 @@ func (w *watch) killAll() {
 	}
 }
 
-// stat is what /proc says about a process or a thread.
+// stat is the state of a process or a thread, from /proc.
 type stat struct {
 	pid, parent, group int
 	state              string
@@ -264,8 +267,8 @@ func processes() (list []stat) {
 	return list
 }
 
-// readStat reads the first fields of a file such as /proc/1/stat (proc(5)): "1 (name) S 0 1 …". The name may hold
-// anything.
+// readStat reads the first fields of a file such as /proc/1/stat (proc(5)): "1 (name) S 0 1 …". The name may contain
+// any characters.
 func readStat(path string) (s stat, ok bool) {
 	b, err := os.ReadFile(path)
 	text := string(b)
@@ -284,7 +287,7 @@ func readStat(path string) (s stat, ok bool) {
 	return s, true
 }
 
-// descendants lists the processes that descend from one, except those that have ended and not been waited for.
+// descendants lists the descendants of a process, without zombies.
 func descendants(of int) (list []int) {
 	known := []int{of}
 	all := processes()
@@ -301,16 +304,16 @@ func descendants(of int) (list []int) {
 	return list
 }
 
-// Monotonic is CLOCK_MONOTONIC, in ns, as every process of the machine reads it.
+// Monotonic returns the time of CLOCK_MONOTONIC in ns. It is the same for all processes of the machine.
 func Monotonic() int64 {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
-		panic(err) // every Linux has it
+		panic(err) // every Linux has this clock
 	}
 	return t.Nano()
 }
 
-// inode distinguishes files.
+// inode returns the inode number, which identifies a file.
 func inode(i os.FileInfo) uint64 {
 	if s, ok := i.Sys().(*syscall.Stat_t); ok {
 		return s.Ino

@@ -8,14 +8,14 @@ import (
 	"syscall"
 )
 
-// Main does nothing: keepers need Linux, and what stands below is theirs.
+// Main does nothing: keepers need Linux. So do the functions below.
 func Main() {}
 
 var ownGroup *syscall.SysProcAttr
 
 func fifo(string) (*os.File, error) { return nil, errors.ErrUnsupported }
 
-// Monotonic is 0.
+// Monotonic returns 0.
 func Monotonic() int64 { return 0 }
 
 func inode(os.FileInfo) uint64 { return 0 }

@@ -8,16 +8,16 @@ import (
 	"sync"
 )
 
-// output is the output of a command on its way to the caller that started it.
+// output passes the output of a command to the caller that started it.
 type output struct {
-	in     *os.File      // a FIFO; nil if the output is not wanted
-	copied chan struct{} // closed once all has been copied
+	in     *os.File      // FIFO that it reads; nil if the output is not wanted
+	copied chan struct{} // closed once all output has been copied
 
 	mu sync.Mutex
-	to io.Writer // nil once it is to receive no more
+	to io.Writer // nil once no more output is to be passed on
 }
 
-// listenTo makes a FIFO that receives the output of a command, if its Output is set.
+// listenTo creates a FIFO for the output of a command, if the command's Output is set.
 func (k *Keeper) listenTo(c *Command) (*output, error) {
 	o := &output{copied: make(chan struct{}), to: c.Output}
 	if c.Output == nil {
@@ -36,16 +36,16 @@ func (k *Keeper) listenTo(c *Command) (*output, error) {
 	return o, nil
 }
 
-// copy copies until there are no more writers.
+// copy copies the output until there are no more writers.
 func (o *output) copy() {
 	defer close(o.copied)
 	if o.in != nil {
-		_, _ = io.Copy(o, o.in) // an error means that no more is wanted
+		_, _ = io.Copy(o, o.in) // an error means that no more output is wanted
 		_ = o.in.Close()
 	}
 }
 
-// Write passes on the output.
+// Write passes output on.
 func (o *output) Write(b []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

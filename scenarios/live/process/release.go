@@ -15,8 +15,8 @@ type Release [2]int
 // ErrOld reports a program that is too old to be used.
 var ErrOld = errors.New("it is too old")
 
-// Says asks a program for its release, by a command whose output contains it as says describes it, with two groups. The
-// error may be [ErrOld].
+// Says asks a program for its release. The output of command must match says, which has two groups for the two
+// numbers. An error wraps [ErrOld] if the release is older than oldest.
 func Says(says *regexp.Regexp, oldest Release, command ...string) (r Release, err error) {
 	text, err := exec.Command(command[0], command[1:]...).CombinedOutput()
 	found := says.FindStringSubmatch(string(text))

@@ -17,11 +17,11 @@ import (
 //go:embed preload/shim.c
 var shimSource []byte
 
-// ErrNoCompiler reports that the library cannot be compiled.
+// ErrNoCompiler reports that the library cannot be compiled, because there is no gcc.
 var ErrNoCompiler = errors.New("there is no gcc, with which the library is made that does this to a real server " +
 	"(Debian: apt install gcc libc6-dev)")
 
-// CanShim says why the library cannot be made on this machine: [ErrNoCompiler], or nil.
+// CanShim returns why the library cannot be compiled on this machine: [ErrNoCompiler], or nil.
 func CanShim() error {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		return ErrNoCompiler
@@ -42,7 +42,7 @@ func Compile(folder string) (string, error) {
 	return library, nil
 }
 
-// The fields of the file that controls the library, eight bytes each.
+// Fields of the file that controls the library, eight bytes each.
 const (
 	fieldVersion = iota
 	fieldBase
@@ -55,7 +55,7 @@ const (
 	fields
 )
 
-// Shim is the library in one process, as seen from here. A nil Shim is none.
+// Shim controls the library in one process. A nil Shim means that no library is loaded.
 type Shim struct {
 	library, path string
 	file          *os.File
@@ -67,16 +67,16 @@ type Shim struct {
 	slow    time.Duration
 }
 
-// segment is a stretch of time in which a clock runs at one rate.
+// segment is a period in which a clock runs at a constant rate.
 type segment struct{ base, mono, ppm int64 }
 
-// at is the value of the clock when the machine's monotonic clock shows now.
+// at returns the value of the clock when the machine's monotonic clock shows now.
 func (s segment) at(now int64) int64 {
 	past := now - s.base
 	return s.mono + past + past/1_000_000*s.ppm + past%1_000_000*s.ppm/1_000_000
 }
 
-// NewShim prepares the library for a process. The file outlives the process, as a machine's clock does.
+// NewShim prepares the library for the processes of a daemon. The file outlives a process, as a machine's clock does.
 func NewShim(library, folder string, o *Origin) (*Shim, error) {
 	s := &Shim{library: library, path: filepath.Join(folder, "shim"), origin: o}
 	f, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -87,7 +87,7 @@ func NewShim(library, folder string, o *Origin) (*Shim, error) {
 	return s, f.Truncate(fields * 8)
 }
 
-// environment is the environment that loads the library.
+// environment returns the environment variables that load the library.
 func (s *Shim) environment() []string {
 	if s == nil {
 		return nil
@@ -104,11 +104,11 @@ func (s *Shim) write(field int, values ...int64) error {
 	return err
 }
 
-// farOff is the difference between the wall clock of a process and that of its server that is refused where nothing can
-// move the latter.
+// farOff is the least difference between the wall clocks of the process and of its simulated server that is an error
+// if there is no library to move the clock of the process.
 const farOff = time.Second
 
-// SetClocks sets the clocks of the process to its simulated ones.
+// SetClocks sets the clocks of the process to those of its simulated server.
 func (s *Shim) SetClocks(h sim.Host) error {
 	if s == nil {
 		if off := time.Duration(h.Wall() - time.Now().UnixNano()); off.Abs() > farOff {
@@ -146,7 +146,7 @@ func (s *Shim) SlowFsync(by time.Duration) error {
 	return s.write(fieldSlow, int64(s.slow))
 }
 
-// synced is the file that was last synced, and how many bytes of it are on disk.
+// synced returns the inode of the file that was last synced, and how many bytes of the file are on disk.
 func (s *Shim) synced() (inode uint64, bytes int64, err error) {
 	b := make([]byte, 16)
 	if _, err := s.file.ReadAt(b, fieldInode*8); err != nil {
@@ -155,15 +155,15 @@ func (s *Shim) synced() (inode uint64, bytes int64, err error) {
 	return binary.NativeEndian.Uint64(b), int64(binary.NativeEndian.Uint64(b[8:])), nil
 }
 
-// Origin is when the world began, on the machine's monotonic clock: the world's time is never ahead of the machine's,
-// so the smallest difference ever seen is nearest to the truth.
+// Origin is the start of the world, as a time on the machine's monotonic clock. The world's time is never ahead of the
+// machine's, so the smallest difference seen so far is nearest to the truth.
 type Origin struct {
 	mu    sync.Mutex
 	known bool
 	at    int64
 }
 
-// instant is the world's present time on the machine's monotonic clock, in ns.
+// instant returns the world's present time on the machine's monotonic clock, in ns.
 func (o *Origin) instant(h sim.Host) int64 {
 	now, world := Monotonic(), int64(h.Due(0))
 	o.mu.Lock()

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Holds reports whether a process of this machine has a socket; nobody has an empty one.
+// Holds reports whether a process of this machine has a socket open; false for an empty name.
 func Holds(process int, socket string) bool {
 	if socket == "" {
 		return false
@@ -18,7 +18,7 @@ func Holds(process int, socket string) bool {
 	files := fmt.Sprintf("/proc/%d/fd", process)
 	list, err := os.ReadDir(files)
 	if err != nil {
-		return false // it has ended
+		return false // the process has ended
 	}
 	return slices.ContainsFunc(list, func(f os.DirEntry) bool {
 		to, err := os.Readlink(filepath.Join(files, f.Name()))
@@ -26,7 +26,7 @@ func Holds(process int, socket string) bool {
 	})
 }
 
-// GroupHolds reports whether a process of the process group has a socket. It may be called by any goroutine.
+// GroupHolds reports whether a process in the process group has a socket open. It may be called by any goroutine.
 func (p *Process) GroupHolds(socket string) bool {
 	list, err := os.ReadDir("/proc")
 	if err != nil || socket == "" {
@@ -38,13 +38,13 @@ func (p *Process) GroupHolds(socket string) bool {
 	})
 }
 
-// groupOf is the process group of a process of this machine; 0 if it has ended (proc(5), /proc/PID/stat).
+// groupOf returns the process group of a process of this machine; 0 if it has ended (proc(5), /proc/PID/stat).
 func groupOf(pid int) int {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0
 	}
-	name := strings.LastIndexByte(string(text), ')') // it may contain anything
+	name := strings.LastIndexByte(string(text), ')') // the name may contain any characters
 	after := strings.Fields(string(text)[name+1:])   // state, parent, group
 	if len(after) < 3 {
 		return 0
@@ -53,8 +53,8 @@ func groupOf(pid int) int {
 	return group
 }
 
-// SocketOf is the name by which the files of a process refer to the socket of a connection, seen from its local address
-// (proc(5), net/tcp); empty if there is none.
+// SocketOf returns the name by which a process's file descriptors refer to the socket of a connection, as seen from
+// its local address (proc(5), net/tcp); empty if there is no such socket.
 func SocketOf(local, remote netip.AddrPort) string {
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		text, err := os.ReadFile(table)
@@ -62,7 +62,7 @@ func SocketOf(local, remote netip.AddrPort) string {
 			continue
 		}
 		for line := range strings.Lines(string(text)) {
-			// number, local address, remote address, state, queues, timer, retransmits, user, time-out, inode
+			// fields: number, local address, remote address, state, queues, timer, retransmits, user, time-out, inode
 			f := strings.Fields(line)
 			if len(f) > 9 && strings.HasSuffix(f[1], written(local)) && strings.HasSuffix(f[2], written(remote)) {
 				return "socket:[" + f[9] + "]"
@@ -72,8 +72,8 @@ func SocketOf(local, remote netip.AddrPort) string {
 	return ""
 }
 
-// written is an address as the kernel writes it: words of four bytes, each with its bytes reversed. An IPv4 address is
-// the end of an IPv6 one.
+// written formats an address as the kernel does: words of four bytes, each in reversed order. An IPv4 address is the
+// end of its IPv6 form.
 func written(at netip.AddrPort) string {
 	var text string
 	for word := range slices.Chunk(at.Addr().Unmap().AsSlice(), 4) {

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// TestWhichGroupHoldsASocket: that of the process that has called, and no other, whoever could reach the port.
+// TestWhichGroupHoldsASocket: the group of the process that opened the connection, and no other, whoever can reach the
+// port.
 func TestWhichGroupHoldsASocket(t *testing.T) {
 	other := exec.Command("sleep", "1000")
 	other.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

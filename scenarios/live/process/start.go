@@ -16,21 +16,21 @@ import (
 	"time"
 )
 
-// Keeper is a keeper process, as seen from the process that started it. Its methods may be called by any goroutine.
+// Keeper controls a keeper process. Its methods may be called by any goroutine.
 type Keeper struct {
 	folder string
 	cmd    *exec.Cmd
 	orders io.WriteCloser
 	gone   chan struct{} // closed once the keeper process has ended
 
-	writing sync.Mutex // of orders
+	writing sync.Mutex // guards writes of orders
 	mu      sync.Mutex
 	last    uint64
 	answers map[uint64]chan answer
 	running map[int]*Process
 }
 
-// answer is the report of an order that has been carried out, and the process that it is about; nil: it does not run.
+// answer is the keeper's report on an order, and the process that the order was about; nil if it is not running.
 type answer struct {
 	report
 	process *Process
@@ -41,7 +41,7 @@ type Process struct {
 	k      *Keeper
 	pid    int
 	done   chan struct{}
-	status status // once done is closed
+	status status // valid once done is closed
 	out    *output
 }
 
@@ -57,7 +57,7 @@ func Start() (*Keeper, error) {
 	cmd := exec.Command(self)
 	cmd.Env = append(environment(), variable+"=1")
 	cmd.Stderr = os.Stderr
-	cmd.SysProcAttr = ownGroup // Ctrl-C is for this process
+	cmd.SysProcAttr = ownGroup // so that Ctrl-C reaches only this process
 	orders, err1 := cmd.StdinPipe()
 	reports, err2 := cmd.StdoutPipe()
 	if err := errors.Join(err1, err2); err != nil {
@@ -94,7 +94,7 @@ func readReport(in *bufio.Reader) (r report, err error) {
 	return r, json.Unmarshal(line, &r)
 }
 
-// Folder is the private folder of the run, which is deleted with the keeper.
+// Folder returns the private folder of the run, which the keeper deletes at its end.
 func (k *Keeper) Folder() string { return k.folder }
 
 // listen receives the keeper's reports until it ends.
@@ -109,7 +109,7 @@ func (k *Keeper) listen(in *bufio.Reader) {
 		if r.ID == 0 {
 			k.end(p, r.Exit.status())
 		} else {
-			if p == nil && r.Error == "" && !r.Ended { // it has been started
+			if p == nil && r.Error == "" && !r.Ended { // a new process was started
 				p = &Process{k: k, pid: r.PID, done: make(chan struct{})}
 				k.running[r.PID] = p
 			}
@@ -129,14 +129,14 @@ func (k *Keeper) listen(in *bufio.Reader) {
 
 func (e *exit) status() status { return status{Code: e.Code, Signal: syscall.Signal(e.Signal)} }
 
-// end records that a process has ended; the caller holds mu.
+// end records that a process has ended. The caller must hold mu.
 func (k *Keeper) end(p *Process, s status) {
 	p.status = s
 	delete(k.running, p.pid)
 	close(p.done)
 }
 
-// ask sends an order and waits until it has been carried out.
+// ask sends an order and waits until the keeper has carried it out.
 func (k *Keeper) ask(o order) (*Process, error) {
 	answered := make(chan answer, 1)
 	k.mu.Lock()
@@ -172,8 +172,8 @@ func (k *Keeper) write(o order) error {
 	return err
 }
 
-// Start starts a command. The error says what cannot be found or executed; a command that ends at once has started, and
-// [Process.Wait] says how it ended.
+// Start starts a command. An error says what cannot be found or executed. A command that ends at once counts as
+// started; [Process.Wait] says how it ended.
 func (k *Keeper) Start(c Command) (*Process, error) {
 	if len(c.Args) == 0 || c.Args[0] == "" {
 		return nil, errors.New("there is no command to start")
@@ -188,7 +188,7 @@ func (k *Keeper) Start(c Command) (*Process, error) {
 		return nil, fmt.Errorf("cannot start %s: %w", path, err)
 	}
 	p, err := k.ask(order{Do: "start", Command: &c})
-	go out.copy() // only now: as long as there is no writer, a FIFO seems to have ended
+	go out.copy() // not earlier: a FIFO without a writer seems to have ended
 	if err != nil {
 		return nil, fmt.Errorf("cannot start %s: %w", path, err)
 	}
@@ -196,7 +196,7 @@ func (k *Keeper) Start(c Command) (*Process, error) {
 	return p, nil
 }
 
-// reason strips from an error of exec what its caller says anyway.
+// reason removes from an error of exec what its caller says anyway.
 func reason(err error) error {
 	var e *exec.Error
 	if errors.As(err, &e) {
@@ -205,7 +205,8 @@ func reason(err error) error {
 	return err
 }
 
-// Close kills all that the keeper has started and their descendants, deletes the folder, and returns when that is done.
+// Close kills everything that the keeper has started, and all descendants, deletes the folder, and returns when that
+// is done.
 func (k *Keeper) Close() error {
 	err := k.orders.Close()
 	<-k.gone
@@ -215,17 +216,17 @@ func (k *Keeper) Close() error {
 	return err
 }
 
-// ended is how the process ended. It waits for the end.
+// ended waits for the end of the process, and returns how it ended.
 func (p *Process) ended() status {
 	<-p.done
 	return p.status
 }
 
-// held is how long Wait waits for the output of a process that has ended: another may hold it open.
+// held is how long Wait waits for the output of a process that has ended, because another process may keep it open.
 const held = time.Second
 
-// Wait waits until the process has ended and its output has been copied: nil if it ended with status 0, otherwise how,
-// in the words of its end.
+// Wait waits until the process has ended and its output has been copied. It returns nil if the process ended with
+// status 0, and otherwise an error that says how it ended.
 func (p *Process) Wait() error {
 	s := p.ended()
 	select {
@@ -243,14 +244,14 @@ func (p *Process) Wait() error {
 }
 
 // Stop stops the process group with SIGSTOP, and returns once every thread has stopped. The error is [ErrEnded] if the
-// process had ended.
+// process had ended before.
 func (p *Process) Stop() error { return p.order("stop") }
 
 // Cont continues a stopped process group.
 func (p *Process) Cont() error { return p.order("cont") }
 
-// Kill kills the process group with SIGKILL, whether or not it is stopped, and returns once the process has ended. That
-// it had ended before is no error.
+// Kill kills the process group with SIGKILL, whether or not it is stopped, and returns once the process has ended. It
+// is not an error if the process had ended before.
 func (p *Process) Kill() error {
 	if err := p.order("kill"); err != nil && !errors.Is(err, ErrEnded) {
 		return err
@@ -267,7 +268,7 @@ func (p *Process) order(what string) error {
 	return err
 }
 
-// environment is the environment of this process, without what makes it a keeper.
+// environment returns the environment of this process, without the variable that makes it a keeper.
 func environment() []string {
 	var list []string
 	for _, v := range os.Environ() {
