@@ -8,39 +8,41 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// HostClock is the host's monotonic clock. It needs Linux.
+// HostClock is a clock that follows the host's monotonic clock. It needs Linux.
 type HostClock struct {
 	begin time.Time
 	timer *timer
 }
 
-// NewHostClock makes a clock that counts from now. The error is the kernel's, if it has no more file descriptors.
+// NewHostClock returns a clock that starts at zero now. It returns an error of the kernel if there are no file
+// descriptors left.
 func NewHostClock() (*HostClock, error) {
 	t, err := newTimer()
 	return &HostClock{time.Now(), t}, err
 }
 
-// HostClockSince makes a clock that counts from an instant of the host's monotonic clock, as returned by Monotonic of a
-// clock of another process.
+// HostClockSince returns a clock whose zero is an instant of the host's monotonic clock, as returned by Monotonic for
+// a clock of another process.
 func HostClockSince(monotonic int64) (*HostClock, error) {
 	c, err := NewHostClock()
 	c.begin = c.begin.Add(time.Duration(monotonic - c.Monotonic()))
 	return c, err
 }
 
-// Close ends the clock's timer.
+// Close closes the clock's timer.
 func (c *HostClock) Close() { c.timer.close() }
 
-// Begin is the instant at which the clock showed zero.
+// Begin returns the instant at which the clock showed zero.
 func (c *HostClock) Begin() time.Time { return c.begin }
 
-// Monotonic is the value of the host's monotonic clock (CLOCK_MONOTONIC) then, in ns. It is the same for all processes.
+// Monotonic returns the value of the host's monotonic clock (CLOCK_MONOTONIC) at the clock's zero, in ns. It is valid
+// in all processes of the host.
 func (c *HostClock) Monotonic() int64 { return process.Monotonic() - int64(time.Since(c.begin)) }
 
-// Now is the time since the clock's zero.
+// Now returns the time since the clock's zero.
 func (c *HostClock) Now() sim.Time { return history.Of(time.Since(c.begin)) }
 
-// Wait lets d pass, or less.
+// Wait returns after d, or earlier if wake has an element.
 func (c *HostClock) Wait(d time.Duration, wake <-chan struct{}) {
 	c.timer.set(d)
 	select {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// timer is a timer of the kernel's (timerfd): when nothing else happens, Go's own round to whole ms, which is as long
-// as a link takes.
+// timer is a timer of the kernel (timerfd). Go's own timers round to whole ms when the process is otherwise idle, and
+// links take no longer than that.
 type timer struct {
 	file *os.File
 	fd   int
@@ -25,7 +25,7 @@ func newTimer() (*timer, error) {
 	return t, nil
 }
 
-// listen signals each time that the timer expires, until it is closed.
+// listen sends to rang each time the timer expires, until the timer is closed.
 func (t *timer) listen() {
 	var times [8]byte
 	for {
@@ -41,10 +41,10 @@ func (t *timer) listen() {
 
 func (t *timer) close() { t.file.Close() }
 
-// set lets the timer expire after d.
+// set makes the timer expire after d.
 func (t *timer) set(d time.Duration) {
 	ring := unix.ItimerSpec{Value: unix.NsecToTimespec(max(int64(d), 1))}
 	if err := unix.TimerfdSettime(t.fd, 0, &ring, nil); err != nil {
-		panic(err) // no wait is negative
+		panic(err) // cannot happen: the time is positive
 	}
 }

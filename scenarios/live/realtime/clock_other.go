@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// timer is that of the kernel, which needs Linux.
+// timer needs Linux.
 type timer struct{ rang chan struct{} }
 
 func newTimer() (*timer, error) { return nil, errors.New("a run in real time needs Linux") }

@@ -8,11 +8,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Conn is a connection of a client of the host: a socket on one side, a pipe on the other. Its methods are for the
-// loop.
+// Conn is a connection of a client process of the host: a socket on the client's side, a pipe on the world's. Its
+// methods must be called on the loop.
 type Conn struct {
 	Client, Server sim.ProcessID
-	// State is the handler's own.
+	// State is for the handler's own use.
 	State any
 
 	front  *Front
@@ -20,14 +20,14 @@ type Conn struct {
 	out    *Out
 	secret string // the password of the client's ports
 	wiring *Wiring
-	wire   sim.Wire // once the connection is known, if there is a wiring
+	wire   sim.Wire // set once the connection is admitted, if there is a wiring
 
-	known      bool      // the password was given, or none is needed: the connection is the client's
-	refusals   int       // before that
-	pipe       *sim.Pipe // once it is known
+	known      bool      // the connection is the client's: it gave the password, or needs none
+	refusals   int       // number of requests refused before the password
+	pipe       *sim.Pipe // set once the connection is admitted
 	open       bool
 	over       bool
-	half       []byte // of an incomplete request
+	half       []byte // the begin of an incomplete request
 	early      []request
 	unanswered int
 }
@@ -44,7 +44,7 @@ func newConn(f *Front, client, server sim.ProcessID, tcp *net.TCPConn, w *Wiring
 	return c
 }
 
-// begin opens the pipe: the connection is the client's, and counts from now.
+// begin admits the connection as the client's, and opens its pipe in the world.
 func (c *Conn) begin() {
 	w := c.front.loop.world
 	c.known = true
@@ -62,7 +62,7 @@ func (c *Conn) begin() {
 	}
 }
 
-// collect passes what was read to the handler, request by request.
+// collect passes what was read to the handler, one request at a time.
 func (c *Conn) collect() {
 	b, ended := c.in.Collected()
 	if c.over {
@@ -105,7 +105,7 @@ func (c *Conn) collect() {
 	}
 }
 
-// write passes what was read to the wire.
+// write passes bytes that were read to the wire.
 func (c *Conn) write(b []byte, ended bool) {
 	if !c.known {
 		c.begin()
@@ -122,7 +122,7 @@ func (c *Conn) write(b []byte, ended bool) {
 	}
 }
 
-// line is a connection as its wire acts on it.
+// line is the sim.Line of a connection, through which its wire acts on it.
 type line struct{ *Conn }
 
 func (l line) Now() sim.Time    { return l.front.loop.world.Now() }
@@ -136,7 +136,7 @@ func (l line) Ask(args []string, of history.Attempt, phase string) {
 	}
 }
 
-// mostShown is how many bytes of what is no command are shown.
+// mostShown is how many bytes of malformed input are shown.
 const mostShown = 60
 
 func (c *Conn) fail(err error) {
@@ -144,7 +144,7 @@ func (c *Conn) fail(err error) {
 	c.Close()
 }
 
-// Forward sends a request to the server, on behalf of an attempt; phase is its purpose.
+// Forward sends a request to the server on behalf of an attempt. phase names the purpose of the request.
 func (c *Conn) Forward(args []string, of history.Attempt, phase string) {
 	if c.over {
 		return
@@ -156,7 +156,7 @@ func (c *Conn) Forward(args []string, of history.Attempt, phase string) {
 	c.ask(request{args, of, phase})
 }
 
-// ask sends a request once the connection is open.
+// ask sends a request, once the connection is open.
 func (c *Conn) ask(r request) {
 	if !c.open {
 		c.early = append(c.early, r)
@@ -165,17 +165,17 @@ func (c *Conn) ask(r request) {
 	c.pipe.Ask(r.args, r.of, r.phase)
 }
 
-// Number distinguishes the connections of a run, as [sim.Incoming] does.
+// Number returns the number of the connection, which is unique in a run, as in [sim.Incoming].
 func (c *Conn) Number() uint64 { return c.pipe.Number() }
 
-// Send sends bytes, which are copied, to the client.
+// Send sends a copy of b to the client.
 func (c *Conn) Send(b []byte) {
 	if !c.over && !c.out.Add(b) {
 		c.Reset()
 	}
 }
 
-// Close closes the connection, after what was sent.
+// Close closes the connection after everything sent so far.
 func (c *Conn) Close() {
 	if c.end() {
 		c.out.Finish()
@@ -189,7 +189,7 @@ func (c *Conn) Reset() {
 	}
 }
 
-// end ends the connection for the world. It reports whether it was one.
+// end ends the connection for the world. It reports false if it had ended before.
 func (c *Conn) end() bool {
 	if c.over {
 		return false
@@ -206,9 +206,9 @@ func (c *Conn) reset() {
 	c.in.Stop()
 }
 
-// The methods below are the sim.Endpoint.
+// The methods below implement sim.Endpoint.
 
-// Opened lets what was sent go, or breaks the connection if nobody listens or the host did not answer.
+// Opened sends the requests that waited for the connection, or ends it if nobody listens or the host did not answer.
 func (c *Conn) Opened(s sim.Status) {
 	switch s {
 	case sim.Answered:
@@ -226,7 +226,7 @@ func (c *Conn) Opened(s sim.Status) {
 	c.early = nil
 }
 
-// Received calls the handler, or the wire.
+// Received passes bytes from the server to the handler or the wire.
 func (c *Conn) Received(b []byte, to *sim.Incoming) {
 	if c.wire != nil {
 		c.wire.Arrived(line{c}, b, to)
@@ -238,7 +238,7 @@ func (c *Conn) Received(b []byte, to *sim.Incoming) {
 	c.front.handler.Received(c, b, to)
 }
 
-// Ended calls the handler.
+// Ended notifies the handler that the server's side has ended.
 func (c *Conn) Ended(s sim.Status) {
 	if !c.over {
 		c.front.handler.Ended(c, s)

@@ -12,12 +12,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Between a front and the world of another process of this program every reply travels in a frame: a kind, the length
-// of the content in four bytes, and the content.
+// Between a front and the world of another process of this program, every reply is sent in a frame: a byte for the
+// kind, the length of the content in four bytes, and the content.
 const (
-	FrameReply   byte = '=' // of a request, in order
+	FrameReply   byte = '=' // reply to a request, in order
 	FramePush    byte = '>'
-	FrameRefused byte = '!' // nobody listens: the end
+	FrameRefused byte = '!' // nobody listens; the connection ends
 )
 
 // AppendFrame appends a frame to b.
@@ -27,7 +27,7 @@ func AppendFrame(b []byte, kind byte, what []byte) []byte {
 	return append(b, what...)
 }
 
-// appendRequest appends a request as clients of Redis send it.
+// appendRequest appends a request in the form in which Redis clients send it.
 func appendRequest(b []byte, args []string) []byte {
 	b = append(strconv.AppendInt(append(b, '*'), int64(len(args)), 10), '\r', '\n')
 	for _, a := range args {
@@ -36,23 +36,24 @@ func appendRequest(b []byte, args []string) []byte {
 	return b
 }
 
-// Framed is a connection of a world to a front of another, whose replies come in frames. An own loop that is late takes
-// at once what was sent there: to code that was stopped, what arrived meanwhile happens before what is due by now.
+// Framed is a connection from a world to the front of another world, with framed replies. An own loop that is late
+// first takes all frames that have arrived: for code that was stopped, what arrived meanwhile comes before what is due
+// by now.
 type Framed struct {
 	loop  *Loop
 	in    *In
 	out   *Out
-	half  []byte // of a frame
+	half  []byte // the begin of an incomplete frame
 	took  func(kind byte, what []byte)
 	ended func()
 	over  bool
 }
 
-// Door is a client's port to a server at a front, and its password.
+// Door is the address of a client's port to a server at a front, and the client's password.
 type Door struct{ Address, Secret string }
 
-// DialFramed opens a connection, which the front has admitted when it returns. It calls took with each frame and ended
-// at the end, on the loop.
+// DialFramed opens a connection; the front has admitted it when DialFramed returns. It calls took with each frame, and
+// ended at the end, both on the loop.
 func DialFramed(l *Loop, to Door, took func(kind byte, what []byte), ended func()) (*Framed, error) {
 	tcp, err := net.Dial("tcp", to.Address)
 	if err != nil {
@@ -107,5 +108,5 @@ func (f *Framed) collect() {
 	}
 }
 
-// frameHead is the number of bytes of a frame before its content.
+// frameHead is the number of bytes of a frame before its content: kind and length.
 const frameHead = 5

@@ -11,58 +11,59 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Handler decides what to do with what clients send. It is called on the loop.
+// Handler decides what to do with what clients send. Its methods are called on the loop.
 type Handler interface {
-	// Asked is called for each complete request, in the order in which the connection's client sent them. Calling
-	// Forward passes it on to the server.
+	// Asked is called for each complete request, in the order in which the client sent them on the connection. To pass
+	// the request on to the server, call Forward.
 	Asked(c *Conn, args []string)
-	// Malformed is called for bytes that start no command. They are answered with an error, and the connection is
-	// closed, as Redis does.
+	// Malformed is called for bytes that do not begin a command. The front answers them with an error and closes the
+	// connection, as Redis does.
 	Malformed(c *Conn, b []byte)
-	// Forwarded is called for each request that a wire has made of what a client wrote, before it is passed on.
+	// Forwarded is called for each request that a wire has derived from a client's bytes, before it is passed on.
 	Forwarded(c *Conn, args []string)
-	// Declined is called for what a wire does not take. The connection is closed.
+	// Declined is called for bytes that a wire does not accept. The front closes the connection.
 	Declined(c *Conn, why error)
-	// Received is called for bytes that have arrived for the client, which are valid until it returns; to is the
-	// request that they answer, nil if they are pushed. Calling Send passes them on to the client.
+	// Received is called for bytes that have arrived for the client; they are valid only during the call. to is the
+	// request that they answer, or nil if they are pushed. To pass them on to the client, call Send.
 	Received(c *Conn, b []byte, to *sim.Incoming)
-	// Ended is called when the connection has ended for the client: Refused if nobody listens there, Reset if it broke,
-	// NoReply if the server has closed it. Answer the last with Close, the others with Reset.
+	// Ended is called when the server's side of the connection has ended: s is Refused if nobody listens there, Reset
+	// if the connection broke, and NoReply if the server has closed it. Answer NoReply with Close, and the others with
+	// Reset.
 	Ended(c *Conn, s sim.Status)
 }
 
-// Front listens for the clients of a world, on a port for each client and server. A caller must first give the password
-// of that client, as Redis asks for one, or at a port of another protocol be a process of that client: others who can
-// reach the port change nothing.
+// Front listens for the clients of a world, on a port for each client and server. A caller must first give the
+// client's password, in the way Redis asks for one. At a port of another protocol, it must be a process of the client
+// instead. Any other process that connects to the port changes nothing.
 type Front struct {
 	loop      *Loop
 	handler   Handler
 	listeners []net.Listener
-	conns     map[sim.ProcessID][]*Conn // of each client, in the order in which they were opened; for the loop
-	refused   map[sim.ProcessID]int     // connections that are not its own and were refused something; for the loop
+	conns     map[sim.ProcessID][]*Conn // of each client, in the order in which they were opened; belongs to the loop
+	refused   map[sim.ProcessID]int     // number of refused connections at each client's ports; belongs to the loop
 
 	mu      sync.Mutex
-	secrets map[sim.ProcessID]string // the password of each client's ports
-	callers []*Conn                  // those that have not given the password yet, the oldest first
+	secrets map[sim.ProcessID]string // password of each client's ports
+	callers []*Conn                  // connections that have not given the password yet, the oldest first
 }
 
-// NewFront makes a front that listens nowhere yet.
+// NewFront returns a front without ports.
 func NewFront(l *Loop, h Handler) *Front {
 	return &Front{loop: l, handler: h, conns: map[sim.ProcessID][]*Conn{}, refused: map[sim.ProcessID]int{},
 		secrets: map[sim.ProcessID]string{}}
 }
 
-// Wiring is what stands at ports whose protocol is not Redis', and which has no password of the run's.
+// Wiring configures ports whose protocol is not Redis', and which have no password.
 type Wiring struct {
 	Caller sim.Caller
-	Serial bool // as the sim.Front says
-	// Admits reports whether a connection, between an address of the host and one of this front's, is the client's own.
-	// It is called on any goroutine, before a byte is read.
+	Serial bool // see sim.Front
+	// Admits reports whether a connection from an address of the host to an address of this front is the client's own.
+	// It is called on any goroutine, before anything is read.
 	Admits func(from, to netip.AddrPort) bool
 }
 
-// Listen opens a port on a host for the connections of a client to a server. It returns its address. With a wiring it
-// is a port of another protocol than Redis', where a connection that is not the client's own is closed.
+// Listen opens a port on a host for the connections of a client to a server, and returns its address. With a wiring,
+// the port uses another protocol than Redis', and connections that are not the client's own are closed.
 func (f *Front) Listen(host string, client, server sim.ProcessID, w *Wiring) (*net.TCPAddr, error) {
 	ln, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
@@ -100,7 +101,7 @@ func (f *Front) accept(ln net.Listener, client, server sim.ProcessID, w *Wiring)
 
 func addressOf(a net.Addr) netip.AddrPort { return a.(*net.TCPAddr).AddrPort() }
 
-// Settled reports whether every connection is open: the handshakes have travelled. It is for the loop.
+// Settled reports whether every connection is open, that is, its handshake has travelled. Call it on the loop.
 func (f *Front) Settled() bool {
 	for _, list := range f.conns {
 		if slices.ContainsFunc(list, func(c *Conn) bool { return !c.open }) {
@@ -110,8 +111,8 @@ func (f *Front) Settled() bool {
 	return true
 }
 
-// Drain takes everything that a client has sent by now, as sent at this moment. It is for the loop, and for a client
-// that is stopped.
+// Drain takes everything that a client has sent so far, as sent at this moment. Call it on the loop, while the client
+// is stopped.
 func (f *Front) Drain(client sim.ProcessID) {
 	w := f.loop.world
 	for _, c := range append(f.callersOf(client), f.conns[client]...) {
@@ -121,7 +122,8 @@ func (f *Front) Drain(client sim.ProcessID) {
 	}
 }
 
-// drop takes everything that a client has sent by now, and then forgets its connections: it is about to be killed.
+// drop takes everything that a client has sent so far, and then drops its connections, because the client is about to
+// be killed.
 func (f *Front) drop(client sim.ProcessID) {
 	for _, c := range f.callersOf(client) {
 		if c.in.Take() {
@@ -159,13 +161,13 @@ func (f *Front) forget(c *Conn) {
 	f.conns[c.Client] = slices.DeleteFunc(f.conns[c.Client], func(o *Conn) bool { return o == c })
 }
 
-// MostUnanswered is how many requests of a connection may be unanswered.
+// MostUnanswered is the largest number of unanswered requests on a connection.
 const MostUnanswered = 100_000
 
-// FloodError reports a client that keeps asking without waiting for replies.
+// FloodError reports a client that sends requests without waiting for replies.
 type FloodError struct{ Client, Server sim.ProcessID }
 
-// Error says so.
+// Error describes the flood.
 func (e *FloodError) Error() string {
 	return fmt.Sprintf("%s has sent %s more than %d requests without waiting for an answer", e.Client, e.Server,
 		MostUnanswered)

@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// plain lets everything through.
+// plain is a handler that forwards everything.
 type plain struct{}
 
 func (plain) Asked(c *Conn, args []string)                { c.Forward(args, "", strings.ToLower(args[0])) }
@@ -33,7 +33,7 @@ func (plain) Ended(c *Conn, s sim.Status) {
 	c.Reset()
 }
 
-// rig is a world with one Redis and one client of the host, whose work the test does.
+// rig is a world with one Redis and one client of the host, whose part the test plays.
 type rig struct {
 	*testing.T
 	loop  *Loop
@@ -43,10 +43,10 @@ type rig struct {
 	ended chan struct{}
 }
 
-// most is how long anything may take; nothing here takes so long unless it hangs.
+// most is the time allowed for anything; nothing takes that long unless it hangs.
 const most = time.Minute
 
-// newRig makes a world whose links take the given time, and drives it until the test is over or done is called.
+// newRig returns a world with the given link delay, and runs it until the test ends or done is called.
 func newRig(t *testing.T, h Handler, delay time.Duration) *rig {
 	w := sim.New(1, sim.Options{Delay: sim.Delay{Lo: delay, Hi: delay}, Endless: true})
 	w.AddServer("redis-1", redis.New(redis.Config{}))
@@ -80,7 +80,7 @@ func hostClock(t *testing.T) *HostClock {
 	return c
 }
 
-// do has f run on the loop, and waits for it.
+// do runs f on the loop, and waits for it.
 func (r *rig) do(f func()) {
 	r.Helper()
 	done := make(chan struct{})
@@ -92,7 +92,7 @@ func (r *rig) do(f func()) {
 	}
 }
 
-// until waits for something that the loop sees.
+// until waits until f, called on the loop, reports true.
 func (r *rig) until(what string, f func() bool) {
 	r.Helper()
 	for end := time.Now().Add(most); ; {
@@ -112,7 +112,7 @@ type peer struct {
 	r *bufio.Reader
 }
 
-// dial calls as the client does.
+// dial connects and gives the password, as the client does.
 func (r *rig) dial() *peer {
 	r.Helper()
 	s := r.call()
@@ -123,7 +123,7 @@ func (r *rig) dial() *peer {
 	return s
 }
 
-// call calls as anybody can.
+// call connects without a password, as any process can.
 func (r *rig) call() *peer {
 	r.Helper()
 	c, err := net.Dial("tcp", r.addr)
@@ -156,7 +156,7 @@ func TestAServerAnswersOverTCP(t *testing.T) {
 	if got := s.line(t) + s.line(t); got != "+OK:2" {
 		t.Errorf("got %q", got)
 	}
-	for _, b := range appendRequest(nil, []string{"INCR", "a"}) { // a request in parts
+	for _, b := range appendRequest(nil, []string{"INCR", "a"}) { // a request in several pieces
 		s.Write([]byte{b})
 	}
 	if got := s.line(t); got != ":3" {
@@ -164,7 +164,7 @@ func TestAServerAnswersOverTCP(t *testing.T) {
 	}
 }
 
-// TestFaultsReachSockets: what a fault does to a connection of the world it does to the socket.
+// TestFaultsReachSockets: what a fault does to a connection in the world happens to the socket as well.
 func TestFaultsReachSockets(t *testing.T) {
 	t.Run("a cut holds back", func(t *testing.T) {
 		r := newRig(t, plain{}, 0)
@@ -229,7 +229,7 @@ func TestFaultsReachSockets(t *testing.T) {
 	})
 }
 
-// TestConnectionsThatAreOverAreForgotten: a run of any length keeps what is open, and no more.
+// TestConnectionsThatAreOverAreForgotten: a run of any length keeps only the connections that are open.
 func TestConnectionsThatAreOverAreForgotten(t *testing.T) {
 	r := newRig(t, plain{}, 0)
 	for range 50 {
@@ -246,8 +246,8 @@ func TestConnectionsThatAreOverAreForgotten(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoCommandIsRefused, and nothing else: neither it nor half a command ends the run, or a health check as
-// Redis takes it.
+// TestWhatIsNoCommandIsRefused: bytes that are not a command are refused; incomplete commands and health checks that
+// Redis accepts are not. None of them ends the run.
 func TestWhatIsNoCommandIsRefused(t *testing.T) {
 	for says, want := range map[string]string{
 		"\x00\xff\x16\x03":         "-ERR Protocol error: fencepost: this is no command",
@@ -292,14 +292,15 @@ func TestAFloodEndsTheRun(t *testing.T) {
 	}
 }
 
-// TestWhatAPausedClientHadSentCounts: the bytes that lie in the socket when a client stands still are sent by then.
+// TestWhatAPausedClientHadSentCounts: bytes that are in the socket when a client is paused count as sent before the
+// pause.
 func TestWhatAPausedClientHadSentCounts(t *testing.T) {
 	r := newRig(t, plain{}, 0)
 	s := r.dial()
 	s.say("INCR", "a")
 	s.line(t)
 	r.do(func() {
-		s.say("INCR", "a") // on the loop: it cannot have been read when the pause begins
+		s.say("INCR", "a") // sent on the loop: it cannot have been read when the pause begins
 		r.world.Pause("client-1")
 		r.front.Drain("client-1")
 	})
@@ -314,7 +315,7 @@ func TestWhatAPausedClientHadSentCounts(t *testing.T) {
 	}
 }
 
-// TestWhatACrashedClientHadSentArrives, and nothing after it.
+// TestWhatACrashedClientHadSentArrives, but nothing after it.
 func TestWhatACrashedClientHadSentArrives(t *testing.T) {
 	r := newRig(t, plain{}, 0)
 	s := r.dial()
@@ -331,7 +332,7 @@ func TestWhatACrashedClientHadSentArrives(t *testing.T) {
 	r.until("it is sent", func() bool { return r.world.Sent("client-1", "redis-1") == 2 })
 }
 
-// TestARemoteServerIsTheServer: a client of one world is served by a server of another.
+// TestARemoteServerIsTheServer: a client of one world is served by a server of another world.
 func TestARemoteServerIsTheServer(t *testing.T) {
 	there := newRig(t, framing{}, 0)
 	clock := hostClock(t)
@@ -373,7 +374,7 @@ func TestARemoteServerIsTheServer(t *testing.T) {
 	}
 }
 
-// framing is plain, but that answers travel in frames.
+// framing is plain, except that replies are sent in frames.
 type framing struct{ plain }
 
 func (framing) Received(c *Conn, b []byte, to *sim.Incoming) {

@@ -8,26 +8,26 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Guest carries out faults of a client on its process of the host. The clocks are the host's.
+// Guest carries out the faults of a client on its process of the host. It cannot change the process's clocks.
 type Guest struct {
 	Client  sim.ProcessID
-	process *process.Process // that was started for it
+	process *process.Process // process of the client
 	front   *Front
 }
 
-// NewGuest makes the guest of a client that connects through a front.
+// NewGuest returns the guest of a client that connects through a front.
 func NewGuest(f *Front, client sim.ProcessID, p *process.Process) *Guest { return &Guest{client, p, f} }
 
-// Pause stops the process. What it has sent by then counts as sent at this moment.
+// Pause stops the process. What it has sent until then counts as sent at this moment.
 func (g *Guest) Pause() {
 	g.try("be stopped", g.process.Stop())
 	g.front.Drain(g.Client)
 }
 
-// Resume lets the process go on.
+// Resume continues the process.
 func (g *Guest) Resume() { g.try("go on", g.process.Cont()) }
 
-// Kill kills the process. What it has sent by then arrives. It reports whether the process lived until now.
+// Kill kills the process. What it has sent until then is delivered. It reports whether the process lived until now.
 func (g *Guest) Kill() (lived bool) {
 	err := g.process.Stop()
 	g.try("be stopped", err)

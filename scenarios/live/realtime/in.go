@@ -6,27 +6,27 @@ import (
 	"syscall"
 )
 
-// In reads a socket for a loop: on a goroutine as bytes arrive, and at once when the loop asks for everything that has
-// arrived.
+// In reads a socket for a loop: on a goroutine as bytes arrive, and immediately when the loop asks for everything that
+// has arrived.
 type In struct {
 	raw  syscall.RawConn
 	post func() // makes the loop collect
 
 	mu    sync.Mutex
 	room  *sync.Cond
-	in    []byte // read and not yet collected
+	in    []byte // read, but not collected yet
 	ended bool   // nothing more will arrive
-	noted bool   // the loop will collect
+	noted bool   // the loop has been asked to collect
 }
 
-// mostRead is how many bytes may wait for the loop before reading pauses.
+// mostRead is how many bytes may wait for the loop before In stops reading.
 const mostRead = 1 << 20
 
-// NewIn makes the reader of a socket. post makes the loop call Collected; it is called by any goroutine.
+// NewIn returns a reader of a socket. post must make the loop call Collected; it may be called on any goroutine.
 func NewIn(socket *net.TCPConn, post func()) *In {
 	b := &In{post: post}
 	b.room = sync.NewCond(&b.mu)
-	b.raw, _ = socket.SyscallConn() // it does not fail for an open socket
+	b.raw, _ = socket.SyscallConn() // cannot fail for an open socket
 	return b
 }
 
@@ -58,7 +58,7 @@ func (b *In) Run() {
 	}
 }
 
-// receive reads what the socket has. It reports whether there was something, or the end. It is called with mu held.
+// receive reads what the socket has. It reports whether there was something, or the end. The caller must hold mu.
 func (b *In) receive(fd uintptr) bool {
 	var p [16 << 10]byte
 	for {
@@ -77,7 +77,7 @@ func (b *In) receive(fd uintptr) bool {
 	}
 }
 
-// Take reads everything that has arrived at the socket. It reports whether there is something to collect.
+// Take reads everything that has arrived at the socket, and reports whether there is something to collect.
 func (b *In) Take() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -88,7 +88,7 @@ func (b *In) Take() bool {
 	return len(b.in) > 0 || b.ended
 }
 
-// Collected returns what was read since its last call, and whether nothing more will arrive.
+// Collected returns what was read since the last call, and whether nothing more will arrive.
 func (b *In) Collected() (in []byte, ended bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -8,14 +8,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// mostInline is the longest inline command in bytes, as Redis has it (PROTO_INLINE_MAX_SIZE of server.h).
+// mostInline is the longest inline command in bytes, as in Redis (PROTO_INLINE_MAX_SIZE in server.h).
 const mostInline = 64 << 10
 
-// errInline reports an inline command that is too long, or that no person and no health check would send.
+// errInline reports an inline command that is too long, or has characters that no person or health check would send.
 var errInline = errors.New("no RESP, and no inline command")
 
-// cutRequest cuts the first request off b, an array of bulk strings or an inline command as health checks send it
-// ("PING", without quotes). args is nil if it is not complete yet, or if it is an empty line, which rest then lacks.
+// cutRequest cuts the first request off b: an array of bulk strings, or an inline command without quotes, as health
+// checks send it ("PING"). args is nil if the request is incomplete, or if it is an empty line, which is then cut off.
 func cutRequest(b []byte) (args []string, rest []byte, err error) {
 	if b[0] == '*' {
 		if args, rest, err = sim.CutRequest(b); args == nil {

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Lateness is how late the host let events happen, those that had to be waited for.
+// Lateness lists how late the host ran events, for the events that had to be waited for.
 type Lateness []time.Duration
 
-// Max is the latest of all; 0 if there were none.
+// Max returns the greatest lateness; 0 if there were no events.
 func (l Lateness) Max() time.Duration { return l.Quantile(1) }
 
-// Quantile is the lateness that a share q of the events, 0 to 1, did not exceed.
+// Quantile returns the lateness that a share q of the events, from 0 to 1, did not exceed.
 func (l Lateness) Quantile(q float64) time.Duration {
 	if len(l) == 0 {
 		return 0

@@ -9,14 +9,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Limits on callers without the password.
+// Limits for callers that have not given the password.
 const (
-	mostCallers    = 64       // at a port, before the oldest is closed
-	mostRefusals   = 16       // of a connection, before it is closed
-	mostUnverified = 16 << 10 // bytes of a request
+	mostCallers    = 64       // number of callers at a port before the oldest is closed
+	mostRefusals   = 16       // refusals on a connection before it is closed
+	mostUnverified = 16 << 10 // length of a request in bytes
 )
 
-// Replies to a caller without the password. The first two start as those of Redis do.
+// Replies to callers that have not given the password. The first two begin like the replies of Redis.
 const (
 	noAuth = "NOAUTH fencepost: Authentication required. This port is a client's, and the password stands in the URL " +
 		"that the client finds in its environment, redis://:PASSWORD@HOST:PORT: give your library the whole URL, or " +
@@ -26,7 +26,7 @@ const (
 	syntax = "ERR syntax error"
 )
 
-// Secret is the password of a client's ports, 130 random bits.
+// Secret returns the password of a client's ports: 130 random bits.
 func (f *Front) Secret(client sim.ProcessID) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -36,8 +36,8 @@ func (f *Front) Secret(client sim.ProcessID) string {
 	return f.secrets[client]
 }
 
-// Login takes the password out of a request to authenticate. It returns what is left to ask the server, or otherwise
-// the reply: "+OK", or the error. Other requests are left as they are.
+// Login removes the password from a request that authenticates. It returns what is left of the request for the server,
+// or else the reply: "+OK", or an error. Other requests are returned unchanged.
 func (c *Conn) Login(args []string) (left []string, answer string) {
 	switch strings.ToUpper(args[0]) {
 	case "AUTH":
@@ -51,7 +51,7 @@ func (c *Conn) Login(args []string) (left []string, answer string) {
 	case "HELLO":
 		for i := 2; i < len(args); i++ {
 			if !strings.EqualFold(args[i], "AUTH") {
-				i++ // SETNAME name
+				i++ // skip SETNAME and its name
 				continue
 			}
 			switch {
@@ -70,8 +70,8 @@ func (c *Conn) isPassword(user, password string) bool {
 	return user == "default" && subtle.ConstantTimeCompare([]byte(password), []byte(c.secret)) == 1
 }
 
-// admit takes what a caller without the password has sent: nothing of it reaches the world. It returns what is left
-// once the password has arrived.
+// admit handles what a caller has sent before the password; none of it reaches the world. Once the password has
+// arrived, admit returns the bytes that follow it.
 func (c *Conn) admit(b []byte, ended bool) (left []byte) {
 	for len(b) > 0 && !c.over && !c.known {
 		args, rest, err := cutRequest(b)
@@ -99,7 +99,7 @@ func (c *Conn) admit(b []byte, ended bool) (left []byte) {
 	return b
 }
 
-// verify checks whether a request has the password.
+// verify checks whether a request contains the password.
 func (c *Conn) verify(args []string) {
 	left, answer := c.Login(args)
 	switch {
@@ -118,7 +118,7 @@ func (c *Conn) verify(args []string) {
 	}
 }
 
-// refuse answers a caller without the password.
+// refuse sends an error to a caller that has not given the password.
 func (c *Conn) refuse(answer string) {
 	if c.refusals == 0 {
 		c.front.refused[c.Client]++
@@ -129,7 +129,7 @@ func (c *Conn) refuse(answer string) {
 	}
 }
 
-// hangUp closes a connection that was never one of the world's, after what was sent.
+// hangUp closes a connection that was never admitted, after everything sent so far.
 func (c *Conn) hangUp() {
 	c.over = true
 	c.front.dismiss(c)
@@ -137,11 +137,11 @@ func (c *Conn) hangUp() {
 	c.in.Stop()
 }
 
-// Refused is how many connections to a client's ports have sent something without the password. It is for the loop.
+// Refused returns how many connections to a client's ports were refused. Call it on the loop.
 func (f *Front) Refused(client sim.ProcessID) int { return f.refused[client] }
 
-// receive adds a connection that has not given the password yet to the port's callers. If there are too many, the
-// oldest is closed: whoever has the password gives it at once.
+// receive adds a new connection to the port's callers. If there are too many callers, the oldest is closed: a caller
+// that knows the password gives it at once.
 func (f *Front) receive(c *Conn) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -160,14 +160,14 @@ func (f *Front) receive(c *Conn) {
 	f.callers = append(f.callers, c)
 }
 
-// dismiss forgets a caller: it has given the password, or is gone.
+// dismiss removes a connection from the callers: it has given the password, or is gone.
 func (f *Front) dismiss(c *Conn) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.callers = slices.DeleteFunc(f.callers, func(o *Conn) bool { return o == c })
 }
 
-// callersOf are those at the ports of a client.
+// callersOf returns the callers at the ports of a client.
 func (f *Front) callersOf(client sim.ProcessID) (list []*Conn) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

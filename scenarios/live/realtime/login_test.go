@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// witness is plain, and remembers whatever reaches the world.
+// witness is plain, and records the requests that reach the world.
 type witness struct {
 	plain
 	asked *[]string
@@ -21,8 +21,8 @@ func (h witness) Asked(c *Conn, args []string) {
 	h.plain.Asked(c, args)
 }
 
-// neighbours are callers at a client's port who do not have its password, by what they send. Each is answered with an
-// error, or not at all.
+// neighbours are callers at a client's port that do not have its password, with what they send. Each gets an error, or
+// no answer.
 var neighbours = map[string]string{
 	"a command":          "*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n",
 	"commands at once":   strings.Repeat("*2\r\n$3\r\nDEL\r\n$1\r\na\r\n", 100),
@@ -45,8 +45,8 @@ var neighbours = map[string]string{
 	"nothing":            "",
 }
 
-// TestNeighboursChangeNothing: of what a caller sends without the password nothing reaches the world, no connection
-// either, and the client is served beside it.
+// TestNeighboursChangeNothing: nothing that a caller sends without the password reaches the world, not even a
+// connection, and the client is served at the same time.
 func TestNeighboursChangeNothing(t *testing.T) {
 	var asked []string
 	r := newRig(t, witness{asked: &asked}, 0)
@@ -82,7 +82,7 @@ func TestNeighboursChangeNothing(t *testing.T) {
 	}
 }
 
-// TestACrowdOfCallersDoesNotKeepTheClientOut: the oldest of them have to leave.
+// TestACrowdOfCallersDoesNotKeepTheClientOut: the oldest callers are closed.
 func TestACrowdOfCallersDoesNotKeepTheClientOut(t *testing.T) {
 	r := newRig(t, plain{}, 0)
 	for range 5 * mostCallers {
@@ -100,7 +100,7 @@ func TestACrowdOfCallersDoesNotKeepTheClientOut(t *testing.T) {
 	}
 }
 
-// TestWaysToGiveThePassword: all that libraries have.
+// TestWaysToGiveThePassword tries all ways that libraries use.
 func TestWaysToGiveThePassword(t *testing.T) {
 	r := newRig(t, plain{}, 0)
 	secret := r.front.Secret("client-1")

@@ -8,15 +8,15 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Clock is the host's clock as a loop reads it.
+// Clock is the host's clock, in the form that a loop needs.
 type Clock interface {
-	// Now is the time since the world's zero. It never goes back.
+	// Now returns the time since the world's zero. It never goes back.
 	Now() sim.Time
-	// Wait returns when d has passed, or earlier: once wake has an element, which it takes, or spuriously.
+	// Wait returns after d, or earlier: when wake has an element, which Wait takes, or spuriously.
 	Wait(d time.Duration, wake <-chan struct{})
 }
 
-// Loop lets the events of one world happen in real time. All that touches the world runs on the goroutine that calls
+// Loop runs the events of one world in real time. Everything that touches the world runs on the goroutine that calls
 // Run.
 type Loop struct {
 	world *sim.World
@@ -25,31 +25,31 @@ type Loop struct {
 	late  Lateness
 	own   bool
 
-	framed []*Framed // of an own loop
+	framed []*Framed // only in an own loop
 
 	mu     sync.Mutex
 	posted []func()
 	err    error
 }
 
-// NewLoop makes a loop for a world in which nothing has happened.
+// NewLoop returns a loop for a world in which nothing has happened yet.
 func NewLoop(w *sim.World, c Clock) *Loop {
 	return &Loop{world: w, clock: c, wake: make(chan struct{}, 1)}
 }
 
-// NewOwnLoop makes a loop for a world whose clients are code of this process. An event that the host lets happen late
-// happens late for them too: their clocks are the host's, and a process that was stopped must see how much later it is.
+// NewOwnLoop returns a loop for a world whose clients are code of this process. If the host runs an event late, it is
+// late for these clients as well: their clocks are the host's, and a process that was stopped must see how late it is.
 func NewOwnLoop(w *sim.World, c Clock) *Loop {
 	l := NewLoop(w, c)
 	l.own = true
 	return l
 }
 
-// World is the world that the loop drives. Only what runs on the loop may touch it.
+// World returns the world that the loop drives. Only code that runs on the loop may touch it.
 func (l *Loop) World() *sim.World { return l.world }
 
 // Do runs f on the loop, after the events that are due by then, at the world's present time. It may be called by any
-// goroutine and does not wait. Functions posted by one goroutine run in order. f runs at most once, and not at all if
+// goroutine, and does not wait. Functions posted by one goroutine run in order. f runs at most once, and not at all if
 // the loop has ended.
 func (l *Loop) Do(f func()) {
 	l.mu.Lock()
@@ -75,18 +75,19 @@ func (l *Loop) Fail(err error) {
 	l.rouse()
 }
 
-// Err is the first failure, or nil.
+// Err returns the first failure, or nil.
 func (l *Loop) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.err
 }
 
-// Late returns how late the host let events happen.
+// Late returns how late the host ran events.
 func (l *Loop) Late() Lateness { return l.late }
 
-// Run lets events and operations happen until done (if not nil) reports true, something has failed, or the world's time
-// reaches limit. It reports whether the limit ended it. A lack of events does not end it: something may be posted.
+// Run runs events and operations until done (if not nil) reports true, something has failed, or the world's time
+// reaches limit. It reports whether the limit ended it. Run continues when there are no events, because something may
+// be posted.
 func (l *Loop) Run(limit sim.Time, done func() bool) (limited bool) {
 	for {
 		l.turn(limit)
@@ -106,7 +107,7 @@ func (l *Loop) Run(limit sim.Time, done func() bool) (limited bool) {
 	}
 }
 
-// turn runs what is due and what is posted.
+// turn runs everything that is due and everything that is posted.
 func (l *Loop) turn(limit sim.Time) {
 	if !l.own {
 		l.catchUp(limit)
@@ -121,7 +122,7 @@ func (l *Loop) turn(limit sim.Time) {
 	l.posted = nil
 	l.mu.Unlock()
 	for _, f := range posted {
-		if !l.own { // which first sees what has arrived
+		if !l.own { // an own loop first handles what has arrived
 			l.catchUp(limit)
 		}
 		f()
@@ -129,10 +130,10 @@ func (l *Loop) turn(limit sim.Time) {
 	l.catchUp(limit)
 }
 
-// lateAfter is the delay from which an own loop counts as late.
+// lateAfter is the delay above which an own loop counts as late.
 const lateAfter = sim.Time(time.Millisecond)
 
-// catchUp runs what is due and advances the world to the host's time, but not beyond limit.
+// catchUp runs what is due, and advances the world to the host's time, but not beyond limit.
 func (l *Loop) catchUp(limit sim.Time) {
 	now := max(min(l.clock.Now(), limit), l.world.Now())
 	for {

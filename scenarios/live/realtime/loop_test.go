@@ -11,11 +11,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// handClock is a host's clock that the test moves: a wait lasts as long as it is asked for, and some more.
+// handClock is a host clock that the test controls: a wait lasts as long as asked for, plus stall.
 type handClock struct {
 	now    sim.Time
-	stall  time.Duration // by which every wait is longer
-	before func()        // what happens during a wait
+	stall  time.Duration // added to every wait
+	before func()        // called during a wait
 }
 
 func (c *handClock) Now() sim.Time { return c.now }
@@ -35,8 +35,8 @@ func (c *handClock) Wait(d time.Duration, wake <-chan struct{}) {
 
 func newLoop(c Clock) *Loop { return NewLoop(sim.New(1, sim.Options{Endless: true}), c) }
 
-// TestEventsComeBeforeOperations: whatever is posted happens after all that is due by then, at the host's time, however
-// late the host is.
+// TestEventsComeBeforeOperations: a posted operation runs after all events that are due by then, at the host's time,
+// however late the host is.
 func TestEventsComeBeforeOperations(t *testing.T) {
 	for _, stall := range []time.Duration{0, 3 * time.Millisecond, 20 * time.Millisecond} {
 		c := &handClock{stall: stall}
@@ -72,7 +72,7 @@ func TestEventsComeBeforeOperations(t *testing.T) {
 	}
 }
 
-// TestOwnClientsSeeHowLateItIs: an event of a loop whose clients are in this process happens when it happens.
+// TestOwnClientsSeeHowLateItIs: in an own loop, a late event happens at the host's actual time.
 func TestOwnClientsSeeHowLateItIs(t *testing.T) {
 	c := &handClock{stall: 3 * time.Second}
 	w := sim.New(1, sim.Options{Endless: true})
@@ -90,7 +90,7 @@ func TestOwnClientsSeeHowLateItIs(t *testing.T) {
 	}
 }
 
-// TestAnOperationEndsAWait: what is posted from outside happens at once, not with the next event.
+// TestAnOperationEndsAWait: an operation posted from outside runs at once, and does not wait for the next event.
 func TestAnOperationEndsAWait(t *testing.T) {
 	c := &handClock{}
 	l := newLoop(c)
@@ -117,7 +117,7 @@ func TestAFailureEndsARun(t *testing.T) {
 	}
 }
 
-// TestLatenessIsMeasured: each event that had to be waited for counts with how late it was.
+// TestLatenessIsMeasured: for each event that had to be waited for, its lateness is recorded.
 func TestLatenessIsMeasured(t *testing.T) {
 	c := &handClock{stall: 4 * time.Millisecond}
 	l := newLoop(c)
@@ -131,7 +131,7 @@ func TestLatenessIsMeasured(t *testing.T) {
 	}
 }
 
-// TestQuantilesAreThoseOfASortedList, whatever the order in which they were measured.
+// TestQuantilesAreThoseOfASortedList, whatever the order of measurement.
 func TestQuantilesAreThoseOfASortedList(t *testing.T) {
 	late := Lateness{4, 1, 3, 2}
 	for q, want := range map[float64]time.Duration{0: 1, 0.25: 1, 0.26: 2, 0.5: 2, 0.75: 3, 0.76: 4, 1: 4} {

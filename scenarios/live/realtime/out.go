@@ -6,31 +6,31 @@ import (
 	"time"
 )
 
-// mostUnread is how many bytes the other end may leave unread, as in Redis's limit for output buffers.
+// mostUnread is how many bytes the other end may leave unread, as limited by Redis for output buffers.
 const mostUnread = 64 << 20
 
-// Out writes to a socket what a loop gives it, so that the loop never waits for the reader.
+// Out writes to a socket on behalf of a loop, so that the loop never waits for the reader.
 type Out struct {
 	socket *net.TCPConn
 
 	mu     sync.Mutex
 	more   *sync.Cond
 	queue  []byte
-	closes bool // after the queue
-	resets bool // after the queue, too
+	closes bool // close the socket after the queue is written
+	resets bool // and reset the connection
 }
 
-// flushPatience is how long it may take to write what was sent before a reset.
+// flushPatience is how long writing the queue before a reset may take.
 const flushPatience = time.Second
 
-// NewOut makes the writer of a socket.
+// NewOut returns a writer of a socket.
 func NewOut(socket *net.TCPConn) *Out {
 	w := &Out{socket: socket}
 	w.more = sync.NewCond(&w.mu)
 	return w
 }
 
-// Add queues bytes, which are copied. It reports false if there are too many.
+// Add queues a copy of b. It reports false if too many bytes are queued.
 func (w *Out) Add(b []byte) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -42,7 +42,7 @@ func (w *Out) Add(b []byte) bool {
 	return true
 }
 
-// Finish closes the socket when all is written.
+// Finish closes the socket once everything is written.
 func (w *Out) Finish() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -50,7 +50,7 @@ func (w *Out) Finish() {
 	w.more.Signal()
 }
 
-// Reset resets the connection when all is written.
+// Reset resets the connection once everything is written.
 func (w *Out) Reset() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -59,7 +59,8 @@ func (w *Out) Reset() {
 	w.more.Signal()
 }
 
-// Run writes until the socket is closed. What cannot be written is lost: the reader sees the end.
+// Run writes until the socket is closed. Bytes that cannot be written are dropped: the reader sees the end of the
+// connection.
 func (w *Out) Run() {
 	var writing []byte
 	for {

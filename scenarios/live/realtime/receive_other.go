@@ -4,5 +4,5 @@ package realtime
 
 import "errors"
 
-// receiveNow reports that this is not possible here.
+// receiveNow always fails: it is not supported here.
 func receiveNow(uintptr, []byte) (int, error) { return 0, errors.ErrUnsupported }

@@ -6,8 +6,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Remote is a server of one world that is a server of another: it forwards requests, over TCP, to a front of that
-// world. Each connection of its clients is a connection there. It is a [sim.Server] and a [sim.Closer].
+// Remote is a server of one world that stands for a server of another: it forwards requests, over TCP, to a front of
+// that world. Each connection of its clients is a connection there. It is a [sim.Server] and a [sim.Closer].
 type Remote struct {
 	loop  *Loop
 	to    Door
@@ -17,8 +17,9 @@ type Remote struct {
 	links map[uint64]*link
 }
 
-// NewRemote makes a server that forwards to a front. wrap returns the request as it is sent there. It opens some
-// connections at once, which the first clients to ask get: those that a client has from the start are open.
+// NewRemote returns a server that forwards to a front. wrap returns the request in the form in which it is sent there.
+// NewRemote opens spare connections at once, and the first clients that send requests use them, just as a client's
+// first connections are open from the start.
 func NewRemote(l *Loop, to Door, spare int, wrap func(r *sim.Incoming) []string) (*Remote, error) {
 	s := &Remote{loop: l, to: to, wrap: wrap, links: map[uint64]*link{}}
 	for range spare {
@@ -35,7 +36,7 @@ func NewRemote(l *Loop, to Door, spare int, wrap func(r *sim.Incoming) []string)
 type link struct {
 	*Framed
 	of      *Remote
-	id      uint64 // of the connection here, once there is one
+	id      uint64 // number of the connection in this world, once there is one
 	waiting []*sim.Incoming
 	over    bool
 }
@@ -47,7 +48,7 @@ func (s *Remote) dial() (k *link, err error) {
 	return k, err
 }
 
-// Start begins.
+// Start keeps the host.
 func (s *Remote) Start(h sim.Host) { s.host = h }
 
 // Serve forwards a request.
@@ -65,7 +66,7 @@ func (s *Remote) Serve(r *sim.Incoming) {
 	k.Say(s.wrap(r))
 }
 
-// open finds an unused connection, or opens one; nil if that fails.
+// open returns a spare connection, or a new one; nil if that fails.
 func (s *Remote) open() *link {
 	for len(s.spare) > 0 {
 		k := s.spare[0]
@@ -74,14 +75,14 @@ func (s *Remote) open() *link {
 			return k
 		}
 	}
-	k, err := s.dial() // to a port on this machine: it hardly waits
+	k, err := s.dial() // a port on this machine: dialing hardly waits
 	if err != nil {
 		return nil
 	}
 	return k
 }
 
-// took takes a frame.
+// took handles a frame.
 func (k *link) took(kind byte, what []byte) {
 	switch {
 	case k.over:
@@ -94,7 +95,7 @@ func (k *link) took(kind byte, what []byte) {
 	}
 }
 
-// ended breaks the connection here as it broke there.
+// ended handles the end of the link: it breaks the connection in this world in the way in which it broke in the other.
 func (k *link) ended() {
 	if k.over {
 		return
@@ -114,23 +115,23 @@ func (k *link) close() {
 	k.end()
 }
 
-// Closed closes the connection that a client has closed.
+// Closed closes the link of a connection that a client has closed.
 func (s *Remote) Closed(connID uint64) {
 	if k := s.links[connID]; k != nil {
 		k.close()
 	}
 }
 
-// Wake does nothing: it sets no timer.
+// Wake does nothing: the server sets no timers.
 func (s *Remote) Wake(uint64) {}
 
-// ClockChanged does nothing: the clock of the server is there.
+// ClockChanged does nothing: the server's clock is in the other world.
 func (s *Remote) ClockChanged() {}
 
-// Fault does nothing: faults strike the server there.
+// Fault does nothing: faults strike the server in the other world.
 func (s *Remote) Fault(sim.ServerFault) {}
 
-// Stop does nothing: the server's life is there.
+// Stop does nothing: the server lives in the other world.
 func (s *Remote) Stop(sim.Stop) {}
 
 var _ interface {

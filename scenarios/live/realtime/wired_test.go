@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/front"
 )
 
-// wired opens a port of the rig whose protocol a wire knows: that of Redis' own front.
+// wired opens a port of the rig with a wiring, whose protocol is that of Redis' own front.
 func (r *rig) wired(admits bool) *rig {
 	caller := front.Redis{}.Begin().Caller("client-1")
 	at, err := r.front.Listen("127.0.0.1", "client-1", "redis-1", &Wiring{Caller: caller, Serial: true,
@@ -24,8 +24,8 @@ func (r *rig) wired(admits bool) *rig {
 	return r
 }
 
-// TestAWireNeedsNoPassword: what its client sends travels at once, what comes in pieces once it is whole, and the
-// server learns of the end.
+// TestAWireNeedsNoPassword: what the client sends travels at once; a request that arrives in pieces is sent once it is
+// complete; and the server learns of the end of the connection.
 func TestAWireNeedsNoPassword(t *testing.T) {
 	r := newRig(t, plain{}, 20*time.Millisecond).wired(true)
 	p := r.call()
@@ -42,7 +42,8 @@ func TestAWireNeedsNoPassword(t *testing.T) {
 	r.until("the connection is over", func() bool { return len(r.front.conns["client-1"]) == 0 })
 }
 
-// TestAWireIsForItsClientAlone: what another opens is closed before it is read, and counted.
+// TestAWireIsForItsClientAlone: a connection of another process is closed before anything is read from it, and
+// counted.
 func TestAWireIsForItsClientAlone(t *testing.T) {
 	r := newRig(t, plain{}, 0).wired(false)
 	p, err := net.Dial("tcp", r.addr)
@@ -62,7 +63,7 @@ func TestAWireIsForItsClientAlone(t *testing.T) {
 	})
 }
 
-// TestAWireThatMakesNoSense ends the connection, and not the run.
+// TestAWireThatMakesNoSense: malformed bytes end the connection, but not the run.
 func TestAWireThatMakesNoSense(t *testing.T) {
 	r := newRig(t, plain{}, 0).wired(true)
 	p := r.call()

@@ -12,28 +12,28 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// lockServers are real servers, which are launched when the first is requested: the run has checked by then whether
-// they can suffer the plan.
+// lockServers are real servers. They are launched when the first one is requested: by then the run has checked whether
+// they can suffer the faults of the plan.
 type lockServers struct {
 	plan   []nemesis.Fault
 	can    func(nemesis.Fault) error
 	launch func() (*fleet.Fleet, error)
-	end    func() error // nil: nothing is left over
-	front  sim.Front    // nil: that of simulated ones
+	end    func() error // cleans up at the end; nil: nothing to do
+	front  sim.Front    // nil: the front of simulated servers
 
 	launched bool
 	real     *fleet.Fleet
-	err      error // of the launch
+	err      error // error of the launch
 
 	mu   sync.Mutex
 	loop *host.Loop
-	died error // before there was a loop
+	died error // failure before there was a loop
 }
 
-// Can is that of the servers.
+// Can returns why the servers cannot suffer a fault, or nil.
 func (f *lockServers) Can(fault *nemesis.Fault) error { return f.can(*fault) }
 
-// Front is the servers' own, if they have one.
+// Front returns the servers' own front, if they have one.
 func (f *lockServers) Front(own sim.Front) sim.Front {
 	if f.front != nil {
 		return f.front
@@ -41,7 +41,7 @@ func (f *lockServers) Front(own sim.Front) sim.Front {
 	return own
 }
 
-// Server returns a real one.
+// Server returns the real server with this name, or own if there is none.
 func (f *lockServers) Server(id sim.ProcessID, own sim.Server) sim.Server {
 	if !f.launched {
 		f.launched = true
@@ -57,7 +57,7 @@ func (f *lockServers) Server(id sim.ProcessID, own sim.Server) sim.Server {
 	return own
 }
 
-// Begin gives the servers the loop.
+// Begin connects the servers to the loop.
 func (f *lockServers) Begin(l *host.Loop) error {
 	f.mu.Lock()
 	f.loop = l
@@ -69,7 +69,7 @@ func (f *lockServers) Begin(l *host.Loop) error {
 	return err
 }
 
-// End ends what the servers do for the run.
+// End stops what the servers do for the run.
 func (f *lockServers) End() error {
 	if f.real != nil {
 		f.real.End()
@@ -80,7 +80,7 @@ func (f *lockServers) End() error {
 	return f.end()
 }
 
-// failed ends the run, which decides nothing.
+// failed ends the run, which is then undecided.
 func (f *lockServers) failed(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -1,10 +1,10 @@
-// Package servers chooses the lock servers of a live run: simulated ones, real ones that it starts, which are
-// redis-server processes and a Sentinel, the members of an etcd cluster or those of a ZooKeeper ensemble, or Redis
-// servers that the user runs. It uses the host, as scenarios/live/realtime does.
+// Package servers chooses the lock servers of a live run: simulated servers; real ones that it starts (redis-server
+// processes and a Sentinel, the members of an etcd cluster, or the members of a ZooKeeper ensemble); or Redis servers
+// that the user runs. It uses the host, as scenarios/live/realtime does.
 //
-// Goals: one word of the command line is one choice; what the servers of a choice cannot do is refused before anything
-// is started. Non-goals: how servers work (sim/redis, sim/etcd, sim/zookeeper, and scenarios/live/redisserver,
-// etcdserver and zkserver).
+// Goals: each choice is one word on the command line; what the chosen servers cannot do is refused before anything is
+// started. Non-goals: how servers work (sim/redis, sim/etcd, sim/zookeeper, and scenarios/live/redisserver, etcdserver
+// and zkserver).
 package servers
 
 import (
@@ -30,7 +30,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Words for the lock servers. Anything else is a list of addresses.
+// Words that choose the lock servers. Any other text is a list of addresses.
 const (
 	Simulated = "simulated"
 	redis     = "redis"
@@ -38,21 +38,21 @@ const (
 	zooKeeper = "zookeeper"
 )
 
-// kind is a kind of real servers that are started here.
+// kind is a type of real servers that are started for a run.
 type kind struct {
 	word    string
-	backend locks.Backend // whose scenarios they accept
+	backend locks.Backend // backend of the scenarios that they can run
 	fleet   func(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper) (live.Fleet, error)
 }
 
-// kinds are all of them.
+// kinds lists all types of real servers.
 var kinds = []kind{
 	{redis, locks.OnRedis, redisFleet},
 	{etcd, locks.OnEtcd, etcdFleet},
 	{zooKeeper, locks.OnZooKeeper, zooKeeperFleet},
 }
 
-// words lists all that choose servers.
+// words lists all words that choose servers.
 func words() []string {
 	list := []string{Simulated}
 	for i := range kinds {
@@ -61,22 +61,22 @@ func words() []string {
 	return list
 }
 
-// Choice says what the lock servers are.
+// Choice is a choice of lock servers.
 type Choice struct {
-	kind      *kind    // nil: simulated, or the user's
-	addresses []string // of the user's
-	variable  string   // of the environment, that holds them; empty: none does
+	kind      *kind    // nil: simulated servers, or the user's
+	addresses []string // addresses of the user's servers
+	variable  string   // environment variable that holds them; empty: none
 }
 
-// Words before the holder of addresses, which have white space between them: an environment variable, or a file.
+// Prefixes for the place that holds the addresses, separated by white space: an environment variable, or a file.
 const (
 	inVariable = "env:"
 	inFile     = "file:"
 )
 
-// Parse parses a choice: "simulated", a word for real servers, or addresses of Redis servers: HOST:PORT with commas
-// between, or the variable or file that holds them. Passwords may be in the latter only: the command line of a process
-// can be read by everybody on its machine. An error shows nothing of an address.
+// Parse parses a choice: "simulated", a word for real servers, or the addresses of Redis servers, either as HOST:PORT
+// separated by commas, or as the variable or file that holds them. Only a variable or file may contain passwords,
+// because every user of a machine can read the command lines of its processes. An error does not show any address.
 func Parse(text string) (Choice, error) {
 	if text == Simulated {
 		return Choice{}, nil
@@ -112,7 +112,7 @@ func Parse(text string) (Choice, error) {
 	return Choice{}, errors.New(problem)
 }
 
-// mostAddresses bounds the file that holds addresses, in bytes.
+// mostAddresses is the largest accepted size of a file with addresses, in bytes.
 const mostAddresses = 1 << 20
 
 func readAddresses(path string) (string, error) {
@@ -128,10 +128,10 @@ func readAddresses(path string) (string, error) {
 	return string(text), err
 }
 
-// isPort reports whether a text is a port, so that the word before it is the name of a server.
+// isPort reports whether a text is a port number; then the word before it is the name of a server.
 func isPort(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
 
-// holding is the choice of the addresses that the variable or file named by text holds.
+// holding returns the choice of the addresses held by the variable or file that text names.
 func holding(text, addresses, variable string) (Choice, error) {
 	list := strings.Fields(addresses)
 	if len(list) == 0 {
@@ -140,8 +140,8 @@ func holding(text, addresses, variable string) (Choice, error) {
 	return Choice{addresses: list, variable: variable}, nil
 }
 
-// Started is the choice of real servers that are started here for a scenario. The error is a *live.RefusedError if
-// there are none of its kind.
+// Started returns the choice of real servers that are started for a scenario. The error is a *live.RefusedError if
+// there are no real servers for its backend.
 func Started(s *scenarios.Scenario) (Choice, error) {
 	for i := range kinds {
 		if kinds[i].backend == s.Servers.Backend {
@@ -152,7 +152,7 @@ func Started(s *scenarios.Scenario) (Choice, error) {
 		"are simulated only", s.Name, s.Servers.Backend)}
 }
 
-// For is the choice itself. The error is a *live.RefusedError if the servers do not accept the scenario.
+// For returns the choice itself. The error is a *live.RefusedError if these servers cannot run the scenario.
 func (c Choice) For(s *scenarios.Scenario) (Choice, error) {
 	b, fits := s.Servers.Backend, Simulated
 	if !c.Real() || c.kind != nil && c.kind.backend == b || c.kind == nil && b == locks.OnRedis {
@@ -167,14 +167,14 @@ func (c Choice) For(s *scenarios.Scenario) (Choice, error) {
 // Real reports whether the servers are not simulated.
 func (c Choice) Real() bool { return c.kind != nil || len(c.addresses) > 0 }
 
-// The prefix of a run's keys on the user's servers: this, some random letters and digits, and a slash.
+// A run's keys on the user's servers have a prefix: prefixBegin, some random letters and digits, and a slash.
 const (
 	prefixBegin  = "fencepost/"
 	prefixRandom = 16
 )
 
-// Scenario is s as it can be run on the servers: on the user's, the names of all locks start with a prefix that no
-// other run has.
+// Scenario returns s as it can be run on the servers. On the user's servers, the names of all locks get a prefix that
+// no other run has.
 func (c Choice) Scenario(s *scenarios.Scenario) (*scenarios.Scenario, error) {
 	if _, err := c.For(s); err != nil || len(c.addresses) == 0 {
 		return s, err
@@ -199,19 +199,19 @@ func (c Choice) Scenario(s *scenarios.Scenario) (*scenarios.Scenario, error) {
 	return scenarios.Parse(s.Name+".yaml", []byte(d.String()))
 }
 
-// prefixOf is the prefix of all keys of a scenario that Scenario has made.
+// prefixOf returns the prefix of all keys of a scenario that Scenario has returned.
 func prefixOf(s *scenarios.Scenario) string {
 	return string(s.Locks()[0])[:len(prefixBegin)+prefixRandom+len("/")]
 }
 
-// Run carries out the plan on the servers, to which Scenario must have adapted it. Everything that it starts has ended
-// when it returns, and ends too if this process is killed. What cannot be carried out is refused before anything
-// starts: a *live.RefusedError. A start that the host delays is tried again.
+// Run carries out the plan on the servers; Scenario must have adapted the scenario to them. Everything that Run starts
+// has ended when it returns, and also ends if this process is killed. A plan that cannot be carried out is refused
+// before anything starts, with a *live.RefusedError. A start that the host delays is tried again.
 func (c Choice) Run(o live.Options, plan nemesis.Plan) (*live.Result, error) {
 	return begun(&o, func() (*live.Result, error) { return c.run(o, plan) })
 }
 
-// run is Run without another try.
+// run does what Run does, but starts only once.
 func (c Choice) run(o live.Options, plan nemesis.Plan) (result *live.Result, err error) {
 	k, err := process.Start()
 	if err != nil {
@@ -230,7 +230,7 @@ func (c Choice) run(o live.Options, plan nemesis.Plan) (result *live.Result, err
 	return result, err
 }
 
-// fleet returns the servers, for a run of s by the plan. Nothing is started before the run begins.
+// fleet returns the servers for a run of s with the plan. Nothing is started before the run begins.
 func (c Choice) fleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper) (live.Fleet, error) {
 	switch {
 	case !c.Real():
@@ -241,7 +241,7 @@ func (c Choice) fleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keepe
 	return c.users(s, plan)
 }
 
-// users returns servers that the user runs.
+// users returns the servers that the user runs.
 func (c Choice) users(s *scenarios.Scenario, plan nemesis.Plan) (live.Fleet, error) {
 	if err := beyond(s); err != nil {
 		return nil, err
@@ -301,7 +301,7 @@ func zooKeeperFleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper)
 	return f, nil
 }
 
-// beyond says what a scenario has that no Redis server started here supports; nil if they support it all.
+// beyond returns an error if a scenario needs a feature that real Redis servers do not support here.
 func beyond(s *scenarios.Scenario) error {
 	refuse := func(what string) error {
 		return &live.RefusedError{Reason: s.Name + " uses " + what + ": it is simulated only"}

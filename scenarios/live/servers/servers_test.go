@@ -79,7 +79,8 @@ func TestChoicesAreRead(t *testing.T) {
 	}
 }
 
-// A file of addresses is of the size of one: a device that has no end is given up.
+// TestAFileOfAddressesHasAnEnd: a file that is too large for addresses is refused, so that an endless device is not
+// read forever.
 func TestAFileOfAddressesHasAnEnd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "addresses")
 	if err := os.WriteFile(path, make([]byte, mostAddresses+1), 0o600); err != nil {
@@ -93,7 +94,7 @@ func TestAFileOfAddressesHasAnEnd(t *testing.T) {
 	}
 }
 
-// TestServersOfAnotherKindAreRefused, with those that fit.
+// TestServersOfAnotherKindAreRefused: the error names the servers that fit the scenario.
 func TestServersOfAnotherKindAreRefused(t *testing.T) {
 	onEtcd := scenario(t, "servers: {etcd: 3}\nlock: {protocol: etcd}\n")
 	onRedis := scenario(t, "servers: {redis: 1}\nlock: {protocol: set-nx-px}\n")
@@ -140,7 +141,7 @@ func scenario(t *testing.T, text string) *scenarios.Scenario {
 	return s
 }
 
-// TestOnServersOfTheUserAllLocksHaveANameOfTheRun: one that no other run has, for every client and lock.
+// TestOnServersOfTheUserAllLocksHaveANameOfTheRun: for every client and lock, the name is one that no other run has.
 func TestOnServersOfTheUserAllLocksHaveANameOfTheRun(t *testing.T) {
 	s := scenario(t, "servers: {redis: 1}\nclients: 2\nlock: {protocol: set-nx-px}\nwork: {locks: [d/a, b/c]}\n")
 	var last string
@@ -187,8 +188,8 @@ func TestWhatTheServersDoNotKnowIsRefused(t *testing.T) {
 	}
 }
 
-// TestRealServers: one that is started here, and one that the user has, on which nothing but the run's keys is touched
-// and nothing of those is left.
+// TestRealServers runs on a server that is started for the run, and on a user's server, on which only the run's keys
+// are touched and none of them is left behind.
 func TestRealServers(t *testing.T) {
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
@@ -251,8 +252,8 @@ func TestRealServers(t *testing.T) {
 	}
 }
 
-// TestRealMembersOfEtcd: a scenario on etcd has its sections with members that are started for it, as with simulated
-// ones.
+// TestRealMembersOfEtcd: on members that are started for the run, a scenario on etcd has the same sections as on
+// simulated ones.
 func TestRealMembersOfEtcd(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "etcd")
@@ -274,7 +275,7 @@ func TestRealMembersOfEtcd(t *testing.T) {
 				did[e.F]++
 			}
 		}
-		// beside the six, the probe's
+		// the probe's, in addition to the six
 		if did[history.Acquire] != 6 || did[history.KeySet] != 7 || did[history.KeyGone] != 7 {
 			t.Errorf("%s: %d sections, %d keys put, %d gone", word, did[history.Acquire], did[history.KeySet],
 				did[history.KeyGone])

@@ -12,8 +12,8 @@ import (
 // mostStarts limits how often a run is started until it begins.
 const mostStarts = 3
 
-// begun starts a run, and starts it again as long as servers or clients of ours are not ready in time, since the host
-// may have been too busy. The result's notes say so. If no start succeeds, the run decides nothing: a
+// begun starts a run. It starts the run again if our servers or clients are not ready in time, because the host may
+// have been too busy; the notes of the result say so. If no start succeeds, the run is undecided: a
 // *live.UndecidedError.
 func begun(o *live.Options, run func() (*live.Result, error)) (*live.Result, error) {
 	var delayed error

@@ -16,8 +16,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 )
 
-// TestOnlyADelayedStartIsTriedAgain, as often as it may be, and not once the run is interrupted. What comes after the
-// beginning is no start.
+// TestOnlyADelayedStartIsTriedAgain, up to the limit, and not once the run is interrupted. A failure after the
+// beginning is not a failed start.
 func TestOnlyADelayedStartIsTriedAgain(t *testing.T) {
 	late := fmt.Errorf("starting redis-1: %w", &process.LateError{Err: errors.New("redis-1 is\n  late")})
 	wrong := errors.New("no such program")
@@ -29,7 +29,7 @@ func TestOnlyADelayedStartIsTriedAgain(t *testing.T) {
 	for _, test := range []struct {
 		how       string
 		outcomes  []outcome
-		interrupt int // in which start; 0: in none
+		interrupt int // the start in which the interrupt comes; 0: none
 		again     int
 		err       string
 		notes     string
@@ -78,8 +78,8 @@ func TestOnlyADelayedStartIsTriedAgain(t *testing.T) {
 	}
 }
 
-// TestClientsThatAreNotReadyInTime: those of our own are started again, for nothing but the host can delay them; a
-// program of the user's is not.
+// TestClientsThatAreNotReadyInTime: clients of our own are started again, because only the host can have delayed them;
+// a user's program is not.
 func TestClientsThatAreNotReadyInTime(t *testing.T) {
 	s, err := scenarios.Named("kleppmann-gc-pause")
 	if err != nil {

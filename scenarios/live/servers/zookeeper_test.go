@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// TestARealEnsembleGivesTheSimulatedVerdicts: every law and every cause, for each scenario of the catalogue on
+// TestARealEnsembleGivesTheSimulatedVerdicts, in every law and every cause, for each scenario of the catalogue on
 // ZooKeeper.
 func TestARealEnsembleGivesTheSimulatedVerdicts(t *testing.T) {
 	testkit.FullOnly(t)

@@ -1,6 +1,7 @@
-/* What fencepost loads into a redis-server or a ZooKeeper (LD_PRELOAD), so that a run can move its clocks, slow its
-   fsyncs down and know what a loss of power would take. All goes by the file $FENCEPOST_SHIM, eight bytes a field in
-   the machine's order; shim.go has the other side. While version is 0 the clocks are the machine's. */
+/* A library that fencepost loads into a redis-server or a ZooKeeper (LD_PRELOAD), so that a run can move the process's
+   clocks, slow down its fsyncs, and know what a loss of power would destroy. It is controlled by the file
+   $FENCEPOST_SHIM, which has fields of eight bytes in the machine's byte order; shim.go is the other side. While
+   version is 0, the process sees the machine's clocks. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,13 +16,13 @@
 
 static volatile struct {
   long long version; /* odd while the five fields below are being written */
-  long long base;    /* when the machine's monotonic clock showed base (ns), */
-  long long mono;    /* that of the process showed mono */
-  long long wall;    /* and its wall clock wall, since 1970; */
-  long long ppm;     /* since then both are fast by so many millionths */
-  long long slow;    /* ns by which every fsync takes longer */
-  long long inode;   /* of the append-only file that was synced last, */
-  long long synced;  /* and how many bytes of it are on disk */
+  long long base;    /* a time on the machine's monotonic clock, in ns */
+  long long mono;    /* the process's monotonic clock at that time */
+  long long wall;    /* the process's wall clock at that time, since 1970 */
+  long long ppm;     /* by how many millionths both run fast since then */
+  long long slow;    /* ns added to every fsync */
+  long long inode;   /* of the append-only file that was synced last */
+  long long synced;  /* how many bytes of that file are on disk */
 } *shared;
 
 __attribute__((constructor)) static void attach(void) {
@@ -40,7 +41,7 @@ static long long machine(clockid_t id) {
   return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
-/* show is what a clock shows; the offset of the wall clock moves with its jumps, so both are read at one version. */
+/* show returns what a clock shows. A jump moves the offset of the wall clock, so both are read at one version. */
 static long long show(int wall) {
   long long version, at;
   do {
@@ -76,7 +77,7 @@ time_t time(time_t *at) {
   return at ? *at = s.tv_sec : s.tv_sec;
 }
 
-/* isLog reports whether a file is the append-only file that grows, not its base or the list of its parts. */
+/* isLog reports whether a file is the append-only file that grows, and not its base or its manifest. */
 static int isLog(int fd) {
   char link[64], path[4096];
   snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
@@ -86,7 +87,7 @@ static int isLog(int fd) {
   return strcmp(path + n - 4, ".aof") == 0 && !strstr(path, ".base.") && !strstr(path, "/temp-");
 }
 
-/* sync calls the kernel. What the file held before the call is on disk after it. */
+/* sync_and_tell has the kernel sync a file. What the file contained before the call is on disk after it. */
 static int sync_and_tell(long call, int fd) {
   struct stat s;
   int log = shared && isLog(fd) && fstat(fd, &s) == 0;
