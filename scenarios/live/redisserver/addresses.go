@@ -1,7 +1,8 @@
 package redisserver
 
-// Whatever a Redis or a Sentinel sends about a server contains its address as the client reaches it. Not replaced are
-// addresses in what clients send, those of connections in CLIENT LIST, and those that a script asks for.
+// Everything that a Redis or a Sentinel sends about a server contains the address at which the client reaches that
+// server. Some addresses are not replaced: those in what clients send, those of connections in CLIENT LIST, and those
+// that a script asks for.
 
 import (
 	"regexp"
@@ -11,16 +12,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// Address is where a server is reached.
+// Address is the address of a server.
 type Address struct{ Host, Port string }
 
-// Book maps addresses to addresses.
+// Book maps addresses to other addresses.
 type Book struct {
 	to   map[Address]Address
-	text *regexp.Regexp // an address in a text
+	text *regexp.Regexp // matches an address in a text
 }
 
-// NewBook makes a book. A nil Book translates nothing.
+// NewBook returns a book for the given map. A nil Book translates nothing.
 func NewBook(to map[Address]Address) *Book {
 	var hosts []string
 	for from := range to {
@@ -31,18 +32,18 @@ func NewBook(to map[Address]Address) *Book {
 		`)(` + strings.Join(between, "|") + `)(\d+)`)}
 }
 
-// between is what may stand between a host and its port: in what a Sentinel publishes and in the names of replicas
-// (sentinel.c), and in the lines slaveN and master_host of INFO (server.c).
+// between lists the texts that separate a host from its port: in what a Sentinel publishes and in the names of
+// replicas (sentinel.c), and in the lines slaveN and master_host of INFO (server.c).
 var between = []string{"[: ]", ",port=", "\r\nmaster_port:"}
 
-// NamesServers reports whether the reply to a command contains addresses of servers. What a Sentinel sends always may.
+// NamesServers reports whether the reply to a command contains addresses of servers. Whatever a Sentinel sends may.
 func NamesServers(args []string) bool {
 	return slices.ContainsFunc([]string{"role", "info", "config"}, func(name string) bool {
 		return len(args) > 0 && strings.EqualFold(args[0], name)
 	})
 }
 
-// Translate replaces the addresses in complete values.
+// Translate replaces the addresses in a sequence of complete values.
 func (b *Book) Translate(raw []byte) []byte {
 	if b == nil {
 		return raw
@@ -67,7 +68,7 @@ func (b *Book) translate(v *resp.Value) {
 	}
 }
 
-// pair replaces a host at the start of a list whose port follows, directly or after the name of its field.
+// pair replaces a host at the start of a list whose port follows it, directly or after the name of the port's field.
 func (b *Book) pair(list []resp.Value) {
 	port := 1
 	if len(list) > 2 && strings.HasSuffix(list[1].Text, "port") {
@@ -81,7 +82,7 @@ func (b *Book) pair(list []resp.Value) {
 	}
 }
 
-// inText replaces the addresses in a text.
+// inText replaces the addresses within a text.
 func (b *Book) inText(text string) string {
 	return b.text.ReplaceAllStringFunc(text, func(found string) string {
 		parts := b.text.FindStringSubmatch(found)
@@ -92,13 +93,13 @@ func (b *Book) inText(text string) string {
 	})
 }
 
-// Stream translates data that arrives in pieces. The zero value translates nothing.
+// Stream translates data that arrives in pieces. The zero Stream translates nothing.
 type Stream struct {
 	Book *Book
-	half []byte // of a value
+	half []byte // the begin of an incomplete value
 }
 
-// Translate returns what is complete by now, and keeps the rest.
+// Translate returns the values that are complete so far, translated, and keeps the rest.
 func (s *Stream) Translate(b []byte) []byte {
 	if s.Book == nil {
 		return b

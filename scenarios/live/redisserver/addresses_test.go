@@ -8,14 +8,15 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// ports has a server, whose name another's begins with, and the port of a Redis that has no port.
+// ports maps a server, another server whose name begins with the first one's, and a Redis reached without a port of
+// its own.
 var ports = NewBook(map[Address]Address{
 	{"redis-1", "6379"}:           {"127.0.0.1", "4001"},
 	{"redis-1-replica-1", "6379"}: {"127.0.0.1", "4002"},
 	{"10.0.0.1", "700"}:           {"redis-9", "6379"},
 })
 
-// write writes words of a map, a list, a push or a string, in RESP2 or RESP3.
+// write encodes words as a map, a list, a push or a string, in RESP2 or RESP3.
 func write(kind byte, three bool, words ...string) string {
 	w := resp.Writer{RESP3: three}
 	switch kind {
@@ -39,7 +40,8 @@ func write(kind byte, three bool, words ...string) string {
 	return string(w.Out)
 }
 
-// said is everything that names servers, as Redis 7.0.15 and its Sentinel say it, with the words before and after.
+// said lists everything in which Redis 7.0.15 and its Sentinel name servers, with the words before and after
+// translation.
 var said = []struct {
 	what          string
 	kind          byte
@@ -74,7 +76,7 @@ var said = []struct {
 	{"INFO of a master", '=', []string{"slave0:ip=redis-1-replica-1,port=6379,state=online\r\n"},
 		[]string{"slave0:ip=127.0.0.1,port=4002,state=online\r\n"}},
 	{"CONFIG GET replicaof", '%', []string{"replicaof", "redis-1 6379"}, []string{"replicaof", "127.0.0.1 4001"}},
-	// what names none
+	// replies that name no server
 	{"ROLE of a Sentinel", '*', []string{"sentinel", "redis-1"}, []string{"sentinel", "redis-1"}},
 	{"another port", '*', []string{"redis-1", "63790", "redis-1:63790"}, []string{"redis-1", "63790", "redis-1:63790"}},
 	{"longer names", '*', []string{"redis-1-replica-12", "6379", "a-redis-1:6379", "110.0.0.1:700", "10a0.0.1:700"},
@@ -107,7 +109,7 @@ func TestEveryAddressIsReplaced(t *testing.T) {
 	}
 }
 
-// TestErrorsAndNothingStayAsTheyAre, and so does all without a book.
+// TestErrorsAndNothingStayAsTheyAre: errors and empty values stay unchanged, and so does everything without a book.
 func TestErrorsAndNothingStayAsTheyAre(t *testing.T) {
 	for _, text := range []string{"", "-ERR redis-1:6379 is none\r\n", "*-1\r\n", "$-1\r\n", "_\r\n", "+QUEUED\r\n"} {
 		if got := string(ports.Translate([]byte(text))); got != text {
@@ -122,7 +124,7 @@ func TestErrorsAndNothingStayAsTheyAre(t *testing.T) {
 	}
 }
 
-// TestWhatTellsAddresses: commands of data servers, in any case.
+// TestWhatTellsAddresses: commands to servers whose replies name addresses, in upper and lower case.
 func TestWhatTellsAddresses(t *testing.T) {
 	for command, want := range map[string]bool{"ROLE": true, "info replication": true, "Config GET *": true,
 		"GET role": false, "CLIENT LIST": false, "": false} {

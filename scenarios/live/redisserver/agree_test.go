@@ -18,8 +18,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// lineOf is a record as both sides must have it. How long a key stands is stated in steps of 10 s: the hosts' lateness
-// is far below that, and what the tests set is far from the border.
+// lineOf renders a record in the form in which both sides must have it. The life of a key is stated in steps of 10 s:
+// the lateness of the host is far smaller, and the lives in the tests are far from the borders of the steps.
 func lineOf(e *history.Event) string {
 	text := fmt.Sprintf("%s: %s %s %s of %s by %s %s", e.Process, e.F, e.Lock, e.Member, e.Of, e.By, e.Why)
 	if e.F == history.KeyGone {
@@ -32,12 +32,12 @@ func lineOf(e *history.Event) string {
 	return text + fmt.Sprintf(" = %s, %s", e.Value, left)
 }
 
-// linesOf formats records, those of one request in the order of their keys: in which order one request changes several
-// is no matter, and of several changes of one key only their result. What has expired comes last, sorted: in a
-// transaction it may stand anywhere.
+// linesOf renders records. Those of one request are sorted by key, because the order in which one request changes
+// several keys does not matter, and of several changes of one key only the result is rendered. Expired keys come last,
+// sorted: within a transaction their records may be anywhere.
 func linesOf(list []history.Event) (lines []string) {
 	var expired []string
-	stands := map[[2]string]*history.Event{} // before the request
+	stands := map[[2]string]*history.Event{} // keys that stood before the request
 	net := map[[2]string][]history.Event{}   // the result of the request so far
 	var by history.Attempt
 	close := func() {
@@ -45,7 +45,7 @@ func linesOf(list []history.Event) (lines []string) {
 		for k, events := range net {
 			s := stands[k]
 			if len(events) == 1 && events[0].F == history.KeyProlonged && s != nil && s.Until == events[0].Until {
-				events = nil // it took that back
+				events = nil // the request undid the change
 			}
 			for i := range events {
 				one = append(one, fmt.Sprintf("%q %d\x00", k, i)+lineOf(&events[i]))
@@ -66,7 +66,7 @@ func linesOf(list []history.Event) (lines []string) {
 		k := [2]string{string(e.Lock), e.Member}
 		if e.Why == history.Expired {
 			if n := net[k]; len(n) == 1 && n[0].F == history.KeySet && n[0].Time == e.Time && stands[k] == nil {
-				delete(net, k) // it was made and removed in one request
+				delete(net, k) // created and removed in one request
 				continue
 			}
 			if len(net[k]) > 0 {
@@ -87,7 +87,8 @@ func linesOf(list []history.Event) (lines []string) {
 	return append(lines, expired...)
 }
 
-// add adds what happened next to a key within a request to what did before; stood is what stood there before all that.
+// add combines a record with the earlier records of the same key within a request; stood is the record of the key
+// before the request.
 func add(list []history.Event, e history.Event, stood *history.Event) []history.Event {
 	last := len(list) - 1
 	switch {
@@ -97,7 +98,7 @@ func add(list []history.Event, e history.Event, stood *history.Event) []history.
 		list[last] = e
 	case e.F == history.KeyProlonged:
 		list[last].Until = e.Until
-	default: // gone
+	default: // the key is gone
 		if last == 0 && stood == nil || last > 0 && list[last].F == history.KeySet {
 			return list[:last]
 		}
@@ -109,7 +110,7 @@ func add(list []history.Event, e history.Event, stood *history.Event) []history.
 	return list
 }
 
-// same holds two stories to each other.
+// same compares the records of both sides.
 func same(t *testing.T, name string, model, reality []string, asked []string) {
 	t.Helper()
 	for i := range max(len(model), len(reality)) {
@@ -131,7 +132,7 @@ func same(t *testing.T, name string, model, reality []string, asked []string) {
 	}
 }
 
-// around are the requests near those that two records name.
+// around returns the requests near those named in two records.
 func around(asked []string, records ...string) (list []string) {
 	for i := range asked {
 		of, _, _ := strings.Cut(asked[i], " ")
@@ -144,13 +145,13 @@ func around(asked []string, records ...string) (list []string) {
 	return list
 }
 
-// simulated plays with a simulated node, in virtual time.
+// simulated runs a client with a simulated node, in virtual time.
 func simulated(t *testing.T, cfg redis.Config, main func(c *client)) []history.Event {
 	t.Helper()
 	return simulatedFleet(t, func(w *sim.World) { w.AddServer("redis-1", redis.New(cfg)) }, main)
 }
 
-// simulatedFleet plays with simulated servers.
+// simulatedFleet runs a client with several simulated servers.
 func simulatedFleet(t *testing.T, add func(w *sim.World), main func(c *client)) []history.Event {
 	t.Helper()
 	w := sim.New(1, sim.Options{Delay: sim.Delay{Lo: 50 * time.Microsecond, Hi: 50 * time.Microsecond}})
@@ -167,7 +168,7 @@ func simulatedFleet(t *testing.T, add func(w *sim.World), main func(c *client)) 
 	return recorded(w)
 }
 
-// one draws one of the words that a '|' separates.
+// one draws one of several words separated by '|'.
 func one(r *rand.Rand, words string) string {
 	list := strings.Split(words, "|")
 	return list[r.IntN(len(list))]
@@ -187,10 +188,10 @@ const (
 		`if redis.call('zcard',KEYS[1])<3 then redis.call('zadd',KEYS[1],ARGV[2],ARGV[3]) return 1 end return 0`
 )
 
-// lasting are deadlines that do not come.
+// lasting are times to live that do not end during a test.
 const lasting = "60000|100000|140000"
 
-// draw makes up a command. A key holds values of one kind.
+// draw draws a command. Each key holds values of one type only.
 func draw(r *rand.Rand) []string {
 	k, h, z, s, l := one(r, "a|b|c"), one(r, "h|i"), one(r, "z|y"), one(r, "s|t"), one(r, "l|m")
 	v, f, px := one(r, "v|w"), one(r, "x|y"), one(r, lasting)
@@ -214,8 +215,8 @@ func draw(r *rand.Rand) []string {
 	return all[r.IntN(len(all))]
 }
 
-// apart draws commands of which no two change one key: of several changes in one transaction the records of a real
-// server state the result alone.
+// apart draws commands of which no two change the same key: of several changes in one transaction, the records of a
+// real server state only the result.
 func apart(r *rand.Rand, n int) (all [][]string) {
 	taken := map[string]bool{"FLUSHALL": true}
 	for len(all) < n {
@@ -224,18 +225,18 @@ func apart(r *rand.Rand, n int) (all [][]string) {
 			continue
 		}
 		for _, a := range args {
-			taken[a] = taken[a] || len(a) == 1 && a >= "a" // such are the names of keys
+			taken[a] = taken[a] || len(a) == 1 && a >= "a" // names of keys are lower-case letters
 		}
 		all = append(all, args)
 	}
 	return all
 }
 
-// timeLeft is what is left of a deadline, which is never the same.
+// timeLeft matches the time left until a deadline, which differs from run to run.
 var timeLeft = regexp.MustCompile(`:\d{4,}\\r`)
 
-// TestModelAndRealityTellTheSame has the simulated node and a real server carry out the same random commands: locks of
-// every kind, transactions, keys that expire. The records and the answers are equal.
+// TestModelAndRealityTellTheSame runs the same random commands on the simulated node and on a real server: locks of
+// every type, transactions, keys that expire. The records and the replies are equal.
 func TestModelAndRealityTellTheSame(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	seeds := uint64(4)
@@ -249,7 +250,7 @@ func TestModelAndRealityTellTheSame(t *testing.T) {
 			r, mine := rand.New(rand.NewPCG(seed, 1)), &asked[played]
 			do := func(args ...string) string {
 				of := fmt.Sprint("client-1/", len(*mine)+1)
-				c.Sleep(2 * time.Millisecond) // two deadlines that are as far away are not one
+				c.Sleep(2 * time.Millisecond) // otherwise two deadlines that are equally far away would be equal
 				answer := string(c.as(history.Attempt(of), args...).Raw())
 				if answer == "" {
 					t.Fatalf("no answer to %s %q after\n  %s", of, args, strings.Join(*mine, "\n  "))

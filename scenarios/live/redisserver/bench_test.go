@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// BenchmarkLocks is a lock taken and given back by each of eight clients, again and again: two commands with all that
-// is recorded of them.
+// BenchmarkLocks has eight clients take and release a lock repeatedly: two commands, with everything that is recorded
+// of them.
 func BenchmarkLocks(b *testing.B) {
 	r := start(b, Config{})
 	left, over := b.N, 0

@@ -13,35 +13,36 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Config is what a run may choose about its servers.
+// Config configures the servers of a run.
 type Config struct {
 	Keeper *process.Keeper
-	// Groups are the servers: each group a master, which may be alone, and its replicas.
+	// Groups are the groups of servers: each has a master, which may be alone, and its replicas.
 	Groups      [][]sim.ProcessID
 	Persistence store.Policy
-	// MinReplicasToWrite and MinReplicasMaxLag are those of redis.conf; a lag of zero is its default of 10 s.
+	// MinReplicasToWrite and MinReplicasMaxLag are the settings of redis.conf. A lag of zero means the default of 10
+	// s.
 	MinReplicasToWrite int
 	MinReplicasMaxLag  time.Duration
 
-	// Sentinel names the process that watches the groups; empty: nobody does.
+	// Sentinel names the process that watches the groups; empty: there is none.
 	Sentinel sim.ProcessID
-	// DownAfter and ReconfigureAfter are those of the simulated Sentinel; zero: 30 s, 8 s.
+	// DownAfter and ReconfigureAfter are as for the simulated Sentinel; zero means 30 s and 8 s.
 	DownAfter, ReconfigureAfter time.Duration
 	// Promoted, if not nil, is called on the world's goroutine before the records of each promotion.
 	Promoted func(old, promoted sim.ProcessID)
 
-	// Failed is called, on any goroutine, when a server has failed by itself, so that the run decides nothing.
+	// Failed is called, on any goroutine, when a server has failed by itself, so that the run cannot be judged.
 	Failed func(error)
 }
 
-// servers are those of one run.
+// servers is the set of servers of one run.
 type servers struct {
 	*fleet.Fleet
 	Config
 	all    map[sim.ProcessID]*Server
-	names  *Book  // nil: the same
-	seven  bool   // it is Redis 7 or later
-	secret string // the password of the servers that listen on a port, to which all on this machine can connect
+	names  *Book  // names for the servers' addresses; nil: no translation is needed
+	seven  bool   // the program is Redis 7 or later
+	secret string // password of servers that listen on a port, to which every process of the machine can connect
 }
 
 // isServer reports whether a process is one of the real ones.
@@ -50,8 +51,8 @@ func (c *Config) isServer(p sim.ProcessID) bool {
 		slices.ContainsFunc(c.Groups, func(g []sim.ProcessID) bool { return slices.Contains(g, p) })
 }
 
-// Can says why the servers cannot suffer a fault; nil if they can, or if it does not strike them. It checks what is
-// installed here, and starts nothing.
+// Can returns why the servers cannot suffer a fault; nil if they can, or if it does not strike them. It checks what is
+// installed on this machine, and starts nothing.
 func (c *Config) Can(f nemesis.Fault) error {
 	if err := fleet.CanCount(f, c.isServer); err != nil {
 		return err
@@ -64,7 +65,7 @@ func (c *Config) Can(f nemesis.Fault) error {
 		return errors.New("sessions are kept by etcd and ZooKeeper only")
 	case nemesis.SlowFsync:
 		if c.Persistence == store.None {
-			return nil // there is none
+			return nil // there are no fsyncs
 		}
 	case nemesis.FailOver:
 		if c.Sentinel == "" {
@@ -77,7 +78,7 @@ func (c *Config) Can(f nemesis.Fault) error {
 	return nil
 }
 
-// needsShim reports whether a fault requires the library that is loaded into a process.
+// needsShim reports whether a fault needs the library that is loaded into the processes.
 func (c *Config) needsShim(f nemesis.Fault) bool {
 	if !c.isServer(f.Target) {
 		return false

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// on asks on a connection of a number, and gives the answer in RESP.
+// on sends a request on a given connection, and returns the reply in RESP.
 func (c *client) on(conn int, args ...string) string {
 	was := c.conn
 	defer func() { c.conn = was }()
@@ -21,14 +21,14 @@ func (c *client) on(conn int, args ...string) string {
 	return string(c.as("client-1/1", args...).Raw())
 }
 
-// hears is what is pushed next on a connection.
+// hears returns what is pushed next on a connection.
 func (c *client) hears(conn int) string {
 	b, _ := c.Receive(sim.Conn{Server: c.server, N: conn}, patient)
 	return string(b)
 }
 
-// TestConnectionsAnswerTheSame: subscriptions, invalidations, transactions, protocols and ends of connections are the
-// connection's own.
+// TestConnectionsAnswerTheSame: subscriptions, invalidations, transactions, protocol versions and ends of connections
+// are separate for each connection, and the same with a simulated node and a real server.
 func TestConnectionsAnswerTheSame(t *testing.T) {
 	var said [2][]string
 	for i, run := range []func(func(c *client)){
@@ -85,8 +85,8 @@ func TestConnectionsAnswerTheSame(t *testing.T) {
 	}
 }
 
-// TestWhoWaitsHoldsNobodyUp: a request that blocks has its answer when it comes, and others theirs meanwhile. What
-// follows it on its connection comes after it.
+// TestWhoWaitsHoldsNobodyUp: a request that blocks is answered when its reply arrives, and other clients are served
+// meanwhile. Later requests on the same connection come after it.
 func TestWhoWaitsHoldsNobodyUp(t *testing.T) {
 	var waited []string
 	r := start(t, Config{})
@@ -111,7 +111,7 @@ func TestWhoWaitsHoldsNobodyUp(t *testing.T) {
 		for len(waited) < 4 {
 			c.Sleep(time.Millisecond)
 		}
-		c.as("client-1/4", "BLPOP", "list1", "0.01") // and nobody comes
+		c.as("client-1/4", "BLPOP", "list1", "0.01") // no element arrives
 	}))
 	want := []string{`2 "*2\r\n$5\r\nlist2\r\n$6\r\nsecond\r\n"`, `2 "$1\r\n1\r\n"`,
 		`1 "*2\r\n$5\r\nlist1\r\n$5\r\nfirst\r\n"`, `1 "$1\r\n1\r\n"`}

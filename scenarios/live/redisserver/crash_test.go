@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// crash is what a client of this test has happen to the server: it stops, and starts again.
+// crash makes the server stop, and start again after down.
 func (c *client) crash(how sim.Stop, down time.Duration) {
 	at := c.w.Now()
 	c.w.At(at, func() { c.w.Stop(c.server, how) })
@@ -25,12 +25,12 @@ func (c *client) crash(how sim.Stop, down time.Duration) {
 	c.conn++
 }
 
-// names of ways to stop.
+// stops names the ways to stop.
 var stops = map[sim.Stop]string{sim.ShutDown: "shut down", sim.PowerLoss: "power loss",
 	sim.LoseAllState: "all state lost"}
 
-// TestRestartsTellTheSame has both sides lose what a stop takes: a server without a file, with one that is synced at
-// each write, and with one that is synced long after.
+// TestRestartsTellTheSame: both sides lose the same data in a stop. The servers have no append-only file, one that is
+// synced at each write, or one that is synced much later.
 func TestRestartsTellTheSame(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server", "gcc")
@@ -43,14 +43,14 @@ func TestRestartsTellTheSame(t *testing.T) {
 				c.as("client-1/1", "HSET", "held", "by", "one")
 				c.as("client-1/2", "SET", "short", "2", "PX", "250")
 				if persistence == store.Everysec {
-					c.Sleep(3 * time.Second) // two fsyncs
+					c.Sleep(3 * time.Second) // time for two fsyncs
 				}
 				if how == sim.PowerLoss {
 					c.w.ServerFault("redis-1", sim.ServerFault{Kind: sim.SlowFsync, By: time.Hour,
 						Begin: persistence == store.Everysec})
 				}
 				if persistence == store.Everysec {
-					c.as("client-1/3", "SET", "first", "3") // whose fsync takes for ever, or is the last
+					c.as("client-1/3", "SET", "first", "3") // its fsync never ends, or is the last
 					c.Sleep(2 * time.Second)
 				}
 				c.as("client-1/4", "SET", "kept", "4", "PX", "100000")

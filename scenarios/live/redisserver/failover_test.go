@@ -15,8 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// TestFailoversAreRecordedAlike orders a failover to the second of two replicas. What the old master is sent afterwards
-// is lost when it follows the new one.
+// TestFailoversAreRecordedAlike orders a failover to the second of two replicas. What the old master is sent
+// afterwards is lost when it follows the new master.
 func TestFailoversAreRecordedAlike(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server")
@@ -35,14 +35,14 @@ func TestFailoversAreRecordedAlike(t *testing.T) {
 		c.w.ServerFault("sentinel", sim.ServerFault{Kind: sim.FailOver, To: names[2]})
 		news, _ := c.Receive(observer, patient)
 		*mine = append(*mine, string(news))
-		c.as("client-1/3", "SET", "late", "3") // to who has been deposed and does not know
+		c.as("client-1/3", "SET", "late", "3") // to the old master, which does not know yet that it is deposed
 		c.as("client-1/4", "DEL", "held")
 		c.server = names[2]
 		c.until("$1\r\n1\r\n", "GET", "lock")
 		c.as("client-1/5", "SET", "lock", "5", "NX")
 		c.as("client-1/6", "SET", "new", "6", "PX", "100000")
 		c.until("$-1\r\n", "GET", "late")
-		for _, name := range []sim.ProcessID{names[0], names[1]} { // they follow, and have what it has
+		for _, name := range []sim.ProcessID{names[0], names[1]} { // both follow the new master, and have its data
 			c.server, c.conn = name, c.conn+1
 			for string(c.as("", "GET", "new").Raw()) != "$1\r\n6\r\n" ||
 				!strings.Contains(string(c.as("", "ROLE").Raw()), "slave") {
@@ -77,8 +77,8 @@ func TestFailoversAreRecordedAlike(t *testing.T) {
 	}
 }
 
-// TestSentinelFailsOverByItself: a master that is paused for longer than the Sentinel bears is replaced, and follows
-// when it goes on.
+// TestSentinelFailsOverByItself: a master that is paused for longer than the Sentinel tolerates is replaced, and
+// follows the new master when it is resumed.
 func TestSentinelFailsOverByItself(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server")
@@ -123,7 +123,8 @@ func TestSentinelFailsOverByItself(t *testing.T) {
 	}
 }
 
-// TestRealServersTellNamesAsSimulatedOnesDo, and never where they listen. What clients have set is nobody's address.
+// TestRealServersTellNamesAsSimulatedOnesDo, and never the addresses at which they listen. Values set by clients are
+// not translated.
 func TestRealServersTellNamesAsSimulatedOnesDo(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server")

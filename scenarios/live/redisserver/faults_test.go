@@ -18,8 +18,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// TestPausedServerDoesNothing: its process stands still, what is asked meanwhile is done afterwards, and a key ends on
-// time all the same.
+// TestPausedServerDoesNothing: the process is stopped, requests that arrive meanwhile are carried out afterwards, and
+// a key still expires on time.
 func TestPausedServerDoesNothing(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	play := func(c *client) {
@@ -29,7 +29,7 @@ func TestPausedServerDoesNothing(t *testing.T) {
 			t.Errorf("a paused server says %q", got)
 		}
 		c.w.Resume("redis-1")
-		c.until("$1\r\n2\r\n", "GET", "lock") // the request had arrived
+		c.until("$1\r\n2\r\n", "GET", "lock") // the request had arrived before
 	}
 	model := simulated(t, redis.Config{}, play)
 	r := start(t, Config{})
@@ -45,7 +45,7 @@ func TestPausedServerDoesNothing(t *testing.T) {
 	same(t, "pause", linesOf(model), linesOf(reality), nil)
 }
 
-// TestStopOfAPausedServer: who loses power while it is paused comes back when it is to go on.
+// TestStopOfAPausedServer: a server that loses power during a pause comes back when the pause ends.
 func TestStopOfAPausedServer(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server")
@@ -67,7 +67,7 @@ func TestStopOfAPausedServer(t *testing.T) {
 	}
 }
 
-// TestClocksThatJump has the wall clock of a server go both ways.
+// TestClocksThatJump makes the wall clock of a server jump forward and back.
 func TestClocksThatJump(t *testing.T) {
 	testkit.Needs(t, "redis-server", "gcc")
 	play := func(c *client) {
@@ -86,13 +86,14 @@ func TestClocksThatJump(t *testing.T) {
 		c.as("client-1/3", "SET", "short", "3", "NX", "PX", "60000")
 		c.w.Jump("redis-1", time.Hour)
 		c.until(":0\r\n", "EXISTS", "short", "long")
-		c.Sleep(300 * time.Millisecond) // the background cycle of the simulated node
+		c.Sleep(300 * time.Millisecond) // time for the background cycle of the simulated node
 	}
 	jump := nemesis.Fault{Kind: nemesis.Jump, Target: "redis-1", By: time.Second}
 	same(t, "jumps", linesOf(simulated(t, redis.Config{}, play)), linesOf(start(t, Config{}, jump).play(play)), nil)
 }
 
-// TestClocksThatDrift: a clock that runs ten times as fast shows ten seconds in one, at least, whatever the host does.
+// TestClocksThatDrift: a clock that runs ten times as fast shows at least ten seconds after one second, however late
+// the host is.
 func TestClocksThatDrift(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server", "gcc")
@@ -105,7 +106,7 @@ func TestClocksThatDrift(t *testing.T) {
 			t.Errorf("%v have passed in 300 ms", passed)
 		}
 		c.as("client-1/1", "SET", "lock", "1", "PX", "60000")
-		c.w.Drift("redis-1", -9_900_000) // a tenth as fast as the truth
+		c.w.Drift("redis-1", -9_900_000) // a tenth of the true rate
 		was = c.time()
 		begin := c.Monotonic()
 		c.Sleep(300 * time.Millisecond)
@@ -119,7 +120,7 @@ func TestClocksThatDrift(t *testing.T) {
 	})
 }
 
-// TestSlowFsyncHoldsAnswersBack: with appendfsync always, none goes out before the fsync is over.
+// TestSlowFsyncHoldsAnswersBack: with appendfsync always, no reply is sent before the fsync is over.
 func TestSlowFsyncHoldsAnswersBack(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server", "gcc")
@@ -136,14 +137,14 @@ func TestSlowFsyncHoldsAnswersBack(t *testing.T) {
 	})
 }
 
-// left is what is left of a key's deadline.
+// left returns the time to live of a key.
 func (c *client) left(key string) time.Duration {
 	reply := c.as("", "PTTL", key)
 	n, _ := reply.Int()
 	return time.Duration(n) * time.Millisecond
 }
 
-// time is what the server's wall clock shows.
+// time returns the time on the server's wall clock.
 func (c *client) time() time.Duration {
 	reply := c.as("", "TIME")
 	var parts [2]int
@@ -154,7 +155,7 @@ func (c *client) time() time.Duration {
 	return time.Duration(parts[0])*time.Second + time.Duration(parts[1])*time.Microsecond
 }
 
-// TestWhatServersCannotSuffer: each is refused before anything starts.
+// TestWhatServersCannotSuffer: such a fault is refused before anything starts.
 func TestWhatServersCannotSuffer(t *testing.T) {
 	usual := os.Getenv("PATH")
 	c := Config{Groups: [][]sim.ProcessID{{"redis-1", "redis-1-replica-1"}, {"redis-2"}}, Persistence: store.Everysec}

@@ -17,8 +17,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Launch starts the servers and waits until they accept commands and replicas follow their masters. plan is the plan of
-// the run, whose faults they must be able to suffer. The servers end with the keeper.
+// Launch starts the servers, and waits until they accept commands and replicas follow their masters. plan is the plan
+// of the run: it determines what the servers must be able to suffer. The servers end with the keeper.
 func Launch(c Config, plan []nemesis.Fault) (_ *fleet.Fleet, err error) {
 	v, err := installed()
 	if err != nil {
@@ -69,7 +69,7 @@ func (f *servers) launch(name sim.ProcessID, g *group, names []sim.ProcessID, i 
 		lines = append(lines, fmt.Sprint("replicaof 127.0.0.1 ", f.all[names[0]].Port.Number()))
 	}
 	s.cuts = f.Persistence == store.Everysec || f.Persistence == store.No ||
-		f.Persistence == store.Always && f.HasShim() // otherwise everything that was answered was fsynced
+		f.Persistence == store.Always && f.HasShim() // otherwise everything that was answered has been fsynced
 	s.reports, s.group = true, g
 	s.records.open(i > 0, g)
 	g.members = append(g.members, s)
@@ -77,7 +77,7 @@ func (f *servers) launch(name sim.ProcessID, g *group, names []sim.ProcessID, i 
 	return s.launch(lines)
 }
 
-// lines are the lines of redis.conf that all servers share.
+// lines returns the lines of redis.conf that are the same for all servers.
 func (f *servers) lines() []string {
 	lines := []string{`save ""`, "auto-aof-rewrite-percentage 0", "notify-keyspace-events EA"}
 	switch f.Persistence {
@@ -98,8 +98,9 @@ func (f *servers) lines() []string {
 	return lines
 }
 
-// awaitReplicas waits until all replicas have the data of their masters, and will receive changes: a master sends them
-// none before it has heard from them after they have its data (replicaPutOnline in replication.c).
+// awaitReplicas waits until all replicas have the data of their masters and will receive changes. A master sends
+// changes only to a replica from which it has heard since the replica has the data (replicaPutOnline in
+// replication.c).
 func (f *servers) awaitReplicas() error {
 	for _, group := range f.Groups {
 		master, replicas := f.all[group[0]], len(group)-1
@@ -112,7 +113,7 @@ func (f *servers) awaitReplicas() error {
 		}
 		var v resp.Value
 		if err = awaitInfo(w, "replication", fmt.Sprintf("connected_slaves:%d\r", replicas)); err == nil {
-			_, _ = w.ask("PUBLISH", "fencepost", "") // which they must acknowledge
+			_, _ = w.ask("PUBLISH", "fencepost", "") // replicas must acknowledge this
 			v, err = w.ask("WAIT", strconv.Itoa(replicas), millis(patience))
 		}
 		w.close()

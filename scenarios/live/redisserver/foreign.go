@@ -15,24 +15,25 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// Foreign describes servers that the user runs, in the place of those that a fleet starts. They cannot suffer faults
-// themselves, and nothing is recorded about their keys: a law that depends on a key's fate is unchecked. Only keys
-// under the run's prefix are changed, and those get a deadline, in case the run cannot clean up (guard).
+// Foreign describes servers that the user runs, used in place of servers that a fleet starts. They cannot suffer
+// faults themselves, and nothing is recorded about their keys: a law that depends on what happens to a key is
+// unchecked. Only keys under the run's prefix are changed. They get a time to live, in case the run cannot clean up
+// (see guard).
 type Foreign struct {
-	// Servers are the names in the world, and Addresses where they are: HOST:PORT, or a URL such as
+	// Servers are the names of the servers in the world. Addresses are their addresses: HOST:PORT, or a URL such as
 	// redis://[USER]:PASSWORD@HOST:PORT/DATABASE.
 	Servers   []sim.ProcessID
 	Addresses []string
-	// Prefix is the prefix of the keys of this run. It must be this run's alone, so that no key starts with it yet.
+	// Prefix is the prefix of the keys of this run. No key may begin with it yet.
 	Prefix string
-	// Lasts is the time to live of a key that the run gives none, in whole milliseconds. It must be longer than the
+	// Lasts is the time to live of keys that the run gives none, in whole milliseconds. It must be longer than the
 	// run.
 	Lasts time.Duration
-	// Failed is called, on any goroutine, when a server cannot be reached any more, so that the run decides nothing.
+	// Failed is called, on any goroutine, when a server cannot be reached any more, so that the run cannot be judged.
 	Failed func(error)
 }
 
-// Can says why these servers cannot suffer a fault; nil if they can, or if it does not strike them. Faults of their
+// Can returns why these servers cannot suffer a fault; nil if they can, or if it does not strike them. Faults of their
 // links with clients are always possible.
 func (c *Foreign) Can(f nemesis.Fault) error {
 	is := func(p sim.ProcessID) bool { return slices.Contains(c.Servers, p) }
@@ -57,7 +58,7 @@ var (
 	ErrWrongPassword = errors.New("the server does not take this user or password")
 )
 
-// Attach checks that the servers answer.
+// Attach connects to the servers, and checks that they can be used.
 func (c Foreign) Attach() (*fleet.Fleet, error) {
 	if c.Prefix == "" || len(c.Servers) != len(c.Addresses) {
 		return nil, fmt.Errorf("there must be a prefix for the run's keys, and an address for each of the %d servers",
@@ -82,11 +83,11 @@ func (c Foreign) Attach() (*fleet.Fleet, error) {
 	return f.Fleet, nil
 }
 
-// ErrAddress reports an address that cannot be parsed. It shows no part of it, which might contain a password.
+// ErrAddress reports an address that cannot be parsed. It does not quote the address, which might contain a password.
 var ErrAddress = errors.New("this is no address of a Redis: HOST:PORT or redis://[USER]:PASSWORD@HOST:PORT/DATABASE, " +
 	"with %-escapes for /, ?, # and @ in a password")
 
-// endpointOf reads an address.
+// endpointOf parses an address.
 func endpointOf(address string) (e endpoint, err error) {
 	if !strings.Contains(address, "://") {
 		address = "redis://" + address
@@ -117,10 +118,11 @@ func endpointOf(address string) (e endpoint, err error) {
 	return e, nil
 }
 
-// soon is how long a user's server may take to answer.
+// soon is the time in which a user's server must answer.
 const soon = 5 * time.Second
 
-// suits reports why a server cannot be used. What the run will need of it is tried on a key that does not exist.
+// suits returns why a server cannot be used, or nil. It tries the commands that the run needs, on a key that does not
+// exist.
 func (c Foreign) suits(e endpoint) error {
 	w, err := e.dial()
 	if err != nil {
@@ -174,7 +176,7 @@ func (e endpoint) login(w *wire) error {
 	return nil
 }
 
-// Sweep deletes what a run has left under its prefix.
+// Sweep deletes the keys that a run has left under its prefix.
 func (c Foreign) Sweep() (err error) {
 	for _, address := range c.Addresses {
 		err = errors.Join(err, c.sweep(address))
@@ -203,7 +205,7 @@ func (c Foreign) sweep(address string) error {
 	return err
 }
 
-// names are the keys under the prefix.
+// names lists the keys under the prefix.
 func (c Foreign) names(w *wire) (names []string, err error) {
 	for cursor := "0"; ; {
 		v, err := w.ask("SCAN", cursor, "COUNT", "1000", "MATCH", quoted(c.Prefix)+"*")
@@ -224,7 +226,7 @@ func (c Foreign) names(w *wire) (names []string, err error) {
 	}
 }
 
-// quoted is a pattern that matches exactly s.
+// quoted returns a glob pattern that matches exactly s.
 func quoted(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(s)
 }

@@ -5,13 +5,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// group watches a master and its replicas: it records what a failover has lost, as that of the simulated nodes does
-// (redis.Group). It belongs to the world's goroutine.
+// group watches a master and its replicas. It records what a failover has lost, as redis.Group does for simulated
+// nodes. It belongs to the world's goroutine.
 type group struct {
 	members []*Server
-	master  *Server // the latest to be promoted
+	master  *Server // the server that was promoted last
 	lost    map[store.Title]history.Why
-	past    *past // a new master has what others have set
+	past    *past // shared by its members: a new master has what clients have set on others
 }
 
 // promoted records how the data of a new master differs from the records of the old one.
@@ -33,7 +33,7 @@ func (g *group) promoted(s *Server, keys []store.Key) {
 	r.survey(s.Host.Wall(), keys)
 }
 
-// demoted records what a deposed master loses when it replaces its data by its new master's: what it was sent since it
+// demoted records what a deposed master loses when it replaces its data by the new master's: what it was sent after it
 // was deposed, and what the failover has lost.
 func (g *group) demoted(s *Server, keys []store.Key) {
 	r := &s.records
@@ -58,7 +58,7 @@ func (g *group) demoted(s *Server, keys []store.Key) {
 	r.survey(s.Host.Wall(), keys)
 }
 
-// standing is what a server holds according to its records.
+// standing returns what a server holds according to its records.
 func (r *records) standing() []store.Holding {
 	if !r.known {
 		return r.before

@@ -13,27 +13,27 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// guard restricts what the clients of a run ask of a user's server to the keys of the run. The server is not asked
-// about that: a command passes only if it is known here where its keys are, and all of them start with the prefix. A
-// script runs behind a prologue that applies the same rule to each of its calls.
+// guard restricts the clients of a run, on a user's server, to the keys of the run. It does not ask the server: a
+// command passes only if the guard knows where its keys are, and all of them begin with the prefix. A script runs
+// behind a prologue that applies the same rule to each of its calls.
 type guard struct {
 	prefix  string
-	lasts   string            // ms
-	scripts map[string]string // that clients have loaded, by their SHA-1
+	lasts   string            // time to live in ms, for keys that have none
+	scripts map[string]string // scripts that clients have loaded, by SHA-1
 }
 
 func newGuard(prefix string, lasts time.Duration) *guard {
 	return &guard{prefix, strconv.FormatInt(lasts.Milliseconds(), 10), map[string]string{}}
 }
 
-// shape says where the keys of a command are among its words, as COMMAND INFO of Redis does: from first to last, a step
-// apart; last counts from the end if it is negative.
+// shape says where the keys are among the words of a command, as Redis's COMMAND INFO does: from first to last, step
+// apart. A negative last counts from the end.
 type shape struct{ first, last, step int }
 
-// passing are the commands that may pass, by the position of their keys.
+// passing are the commands with keys that may pass, by the position of their keys.
 var passing = []struct {
 	shape
-	reads bool // nothing is written
+	reads bool // they only read
 	names string
 }{
 	{shape{1, 1, 1}, true, "get strlen getrange getbit ttl pttl expiretime pexpiretime type hget hexists hgetall " +
@@ -51,15 +51,16 @@ var passing = []struct {
 	{shape{1, -2, 1}, false, "blpop brpop bzpopmin bzpopmax"},
 }
 
-// keyless are the commands without keys that change nothing but the connection.
+// keyless are the commands without keys that may pass; they change nothing but the connection.
 var keyless = strings.Fields("ping echo time hello multi exec discard unwatch info role wait waitaof command quit " +
 	"subscribe unsubscribe psubscribe punsubscribe ssubscribe sunsubscribe")
 
-// harmless are the subcommands of CLIENT that change nothing but the connection.
+// harmless are the subcommands of CLIENT that may pass; they change nothing but the connection.
 var harmless = strings.Fields("id info getname setname setinfo no-evict no-touch tracking trackinginfo caching " +
 	"getredir")
 
-// shapes finds a command that may pass by its name in lower case; readers are those that only read.
+// shapes maps the commands in passing, in lower case, to the positions of their keys; readers says which of them only
+// read.
 var shapes, readers = func() (map[string]shape, map[string]bool) {
 	all, readers := map[string]shape{}, map[string]bool{}
 	for _, group := range passing {
@@ -70,7 +71,7 @@ var shapes, readers = func() (map[string]shape, map[string]bool) {
 	return all, readers
 }()
 
-// keys returns those of a command.
+// keys returns the keys of a command.
 func (s shape) keys(args []string) (keys []string) {
 	last := s.last
 	if last < 0 {
@@ -82,7 +83,8 @@ func (s shape) keys(args []string) (keys []string) {
 	return keys
 }
 
-// admit returns a command as it is sent to the server and the keys that it may write, or otherwise the reply to it.
+// admit returns a command in the form in which it is sent to the server, with the keys that it may write; or else the
+// reply to it.
 func (g *guard) admit(name string, args []string, multi bool) (as, writes []string, answer []byte) {
 	sub := ""
 	if len(args) > 1 {
@@ -126,7 +128,7 @@ func (g *guard) admit(name string, args []string, multi bool) (as, writes []stri
 		strings.ToUpper(name))
 }
 
-// script admits EVAL and EVALSHA, as EVAL behind the prologue.
+// script admits EVAL and EVALSHA. Both are sent as an EVAL of the prologue followed by the script.
 func (g *guard) script(name string, args []string) (as, writes []string, answer []byte) {
 	count := -1
 	if len(args) > 2 {
@@ -151,7 +153,7 @@ func (g *guard) script(name string, args []string) (as, writes []string, answer 
 	return append([]string{"EVAL", g.prologue() + text}, args[2:]...), nil, g.outside(args[3 : 3+count])
 }
 
-// outside refuses a command unless all its keys are the run's; nil if they are.
+// outside returns the refusal of a command that has a key outside the run's prefix; nil if all keys have the prefix.
 func (g *guard) outside(keys []string) []byte {
 	for _, key := range keys {
 		if !strings.HasPrefix(key, g.prefix) {
@@ -165,8 +167,8 @@ func refuses(format string, a ...any) []byte {
 	return sim.AppendLine(nil, '-', "ERR fencepost: on a server of yours, "+fmt.Sprintf(format, a...))
 }
 
-// serveGuarded carries out a request on a user's server. The same packet has the command that gives the keys that it
-// may write a time to live: if this process is killed in between, the server has both.
+// serveGuarded carries out a request on a user's server. It sends the command that gives the written keys a time to
+// live in the same packet: if this process is killed, the server has received both or neither.
 func (x *life) serveGuarded(l *link, name string, r *request) error {
 	args, writes, refusal := x.s.guard.admit(name, r.args, l.multi)
 	switch {
@@ -174,7 +176,7 @@ func (x *life) serveGuarded(l *link, name string, r *request) error {
 		x.do(func() { r.Reply(refusal) })
 		return nil
 	case refusal != nil:
-		args, writes = []string{"FENCEPOST"}, nil // no command: the server is to abort the transaction
+		args, writes = []string{"FENCEPOST"}, nil // not a command: it makes the server abort the transaction
 	}
 	r.args = args
 	switch {
@@ -212,8 +214,8 @@ func (x *life) serveGuarded(l *link, name string, r *request) error {
 	return x.finish(l, r, pushes, answer)
 }
 
-// withoutLimit removes the last of several values if it is the reply to the command that gives keys a time to live. A
-// refusal ends the run.
+// withoutLimit removes the reply to the command that gives keys a time to live, which is the last of several values.
+// If that command failed, the run ends.
 func (x *life) withoutLimit(l *link, values []byte) ([]byte, error) {
 	if !l.limited {
 		return values, nil
@@ -235,7 +237,7 @@ func sum(text string) string {
 	return hex.EncodeToString(s[:])
 }
 
-// limit is a command that gives a time to live to keys that have none.
+// limit returns a command that gives a time to live to those keys that have none.
 func (g *guard) limit(keys []string) []string {
 	const script = `for _, key in ipairs(KEYS) do
   if redis.call('PTTL', key) == -1 then redis.call('PEXPIRE', key, ARGV[1]) end
@@ -244,9 +246,10 @@ return 0`
 	return append(append([]string{"EVAL", script, strconv.Itoa(len(keys))}, keys...), g.lasts)
 }
 
-// prologue hides redis.call and redis.pcall of a script behind the rule: they pass the commands of the table, with keys
-// under the prefix, which get a time to live if they have none. It is one line, so that those of the script keep their
-// numbers. Other ways to the real ones are hidden too.
+// prologue returns Lua code that replaces a script's redis.call and redis.pcall by functions that apply the guard's
+// rule. They admit the commands in the table, with keys under the prefix, and give these keys a time to live if they
+// have none. The code is a single line, so that the script's lines keep their numbers. It also hides other ways to
+// reach the real functions.
 func (g *guard) prologue() string {
 	var table strings.Builder
 	for _, group := range passing {
@@ -292,7 +295,7 @@ for _, name in pairs({'error_reply', 'status_reply', 'sha1hex', 'setresp', 'repl
 'LOG_VERBOSE', 'LOG_NOTICE', 'LOG_WARNING'}) do own[name] = R[name] end
 return own, own end)();`
 
-// lua is a text as a Lua literal.
+// lua returns a text as a Lua string literal.
 func lua(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')

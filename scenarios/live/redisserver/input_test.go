@@ -38,7 +38,7 @@ func TestProgramsThatAreNoRedisServer(t *testing.T) {
 	}
 }
 
-// TestServerThatDies: the run fails, with the end of the server's log.
+// TestServerThatDies: the run fails, and the error contains the end of the server's log.
 func TestServerThatDies(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	r := start(t, Config{})
@@ -57,7 +57,8 @@ func TestServerThatDies(t *testing.T) {
 	}
 }
 
-// TestFullDisk: a server that cannot write says so to its clients, or ends; either way the run goes on or fails.
+// TestFullDisk: a server that cannot write to disk returns errors to its clients, or ends. The run continues, or
+// fails.
 func TestFullDisk(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	for _, p := range []store.Policy{store.Everysec, store.Always} {
@@ -89,7 +90,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestServerThatIsFullFromTheStart cannot start, and says why.
+// TestServerThatIsFullFromTheStart: it cannot start, and the error says why.
 func TestServerThatIsFullFromTheStart(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	k := newKeeper(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// lookScript reads keys as they are: type, deadline in ms (-1: none) and value. Where PEXPIRETIME is not known yet, the
-// deadline is computed from the time left; a script sees one instant throughout.
+// lookScript reads keys: type, deadline in ms (-1: none) and value. If PEXPIRETIME does not exist yet, it computes the
+// deadline from the time left; within a script the time stands still.
 const lookScript = `local all = {}
 for i, key in ipairs(KEYS) do
   local kind, when, value = redis.call('TYPE', key).ok, -1, false
@@ -32,7 +32,7 @@ for i, key in ipairs(KEYS) do
 end
 return all`
 
-// look reads keys. One that does not exist has no type. Owners are left open.
+// look reads keys. A key that does not exist has no type. Owners are not set.
 func look(w *wire, absolute bool, names []string) ([]store.Key, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -57,7 +57,8 @@ func look(w *wire, absolute bool, names []string) ([]store.Key, error) {
 	return keys, nil
 }
 
-// keyOf is a key as the script reads it. A value of any other type is to the records a list with one element.
+// keyOf converts a key as the script returns it. The records treat a value of any other type as a list with one
+// element.
 func keyOf(name, kind string, when int64, v resp.Value) store.Key {
 	k := store.Key{Name: name, Type: kind, Deadline: when}
 	if when < 0 {
@@ -86,10 +87,10 @@ func keyOf(name, kind string, when int64, v resp.Value) store.Key {
 	return k
 }
 
-// anElement is a list with one element. It stands for a value whose content is not recorded.
+// anElement is the encoding of a list with one element. It replaces a value whose content is not recorded.
 const anElement = "*1\r\n$1\r\n-\r\n"
 
-// allKeys reads everything.
+// allKeys reads all keys.
 func allKeys(w *wire, absolute bool) ([]store.Key, error) {
 	var names []string
 	for cursor := "0"; ; {

@@ -12,21 +12,21 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// life is one life of a server's process: its executor, a goroutine that does one thing at a time with it.
+// life is one life of a server's process. Its executor is a goroutine that does one thing at a time with the process.
 type life struct {
 	*fleet.Life
 	s *Server
 
 	mu   sync.Mutex
 	jobs []func() error
-	now  history.Attempt // whose request the process is carrying out
-	more chan struct{}   // holds one while there may be jobs
+	now  history.Attempt // attempt whose request the process is carrying out
+	more chan struct{}   // has one element while there may be jobs
 
-	// The fields below are the executor's.
+	// The fields below belong to the executor.
 	admin *wire
 	ear   *ear // nil: no records are kept
 	links map[uint64]*link
-	trip  *link // nobody uses it: it ends when the server closes all connections
+	trip  *link // an otherwise unused connection: it ends when the server closes all connections
 }
 
 // queue queues a job for the executor.
@@ -40,7 +40,7 @@ func (x *life) queue(job func() error) {
 	}
 }
 
-// next is the next job; nil when the life is over.
+// next returns the next job; nil when the life is over.
 func (x *life) next() func() error {
 	for {
 		x.mu.Lock()
@@ -60,8 +60,8 @@ func (x *life) next() func() error {
 	}
 }
 
-// run is the executor: it runs queued jobs until the life ends. Failed connections that are not clients' are reopened
-// if the process is well: a change of a server's role makes it close them all.
+// run is the executor: it runs queued jobs until the life is over. If a connection of its own fails while the process
+// is alive, it reopens its connections: a server whose role changes closes them all.
 func (x *life) run() {
 	for job := x.next(); job != nil && !x.IsOver(); job = x.next() {
 		if err := job(); err != nil && !x.IsOver() {
@@ -73,7 +73,7 @@ func (x *life) run() {
 	}
 }
 
-// underWay is the attempt on whose behalf the process is doing something, as far as is known.
+// underWay returns the attempt on whose behalf the process is doing something, as far as is known.
 func (x *life) underWay() history.Attempt {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -86,8 +86,8 @@ func (x *life) setUnderWay(of history.Attempt) {
 	x.mu.Unlock()
 }
 
-// do runs f on the world's goroutine, if the life is not over then, and waits until it has: when a life ends, at most
-// one request has been carried out that is not recorded.
+// do runs f on the world's goroutine, unless the life is over by then, and waits for it. So when a life ends, at most
+// one request that was carried out is not recorded.
 func (x *life) do(f func()) {
 	done := make(chan struct{})
 	x.Do(func() {
@@ -100,7 +100,7 @@ func (x *life) do(f func()) {
 	}
 }
 
-// open opens the connections that are not clients'.
+// open opens the executor's own connections.
 func (x *life) open() (err error) {
 	if x.admin, err = x.s.at.dial(); err != nil {
 		return err
@@ -153,7 +153,7 @@ func (x *life) wires() (list []*wire) {
 	return list
 }
 
-// reopen opens them again after the server has closed them, and records what has changed meanwhile.
+// reopen opens these connections again after the server has closed them, and records what has changed in the meantime.
 func (x *life) reopen() error {
 	for _, w := range x.wires() {
 		w.close()
@@ -165,7 +165,7 @@ func (x *life) reopen() error {
 	return x.survey()
 }
 
-// survey reads everything and records how it differs from the records.
+// survey reads all keys and records how they differ from the records.
 func (x *life) survey() error {
 	if !x.s.reports {
 		return nil
@@ -186,7 +186,7 @@ func (x *life) survey() error {
 	return nil
 }
 
-// link is the connection that stands for a client's, opened if need be.
+// link returns the connection to the process that belongs to a client's connection, and opens it if necessary.
 func (x *life) link(id uint64) (*link, error) {
 	if l := x.links[id]; l != nil {
 		return l, nil
@@ -238,7 +238,7 @@ func (x *life) serve(r *request) error {
 	return x.finish(l, r, pushes, answer)
 }
 
-// finish records what a request has done and answers it.
+// finish records what a request has done, and answers it.
 func (x *life) finish(l *link, r *request, pushes [][]byte, answer []byte) error {
 	x.setUnderWay(r.attempt)
 	defer x.setUnderWay("")
@@ -253,7 +253,7 @@ func (x *life) finish(l *link, r *request, pushes [][]byte, answer []byte) error
 	return err
 }
 
-// observe determines what has happened to keys.
+// observe finds out what has happened to keys since the last time.
 func (x *life) observe() (said []notice, keys []store.Key, err error) {
 	if x.ear == nil {
 		return nil, nil, nil
@@ -265,7 +265,7 @@ func (x *life) observe() (said []notice, keys []store.Key, err error) {
 	return said, keys, err
 }
 
-// lose ends a connection that the server has closed: requests there have no reply.
+// lose ends a connection that the server has closed. Pending requests on it have no reply.
 func (x *life) lose(l *link, r *request) error { return x.lost(l, r, nil, errLinkEnded) }
 
 func (x *life) lost(l *link, r *request, pushes [][]byte, why error) error {
@@ -290,7 +290,7 @@ func (x *life) lost(l *link, r *request, pushes [][]byte, why error) error {
 	return err
 }
 
-// forget closes the connection that stands for a client's.
+// forget closes the connection to the process that belongs to a client's connection.
 func (x *life) forget(id uint64) {
 	if l := x.links[id]; l != nil {
 		l.w.close()
@@ -298,8 +298,8 @@ func (x *life) forget(id uint64) {
 	}
 }
 
-// drain takes what a server sends on a connection on which nobody waits: pushes, the reply to a blocked request, or its
-// end.
+// drain takes what a server has sent on a connection on which nobody waits: pushes, the reply to a blocked request, or
+// the end.
 func (x *life) drain(id uint64) error {
 	l := x.links[id]
 	if l == nil {
@@ -335,7 +335,7 @@ func (x *life) drain(id uint64) error {
 	return nil
 }
 
-// untilBlocked waits until a request that may block has been answered, or does block.
+// untilBlocked waits until a request that may block either has been answered or does block.
 func (x *life) untilBlocked(l *link) error {
 	for {
 		v, err := x.admin.ask("INFO", "clients")
@@ -358,7 +358,7 @@ func (x *life) untilBlocked(l *link) error {
 	return nil
 }
 
-// blocked counts the connections on which a request waits for its answer.
+// blocked counts the connections with a request that is blocked on the server.
 func (x *life) blocked() (n int64) {
 	for _, l := range x.links {
 		if l.blocked != nil && !l.has() {
@@ -368,14 +368,14 @@ func (x *life) blocked() (n int64) {
 	return n
 }
 
-// blockedClients reads from INFO how many clients wait for something.
+// blockedClients returns the number of blocked clients stated in INFO.
 func blockedClients(info string) int64 {
 	_, rest, _ := strings.Cut(info, "blocked_clients:")
 	number, _, _ := strings.Cut(rest, "\r")
 	return resp.Value{Text: number}.Number()
 }
 
-// touch reads keys whose deadline has come, which makes the server delete those that have expired.
+// touch reads keys whose deadline has come. This makes the server delete those that have expired.
 func (x *life) touch(names []string) error {
 	if _, err := look(x.admin, x.s.cfg.seven, names); err != nil {
 		return err

@@ -10,31 +10,31 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// link is the connection to the process that stands for a client's connection.
+// link is the connection to the process that belongs to one connection of a client.
 type link struct {
 	id uint64
 	w  *wire
 
 	mu      sync.Mutex
-	come    []item        // read and not taken
-	ended   bool          // nothing more will be read
-	awaited bool          // somebody waits for a reply
-	news    chan struct{} // holds one while something has arrived or ended since the last check
-	idle    func()        // called when data arrives and nobody waits for it
+	come    []item        // read, but not taken yet
+	ended   bool          // no more will be read
+	awaited bool          // a reply is being waited for
+	news    chan struct{} // has one element if something has arrived or ended since the last check
+	idle    func()        // called when data arrives and nobody is waiting
 	listens int           // number of subscriptions
 
-	// The fields below are the executor's.
+	// The fields below belong to the executor.
 	multi   bool
-	queued  [][]string // between MULTI and EXEC
-	writes  []string   // keys that those may write, on a user's server
-	limited bool       // the last value of a reply is that of the command that gives keys a time to live
-	blocked *request   // waits for its reply
-	want    int        // the number of values of that reply
+	queued  [][]string // commands between MULTI and EXEC
+	writes  []string   // keys that these may write; only on a user's server
+	limited bool       // the last value of a reply answers the command that gives keys a time to live
+	blocked *request   // request that waits for its reply on the server
+	want    int        // number of values of that reply
 	behind  []*request // requests that wait for the blocked one
 	heard   map[string]map[string]bool
 }
 
-// item is a value that was read. A push answers no request.
+// item is a value that was read. A push is not the reply to a request.
 type item struct {
 	raw  []byte
 	push bool
@@ -73,10 +73,10 @@ func (l *link) listen() {
 	}
 }
 
-// pushes are the first words of what a server sends unasked.
+// pushes are the first words of values that a server sends unasked.
 var pushes = []string{"message", "pmessage", "smessage", "invalidate", "tracking-redir-broken"}
 
-// isPush reports whether a value answers no request. The caller holds mu.
+// isPush reports whether a value is a push. The caller must hold mu.
 func (l *link) isPush(raw []byte) bool {
 	if raw[0] != '>' && (raw[0] != '*' || l.listens == 0) {
 		return false
@@ -88,8 +88,8 @@ func (l *link) isPush(raw []byte) bool {
 // errLinkEnded reports that the process has closed a client's connection.
 var errLinkEnded = errors.New("the connection has ended")
 
-// take takes what has arrived: all pushes before the reply, and the reply, of the wanted number of values, if it is
-// complete.
+// take takes what has arrived: all pushes before the reply, and the reply if it is complete. want is the number of
+// values of the reply.
 func (l *link) take(want int) (pushes [][]byte, answer []byte, whole bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -120,14 +120,14 @@ func (l *link) take(want int) (pushes [][]byte, answer []byte, whole bool, err e
 	return pushes, answer, want > 0, nil
 }
 
-// has reports whether something has arrived, or the end.
+// has reports whether something has arrived, or the connection has ended.
 func (l *link) has() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.come) > 0 || l.ended
 }
 
-// await waits for a reply of the wanted number of values, until stop is closed.
+// await waits for a reply of the wanted number of values. It gives up when stop is closed.
 func (l *link) await(want int, stop <-chan struct{}) (pushes [][]byte, answer []byte, err error) {
 	l.setAwaited(true)
 	defer l.setAwaited(false)
@@ -145,7 +145,7 @@ func (l *link) await(want int, stop <-chan struct{}) (pushes [][]byte, answer []
 	}
 }
 
-// setAwaited says whether a reply is waited for. What arrived just before the wait ended is not forgotten.
+// setAwaited says whether a reply is being waited for. If something arrived just before the wait ended, it calls idle.
 func (l *link) setAwaited(is bool) {
 	l.mu.Lock()
 	l.awaited = is
@@ -156,7 +156,7 @@ func (l *link) setAwaited(is bool) {
 	}
 }
 
-// keepTransaction keeps track of the commands between MULTI and EXEC.
+// keepTransaction tracks the commands between MULTI and EXEC.
 func (l *link) keepTransaction(name string, r *request, answer []byte) {
 	switch {
 	case name == "exec":
@@ -171,7 +171,7 @@ func (l *link) keepTransaction(name string, r *request, answer []byte) {
 	}
 }
 
-// subscriptions are the commands that have a reply for each of their channels, and the kind of channel.
+// subscriptions are the commands that get a reply for each of their channels, with the kind of channel.
 var subscriptions = map[string]struct {
 	kind string
 	ends bool
@@ -181,7 +181,7 @@ var subscriptions = map[string]struct {
 	"ssubscribe": {"shards", false}, "sunsubscribe": {"shards", true},
 }
 
-// answers is the number of values that answer a request, which depends on the subscriptions, which it keeps track of.
+// answers returns the number of values in the reply to a request. This depends on the subscriptions, which it tracks.
 func (l *link) answers(name string, args []string) int {
 	if name == "reset" {
 		l.heard = map[string]map[string]bool{}
@@ -212,7 +212,7 @@ func (l *link) answers(name string, args []string) int {
 	return max(count, 1)
 }
 
-// setListens lets the reader know whether there are subscriptions.
+// setListens tells the reader how many subscriptions there are.
 func (l *link) setListens() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

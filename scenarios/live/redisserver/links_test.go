@@ -20,8 +20,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// both plays with a group of simulated servers and with a group of real ones, and demands of both the same records, the
-// same promotions, and that the client has said the same. A Sentinel watches them if it has a limit.
+// both runs play with a group of simulated servers and with a group of real ones. Both must give the same records, the
+// same promotions, and the same words said by the client. A Sentinel watches them if the configuration has one.
 func both(t *testing.T, c Config, play func(c *client, say func(string))) {
 	t.Helper()
 	testkit.Needs(t, "redis-server")
@@ -58,20 +58,20 @@ func both(t *testing.T, c Config, play func(c *client, say func(string))) {
 
 var pair = []sim.ProcessID{"redis-1", "redis-1-replica-1"}
 
-// watched is a master and its replica, and a Sentinel that loses patience soon.
+// watched configures a master with its replica, and a Sentinel that soon takes a silent master for down.
 func watched() Config {
 	return Config{Groups: [][]sim.ProcessID{pair}, Sentinel: "sentinel", DownAfter: 500 * time.Millisecond,
 		ReconfigureAfter: time.Second}
 }
 
-// subscribe subscribes to switches at the Sentinel.
+// subscribe subscribes to messages about switches at the Sentinel.
 func (c *client) subscribe() sim.Conn {
 	observer := sim.Conn{Server: "sentinel", N: 7}
 	c.Call(patient, nil, sim.Request{Conn: observer, Phase: "subscribe", Args: []string{"SUBSCRIBE", shortSwitch}})
 	return observer
 }
 
-// follows waits until a server is a replica that has what it should.
+// follows waits until a server is a replica, and a request to it has the wanted reply.
 func (c *client) follows(name sim.ProcessID, want string, args ...string) {
 	c.server = name
 	for !strings.Contains(string(c.as("", "ROLE").Raw()), "slave") || string(c.as("", args...).Raw()) != want {
@@ -80,8 +80,8 @@ func (c *client) follows(name sim.ProcessID, want string, args ...string) {
 	}
 }
 
-// TestMasterThatIsCutOff: it goes on granting, until the cut heals and it follows the one that the Sentinel has
-// promoted.
+// TestMasterThatIsCutOff: it continues to grant locks until the cut is healed; then it follows the server that the
+// Sentinel has promoted.
 func TestMasterThatIsCutOff(t *testing.T) {
 	testkit.FullOnly(t)
 	both(t, watched(), func(c *client, say func(string)) {
@@ -109,8 +109,8 @@ func TestMasterThatIsCutOff(t *testing.T) {
 	})
 }
 
-// TestDeathBehindACut: what a master has not got across by the time it dies is lost, though the cut heals before the
-// failover. It comes back and follows.
+// TestDeathBehindACut: what a master could not send before it died is lost, even if the cut is healed before the
+// failover. The master comes back and follows the new one.
 func TestDeathBehindACut(t *testing.T) {
 	testkit.FullOnly(t)
 	c := watched()
@@ -134,7 +134,7 @@ func TestDeathBehindACut(t *testing.T) {
 	})
 }
 
-// TestWhatWasSentBeforeADeathArrives: a reply has not left before what was sent to the replica.
+// TestWhatWasSentBeforeADeathArrives: a reply is not sent before the data is sent to the replica.
 func TestWhatWasSentBeforeADeathArrives(t *testing.T) {
 	testkit.FullOnly(t)
 	for range 5 {
@@ -150,7 +150,7 @@ func TestWhatWasSentBeforeADeathArrives(t *testing.T) {
 	}
 }
 
-// TestCutsOfOneDirection: data goes one way, and acknowledgements the other.
+// TestCutsOfOneDirection: data travels in one direction, and acknowledgements in the other.
 func TestCutsOfOneDirection(t *testing.T) {
 	testkit.FullOnly(t)
 	both(t, Config{Groups: [][]sim.ProcessID{pair}}, func(c *client, say func(string)) {
@@ -162,7 +162,7 @@ func TestCutsOfOneDirection(t *testing.T) {
 		c.w.Cut(pair[1], pair[0])
 		c.as("client-1/1", "SET", "lock", "1", "PX", "100000")
 		say(string(c.as("client-1/1", "WAIT", "1", "300").Raw()))
-		reads("$1\r\n1\r\n", "lock") // it is there all the same
+		reads("$1\r\n1\r\n", "lock") // the data is there nevertheless
 		c.w.Heal(pair[1], pair[0])
 		say(string(c.as("client-1/1", "WAIT", "1", "60000").Raw()))
 		c.w.Cut(pair[0], pair[1])
@@ -171,7 +171,7 @@ func TestCutsOfOneDirection(t *testing.T) {
 		c.server = pair[1]
 		say(string(c.as("", "GET", "lock").Raw()))
 		c.server = pair[0]
-		for i := range 50 { // in order, when the cut has healed
+		for i := range 50 { // in order, once the cut is healed
 			c.as("client-1/3", "RPUSH", "list", fmt.Sprint(i))
 		}
 		c.w.Heal(pair[0], pair[1])
@@ -182,7 +182,8 @@ func TestCutsOfOneDirection(t *testing.T) {
 	})
 }
 
-// TestDelaysBetweenServers: what a master sends is as late as it is to be. The next one only, or all for a while.
+// TestDelaysBetweenServers: what a master sends is delayed as planned: only the next message, or everything for a
+// while.
 func TestDelaysBetweenServers(t *testing.T) {
 	testkit.FullOnly(t)
 	const late = 700 * time.Millisecond
@@ -191,7 +192,7 @@ func TestDelaysBetweenServers(t *testing.T) {
 			c.as(of, "SET", "lock", string(of), "PX", "100000")
 			begin := c.Monotonic()
 			say(string(c.as(of, "WAIT", "1", "60000").Raw()))
-			return c.Monotonic()-begin >= late-10*time.Millisecond // the SET has left a moment earlier
+			return c.Monotonic()-begin >= late-10*time.Millisecond // the SET was sent a moment earlier
 		}
 		c.w.Slow(pair[0], pair[1], late)
 		say(fmt.Sprint(takes("client-1/1")))
@@ -205,7 +206,8 @@ func TestDelaysBetweenServers(t *testing.T) {
 	})
 }
 
-// TestMinReplicasBehindACut: a master whose replica is silent for too long refuses writes, until that is heard again.
+// TestMinReplicasBehindACut: a master whose replica has been silent for too long refuses writes, until it hears from
+// the replica again.
 func TestMinReplicasBehindACut(t *testing.T) {
 	testkit.FullOnly(t)
 	c := Config{Groups: [][]sim.ProcessID{pair}, MinReplicasToWrite: 1, MinReplicasMaxLag: time.Second}
@@ -220,8 +222,8 @@ func TestMinReplicasBehindACut(t *testing.T) {
 	})
 }
 
-// TestServersThatComeBackFindEachOther: a master and its replica stop behind a cut and start again, and then the
-// replica has what the master has.
+// TestServersThatComeBackFindEachOther: a master and its replica stop behind a cut and start again; then the replica
+// gets the master's data.
 func TestServersThatComeBackFindEachOther(t *testing.T) {
 	testkit.FullOnly(t)
 	c := Config{Groups: [][]sim.ProcessID{pair}, Persistence: store.Always}
@@ -242,7 +244,7 @@ func TestServersThatComeBackFindEachOther(t *testing.T) {
 	})
 }
 
-// TestConnectionsBetweenServersThatBreak: a master closes that with its replica, which calls again.
+// TestConnectionsBetweenServersThatBreak: a master closes the connection to its replica, which reconnects.
 func TestConnectionsBetweenServersThatBreak(t *testing.T) {
 	testkit.FullOnly(t)
 	r := start(t, Config{Groups: [][]sim.ProcessID{pair}})
@@ -267,7 +269,7 @@ func TestConnectionsBetweenServersThatBreak(t *testing.T) {
 	})
 }
 
-// TestNothingRemainsOpen: neither ports nor connections nor goroutines, however far it has come.
+// TestNothingRemainsOpen: no ports, connections or goroutines remain, however far the launch has come.
 func TestNothingRemainsOpen(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	sockets := func() (n int) {
@@ -323,7 +325,7 @@ func TestNothingRemainsOpen(t *testing.T) {
 		}
 	}
 	if l, err := net.Listen("tcp", "127.0.1.1:0"); err != nil {
-		t.Error(err) // every address of 127.0.0.0/8 is this machine's
+		t.Error(err) // every address in 127.0.0.0/8 belongs to this machine
 	} else {
 		l.Close()
 	}

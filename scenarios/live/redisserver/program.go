@@ -15,8 +15,8 @@ import (
 // patience is how long a process may take to start or to end: some hundred times what it needs.
 const patience = 30 * time.Second
 
-// server makes a server whose process is not started yet; one of several has a port at which others reach it, and one
-// alone listens on a socket in its folder.
+// server returns a server whose process is not started yet. If it is one of several, it has a port at which the others
+// reach it; otherwise it listens on a socket in its folder.
 func (f *servers) server(name sim.ProcessID, oneOfSeveral bool) (s *Server, err error) {
 	var talks fleet.Opener
 	if oneOfSeveral {
@@ -31,8 +31,8 @@ func (f *servers) server(name sim.ProcessID, oneOfSeveral bool) (s *Server, err 
 	return s, nil
 }
 
-// launch starts the process for the first time, with lines of its configuration and arguments that follow its name. The
-// file outlives the process: it says whom a server follows.
+// launch starts the process for the first time, with the given lines in its configuration and further arguments. The
+// configuration file outlives the process: it says which master the server follows.
 func (s *Server) launch(lines []string, args ...string) error {
 	own := []string{"protected-mode no", "daemonize no", fmt.Sprintf("dir %q", s.Daemon.Folder)}
 	if s.Port == nil {
@@ -77,12 +77,12 @@ func (s *Server) ready() bool {
 		return false
 	}
 	defer w.close()
-	_ = w.conn.SetDeadline(time.Now().Add(time.Second)) // it may be paused
+	_ = w.conn.SetDeadline(time.Now().Add(time.Second)) // the process may be paused
 	v, err := w.ask("PING")
 	return err == nil && !strings.HasPrefix(v.Text, "LOADING")
 }
 
-// end ends the process and applies to its files what the stop has done to the machine.
+// end ends the process, and applies the effect of the stop on the machine to the server's files.
 func (s *Server) end(how sim.Stop) error {
 	if how == sim.ShutDown {
 		s.Daemon.ShutDown(patience, askAgain)
@@ -97,11 +97,11 @@ func (s *Server) end(how sim.Stop) error {
 	return nil
 }
 
-// askAgain is the time after which a process is asked again to shut down: it refuses while it writes its first
-// append-only file (finishShutdown in server.c), as a replica does that has just received all data.
+// askAgain is the time after which a process is asked again to shut down. A process refuses while it writes its first
+// append-only file (finishShutdown in server.c), for example a replica that has just received all data.
 const askAgain = 100 * time.Millisecond
 
-// loseFiles deletes all data. The roles of servers stay, as with the simulated node.
+// loseFiles deletes all data. The roles of servers are kept, as with the simulated node.
 func (s *Server) loseFiles() error {
 	entries, err := os.ReadDir(s.Daemon.Folder)
 	for _, e := range entries {

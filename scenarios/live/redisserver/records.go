@@ -8,28 +8,28 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// records are those of one server: its data as far as it has been seen, in the keyspace of the simulated node, which
-// records changes.
+// records are the records of one server. They keep the server's data as far as it was observed, in the keyspace of the
+// simulated node, which records changes.
 type records struct {
 	data    *store.Data
-	replica bool // another server records changes of the keys
+	replica bool // a replica: changes of the keys are recorded for its master
 	known   bool // the data has been read in this life
 	before  []store.Holding
-	lost    history.Why     // why what was there before may be gone
-	guess   history.Attempt // whose request was under way when the last life ended
+	lost    history.Why     // why data of the last life may be gone
+	guess   history.Attempt // attempt whose request was under way when the last life ended
 	past    *past
-	held    map[store.Title]bool // of a deposed master: what existed when it was deposed
+	held    map[store.Title]bool // for a deposed master: what existed when it was deposed
 	noted   func(t store.Title, why history.Why)
 }
 
-// open prepares them for a run.
+// open prepares the records for a run.
 func (r *records) open(replica bool, g *group) {
 	r.data = store.New(server{r})
 	r.replica, r.past = replica, g.past
 	r.noted = func(t store.Title, why history.Why) { g.lost[t] = why }
 }
 
-// server is the server that owns the data, to the keyspace.
+// server implements the keyspace's interface to the server that owns it.
 type server struct{ r *records }
 
 func (s server) Replica() bool        { return s.r.replica }
@@ -50,7 +50,7 @@ func (r *records) begin(o store.Onlooker) {
 	r.known = false
 }
 
-// end ends a life. Its data is compared with what the next one finds; lost says why something may be gone.
+// end ends a life. What it holds is compared with what the next life finds; lost says why something may be gone.
 func (r *records) end(lost history.Why, underWay history.Attempt) {
 	r.before = r.standing()
 	r.lost, r.guess = lost, underWay
@@ -61,7 +61,7 @@ func (r *records) end(lost history.Why, underWay history.Attempt) {
 // due lists the keys whose deadline has come.
 func (r *records) due(wall int64) []string { return r.data.DueAt(wall) }
 
-// touched lists the keys that something has happened to, in the order in which it first did.
+// touched lists the keys in said, in the order of their first event.
 func touched(said []notice) (names []string) {
 	seen := map[string]bool{}
 	for _, n := range said {
@@ -73,16 +73,16 @@ func touched(said []notice) (names []string) {
 	return names
 }
 
-// story is what one command has done to a key, as far as its state afterwards does not show it.
+// story is what one command has done to a key, as far as the key's resulting state does not show it.
 type story struct {
-	replaced bool // it is a string that was set anew
-	byScore  bool // members were removed by their score
-	set      bool // fields were set; counting in a field does not change its owner
+	replaced bool // it is a string that was set to a new value
+	byScore  bool // members were removed by score
+	set      bool // fields were set (counting in a field does not change its owner)
 }
 
-// note records what was done on behalf of an attempt: what the server has reported about keys, and their present state.
-// commands are those that a client has sent, one or a transaction, and sent is when. It reports whether anything was
-// done.
+// note records what was done on behalf of an attempt, from what the server has reported about keys and from their
+// present state. commands are what the client has sent (a command, or those of a transaction), and sent is when. It
+// reports whether anything was done.
 func (r *records) note(wall int64, attempt history.Attempt, sent history.Time, commands [][]string, said []notice,
 	keys []store.Key) bool {
 	if len(said) == 0 {
@@ -136,7 +136,7 @@ func (r *records) note(wall int64, attempt history.Attempt, sent history.Time, c
 	return true
 }
 
-// handOn makes a key a copy of another, with its owners. What was set since the last look is not known yet.
+// handOn makes a key a copy of another, with its owners. A value that was set since the last look is not known yet.
 func (r *records) handOn(to, from string, stories map[string]*story, keys []store.Key) {
 	source, s := r.data.Peek(from), stories[from]
 	if s == nil {
@@ -149,12 +149,12 @@ func (r *records) handOn(to, from string, stories map[string]*story, keys []stor
 	}
 	is := slices.IndexFunc(keys, func(k store.Key) bool { return k.Name == to && k.Type == "string" })
 	if is >= 0 && source.Text {
-		r.data.SetNumber(from, keys[is].Value, source) // what it was when it was handed on
+		r.data.SetNumber(from, keys[is].Value, source) // its value when it was handed on
 	}
 	r.data.Duplicate(to, from, source)
 }
 
-// copied is the key of which a client has made a key a copy; empty if it has not done so itself.
+// copied returns the key from which a client has copied a key; empty if no command says so.
 func copied(to string, commands [][]string) (source string) {
 	for _, args := range commands {
 		if len(args) > 2 && strings.EqualFold(args[0], "copy") && args[2] == to {
@@ -164,20 +164,20 @@ func copied(to string, commands [][]string) (source string) {
 	return source
 }
 
-// remove ends a key, if it exists.
+// remove records that a key is gone, if it existed.
 func (r *records) remove(name string, why history.Why, by history.Attempt) {
 	if r.data.Peek(name) != nil {
 		r.data.Remove(name, why, by)
 	}
 }
 
-// settle updates a key to its present state.
+// settle updates the record of a key to its present state.
 func (r *records) settle(k *store.Key, s *story, commands [][]string) {
 	d := r.data
 	was := d.Peek(k.Name)
 	switch {
 	case k.Type == "" && was != nil && d.Now > was.When:
-		r.remove(k.Name, history.Expired, "") // by the look at it
+		r.remove(k.Name, history.Expired, "") // expired when it was read
 		return
 	case k.Type == "":
 		r.remove(k.Name, history.Deleted, d.Attempt)
@@ -195,8 +195,8 @@ func (r *records) settle(k *store.Key, s *story, commands [][]string) {
 	}
 }
 
-// settleMembers does so for anything but a string. A field that has a new value was set, if any was, and one that the
-// command names.
+// settleMembers does the same for any other type. A field with a new value was set if the server reported that fields
+// were set; so was every field that the command names.
 func (r *records) settleMembers(k *store.Key, was *store.Entry, s *story, commands [][]string) {
 	d := r.data
 	if was != nil && d.DB.Type(k.Name) != k.Type {
@@ -210,7 +210,7 @@ func (r *records) settleMembers(k *store.Key, was *store.Entry, s *story, comman
 		d.DB.Del(k.Name)
 	}
 	c := store.Change{Expired: s.byScore, Set: namedFields(k.Name, commands)}
-	var as []store.Member // as they were, or new
+	var as []store.Member // new members, and those with an unchanged value
 	for _, m := range k.Members {
 		v, there := had[m.Name]
 		if !there || v == m.Value {
@@ -219,7 +219,7 @@ func (r *records) settleMembers(k *store.Key, was *store.Entry, s *story, comman
 			c.Set = append(c.Set, m.Name)
 		}
 	}
-	if s.byScore && len(as) > 0 && len(c.Set) > 0 { // and put back with another score
+	if s.byScore && len(as) > 0 && len(c.Set) > 0 { // members were put back with another score
 		r.mirror(k, slices.DeleteFunc(as, func(m store.Member) bool { return had[m.Name] == "" }))
 		d.Settle(k.Name, store.Change{Expired: true})
 		d.DB.Del(k.Name)
@@ -228,7 +228,7 @@ func (r *records) settleMembers(k *store.Key, was *store.Entry, s *story, comman
 	d.Settle(k.Name, c)
 }
 
-// mirror writes members, or what stands for a list, as the values of a key.
+// mirror writes members, or the placeholder of a list, as the values of a key.
 func (r *records) mirror(k *store.Key, members []store.Member) {
 	for _, e := range (&store.Key{Name: k.Name, Type: k.Type, Value: k.Value, Members: members,
 		Deadline: store.Never}).Remake(nil) {
@@ -236,7 +236,7 @@ func (r *records) mirror(k *store.Key, members []store.Member) {
 	}
 }
 
-// namedFields are those of a key that a client has named in an HSET.
+// namedFields returns the fields of a key that a client has named in HSET or HMSET.
 func namedFields(key string, commands [][]string) (names []string) {
 	for _, args := range commands {
 		name := strings.ToLower(args[0])
@@ -250,7 +250,7 @@ func namedFields(key string, commands [][]string) (names []string) {
 	return names
 }
 
-// survey records how everything differs from the records.
+// survey records how the keys differ from the records.
 func (r *records) survey(wall int64, keys []store.Key) {
 	d := r.data
 	before := r.standing()
@@ -272,7 +272,7 @@ func (r *records) survey(wall int64, keys []store.Key) {
 	})
 }
 
-// lose records that something has changed or gone.
+// lose records that a holding has changed or is gone.
 func (r *records) lose(h *store.Holding) {
 	why := r.lost
 	if r.data.Now > h.Deadline {
@@ -283,7 +283,7 @@ func (r *records) lose(h *store.Holding) {
 	r.data.Record(h.Gone(why))
 }
 
-// find records something that was not known before.
+// find records a holding that was not known before.
 func (r *records) find(h *store.Holding, guessed map[store.Title]bool) {
 	set := history.Event{F: history.KeySet, Lock: history.Lock(h.Name), Member: h.Member, Of: h.Owner,
 		Until: r.data.Until(h.Deadline)}
@@ -296,8 +296,8 @@ func (r *records) find(h *store.Holding, guessed map[store.Title]bool) {
 	r.data.Record(set)
 }
 
-// adopt takes keys as they are, without a record, with the owners that have set them to this value before. What nobody
-// is known to have set belongs to the request that was under way when the last life ended.
+// adopt takes keys over without recording them. Their owners are those that have set them to these values before. A
+// value that no known request has set belongs to the request that was under way when the last life ended.
 func (r *records) adopt(keys []store.Key) (guessed map[store.Title]bool) {
 	guessed = map[store.Title]bool{}
 	r.data.Quietly(func() {
@@ -325,7 +325,7 @@ func (r *records) adopt(keys []store.Key) (guessed map[store.Title]bool) {
 	return guessed
 }
 
-// remember keeps the owners of a key's present value.
+// remember keeps the owners of a key's present value in past.
 func (r *records) remember(k *store.Key) {
 	if r.data.Peek(k.Name) == nil {
 		return
@@ -342,22 +342,22 @@ func (r *records) remember(k *store.Key) {
 	}
 }
 
-// past is who has set keys to what recently: after a crash they may have these values again.
+// past has the owners of recent values of keys: after a crash, keys may have these values again.
 type past struct {
-	owners map[store.Holding]history.Attempt // by name, member, value and deadline, and without the deadline
+	owners map[store.Holding]history.Attempt // with the deadline, and without it
 	order  []store.Holding                   // the oldest first
 }
 
 func newPast() *past { return &past{owners: map[store.Holding]history.Attempt{}} }
 
-// longest is how much of the past is kept: more than a server accepts in a few seconds, which is what a crash may cost.
+// longest limits the size of past: more than a server can accept in a few seconds, which is what a crash may lose.
 const longest = 1 << 17
 
 func (p *past) note(h store.Holding, of history.Attempt) {
 	for _, h := range []store.Holding{h, whenever(h)} {
 		if was, known := p.owners[h]; !known {
 			p.order = append(p.order, h)
-		} else if of == "" { // a replica does not know who has set what its master sends
+		} else if of == "" { // a replica does not know the owners of what its master sends
 			of = was
 		}
 		p.owners[h] = of
@@ -368,14 +368,14 @@ func (p *past) note(h store.Holding, of history.Attempt) {
 	}
 }
 
-// whenever is a state regardless of its deadline.
+// whenever returns a holding without its deadline.
 func whenever(h store.Holding) store.Holding {
-	h.Deadline, h.Ended = 0, true // no state that was recorded
+	h.Deadline, h.Ended = 0, true // Ended marks it: no recorded holding looks like this
 	return h
 }
 
-// owner is the attempt that has set a key, or a member of it, to its present value; later changes of the deadline do
-// not matter.
+// owner returns the attempt that has set a key, or a member of it, to its present value, even if the deadline was
+// changed later.
 func (p *past) owner(k *store.Key, member, value string) (of history.Attempt, known bool) {
 	h := store.Holding{Name: k.Name, Member: member, Value: value, Deadline: k.Deadline}
 	if of, known = p.owners[h]; !known {

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// blocking are the commands that may wait for something. XREAD and XREADGROUP do so on request.
+// blocking are the commands that may block. XREAD and XREADGROUP do so on request.
 var blocking = []string{"blpop", "brpop", "brpoplpush", "blmove", "blmpop", "bzpopmin", "bzpopmax", "bzmpop", "wait",
 	"waitaof"}
 
-// mayBlock reports whether the reply to a command may wait for another.
+// mayBlock reports whether the reply to a command may have to wait for another client.
 func mayBlock(name string, args []string) bool {
 	if name == "xread" || name == "xreadgroup" {
 		return slices.ContainsFunc(args, func(a string) bool { return strings.EqualFold(a, "block") })
@@ -17,18 +17,18 @@ func mayBlock(name string, args []string) bool {
 	return slices.Contains(blocking, name)
 }
 
-// theRuns are commands that would change what the run has arranged, or whose effects it cannot follow.
+// theRuns are commands that would change what the run has set up, or whose effects it cannot follow.
 var theRuns = []string{"shutdown", "bgrewriteaof", "save", "bgsave", "debug", "module", "failover", "sync", "psync",
 	"replconf", "monitor", "swapdb", "move", "migrate", "cluster"}
 
-// theRunsSubcommands are subcommands of the same kind.
+// theRunsSubcommands are subcommands for which the same is true.
 var theRunsSubcommands = map[string][]string{
 	"config": {"set", "rewrite", "resetstat"},
 	"acl":    {"setuser", "deluser", "load", "save"},
 	"client": {"pause", "unpause", "reply", "kill"},
 }
 
-// refusal is the error with which a command is refused before the server sees it, or nothing.
+// refusal returns the error with which a command is refused before the server sees it; empty if it is not refused.
 func (s *Server) refusal(name string, args []string) string {
 	sub := ""
 	db := func(a string) bool { return strings.EqualFold(a, "db") }

@@ -8,19 +8,20 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 )
 
-// usual is the program of a server.
+// usual is the executable of a server.
 const usual = "redis-server"
 
-// oldest is the oldest Redis that can be used: it notifies caches of invalidations, and has SET with all options.
+// oldest is the oldest supported Redis: it has client-side caching with invalidation messages, and SET with all
+// options.
 var oldest = process.Release{6, 2}
 
-// ErrNoServer reports that there is no redis-server on this machine.
+// ErrNoServer reports that redis-server is not installed on this machine.
 var ErrNoServer = errors.New("there is no redis-server on this machine: install one of version 6.2 or later (Debian " +
 	"and Ubuntu: apt install redis-server), or leave the servers simulated")
 
 var says = regexp.MustCompile(`\bv=(\d+)\.(\d+)`)
 
-// installed asks redis-server for its version. The error may be [ErrNoServer] or [process.ErrOld].
+// installed returns the version of redis-server. The error may be [ErrNoServer] or [process.ErrOld].
 func installed() (process.Release, error) {
 	if _, err := exec.LookPath(usual); err != nil {
 		return process.Release{}, ErrNoServer

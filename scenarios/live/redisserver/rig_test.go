@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// loop is a world in real time.
+// loop is a world that runs in real time.
 type loop struct {
 	*realtime.Loop
 	w     *sim.World
@@ -42,7 +42,7 @@ func newLoop(t testing.TB) *loop {
 	return &loop{realtime.NewLoop(w, clock), w, clock}
 }
 
-// run lets the world go on until done says so.
+// run runs the world until done reports true.
 func (l *loop) run(t testing.TB, done func() bool) {
 	t.Helper()
 	if l.Run(sim.Time(2*time.Minute), done) {
@@ -53,7 +53,7 @@ func (l *loop) run(t testing.TB, done func() bool) {
 	}
 }
 
-// rig is a world in real time with real servers.
+// rig is a world that runs in real time, with real servers.
 type rig struct {
 	t     testing.TB
 	l     *loop
@@ -113,7 +113,7 @@ func (r *rig) fail(err error) {
 	defer r.mu.Unlock()
 	r.failed = err
 	if r.l != nil {
-		r.l.Do(func() {}) // so that it looks
+		r.l.Do(func() {}) // so that the loop notices
 	}
 }
 
@@ -123,7 +123,7 @@ func (r *rig) failure() error {
 	return r.failed
 }
 
-// play has a client do something, and returns what was recorded.
+// play runs a client, and returns what was recorded.
 func (r *rig) play(main func(c *client)) []history.Event {
 	r.t.Helper()
 	over := false
@@ -147,7 +147,7 @@ func recorded(w *sim.World) (list []history.Event) {
 	return list
 }
 
-// client is a client of the world that says on whose behalf it asks.
+// client is a client of the world that states the attempt of each request.
 type client struct {
 	t testing.TB
 	sim.Env
@@ -157,10 +157,10 @@ type client struct {
 	conn   int
 }
 
-// patient is how long a client waits for an answer.
+// patient is how long a client waits for a reply.
 const patient = time.Minute
 
-// as asks on behalf of an attempt.
+// as sends a request on behalf of an attempt.
 func (c *client) as(of history.Attempt, args ...string) *sim.Reply {
 	c.asked++
 	list := c.Call(patient, nil, sim.Request{Conn: sim.Conn{Server: c.server, N: c.conn}, Attempt: of,
@@ -168,14 +168,14 @@ func (c *client) as(of history.Attempt, args ...string) *sim.Reply {
 	return &list[0]
 }
 
-// askFor asks and waits for so long; the answer is empty if there is none by then.
+// askFor sends a request and waits for d; the reply is empty if there is none by then.
 func (c *client) askFor(d time.Duration, of history.Attempt, args ...string) string {
 	c.asked++
 	return string(c.Call(d, nil, sim.Request{Conn: sim.Conn{Server: c.server, N: c.conn}, Attempt: of,
 		Phase: fmt.Sprint("ask ", c.asked), Args: args})[0].Raw())
 }
 
-// stateOf is the state of a process as /proc has it.
+// stateOf returns the state of a process from /proc.
 func stateOf(t *testing.T, pid int) string {
 	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -186,7 +186,7 @@ func stateOf(t *testing.T, pid int) string {
 	return rest[:1]
 }
 
-// until asks until the answer is as wanted.
+// until repeats a request until it has the wanted reply.
 func (c *client) until(want string, args ...string) {
 	for string(c.as("", args...).Raw()) != want {
 		c.Sleep(2 * time.Millisecond)

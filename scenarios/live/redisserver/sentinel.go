@@ -12,30 +12,30 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// watcher is the additional state of a server that is a Sentinel; nil for any other.
+// watcher is the additional state of a server that is a Sentinel; it is nil for other servers.
 type watcher struct {
 	s *Server
 
-	// subscribers are the connections of modelled clients that have subscribed, as with the simulated Sentinel, to
-	// short notices of switches. They belong to the world's goroutine.
+	// subscribers are the connections of simulated clients that have subscribed to short messages about switches, as
+	// at the simulated Sentinel. They belong to the world's goroutine.
 	subscribers []uint64
 }
 
-// Defaults of a Sentinel, those of sentinel.conf and its source.
+// Defaults of a Sentinel, from sentinel.conf and its source code.
 const (
 	defaultDownAfter        = 30 * time.Second
 	defaultReconfigureAfter = 8 * time.Second
 	defaultPingEvery        = time.Second
 )
 
-// shortSwitch is the channel on which modelled clients are notified of switches, as by the simulated Sentinel;
-// switchMaster is Sentinel's own.
+// shortSwitch is the channel on which simulated clients are notified of switches, as by the simulated Sentinel;
+// switchMaster is the Sentinel's own channel.
 const (
 	shortSwitch  = "switch-master"
 	switchMaster = "+switch-master"
 )
 
-// launchSentinel starts the process that watches the groups, and waits until it knows their replicas.
+// launchSentinel starts the Sentinel, and waits until it knows the replicas of all groups.
 func (f *servers) launchSentinel() error {
 	down := cmp.Or(f.DownAfter, defaultDownAfter)
 	var lines []string
@@ -70,7 +70,7 @@ func (f *servers) launchSentinel() error {
 	return nil
 }
 
-// tune sets the periods that have no place in the configuration, and that a Sentinel of Redis 7 accepts.
+// tune sets those periods of a Sentinel that are not in its configuration. Redis 7 or later is needed.
 func (n *watcher) tune(w *wire) error {
 	c := n.s.cfg
 	if !c.seven {
@@ -84,13 +84,13 @@ func (n *watcher) tune(w *wire) error {
 	return err
 }
 
-// refresh is how often the Sentinel asks each server for its role and priority: often, since a failover that a fault
-// orders waits for it.
+// refresh is how often the Sentinel asks each server for its role and priority. It is short, because a failover that a
+// fault orders waits for it.
 const refresh = 500 * time.Millisecond
 
 func millis(d time.Duration) string { return strconv.FormatInt(max(1, d.Milliseconds()), 10) }
 
-// listen starts a goroutine that reports each switch, for as long as the life lasts.
+// listen starts a goroutine that reports each switch as long as the life lasts.
 func (n *watcher) listen(x *life) error {
 	w, err := n.s.at.dial()
 	if err != nil {
@@ -119,7 +119,7 @@ func (n *watcher) listen(x *life) error {
 	return nil
 }
 
-// switched notifies modelled clients of "NAME OLD-IP OLD-PORT NEW-IP NEW-PORT".
+// switched notifies simulated clients of a switch; words are "NAME OLD-IP OLD-PORT NEW-IP NEW-PORT".
 func (n *watcher) switched(words []string) {
 	old, promoted := n.s.cfg.byPort(words[2]), n.s.cfg.byPort(words[4])
 	news := fmt.Sprintf("%s %s %s", shortSwitch, old, promoted)
@@ -128,7 +128,7 @@ func (n *watcher) switched(words []string) {
 	}
 }
 
-// byPort finds a server by its port for other servers; empty if there is none.
+// byPort returns the server with a given port for other servers; empty if there is none.
 func (f *servers) byPort(port string) sim.ProcessID {
 	for name, s := range f.all {
 		if strconv.Itoa(s.Port.Number()) == port {
@@ -138,7 +138,7 @@ func (f *servers) byPort(port string) sim.ProcessID {
 	return ""
 }
 
-// serves answers modelled clients that subscribe to short notices of switches. It reports whether it did.
+// serves answers simulated clients that subscribe to short messages about switches. It reports whether it did.
 func (n *watcher) serves(r *sim.Incoming) bool {
 	if n == nil || len(r.Args) != 2 || !strings.EqualFold(r.Args[0], "subscribe") || r.Args[1] != shortSwitch {
 		return false
@@ -162,7 +162,7 @@ func (n *watcher) endLife() {
 	}
 }
 
-// addresses maps the addresses at which servers reach each other to the names and the port of simulated ones.
+// addresses maps the addresses at which servers reach each other to the names and the port of simulated servers.
 func (f *servers) addresses() *Book {
 	to := map[Address]Address{}
 	for name, s := range f.all {
@@ -172,7 +172,7 @@ func (f *servers) addresses() *Book {
 	return NewBook(to)
 }
 
-// named replaces the addresses of servers by their names in the reply to commands, or in what is pushed.
+// named replaces the addresses of servers by their names, in the reply to commands or in a push.
 func (s *Server) named(raw []byte, commands ...[]string) []byte {
 	if s.sentinel == nil && !slices.ContainsFunc(commands, NamesServers) {
 		return raw
@@ -180,9 +180,10 @@ func (s *Server) named(raw []byte, commands ...[]string) []byte {
 	return s.cfg.names.Translate(raw)
 }
 
-// order makes the Sentinel promote a replica. A Sentinel chooses by priority among the healthy ones, so only the
-// replica meant is given any; once the Sentinel knows that, it is ordered to fail over, until it has: it gives up if a
-// replica has not answered for a moment. order runs on a goroutine of its own, and ends with the Sentinel.
+// order makes the Sentinel promote a given replica. A Sentinel chooses by priority among the healthy replicas, so only
+// this replica is given a priority. Once the Sentinel knows the priorities, it is ordered to fail over, repeatedly
+// until it has done so, because it gives up if a replica does not answer for a moment. order must run on a goroutine
+// of its own, and ends with the Sentinel.
 func (n *watcher) order(x *life, to sim.ProcessID) {
 	w, err := n.s.at.dial()
 	if err != nil {
@@ -205,20 +206,20 @@ func (n *watcher) order(x *life, to sim.ProcessID) {
 			return
 		}
 		if known = n.prefers(replicas, to); known {
-			_, _ = w.ask("SENTINEL", "FAILOVER", name) // an error if one is under way
+			_, _ = w.ask("SENTINEL", "FAILOVER", name) // fails if a failover is under way
 		}
 		time.Sleep(refresh / 10)
 	}
 }
 
-// prefer gives only one member of a group any priority. A member that does not answer cannot be chosen anyway.
+// prefer gives only one member of a group a priority. A member that does not answer cannot be chosen anyway.
 func (n *watcher) prefer(g *group, to sim.ProcessID) {
 	for _, m := range g.members {
 		m.deaf = !m.prioritize(map[bool]string{true: "100", false: "0"}[m.name == to])
 	}
 }
 
-// prefers reports whether the Sentinel knows that only one replica is to be chosen.
+// prefers reports whether the Sentinel knows that only one replica can be chosen.
 func (n *watcher) prefers(replicas resp.Value, to sim.ProcessID) bool {
 	knows := false
 	for _, r := range replicas.List {
@@ -236,7 +237,7 @@ func (n *watcher) prefers(replicas resp.Value, to sim.ProcessID) bool {
 	return knows
 }
 
-// restore gives all servers of a group, whose new master listens at a port, their previous priority.
+// restore gives all servers of a group their previous priority; the group's new master has the given port.
 func (n *watcher) restore(port string) {
 	s := n.s.cfg.all[n.s.cfg.byPort(port)]
 	if s == nil {
@@ -247,7 +248,7 @@ func (n *watcher) restore(port string) {
 	}
 }
 
-// prioritize sets the priority of a server among the replicas. It reports whether the server answers.
+// prioritize sets the replica priority of a server. It reports whether the server answered.
 func (s *Server) prioritize(priority string) bool {
 	w, err := s.at.dial()
 	if err != nil {

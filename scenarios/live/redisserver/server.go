@@ -12,23 +12,23 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Server is a real redis-server in a simulated world, a master or a replica, or a Sentinel. The kernel calls it on the
-// world's goroutine.
+// Server is a real redis-server in a simulated world: a master, a replica, or a Sentinel. The kernel calls its methods
+// on the world's goroutine.
 type Server struct {
 	*fleet.Lives
 	name    sim.ProcessID
 	cfg     *servers
-	reports bool // it reports changes of its keys, and so has records
+	reports bool // it reports changes of its keys, which are recorded
 
 	at       endpoint // where its process listens
-	cuts     bool     // a loss of power loses what was not fsynced
+	cuts     bool     // a loss of power destroys what was not fsynced
 	disk     process.Disk
-	guard    *guard // of a user's server
+	guard    *guard // only for a user's server
 	group    *group
-	deaf     bool     // it does not accept what the Sentinel's orders need
-	sentinel *watcher // if it is a Sentinel
+	deaf     bool     // it did not accept its priority for a failover
+	sentinel *watcher // only for a Sentinel
 
-	// The fields below are the world's goroutine's.
+	// The fields below belong to the world's goroutine.
 	life    *life // nil between lives
 	records records
 }
@@ -40,7 +40,7 @@ var _ interface {
 } = (*Server)(nil)
 
 // Start starts a life: the first with the process that the fleet has started, each later one with a new process.
-// Requests that arrive before it is ready wait, as for a server whose socket the system holds open.
+// Requests that arrive before the process is ready wait, as at a server whose socket the operating system keeps open.
 func (s *Server) Start(h sim.Host) {
 	x := &life{Life: s.Begin(h), s: s, more: make(chan struct{}, 1), links: map[uint64]*link{}}
 	s.life = x
@@ -57,7 +57,7 @@ func (s *Server) Start(h sim.Host) {
 	}()
 }
 
-// boot runs a process, once the one before has ended, and opens the connections that are not clients'.
+// boot starts the process, once the previous one has ended, and opens the executor's own connections.
 func (s *Server) boot(x *life) error {
 	if err := x.Boot(func() error { return s.start(x.Context.Done()) }); err != nil {
 		return err
@@ -72,14 +72,15 @@ func (s *Server) boot(x *life) error {
 	return x.survey()
 }
 
-// request is a request as the executor sees it: the kernel's part is touched on the world's goroutine only.
+// request is a request in the form in which the executor sees it. Its embedded Incoming may only be touched on the
+// world's goroutine.
 type request struct {
 	*sim.Incoming
 	conn    uint64
 	attempt history.Attempt
 	sent    history.Time
 	args    []string
-	// commands are what is carried out: args, or the transaction that it ends.
+	// commands are the commands that it carries out: args, or the commands of the transaction that it ends.
 	commands [][]string
 }
 
@@ -93,7 +94,7 @@ func (s *Server) Serve(r *sim.Incoming) {
 	x.queue(func() error { return x.serve(q) })
 }
 
-// Closed closes the connection that stands for a client's.
+// Closed closes the connection to the process that belongs to a client's connection.
 func (s *Server) Closed(conn uint64) {
 	x := s.life
 	s.sentinel.forget(conn)
@@ -124,11 +125,11 @@ func (s *Server) arm() {
 	}
 }
 
-// retry is the time after which a key is read again that should have expired by the world's clock, and has not by its
-// server's.
+// retry is the time after which a key is read again that should have expired by the world's clock, but has not by its
+// server's clock.
 const retry = time.Millisecond
 
-// touchedDue records what reading the keys that are due has shown.
+// touchedDue records what reading the keys that were due has shown.
 func (s *Server) touchedDue(said []notice, keys []store.Key) {
 	s.records.note(s.Host.Wall(), "", 0, nil, said, keys)
 	if len(s.records.due(s.Host.Wall())) > 0 {
@@ -138,8 +139,8 @@ func (s *Server) touchedDue(said []notice, keys []store.Key) {
 	s.arm()
 }
 
-// observed records what a request has done; a nil one belongs to nobody. If that is unknown, the next look at
-// everything will find it.
+// observed records what a request has done; if r is nil, no request did it. If reading failed (err), the next survey
+// finds what was done.
 func (s *Server) observed(r *request, said []notice, keys []store.Key, err error) {
 	if r == nil {
 		r = &request{}
@@ -153,7 +154,7 @@ func (s *Server) observed(r *request, said []notice, keys []store.Key, err error
 	}
 }
 
-// surveyed records how everything differs from the records, also after a change of the server's role.
+// surveyed records how the keys differ from the records, and handles a change of the server's role.
 func (s *Server) surveyed(replica bool, keys []store.Key) {
 	switch was := s.records.replica; {
 	case was && !replica:
@@ -170,7 +171,7 @@ func (s *Server) push(l *link, b []byte) {
 	s.Host.Push(l.id, sim.Key(0).Text(string(b)), s.named(b))
 }
 
-// ClockChanged sets the process's clocks to the world's, by which keys end.
+// ClockChanged sets the process's clocks to the world's. Keys expire by these clocks.
 func (s *Server) ClockChanged() {
 	s.Lives.ClockChanged()
 	s.arm()
@@ -193,11 +194,11 @@ func (s *Server) Fault(f sim.ServerFault) {
 	}
 }
 
-// Stop ends the life. A loss of power loses what was not fsynced.
+// Stop ends the life. A loss of power destroys what was not fsynced.
 func (s *Server) Stop(how sim.Stop) {
 	x := s.life
 	s.life = nil
-	underWay := x.underWay() // before the executor learns of the end
+	underWay := x.underWay() // read before the executor learns of the end
 	s.sentinel.endLife()
 	if s.reports {
 		s.records.end(how.Loss(s.cfg.Persistence != store.None), underWay)

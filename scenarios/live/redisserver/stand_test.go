@@ -15,13 +15,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// standing is what a reader of the records knows of a key that stands.
+// standing is what the records say about a key that stands.
 type standing struct {
 	of    history.Attempt
 	value string
 }
 
-// account reads the records, as a checker does.
+// account reads the records, as a checker does, and returns the keys that stand.
 func account(t *testing.T, list []history.Event) map[string]standing {
 	t.Helper()
 	stands := map[string]standing{}
@@ -41,8 +41,8 @@ func account(t *testing.T, list []history.Event) map[string]standing {
 	return stands
 }
 
-// TestRecordsTellWhatStands has four clients ask for locks while the server is paused, stopped in every way and its
-// clock jumps. At the end whoever has read the records knows what is there: each value names who set it.
+// TestRecordsTellWhatStands: four clients ask for locks while the server is paused, is stopped in every way, and its
+// clock jumps. At the end, the records say exactly what is on the server: each value names the attempt that set it.
 func TestRecordsTellWhatStands(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server", "gcc")
@@ -118,12 +118,12 @@ func TestRecordsTellWhatStands(t *testing.T) {
 	}
 }
 
-// audit compares what is there with what stands by the records, which are taken at the same instant. What a rename has
-// moved whose answer a crash has swallowed is taken for that request's own.
+// audit compares what is on the server with what stands according to the records, both at the same instant. If a
+// rename's reply was lost in a crash, what it has moved counts as set by the rename.
 func audit(t *testing.T, c *client, seed uint64, renames map[history.Attempt]bool) bool {
 	c.conn = 1
 	for _, k := range []string{"a", "b", "c", "d", "h"} {
-		c.as("", "PERSIST", k) // from here on nothing ends by itself
+		c.as("", "PERSIST", k) // from here on nothing expires
 	}
 	stands := account(t, recorded(c.w))
 	found := 0
@@ -156,8 +156,8 @@ func audit(t *testing.T, c *client, seed uint64, renames map[history.Attempt]boo
 	return true
 }
 
-// TestWhatACrashSwallowedIsFound: a request that was carried out, and whose answer the end of the server has swallowed,
-// is its client's all the same.
+// TestWhatACrashSwallowedIsFound: a request that was carried out, but whose reply was lost at the end of the server,
+// is attributed to its client nevertheless.
 func TestWhatACrashSwallowedIsFound(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server", "gcc")
@@ -167,7 +167,7 @@ func TestWhatACrashSwallowedIsFound(t *testing.T) {
 		sim.PowerLoss: "[]", // it was not on disk
 	} {
 		got := start(t, Config{Persistence: store.Always}, slow).play(func(c *client) {
-			c.as("", "GET", "lock") // the server is there
+			c.as("", "GET", "lock") // the server is back
 			c.w.ServerFault("redis-1", sim.ServerFault{Kind: sim.SlowFsync, By: time.Second, Begin: true})
 			if got := c.askFor(200*time.Millisecond, "client-1/1", "SET", "lock", "1"); got != "" {
 				t.Errorf("the answer is there: %q", got)

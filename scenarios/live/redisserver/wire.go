@@ -11,17 +11,17 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// wire is a connection to a Redis server: requests go out, values come in.
+// wire is a connection to a Redis server, which sends requests and reads values.
 type wire struct {
 	conn net.Conn
 	in   *bufio.Reader
 	out  []byte
 }
 
-// endpoint is where a server listens, and the credentials.
+// endpoint is the address at which a server listens, with the credentials.
 type endpoint struct {
 	network, address string
-	user, password   string // empty: none required
+	user, password   string // empty: not required
 	database         string // empty: 0
 }
 
@@ -40,7 +40,7 @@ func (e endpoint) dial() (*wire, error) {
 
 func (w *wire) close() { _ = w.conn.Close() }
 
-// send sends requests, all at once.
+// send sends several requests in one write.
 func (w *wire) send(requests ...[]string) error {
 	w.out = w.out[:0]
 	for _, args := range requests {
@@ -53,7 +53,7 @@ func (w *wire) send(requests ...[]string) error {
 	return err
 }
 
-// ask sends one request and reads its answer.
+// ask sends a request and reads its reply.
 func (w *wire) ask(args ...string) (resp.Value, error) {
 	if err := w.send(args); err != nil {
 		return resp.Value{}, err
@@ -71,7 +71,7 @@ func (w *wire) read() (resp.Value, error) {
 	return v, nil
 }
 
-// raw appends the next value, as it arrived, to b.
+// raw appends the next value to b, as it was received.
 func (w *wire) raw(b []byte) ([]byte, error) {
 	line, err := w.in.ReadSlice('\n')
 	if err != nil {
