@@ -274,3 +274,19 @@ func BenchmarkDecode(b *testing.B) {
 		}
 	}
 }
+
+// TestTooManyEventsAreRefused reads histories with a small limit: it is of all that is judged together, and as many as it
+// are read.
+func TestTooManyEventsAreRefused(t *testing.T) {
+	lines := strings.Repeat(`{"time":1,"process":"a","f":"acquire","type":"invoke","lock":"l"}`+"\n", 3)
+	forms := strings.Repeat("{:type :invoke, :f :acquire, :process 0}\n", 3)
+	for most, want := range map[int]string{3: "", 2: "line 3: more than 16777216 events, the most that are judged together"} {
+		_, _, err := decodeCut(strings.NewReader(lines), nil, most)
+		_, edn := decodeEDN(strings.NewReader(forms), nil, most)
+		for _, err := range []error{err, edn} {
+			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("with %d: %v, want %q", most, err, want)
+			}
+		}
+	}
+}

@@ -14,6 +14,14 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
+// MostEvents is how many events are read for one history, in all of its files together. Judging that many takes about
+// 8 GB of memory.
+const MostEvents = 1 << 24
+
+// errTooMany reports that a history has more events.
+var errTooMany = fmt.Errorf("more than %d events, the most that are judged together: judge a shorter time, or a "+
+	"part of the locks", MostEvents)
+
 // Decode reads what Encode writes. It also reads histories of other systems: the header may be missing, events may
 // leave out the index (it is then one above that of the event before), and server records and grants may be absent.
 // Blank lines are skipped. An error names the line and what is wrong with it.
@@ -36,6 +44,11 @@ func Decode(r io.Reader) (*History, error) {
 // The events are stored in the spare capacity of room, behind its elements, as far as they fit. They do not include the
 // elements of room.
 func DecodeCut(r io.Reader, room []Event) (h *History, cut, err error) {
+	return decodeCut(r, room, MostEvents-len(room))
+}
+
+// decodeCut is DecodeCut with a limit to the number of events.
+func decodeCut(r io.Reader, room []Event, most int) (h *History, cut, err error) {
 	h = &History{Events: room[len(room):]}
 	ended := &ending{of: r}
 	in := bufio.NewScanner(ended)
@@ -53,6 +66,9 @@ func DecodeCut(r io.Reader, room []Event) (h *History, cut, err error) {
 			if !isCut(text) || in.Scan() || in.Err() != nil || ended.last == '\n' || n == 1 {
 				return nil, nil, cut
 			}
+		}
+		if len(h.Events) > most {
+			return nil, nil, fmt.Errorf("history: line %d: %w", n, errTooMany)
 		}
 	}
 	switch err := in.Err(); {

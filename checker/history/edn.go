@@ -39,6 +39,11 @@ type EDN struct {
 // The events are stored in the spare capacity of room, behind its elements, as far as they fit. They do not include the
 // elements of room.
 func DecodeEDN(r io.Reader, room []Event) (*EDN, error) {
+	return decodeEDN(r, room, MostEvents-len(room))
+}
+
+// decodeEDN is DecodeEDN with a limit to the number of operations.
+func decodeEDN(r io.Reader, room []Event, most int) (*EDN, error) {
 	file := &EDN{History: &History{Events: room[len(room):]}}
 	in := newForms(r)
 	var p parser
@@ -61,6 +66,9 @@ func DecodeEDN(r io.Reader, room []Event) (*EDN, error) {
 		}
 		if next = e.Index + 1; hasTime {
 			timed++
+		}
+		if len(file.History.Events) == most {
+			return nil, fmt.Errorf("line %d: %w", line, errTooMany)
 		}
 		file.History.Events = append(file.History.Events, e)
 	}

@@ -2,6 +2,7 @@ package reading
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -106,5 +107,15 @@ func TestADeviceIsNotReadToItsEnd(t *testing.T) {
 	}
 	if n := lines(f); n != 0 {
 		t.Errorf("%d lines", n)
+	}
+}
+
+// TestAFileWithoutEndIsRefused: what is read of a file is bounded, whatever its lines are.
+func TestAFileWithoutEndIsRefused(t *testing.T) {
+	for left, want := range map[int64]string{10: "", 4: "the file is longer than 4294967296 bytes"} {
+		text, err := io.ReadAll(&bounded{strings.NewReader("12345"), left})
+		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || len(text) != 4) {
+			t.Errorf("with %d bytes left: %q, %v", left, text, err)
+		}
 	}
 }

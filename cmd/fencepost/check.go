@@ -45,6 +45,9 @@ Several files are those of several machines; their events are put in order by th
 the clocks may be off (clock_error in the header, or --clock-error), what they cannot tell apart
 is undecided.
 
+A file may have 4 GiB, and all files together 16,777,216 events, for which judging takes about 8 GB
+of memory.
+
 The default reading is the holder's: a section ends when its release is called. The strict one is
 the service's: a release that failed has released nothing, so that the lock stays held.
 

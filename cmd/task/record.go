@@ -3,6 +3,7 @@ package task
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -44,7 +45,7 @@ func ReadRuns(dir string) (*search.Runs, error) {
 // readKept decodes a file that an earlier call has left in a folder. what describes its content in errors.
 func readKept[R any](dir, file, what string, decode func([]byte) (*R, error)) (*R, error) {
 	path := filepath.Join(dir, file)
-	text, err := os.ReadFile(path)
+	text, err := readRecord(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%s holds no %s: %w", dir, what, err)
 	}
@@ -56,6 +57,23 @@ func readKept[R any](dir, file, what string, decode func([]byte) (*R, error)) (*
 		return nil, fmt.Errorf("%s %w", path, err)
 	}
 	return r, nil
+}
+
+// mostRecord is how long a record may be, in bytes: those of large searches take some MB.
+const mostRecord = 256 << 20
+
+// readRecord reads the file of a record, which somebody else may have made.
+func readRecord(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, mostRecord+1))
+	if err == nil && len(text) > mostRecord {
+		err = fmt.Errorf("%s is longer than %d bytes, and so is no record of a search", path, mostRecord)
+	}
+	return text, err
 }
 
 // ScenarioIn opens the scenario that was run: from the catalogue if it is unchanged there, otherwise the copy in the
