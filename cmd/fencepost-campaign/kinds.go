@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/cmd/output"
@@ -90,7 +89,8 @@ func scenarioOf(e entry, content []byte) (*scenarios.Scenario, error) {
 type exploration struct {
 	task.Exploration
 	options seeds
-	folder  string // of the test binary; empty if there is none
+	folder  string // in which the test binary runs; empty if there is none
+	binary  *os.File
 }
 
 func openScenario(e entry, content []byte) (subject, error) {
@@ -103,7 +103,7 @@ func openScenario(e entry, content []byte) (subject, error) {
 	return x, json.Unmarshal(e.Options, &x.options)
 }
 
-// openPackage keeps the test binary in a folder of its own, in which it runs.
+// openPackage keeps the test binary, which runs in an empty folder of its own.
 func openPackage(e entry, content []byte) (subject, error) {
 	x := &exploration{}
 	if err := json.Unmarshal(e.Options, &x.options); err != nil {
@@ -113,9 +113,9 @@ func openPackage(e entry, content []byte) (subject, error) {
 	if x.folder, err = os.MkdirTemp("", "fencepost-campaign-"); err != nil {
 		return nil, err
 	}
-	binary := filepath.Join(x.folder, "lock.test")
-	if err = os.WriteFile(binary, content, 0o700); err == nil {
-		x.Scenario, x.Test, err = task.OpenBuilt(binary, e.Path, x.options.Test)
+	var path string
+	if path, x.binary, err = keepBinary(x.folder, content); err == nil {
+		x.Scenario, x.Test, err = task.OpenBuilt(path, x.folder, e.Path, x.options.Test)
 	}
 	if err != nil {
 		x.close()
@@ -206,6 +206,9 @@ func (x *exploration) story(f finding) (*document.Document, error) {
 
 func (x *exploration) close() {
 	x.Test.Close()
+	if x.binary != nil {
+		x.binary.Close()
+	}
 	if x.folder != "" {
 		os.RemoveAll(x.folder)
 	}

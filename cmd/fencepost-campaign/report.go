@@ -11,6 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/queue"
 	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
@@ -91,6 +92,26 @@ func (r *report) conclude(ctx context.Context, to console, j *job) error {
 	return worst
 }
 
+// again opens a campaign again that was over, if the server has lost or damaged parts of it since, and says so. Whoever
+// works on it then makes these again, and them alone.
+func (j *job) again(ctx context.Context, to console) (open bool, err error) {
+	if over, err := j.Over(ctx); !over || err != nil {
+		return false, err
+	}
+	d := j.Stored()
+	if err := j.search(ctx, d); err != nil {
+		return false, err
+	}
+	for _, s := range d.Progress().Stages {
+		if n := s.Lacking(); n > 0 {
+			to.notice(fmt.Sprintf("the server has lost or damaged %s of %s of %s since the campaign was over: they are "+
+				"made again", text.Grouped(int(n)), text.Grouped(int(s.Size)), s.Name))
+			return true, j.Reopen(ctx)
+		}
+	}
+	return false, nil
+}
+
 // commandOf is the command that does in one process what a kind of work does.
 func commandOf(kind string) string {
 	if kind == "package" {
@@ -120,9 +141,10 @@ func newReport(to console) *cobra.Command {
 		Use:   "report",
 		Short: "Report what a campaign has found",
 		Long: `Reports what a campaign has found, as explore, verify and corpus report it. A campaign that is not
-finished is reported as far as it is; the exit code is then 3, or 1 if a promise is broken.`,
+finished is reported as far as it is; the exit code is then 3, or 1 if a promise is broken. Parts of a
+finished one that the server has lost or damaged since are made again first, with all cores.`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, stop := output.Interruptible()
 			defer stop()
 			p.folder = r.Out
@@ -130,6 +152,13 @@ finished is reported as far as it is; the exit code is then 3, or 1 if a promise
 			j, err := p.open(ctx)
 			if j != nil {
 				defer j.close()
+			}
+			if err != nil {
+				return err
+			}
+			again, err := j.again(ctx, to)
+			if err == nil && again {
+				err = p.withCrew(ctx, 0, func(ctx context.Context) error { return j.coordinate(ctx, c, nil) })
 			}
 			if err != nil {
 				return err

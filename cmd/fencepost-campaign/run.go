@@ -142,22 +142,14 @@ func (b *begun) follow(ctx context.Context, c *cobra.Command, here, embedded boo
 		return err
 	}
 	defer close()
+	if _, err := j.again(ctx, b.console); err != nil {
+		return err
+	}
+	coordinate := func(ctx context.Context) error { return j.coordinate(ctx, c, output.ProgressOn(c.ErrOrStderr())) }
 	if here {
-		ctx, cancel := context.WithCancelCause(ctx)
-		defer cancel(nil)
-		crew := &crew{place: b.place, workers: b.workers}
-		ended := make(chan struct{})
-		go func() {
-			defer func() { ended <- struct{}{} }()
-			if err := crew.run(ctx); err != nil {
-				cancel(err)
-			}
-		}()
-		err = b.coordinate(ctx, c, j)
-		cancel(nil)
-		<-ended
+		err = b.withCrew(ctx, b.workers, coordinate)
 	} else {
-		err = b.coordinate(ctx, c, j)
+		err = coordinate(ctx)
 	}
 	if err != nil {
 		return b.left(ctx, err, embedded && !here)
@@ -191,15 +183,36 @@ func (b *begun) invite(embedded bool) {
 	}
 }
 
-// coordinate takes part in coordinating, and shows progress.
-func (b *begun) coordinate(ctx context.Context, c *cobra.Command, j *job) error {
-	shown := output.ProgressOn(c.ErrOrStderr())
+// withCrew does something while worker processes of this machine work on the campaign.
+func (p *place) withCrew(ctx context.Context, workers int, do func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	crew := &crew{place: *p, workers: workers}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := crew.run(ctx); err != nil {
+			cancel(err)
+		}
+	}()
+	err := do(ctx)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	cancel(nil)
+	<-ended
+	return err
+}
+
+// coordinate takes part in coordinating, and shows progress if shown is not nil.
+func (j *job) coordinate(ctx context.Context, c *cobra.Command, shown func(what string, done, of int)) error {
 	host, _ := os.Hostname()
 	err := j.Coordinate(ctx, fmt.Sprintf("%s of %s, process %d", c.Name(), host, os.Getpid()),
 		func(ctx context.Context, d *queue.Director) error {
 			d.Seen = func(p queue.Progress) {
-				s := p.Stage()
-				shown(s.Name, int(s.Done), int(s.Size))
+				if s := p.Stage(); shown != nil {
+					shown(s.Name, int(s.Done), int(s.Size))
+				}
 			}
 			return j.search(ctx, d)
 		})

@@ -38,9 +38,9 @@ func OpenTest(name, test string) (*scenarios.Scenario, *GoTest, error) {
 }
 
 // OpenBuilt is like OpenTest, for a test binary that is already built. folder is the package's folder, which need not
-// exist on this machine. The test runs in the folder of the binary.
-func OpenBuilt(binary, folder, test string) (*scenarios.Scenario, *GoTest, error) {
-	built, err := remote.Open(binary, filepath.Dir(binary), test)
+// exist on this machine. The test runs in the folder in.
+func OpenBuilt(binary, in, folder, test string) (*scenarios.Scenario, *GoTest, error) {
+	built, err := remote.Open(binary, in, test)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -52,6 +52,11 @@ func (c *Campaign) Over(ctx context.Context) (bool, error) {
 	return text != nil, err
 }
 
+// Reopen makes a search that has ended go on: some of what it had made is no longer there.
+func (c *Campaign) Reopen(ctx context.Context) error {
+	return c.persist(ctx, func(ctx context.Context) error { return c.keys.Delete(ctx, keyFinished) })
+}
+
 // failure is why a search failed; nil without a reason.
 func failure(why []byte) error {
 	if why == nil {

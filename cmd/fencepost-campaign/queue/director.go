@@ -92,6 +92,14 @@ type StageProgress struct {
 	Ended string `json:"ended,omitempty"`
 }
 
+// Lacking is how many positions have no part, though the stage was made to its end: parts were lost since.
+func (s StageProgress) Lacking() uint64 {
+	if s.Ended != "" {
+		return 0
+	}
+	return s.Size - s.Done
+}
+
 // Loss is positions of which nothing came.
 type Loss struct {
 	Stage string `json:"stage"`

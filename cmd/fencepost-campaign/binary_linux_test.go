@@ -1,0 +1,40 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// A test binary has no name from the first moment on, so that no kill leaves it, and is executed all the same.
+func TestATestBinaryHasNoName(t *testing.T) {
+	t.Parallel()
+	echo, err := exec.LookPath("echo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(echo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for how, keep := range map[string]func(string, []byte) (string, *os.File, error){
+		"a disk with nameless files": keepBinary,
+		"any disk":                   keepNamed} {
+		dir := t.TempDir()
+		path, open, err := keep(dir, content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if left, err := os.ReadDir(dir); len(left) > 0 || err != nil {
+			t.Errorf("%s: %v is left, %v", how, left, err)
+		}
+		c := exec.Command(path, "it runs")
+		c.Dir = dir
+		if text, err := c.Output(); string(text) != "it runs\n" {
+			t.Errorf("%s: %q, %v", how, text, err)
+		}
+		if err := open.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
