@@ -149,6 +149,9 @@ func (s *Server) start() error {
 
 // run runs the NATS server, and returns when it serves. An error says why it does not.
 func (s *Server) run(ctx context.Context) error {
+	if err := s.distrust(); err != nil {
+		return err
+	}
 	n, err := server.NewServer(&server.Options{Host: s.at.IP.String(), Port: s.at.Port, Authorization: s.Access.Token,
 		TLS: true, TLSTimeout: 5, TLSHandshakeFirst: true,
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{s.pair}},
@@ -168,6 +171,16 @@ func (s *Server) run(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// distrust removes what NATS has noted of the messages that it stores, so that it reads them all: one that is damaged on
+// the disk is then no longer counted, and can be stored again.
+func (s *Server) distrust() error {
+	notes, err := fs.Glob(s.folder.FS(), "jetstream/*/streams/*/msgs/index.db")
+	for _, name := range notes {
+		err = errors.Join(err, s.folder.Remove(name))
+	}
+	return err
 }
 
 // address is where the server is to listen: as it is asked now, as it was before, or on this machine alone. A port of

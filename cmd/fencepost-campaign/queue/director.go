@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -421,7 +422,7 @@ func (f *fold) look(ctx context.Context) error {
 }
 
 // recover begins to give again when the queue has nothing left and parts are missing all the same: messages were
-// removed by somebody, or a part that nobody understood was put aside.
+// removed by somebody, a part that nobody understood was put aside, or the server can no longer read one.
 func (f *fold) recover(ctx context.Context) error {
 	var left uint64
 	err := f.c.persist(ctx, func(ctx context.Context) error {
@@ -431,10 +432,39 @@ func (f *fold) recover(ctx context.Context) error {
 		}
 		return err
 	})
-	if err == nil && left == 0 {
-		f.given = 0
+	if err != nil || left > 0 {
+		return err
 	}
-	return err
+	f.given = 0
+	return f.unreadable(ctx)
+}
+
+// unreadable says which part of the stage the server counts and cannot give, since it is damaged on its disk: no other
+// can be stored in its place.
+func (f *fold) unreadable(ctx context.Context) error {
+	var subjects map[string]uint64
+	err := f.c.persist(ctx, func(ctx context.Context) error {
+		info, err := f.c.parts.Info(ctx, jetstream.WithSubjectFilter(f.c.stageSubject(parts, f.Name)+".>"))
+		if err == nil {
+			subjects = info.State.Subjects
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, subject := range slices.Sorted(maps.Keys(subjects)) {
+		_, p, err := f.c.parse(parts, subject)
+		if err != nil || f.covered.gap(p.first, p.size, p.end()).size == 0 {
+			continue
+		}
+		if yes, err := f.c.readable(ctx, subject); err != nil || !yes {
+			return errors.Join(err, &serverError{fmt.Errorf("the server's store is damaged: it counts the part %s and "+
+				"cannot read it. Start the server again, one of your own without the file msgs/index.db of its stream "+
+				"%s: then the part is made again", subject, partsOf(f.c.Name))})
+		}
+	}
+	return nil
 }
 
 // report writes progress.

@@ -102,11 +102,16 @@ func (c *Campaign) store(ctx context.Context, stage string, p campaign.Part, too
 }
 
 // stored reports whether there is a part of a portion.
-func (c *Campaign) stored(ctx context.Context, stage string, p portion) (yes bool, err error) {
+func (c *Campaign) stored(ctx context.Context, stage string, p portion) (bool, error) {
+	return c.readable(ctx, c.subjectOf(parts, stage, p))
+}
+
+// readable reports whether the server can give a part that it counts.
+func (c *Campaign) readable(ctx context.Context, subject string) (yes bool, err error) {
 	err = c.persist(ctx, func(ctx context.Context) error {
-		_, err := c.parts.GetLastMsgForSubject(ctx, c.subjectOf(parts, stage, p))
+		_, err := c.parts.GetLastMsgForSubject(ctx, subject)
 		yes = err == nil
-		if errors.Is(err, jetstream.ErrMsgNotFound) {
+		if errors.Is(err, jetstream.ErrMsgNotFound) || errors.As(err, new(*jetstream.APIError)) && !full(err) {
 			return nil
 		}
 		return err

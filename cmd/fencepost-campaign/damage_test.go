@@ -1,0 +1,63 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// damage changes the files with the parts of a campaign, as a disk may that is failing. The server must not run.
+func damage(t testing.TB, folder, campaign string, change func(text []byte) []byte) {
+	t.Helper()
+	blocks, err := filepath.Glob(filepath.Join(storeIn(folder), "jetstream", "$G", "streams",
+		"fencepost_"+campaign+"_parts", "msgs", "*.blk"))
+	if err != nil || len(blocks) == 0 {
+		t.Fatalf("there are no parts of %s: %v", campaign, err)
+	}
+	for _, name := range blocks {
+		text, err := os.ReadFile(name)
+		if err == nil {
+			err = errors.Join(os.Chmod(name, 0o600), os.WriteFile(name, change(text), 0o600))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// flipped has one bit of a file changed.
+func flipped(at func(size int) int) func([]byte) []byte {
+	return func(text []byte) []byte {
+		if len(text) > 0 {
+			text[at(len(text))] ^= 4
+		}
+		return text
+	}
+}
+
+// Parts that are damaged on the disk after the campaign's end are never counted: report says that they are lost, and
+// makes them again, and is then what it was, to the byte.
+func TestPartsDamagedAfterTheEndAreMadeAgain(t *testing.T) {
+	t.Parallel()
+	for how, change := range map[string]func([]byte) []byte{
+		"a bit of one":    flipped(func(size int) int { return size / 2 }),
+		"cut off":         func(text []byte) []byte { return text[:len(text)/3] },
+		"nothing is left": func([]byte) []byte { return nil },
+	} {
+		dir := t.TempDir()
+		want := call(t, campaignOf(t, dir, "run", "kleppmann-gc-pause", "--seeds", "400", "--out", "x", "--name", "d"))
+		files := filesIn(t, filepath.Join(dir, "x"))
+		damage(t, filepath.Join(dir, "x"), "d", change)
+		got := call(t, campaignOf(t, dir, "report", "--out", "x"))
+		if got.out != want.out || got.code != want.code || !strings.Contains(got.problems, "has lost or damaged ") ||
+			!strings.Contains(got.problems, "made again") {
+			t.Errorf("%s: exit %d\n%s%s\nwant %d\n%s", how, got.code, got.out, got.problems, want.code, want.out)
+		}
+		same(t, filesIn(t, filepath.Join(dir, "x")), files)
+		if again := call(t, campaignOf(t, dir, "report", "--out", "x")); again.problems != "" || again.out != want.out {
+			t.Errorf("%s: then it still says %s", how, again.problems)
+		}
+	}
+}
