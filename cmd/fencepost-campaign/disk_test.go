@@ -24,17 +24,38 @@ type disk struct {
 	dir string
 }
 
-// newDisk mounts one, for which the test must be root's.
-func newDisk(t testing.TB, dir string, mib int) *disk {
+// mountDisk mounts one, for which the test must be root's.
+func mountDisk(t testing.TB, dir string, mib int) (*disk, error) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Mount("none", dir, "tmpfs", 0, fmt.Sprintf("size=%dm,mode=700", mib)); err != nil {
-		testkit.Lacks(t, fmt.Errorf("a disk is mounted for this test, for which one must be root: %w", err))
+	err := syscall.Mount("none", dir, "tmpfs", 0, fmt.Sprintf("size=%dm,mode=700", mib))
+	if err != nil {
+		return nil, fmt.Errorf("a disk is mounted for this test, for which one must be root: %w", err)
 	}
 	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
-	return &disk{t, dir}
+	return &disk{t, dir}, nil
+}
+
+// newDisk mounts one for a test that cannot do without.
+func newDisk(t testing.TB, dir string, mib int) *disk {
+	t.Helper()
+	d, err := mountDisk(t, dir, mib)
+	if err != nil {
+		testkit.Lacks(t, err)
+	}
+	return d
+}
+
+// smallDisk mounts one for a test that makes less of it where there is none: nil.
+func smallDisk(t testing.TB, dir string, mib int) *disk {
+	t.Helper()
+	d, err := mountDisk(t, dir, mib)
+	if err != nil && testkit.Full() {
+		t.Fatal(err)
+	}
+	return d
 }
 
 func (d *disk) filler() string { return filepath.Join(d.dir, "filler") }

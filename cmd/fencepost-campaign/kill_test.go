@@ -78,31 +78,18 @@ func (k *killed) work(i int) {
 	k.workers[i] = worker1(k.t, k.dir, k.access(), "killed")
 }
 
-// kill kills a process as kill -9 does.
-func kill(c *exec.Cmd) {
-	c.Process.Kill()
-	c.Wait()
-}
-
-// TestKillsChangeNothing kills workers and the server, whenever one of them has just taken or stored a portion: the
-// others are anywhere in theirs. The report is that of one process, to the byte. At full size there are 100 kills of
-// workers and 10 of the server.
-func TestKillsChangeNothing(t *testing.T) {
-	t.Parallel()
-	seeds, ofWorkers, ofServer := fmt.Sprint(sized(6000, 100_000)), sized(8, 100), sized(1, 10)
-	want, files := inOneProcess(t, "explore", "kleppmann-gc-pause", "--seeds", seeds)
-	k := &killed{t: t, dir: t.TempDir(), workers: make([]*exec.Cmd, 2), start: []string{"start", "kleppmann-gc-pause",
-		"--seeds", seeds, "--out", "x", "--patience", "1s", "--name", "killed"}}
-	k.serve()
+// watch gives what workers take and store.
+func (k *killed) watch() <-chan string {
+	k.t.Helper()
 	a, err := access.ReadFile(k.access())
 	if err != nil {
-		t.Fatal(err)
+		k.t.Fatal(err)
 	}
 	nc, err := a.Connect("killer", nil)
 	if err != nil {
-		t.Fatal(err)
+		k.t.Fatal(err)
 	}
-	defer nc.Close()
+	k.t.Cleanup(nc.Close)
 	happened := make(chan string, 10_000)
 	for _, subject := range []string{"fencepost.killed.parts.>", "$JS.API.CONSUMER.MSG.NEXT.fencepost_killed_work.>"} {
 		if _, err := nc.Subscribe(subject, func(m *nats.Msg) {
@@ -111,12 +98,34 @@ func TestKillsChangeNothing(t *testing.T) {
 			default:
 			}
 		}); err != nil {
-			t.Fatal(err)
+			k.t.Fatal(err)
 		}
 	}
 	if err := nc.Flush(); err != nil {
-		t.Fatal(err)
+		k.t.Fatal(err)
 	}
+	return happened
+}
+
+// kill kills a process as kill -9 does.
+func kill(c *exec.Cmd) {
+	c.Process.Kill()
+	c.Wait()
+}
+
+// TestKillsChangeNothing kills workers and the server, whenever one of them has just taken or stored a portion: the
+// others are anywhere in theirs. While the server is away, some of what it has stored is damaged; and the disk is full
+// when it is killed, or becomes full while it runs, where the test may have a disk of its own. The report is that of one
+// process, to the byte. At full size there are 160 kills of workers and 40 of the server.
+func TestKillsChangeNothing(t *testing.T) {
+	t.Parallel()
+	seeds, ofWorkers, ofServer := fmt.Sprint(sized(6000, 100_000)), sized(8, 160), sized(2, 40)
+	want, files := inOneProcess(t, "explore", "kleppmann-gc-pause", "--seeds", seeds)
+	k := &killed{t: t, dir: t.TempDir(), workers: make([]*exec.Cmd, 2), start: []string{"start", "kleppmann-gc-pause",
+		"--seeds", seeds, "--out", "x", "--patience", "1s", "--name", "killed"}}
+	d := smallDisk(t, storeIn(filepath.Join(k.dir, "x")), 64)
+	k.serve()
+	happened := k.watch()
 	for i := range k.workers {
 		k.work(i)
 	}
@@ -126,20 +135,34 @@ func TestKillsChangeNothing(t *testing.T) {
 		kills[i] = true
 	}
 	random.Shuffle(len(kills), func(i, k int) { kills[i], kills[k] = kills[k], kills[i] })
+	servers := 0
 	for _, server := range kills {
 		for range 1 + random.IntN(3) {
 			if s := <-happened; strings.Contains(s, "=20cut.") {
 				t.Fatal("the campaign was too short for all kills")
 			}
 		}
-		if server {
-			kill(k.server)
-			k.serve()
-		} else {
+		if !server {
 			i := random.IntN(len(k.workers))
 			kill(k.workers[i])
 			k.work(i)
+			continue
 		}
+		full := d != nil && servers%2 == 0
+		if servers++; full {
+			d.fill(0)
+			if servers%4 == 1 {
+				waitFor(t, k.says, "the server stores nothing")
+			}
+		}
+		kill(k.server)
+		if full {
+			d.empty()
+		}
+		if servers%2 == 0 {
+			damage(t, filepath.Join(k.dir, "x"), "killed", flipped(random.IntN))
+		}
+		k.serve()
 	}
 	waitFor(t, k.says, "the campaign is over")
 	got := call(t, campaignOf(t, k.dir, "report", "--out", "x"))
