@@ -14,13 +14,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// MostEvents is how many events are read for one history, in all of its files together. Judging that many takes about
+// mostEvents is how many events are read for one history, in all of its files together. Judging that many takes about
 // 8 GB of memory.
-const MostEvents = 1 << 24
+const mostEvents = 1 << 24
 
 // errTooMany reports that a history has more events.
 var errTooMany = fmt.Errorf("more than %d events, the most that are judged together: judge a shorter time, or a "+
-	"part of the locks", MostEvents)
+	"part of the locks", mostEvents)
 
 // Decode reads what Encode writes. It also reads histories of other systems: the header may be missing, events may
 // leave out the index (it is then one above that of the event before), and server records and grants may be absent.
@@ -44,7 +44,7 @@ func Decode(r io.Reader) (*History, error) {
 // The events are stored in the spare capacity of room, behind its elements, as far as they fit. They do not include the
 // elements of room.
 func DecodeCut(r io.Reader, room []Event) (h *History, cut, err error) {
-	return decodeCut(r, room, MostEvents-len(room))
+	return decodeCut(r, room, mostEvents-len(room))
 }
 
 // decodeCut is DecodeCut with a limit to the number of events.

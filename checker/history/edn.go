@@ -39,7 +39,7 @@ type EDN struct {
 // The events are stored in the spare capacity of room, behind its elements, as far as they fit. They do not include the
 // elements of room.
 func DecodeEDN(r io.Reader, room []Event) (*EDN, error) {
-	return decodeEDN(r, room, MostEvents-len(room))
+	return decodeEDN(r, room, mostEvents-len(room))
 }
 
 // decodeEDN is DecodeEDN with a limit to the number of operations.

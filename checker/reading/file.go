@@ -48,7 +48,7 @@ func ReadAll(names []string, from []io.Reader) (files []*File, err error) {
 
 // readInto reads a history into the spare capacity of room, behind the events in it.
 func readInto(room []history.Event, name string, r io.Reader) (*File, error) {
-	in := bufio.NewReaderSize(&bounded{r, MostBytes + 1}, 64<<10)
+	in := bufio.NewReaderSize(&bounded{r, mostBytes + 1}, 64<<10)
 	f := &File{Part: Part{Name: name}}
 	if isJSONArray(in) {
 		return nil, fmt.Errorf("%s: line 1: a JSON array, in place of JSON lines: write each event on a line of its "+
@@ -78,8 +78,8 @@ func readInto(room []history.Event, name string, r io.Reader) (*File, error) {
 	return f, nil
 }
 
-// MostBytes is how long a file with a history may be.
-const MostBytes = 4 << 30
+// mostBytes is how long a file with a history may be.
+const mostBytes = 4 << 30
 
 // bounded reads a number of bytes, and no more.
 type bounded struct {
@@ -90,7 +90,7 @@ type bounded struct {
 func (b *bounded) Read(p []byte) (int, error) {
 	if b.left <= 0 {
 		return 0, fmt.Errorf("the file is longer than %d bytes: judge a shorter time, or a part of the locks",
-			int64(MostBytes))
+			int64(mostBytes))
 	}
 	n, err := b.of.Read(p[:min(int64(len(p)), b.left)])
 	b.left -= int64(n)

@@ -11,6 +11,6 @@
 // This is a program on real machines. The house's rules about time, goroutines and files do not hold in it: it waits
 // for other processes and starts some. A run that it makes is still a function of scenario and seed, and what it
 // reports is made of runs alone. It writes to the folder of a campaign through cmd/output, but for the store of a
-// server that it starts, which is in the subfolder nats, and for a test binary, which has no name on Linux, and lies in a
-// temporary folder elsewhere.
+// server that it starts, which is in the subfolder nats, and for a test binary, which has no name on Linux and lies in
+// a temporary folder elsewhere.
 package main

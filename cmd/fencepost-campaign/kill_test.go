@@ -115,8 +115,8 @@ func kill(c *exec.Cmd) {
 
 // TestKillsChangeNothing kills workers and the server, whenever one of them has just taken or stored a portion: the
 // others are anywhere in theirs. While the server is away, some of what it has stored is damaged; and the disk is full
-// when it is killed, or becomes full while it runs, where the test may have a disk of its own. The report is that of one
-// process, to the byte. At full size there are 160 kills of workers and 40 of the server.
+// when it is killed, or becomes full while it runs, where the test may have a disk of its own. The report is that of
+// one process, to the byte. At full size there are 160 kills of workers and 40 of the server.
 func TestKillsChangeNothing(t *testing.T) {
 	t.Parallel()
 	seeds, ofWorkers, ofServer := fmt.Sprint(sized(6000, 100_000)), sized(8, 160), sized(2, 40)

@@ -104,8 +104,8 @@ func (j *job) again(ctx context.Context, to console) (open bool, err error) {
 	}
 	for _, s := range d.Progress().Stages {
 		if n := s.Lacking(); n > 0 {
-			to.notice(fmt.Sprintf("the server has lost or damaged %s of %s of %s since the campaign was over: they are "+
-				"made again", text.Grouped(int(n)), text.Grouped(int(s.Size)), s.Name))
+			to.notice(fmt.Sprintf("the server has lost or damaged %s of %s of %s since the campaign was over: they "+
+				"are made again", text.Grouped(int(n)), text.Grouped(int(s.Size)), s.Name))
 			return true, j.Reopen(ctx)
 		}
 	}

@@ -173,8 +173,8 @@ func (s *Server) run(ctx context.Context) error {
 	return nil
 }
 
-// distrust removes what NATS has noted of the messages that it stores, so that it reads them all: one that is damaged on
-// the disk is then no longer counted, and can be stored again.
+// distrust removes what NATS has noted of the messages that it stores, so that it reads them all: one that is damaged
+// on the disk is then no longer counted, and can be stored again.
 func (s *Server) distrust() error {
 	notes, err := fs.Glob(s.folder.FS(), "jetstream/*/streams/*/msgs/index.db")
 	for _, name := range notes {
