@@ -282,12 +282,20 @@ func (t *judge) judge(c *clash, r *record) {
 	case r.gone >= 0:
 		r.at, r.cause = t.causeOfLoss(c, r)
 	case r.overwrote >= 0 && t.mayChange(t.changeAt(r.overwrote, t.History.Events[r.set[r.victim]].Of)):
-		r.at, r.cause = r.overwrote, Cause{Kind: ValidityMiscounted}
+		r.at, r.cause = r.overwrote, t.causeOfTakeover(t.changeAt(r.overwrote, t.History.Events[r.set[r.victim]].Of))
 	case r.overwrote >= 0:
 		r.at, r.cause = r.overwrote, Cause{RemovedByNonOwner, Overwritten}
 	case t.beside(r):
 		r.at, r.cause = r.set[1-r.victim], Cause{Kind: GrantedTwice}
 	}
+}
+
+// causeOfTakeover is why two hold a lock of which one changed the other's key, as it might.
+func (t *judge) causeOfTakeover(c trace.Change) Cause {
+	if !t.Over(c) && t.LapsedEarly(c) {
+		return Cause{ExpiredEarly, ServerClock}
+	}
+	return Cause{Kind: ValidityMiscounted}
 }
 
 // changeAt is the change that the event at a position makes of an owner's key.
@@ -366,7 +374,7 @@ func (t *judge) causeOfLoss(c *clash, r *record) (int, Cause) {
 		case gone.By == gone.Of:
 			return r.gone, Cause{RemovedByOwner, t.lateTry(r.victimSpan(c).Grant, r.gone)}
 		case t.mayChange(t.changeAt(r.gone, gone.Of)):
-			return r.gone, Cause{Kind: ValidityMiscounted}
+			return r.gone, t.causeOfTakeover(t.changeAt(r.gone, gone.Of))
 		}
 		return r.gone, Cause{Kind: RemovedByNonOwner}
 	case history.Flushed:

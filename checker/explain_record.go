@@ -41,6 +41,12 @@ func (t *judge) recordStory(c *clash, r *record) string {
 			return sentence("%s took %s for over at %v, %v before its time (%v)%s", t.taker(r), key, e.Time,
 				r.due-e.Time, r.due, t.clockStory(r, t.taker(r)))
 		}
+		if e.F == history.KeySet || e.Why == history.Deleted {
+			did, kept := takenOver(e), t.Time(t.keptLast(r))
+			return sentence("%s was %s at %v by %s, since by the clock of %s its lease was over: that clock was ahead, for "+
+				"%s had set or prolonged the key only %v before, at %v%s", key, did, e.Time,
+				t.ProcessOf(trace.Setter(e)), e.Process, g.Process, e.Time-kept, kept, t.clockStory(r, e.Process))
+		}
 		return sentence("%s expired at %v, %v before its time (%v)%s", key, e.Time, r.due-e.Time, r.due,
 			t.clockStory(r, e.Process))
 	case SessionExpired:
@@ -112,29 +118,27 @@ func (t *judge) lapseStory(c *clash, r *record, key string) string {
 		t.faultText(t.miscounted(span.Grant, span.At, t.History.Events[r.set[1-r.victim]].Time)...))
 }
 
+// keptLast is the position at which the victim's key was last set or prolonged by its owner before the record.
+func (t *judge) keptLast(r *record) int {
+	set := r.set[r.victim]
+	return max(t.LastKept(t.changeAt(r.at, t.History.Events[set].Of)), set)
+}
+
+// takenOver says what a record did to a key that another took over.
+func takenOver(e *history.Event) string {
+	if e.F == history.KeySet {
+		return "replaced"
+	}
+	return "removed"
+}
+
 // takenOverStory describes a key that another removed or replaced, as it might, since the lease of its holder was over.
 func (t *judge) takenOverStory(c *clash, r *record, key string) string {
 	span, e := r.victimSpan(c), &t.History.Events[r.at]
-	did, holder := "removed", t.Grants[span.Grant].Process
-	if e.F == history.KeySet {
-		did = "replaced"
-	}
+	did, holder := takenOver(e), t.Grants[span.Grant].Process
 	return sentence("%s was %s at %v by %s, since the lease of %s was over: it had done nothing to keep the key since "+
 		"%v, but went on as if it had the lock%s", key, did, e.Time, t.ProcessOf(trace.Setter(e)), holder,
-		t.Time(t.lastKept(r)), t.faultText(t.unrenewed(span.Grant, r.at)))
-}
-
-// lastKept is the position at which the victim's key was last set or prolonged by its owner before the record.
-func (t *judge) lastKept(r *record) int {
-	set := &t.History.Events[r.set[r.victim]]
-	for i := r.at - 1; i > r.set[r.victim]; i-- {
-		e := &t.History.Events[i]
-		if (e.F == history.KeySet || e.F == history.KeyProlonged) && e.Lock == set.Lock && e.Of == set.Of &&
-			trace.Setter(e) == set.Of && e.Process == set.Process {
-			return i
-		}
-	}
-	return r.set[r.victim]
+		t.Time(t.keptLast(r)), t.faultText(t.unrenewed(span.Grant, r.at)))
 }
 
 func (t *judge) deposedStory(r *record) string {

@@ -260,7 +260,7 @@ func (r *reading) record(a, b *window, group []history.Process) (at int, cause s
 		was, other := &r.Events[first], &r.Events[then]
 		switch over := r.overwritten(victim, on, first, again, bound); {
 		case over >= 0 && r.mayChange(over, was.Of, r.setter(over)):
-			return over, "validity miscounted"
+			return over, r.takeover(over, was.Of, r.setter(over))
 		case over >= 0:
 			return over, "removed by non-owner (overwritten)"
 		case !r.oneService() && was.Member != other.Member && (r.recordsExpiry() || other.Time < was.Until):
@@ -268,6 +268,14 @@ func (r *reading) record(a, b *window, group []history.Process) (at int, cause s
 		}
 	}
 	return -1, ""
+}
+
+// takeover returns the cause where a request at place i changed another's key, as it might.
+func (r *reading) takeover(i int, owner, by history.Attempt) string {
+	if !r.holdOver(i, owner, by) && r.lapsedEarly(i, owner) {
+		return "expired early (server clock)"
+	}
+	return "validity miscounted"
 }
 
 // took returns the place at which a window's attempt last took an element out of a list, before the window, on a server
@@ -358,7 +366,7 @@ func (r *reading) loss(victim *window, on servers, set, other, gone, bound int) 
 	case e.Why == history.Deleted && e.By == "", e.Why == history.NotRecorded:
 		return gone, "cause not recorded"
 	case e.Why == history.Deleted && r.mayChange(gone, e.Of, e.By):
-		return gone, "validity miscounted"
+		return gone, r.takeover(gone, e.Of, e.By)
 	case e.Why == history.Deleted:
 		return gone, "removed by non-owner"
 	case e.Why == history.Flushed:

@@ -69,7 +69,33 @@ func (r *reading) mayChange(i int, owner, by history.Attempt) bool {
 	case history.CheckedLapse:
 		return true
 	}
-	return r.holdOver(i, owner, by)
+	return r.holdOver(i, owner, by) || r.lapsedEarly(i, owner)
+}
+
+// lapsedEarly reports whether, at place i, the server's wall clock has advanced by a TTL since the attempt last set or
+// extended its own key there, although less time has passed. Servers count in milliseconds.
+func (r *reading) lapsedEarly(i int, owner history.Attempt) bool {
+	kept := r.lastKept(i, owner)
+	if kept < 0 || r.oneService() || r.Header.TTL <= 0 || r.Events[i].Time-r.Events[kept].Time >= r.Header.TTL {
+		return false
+	}
+	clock := r.Events[i].Time - r.Events[kept].Time
+	for _, f := range r.faults {
+		if !slices.Contains(f.On, r.Events[i].Process) {
+			continue
+		}
+		if f.does() == history.SetsClock && kept < f.from && f.from < i {
+			clock += f.Shift
+		}
+		if f.does() == history.PacesClock {
+			paced := history.Time(0)
+			for n := max(kept, f.from); n < min(i, f.to); n++ {
+				paced += r.Events[n+1].Time - r.Events[n].Time
+			}
+			clock += paced * history.Time(f.PPM) / 1e6
+		}
+	}
+	return clock+1e6 >= r.Header.TTL
 }
 
 // holdOver reports whether the hold of a key's owner is over at place i, where another attempt changes the key.
@@ -129,18 +155,24 @@ func (r *reading) holdOver(i int, owner, by history.Attempt) bool {
 
 // untouched reports whether, at place i, the attempt last set or extended its own key on that server a TTL ago or more.
 func (r *reading) untouched(i int, owner history.Attempt) bool {
-	last := history.Time(-1)
-	for _, e := range r.Events[:i] {
+	kept := r.lastKept(i, owner)
+	return kept >= 0 && r.Header.TTL > 0 && r.Events[i].Time-r.Events[kept].Time >= r.Header.TTL
+}
+
+// lastKept returns the place before i at which the attempt last set or extended its own key on that server, or -1.
+func (r *reading) lastKept(i int, owner history.Attempt) int {
+	last := -1
+	for n, e := range r.Events[:i] {
 		by := e.By
 		if e.F == history.KeySet && by == "" {
 			by = e.Of
 		}
 		if (e.F == history.KeySet || e.F == history.KeyProlonged) && e.Of == owner && by == owner &&
 			e.Lock == r.Events[i].Lock && r.keeper(e.Process) == r.keeper(r.Events[i].Process) {
-			last = e.Time
+			last = n
 		}
 	}
-	return last >= 0 && r.Header.TTL > 0 && r.Events[i].Time-last >= r.Header.TTL
+	return last
 }
 
 // keeper returns the name under which a server's keys are kept: the members of one service keep keys together.

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"slices"
+	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
@@ -29,18 +30,60 @@ func (t *Trace) LooksAtOwner(c Change) bool {
 	return e.Checked == history.CheckedValue || e.Checked == history.CheckedPresence && e.F != history.KeySet
 }
 
+// rounding is the unit in which servers count the time of day.
+const rounding = history.Time(time.Millisecond)
+
+// LapsedEarly reports whether the owner had neither set nor prolonged its key for a TTL by the wall clock of the key's
+// server, although less time had passed: a fault had set that clock forward or let it run fast. A lock that keeps the
+// end of the lease in the key, and compares it with the server's time of day, takes the lease for over then.
+func (t *Trace) LapsedEarly(c Change) bool {
+	at, ttl := t.LastKept(c), t.History.Header.TTL
+	if at < 0 || ttl <= 0 || t.History.Header.OneService() {
+		return false
+	}
+	e := &t.History.Events[c.At]
+	passed := e.Time - t.Time(at)
+	return passed < ttl && passed+t.gained(e.Process, at, c.At) >= ttl-rounding
+}
+
+// gained returns by how much a server's wall clock advanced from one position to another beyond the time that passed,
+// or less than 0 if it fell behind.
+func (t *Trace) gained(server history.Process, from, to int) (gain history.Time) {
+	for i := range t.Faults {
+		f := &t.Faults[i]
+		if !f.Strikes(server) || f.Start > to {
+			continue
+		}
+		switch {
+		case f.Does == history.SetsClock && f.Start > from:
+			gain += f.Shift
+		case f.Does == history.PacesClock && f.Stop > from:
+			begun, over := t.Time(max(f.Start, from)), t.Time(min(f.Stop, to))
+			gain += (over - begun) * history.Time(f.PPM) / 1e6
+		}
+	}
+	return gain
+}
+
 // untouched reports whether the owner had neither set nor prolonged its key for a TTL, so that no lease was left of it.
 func (t *Trace) untouched(c Change) bool {
-	e, ttl := &t.History.Events[c.At], t.History.Header.TTL
+	at, ttl := t.LastKept(c), t.History.Header.TTL
+	return at >= 0 && ttl > 0 && t.History.Events[c.At].Time-t.Time(at) >= ttl
+}
+
+// LastKept returns the position before a change at which the owner last set or prolonged its key on that server, -1 if
+// it never did.
+func (t *Trace) LastKept(c Change) int {
+	e := &t.History.Events[c.At]
 	for _, at := range slices.Backward(t.Keys) {
 		k := &t.History.Events[at]
 		own := k.F == history.KeySet && Setter(k) == c.Owner || k.F == history.KeyProlonged && k.By == c.Owner
 		if int(at) < c.At && own && k.Of == c.Owner && k.Lock == e.Lock &&
 			t.Keeper(k.Process) == t.Keeper(e.Process) {
-			return ttl > 0 && e.Time-k.Time >= ttl
+			return int(at)
 		}
 	}
-	return false
+	return -1
 }
 
 // GivenBy is the position at which another, who was giving the lock back, set the key that the lock of a window's
