@@ -37,18 +37,7 @@ func (t *judge) recordStory(c *clash, r *record) string {
 		return sentence("%s was deleted at %v by a request of its own holder, which went on as if it still had the "+
 			"lock", key, e.Time)
 	case ExpiredEarly:
-		if r.cause.Detail == ClientClock {
-			return sentence("%s took %s for over at %v, %v before its time (%v)%s", t.taker(r), key, e.Time,
-				r.due-e.Time, r.due, t.clockStory(r, t.taker(r)))
-		}
-		if e.F == history.KeySet || e.Why == history.Deleted {
-			did, kept := takenOver(e), t.Time(t.keptLast(r))
-			return sentence("%s was %s at %v by %s, since by the clock of %s its lease was over: that clock was ahead, for "+
-				"%s had set or prolonged the key only %v before, at %v%s", key, did, e.Time,
-				t.ProcessOf(trace.Setter(e)), e.Process, g.Process, e.Time-kept, kept, t.clockStory(r, e.Process))
-		}
-		return sentence("%s expired at %v, %v before its time (%v)%s", key, e.Time, r.due-e.Time, r.due,
-			t.clockStory(r, e.Process))
+		return t.earlyStory(r, key)
 	case SessionExpired:
 		return sentence("%s was gone at %v: its session had been ended before its time%s", key, e.Time,
 			t.faultText(t.expiredSession(c, r)...))
@@ -73,6 +62,24 @@ func (t *judge) recordStory(c *clash, r *record) string {
 			t.faultText(t.deposing(t.Unit(t.History.Events[r.set[0]].Process), r.at))) + t.undoneStory(r)
 	}
 	return sentence("%s was gone at %v, and why is not recorded", key, e.Time)
+}
+
+// earlyStory describes a key that was over before its time by a clock that was ahead.
+func (t *judge) earlyStory(r *record, key string) string {
+	e := &t.History.Events[r.at]
+	switch {
+	case r.cause.Detail == ClientClock:
+		return sentence("%s took %s for over at %v, %v before its time (%v)%s", t.taker(r), key, e.Time,
+			r.due-e.Time, r.due, t.clockStory(r, t.taker(r)))
+	case e.F == history.KeySet || e.Why == history.Deleted:
+		kept := t.Time(t.keptLast(r))
+		return sentence("%s was %s at %v by %s, since by the clock of %s its lease was over: that clock was ahead, "+
+			"for %s had set or prolonged the key only %v before, at %v%s", key, takenOver(e), e.Time,
+			t.ProcessOf(trace.Setter(e)), e.Process, t.ProcessOf(t.History.Events[r.set[r.victim]].Of), e.Time-kept,
+			kept, t.clockStory(r, e.Process))
+	}
+	return sentence("%s expired at %v, %v before its time (%v)%s", key, e.Time, r.due-e.Time, r.due,
+		t.clockStory(r, e.Process))
 }
 
 // twiceStory describes what stood on a server for each of two holders.
