@@ -23,9 +23,9 @@ func init() {
 //
 // A key may outlast the hold that it stood for: a release may write into it that the lock is free, or hand its removal
 // to another process, and a record without expiry stays when its holder has crashed. Whoever finds it so, and checks
-// that in one step, may change it. The same holds where a fault has set the server's clock forward, so that the lease is
-// over by that clock alone: a key would expire early there. Who sets a key over another's has to look at what that one
-// holds: that there is a key, which is all that SET XX asks for, does not show whose it is.
+// that in one step, may change it. The same holds where a fault has set the server's clock forward, so that the lease
+// is over by that clock alone: a key would expire early there. Who sets a key over another's has to look at what that
+// one holds: that there is a key, which is all that SET XX asks for, does not show whose it is.
 //
 // It needs records of keys that were deleted, overwritten or prolonged. One that does not name both sides cannot be
 // judged; and where servers do not record why keys went, it cannot be known that it held.
