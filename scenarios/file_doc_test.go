@@ -157,22 +157,22 @@ func TestDefaultsInWords(t *testing.T) {
 	want := map[string]string{
 		"summary": "none", "source": "none", "network.links": "none", "overrides": "none", "faults": "none",
 		"expect": "none", "expect.metrics": "none", "servers.notify-keyspace-events": "none", "work.locks": "none",
-		// empty: see TestExample and TestMinimalFile
+		// checked as empty by TestExample and TestMinimalFile
 		"servers.redis": "none", "servers.etcd": "none", "servers.zookeeper": "none", "servers.kubernetes": "none",
-		// TestEveryValue
+		// checked by TestEveryValue
 		"servers.persistence": "see below", "lock.retry": "the keys below",
 		"lock.extension.limit": "`none` in the background, 3 in steps",
-		// TestEveryValue
+		// checked by TestEveryValue
 		"lock.elapsed-check": "`on` with an extension or `work.check-validity`, else `off`",
-		// TestEveryValue
+		// checked by TestEveryValue
 		"lock.extension.lease": "TTL", "lock.extension.every": "TTL / 3", "lock.quorum": "N / 2 + 1",
 		"bound": "the lock's TTL; with several members of ZooKeeper and `sync-limit` times `tick-time`, for which " +
-			"they may wait for a silent leader", // TestBoundOfAnEnsembleAllowsForASilentLeader
-		"work.start": "its place in the stagger", // TestOverridesChangeOnlyWhatTheyName
+			"they may wait for a silent leader", // checked by TestBoundOfAnEnsembleAllowsForASilentLeader
+		"work.start": "its place in the stagger", // checked by TestOverridesChangeOnlyWhatTheyName
 		"mix.pause":  "TTL / 100 to 3 TTL", "mix.jump": "TTL / 100 to 3 TTL", "mix.delay": "TTL / 1000 to 3 TTL",
 		"mix.slow-fsync": "TTL / 100 to TTL / 2", "mix.outage": "TTL / 100 to 3 TTL",
 		"mix.downtime": "TTL / 100 to 2 TTL",
-		// TestMixDefaults
+		// checked by TestMixDefaults
 		"mix.weights": "see below", "mix.points": "all", "mix.within": "see below", "mix.without": "none",
 		"promise": "see below",
 	}

@@ -103,7 +103,7 @@ func standards[T any](keys []format.Key[T], to *T) {
 // doc is the entry of a key in the reference of the format.
 type doc struct {
 	values, standard, meaning string
-	words                     []string // those of the values that are words
+	words                     []string // the values that are words
 }
 
 // Variable is a key that a sweep can vary.

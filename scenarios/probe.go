@@ -150,7 +150,7 @@ func (p *prober) askAgain(after time.Duration) {
 	p.until = p.world.Now() + history.Of(after+p.lease()) + 2*p.sound
 	next := p.client
 	p.world.BeginAgain(history.Probe, p.world.Now(), func(env sim.Env) {
-		if !p.scenario.Servers.consensus() { // whose sessions end when nobody keeps them alive
+		if !p.scenario.Servers.consensus() { // their sessions end by themselves
 			before.section.giveBack(env)
 		}
 		env.Sleep(after + p.lease())

@@ -93,7 +93,7 @@ func TestThePrintedSamples(t *testing.T) {
 		{"python-etcd3", "", printed, "etcd", exitUndecided, "AttributeError: header", "client-1 acquires"},
 		// the folder's czxid serves all holders as their token
 		{"kazoo", " default", "printed-zookeeper-lock", "simulated", exitExpected, "token repeated", ""},
-		// 10 s is shorter than the session of a stopped process lasts
+		// a session whose client is stopped lasts longer than 10 s
 		{"kazoo", "", "printed-zookeeper-lock", "simulated", exitOtherwise, "lease-exclusion holds",
 			"client-2 acquires"},
 		// the listener's functions do not exist; kazoo prints that and goes on

@@ -66,8 +66,9 @@ var junitSchema = map[string]junitElement{
 	"failure": note, "error": note, "skipped": note, "system-out": {text: true}, "system-err": {text: true},
 }
 
-// checkJUnit reports how a report deviates from the schema, or from how Jenkins, GitLab and Ant count: the sums equal
-// those of the cases, each case has at most one result and a decimal time, and skipped cases took no time.
+// checkJUnit reports how a report deviates from the schema, or from what Jenkins, GitLab and Ant assume: the totals of
+// a suite are the sums over its cases, each case has at most one result and a decimal time, and skipped cases took no
+// time.
 func checkJUnit(text []byte) error {
 	var open []string
 	results, counts := 0, map[string]int{}

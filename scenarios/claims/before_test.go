@@ -74,7 +74,7 @@ func order(w *Wrongs, s *Story, literal slow.Breach) {
 			if e.Grant.Granted > literal.Broken {
 				wrong("a lease that was granted later", i)
 			}
-		case e.Process == history.Nemesis && e.Type != history.Invoke: // a fault that began in time may last
+		case e.Process == history.Nemesis && e.Type != history.Invoke: // a fault that began in time may end later
 		case e.Process == history.Nemesis, e.Process == history.Resource,
 			slices.Contains(s.History.Header.Servers, e.Process):
 			if later(i) {

@@ -80,7 +80,7 @@ func (p *proof) stuck(m []string) string {
 	h := &p.History.Header
 	limit := h.TTL + h.Hold + h.Slack
 	since := p.read.Broken - limit
-	over := h.End // or some event
+	over := h.End // or the time of an event that the story gives
 	for i := range p.History.Events {
 		if end := p.History.Events[i].Time; at(end-since, m[6]) {
 			over = end

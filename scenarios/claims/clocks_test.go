@@ -90,7 +90,7 @@ func TestAJumpOfAllClocksMovesAbsoluteExpiryWithIt(t *testing.T) {
 	}
 }
 
-// scaled returns the scenario with fixed delays and with all its times multiplied by by.
+// scaled returns the scenario with fixed delays, and with all its times multiplied by the given factor.
 func scaled(s *scenarios.Scenario, by time.Duration) *scenarios.Scenario {
 	c := *s
 	fixed := func(d sim.Delay) sim.Delay { return sim.Delay{Lo: by * d.Lo, Hi: by * d.Lo} }

@@ -110,8 +110,8 @@ func TestAMarginIsZeroExactlyIfTheLawIsViolated(t *testing.T) {
 	}
 }
 
-// lostInCrashes recounts, from the records alone, the servers on which the key of an attempt was lost in a crash from
-// from to just before to.
+// lostInCrashes recounts, from the records alone, the servers on which the key of an attempt was lost in a crash in the
+// half-open interval [from, to).
 func lostInCrashes(h *history.History, of history.Attempt, from, to history.Time) (servers []history.Process) {
 	for i := range h.Events {
 		e := &h.Events[i]
@@ -219,7 +219,7 @@ func TestACallIsWrittenAndRead(t *testing.T) {
 	}
 }
 
-// A run without faults has no call worth telling, unless its holders work into the last tenth of their leases.
+// A run without faults has no call worth reporting, unless its holders work into the last tenth of their leases.
 func TestNothingIsCloseWithoutFaults(t *testing.T) {
 	toTheEnd := []string{"no-drift-allowance", "drift-allowance", "skew-of-an-hour", "printed-simple-lock-late-release"}
 	for _, name := range scenarios.Names() {

@@ -25,7 +25,7 @@ func (r *Reader) requests() {
 			set := r.holds[h.overtaken].set
 			after = set - at
 			if value = 0.01 + 0.98*r.share(after); at >= set {
-				value = 0.9 // it compared the owner
+				value = 0.9 // the late request compared the owner and left the key alone
 			}
 		}
 		r.take(Requests, value, func(c *Call) {

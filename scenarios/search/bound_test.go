@@ -11,9 +11,10 @@ import (
 )
 
 // leastProbability returns a lower bound of the probability that a plan consists of a single fault which delays one
-// given message of the run without faults. The message is one of the given number of requests of its class, or the
-// answer to one; there are so many classes. The bound is a formula of the mix's numbers, which the README states. Its
-// first three factors are the same for any single fault that names a request.
+// given message of the run without faults: a given request or the answer to it. Requests are grouped into classes;
+// classes is their number, and requests is the number of requests in the class of the given one. The bound is a formula
+// of the mix's numbers, which the README states. Its first three factors are the same for any single fault that names a
+// request.
 func leastProbability(s *Plans, requests, classes int) float64 {
 	m := s.scenario.Mix
 	weights := 0

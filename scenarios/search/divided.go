@@ -206,7 +206,7 @@ func (w *Worker) cut(ctx context.Context, spec []byte, first, size uint64) ([]by
 type shrunk struct {
 	Law      checker.Law     `json:"law"`
 	Cause    checker.Cause   `json:"cause"`
-	First    []byte          `json:"first"` // plan
+	First    []byte          `json:"first"` // the plan as it was found
 	Plan     []byte          `json:"plan"`
 	Scenario []byte          `json:"scenario"`
 	Often    int             `json:"often"`

@@ -56,7 +56,8 @@ func (f *Failed) add(part Failed) {
 	f.Runs += part.Runs
 }
 
-// open says that these runs, out of a total of of, leave open whether the promises are kept; nil if none failed.
+// open says that these runs, which are some of the given number of runs, leave open whether the promises are kept. It
+// returns nil if none failed.
 func (f *Failed) open(of int) []string {
 	if f.Runs == 0 {
 		return nil
@@ -68,7 +69,7 @@ func (f *Failed) open(of int) []string {
 // more returns the lines of the failure after the first, which is in open's sentence.
 func (f *Failed) more() []string { return f.Why[min(1, len(f.Why)):] }
 
-// consistent reports whether f is possible for an exploration that has made of runs.
+// consistent reports whether f is possible for an exploration that has made the given number of runs.
 func (f *Failed) consistent(of int) bool {
 	return f.Runs >= 0 && f.Runs <= of && (f.Runs > 0) == (len(f.Why) > 0)
 }

@@ -255,13 +255,13 @@ func (v *variation) when(from, to time.Duration) time.Duration {
 	return v.between(from, to).Truncate(time.Millisecond)
 }
 
-// between picks an instant from from to just before to.
+// between picks an instant in the half-open interval [from, to).
 func (v *variation) between(from, to time.Duration) time.Duration {
 	return from + time.Duration(v.random.Uint64()%uint64(max(to-from, 1)))
 }
 
-// length picks how long a fault that strikes at at may last: until around the end of the lease, until well after it, or
-// until something happens. ok is false if the fault's length should stay as it is.
+// length picks how long a fault that strikes at the given time may last: until around the end of the lease, until well
+// after it, or until something happens. ok is false if the fault's length should stay as it is.
 func (v *variation) length(at, from time.Duration) (d time.Duration, ok bool) {
 	end := at
 	switch v.below(4) {

@@ -11,7 +11,7 @@ import (
 // few lists the seeds from which small sets are made; some are the highest possible.
 var few = []uint64{0, 1, 2, 3, 4, 5, math.MaxUint64 - 2, math.MaxUint64 - 1, math.MaxUint64}
 
-// rangesOf returns the set of those of the seeds in few whose bits are set.
+// rangesOf returns the set that contains few[i] for each bit i that is set in bits.
 func rangesOf(bits int) (r Ranges) {
 	for i, seed := range few {
 		if bits&(1<<i) == 0 {

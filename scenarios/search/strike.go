@@ -50,7 +50,8 @@ func (v *variation) some(most time.Duration) time.Duration {
 	return max(most>>v.below(10), time.Millisecond).Truncate(time.Millisecond)
 }
 
-// beyond picks the length of a fault that begins at at and ends after end, by at most most (or 1 s, if that is more).
+// beyond picks the length of a fault that begins at the given time and ends after end, later by no more than most (or 1
+// s, if that is more).
 func (v *variation) beyond(at, end, most time.Duration) time.Duration {
 	return (max(end-at, 0) + max(most, time.Second)>>v.below(4)).Truncate(time.Millisecond)
 }

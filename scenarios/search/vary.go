@@ -66,7 +66,7 @@ func (v *variation) blindly() {
 	}
 }
 
-// change replaces one fault by how of it, if the mix allows the result.
+// change replaces one fault by the result of how, if the mix allows that result.
 func (v *variation) change(how func(nemesis.Fault) nemesis.Fault) {
 	i := v.below(len(v.faults))
 	if f := how(v.faults[i]); v.plans.generator.Allows(f) {
