@@ -1,5 +1,5 @@
-// Package front lets clients that are no tasks of a world ask its Redis servers and Sentinels: it cuts what they write
-// into requests, and knows on behalf of which attempt each is.
+// Package front connects clients that are not tasks of a world to its Redis servers and Sentinels: it cuts the bytes
+// that they write into requests, and determines the attempt on whose behalf each request is made.
 package front
 
 import (
@@ -12,26 +12,26 @@ import (
 // Redis is the [sim.Front] of Redis servers and Sentinels.
 type Redis struct{}
 
-// Port is Redis' port.
+// Port returns Redis's port.
 func (Redis) Port() int { return 6379 }
 
-// Serial is false: a server executes the commands of a connection in turn, and keeps those that it cannot execute yet.
+// Serial is false: a server executes the commands of a connection in order, and keeps those that it cannot execute yet.
 func (Redis) Serial() bool { return false }
 
 // Begin starts a run.
 func (Redis) Begin() sim.Callers { return &callers{} }
 
-// callers are the clients of one run.
+// callers holds the clients of one run.
 type callers struct{ all []*caller }
 
-// Caller returns a client that has requested nothing yet.
+// Caller returns a client that has not requested anything yet.
 func (c *callers) Caller(sim.ProcessID) sim.Caller {
 	k := &caller{mine: map[history.Attempt]bool{}, wrote: map[string]history.Attempt{}}
 	c.all = append(c.all, k)
 	return k
 }
 
-// Recorded passes the record to the client whose request it is about.
+// Recorded passes the record to the client whose request changed the key.
 func (c *callers) Recorded(e *history.Event) {
 	for _, k := range c.all {
 		if k.mine[e.By] {
@@ -40,18 +40,18 @@ func (c *callers) Recorded(e *history.Event) {
 	}
 }
 
-// caller is one client. A connection belongs to a client, so whatever it requests is on its behalf: of its current
-// attempt, or of an earlier one whose value it carries.
+// caller is one client. A connection belongs to a client, so its requests are made on behalf of the client's current
+// attempt, or of an earlier attempt of the client whose value the request contains.
 type caller struct {
-	attempt history.Attempt // the current one
+	attempt history.Attempt // the current attempt
 	begun   sim.Time
-	asking  bool // for the lock, in the current attempt
+	asking  bool // the current attempt is asking for the lock
 	mine    map[history.Attempt]bool
-	wrote   map[string]history.Attempt // the values and members that it has written to locks, by the latest attempt
-	round   round                      // what it has requested while it was asking
+	wrote   map[string]history.Attempt // latest attempt by value or member that it has written to locks
+	round   round                      // the requests that it has made while asking
 }
 
-// Wire makes the client's end of a new connection to a server.
+// Wire returns the client's end of a new connection to a server.
 func (k *caller) Wire(server sim.ProcessID) sim.Wire { return &wire{caller: k, server: server} }
 
 // Begin begins an attempt, which asks for the lock until Try is called.
@@ -60,14 +60,14 @@ func (k *caller) Begin(a history.Attempt, now sim.Time) {
 	k.mine[a] = true
 }
 
-// Try ends the asking, and returns the round of requests that acquired the lock.
+// Try ends the requests for the lock, and returns the round of requests that acquired it.
 func (k *caller) Try() (since sim.Time, granted []sim.ProcessID) {
 	k.asking = false
 	return k.round.acquired(k.begun)
 }
 
-// behalf is the attempt on whose behalf the client makes a request. While it asks for the lock all is for that: a
-// client may have one value for all its attempts.
+// behalf returns the attempt on whose behalf the client makes a request. While the client asks for the lock, it is
+// always the current attempt, because a client may use one value for all its attempts.
 func (k *caller) behalf(args []string) history.Attempt {
 	if k.asking {
 		return k.attempt
@@ -80,7 +80,7 @@ func (k *caller) behalf(args []string) history.Attempt {
 	return k.attempt
 }
 
-// recorded takes what a server has recorded of a lock's key that a request of the client has changed.
+// recorded takes a record of a lock's key that was changed by a request of the client.
 func (k *caller) recorded(e *history.Event) {
 	if e.F == history.KeySet {
 		for _, text := range []string{e.Value, e.Member} {
@@ -93,20 +93,20 @@ func (k *caller) recorded(e *history.Event) {
 		return
 	}
 	popped := e.F == history.KeyGone && e.Checked == history.CheckedPresence
-	kept := e.F == history.KeyProlonged && k.mine[e.Of] // its own, of an earlier attempt, too
+	kept := e.F == history.KeyProlonged && k.mine[e.Of] // also a key of an earlier attempt of its own
 	if e.F == history.KeySet || kept || popped {
 		k.round.took(e)
 	}
 }
 
-// wire is RESP. What is not yet a complete request is kept.
+// wire implements RESP. It keeps bytes that are not a complete request yet.
 type wire struct {
 	caller *caller
 	server sim.ProcessID
 	half   []byte
 }
 
-// Written asks for each complete request. The error is [sim.ErrProtocol].
+// Written sends each complete request. The only error is [sim.ErrProtocol].
 func (w *wire) Written(l sim.Line, b []byte) error {
 	w.half = append(w.half, b...)
 	for len(w.half) > 0 {
@@ -127,7 +127,7 @@ func (w *wire) Written(l sim.Line, b []byte) error {
 	return nil
 }
 
-// Arrived delivers everything as it is.
+// Arrived delivers all bytes unchanged.
 func (w *wire) Arrived(l sim.Line, b []byte, to *sim.Incoming) {
 	if to != nil {
 		w.caller.round.answered(to, b)

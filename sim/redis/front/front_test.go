@@ -15,7 +15,7 @@ const (
 	releaseScript = `if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("del",KEYS[1]) else return 0 end`
 )
 
-// line is a connection whose requests are kept.
+// line is a connection that keeps its requests.
 type line struct {
 	sim.Line
 	now   sim.Time
@@ -28,7 +28,7 @@ func (l *line) Ask(args []string, of history.Attempt, _ string) {
 	l.asked = append(l.asked, &sim.Incoming{Attempt: of, Args: args})
 }
 
-// resp is a request as its client writes it.
+// resp returns a request as its client writes it.
 func resp(args ...string) []byte {
 	b := fmt.Appendf(nil, "*%d\r\n", len(args))
 	for _, a := range args {
@@ -37,7 +37,7 @@ func resp(args ...string) []byte {
 	return b
 }
 
-// stage has clients, and servers that do as the test says.
+// stage has clients, and servers that do what the test says.
 type stage struct {
 	*testing.T
 	all     sim.Callers
@@ -58,7 +58,7 @@ func (s *stage) client(name string) sim.Caller {
 	return s.clients[name]
 }
 
-// ask makes a client ask a server, and returns the request.
+// ask makes a client send a request to a server, and returns the request.
 func (s *stage) ask(client, server string, args ...string) *sim.Incoming {
 	s.Helper()
 	at := client + ">" + server
@@ -74,7 +74,7 @@ func (s *stage) ask(client, server string, args ...string) *sim.Incoming {
 	return l.asked[len(l.asked)-1]
 }
 
-// does records what a request has done, as the latest one of its client.
+// does records an effect of the latest request of a client.
 func (s *stage) does(server string, e history.Event) {
 	e.Process, e.Lock, e.Sent, e.Type = history.Process(server), "lock", s.now, history.OK
 	s.all.Recorded(&e)
@@ -85,8 +85,9 @@ func (s *stage) answer(client, server string, to *sim.Incoming, reply string) {
 	s.wires[at].Arrived(s.lines[at], []byte(reply), to)
 }
 
-// TestAConnectionBelongsToAClient: what it requests is its own doing, whatever the request carries. What an earlier
-// attempt of the same client has written is that one's, but not while the client asks for the lock.
+// TestAConnectionBelongsToAClient: a request counts for the client of its connection, whatever it contains. If it
+// contains a value that an earlier attempt of the same client has written, it counts for that attempt, except while the
+// client asks for the lock.
 func TestAConnectionBelongsToAClient(t *testing.T) {
 	s := newStage(t)
 	of := func(client string, want history.Attempt, args ...string) {
@@ -122,14 +123,15 @@ func TestAConnectionBelongsToAClient(t *testing.T) {
 	of("a", "a/3", "PING")
 }
 
-// TestTheRoundThatAcquires: what counts is the latest try, told from the ones before by what requests do.
+// TestTheRoundThatAcquires: the round that counts is the latest try. It is distinguished from the earlier ones by the
+// effects of the requests.
 func TestTheRoundThatAcquires(t *testing.T) {
 	hash := fmt.Sprintf("%X", sha1.Sum([]byte(acquireScript)))
 	set := []string{"SET", "lock", "v", "NX"}
 	script := []string{"EVAL", acquireScript, "1", "lock", "v", "8"}
 	for name, test := range map[string]struct {
 		args  []string
-		steps string // server, what it does, reply; > separates requests
+		steps string // server, effect, reply; > separates requests
 		want  string
 	}{
 		"at once":          {set, "redis-1 set +OK", "1 [redis-1]"},
@@ -185,8 +187,9 @@ func TestTheRoundThatAcquires(t *testing.T) {
 	}
 }
 
-// TestARoundOfSeveralKeys: a request for another key of the same server belongs to the round, one for the same key
-// begins the next; so does a transaction, which is known by what executes it.
+// TestARoundOfSeveralKeys: a request for another key of the same server belongs to the same round, and a request for
+// the same key begins the next round. This is also true of a transaction, which is identified by the command that
+// executes it.
 func TestARoundOfSeveralKeys(t *testing.T) {
 	s := newStage(t)
 	c := s.client("c")

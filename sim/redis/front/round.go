@@ -10,21 +10,21 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// round is what a client has requested since it began to ask for the lock. A library may try several times, each time
-// at several servers, or for several keys. Which requests ask for the lock is seen from what they do: one of the same
-// kind has taken a key of the lock.
+// round holds the requests of a client since it began to ask for the lock. A library may try several times, each time
+// at several servers or for several keys. Which requests ask for the lock is inferred from their effects: some request
+// of the same kind has taken a key of the lock.
 type round []*request
 
-// request is a request of a client that asks for a lock.
+// request is a request of a client that is asking for a lock.
 type request struct {
 	at       place
 	args     []string
 	sent     sim.Time
-	answered bool // without an error
-	took     bool // a key of the lock
+	answered bool // it was answered, and not with an error
+	took     bool // it has taken a key of the lock
 }
 
-// place is what a kind of requests wants of a server: two of them in one place are two tries.
+// place identifies what a kind of request asks of a server. Two requests with the same place belong to two tries.
 type place struct {
 	server sim.ProcessID
 	kind   string // the command, or the hash of the script
@@ -37,7 +37,7 @@ func (r *round) asks(now sim.Time, server sim.ProcessID, args []string) {
 	*r = append(*r, &request{at: place{server, kind, key}, args: args, sent: now})
 }
 
-// kindOf is the kind of a request, and the first key that it names.
+// kindOf returns the kind of a request and the first key that it names.
 func kindOf(args []string) (kind, key string) {
 	kind = strings.ToLower(args[0])
 	switch {
@@ -54,8 +54,8 @@ func kindOf(args []string) (kind, key string) {
 	return kind, key
 }
 
-// took marks the request that has taken a key of the lock. If several left for that server at the same time it is the
-// last: a transaction takes its keys when its EXEC is executed.
+// took marks the request that has taken a key of the lock. If several requests were sent to that server at the same
+// time, it is the last one: a transaction takes its keys when its EXEC is executed.
 func (r round) took(e *history.Event) {
 	for _, q := range slices.Backward(r) {
 		if q.at.server == e.Process && q.sent == e.Sent {
@@ -65,7 +65,7 @@ func (r round) took(e *history.Event) {
 	}
 }
 
-// answered notes the answer to a request.
+// answered records the reply to a request.
 func (r round) answered(to *sim.Incoming, reply []byte) {
 	for _, q := range slices.Backward(r) {
 		if &q.args[0] == &to.Args[0] {
@@ -75,8 +75,9 @@ func (r round) answered(to *sim.Incoming, reply []byte) {
 	}
 }
 
-// acquired returns when the first request of the latest try left, and which servers have granted the lock in it; begun,
-// and none, if nothing was taken. Where no answer says so, as if it was lost, the key was found to be there.
+// acquired returns when the first request of the latest try was sent, and which servers granted the lock in that try.
+// If no key was taken, it returns begun and no servers. Servers whose reply was lost count only if no reply granted the
+// lock, because the client must then have found its key there.
 func (r round) acquired(begun sim.Time) (since sim.Time, granted []sim.ProcessID) {
 	try := r.latest()
 	since = begun
@@ -96,8 +97,8 @@ func (r round) acquired(begun sim.Time) (since sim.Time, granted []sim.ProcessID
 	return since, granted
 }
 
-// latest are the requests of the latest try. One that was refused, or not answered, and was sent again has begun no
-// new one.
+// latest returns the requests of the latest try. A request that was refused or not answered, and was sent again, does
+// not begin a new try.
 func (r round) latest() (try round) {
 	asks := map[string]bool{}
 	for _, q := range r {

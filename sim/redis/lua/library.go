@@ -10,7 +10,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// redisLibrary is the table redis of scripts.
+// redisLibrary returns the table redis of scripts.
 func (e *Engine) redisLibrary() *lua.LTable {
 	t := e.library(e.state.NewTable(), nil, map[string]lua.LGFunction{
 		"call":         func(L *lua.LState) int { return e.call(L, false) },
@@ -24,7 +24,7 @@ func (e *Engine) redisLibrary() *lua.LTable {
 			L.Push(lua.LString(SHA1Hex(e.toString(L, L.Get(1)))))
 			return 1
 		},
-		"log":                func(*lua.LState) int { return 0 }, // a simulated node has no log file
+		"log":                func(*lua.LState) int { return 0 }, // a simulated server has no log file
 		"replicate_commands": func(L *lua.LState) int { L.Push(lua.LTrue); return 1 },
 		"setresp": func(L *lua.LState) int {
 			if L.GetTop() != 1 {
@@ -48,7 +48,7 @@ func (e *Engine) redisLibrary() *lua.LTable {
 	return t
 }
 
-// versionNumber is a version as a number: 0x70102 is 7.1.2.
+// versionNumber returns a version as a number: 0x70102 for 7.1.2.
 func versionNumber(version string) (number int) {
 	for part := range strings.SplitSeq(version, ".") {
 		v, _ := strconv.Atoi(part)
@@ -57,13 +57,13 @@ func versionNumber(version string) (number int) {
 	return number
 }
 
-// SHA1Hex is the SHA1 of a text in hexadecimal digits, by which Redis knows scripts.
+// SHA1Hex returns the SHA-1 of a text in hexadecimal digits. Redis identifies scripts by it.
 func SHA1Hex(text string) string {
 	sum := sha1.Sum([]byte(text))
 	return hex.EncodeToString(sum[:])
 }
 
-// errorReply is redis.error_reply: a message without a code gets the code ERR.
+// errorReply implements redis.error_reply: a message without a code gets the code ERR.
 func errorReply(L *lua.LState) int {
 	s, ok := L.Get(1).(lua.LString)
 	if !ok || L.GetTop() != 1 {
@@ -90,7 +90,7 @@ func statusReply(L *lua.LState) int {
 	return 1
 }
 
-// toString is tostring, without the addresses that differ from run to run.
+// toString implements tostring, but without addresses, which would differ from run to run.
 func (e *Engine) toString(L *lua.LState, v lua.LValue) string {
 	if f, ok := L.GetMetaField(v, "__tostring").(*lua.LFunction); ok {
 		L.Push(f)
@@ -109,7 +109,7 @@ func (e *Engine) toString(L *lua.LState, v lua.LValue) string {
 	return v.Type().String() + ": 0x0"
 }
 
-// maxRepeat bounds string.rep, bytes.
+// maxRepeat is the maximum length of the result of string.rep and string.format, in bytes.
 const maxRepeat = 1 << 24
 
 func (e *Engine) ownString() map[string]lua.LGFunction {
@@ -126,10 +126,10 @@ func (e *Engine) ownString() map[string]lua.LGFunction {
 	}
 }
 
-// lrand48 is the generator that Redis gives to scripts, so that they are the same everywhere.
+// lrand48 is the random number generator that Redis provides to scripts, so that it is the same on every machine.
 type lrand48 uint64
 
-// bornWith is the state before anybody seeds.
+// bornWith is the state of the generator before it is seeded.
 const bornWith lrand48 = 0x1234ABCD330E
 
 func (r *lrand48) seed(s int32) { *r = lrand48(uint64(uint32(s))<<16 | 0x330E) }
@@ -170,7 +170,7 @@ func (e *Engine) ownMath() map[string]lua.LGFunction {
 	}
 }
 
-// cGeneral is C's %.<digits>g for a finite number.
+// cGeneral formats a finite number like C's %.<digits>g.
 func cGeneral(f float64, digits int) string {
 	s := strconv.FormatFloat(f, 'e', digits-1, 64)
 	mantissa, exponent, _ := strings.Cut(s, "e")
@@ -185,5 +185,5 @@ func cGeneral(f float64, digits int) string {
 	if strings.Contains(mantissa, ".") {
 		mantissa = strings.TrimRight(strings.TrimRight(mantissa, "0"), ".")
 	}
-	return mantissa + "e" + exponent // Go too writes two digits of exponent at least
+	return mantissa + "e" + exponent // Go, too, writes at least two digits of the exponent
 }

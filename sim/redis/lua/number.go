@@ -10,11 +10,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// space is the white space of C.
+// space is C's white space.
 const space = " \t\n\v\f\r"
 
-// readNumber reads a text as Lua 5.1 does where it expects a number (luaO_str2d): what strtod reads, white space about
-// it, up to the first NUL. gopher-lua reads Go's numbers instead: 010 is octal there, 1_0 is ten, and nan is none.
+// readNumber parses a text where Lua 5.1 expects a number (luaO_str2d): it accepts what strtod accepts, with white
+// space around it, up to the first NUL. gopher-lua would read Go's numbers instead: there, 010 is octal, 1_0 is ten,
+// and nan is not a number.
 func readNumber(s string) (lua.LNumber, bool) {
 	s, _, _ = strings.Cut(s, "\x00")
 	s = strings.Trim(s, space)
@@ -36,7 +37,7 @@ func readNumber(s string) (lua.LNumber, bool) {
 	return lua.LNumber(f), ok
 }
 
-// toNumber replaces Lua's tonumber, which reads numbers as Redis' Lua 5.1 does.
+// toNumber replaces Lua's tonumber. It parses numbers like Redis's Lua 5.1.
 func toNumber(L *lua.LState) int {
 	base := L.OptInt(2, 10)
 	if base == 10 {
@@ -65,8 +66,8 @@ func toNumber(L *lua.LState) int {
 	return 1
 }
 
-// readInBase reads a whole number as strtoul does: one with a sign counts down from 2^64, and one that is too great is
-// the greatest there is.
+// readInBase parses a whole number like strtoul: a negative number counts down from 2^64, and a number that is too
+// large becomes the largest one.
 func readInBase(s string, base int) (lua.LNumber, bool) {
 	s, _, _ = strings.Cut(s, "\x00")
 	s = strings.Trim(s, space)
@@ -90,7 +91,8 @@ func readInBase(s string, base int) (lua.LNumber, bool) {
 	return lua.LNumber(v), true
 }
 
-// takesNumbers has a function of a library read the strings among its arguments, from the given one on, as Lua does.
+// takesNumbers makes a library function convert those of its arguments that are strings, from the argument number first
+// on, to numbers in the way of Lua.
 func (e *Engine) takesNumbers(library *lua.LTable, name string, first int) {
 	inner := library.RawGetString(name).(*lua.LFunction).GFunction
 	library.RawSetString(name, e.state.NewFunction(func(L *lua.LState) int {
@@ -109,8 +111,8 @@ func (e *Engine) takesNumbers(library *lua.LTable, name string, first int) {
 	}))
 }
 
-// arithmetic gives strings the operators of numbers, by events of their metatable: gopher-lua looks there before it
-// converts strings by its own rules.
+// arithmetic adds the arithmetic operators to strings, as functions of their metatable. gopher-lua looks there before
+// it converts strings by its own rules.
 func (e *Engine) arithmetic(strings *lua.LTable) {
 	for event, operate := range map[string]func(a, b float64) float64{
 		"__add": func(a, b float64) float64 { return a + b },
@@ -129,8 +131,8 @@ func (e *Engine) arithmetic(strings *lua.LTable) {
 	}))
 }
 
-// operateOn carries out an operator of which an operand is a string. Like Lua, it asks the metatable of the other
-// operand if the two are no numbers.
+// operateOn carries out an operator of which at least one operand is a string. If the operands are not both numbers, it
+// asks the metatable of the other operand, like Lua.
 func operateOn(L *lua.LState, event string, a, b lua.LValue, operate func(a, b float64) float64) int {
 	x, ok := numberOf(a)
 	y, ok2 := numberOf(b)
@@ -155,7 +157,7 @@ func operateOn(L *lua.LState, event string, a, b lua.LValue, operate func(a, b f
 	return 0
 }
 
-// numberOf is the number that an operand stands for.
+// numberOf returns the number that an operand stands for.
 func numberOf(v lua.LValue) (lua.LNumber, bool) {
 	switch v := v.(type) {
 	case lua.LNumber:

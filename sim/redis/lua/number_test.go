@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestNumbersAreWrittenAsCDoes has what printf("%.*g") of glibc prints.
+// TestNumbersAreWrittenAsCDoes compares FormatNumber with the output of glibc's printf("%.*g").
 func TestNumbersAreWrittenAsCDoes(t *testing.T) {
 	for _, c := range []struct {
 		f      float64

@@ -9,11 +9,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// isRESP3 reports whether a value of this kind belongs to RESP3 and not to RESP2.
+// isRESP3 reports whether values of this kind exist in RESP3 but not in RESP2.
 func isRESP3(kind byte) bool { return strings.IndexByte("_%~,#=", kind) >= 0 }
 
-// fromRESP3 reads a value of RESP3, as a script does that has called redis.setresp(3): a map is a table with a field
-// map, and so on. line is where its first line ends, head what stands in it.
+// fromRESP3 converts a RESP3 value for a script that has called redis.setresp(3): a map becomes a table with a field
+// map, and so on. head is the content of the first line, and line is the index after it.
 func fromRESP3(L *lua.LState, b, head []byte, line int) (lua.LValue, int) {
 	wrapped := func(name string, v lua.LValue) lua.LValue {
 		t := L.CreateTable(0, 1)
@@ -52,7 +52,7 @@ func fromRESP3(L *lua.LState, b, head []byte, line int) (lua.LValue, int) {
 	return wrapped("set", t), line
 }
 
-// answerBool answers with a boolean, as scripts do that have called redis.setresp(3).
+// answerBool appends a boolean, for a script that has called redis.setresp(3).
 func (e *Engine) answerBool(v bool) {
 	switch {
 	case e.client3 && v:
@@ -66,9 +66,9 @@ func (e *Engine) answerBool(v bool) {
 	}
 }
 
-// answerRESP3 answers with a table that stands for a double, a map, a set, a big number or a verbatim string; it
-// reports false if the table is none of those. Pairs and members come in the order in which the script made them;
-// Redis leaves that open.
+// answerRESP3 appends a table that stands for a double, a map, a set, a big number or a verbatim string. It returns
+// false if the table is none of these. Pairs and members are written in the order in which the script made them; Redis
+// leaves the order open.
 func (e *Engine) answerRESP3(t *lua.LTable, depth int) bool {
 	if n, ok := t.RawGetString("double").(lua.LNumber); ok {
 		if text := FormatNumber(float64(n), 17); e.client3 {
@@ -101,7 +101,8 @@ func (e *Engine) answerRESP3(t *lua.LTable, depth int) bool {
 	return true
 }
 
-// answerText answers with a table that stands for a big number or a verbatim string.
+// answerText appends a table that stands for a big number or a verbatim string. It returns false if the table is
+// neither.
 func (e *Engine) answerText(t *lua.LTable) bool {
 	if number, ok := t.RawGetString("big_number").(lua.LString); ok {
 		text := strings.NewReplacer("\r", " ", "\n", " ").Replace(string(number))
@@ -131,7 +132,7 @@ func (e *Engine) answerText(t *lua.LTable) bool {
 	return true
 }
 
-// replyHead begins a map or a set.
+// replyHead appends the header of a map or a set.
 func (e *Engine) replyHead(kind byte, count int) {
 	at := len(e.reply)
 	if !e.client3 && kind == '%' {

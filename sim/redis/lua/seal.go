@@ -8,11 +8,11 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// readOnly is Redis's message for a write to a table that is not the script's.
+// readOnly is Redis's message for a write to a table that does not belong to the script.
 const readOnly = "Attempt to modify a readonly table"
 
-// notProvided are the libraries and functions that Redis gives to scripts and fencepost does not, by the library that
-// they stand in; "" are globals.
+// notProvided lists the libraries and functions that Redis provides to scripts and fencepost does not, by their
+// library; "" stands for globals.
 var notProvided = map[string][]string{
 	"":       {"cmsgpack", "struct", "bit", "coroutine", "load", "loadstring", "collectgarbage", "gcinfo"},
 	"redis":  {"acl_check_cmd", "breakpoint", "debug", "set_repl"},
@@ -22,7 +22,7 @@ var notProvided = map[string][]string{
 		"encode_keep_buffer", "encode_invalid_numbers", "decode_invalid_numbers", "new"},
 }
 
-// withhold puts in place of what a library is not provided with functions that say so.
+// withhold adds functions to a library, in place of those that are not provided, that raise an error which says so.
 func (e *Engine) withhold(library string, t *lua.LTable) {
 	for _, name := range notProvided[library] {
 		t.RawSetString(name, e.state.NewFunction(func(L *lua.LState) int {
@@ -32,7 +32,7 @@ func (e *Engine) withhold(library string, t *lua.LTable) {
 	}
 }
 
-// seal gives a stand-in for a table: it shows the fields of what, and refuses to be written.
+// seal returns a stand-in for a table: it shows the fields of what, and refuses writes.
 func (e *Engine) seal(what *lua.LTable) *lua.LTable {
 	L := e.state
 	front, meta := L.NewTable(), L.NewTable()
@@ -47,7 +47,7 @@ func (e *Engine) seal(what *lua.LTable) *lua.LTable {
 	return front
 }
 
-// openLibraries builds the world of scripts.
+// openLibraries creates the globals and libraries of scripts.
 func (e *Engine) openLibraries() {
 	L := e.state
 	for _, open := range []lua.LGFunction{lua.OpenBase, lua.OpenTable, lua.OpenString, lua.OpenMath} {
@@ -74,7 +74,7 @@ func (e *Engine) openLibraries() {
 		e.takesNumbers(text, name, first)
 	}
 	e.globals.RawSetString("string", e.seal(text))
-	texts := L.NewTable() // ("x"):upper()
+	texts := L.NewTable() // for calls such as ("x"):upper()
 	texts.RawSetString("__index", text)
 	texts.RawSetString("__metatable", lua.LFalse)
 	e.arithmetic(texts)
@@ -107,7 +107,7 @@ func (e *Engine) openLibraries() {
 	e.globals.Metatable = strict
 }
 
-// missing answers for a global that does not exist.
+// missing raises the error for a global that does not exist.
 func missing(L *lua.LState) int {
 	name := L.Get(2).String()
 	if slices.Contains(notProvided[""], name) {
@@ -117,7 +117,7 @@ func missing(L *lua.LState) int {
 	return 0
 }
 
-// library picks functions from a library of gopher-lua and adds own ones.
+// library makes a library of some functions of one of gopher-lua's and some of this package.
 func (e *Engine) library(from lua.LValue, names []string, own map[string]lua.LGFunction) *lua.LTable {
 	t := e.state.NewTable()
 	for _, name := range names {
@@ -129,7 +129,8 @@ func (e *Engine) library(from lua.LValue, names []string, own map[string]lua.LGF
 	return t
 }
 
-// guarded wraps a function that writes to its first argument without asking the metatable.
+// guarded wraps a function that would write to its first argument without asking the metatable, so that it refuses a
+// sealed table.
 func (e *Engine) guarded(f lua.LValue) lua.LGFunction {
 	inner := f.(*lua.LFunction).GFunction
 	return func(L *lua.LState) int {
@@ -140,8 +141,8 @@ func (e *Engine) guarded(f lua.LValue) lua.LGFunction {
 	}
 }
 
-// ownBase are the base functions that must not do what gopher-lua's do: print pointers, change what is sealed, or
-// differ from Redis's in what an error looks like.
+// ownBase returns replacements for base functions of gopher-lua that would print pointers, change sealed tables, or
+// report errors in another way than Redis.
 func (e *Engine) ownBase() map[string]lua.LGFunction {
 	return map[string]lua.LGFunction{
 		"tostring": func(L *lua.LState) int {
@@ -180,7 +181,7 @@ func (e *Engine) ownBase() map[string]lua.LGFunction {
 	}
 }
 
-// protectedCall is pcall. An error of Redis reaches the script as its message, as in Redis 7.0.
+// protectedCall implements pcall. The script receives an error of Redis as its message, as in Redis 7.0.
 func protectedCall(L *lua.LState) int {
 	L.CheckAny(1)
 	top := L.GetTop()

@@ -2,8 +2,8 @@ package lua
 
 import "strings"
 
-// Tokens writes a script as its tokens, one space between, so that equivalent spellings give the same string. It knows
-// those of Lua's lexical rules that scripts of locks use; for a text beyond them it returns "".
+// Tokens writes a script as its tokens, separated by spaces, so that equivalent spellings give the same string. It
+// knows only the lexical rules of Lua that lock scripts use; for any other text it returns "".
 func Tokens(text string) string {
 	var b strings.Builder
 	calling := 0 // how much of `redis . call (` has just been read
@@ -20,7 +20,7 @@ func Tokens(text string) string {
 			continue
 		case t == ";":
 			if last != ")" && last != "0" && last != "1" {
-				return "" // Lua allows none there, or it might mean something
+				return "" // Lua does not allow it there, or it might have a meaning
 			}
 			last = t
 			continue
@@ -46,7 +46,7 @@ func readCall(read int, token string) int {
 	return 0
 }
 
-// tokenSize is the length of the token at the start of s; 0 if it is none of those that are known.
+// tokenSize returns the length of the token at the start of s, or 0 if it is not a known kind.
 func tokenSize(s string) int {
 	word := func(c byte) bool {
 		return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
@@ -69,7 +69,7 @@ func tokenSize(s string) int {
 		}
 		return 0
 	case strings.HasPrefix(s, "--["):
-		return 0 // may be a long comment
+		return 0 // this may be a long comment
 	case strings.HasPrefix(s, "--"):
 		if end := strings.IndexByte(s, '\n'); end >= 0 {
 			return end + 1

@@ -2,9 +2,9 @@ package resp
 
 import "strings"
 
-// Match reports whether s is of a glob-style pattern, as Redis's stringmatchlen (util.c) has it: '*', '?', '[a-z]',
-// '[^a]' and '\' before a character that is to stand for itself. A set that is not closed ends with the pattern. As
-// there, the empty string is of no pattern but the empty one.
+// Match reports whether s matches a glob-style pattern by the rules of Redis's stringmatchlen (util.c): '*', '?',
+// '[a-z]', '[^a]', and '\' before a character that stands for itself. A set that is not closed ends with the pattern.
+// As in Redis, the empty string matches only the empty pattern.
 func Match(pattern, s string) bool {
 	for ; pattern != "" && s != ""; s = s[1:] {
 		switch pattern[0] {
@@ -42,7 +42,7 @@ func Match(pattern, s string) bool {
 	return pattern == "" && s == ""
 }
 
-// matchSet reports whether c is in the set that a pattern begins with, and gives the pattern from the set's ']' on.
+// matchSet reports whether c is in the set at the start of a pattern, and returns the pattern from the set's ']' on.
 func matchSet(pattern string, c byte) (in bool, rest string) {
 	set := pattern[1:]
 	not := set != "" && set[0] == '^'

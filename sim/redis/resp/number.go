@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// ParseInt reads a decimal integer as strictly as Redis does: no sign but '-', no leading zeros, no spaces.
+// ParseInt parses a decimal integer as strictly as Redis does: no sign but '-', no leading zeros, no spaces.
 func ParseInt(s string) (int64, bool) {
 	digits := s
 	if len(s) > 1 && s[0] == '-' {
@@ -22,7 +22,8 @@ func ParseInt(s string) (int64, bool) {
 	return v, err == nil
 }
 
-// ParseDouble reads a score as Redis does: what strtod reads, save white space, NaN and what is too great or too small.
+// ParseDouble parses a score like Redis: it accepts what strtod accepts, except leading white space, NaN, and numbers
+// that are too large or too small.
 func ParseDouble(s string) (float64, bool) {
 	if s == "" || strings.IndexByte(" \t\r\n\v\f", s[0]) >= 0 {
 		return 0, false
@@ -31,8 +32,8 @@ func ParseDouble(s string) (float64, bool) {
 	return f, ok && !ranged
 }
 
-// Strtod reads all of s as C does: decimal, hexadecimal or infinite, after white space. ranged reports that the number
-// was too great or too small for a double. NaN is no number here.
+// Strtod parses all of s like C: a decimal, hexadecimal or infinite number, after optional white space. ranged reports
+// that the number is too large or too small for a double. NaN is not accepted.
 func Strtod(s string) (f float64, ranged, ok bool) {
 	s = strings.TrimLeft(s, " \t\r\n\v\f")
 	if s == "" {

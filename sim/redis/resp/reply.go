@@ -1,5 +1,5 @@
-// Package resp is what goes over the wire of a simulated Redis: replies in RESP2 and RESP3, and numbers and patterns as
-// Redis reads them.
+// Package resp implements the wire format of a simulated Redis: replies in RESP2 and RESP3, and numbers and patterns in
+// Redis's syntax.
 package resp
 
 import (
@@ -8,10 +8,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Port is Redis's default, where every simulated one listens.
+// Port is Redis's default port, on which every simulated Redis listens.
 const Port = "6379"
 
-// Errors that several commands reply with.
+// Errors with which several commands reply.
 const (
 	ErrSyntax    = "ERR syntax error"
 	ErrNotInt    = "ERR value is not an integer or out of range"
@@ -21,19 +21,19 @@ const (
 	ErrNoKey     = "ERR no such key"
 )
 
-// Writer appends replies to one buffer, which is used again and again.
+// Writer appends replies to a buffer that is reused.
 type Writer struct {
 	Out   []byte
-	RESP3 bool // the types of RESP3 may be used: the client has asked for them with HELLO 3
+	RESP3 bool // RESP3 types may be used, because the client has asked for them with HELLO 3
 }
 
 // ReplyOK replies +OK.
 func (w *Writer) ReplyOK() { w.Out = append(w.Out, "+OK\r\n"...) }
 
-// ReplyNull replies that there is nothing.
+// ReplyNull replies with null.
 func (w *Writer) ReplyNull() { w.Out = append(w.Out, either(w.RESP3, "_\r\n", "$-1\r\n")...) }
 
-// ReplyNullArray replies that there is nothing where RESP2 has an array.
+// ReplyNullArray replies with null where RESP2 has a null array.
 func (w *Writer) ReplyNullArray() { w.Out = append(w.Out, either(w.RESP3, "_\r\n", "*-1\r\n")...) }
 
 // ReplyInt replies with an integer.
@@ -42,10 +42,10 @@ func (w *Writer) ReplyInt(v int64) { w.Out = sim.AppendInt(w.Out, v) }
 // ReplyBulk replies with a bulk string.
 func (w *Writer) ReplyBulk(s string) { w.Out = sim.AppendBulk(w.Out, s) }
 
-// ReplyLen begins an array of so many replies.
+// ReplyLen begins an array of count elements.
 func (w *Writer) ReplyLen(count int) { w.Out = sim.AppendArray(w.Out, count) }
 
-// ReplyMap begins a map of so many pairs of replies.
+// ReplyMap begins a map of so many pairs.
 func (w *Writer) ReplyMap(pairs int) {
 	if w.RESP3 {
 		w.head('%', pairs)
@@ -54,10 +54,10 @@ func (w *Writer) ReplyMap(pairs int) {
 	}
 }
 
-// ReplySet begins a set of so many replies.
+// ReplySet begins a set of count elements.
 func (w *Writer) ReplySet(count int) { w.head(either[byte](w.RESP3, '~', '*'), count) }
 
-// ReplyPush begins what is no answer to a request, of so many parts.
+// ReplyPush begins a push, which is not a reply to a request, with so many parts.
 func (w *Writer) ReplyPush(parts int) { w.head(either[byte](w.RESP3, '>', '*'), parts) }
 
 func (w *Writer) head(sort byte, count int) {
@@ -65,7 +65,7 @@ func (w *Writer) head(sort byte, count int) {
 	w.Out = append(w.Out, '\r', '\n')
 }
 
-// ReplyDouble replies with a number that is written as text in RESP2.
+// ReplyDouble replies with a number, given as text. In RESP2 it is a bulk string.
 func (w *Writer) ReplyDouble(text string) {
 	if w.RESP3 {
 		w.Out = sim.AppendLine(w.Out, ',', text)
@@ -74,7 +74,7 @@ func (w *Writer) ReplyDouble(text string) {
 	}
 }
 
-// ReplyText replies with a text that is for people.
+// ReplyText replies with a text for people. In RESP2 it is a bulk string.
 func (w *Writer) ReplyText(text string) {
 	if w.RESP3 {
 		w.head('=', len("txt:")+len(text))
@@ -91,7 +91,7 @@ func either[T any](first bool, a, b T) T {
 	return b
 }
 
-// ReplyError replies with an error, whose first word is its kind.
+// ReplyError replies with an error. The first word of the text is its kind.
 func (w *Writer) ReplyError(text string) { w.Out = sim.AppendLine(w.Out, '-', text) }
 
 // ReplyStatus replies with a simple string.

@@ -8,13 +8,13 @@ import (
 
 // Value is a value of RESP.
 type Value struct {
-	Kind byte   // the first byte of it on the wire
-	Text string // of all but aggregates
+	Kind byte   // its first byte on the wire
+	Text string // content of all kinds except aggregates
 	Null bool
-	List []Value // of aggregates; of a map, keys and values in turn
+	List []Value // elements of an aggregate; for a map, keys and values alternate
 }
 
-// Size is how many bytes the value at the start of b takes; 0 if it is not whole yet.
+// Size returns the size in bytes of the value at the start of b, or 0 if the value is not complete yet.
 func Size(b []byte) int {
 	end := bytes.IndexByte(b, '\n')
 	if end < 2 {
@@ -43,7 +43,7 @@ func Size(b []byte) int {
 	return size
 }
 
-// Parse parses the value at the start of b, which is whole.
+// Parse parses the value at the start of b, which must be complete.
 func Parse(b []byte) (v Value, rest []byte) {
 	end := 0
 	for b[end] != '\r' {
@@ -76,12 +76,12 @@ func Parse(b []byte) (v Value, rest []byte) {
 	return v, rest
 }
 
-// Elements is how many values follow the head of an aggregate that counts n.
+// Elements returns how many values follow the header of an aggregate with the count n.
 func Elements(kind byte, n int) int {
 	switch kind {
 	case '%':
 		return 2 * n
-	case '|': // attributes stand before the value that they are about
+	case '|': // attributes precede the value to which they belong
 		return 2*n + 1
 	}
 	return n
@@ -109,7 +109,7 @@ func (v Value) Append(b []byte) []byte {
 	return append(append(append(b, v.Kind), v.Text...), "\r\n"...)
 }
 
-// isString reports whether the value has a length and then so many bytes.
+// isString reports whether the value has a length, followed by so many bytes.
 func (v Value) isString() bool { return v.Kind == '$' || v.Kind == '=' || v.Kind == '!' }
 
 func (v Value) isAggregate() bool {
@@ -120,10 +120,10 @@ func (v Value) isAggregate() bool {
 	return false
 }
 
-// IsError reports whether the server refused.
+// IsError reports whether the value is an error.
 func (v Value) IsError() bool { return v.Kind == '-' || v.Kind == '!' }
 
-// Texts are the elements of a flat list.
+// Texts returns the texts of the elements of a flat list.
 func (v Value) Texts() (list []string) {
 	for _, item := range v.List {
 		list = append(list, item.Text)
@@ -131,13 +131,13 @@ func (v Value) Texts() (list []string) {
 	return list
 }
 
-// Number is an integer, however it was said.
+// Number returns an integer, whether it was sent as an integer or as text.
 func (v Value) Number() int64 {
 	n, _ := strconv.ParseInt(v.Text, 10, 64)
 	return n
 }
 
-// Bulks are the elements of a flat array of bulk strings.
+// Bulks returns the elements of a flat array of bulk strings.
 func Bulks(reply string) []string {
 	_, rest, _ := strings.Cut(reply, "\r\n")
 	var list []string
@@ -153,7 +153,7 @@ func Bulks(reply string) []string {
 	return list
 }
 
-// BulkSize is the number of bytes of the bulk string at the start of b; 0 if there is none.
+// BulkSize returns the size in bytes of the bulk string at the start of b, or 0 if there is none.
 func BulkSize(b []byte) int {
 	line := bytes.IndexByte(b, '\n')
 	if b[0] != '$' || line < 2 {

@@ -6,13 +6,14 @@ import (
 	"testing"
 )
 
-// values are one of each kind.
+// values has a value of each kind.
 var values = []string{"+OK\r\n", "-ERR no\r\n", ":-7\r\n", "$-1\r\n", "$0\r\n\r\n", "$4\r\na\r\nb\r\n", "*-1\r\n",
 	"*0\r\n",
 	"*2\r\n:1\r\n*1\r\n$1\r\na\r\n", "_\r\n", "#t\r\n", ",1.5\r\n", "(123\r\n", "=5\r\ntxt:a\r\n", "!5\r\nERR a\r\n",
 	"~1\r\n+a\r\n", ">2\r\n+message\r\n$1\r\na\r\n", "%1\r\n+a\r\n*1\r\n:1\r\n", "|1\r\n+ttl\r\n:1\r\n$1\r\na\r\n"}
 
-// TestValuesAreReadAsTheyAreWritten: each kind, alone and before another, and whatever is cut off them is missed.
+// TestValuesAreReadAsTheyAreWritten parses each kind of value, alone and before another. A value that is cut off
+// anywhere is found to be incomplete.
 func TestValuesAreReadAsTheyAreWritten(t *testing.T) {
 	for _, text := range values {
 		for _, behind := range append(values, "") {
@@ -37,7 +38,7 @@ func TestValuesAreReadAsTheyAreWritten(t *testing.T) {
 	}
 }
 
-// TestValuesSayWhatTheyAre: null, refused, a number, texts.
+// TestValuesSayWhatTheyAre checks null values, errors, numbers and texts.
 func TestValuesSayWhatTheyAre(t *testing.T) {
 	for text, want := range map[string]Value{
 		"$-1\r\n":      {Kind: '$', Null: true},
