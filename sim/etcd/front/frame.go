@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// preface begins every connection of HTTP/2 (RFC 9113, 3.4).
+// preface is the beginning of every HTTP/2 connection (RFC 9113, 3.4).
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 // Types of frames (RFC 9113, 6).
@@ -21,8 +21,8 @@ const (
 
 // Flags of frames.
 const (
-	flagEndStream  = 0x1 // of DATA and HEADERS
-	flagAck        = 0x1 // of SETTINGS and PING
+	flagEndStream  = 0x1 // on DATA and HEADERS
+	flagAck        = 0x1 // on SETTINGS and PING
 	flagEndHeaders = 0x4
 	flagPadded     = 0x8
 	flagPriority   = 0x20
@@ -36,12 +36,12 @@ const (
 
 const (
 	frameHead     = 9       // bytes
-	mostFrame     = 1 << 14 // bytes of a frame, both ways: the standard
+	mostFrame     = 1 << 14 // bytes of a frame in either direction: the standard's default
 	initialWindow = 1<<16 - 1
 	mostWindow    = 1<<31 - 1
 )
 
-// errProtocol reports bytes at which gRPC's server ends the connection.
+// errProtocol reports bytes for which gRPC's server ends the connection.
 var errProtocol = errors.New("no HTTP/2")
 
 type frame struct {
@@ -50,7 +50,7 @@ type frame struct {
 	body        []byte
 }
 
-// cutFrame takes the first frame of b; ok is false if it is not complete yet.
+// cutFrame cuts the first frame off b. ok is false if the frame is not complete yet.
 func cutFrame(b []byte) (f frame, rest []byte, ok bool, err error) {
 	if len(b) < frameHead {
 		return f, b, false, nil
@@ -66,7 +66,7 @@ func cutFrame(b []byte) (f frame, rest []byte, ok bool, err error) {
 	return f, b[frameHead+size:], true, nil
 }
 
-// content is the body of a DATA or HEADERS frame without padding and priority.
+// content returns the body of a DATA or HEADERS frame without padding and priority.
 func (f *frame) content() ([]byte, error) {
 	b, pad := f.body, 0
 	if f.flags&flagPadded != 0 {

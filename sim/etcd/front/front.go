@@ -1,14 +1,15 @@
-// Package front lets clients that are no tasks of a world call its etcd members by gRPC: HTTP/2 as a connection carries
-// it becomes calls, each message of gRPC a message of the simulated network, and what a member answers becomes frames.
+// Package front connects clients that are not tasks of a world to its etcd members by gRPC. It converts the bytes of an
+// HTTP/2 connection into calls, each gRPC message into a message of the simulated network, and a member's responses
+// into frames.
 //
-// Windows, settings, the compression of headers and the answer to a ping that follows an arrival stay at the client's
-// end and cost no message. The preface and any other ping travel to the member: one that is stopped or cut off accepts
-// no connection and answers no ping.
+// Flow-control windows, settings and the compression of headers are handled at the client's end and need no message. So
+// is the reply to a ping that immediately follows an arrival. The preface and any other ping travel to the member,
+// because a member that is stopped or cut off accepts no connection and answers no ping.
 //
-// Errors are those of gRPC's server in etcd 3.4: an unknown service or method is Unimplemented, and what is no HTTP/2
-// ends the connection. HTTP/1, which etcd serves on the same port, is answered with 404: its gateway is not simulated.
-// Deadlines are the client's business: it resets the call. Pings are never too many, where etcd ends the connection of
-// a client that sends one more often than every five seconds.
+// Errors are those of the gRPC server in etcd 3.4: an unknown service or method is Unimplemented, and bytes that are
+// not HTTP/2 end the connection. HTTP/1, which etcd serves on the same port, is answered with 404, because its gateway
+// is not simulated. Deadlines are left to the client, which resets the call. There is no limit on pings, whereas etcd
+// ends the connection of a client that sends more than one in five seconds.
 package front
 
 import (
@@ -20,7 +21,7 @@ import (
 // Etcd is the [sim.Front] of etcd members.
 type Etcd struct{}
 
-// Port is etcd's for clients.
+// Port returns etcd's port for clients.
 func (Etcd) Port() int { return 2379 }
 
 // Serial is false: the calls of a connection are independent.
@@ -31,35 +32,35 @@ func (Etcd) Begin() sim.Callers { return callers{} }
 
 type callers struct{}
 
-// Recorded does nothing: a cluster grants a lock as one.
+// Recorded does nothing, because a cluster grants a lock as a whole.
 func (callers) Recorded(*history.Event) {}
 
-// Caller returns a client that has called nothing yet.
+// Caller returns a client that has not called anything yet.
 func (callers) Caller(sim.ProcessID) sim.Caller {
 	return &caller{leases: map[int64]history.Attempt{}, keys: map[string]history.Attempt{}}
 }
 
-// caller is a client. What it does about a lease is on behalf of the attempt that was granted it, and a deletion of its
-// own key on behalf of the attempt that put it: a session that finds the key of an earlier attempt in its place takes
-// it for its own. Everything else is on behalf of the latest attempt.
+// caller is a client. Its calls for a lease are made on behalf of the attempt that was granted the lease. Its deletion
+// of its own key is made on behalf of the attempt that put the key: a session that finds the key of an earlier attempt
+// of the same client takes it as its own. All other calls are made on behalf of the latest attempt.
 type caller struct {
 	callers
 	attempt history.Attempt
 	since   sim.Time
 	leases  map[int64]history.Attempt
-	keys    map[string]history.Attempt // that it may have put, and has not asked to be deleted since
+	keys    map[string]history.Attempt // keys that it may have put and has not asked to delete since
 }
 
-// Wire makes the client's end of a new connection.
+// Wire returns the client's end of a new connection.
 func (c *caller) Wire(sim.ProcessID) sim.Wire { return newWire(c) }
 
 // Begin begins an attempt.
 func (c *caller) Begin(a history.Attempt, now sim.Time) { c.attempt, c.since = a, now }
 
-// Try is the current attempt: a cluster grants a lock as one.
+// Try returns when the current attempt began, and no servers, because a cluster grants a lock as a whole.
 func (c *caller) Try() (since sim.Time, granted []sim.ProcessID) { return c.since, nil }
 
-// behalf returns on whose behalf a call is.
+// behalf returns the attempt on whose behalf a call is made.
 func (c *caller) behalf(call *etcd.Call) history.Attempt {
 	if of, known := c.leases[call.Lease()]; known {
 		return of
@@ -79,7 +80,7 @@ func (c *caller) behalf(call *etcd.Call) history.Attempt {
 	return c.attempt
 }
 
-// learn remembers what a response grants.
+// learn remembers the lease or the key that a response grants.
 func (c *caller) learn(of history.Attempt, call *etcd.Call, response string) {
 	if lease := call.Granted(response); lease != 0 {
 		c.leases[lease] = of

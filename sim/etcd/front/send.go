@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// Arrived takes what the member has sent.
+// Arrived takes records that the member has sent.
 func (w *wire) Arrived(l sim.Line, b []byte, to *sim.Incoming) {
 	w.arrival = l.Now()
 	for _, p := range w.pings {
@@ -31,7 +31,7 @@ func (w *wire) Arrived(l sim.Line, b []byte, to *sim.Incoming) {
 	w.flush(l)
 }
 
-// ample is by how much the windows of the client are larger than they were.
+// ample is the number of bytes by which the client's windows are enlarged at the start.
 const ample = 1 << 20
 
 func (w *wire) arrived(r *etcd.Record, to *sim.Incoming) {
@@ -62,7 +62,7 @@ func (w *wire) arrived(r *etcd.Record, to *sim.Incoming) {
 	}
 }
 
-// flush delivers what there is, as far as the client's windows let it.
+// flush delivers pending data, as far as the client's windows allow.
 func (w *wire) flush(l sim.Line) {
 	for _, s := range slices.Clone(w.streams) {
 		w.send(s)
@@ -107,7 +107,7 @@ func (w *wire) send(s *stream) {
 func (w *wire) head(s *stream, flags byte, fields ...hpack.HeaderField) {
 	w.encoded.Reset()
 	for _, f := range fields {
-		_ = w.encoder.WriteField(f) // a buffer takes everything
+		_ = w.encoder.WriteField(f) // writing to a buffer does not fail
 	}
 	b := w.encoded.Bytes()
 	kind := byte(frameHeaders)
@@ -118,7 +118,7 @@ func (w *wire) head(s *stream, flags byte, fields ...hpack.HeaderField) {
 	w.out = appendFrame(w.out, kind, flags|flagEndHeaders, s.id, b)
 }
 
-// encoded is a text as grpc-message has it.
+// encoded encodes a text for the header grpc-message.
 func encoded(text string) string {
 	var b strings.Builder
 	for i := range len(text) {

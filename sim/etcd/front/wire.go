@@ -16,12 +16,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// wire is a connection of gRPC.
+// wire is a gRPC connection.
 type wire struct {
 	caller  *caller
-	half    []byte // of a frame
+	half    []byte // an incomplete frame
 	begun   bool   // the preface has been read
-	settled bool   // the member has accepted it: its settings are the first that the client gets
+	settled bool   // the member has accepted the connection: its settings are the first frame that the client gets
 	over    bool
 	streams []*stream
 	latest  uint32 // number of the latest stream
@@ -29,39 +29,40 @@ type wire struct {
 	// What the client sends.
 	decoder *hpack.Decoder
 	fields  []hpack.HeaderField
-	block   []byte // of headers that a CONTINUATION continues
-	opening *frame // what began them; nil between headers
-	taken   int    // bytes of messages since the connection's window was last opened
+	block   []byte // the headers so far that a CONTINUATION frame continues
+	opening *frame // the frame that began the headers; nil between headers
+	taken   int    // bytes of messages received since the connection's window was last opened
 	asked   []request
-	// unsimulated is a method that the client has called since that was last reported, and that real members have.
+	// unsimulated is a method that real members have and this one does not, and that the client has called since the
+	// last report.
 	unsimulated string
 
-	// What it gets.
+	// What the client gets.
 	encoder *hpack.Encoder
 	encoded bytes.Buffer
-	window  int // bytes that the connection takes
-	initial int // bytes that a new stream takes
+	window  int // bytes that the client's connection accepts
+	initial int // bytes that a new stream accepts
 	out     []byte
-	pings   [][]byte // to be answered with what arrives next
-	arrival sim.Time // of what arrived last
+	pings   [][]byte // pings to be answered with the next arrival
+	arrival sim.Time // time of the latest arrival
 }
 
 // stream is a call.
 type stream struct {
 	id         uint32
 	path       string
-	encoding   string // of messages that are compressed
+	encoding   string // compression of its messages
 	needLeader bool
-	half       []byte // of a message
-	asked      bool   // a message, or why there is none, has been passed on
-	finished   bool   // the client sends no more
+	half       []byte // an incomplete message
+	asked      bool   // a message, or the reason why there is none, has been passed on
+	finished   bool   // the client sends nothing more
 	headed     bool   // the client has got the response's headers
 	window     int
-	data       []byte       // to be sent
-	end        *etcd.Record // to be sent after it
+	data       []byte       // data to be sent
+	end        *etcd.Record // the end of the call, to be sent after data
 }
 
-// request is what the client asks of the member.
+// request is a call that the client makes to the member.
 type request struct {
 	call  etcd.Call
 	of    history.Attempt
@@ -75,7 +76,7 @@ func newWire(c *caller) *wire {
 	return w
 }
 
-// Written takes bytes of the client. Those of another protocol end the connection, as they do at etcd.
+// Written takes bytes of the client. Bytes of another protocol end the connection, as they do at etcd.
 func (w *wire) Written(l sim.Line, b []byte) error {
 	if w.over {
 		return nil
@@ -115,7 +116,7 @@ func (w *wire) hangUp(l sim.Line) {
 	l.HangUp()
 }
 
-// begin reads the preface.
+// begin reads the preface. It reports whether the preface is complete.
 func (w *wire) begin(l sim.Line) bool {
 	n := min(len(w.half), len(preface))
 	if string(w.half[:n]) != preface[:n] {
@@ -130,8 +131,8 @@ func (w *wire) begin(l sim.Line) bool {
 	return true
 }
 
-// pass passes on what has been written at once: by stream, and pings, whose stream is 0, last. Which of the client's
-// goroutines wrote first is left to chance.
+// pass passes on the requests that have been written at the same time, sorted by stream, with pings (stream 0) last.
+// The order in which the client's goroutines wrote them depends on chance.
 func (w *wire) pass(l sim.Line) {
 	slices.SortStableFunc(w.asked, func(a, b request) int { return cmp.Compare(a.call.Stream-1, b.call.Stream-1) })
 	for _, r := range w.asked {
@@ -140,20 +141,20 @@ func (w *wire) pass(l sim.Line) {
 	w.asked = w.asked[:0]
 }
 
-// notFound is the answer to HTTP/1: the gateway to gRPC is not simulated.
+// notFound is the reply to HTTP/1, because the gateway to gRPC is not simulated.
 const notFound = "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain; charset=utf-8\r\n" +
 	"X-Content-Type-Options: nosniff\r\nContent-Length: 19\r\nConnection: close\r\n\r\n404 page not found\n"
 
-// mostLine and mostHTTP1 are how long, in bytes, the first line of a request in HTTP/1 may be, and its head.
+// mostLine is the maximum length in bytes of the first line of an HTTP/1 request, and mostHTTP1 of its head.
 const mostLine, mostHTTP1 = 4096, 1 << 20
 
-// stranger answers a client of another protocol, once it has sent a line: until then it may be one of HTTP/1.
+// stranger answers a client of another protocol once it has sent a line: until then, it may be an HTTP/1 client.
 func (w *wire) stranger(l sim.Line) {
 	line, _, whole := bytes.Cut(w.half, []byte("\n"))
 	http1 := len(bytes.Fields(line)) == 3 && bytes.Contains(line, []byte(" HTTP/1."))
 	switch {
 	case !whole && len(w.half) < mostLine:
-		return // it goes on
+		return // more bytes may follow
 	case !http1:
 	case bytes.Contains(w.half, []byte("\r\n\r\n")):
 		w.out = append(w.out, notFound...)
@@ -163,7 +164,7 @@ func (w *wire) stranger(l sim.Line) {
 	w.hangUp(l)
 }
 
-// take takes a frame.
+// take handles a frame.
 func (w *wire) take(l sim.Line, f *frame) error {
 	if w.opening != nil && (f.kind != frameContinuation || f.stream != w.opening.stream) {
 		return errProtocol
@@ -182,7 +183,7 @@ func (w *wire) take(l sim.Line, f *frame) error {
 	case frameWindow:
 		return w.takeWindow(f)
 	}
-	return nil // PRIORITY, GOAWAY, and what no client sends
+	return nil // PRIORITY, GOAWAY, and frames that no client sends
 }
 
 func (w *wire) takeSettings(f *frame) error {
@@ -211,8 +212,8 @@ func (w *wire) takeSettings(f *frame) error {
 	return nil
 }
 
-// takePing answers a ping. One that follows an arrival measures the bandwidth, and is answered with what arrives next;
-// any other asks whether the member is there.
+// takePing handles a ping. A ping that immediately follows an arrival measures the bandwidth, and is answered with the
+// next arrival. Any other ping asks whether the member is alive.
 func (w *wire) takePing(l sim.Line, f *frame) error {
 	switch {
 	case f.stream != 0 || len(f.body) != 8:
@@ -270,7 +271,7 @@ func (w *wire) takeReset(f *frame) error {
 	return nil
 }
 
-// mostHeaders is how large, in bytes, the headers of a call may be.
+// mostHeaders is the maximum size in bytes of a call's headers.
 const mostHeaders = 1 << 20
 
 func (w *wire) takeHeaders(f *frame) error {
@@ -340,18 +341,18 @@ func (w *wire) open(id uint32, ends bool) {
 	}
 }
 
-// errorProtocol is an error code of HTTP/2.
+// errorProtocol is HTTP/2's error code PROTOCOL_ERROR.
 const errorProtocol = 1
 
 func (w *wire) reset(s *stream, code uint32) {
 	w.out = appendFrame(w.out, frameReset, 0, s.id, binary.BigEndian.AppendUint32(nil, code))
 }
 
-// mostMessage is how large, in bytes, a message may be that etcd reads: a request of the largest size, and what gRPC
-// adds.
+// mostMessage is the maximum size in bytes of a message that etcd reads: a request of maximum size, with gRPC's
+// overhead.
 const mostMessage = 2 << 20
 
-// reopen is after how many bytes of messages the windows of the client are opened again.
+// reopen is the number of message bytes after which the client's connection window is opened again.
 const reopen = 1 << 14
 
 func (w *wire) takeData(f *frame) error {
@@ -381,7 +382,7 @@ func (w *wire) takeData(f *frame) error {
 	return nil
 }
 
-// messageHead is how many bytes come before a message: whether it is compressed, and its length.
+// messageHead is the number of bytes before a message: whether it is compressed, and its length.
 const messageHead = 5
 
 // takeMessages passes on the complete messages of a call.
@@ -415,13 +416,13 @@ func (w *wire) takeMessages(s *stream) {
 	}
 }
 
-// refuse has the member answer what cannot be read.
+// refuse makes the member reply with an error to something that cannot be read.
 func (w *wire) refuse(s *stream, code etcd.Code, text string) {
 	s.half, s.finished = nil, true
 	w.ask(s, strconv.Itoa(int(code))+" "+text, etcd.Refuses)
 }
 
-// finish notes that the client sends no more.
+// finish records that the client sends nothing more on a stream.
 func (w *wire) finish(s *stream) {
 	switch {
 	case s.finished:
@@ -435,7 +436,7 @@ func (w *wire) finish(s *stream) {
 	s.finished = true
 }
 
-// ask asks the member to take a message of a call, or what became of it.
+// ask sends the member a message of a call, or another event of it.
 func (w *wire) ask(s *stream, message string, what etcd.What) {
 	if !s.asked && etcd.NotSimulated(s.path) {
 		w.unsimulated = strings.TrimPrefix(s.path, "/")

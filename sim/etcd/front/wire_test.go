@@ -37,7 +37,7 @@ func (c *cable) Ask(args []string, _ history.Attempt, _ string) {
 	c.asked = append(c.asked, call)
 }
 
-// frames lists what was delivered, and forgets it.
+// frames lists the frames that were delivered, and forgets them.
 func (c *cable) frames(t *testing.T) (all []string) {
 	t.Helper()
 	if c.decoder == nil {
@@ -66,7 +66,7 @@ func (c *cable) frames(t *testing.T) (all []string) {
 	return all
 }
 
-// opened is a connection that the member has accepted.
+// opened returns a connection that the member has accepted.
 func opened(t *testing.T) (*cable, sim.Wire) {
 	t.Helper()
 	c, w := &cable{}, (Etcd{}).Begin().Caller("client-1").Wire("etcd-1")
@@ -88,7 +88,7 @@ func headers(stream uint32, flags byte, fields ...string) []byte {
 	return appendFrame(nil, frameHeaders, flags|flagEndHeaders, stream, b.Bytes())
 }
 
-// call is the frames of a call with one message.
+// call returns the frames of a call with one message.
 func call(stream uint32, path, message string) []byte {
 	b := headers(stream, 0, ":method", "POST", ":path", path, "content-type", "application/grpc")
 	return append(b, data(stream, flagEndStream, framed(message))...)
@@ -104,7 +104,7 @@ func data(stream uint32, flags byte, text string) []byte {
 
 const putPath = "/etcdserverpb.KV/Put"
 
-// TestACallIsTheSameInAnyPieces: whatever the pieces in which its bytes arrive.
+// TestACallIsTheSameInAnyPieces: a call does not depend on the pieces in which its bytes arrive.
 func TestACallIsTheSameInAnyPieces(t *testing.T) {
 	whole := append(call(1, putPath, "one"), call(3, putPath, strings.Repeat("x", 3000))...)
 	for piece := 1; piece < 200; piece++ {
@@ -120,7 +120,8 @@ func TestACallIsTheSameInAnyPieces(t *testing.T) {
 	}
 }
 
-// TestWhatIsWrittenAtOnceGoesByStream: whichever of a client's goroutines wrote first, and pings come last.
+// TestWhatIsWrittenAtOnceGoesByStream: the order does not depend on which goroutine of the client wrote first, and
+// pings come last.
 func TestWhatIsWrittenAtOnceGoesByStream(t *testing.T) {
 	const keepAlive = "/etcdserverpb.Lease/LeaseKeepAlive"
 	open := slices.Concat(headers(1, 0, ":path", keepAlive, "content-type", "application/grpc"),
@@ -139,14 +140,14 @@ func TestWhatIsWrittenAtOnceGoesByStream(t *testing.T) {
 	}
 }
 
-// TestStrangersAreTurnedAway: clients of other protocols, and frames that no client of gRPC sends. Each is answered as
-// gRPC's server and etcd do, and what came before was answered too.
+// TestStrangersAreTurnedAway tries clients of other protocols, and frames that no gRPC client sends. They get the
+// replies of gRPC's server and of etcd. Calls that came before have been answered.
 func TestStrangersAreTurnedAway(t *testing.T) {
 	hello := append([]byte{0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3}, make([]byte, 100)...)
 	for name, test := range map[string]struct {
 		bytes []byte
 		first bool   // nothing came before
-		says  string // in what is delivered
+		says  string // a part of what is delivered
 		stays bool
 	}{
 		"TLS, of which no line comes": {bytes: hello, first: true, stays: true},
@@ -198,7 +199,7 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 	}
 }
 
-// TestMessagesThatCannotBeRead are refused as gRPC's server of etcd 3.4 does.
+// TestMessagesThatCannotBeRead: such messages are refused in the way of gRPC's server in etcd 3.4.
 func TestMessagesThatCannotBeRead(t *testing.T) {
 	begin := headers(1, 0, ":path", putPath, "content-type", "application/grpc", "grpc-encoding", "snappy")
 	for text, want := range map[string]string{
@@ -221,8 +222,8 @@ func TestMessagesThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestAStreamThatNeverReads gets no more than its window, however much the member sends, and the rest once it opens the
-// window; other streams are not held up by it.
+// TestAStreamThatNeverReads: a stream gets no more bytes than its window allows, however much the member sends, and the
+// rest when it opens the window. Other streams are not held up by it.
 func TestAStreamThatNeverReads(t *testing.T) {
 	c, w := opened(t)
 	small := binary.BigEndian.AppendUint32([]byte{0, settingInitialWindow}, 100)
@@ -256,7 +257,7 @@ func TestAStreamThatNeverReads(t *testing.T) {
 	}
 }
 
-// TestPings: one that follows an arrival is answered with what arrives next; any other goes to the member.
+// TestPings: a ping that follows an arrival is answered with the next arrival, and any other ping goes to the member.
 func TestPings(t *testing.T) {
 	c, w := opened(t)
 	ping := appendFrame(nil, framePing, 0, 0, []byte("12345678"))
@@ -275,7 +276,7 @@ func TestPings(t *testing.T) {
 	}
 }
 
-// FuzzWire writes anything after a preface, or without: no bytes bring a run down.
+// FuzzWire writes arbitrary bytes with or without a preface. No bytes may end a run.
 func FuzzWire(f *testing.F) {
 	f.Add(call(1, putPath, "m"), true)
 	f.Add([]byte("GET / HTTP/1.1\r\n\r\n"), false)

@@ -1,5 +1,5 @@
-// Package front lets clients that are no tasks of a world ask its ZooKeeper ensemble in ZooKeeper's own protocol: it
-// cuts what they write into frames, and knows on behalf of which attempt each is.
+// Package front connects clients that are not tasks of a world to its ZooKeeper ensemble, in ZooKeeper's own protocol:
+// it cuts the bytes that they write into frames, and determines the attempt on whose behalf each request is made.
 package front
 
 import (
@@ -16,7 +16,7 @@ import (
 // ZooKeeper is the [sim.Front] of the members of an ensemble.
 type ZooKeeper struct{}
 
-// Port is ZooKeeper's port for clients.
+// Port returns ZooKeeper's port for clients.
 func (ZooKeeper) Port() int { return 2181 }
 
 // Serial is false: a member keeps the requests of a connection in order by itself.
@@ -27,50 +27,50 @@ func (ZooKeeper) Begin() sim.Callers {
 	return &callers{znodes: map[string]history.Attempt{}}
 }
 
-// callers are the clients of one run: anyone may delete the znode of another.
+// callers holds the clients of one run. Any client may delete the znode of another.
 type callers struct {
-	// znodes are those that clients have asked for, by their paths, and by their paths without the number that a
-	// sequential one gets.
+	// znodes maps the znodes that clients have asked for to their attempts. The keys are their paths, and for
+	// sequential znodes also the paths without the number.
 	znodes map[string]history.Attempt
 }
 
-// Recorded does nothing: an ensemble grants a lock as one.
+// Recorded does nothing, because an ensemble grants a lock as a whole.
 func (c *callers) Recorded(*history.Event) {}
 
-// Caller returns a client that has requested nothing yet.
+// Caller returns a client that has not requested anything yet.
 func (c *callers) Caller(sim.ProcessID) sim.Caller { return &caller{callers: c} }
 
 // caller is one client of a run.
 type caller struct {
 	*callers
-	attempt history.Attempt // the latest that it has begun
+	attempt history.Attempt // the latest attempt that it has begun
 	since   sim.Time
 }
 
-// Begin begins an attempt. Until a request for the lock is seen it counts from now.
+// Begin begins an attempt. Until the client requests the lock, the attempt counts from now.
 func (c *caller) Begin(a history.Attempt, now sim.Time) { c.attempt, c.since = a, now }
 
-// Try is when the client last asked for a sequential ephemeral znode in its attempt. Who grants a lock no request
-// shows: the ensemble does.
+// Try returns when the client last asked for a sequential ephemeral znode in its attempt, and no servers: the ensemble
+// grants a lock as a whole.
 func (c *caller) Try() (since sim.Time, granted []sim.ProcessID) { return c.since, nil }
 
-// Wire makes the client's end of a new connection.
+// Wire returns the client's end of a new connection.
 func (c *caller) Wire(sim.ProcessID) sim.Wire { return &wire{caller: c} }
 
-// wire is ZooKeeper's protocol. What is not yet a complete frame is kept.
+// wire implements ZooKeeper's protocol. It keeps bytes that are not a complete frame yet.
 type wire struct {
 	*caller
 	half []byte
-	met  bool // the first frame has been written, or what stands in its place
-	dead bool // nothing that follows makes sense
+	met  bool // the first frame, or what stands in its place, has been written
+	dead bool // the bytes that follow cannot be understood
 }
 
-// notSimulated are the operations that ZooKeeper 3.8 has and the simulated ensemble has not.
+// notSimulated lists the operations of ZooKeeper 3.8 that the simulated ensemble does not support.
 var notSimulated = []jute.Op{jute.Reconfig, jute.DeleteContainer, jute.MultiRead, jute.SASL, jute.GetEphemerals,
 	jute.GetAllChildrenNumber, jute.WhoAmI, jute.CreateSession}
 
-// Written asks for each complete frame. Bytes that are none are passed on by their length alone: the member closes the
-// connection. The error is a *sim.NotSimulatedError.
+// Written sends a request for each complete frame. If the bytes are not a frame, it sends a request that makes the
+// member close the connection. The only error is a *sim.NotSimulatedError.
 func (w *wire) Written(l sim.Line, b []byte) error {
 	if w.dead {
 		return nil
@@ -98,7 +98,7 @@ func (w *wire) Written(l sim.Line, b []byte) error {
 	}
 }
 
-// ask passes a frame on.
+// ask sends the request of a frame.
 func (w *wire) ask(l sim.Line, record string) error {
 	name, of := zookeeper.ReqEnter, w.attempt
 	if w.met {
@@ -115,8 +115,8 @@ func (w *wire) ask(l sim.Line, record string) error {
 	return nil
 }
 
-// behalf is the attempt on whose behalf an operation is: whoever deletes a znode of an attempt does it for that one, if
-// it is the client's own.
+// behalf returns the attempt on whose behalf an operation is made. A client that deletes or writes a znode of an
+// earlier attempt of its own does so on behalf of that attempt.
 func (w *wire) behalf(now sim.Time, op jute.Op, f jute.Fields) history.Attempt {
 	path := f.Text()
 	switch op {
@@ -133,7 +133,8 @@ func (w *wire) behalf(now sim.Time, op jute.Op, f jute.Fields) history.Attempt {
 	return w.attempt
 }
 
-// asksForLock reports whether the rest of a create, from its access list on, asks for a sequential ephemeral znode.
+// asksForLock reports whether a create asks for a sequential ephemeral znode. f is the rest of the request, from its
+// access list on.
 func asksForLock(f *jute.Fields) bool {
 	for n := f.Int(); n > 0 && !f.Torn; n-- {
 		f.Int()
@@ -143,7 +144,7 @@ func asksForLock(f *jute.Fields) bool {
 	return f.Int() == jute.EphemeralSequential
 }
 
-// attemptOf is the attempt that has asked for a znode.
+// attemptOf returns the attempt that has asked for a znode.
 func (c *callers) attemptOf(path string) (of history.Attempt, known bool) {
 	if of, known = c.znodes[path]; known {
 		return of, true
@@ -154,17 +155,17 @@ func (c *callers) attemptOf(path string) (of history.Attempt, known bool) {
 	return of, known
 }
 
-// sameClient reports whether two attempts, as "client-1/2", are of one client.
+// sameClient reports whether two attempts, such as "client-1/2", belong to the same client.
 func sameClient(a, b history.Attempt) bool {
 	x, _, _ := strings.Cut(string(a), "/")
 	y, _, _ := strings.Cut(string(b), "/")
 	return x == y
 }
 
-// closings are what a member sends in place of frames when it closes a connection.
+// closings are the replies that a member sends instead of frames when it closes a connection.
 var closings = []string{zookeeper.ClosedReply, raft.Unavailable}
 
-// Arrived delivers frames as they are.
+// Arrived delivers frames unchanged.
 func (w *wire) Arrived(l sim.Line, b []byte, to *sim.Incoming) {
 	if slices.Contains(closings, string(b)) {
 		l.HangUp()
@@ -176,7 +177,7 @@ func (w *wire) Arrived(l sim.Line, b []byte, to *sim.Incoming) {
 	l.Deliver(b)
 }
 
-// answered takes note of the path of a new znode.
+// answered remembers the path of a new znode.
 func (w *wire) answered(to *sim.Incoming, b []byte) {
 	if to.Phase != jute.Create.String() && to.Phase != jute.Create2.String() {
 		return

@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// line notes what a wire does.
+// line records what a wire does.
 type line struct {
 	at    sim.Time
 	notes []string
@@ -50,7 +50,7 @@ func create(path string, flags int32) []byte {
 	return r.Int(flags).Framed()
 }
 
-// TestFramesAreCutWherever: the requests are the same, in whatever pieces they are written.
+// TestFramesAreCutWherever: the requests do not depend on the pieces in which they are written.
 func TestFramesAreCutWherever(t *testing.T) {
 	stream := slices.Concat(enter, create("/locks/l/lock-", jute.EphemeralSequential),
 		jute.Head(-2, jute.Ping).Framed())
@@ -68,7 +68,7 @@ func TestFramesAreCutWherever(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoFrame is answered as a server does: by what arrives in its place.
+// TestWhatIsNoFrame: bytes that are not a frame become a request that makes the member answer like a real server.
 func TestWhatIsNoFrame(t *testing.T) {
 	for _, c := range []struct{ what, bytes, want string }{
 		{"a word", "ruok", "ruok of "},
@@ -102,8 +102,8 @@ func TestWhatIsNotSimulatedIsNamed(t *testing.T) {
 	}
 }
 
-// TestWhoseRequestsAre: a client that deletes its own znode does so for the attempt that made it, one that deletes
-// another's for its own.
+// TestWhoseRequestsAre: a client that deletes its own znode does so on behalf of the attempt that created it. A client
+// that deletes another's znode does so on behalf of its own attempt.
 func TestWhoseRequestsAre(t *testing.T) {
 	all := ZooKeeper{}.Begin()
 	one, two := all.Caller("client-1"), all.Caller("client-2")

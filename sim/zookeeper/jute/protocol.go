@@ -3,7 +3,7 @@ package jute
 // Op is an operation (ZooDefs.OpCode).
 type Op int32
 
-// The operations of ZooKeeper 3.8. Those that begin a session have no number of their own on the wire.
+// The operations of ZooKeeper 3.8. The request that begins a session has no operation number on the wire.
 const (
 	Create               Op = 1
 	Delete               Op = 2
@@ -47,7 +47,7 @@ var names = map[Op]string{Create: "create", Delete: "delete", Exists: "exists", 
 	GetAllChildrenNumber: "getAllChildrenNumber", SetWatches2: "setWatches2", AddWatch: "addWatch", WhoAmI: "whoAmI",
 	CreateSession: "createSession", CloseSession: "closeSession"}
 
-// String is the operation's name, "unknown" for a number that ZooKeeper 3.8 does not have.
+// String returns the operation's name, or "unknown" for a number that ZooKeeper 3.8 does not have.
 func (o Op) String() string {
 	if name, known := names[o]; known {
 		return name
@@ -55,7 +55,7 @@ func (o Op) String() string {
 	return "unknown"
 }
 
-// Numbers of requests and replies that count nothing.
+// Xids of requests and replies that are not numbered by the client.
 const (
 	XidEvent   int32 = -1
 	XidPing    int32 = -2
@@ -82,7 +82,7 @@ const (
 	NoWatcher               int32 = -121
 )
 
-// Events of watches (Watcher.Event.EventType), and the state that comes with each: the client is connected.
+// Events of watches (Watcher.Event.EventType). Connected is the state that is sent with each event.
 const (
 	NodeCreated         int32 = 1
 	NodeDeleted         int32 = 2
@@ -113,15 +113,15 @@ const (
 	RecursiveWatch  int32 = 1
 )
 
-// All is every permission (ZooDefs.Perms).
+// Permissions (ZooDefs.Perms); All is every permission.
 const (
 	Read   int32 = 1
 	Write  int32 = 2
-	Make   int32 = 4 // of children: CREATE
-	Remove int32 = 8 // of children: DELETE
+	Make   int32 = 4 // create children (CREATE)
+	Remove int32 = 8 // delete children (DELETE)
 	Admin  int32 = 16
 	All    int32 = 31
 )
 
-// PasswordLength is that of a session's password, in bytes.
+// PasswordLength is the length of a session's password in bytes.
 const PasswordLength = 16

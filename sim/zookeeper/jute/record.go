@@ -1,8 +1,9 @@
-// Package jute is ZooKeeper's protocol between clients and servers: records in its encoding, the numbers of operations,
-// errors and events, and the frames that both sides send. It knows nothing of what a server does with them.
+// Package jute implements ZooKeeper's protocol between clients and servers: the encoding of records, the numbers of
+// operations, errors and events, and the frames that both sides send. It does not know what a server does with them.
 //
-// A frame is a length of four bytes and a record. A client's first asks for a session; each later one begins with a
-// number that the client chose (xid) and an operation, each reply with that number, the server's zxid and an error.
+// A frame is a length of four bytes and a record. A client's first record asks for a session. Each later record of a
+// client begins with a number that the client chose (xid) and an operation. Each reply begins with that number, the
+// server's zxid and an error.
 package jute
 
 import (
@@ -11,7 +12,7 @@ import (
 	"io"
 )
 
-// Record is a record that grows.
+// Record is an encoded record. Its methods append fields.
 type Record []byte
 
 // Int appends 32 bits.
@@ -20,10 +21,10 @@ func (r Record) Int(n int32) Record { return binary.BigEndian.AppendUint32(r, ui
 // Long appends 64 bits.
 func (r Record) Long(n int64) Record { return binary.BigEndian.AppendUint64(r, uint64(n)) }
 
-// Text appends a string, or the bytes of a buffer that is not null.
+// Text appends a string or a buffer that is not null.
 func (r Record) Text(s string) Record { return append(r.Int(int32(len(s))), s...) }
 
-// Null appends a string, a buffer or a list that is null.
+// Null appends a null string, buffer or list.
 func (r Record) Null() Record { return r.Int(-1) }
 
 // Flag appends a boolean.
@@ -43,11 +44,11 @@ func (r Record) Texts(list []string) Record {
 	return r
 }
 
-// Framed is the record as it is sent: its length, and the record.
+// Framed returns the record as it is sent: its length, followed by the record.
 func (r Record) Framed() []byte { return append(Record(nil).Int(int32(len(r))), r...) }
 
-// Fields reads a record. Once the record has ended too early, or a length in it makes no sense, it is Torn, and
-// everything read is zero.
+// Fields decodes a record. If the record ends too early, or contains an invalid length, Torn is set, and all later
+// fields are zero.
 type Fields struct {
 	Rest []byte
 	Torn bool
@@ -85,7 +86,7 @@ func (f *Fields) Flag() bool {
 	return b != nil && b[0] != 0
 }
 
-// Buffer reads a buffer; null reports that it is null, and not just empty.
+// Buffer reads a buffer. null reports that it is null, not just empty.
 func (f *Fields) Buffer() (s string, null bool) {
 	n := f.Int()
 	if n == -1 {
@@ -94,7 +95,7 @@ func (f *Fields) Buffer() (s string, null bool) {
 	return string(f.next(int(n))), false
 }
 
-// Text reads a string or a buffer; a null one is empty.
+// Text reads a string or a buffer. A null one is returned as "".
 func (f *Fields) Text() string {
 	s, _ := f.Buffer()
 	return s
@@ -107,7 +108,7 @@ func (f *Fields) Path() string {
 	return s
 }
 
-// Texts reads a list of strings; a null one is empty.
+// Texts reads a list of strings. A null list is returned as an empty one.
 func (f *Fields) Texts() (list []string) {
 	for n := f.Int(); n > 0 && !f.Torn; n-- {
 		list = append(list, f.Text())
@@ -115,16 +116,16 @@ func (f *Fields) Texts() (list []string) {
 	return list
 }
 
-// maxBuffer is the longest record, in bytes, that a server takes (jute.maxbuffer).
+// maxBuffer is the maximum length in bytes of a record that a server accepts (jute.maxbuffer).
 const maxBuffer = 1<<20 - 1
 
-// longest is the longest record that a client takes from a server.
+// longest is the maximum length in bytes of a record that a client accepts from a server.
 const longest = 16 << 20
 
-// ErrNoFrame reports bytes of a server that are no frame.
+// ErrNoFrame reports bytes from a server that are not a frame.
 var ErrNoFrame = errors.New("jute: no frame of ZooKeeper's protocol")
 
-// ReadFrame reads the next record that a server sends. Errors: those of in, ErrNoFrame.
+// ReadFrame reads the next record that a server sends. It returns errors of in, and ErrNoFrame.
 func ReadFrame(in io.Reader) (Fields, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(in, head[:]); err != nil {
