@@ -9,18 +9,18 @@ import (
 	"sync"
 )
 
-// tail keeps what a process printed since its last message, and derives from it why the process ended.
+// tail keeps the text that a process printed after its last message. From this text it derives why the process ended.
 type tail struct {
 	mu     sync.Mutex
 	text   []byte
-	last   []byte // too short to be a mark
-	killed string // why it was killed; empty: it was not
+	last   []byte // the latest bytes, which may be the beginning of a mark
+	killed string // why it was killed; empty if it was not
 }
 
-// tailLimit limits what is kept: the first lines show the cause.
+// tailLimit is the maximum number of bytes that are kept. The first lines show the cause.
 const tailLimit = 1 << 20
 
-// Write keeps what follows the last mark.
+// Write keeps the text after the last mark.
 func (t *tail) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -33,27 +33,27 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// forget drops what was printed so far.
+// forget drops the text that was printed so far.
 func (t *tail) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.text = t.text[:0]
 }
 
-// kill records why the process is killed.
+// kill records why the process is being killed.
 func (t *tail) kill(why string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.killed = why
 }
 
-// shown is how many bytes of what a process printed are reported.
+// shown is the maximum number of bytes of the printed text that are reported.
 const shown = 4 << 10
 
-// race starts a report of the race detector.
+// race is the beginning of a report of the race detector.
 const race = "WARNING: DATA RACE"
 
-// ending explains why the process ended; more is the rest of its output.
+// ending explains why the process ended. more is the rest of its output.
 func (t *tail) ending(err error, more []byte) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

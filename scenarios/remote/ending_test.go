@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestWhatIsPrintedIsOfWhatFollowsTheMark, in whatever pieces it comes and however much came before.
+// TestWhatIsPrintedIsOfWhatFollowsTheMark: a tail keeps the text after the last mark, in whatever pieces the output
+// comes and however much came before.
 func TestWhatIsPrintedIsOfWhatFollowsTheMark(t *testing.T) {
 	const after = "\nWARNING: DATA RACE\n"
 	for _, before := range []string{"", "of the run before", strings.Repeat("x", tailLimit+10)} {
@@ -38,8 +39,8 @@ func TestWhyAProcessEnded(t *testing.T) {
 	}
 }
 
-// TestAChannelOfAPackageVariableIsNamed by its package, also where only the goroutine that created the waiting one
-// shows it: context waits for the Done of a context of another package.
+// TestAChannelOfAPackageVariableIsNamed: the error names the package of the channel, even if only the goroutine that
+// created the waiting one shows it. Here, context waits for the Done channel of another package's context.
 func TestAChannelOfAPackageVariableIsNamed(t *testing.T) {
 	const dump = `goroutine 41 [select (durable), synctest bubble 1]:
 go.etcd.io/etcd/client/v3.(*watchGrpcStream).run(0xc000123456)
@@ -62,16 +63,16 @@ created by context.(*cancelCtx).propagateCancel in goroutine 41
 	}
 }
 
-// killed is the end of a process that was killed and has dumped its goroutines.
+// killed returns the error for a process that was killed and has dumped its goroutines.
 func killed(dump string) error {
 	return (&tail{killed: "the run did nothing"}).ending(nil, []byte(dump))
 }
 
-// TestAWaitForAMutexThatStopsTheClock is found at once, in the latest bubble; the error names versions of Go that
-// avoid it.
+// TestAWaitForAMutexThatStopsTheClock: such a wait in the latest bubble is detected at once, and the error names
+// versions of Go that avoid it.
 func TestAWaitForAMutexThatStopsTheClock(t *testing.T) {
 	for name, test := range map[string]struct {
-		states []string // of goroutines, with their bubbles
+		states []string // states of goroutines, with their bubbles
 		want   bool
 	}{
 		"stops":              {[]string{"sync.Mutex.Lock 2", "synctest.Wait 2", "running 0", "runnable 1"}, true},
@@ -108,7 +109,8 @@ func TestAWaitForAMutexThatStopsTheClock(t *testing.T) {
 	}
 }
 
-// TestGoroutinesAreThoseOfTheLatestBubble: the clock of an earlier one stands still, whatever waits in it.
+// TestGoroutinesAreThoseOfTheLatestBubble: the goroutines of earlier bubbles do not count, because the clocks of those
+// stand still.
 func TestGoroutinesAreThoseOfTheLatestBubble(t *testing.T) {
 	dump := ""
 	for _, head := range []string{"2 [sleep (durable), synctest bubble 9]", "3 [chan receive, 2 minutes]",

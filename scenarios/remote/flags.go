@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Flags are the arguments of this test binary that the processes of its runs must have as well, for a test there to be
-// the same one: flags of the user's own, -short, and what stands after all flags. Those by which go test says what to
-// run, and what to write where, are of this process alone; so are those named.
+// Flags returns the arguments of this test binary that the processes of its runs must also have, so that a test does
+// the same there: the user's own flags, -short, and all arguments after the flags. It omits the flags with which go
+// test says what to run and where to write output, and the flags in except: these are for this process only.
 func Flags(except ...string) []string { return own(flag.CommandLine, os.Args[1:], except...) }
 
-// own is what Flags returns for the arguments that a set of flags was parsed from.
+// own implements Flags. args are the arguments from which the set of flags was parsed.
 func own(set *flag.FlagSet, args []string, except ...string) (kept []string) {
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && args[0] != "--" {
 		name, _, whole := strings.Cut(strings.TrimPrefix(args[0][1:], "-"), "=")
@@ -36,8 +36,8 @@ func own(set *flag.FlagSet, args []string, except ...string) (kept []string) {
 	return append(kept, args...)
 }
 
-// EndWithParent ends this process once the one that has started it is gone: the other end of in, its standard input, is
-// closed then, however that process ends. Code that never lets another goroutine run puts this off.
+// EndWithParent ends this process when its parent process has ended, in whatever way. It notices that because in, this
+// process's standard input, is then closed. Code that never lets another goroutine run delays this.
 func EndWithParent(in io.Reader) {
 	go func() {
 		_, _ = io.Copy(io.Discard, in) // nobody sends anything

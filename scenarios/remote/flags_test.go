@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestTheFlagsOfATestAreThoseOfItsProcesses: what its user has set is passed on as it was written, and what go test
-// says of this process is not.
+// TestTheFlagsOfATestAreThoseOfItsProcesses: flags of the user are passed on as they were written, and flags that go
+// test sets for this process are not.
 func TestTheFlagsOfATestAreThoseOfItsProcesses(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                             "",

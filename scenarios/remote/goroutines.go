@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// Goroutine is a goroutine of a bubble, as a dump shows it.
+// Goroutine is a goroutine of a bubble, as it appears in a dump.
 type Goroutine struct {
-	State string // that Go gives it: "running", "sync.Mutex.Lock", "chan receive"
-	// durable says that Go counts it as durably blocked, so that virtual time may pass.
+	State string // as Go names it: "running", "sync.Mutex.Lock", "chan receive"
+	// durable says that Go counts the goroutine as durably blocked, so that virtual time may pass.
 	durable bool
-	number  int     // that Go gives it
-	creator int     // the number of the goroutine that created it; 0 if it is not known
-	frames  []frame // innermost first, without those of the runtime; last the call that created it
+	number  int     // Go's number of the goroutine
+	creator int     // number of the goroutine that created it; 0 if it is not known
+	frames  []frame // innermost first, without the runtime's; the last is the call that created it
 }
 
 // frame is a call of a function.
@@ -32,7 +32,8 @@ var (
 	creator   = regexp.MustCompile(`(?m)^created by .* in goroutine (\d+)$`)
 )
 
-// Goroutines returns those of the latest bubble in a dump of a program, without the goroutine that drives it.
+// Goroutines returns the goroutines of the latest bubble in a program's dump, without the goroutine that drives the
+// bubble.
 func Goroutines(dump string) (all []*Goroutine) {
 	latest := 0
 	for _, text := range strings.Split(dump, "\n\n") {
@@ -59,7 +60,8 @@ func Goroutines(dump string) (all []*Goroutine) {
 	return all
 }
 
-// bubbleOf is the number of a goroutine's bubble, from 1, from the brackets in its header; 0 if it is in none.
+// bubbleOf returns the number of a goroutine's bubble, from 1, or 0 if it is in none. head is the text in brackets in
+// the goroutine's header.
 func bubbleOf(head string) int {
 	_, number, _ := strings.Cut(head, "synctest bubble ")
 	number, _, _ = strings.Cut(number, " ") // labels may follow
@@ -86,14 +88,14 @@ func framesOf(text string) (all []frame) {
 	return all
 }
 
-// creation starts the line of the call that created a goroutine.
+// creation is the beginning of the line with the call that created a goroutine.
 const creation = "created by "
 
-// ofGo are the packages of Go's library in which other code waits.
+// ofGo lists the packages of Go's library in which other code waits.
 var ofGo = []string{"runtime.", "sync.", "internal/", "time.", "syscall.", "os.", "net.", "io.", "bufio.", "context.",
 	"crypto/", "fmt.", "net/", "sync/"}
 
-// own is the innermost call that is not in Go's library; nil if there is none.
+// own returns the innermost call that is not in Go's library, or nil if there is none.
 func (g *Goroutine) own() *frame {
 	for i := range g.frames {
 		f := &g.frames[i]
@@ -105,21 +107,21 @@ func (g *Goroutine) own() *frame {
 	return nil
 }
 
-// Idle reports whether a goroutine belongs to sim/bubble and waits to be called, or runs a task.
+// Idle reports whether a goroutine belongs to sim/bubble and either waits for work or runs a task.
 func (g *Goroutine) Idle() bool {
 	at := g.own()
 	return at != nil && (strings.HasSuffix(at.function, "/bubble.(*Driver).work.func1") ||
 		strings.HasPrefix(at.function, "iter.Pull[") || strings.Contains(at.function, "fencepost/sim.(*Stacks)"))
 }
 
-// In reports whether a goroutine is in a function, or was created by one, whose name contains a text.
+// In reports whether a goroutine is in a function, or was created by one, whose name contains the given text.
 func (g *Goroutine) In(name string) bool {
 	return slices.ContainsFunc(g.frames, func(f frame) bool {
 		return strings.Contains(f.function+"(", name)
 	})
 }
 
-// String says what a goroutine is doing, and where.
+// String returns what a goroutine is doing, and where.
 func (g *Goroutine) String() string {
 	at := g.own()
 	if at == nil {
@@ -128,7 +130,7 @@ func (g *Goroutine) String() string {
 	return fmt.Sprintf("%s (%s) %s", short(at.function), base(at.place), waits(g.State))
 }
 
-// waits describes what a goroutine in a state is doing.
+// waits describes what a goroutine in the given state is doing.
 func waits(state string) string {
 	switch state {
 	case "running", "runnable":
@@ -143,15 +145,15 @@ func waits(state string) string {
 	return "waits (" + state + ")"
 }
 
-// short is the name of a function without the folders of its package.
+// short returns the name of a function without the path of its package.
 func short(function string) string { return function[strings.LastIndexByte(function, '/')+1:] }
 
 func base(place string) string { return place[strings.LastIndexByte(place, '/')+1:] }
 
-// depth is how many calls of a goroutine are listed.
+// depth is the number of calls of a goroutine that are listed.
 const depth = 8
 
-// calls lists the innermost calls of a goroutine, with their places, and what created it.
+// calls lists the innermost calls of a goroutine with their places, and the call that created the goroutine.
 func (g *Goroutine) calls() string {
 	var b strings.Builder
 	for i, f := range g.frames {
@@ -162,8 +164,8 @@ func (g *Goroutine) calls() string {
 	return b.String()
 }
 
-// Same groups the goroutines that look alike, the most frequent first: how many there are, what they are doing, and the
-// calls of one of them.
+// Same groups goroutines that look alike and lists the most frequent groups: how many goroutines there are, what they
+// are doing, and the calls of one of them.
 func Same(all []*Goroutine) string {
 	count, of := map[string]int{}, []string{}
 	for _, g := range all {
@@ -183,9 +185,9 @@ func Same(all []*Goroutine) string {
 	return b.String()
 }
 
-// stranger describes the channel for which a goroutine waits without letting virtual time pass: it was made outside of
-// the run. Its package is probably that of the innermost call that is not in Go's library, of the goroutine or of the
-// one that created it. It is empty if the goroutine waits for something else.
+// stranger describes the channel for which a goroutine waits without letting virtual time pass: it was made outside the
+// run. The channel probably belongs to the package of the innermost call that is not in Go's library, of this goroutine
+// or of its creator. stranger returns "" if the goroutine waits for something else.
 func stranger(g *Goroutine, all []*Goroutine) string {
 	if !strings.HasPrefix(g.State, "chan ") && g.State != "select" {
 		return ""
@@ -204,14 +206,15 @@ func stranger(g *Goroutine, all []*Goroutine) string {
 		"beside an empty .s file (scenarios/locktest/ensembles/clock_test.go does it for etcd's client).\n"
 }
 
-// packageOf is the path of a function's package.
+// packageOf returns the path of a function's package.
 func packageOf(function string) string {
 	at := strings.LastIndexByte(function, '/') + 1
 	name, _, _ := strings.Cut(function[at:], ".")
 	return function[:at] + name
 }
 
-// culprits lists which goroutines hold up virtual time, and what each waits for; or the beginning of the dump.
+// culprits lists the goroutines that hold up virtual time, and what each waits for. If there are none, it returns the
+// beginning of the dump.
 func culprits(dump []byte) string {
 	all := Goroutines(string(dump))
 	var b strings.Builder
@@ -233,18 +236,18 @@ func culprits(dump []byte) string {
 	return b.String()
 }
 
-// Standstill begins the failure of a run in which a wait for a mutex has stopped virtual time. That is so in versions
-// of Go that package bubble does not know, and would happen in other runs as well.
+// Standstill is the beginning of the failure of a run in which a wait for a mutex has stopped virtual time. This
+// happens in versions of Go that package bubble does not know, and would also happen in other runs.
 const Standstill = "a wait for a mutex has stopped the run"
 
 // ReportStandstill reports, from the process in which it is called, that a wait for a mutex has stopped its run. The
-// process must end then.
+// process must then end.
 func ReportStandstill(problems io.Writer, dump string) {
 	fmt.Fprintf(problems, "\n%s\n\n%s", Standstill, dump)
 }
 
 // StandsStill reports whether a wait for a mutex has stopped virtual time: all goroutines of the latest bubble in a
-// dump are blocked, and none but those of that bubble could wake another.
+// dump are blocked, and only goroutines of that bubble could wake another.
 func StandsStill(dump string) bool {
 	latest, runs, stops := 0, false, false
 	for _, head := range goroutine.FindAllStringSubmatch(dump, -1) {
@@ -263,13 +266,14 @@ func StandsStill(dump string) bool {
 	return stops && !runs
 }
 
-// running are the states in which a goroutine runs, or goes on by itself.
+// running lists the states in which a goroutine runs, or continues without the help of another.
 var running = []string{"running", "runnable", "syscall", "IO wait", "preempted", "copystack", "semacquire"}
 
 // stopsByMutex reports whether a goroutine holds up virtual time by waiting for a mutex.
 func (g *Goroutine) stopsByMutex() bool { return !g.durable && strings.Contains(g.State, "Lock") }
 
-// mutex says why a goroutine that waits for a mutex holds up virtual time; empty if it waits for something else.
+// mutex explains why a goroutine that waits for a mutex holds up virtual time. It returns "" if the goroutine waits for
+// something else.
 func mutex(g *Goroutine) string {
 	if !g.stopsByMutex() {
 		return ""

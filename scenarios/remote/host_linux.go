@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// quit makes a worker dump its goroutines and end. Go shows no calls of a goroutine that runs on another thread than
-// the one that receives the signal, so the running thread receives it.
+// quit makes a worker dump its goroutines and end. Go does not show the calls of a goroutine that runs on another
+// thread than the one that receives the signal, so the signal is sent to the running thread.
 func quit(worker *os.Process) error {
 	thread := busiest(worker.Pid)
 	if thread == 0 {
@@ -21,10 +21,10 @@ func quit(worker *os.Process) error {
 	return syscall.Tgkill(worker.Pid, thread, syscall.SIGQUIT)
 }
 
-// memory is the most memory that an ended process had, in bytes.
+// memory returns the maximum memory that an ended process had, in bytes.
 func memory(s *os.ProcessState) int64 { return s.SysUsage().(*syscall.Rusage).Maxrss << 10 }
 
-// usageOf is what a process has used so far.
+// usageOf returns what a process has used so far.
 func usageOf(pid int) usage {
 	all := usage{rests: true}
 	for _, t := range threadsOf(pid) {
@@ -36,10 +36,10 @@ func usageOf(pid int) usage {
 	return all
 }
 
-// userHZ is the number of clock ticks of proc(5) in a second: sysconf(_SC_CLK_TCK), which Linux fixes.
+// userHZ is the number of clock ticks of proc(5) in a second: sysconf(_SC_CLK_TCK), which is fixed in Linux.
 const userHZ = 100
 
-// busiest is the running thread of a process that has used the most CPU time; 0 if none runs.
+// busiest returns the running thread of a process that has used the most CPU time, or 0 if none is running.
 func busiest(pid int) (thread int) {
 	most := -1
 	for _, t := range threadsOf(pid) {
@@ -53,8 +53,8 @@ func busiest(pid int) (thread int) {
 // thread is a thread of a process.
 type thread struct {
 	id    int
-	state string // R: it runs, S: it sleeps
-	ticks int    // of CPU time used
+	state string // R: running, S: sleeping
+	ticks int    // CPU time used, in clock ticks
 }
 
 func threadsOf(pid int) (all []thread) {
@@ -64,8 +64,8 @@ func threadsOf(pid int) (all []thread) {
 		if err != nil {
 			continue // the thread has ended
 		}
-		// proc(5): the name is in parentheses, and the fields after it start with the state; utime and stime are the
-		// twelfth and thirteenth.
+		// proc(5): the name is in parentheses, and the fields after it begin with the state. utime and stime are the
+		// twelfth and thirteenth of these fields.
 		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 		if len(fields) < 13 {
 			continue

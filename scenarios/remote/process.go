@@ -13,45 +13,47 @@ import (
 	"time"
 )
 
-// hung is the processor time that a process may take before its next message until it is killed; real time if the host
-// does not report the processor time of a process. Honest runs take milliseconds.
+// hung is the processor time that a process may use until its next message before it is killed. If the host does not
+// report a process's processor time, it is real time. Normal runs take milliseconds.
 const hung = time.Minute
 
-// idle is how long it may do nothing at all, as far as the host can see: in a run there is nothing to wait for but
-// virtual time, which passes at once. overdue is how long it may take in any case.
+// idle is how long a process may do nothing at all, as far as the host can see: a run waits for nothing but virtual
+// time, which passes at once. overdue is how long it may take in any case.
 const (
 	idle    = 3 * time.Second
 	overdue = 10 * hung
 )
 
-// mark starts a line that is a message of the process, among what the code under test prints. On the other stream it
-// stands alone: what follows it there was printed after the message was sent, whenever either is read.
+// mark is the beginning of a line on standard output that is a message of the process, among the lines that the code
+// under test prints. On standard error, it stands on a line alone: the text after it was printed after the message was
+// sent, whenever the two streams are read.
 const mark = "\x16fencepost "
 
-// Say sends a message from the process in which it is called: a line, which Process.Next returns in the other process.
+// Say sends a message from the process in which it is called. It is one line, which Process.Next returns in the other
+// process.
 func Say(out, problems io.Writer, line []byte) error {
 	_, err := fmt.Fprintf(problems, "\n%s\n", mark)
 	_, failed := fmt.Fprintf(out, "\n%s%s\n", mark, line)
 	return errors.Join(err, failed)
 }
 
-// Process executes a test binary, which makes runs.
+// Process executes a test binary that makes runs.
 type Process struct {
 	cmd      *exec.Cmd
 	in       io.WriteCloser
 	out      *bufio.Reader
-	printed  tail // on its output, beside its messages
-	said     tail // on the other stream
+	printed  tail // on its output, apart from its messages
+	said     tail // on standard error
 	patience time.Duration
 	started  bool // it has sent a message
-	asked    int  // how many requests it was sent
+	asked    int  // how many requests were sent to it
 	ended    sync.Once
 	why      error
 }
 
-// Start executes a test binary in a folder, with one additional environment variable. patience is how long it may take
-// until its next message, 0 for a minute of processor time; the first may take as long in any case, since a process has
-// to start.
+// Start executes a test binary in a folder, with one additional environment variable. patience is the processor time
+// that it may use until its next message; 0 means a minute. Until its first message it may use at least a minute, since
+// a process has to start.
 func Start(binary, folder, variable string, patience time.Duration, args ...string) (*Process, error) {
 	p := &Process{cmd: exec.Command(binary, args...), patience: cmp.Or(patience, hung)}
 	p.cmd.Dir = folder
@@ -69,8 +71,8 @@ func Start(binary, folder, variable string, patience time.Duration, args ...stri
 	return p, p.cmd.Start()
 }
 
-// environ is the environment of a process that makes runs, with one additional variable: on one thread, with randomness
-// that can be seeded, and so that a data race ends it in the run that shows it.
+// environ returns the environment of a process that makes runs, with one additional variable. The process runs on one
+// thread, with randomness that can be seeded, and a data race ends it in the run that shows it.
 func environ(more string) []string {
 	return append(os.Environ(), more, "GOMAXPROCS=1", "GOTRACEBACK=all", "GODEBUG=asyncpreemptoff=1,randseednop=0",
 		"GORACE=halt_on_error=1 "+os.Getenv("GORACE"))
@@ -92,7 +94,7 @@ func (p *Process) Next() ([]byte, error) {
 		line, err := p.out.ReadString('\n')
 		if rest, ok := strings.CutPrefix(line, mark); ok && err == nil {
 			p.started = true
-			p.printed.forget() // what follows belongs to the next message
+			p.printed.forget() // the text that follows belongs to the next message
 			return []byte(strings.TrimSuffix(rest, "\n")), nil
 		}
 		p.printed.Write([]byte(line))
@@ -102,7 +104,7 @@ func (p *Process) Next() ([]byte, error) {
 	}
 }
 
-// guard kills the process if it takes too long, or does nothing once it has started, before done is closed.
+// guard kills the process if, before done is closed, it takes too long, or does nothing after it has started.
 func (p *Process) guard(started bool, done <-chan struct{}) {
 	const often = idle / 6
 	patience := p.patience
@@ -138,13 +140,14 @@ func (p *Process) guard(started bool, done <-chan struct{}) {
 	}
 }
 
-// usage is the processor time that a process has used, and whether all its threads sleep.
+// usage is the processor time that a process has used, and whether all its threads sleep. known is false if the host
+// does not report this.
 type usage struct {
 	spent        time.Duration
 	rests, known bool
 }
 
-// kill makes the process dump its goroutines, and ends it.
+// kill makes the process dump its goroutines and ends it.
 func (p *Process) kill(why string, done <-chan struct{}) {
 	p.said.kill(why)
 	_ = quit(p.cmd.Process) // if it fails, the process is killed below
@@ -155,7 +158,7 @@ func (p *Process) kill(why string, done <-chan struct{}) {
 	}
 }
 
-// end waits for the end of the process, and says why it ended.
+// end waits for the end of the process, and returns why it ended.
 func (p *Process) end() error {
 	p.ended.Do(func() {
 		p.in.Close()
@@ -164,7 +167,7 @@ func (p *Process) end() error {
 	return p.why
 }
 
-// Kill ends the process at once; Next then reports that it has ended.
+// Kill ends the process at once. Next then reports that it has ended.
 func (p *Process) Kill() { p.cmd.Process.Kill() }
 
 // Close ends the process.
@@ -174,7 +177,7 @@ func (p *Process) Close() {
 	p.end()
 }
 
-// CPU is the processor time that an ended process used, according to the host.
+// CPU returns the processor time that an ended process used, according to the host.
 func (p *Process) CPU() time.Duration {
 	return p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
 }
@@ -182,7 +185,7 @@ func (p *Process) CPU() time.Duration {
 // Succeeded reports whether a process has ended by itself, with exit code 0.
 func (p *Process) Succeeded() bool { return p.cmd.ProcessState != nil && p.cmd.ProcessState.Success() }
 
-// Memory is the most memory that an ended process had, in bytes; 0 if the host does not report it.
+// Memory returns the maximum memory that an ended process had, in bytes; 0 if the host does not report it.
 func (p *Process) Memory() int64 {
 	return memory(p.cmd.ProcessState)
 }

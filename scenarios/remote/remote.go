@@ -1,8 +1,9 @@
 // Package remote makes runs in another process: the test binary of a package whose lock is Go code
-// (scenarios/locktest). For searches, sweeps and cutting down, such a lock is then a scenario like any other.
+// (scenarios/locktest). With it, searches, sweeps and the shrinking of plans can use such a lock like any other
+// scenario.
 //
-// Goals: a run made in another process is the same to the last event as one made here; a process that dies or hangs
-// ends its run with an error that says so, and leaves nothing behind. Non-goals: what happens in that process.
+// Goals: a run in another process is the same, to the last event, as a run in this one; if a process dies or hangs, its
+// run ends with an error that says so, and nothing is left behind. Non-goals: what happens in that process.
 package remote
 
 import (
@@ -30,16 +31,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Request asks for a run of a scenario; without a scenario, for that of the test.
+// Request asks for a run of a scenario, or, without a scenario, for the text of the test's scenario.
 type Request struct {
-	Scenario, Plan string // the texts of files
-	Sent           bool   // what the clients send is asked for, too
+	Scenario, Plan string // the contents of files
+	Sent           bool   // the answer must contain what the clients send
 }
 
 // Answer is the reply to a request.
 type Answer struct {
-	Scenario string // of the test, if it was asked for
-	Failure  string // of the lock's own code; there is no run then
+	Scenario string // of the test, if the request was for it
+	Failure  string // failure of the lock's own code; there is no run then
 	Refused  string // why the plan cannot be carried out; there is no run then
 	History  *history.History
 	Digest   sim.Digest
@@ -47,11 +48,11 @@ type Answer struct {
 	Limited  bool
 	Missed   []nemesis.Missed
 	Sent     []nemesis.Sent
-	Last     bool // the process can make no more runs
-	Unsure   bool // something of an earlier run of the process may have taken part in this one
+	Last     bool // the process cannot make any more runs
+	Unsure   bool // something left from an earlier run of the process may have affected this one
 }
 
-// Serve says that it has started, and answers requests, a line each, until there are no more.
+// Serve sends a first message, and then answers requests, one per line, until there are no more.
 func Serve(in io.Reader, out, problems io.Writer, answer func(Request) Answer) error {
 	if err := Say(out, problems, nil); err != nil {
 		return err
@@ -60,7 +61,7 @@ func Serve(in io.Reader, out, problems io.Writer, answer func(Request) Answer) e
 	for {
 		line, err := lines.ReadBytes('\n')
 		if err != nil {
-			return nil // the other process has gone
+			return nil // the other process has ended
 		}
 		var r Request
 		if err := json.Unmarshal(line, &r); err != nil {
@@ -76,21 +77,21 @@ func Serve(in io.Reader, out, problems io.Writer, answer func(Request) Answer) e
 	}
 }
 
-// Environment is the variable whose value Served makes a test binary serve.
+// Environment is the environment variable that makes a test binary serve requests if its value is Served.
 const Environment, Served = "FENCEPOST_LOCKTEST_SERVE", "1"
 
-// Test is a test of a package that calls locktest.Run, in a binary of its own.
+// Test is a test that calls locktest.Run, in the test binary of its package.
 type Test struct {
 	folder, binary, name string
-	built                string // folder of a binary that is removed in the end; empty: it belongs to somebody else
+	built                string // folder of a binary that Close removes; empty if the binary belongs to somebody else
 	flags                []string
 
 	mu      sync.Mutex
 	idle    []*Process
-	oneEach bool // each process makes one run
+	oneEach bool // each process makes only one run
 }
 
-// Build builds the test binary of the package in a folder, for its test of the given name. Close removes the binary.
+// Build builds the test binary of the package in a folder, for its test with the given name. Close removes the binary.
 func Build(folder, name string) (*Test, error) {
 	if name == "" {
 		return nil, fmt.Errorf("%s is a Go package: say which of its tests with --run", folder)
@@ -117,8 +118,8 @@ func Build(folder, name string) (*Test, error) {
 	return t, nil
 }
 
-// Open uses a test binary that was built before, on this platform, for its test of the given name. It runs in a folder,
-// which need not be that of the package: an empty one is enough for a lock that reads no files.
+// Open uses a test binary that was built before, on this platform, for its test with the given name. The binary runs in
+// folder, which need not be the folder of the package: an empty one is enough for a lock that reads no files.
 func Open(binary, folder, name string) (*Test, error) {
 	if name == "" {
 		return nil, fmt.Errorf("%s is a test binary: say which of its tests", binary)
@@ -139,10 +140,10 @@ func Open(binary, folder, name string) (*Test, error) {
 	return t, nil
 }
 
-// Binary is the path of the test binary. It is absolute.
+// Binary returns the absolute path of the test binary.
 func (t *Test) Binary() string { return t.binary }
 
-// known checks that the binary, of the given name in errors, can be executed and has such a test.
+// known checks that the binary can be executed and has the test. what is the name of the binary in errors.
 func (t *Test) known(what string) error {
 	list := exec.Command(t.binary, "-test.list", ".*")
 	list.Dir = t.folder
@@ -168,19 +169,19 @@ func (t *Test) known(what string) error {
 	return errors.New(problem)
 }
 
-// Pattern is the argument of -run that runs that test alone.
+// Pattern returns the argument of -run that selects only this test.
 func (t *Test) Pattern() string { return Pattern(t.name) }
 
-// Pattern is the argument of -run that runs only the test of a name.
+// Pattern returns the argument of -run that selects only the test with the given name.
 func Pattern(test string) string { return "^" + strings.ReplaceAll(test, "/", "$/^") + "$" }
 
-// Scenario asks for the scenario that the test's Config describes.
+// Scenario returns the scenario that the test's Config describes.
 func (t *Test) Scenario() ([]byte, error) {
 	a, err := t.ask(Request{})
 	return []byte(a.Scenario), err
 }
 
-// Run makes a run. The error is a *scenarios.CodeError if the lock's own code failed in it.
+// Run makes a run. The error is a *scenarios.CodeError if the lock's own code failed.
 func (t *Test) Run(s *scenarios.Scenario, p nemesis.Plan, sent bool) (scenarios.Result, error) {
 	a, err := t.ask(Request{string(s.Text()), p.String(), sent})
 	if err == nil && a.Failure != "" {
@@ -193,11 +194,11 @@ func (t *Test) Run(s *scenarios.Scenario, p nemesis.Plan, sent bool) (scenarios.
 		Missed: a.Missed, Sent: a.Sent}, err
 }
 
-// SetFlags passes further arguments to each process that is started from now on.
+// SetFlags sets further arguments for each process that is started from now on.
 func (t *Test) SetFlags(args []string) { t.flags = args }
 
-// OneRunEach makes each run from now on take place in a process of its own: the code may keep something from one run
-// for the next.
+// OneRunEach makes each further run take place in a process of its own, because the code may keep state from one run to
+// the next.
 func (t *Test) OneRunEach() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -205,8 +206,9 @@ func (t *Test) OneRunEach() {
 	t.endIdle()
 }
 
-// ask sends a request to a process. If a run fails that is not the first of its process, it is made again in a process
-// of its own; if it then succeeds, the code keeps something from one run for the next, and so are all that follow.
+// ask sends a request to a process. If a run fails that is not the first one of its process, it is repeated in a
+// process of its own. If it then succeeds, the code keeps state from one run to the next, and all further runs take
+// place in processes of their own.
 func (t *Test) ask(r Request) (Answer, error) {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -224,7 +226,7 @@ func (t *Test) ask(r Request) (Answer, error) {
 	return a, err
 }
 
-// askOne sends a request to an idle process, or to a new one. A process that does not answer is of no more use. first
+// askOne sends a request to an idle process, or to a new one. A process that does not answer is not used again. first
 // reports whether the process had made no run before.
 func (t *Test) askOne(text []byte, anew bool) (a Answer, first bool, err error) {
 	p, err := t.process(anew)
@@ -263,7 +265,7 @@ func (t *Test) process(anew bool) (*Process, error) {
 	args := append([]string{"-test.run=" + t.Pattern(), "-test.count=1", "-test.timeout=0"}, t.flags...)
 	p, err := Start(t.binary, t.folder, Environment+"="+Served, 0, args...)
 	if err == nil {
-		if _, err = p.Next(); err != nil { // it has started
+		if _, err = p.Next(); err != nil { // the first message says that it has started
 			err = &scenarios.CodeError{Text: err.Error()}
 		}
 	}
@@ -280,7 +282,7 @@ func (t *Test) Close() {
 	}
 }
 
-// endIdle ends the idle processes. It is called with mu held.
+// endIdle ends the idle processes. It must be called with mu held.
 func (t *Test) endIdle() {
 	for _, p := range t.idle {
 		p.Close()
