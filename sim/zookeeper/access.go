@@ -9,16 +9,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// permission is one entry of an access list: what those may do who have an identity.
+// permission is one entry of an access list: what clients with a certain identity may do.
 type permission struct {
 	perms      int32
 	scheme, id string
 }
 
-// everybody is how a znode is created that is open to all.
+// everybody is the access list of a znode that is open to all clients.
 var everybody = []permission{{jute.All, "world", "anyone"}}
 
-// entries is the access list that stands in replies.
+// entries returns the access list for a reply.
 func (n *znode) entries() []permission {
 	if n.acl == nil {
 		return everybody
@@ -26,7 +26,7 @@ func (n *znode) entries() []permission {
 	return n.acl
 }
 
-// permits reports whether a client with these identities may do something to a znode (ZooKeeperServer.checkACL).
+// permits reports whether a client with these identities has a permission for a znode (ZooKeeperServer.checkACL).
 func (n *znode) permits(perm int32, identities []string) bool {
 	return permits(n.acl, perm, identities)
 }
@@ -37,7 +37,7 @@ func permits(acl []permission, perm int32, identities []string) bool {
 	})
 }
 
-// shown is the access list as a client may see it: digests are hidden from those that may not change it.
+// shown returns the access list as a client may see it: digests are hidden from clients that may not change the list.
 func (n *znode) shown(identities []string) []permission {
 	if n.permits(jute.Admin, identities) {
 		return n.entries()
@@ -51,8 +51,8 @@ func (n *znode) shown(identities []string) []permission {
 	return list
 }
 
-// grants makes the access list that a client asks for, without duplicates; auth stands for the client's own identities
-// (PrepRequestProcessor.fixupACL). Of the schemes of ZooKeeper there are world, auth and digest.
+// grants returns the access list that a client asks for, without duplicates. The scheme auth stands for the client's
+// own identities (PrepRequestProcessor.fixupACL). Of ZooKeeper's schemes, only world, auth and digest are supported.
 func grants(asked []permission, identities []string) ([]permission, Code) {
 	var list []permission
 	for i, p := range asked {
@@ -80,12 +80,12 @@ func grants(asked []permission, identities []string) ([]permission, Code) {
 
 const digestScheme = "digest"
 
-// digestOf reports whether id is a user and a digest.
+// digestOf reports whether id consists of a user and a digest.
 func digestOf(id string) bool {
 	return strings.Count(strings.TrimRight(id, ":"), ":") == 1
 }
 
-// identity is that of a user who gives a password, as "user:password" (DigestAuthenticationProvider).
+// identity returns the identity of a user, given as "user:password" (DigestAuthenticationProvider).
 func identity(given string) string {
 	user, _, _ := strings.Cut(given, ":")
 	sum := sha1.Sum([]byte(given))

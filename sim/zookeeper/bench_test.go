@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// BenchmarkSchedule is whole runs: three members, two clients that take a lock twice each. Recorded, not judged.
+// BenchmarkSchedule makes whole runs: three members, and two clients that acquire a lock twice each. The runs are
+// recorded but not judged.
 func BenchmarkSchedule(b *testing.B) {
 	s := newService(b, 1)
 	events, seed := 0, uint64(0)

@@ -7,29 +7,29 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Codes of the library, which no server returns.
+// Codes of the client library, which no server returns.
 const (
-	// ConnectionLoss: the connection broke, or there was none. A request under way may or may not have been executed.
+	// ConnectionLoss: the connection broke, or there was none. A pending request may or may not have been executed.
 	ConnectionLoss Code = "CONNECTIONLOSS"
-	// OperationTimeout: no reply within the time for one request; it may or may not have been executed.
+	// OperationTimeout: no reply came within the time for one request, which may or may not have been executed.
 	OperationTimeout Code = "OPERATIONTIMEOUT"
 )
 
 // ClientState is what a client knows about its session.
 type ClientState uint8
 
-// The states, by the names of Curator and Kazoo.
+// The states, with the names that Curator and Kazoo use.
 const (
-	Connecting ClientState = iota // not connected yet, and never was
+	Connecting ClientState = iota // not connected yet, and never was before
 	Connected
-	Suspended // the connection is lost; the session may or may not live
-	Lost      // the session is over, and with it its ephemeral znodes; a new one will be requested
+	Suspended // the connection is lost; the session may or may not be alive
+	Lost      // the session is over, with its ephemeral znodes; the client will request a new one
 	Closed    // Close was called
 )
 
 var stateNames = [...]string{"CONNECTING", "CONNECTED", "SUSPENDED", "LOST", "CLOSED"}
 
-// String is the state's name.
+// String returns the state's name.
 func (s ClientState) String() string {
 	if int(s) < len(stateNames) {
 		return stateNames[s]
@@ -39,42 +39,45 @@ func (s ClientState) String() string {
 
 // ClientConfig configures a client.
 type ClientConfig struct {
-	Members []sim.ProcessID // at least one; tried in this order, in a circle
-	First   int             // index of the first to try
-	// Timeout is the session timeout that it asks for. After a third of it without a request it sends a ping; two
-	// thirds of it without a reply, or a broken connection, suspend it.
+	Members []sim.ProcessID // at least one; tried in this order, cyclically
+	First   int             // index of the first member to try
+	// Timeout is the session timeout that the client requests. After a third of it without a request, the client sends
+	// a ping. The session is suspended if no reply comes for two thirds of it, or if the connection breaks.
 	Timeout time.Duration
-	// CallTimeout limits one request; 0 means that only silence on the connection does.
+	// CallTimeout limits the time of one request; 0 means that only silence on the connection does.
 	CallTimeout time.Duration
-	// Backoff is how long it waits before it tries the next member; both 0 mean 0 to 1 s, as in ZooKeeper's client.
+	// Backoff is the wait before the next member is tried. If both bounds are 0, it is 0 to 1 s, as in ZooKeeper's
+	// client.
 	Backoff sim.Delay
-	// CountsTimeout makes it give up the session once it has been suspended for the whole timeout by its own clock, as
-	// Curator does. Otherwise only a server can report that a session has expired, as in Kazoo.
+	// CountsTimeout makes the client give up the session once it has been suspended for the whole timeout by the
+	// client's own clock, as Curator does. Otherwise only a server can report that a session has expired, as with
+	// Kazoo.
 	CountsTimeout bool
-	// Listener, if set, is called with each new state by the task that learned of it. It must not block.
+	// Listener, if set, is called with each new state, by the task that learned of it. It must not block.
 	Listener func(env sim.Env, s ClientState)
-	// Prolonged, if set, is called when a ping has been answered: the session's deadline has moved. It must not block.
+	// Prolonged, if set, is called when a ping has been answered and the session's deadline has moved. It must not
+	// block.
 	Prolonged func(env sim.Env, s *Session)
 }
 
-// Client is the client's side of a session. It is shared by the tasks of one process; each passes its own Env.
+// Client is the client's side of a session. The tasks of one process share it; each passes its own Env.
 type Client struct {
 	config  ClientConfig
 	state   ClientState
 	changed *sim.Signal // raised at the next change of state
 
-	session *Session // nil before the first one and while a new one is being requested
-	zxid    Zxid     // highest seen since the session was requested
+	session *Session // nil before the first session, and while a new one is being requested
+	zxid    Zxid     // the highest zxid seen since the session was requested
 
-	// One connection.
+	// State of one connection.
 	conn   sim.Conn
-	epoch  uint64      // counts connections; a reply of an earlier one is void
-	broken *sim.Signal // raised when it breaks
+	epoch  uint64      // number of the connection; replies on an earlier one are ignored
+	broken *sim.Signal // raised when the connection breaks
 	sent   time.Duration
 	heard  time.Duration
-	// handled is the number of events pushed on this connection that have been delivered to their watches.
+	// handled is the number of events on this connection that have been delivered to their watches.
 	handled int64
-	tried   int           // members tried so far
+	tried   int           // number of members tried so far
 	since   time.Duration // when the connection was lost
 
 	watchers []watcher
@@ -85,21 +88,22 @@ type Session struct {
 	ID      SessionID
 	Timeout time.Duration // as negotiated
 	lost    sim.Signal
-	// deadline is the timeout, counted from the sending of the last request that was answered, on the monotonic clock.
+	// deadline is when the session expires: the timeout after the client sent the last request that was answered, on
+	// the monotonic clock.
 	deadline time.Duration
 }
 
-// Lost is raised once the client knows that the session is over.
+// Lost returns a signal that is raised once the client knows that the session is over.
 func (s *Session) Lost() *sim.Signal { return &s.lost }
 
-// Deadline is when the session expires unless its client sends more, as the client counts it: from the sending of the
-// last request that was answered.
+// Deadline returns when the session expires if its client sends nothing more, as the client counts it: from the time
+// when it sent the last request that was answered.
 func (s *Session) Deadline() sim.Deadline {
 	return sim.Deadline{Clock: sim.Monotonic, At: s.deadline}
 }
 
-// OpenClient starts a client. Two background tasks keep the session alive and deliver watch events. It returns at once;
-// see Await.
+// OpenClient starts a client and returns at once; see Await. Two background tasks keep the session alive and deliver
+// watch events.
 func OpenClient(env sim.Env, c ClientConfig) *Client {
 	if c.Backoff == (sim.Delay{}) {
 		c.Backoff.Hi = time.Second
@@ -111,17 +115,18 @@ func OpenClient(env sim.Env, c ClientConfig) *Client {
 	return k
 }
 
-// State is the present state as the client knows it.
+// State returns the current state as the client knows it.
 func (c *Client) State() ClientState { return c.state }
 
-// Session is the present session: nil unless the client is, or was last, connected with one that may still live.
+// Session returns the current session. It is nil unless the client is connected, or was last connected with a session
+// that may still be alive.
 func (c *Client) Session() *Session { return c.session }
 
-// Suspended is raised when the present connection breaks; it is raised already if there is none.
+// Suspended returns a signal that is raised when the current connection breaks. If there is none, it is already raised.
 func (c *Client) Suspended() *sim.Signal { return c.broken }
 
-// Await blocks until the client is connected, patience ends, or the client has been closed. It reports whether it is
-// connected.
+// Await blocks until the client is connected or has been closed, or until patience ends. It reports whether the client
+// is connected.
 func (c *Client) Await(env sim.Env, patience time.Duration) bool {
 	end := env.Monotonic() + patience
 	for c.state != Connected && c.state != Closed {
@@ -137,7 +142,7 @@ func (c *Client) Await(env sim.Env, patience time.Duration) bool {
 	return c.state == Connected
 }
 
-// enter changes the state and notifies everybody.
+// enter changes the state and notifies everybody who waits for that.
 func (c *Client) enter(env sim.Env, s ClientState) {
 	c.state = s
 	changed := c.changed
@@ -148,7 +153,7 @@ func (c *Client) enter(env sim.Env, s ClientState) {
 	}
 }
 
-// breakOff gives up a connection, unless that has been done already.
+// breakOff gives up the connection with the given number, unless that has already been done.
 func (c *Client) breakOff(env sim.Env, epoch uint64) {
 	if epoch != c.epoch || c.state != Connected {
 		return
@@ -160,8 +165,8 @@ func (c *Client) breakOff(env sim.Env, epoch uint64) {
 	c.enter(env, Suspended)
 }
 
-// lose gives up a session; its watches end with it. Curator then makes a new ZooKeeper handle, and Kazoo resets its
-// own: both forget what they have seen.
+// lose gives up a session, and its watches with it. Curator then makes a new ZooKeeper handle, and Kazoo resets its
+// own; both forget the zxid that they have seen.
 func (c *Client) lose(env sim.Env) {
 	s := c.session
 	c.session, c.zxid = nil, 0
@@ -174,7 +179,7 @@ func (c *Client) lose(env sim.Env) {
 	c.enter(env, Lost)
 }
 
-// silence is how long a connection may be silent before the client gives it up.
+// silence returns how long a connection may be silent before the client gives it up.
 func (c *Client) silence() time.Duration { return c.timeout() * 2 / 3 }
 
 func (c *Client) timeout() time.Duration {
@@ -184,7 +189,7 @@ func (c *Client) timeout() time.Duration {
 	return c.config.Timeout
 }
 
-// ask sends a request and waits for its reply. Beside replies with a Code, the errors are ConnectionLoss and
+// ask sends a request and waits for its reply. Apart from replies with a Code, the errors are ConnectionLoss and
 // OperationTimeout, after which the request may or may not have been executed.
 func (c *Client) ask(env sim.Env, attempt history.Attempt, phase string, args ...string) (Answer, error) {
 	if c.state != Connected {

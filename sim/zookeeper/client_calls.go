@@ -7,12 +7,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// The calls below are made on behalf of an attempt, which servers record; it may be empty. Beside the errors that each
-// lists, they fail with ConnectionLoss or OperationTimeout (the outcome is unknown) and SessionExpired. They return at
-// once with ConnectionLoss while the client is not connected. When one returns, the watches whose events the server had
-// sent before its reply have fired.
+// The calls below are made on behalf of an attempt, which servers record and which may be empty. In addition to the
+// errors that each lists, they fail with ConnectionLoss or OperationTimeout (the outcome is unknown) and
+// SessionExpired. If the client is not connected, they return ConnectionLoss at once. When a call returns, the watches
+// have fired whose events the server had sent before its reply.
 
-// Create adds a znode and returns its path, with the number that a sequential one got. Errors: NodeExists, NoNode (the
+// Create adds a znode and returns its path, including the number of a sequential one. Errors: NodeExists, NoNode (the
 // parent), NoChildrenForEphemerals, BadArguments.
 func (c *Client) Create(env sim.Env, attempt history.Attempt, path, data string, mode Mode) (string,
 	Stat, error) {
@@ -47,7 +47,7 @@ func (c *Client) SetData(env sim.Env, attempt history.Attempt, path, data string
 	return a.Stat(1), nil
 }
 
-// Sync brings the member that the client is connected to up to date with the leader.
+// Sync brings the member to which the client is connected up to date with the leader.
 func (c *Client) Sync(env sim.Env, attempt history.Attempt) error {
 	epoch := c.epoch
 	a, err := c.ask(env, attempt, "sync", ReqSync)
@@ -57,8 +57,8 @@ func (c *Client) Sync(env sim.Env, attempt history.Attempt) error {
 	return err
 }
 
-// Exists looks up a znode. Errors: NoNode. A watch, if not nil, is left in both cases: for its creation, its deletion,
-// or new data.
+// Exists looks up a znode. Errors: NoNode. If w is not nil, a watch is set in both cases: for the znode's creation, its
+// deletion, or new data.
 func (c *Client) Exists(env sim.Env, attempt history.Attempt, path string, w *Watch) (Stat, error) {
 	a, err := c.look(env, attempt, "exists", ReqExists, path, w)
 	if err != nil {
@@ -67,7 +67,7 @@ func (c *Client) Exists(env sim.Env, attempt history.Attempt, path string, w *Wa
 	return a.Stat(0), nil
 }
 
-// GetData reads a znode. Errors: NoNode; then no watch is left.
+// GetData reads a znode. Errors: NoNode; no watch is set then.
 func (c *Client) GetData(env sim.Env, attempt history.Attempt, path string, w *Watch) (string, Stat, error) {
 	a, err := c.look(env, attempt, "get-data", ReqGetData, path, w)
 	if err != nil {
@@ -76,7 +76,7 @@ func (c *Client) GetData(env sim.Env, attempt history.Attempt, path string, w *W
 	return a.Text(0), a.Stat(1), nil
 }
 
-// Children lists the names of a znode's children, sorted. Errors: NoNode; then no watch is left.
+// Children lists the names of a znode's children, sorted. Errors: NoNode; no watch is set then.
 func (c *Client) Children(env sim.Env, attempt history.Attempt, path string, w *Watch) ([]string, Stat,
 	error) {
 	a, err := c.look(env, attempt, "children", ReqChildren, path, w)
@@ -90,7 +90,7 @@ func (c *Client) Children(env sim.Env, attempt history.Attempt, path string, w *
 	return names, a.Stat(0), nil
 }
 
-// look reads from the member that the client is connected to, and may leave a watch.
+// look reads from the member to which the client is connected, and sets a watch if w is not nil.
 func (c *Client) look(env sim.Env, attempt history.Attempt, phase, request, path string, w *Watch) (Answer,
 	error) {
 	epoch, flag := c.epoch, "0"

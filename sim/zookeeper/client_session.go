@@ -16,7 +16,7 @@ func (c *Client) keep(env sim.Env) {
 	}
 }
 
-// ping keeps a connection busy until it breaks: a third of the timeout after the last request it sends a ping.
+// ping keeps a connection busy until it breaks: it sends a ping a third of the timeout after the last request.
 func (c *Client) ping(env sim.Env) {
 	for c.state == Connected {
 		third := c.session.Timeout / 3
@@ -27,7 +27,7 @@ func (c *Client) ping(env sim.Env) {
 		epoch := c.epoch
 		_, err := c.ask(env, "", "ping", ReqPing)
 		switch {
-		case err == OperationTimeout: // of this one request: what counts is whether anything is received
+		case err == OperationTimeout: // only this request timed out: what counts is whether anything is received
 			env.Sleep(c.heard+c.silence()-env.Monotonic(), c.broken)
 			if env.Monotonic()-c.heard >= c.silence() {
 				c.breakOff(env, epoch)
@@ -38,7 +38,7 @@ func (c *Client) ping(env sim.Env) {
 	}
 }
 
-// connect tries the next member once. It reports whether the client is connected.
+// connect tries the next member once, and reports whether the client is connected.
 func (c *Client) connect(env sim.Env) bool {
 	if c.tried > 0 && !c.pause(env) {
 		return false
@@ -72,7 +72,7 @@ func (c *Client) connect(env sim.Env) bool {
 	return false
 }
 
-// pause waits before the next member is tried. It reports false if the session was given up meanwhile.
+// pause waits before the next member is tried. It returns false if the client was closed in the meantime.
 func (c *Client) pause(env sim.Env) bool {
 	b := c.config.Backoff
 	wait := b.Lo
@@ -86,7 +86,7 @@ func (c *Client) pause(env sim.Env) bool {
 	return c.state != Closed
 }
 
-// untilLost shortens a wait to the moment at which the client gives up its session by itself.
+// untilLost shortens a wait so that it ends when the client gives up its session by its own clock.
 func (c *Client) untilLost(env sim.Env, wait time.Duration) time.Duration {
 	if !c.config.CountsTimeout || c.session == nil || c.state != Suspended {
 		return wait
@@ -110,7 +110,7 @@ func (c *Client) welcome(env sim.Env, sent time.Duration, a *Answer) {
 	}
 }
 
-// setAgain sets the watches that have not fired at the new member. Those whose event was missed fire now.
+// setAgain sets the watches that have not fired at the new member. Watches that missed their event fire now.
 func (c *Client) setAgain(env sim.Env, seen Zxid) {
 	args := []string{ReqWatches, strconv.FormatInt(int64(seen), 10)}
 	for i := range c.watchers {
@@ -124,7 +124,7 @@ func (c *Client) setAgain(env sim.Env, seen Zxid) {
 	}
 }
 
-// Close ends the session and the client. It reports whether a server confirmed that; if not, the session expires.
+// Close ends the session and the client. It reports whether a server confirmed that; if not, the session will expire.
 func (c *Client) Close(env sim.Env) bool {
 	_, err := c.ask(env, "", "close", ReqClose)
 	env.Close(c.conn)

@@ -6,16 +6,17 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Watch receives one event. The zero Watch is ready to use, once.
+// Watch receives one event. The zero Watch is ready to use, but only once.
 type Watch struct {
 	event Event
 	fired sim.Signal
 }
 
-// Fired is raised when the event has arrived or, with an Event of type None, when the session is over.
+// Fired returns a signal that is raised when the event has arrived, or, with an Event of type None, when the session is
+// over.
 func (w *Watch) Fired() *sim.Signal { return &w.fired }
 
-// Event is the event; empty until then.
+// Event returns the event, or the zero Event before it has arrived.
 func (w *Watch) Event() Event { return w.event }
 
 func (w *Watch) fire(e Event) {
@@ -23,16 +24,16 @@ func (w *Watch) fire(e Event) {
 	w.fired.Raise()
 }
 
-// watcher is a watch that a server keeps for this client.
+// watcher is a watch that a server holds for this client.
 type watcher struct {
 	kind  string // as in SETWATCHES
 	path  string
 	watch *Watch
-	// after is the number of the last event before the watch was set: it is not meant for this watch.
+	// after is the number of the last event before the watch was set. Events up to it are not for this watch.
 	after int64
 }
 
-// sees reports whether an event is for the watcher.
+// sees reports whether an event is for this watcher.
 func (w *watcher) sees(number int64, e Event) bool {
 	if w.path != e.Path || number <= w.after {
 		return false
@@ -46,7 +47,7 @@ func (w *watcher) sees(number int64, e Event) bool {
 	return w.kind != WatchChild
 }
 
-// listen is the task that receives what the server pushes.
+// listen is the task that receives the events that the server pushes.
 func (c *Client) listen(env sim.Env) {
 	for c.state != Closed {
 		if c.state != Connected {

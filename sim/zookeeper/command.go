@@ -11,12 +11,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// kind is what a transaction does.
+// kind is the kind of a transaction.
 type kind string
 
 const (
 	createSession kind = "createSession"
-	moveSession   kind = "moveSession" // to the connection on which it arrived
+	moveSession   kind = "moveSession" // to the connection on which the request arrived
 	closeSession  kind = "closeSession"
 	expireSession kind = "expireSession" // closeSession by the leader
 	createNode    kind = "create"
@@ -25,35 +25,35 @@ const (
 	setAccess     kind = "setACL"
 	checkVersion  kind = "check"
 	multi         kind = "multi"
-	tornRequest   kind = "torn"          // it ends too early to be read
+	tornRequest   kind = "torn"          // the request ends too early to be decoded
 	reapContainer kind = "reapContainer" // deleteNode by the leader
 )
 
-// command is a transaction as it travels through the log.
+// command is a transaction in the form that the log carries.
 type command struct {
 	kind    kind
-	op      jute.Op // of a part of a multi: as it was asked for
+	op      jute.Op // in a part of a multi: the operation that was requested
 	attempt history.Attempt
 	session SessionID
-	conn    uint64 // on which it arrived; 0 if no client asked
-	at      int64  // ms since the Unix epoch, by the wall clock of the member that was asked; 0: not stated
+	conn    uint64 // connection of the request; 0 if no client made it
+	at      int64  // ms since the Unix epoch, by the wall clock of the member that took the request; 0: not stated
 	path    string
 	data    string
-	null    bool // there is no data
+	null    bool // there is no data, not even empty data
 	mode    Mode
 	version int64
 	acl     []permission  // nil: everybody may do everything
-	parts   []command     // of a multi: their kinds, paths, data, modes, versions and access lists
+	parts   []command     // parts of a multi: their kinds, paths, data, modes, versions and access lists
 	timeout time.Duration // createSession, moveSession: as negotiated
-	client  sim.ProcessID // createSession: the client that asks
-	// identities are those that the client has proved.
+	client  sim.ProcessID // createSession: the client that makes the request
+	// identities are the identities that the client has proved.
 	identities []string
-	// due is, for expireSession, the true time at which the session was due to expire when the leader last received a
-	// sign of it. It is for records only.
+	// due, for expireSession, is the true time at which the session was due to expire, counted from the last sign of
+	// life that the leader received. It is for records only.
 	due history.Time
 }
 
-// replicated is c as the log carries it: all fields in order.
+// replicated returns c in the form that the log carries: all fields in order.
 func (c *command) replicated() raft.Command {
 	n := func(i int64) string { return strconv.FormatInt(i, 10) }
 	args := []string{string(c.kind), n(int64(c.session)), n(int64(c.conn))}
@@ -78,7 +78,7 @@ func (c *command) replicated() raft.Command {
 	return raft.Command{Attempt: c.attempt, Args: args}
 }
 
-// proved is the client's identities as one argument.
+// proved returns the client's identities as one argument.
 func (c *command) proved() string {
 	if len(c.identities) == 0 {
 		return ""
@@ -86,10 +86,10 @@ func (c *command) proved() string {
 	return string(jute.Record(nil).Texts(c.identities))
 }
 
-// fieldsOfNode is how many arguments appendTo appends.
+// fieldsOfNode is the number of arguments that appendTo appends.
 const fieldsOfNode = 7
 
-// appendTo appends what concerns a znode.
+// appendTo appends the fields that concern a znode.
 func (c *command) appendTo(args []string) []string {
 	null, acl := "", ""
 	if c.null {
@@ -102,7 +102,7 @@ func (c *command) appendTo(args []string) []string {
 		strconv.FormatInt(c.version, 10), acl)
 }
 
-// readFrom undoes appendTo.
+// readFrom decodes what appendTo appended.
 func (c *command) readFrom(args []string) {
 	op, _ := strconv.Atoi(args[0])
 	mode, _ := strconv.Atoi(args[4])
@@ -113,7 +113,7 @@ func (c *command) readFrom(args []string) {
 	}
 }
 
-// readCommand undoes replicated.
+// readCommand decodes what replicated returned.
 func readCommand(r *raft.Command) command {
 	n := func(i int) int64 {
 		v, _ := strconv.ParseInt(r.Args[i], 10, 64)

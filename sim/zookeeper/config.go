@@ -7,29 +7,29 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// Defaults of ZooKeeper, as its zoo_sample.cfg has them.
+// Defaults of ZooKeeper, as in its zoo_sample.cfg.
 const (
 	DefaultTick      = 2 * time.Second
 	DefaultSyncLimit = 5
 )
 
-// Config is an ensemble's. The zero value is ZooKeeper as it is shipped.
+// Config configures an ensemble. The zero value is ZooKeeper's default configuration.
 type Config struct {
-	// Tick is the unit of time of the ensemble (tickTime); 0 means 2 s. The leader checks for expired sessions once a
-	// tick, and sends the other members a sign of life twice a tick; they report to it as often which clients they have
-	// received from.
+	// Tick is the ensemble's unit of time (tickTime); 0 means 2 s. The leader checks for expired sessions once a tick.
+	// Twice a tick, it sends the other members a sign of life, and they report to it from which clients they have
+	// received anything.
 	Tick time.Duration
-	// SyncLimit is how many ticks a member serves without a sign of life of its leader, and how long a leader keeps a
-	// silent member (syncLimit); 0 means 5.
+	// SyncLimit is the number of ticks for which a member serves without a sign of life of its leader, and for which a
+	// leader keeps a silent member (syncLimit); 0 means 5.
 	SyncLimit int
-	// MinTimeout and MaxTimeout bound what a client may request; 0 means 2 and 20 ticks.
+	// MinTimeout and MaxTimeout bound the timeout that a client may request; 0 means 2 and 20 ticks.
 	MinTimeout, MaxTimeout time.Duration
-	// Log keeps the ensemble together; its times follow from those above, but for that of an fsync.
+	// Log configures the replicated log. Its times follow from the fields above, except the time of an fsync.
 	Log raft.Config
 }
 
-// finalizeWait is how long a member waits for a better vote before it takes an election for decided
-// (FastLeaderElection.finalizeWait): no campaign begins earlier.
+// finalizeWait is how long a member waits for a better vote before it considers an election decided
+// (FastLeaderElection.finalizeWait). No campaign begins earlier.
 const finalizeWait = 200 * time.Millisecond
 
 func (c Config) withDefaults() Config {
@@ -51,7 +51,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// negotiate brings the requested timeout within bounds.
+// negotiate returns the requested timeout, limited to the bounds.
 func (c *Config) negotiate(asked time.Duration) time.Duration {
 	return min(max(asked, c.MinTimeout), c.MaxTimeout)
 }
@@ -62,7 +62,7 @@ type Ensemble struct {
 	servers []*server
 }
 
-// NewEnsemble makes an ensemble with a server of each name.
+// NewEnsemble returns an ensemble with a server for each name.
 func NewEnsemble(c Config, names []sim.ProcessID) *Ensemble {
 	e := &Ensemble{}
 	e.cluster = raft.NewCluster(c.withDefaults().Log, names, func() raft.Machine {
@@ -74,7 +74,7 @@ func NewEnsemble(c Config, names []sim.ProcessID) *Ensemble {
 	return e
 }
 
-// Reset makes the ensemble as new, for the next run.
+// Reset returns the ensemble to its initial state, for the next run.
 func (e *Ensemble) Reset(c Config) {
 	c = c.withDefaults()
 	for _, s := range e.servers {
@@ -83,5 +83,5 @@ func (e *Ensemble) Reset(c Config) {
 	e.cluster.Reset(c.Log)
 }
 
-// AddTo adds the servers to a world.
+// AddTo adds the servers to a world, by calling add.
 func (e *Ensemble) AddTo(add func(sim.ProcessID, sim.Server)) { e.cluster.AddTo(add) }

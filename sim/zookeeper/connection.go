@@ -9,17 +9,17 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// connection is a client's connection to this member. Its requests are served one after another, each answered before
-// the next begins: a client's reads see its own earlier writes.
+// connection is a client's connection to this member. Its requests are served one after another, each after the one
+// before was answered, so that a client's reads see its own earlier writes.
 type connection struct {
 	id      uint64
 	session SessionID       // 0 until the log has delivered it
-	queue   []*sim.Incoming // the first is being served
-	busy    bool            // the first waits for the log
-	ending  bool            // the session has ended: the answer that reports it is the last
+	queue   []*sim.Incoming // the first request is being served
+	busy    bool            // the first request waits for the log
+	ending  bool            // the session has ended: the reply that reports it is the last one
 	gone    bool
-	events  int64   // pushed so far
-	frames  *frames // nil: the client is a task, whose requests are words
+	events  int64   // number of events pushed so far
+	frames  *frames // nil if the client is a task, whose requests are words
 }
 
 func (s *server) connection(id uint64) *connection {
@@ -60,7 +60,7 @@ func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
 	s.serve(m, c)
 }
 
-// serve continues with what has arrived on a connection.
+// serve continues with the requests that have arrived on a connection.
 func (s *server) serve(m *raft.Member, c *connection) {
 	for !c.busy && !c.gone && len(c.queue) > 0 {
 		r := c.queue[0]
@@ -78,14 +78,14 @@ func (s *server) serve(m *raft.Member, c *connection) {
 	}
 }
 
-// behind reports whether a client wants to connect that has seen more than this member has: it must try another, and
-// finds none if a single server has lost its data (ZooKeeperServer.processConnectRequest). A new leader has everything,
-// even if it has not applied it yet.
+// behind reports whether this member must refuse a client that has seen a higher zxid than it has itself. The client
+// must try another member, and finds none if a single server has lost its data (ZooKeeperServer.processConnectRequest).
+// A new leader has everything, even if it has not applied it yet.
 func (s *server) behind(m *raft.Member, seen Zxid) bool {
 	return seen > s.zxid && (!m.Leading() || m.CaughtUp())
 }
 
-// seenBy is the highest zxid that a client has seen that wants to connect.
+// seenBy returns the highest zxid that a client has seen, from its request to connect.
 func seenBy(args []string) Zxid {
 	if len(args) < 4 {
 		return 0
@@ -94,7 +94,7 @@ func seenBy(args []string) Zxid {
 	return Zxid(seen)
 }
 
-// answer gives the first request its answer.
+// answer sends the reply to the first request.
 func (s *server) answer(c *connection, body []byte) {
 	if c.frames != nil {
 		c.queue[0].Reply(c.frames.answer(s.zxid, body))
@@ -106,8 +106,8 @@ func (s *server) answer(c *connection, body []byte) {
 	c.queue = slices.Delete(c.queue, 0, 1)
 }
 
-// propose passes a transaction to the log. One that the log does not confirm in time ends the connection: its outcome
-// is unknown.
+// propose passes a transaction to the log. If the log does not confirm it in time, its outcome is unknown and the
+// connection is closed.
 func (s *server) propose(m *raft.Member, c *connection, cmd *command) {
 	c.busy = true
 	m.Propose(cmd.replicated(), func(reply []byte, err error) {
@@ -130,14 +130,14 @@ func (s *server) propose(m *raft.Member, c *connection, cmd *command) {
 		case c.ending:
 			s.drop(c)
 		case cmd.kind == moveSession && c.session == 0:
-			s.drop(c) // it had expired
+			s.drop(c) // the session had expired
 		default:
 			s.serve(m, c)
 		}
 	})
 }
 
-// sync answers once this member has caught up with the leader, which may have been deposed and not know it.
+// sync replies once this member has caught up with the leader, which may have been deposed without knowing it.
 func (s *server) sync(m *raft.Member, c *connection) {
 	c.busy = true
 	m.CatchUp(func(err error) {
@@ -171,13 +171,13 @@ func (s *server) notify(m *raft.Member, conn uint64, e Event) {
 	}
 }
 
-// hangUp closes a connection: whatever waits on it gets no other answer.
+// hangUp closes a connection. Requests that wait on it get no other reply.
 func (s *server) hangUp(m *raft.Member, c *connection) {
 	s.drop(c)
 	m.Push(c.id, m.Second(), []byte(ClosedReply))
 }
 
-// drop forgets a connection: waiting requests, and later ones, are answered that it is closed.
+// drop forgets a connection. Waiting requests and later ones get the reply that it is closed.
 func (s *server) drop(c *connection) {
 	for _, r := range c.queue {
 		r.Reply([]byte(ClosedReply))
@@ -192,7 +192,7 @@ func (s *server) drop(c *connection) {
 	}
 }
 
-// command is the transaction that a request asks for; ok is false if it only reads.
+// command returns the transaction that a request asks for. ok is false if the request only reads.
 func (s *server) command(c *connection, r *sim.Incoming) (cmd command, ok bool) {
 	arg := func(i int) string {
 		if i < len(r.Args) {

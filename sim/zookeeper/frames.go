@@ -10,39 +10,39 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// Requests in ZooKeeper's own protocol, which package front makes, are called as their operations are (create2), and
-// their second argument is the frame without its length. Replies and pushes are frames, or ClosedReply. A command of
-// four letters has no second argument; its reply is text.
+// Requests in ZooKeeper's own protocol, which package front makes, have the name of their operation (create2). Their
+// second argument is the frame without its length. Replies and pushes are frames, or ClosedReply. A four-letter command
+// has no second argument, and its reply is text.
 const (
-	ReqEnter = "connect"  // the first frame of a connection: it asks for a session
-	ReqTorn  = "no-frame" // in place of a frame whose length makes no sense; without an argument
+	ReqEnter = "connect"  // the first frame of a connection, which asks for a session
+	ReqTorn  = "no-frame" // in place of a frame with an invalid length; without an argument
 )
 
-// isFrame reports whether a request is in ZooKeeper's own protocol: names of words are in upper case.
+// isFrame reports whether a request is in ZooKeeper's own protocol; the names of requests in words are in upper case.
 func isFrame(args []string) bool { return len(args) > 0 && strings.ToUpper(args[0]) != args[0] }
 
-// frames is what a member keeps of a connection whose client speaks ZooKeeper's own protocol.
+// frames is the state of a connection whose client speaks ZooKeeper's own protocol.
 type frames struct {
-	old        bool     // the client is one of 3.3 or earlier
-	identities []string // that it has proved
+	old        bool     // the client's version is 3.3 or earlier
+	identities []string // identities that the client has proved
 
-	// The request that is being served.
+	// State of the request that is being served.
 	xid  int32
 	op   jute.Op
-	path string // of Sync
+	path string // path of a Sync
 }
 
-// numbers are the codes as the protocol has them.
+// numbers maps codes to the protocol's numbers.
 var numbers = map[Code]int32{"": 0, NoNode: jute.NoNode, NodeExists: jute.NodeExists, NotEmpty: jute.NotEmpty,
 	BadVersion: jute.BadVersion, NoChildrenForEphemerals: jute.NoChildrenForEphemerals,
 	BadArguments: jute.BadArguments, SessionExpired: jute.SessionExpired, SessionMoved: jute.SessionMoved,
 	NoAuth: jute.NoAuth, InvalidACL: jute.InvalidACL, Unimplemented: jute.Unimplemented,
 	MarshallingError: jute.MarshallingError}
 
-// A body is what follows the zxid in a reply: the error, and what the operation returns unless there is one.
+// A body is the part of a reply after the zxid: the error, and if that is 0, the result of the operation.
 func body(code int32) jute.Record { return jute.Record(nil).Int(code) }
 
-// answer is the reply to the request that is being served.
+// answer returns the reply to the request that is being served.
 func (f *frames) answer(at Zxid, body []byte) []byte {
 	switch code := (&jute.Fields{Rest: body}).Int(); {
 	case f.op == jute.CreateSession:
@@ -55,21 +55,21 @@ func (f *frames) answer(at Zxid, body []byte) []byte {
 	return append(jute.Record(nil).Int(f.xid).Long(int64(at)), body...).Framed()
 }
 
-// creates reports whether an operation makes a znode: of a kind that is refused, perhaps.
+// creates reports whether an operation creates a znode, even of a kind that is refused.
 func creates(op jute.Op) bool {
 	return op == jute.Create || op == jute.Create2 || op == jute.CreateContainer || op == jute.CreateTTL
 }
 
-// moved reports whether the body of a reply says that the session belongs to another connection, which ZooKeeper never
-// answers: it closes the connection.
+// moved reports whether a reply's body says that the session belongs to another connection. ZooKeeper never sends such
+// a reply: it closes the connection instead.
 func (f *frames) moved(body []byte) bool {
 	return f.op != jute.CreateSession && (&jute.Fields{Rest: body}).Int() == jute.SessionMoved
 }
 
-// synced is the body of the reply to Sync.
+// synced returns the body of the reply to Sync.
 func (f *frames) synced() []byte { return body(0).Text(f.path) }
 
-// eventFrame is what a watch observed.
+// eventFrame returns the frame of a watch event.
 func eventFrame(e Event) []byte {
 	kind := map[EventType]int32{NodeCreated: jute.NodeCreated, NodeDeleted: jute.NodeDeleted,
 		NodeDataChanged: jute.NodeDataChanged, NodeChildrenChanged: jute.NodeChildrenChanged}[e.Type]
@@ -82,7 +82,7 @@ func appendStat(r jute.Record, s Stat) jute.Record {
 		Int(int32(s.NumChildren)).Long(int64(s.Pzxid))
 }
 
-// outcome is the body of the reply to a transaction.
+// outcome appends the body of the reply to a transaction.
 func (f *frames) outcome(b jute.Record, c *command, r *result) []byte {
 	switch {
 	case f.op == jute.CreateSession && r.session == nil:
@@ -96,12 +96,12 @@ func (f *frames) outcome(b jute.Record, c *command, r *result) []byte {
 	return appendOutcome(b.Int(numbers[r.code]), f.op, r)
 }
 
-// noSession is the reply to a client that wants to keep a session that is over, or whose password it does not know.
+// noSession returns the reply to a client whose session is over, or which does not know the session's password.
 func noSession(old bool) jute.Record {
 	return jute.ConnectReply(0, 0, string(make([]byte, jute.PasswordLength)), old)
 }
 
-// appendOutcome appends what an operation returns.
+// appendOutcome appends the result of an operation.
 func appendOutcome(b jute.Record, op jute.Op, r *result) jute.Record {
 	if r.code != "" {
 		return b
@@ -117,8 +117,8 @@ func appendOutcome(b jute.Record, op jute.Op, r *result) jute.Record {
 	return b
 }
 
-// outcomes appends what the parts of a multi return. If one has failed, none was carried out, and each has an error:
-// none before it, and RuntimeInconsistency after it.
+// outcomes appends the results of the parts of a multi. If a part has failed, none was carried out, and each part has
+// an error: 0 for the parts before the failed one, and RuntimeInconsistency for those after it.
 func outcomes(b jute.Record, c *command, r *result) jute.Record {
 	const failed, more, over = -1, false, true
 	for i := range c.parts {
@@ -126,7 +126,7 @@ func outcomes(b jute.Record, c *command, r *result) jute.Record {
 		case r.code == "":
 			op := c.parts[i].op
 			if op == jute.CreateContainer {
-				op = jute.Create2 // as which it is answered (OpResult.CreateResult)
+				op = jute.Create2 // the kind of its reply (OpResult.CreateResult)
 			}
 			b = appendOutcome(b.Int(int32(op)).Flag(more).Int(0), op, &r.each[i])
 			continue
@@ -140,7 +140,7 @@ func outcomes(b jute.Record, c *command, r *result) jute.Record {
 	return b.Int(failed).Flag(over).Int(-1)
 }
 
-// password is that of a session (ZooKeeperServer.generatePasswd, whose generator is java.util.Random).
+// password returns the password of a session (ZooKeeperServer.generatePasswd, which uses java.util.Random).
 func password(session int64) string {
 	const multiplier, addend, mask = 0x5DEECE66D, 0xB, 1<<48 - 1
 	seed := (uint64(session) ^ 0xB3415C00 ^ multiplier) & mask
@@ -153,7 +153,7 @@ func password(session int64) string {
 	return string(b)
 }
 
-// serveFrame serves the first request that has arrived on a connection.
+// serveFrame serves the first request in a connection's queue.
 func (s *server) serveFrame(m *raft.Member, c *connection) {
 	r := c.queue[0]
 	if len(r.Args) < 2 {
@@ -187,7 +187,7 @@ func (s *server) serveFrame(m *raft.Member, c *connection) {
 		s.answer(c, s.watchFrame(c, op, &f))
 	default:
 		cmd, known := readWrite(op, &f)
-		if !known { // ZooKeeper answers so what it does not know, and closes the connection
+		if !known { // ZooKeeper replies this way to an unknown operation, and closes the connection
 			s.answer(c, body(jute.Unimplemented))
 			s.hangUp(m, c)
 			return
@@ -201,7 +201,7 @@ func (s *server) serveFrame(m *raft.Member, c *connection) {
 	}
 }
 
-// enter begins a session, or takes one to this connection (ZooKeeperServer.processConnectRequest).
+// enter begins a session, or moves one to this connection (ZooKeeperServer.processConnectRequest).
 func (s *server) enter(m *raft.Member, c *connection, r *sim.Incoming) {
 	q, ok := jute.ReadConnect([]byte(r.Args[1]))
 	if !ok || s.behind(m, Zxid(q.Seen)) {
@@ -227,7 +227,7 @@ func (s *server) enter(m *raft.Member, c *connection, r *sim.Incoming) {
 	s.propose(m, c, &cmd)
 }
 
-// authenticate adds what a client proves to be. Schemes other than digest prove nothing here.
+// authenticate adds an identity that a client proves. Here, schemes other than digest prove nothing.
 func (s *server) authenticate(m *raft.Member, c *connection, f *jute.Fields) {
 	f.Int()
 	scheme, given := f.Text(), f.Text()
@@ -247,13 +247,13 @@ func (s *server) authenticate(m *raft.Member, c *connection, f *jute.Fields) {
 	}
 }
 
-// mayRead reports whether the client of a connection may read what has an access list.
+// mayRead reports whether the client of a connection may read a znode with the given access list.
 func (s *server) mayRead(conn uint64, acl []permission) bool {
 	c := s.connection(conn)
 	return c == nil || c.frames == nil || permits(acl, jute.Read, c.frames.identities)
 }
 
-// lookAtFrame reads one znode, and sets a watch if one is requested and there is something to wait for.
+// lookAtFrame reads one znode, and sets a watch if one is requested and there is something to watch.
 func (s *server) lookAtFrame(c *connection, op jute.Op, f *jute.Fields) []byte {
 	path := f.Path()
 	watch := op != jute.GetACL && f.Flag()
@@ -298,7 +298,7 @@ func (s *server) lookAtFrame(c *connection, op jute.Op, f *jute.Fields) []byte {
 	return appendStat(b, n.stat())
 }
 
-// setWatchesFrame is setWatches.
+// setWatchesFrame does the same as setWatches, for a request in ZooKeeper's own protocol.
 func (s *server) setWatchesFrame(m *raft.Member, c *connection, op jute.Op, f *jute.Fields) []byte {
 	seen := Zxid(f.Long())
 	lists := [][]string{f.Texts(), f.Texts(), f.Texts()}
@@ -336,7 +336,7 @@ func (s *server) watchFrame(c *connection, op jute.Op, f *jute.Fields) []byte {
 		found := false
 		for _, w := range s.watches.kinds(kind) {
 			if op == jute.CheckWatches {
-				found = found || len(w.of[path]) > 0 // whoever's it is, as in ZooKeeper 3.8
+				found = found || len(w.of[path]) > 0 // any client's watch counts, as in ZooKeeper 3.8
 			} else {
 				found = w.remove(path, c.id) || found
 			}
@@ -349,7 +349,7 @@ func (s *server) watchFrame(c *connection, op jute.Op, f *jute.Fields) []byte {
 	return body(jute.MarshallingError)
 }
 
-// readWrite reads the transaction that a frame asks for; known is false if it asks for none that is simulated.
+// readWrite decodes the transaction that a frame asks for. known is false if the operation is not simulated.
 func readWrite(op jute.Op, f *jute.Fields) (c command, known bool) {
 	switch op {
 	case jute.CloseSession:
@@ -361,8 +361,9 @@ func readWrite(op jute.Op, f *jute.Fields) (c command, known bool) {
 	return c, known
 }
 
-// readMulti reads the parts of a multi; anything else in it is torn. Of a create there the flags decide what it is;
-// those of a kind that needs extended types end it as if it were torn, once their turn comes (MultiOperationRecord).
+// readMulti decodes the parts of a multi; f is Torn if it contains anything else. For a create in a multi, the flags
+// decide the mode. If the flags ask for a kind that needs extended types, the multi fails, when it reaches that part,
+// as if it were torn (MultiOperationRecord).
 func readMulti(f *jute.Fields) command {
 	c := command{kind: multi}
 	for {
@@ -388,7 +389,7 @@ func readMulti(f *jute.Fields) command {
 	}
 }
 
-// readPart reads a transaction on one znode, with the flags of one that creates it.
+// readPart decodes a transaction on one znode. It also returns the flags of a create.
 func readPart(op jute.Op, f *jute.Fields) (c command, flags int32, known bool) {
 	c = command{op: op, path: f.Path()}
 	switch op {
@@ -417,7 +418,7 @@ func readPart(op jute.Op, f *jute.Fields) (c command, flags int32, known bool) {
 	return c, flags, true
 }
 
-// modeOf is the mode that a create asks for. The operation alone makes a container.
+// modeOf returns the mode that a create asks for. Whether it is a container depends only on the operation.
 func modeOf(op jute.Op, flags int32) Mode {
 	sequential := flags == jute.PersistentSequential || flags == jute.EphemeralSequential
 	switch {
@@ -436,8 +437,8 @@ func modeOf(op jute.Op, flags int32) Mode {
 		jute.EphemeralSequential: EphemeralSequential}[flags]
 }
 
-// answerWord answers a command of four letters and closes the connection. Of all of them only srvr is allowed, as by
-// default. Servers take no time, so they state no latency; and they do not count packets.
+// answerWord replies to a four-letter command and closes the connection. Only srvr is allowed, as by default. Simulated
+// servers take no time, so they report no latency, and they do not count packets.
 func (s *server) answerWord(m *raft.Member, r *sim.Incoming) {
 	word, text := r.Args[0], ""
 	switch {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestPasswordsAreZooKeepers: as new java.util.Random(id ^ 0xB3415C00).nextBytes of OpenJDK 17 makes them.
+// TestPasswordsAreZooKeepers compares passwords with those of new java.util.Random(id ^ 0xB3415C00).nextBytes in
+// OpenJDK 17.
 func TestPasswordsAreZooKeepers(t *testing.T) {
 	for id, want := range map[int64]string{
 		1:                  "054cc74a37327db215e702e20c73f005",
@@ -16,8 +17,8 @@ func TestPasswordsAreZooKeepers(t *testing.T) {
 	}
 }
 
-// TestAMultiIsCarriedOutAsAWholeOrNotAtAll: what it did before the part that failed is undone, down to the numbers of
-// the next sequential znodes and the ephemeral znodes of other sessions.
+// TestAMultiIsCarriedOutAsAWholeOrNotAtAll: if a part fails, the effects of the parts before it are undone, including
+// the numbers of the next sequential znodes and the deletion of ephemeral znodes of other sessions.
 func TestAMultiIsCarriedOutAsAWholeOrNotAtAll(t *testing.T) {
 	e := newEnsemble(t)
 	e.create(e.a, "/q", Persistent)
@@ -49,7 +50,7 @@ func TestAMultiIsCarriedOutAsAWholeOrNotAtAll(t *testing.T) {
 		"NodeDeleted /q/other, NodeChildrenChanged /q, NodeCreated /q/old/child, NodeChildrenChanged /q/old")
 }
 
-// TestContainersGoWhenTheyHaveHadChildren, and not before.
+// TestContainersGoWhenTheyHaveHadChildren: a container is removed only after it has had children and has none any more.
 func TestContainersGoWhenTheyHaveHadChildren(t *testing.T) {
 	e := newEnsemble(t)
 	e.create(e.a, "/c", ContainerMode)

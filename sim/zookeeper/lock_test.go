@@ -13,10 +13,10 @@ import (
 
 const holds = "holds"
 
-// seeds is in how many runs a scenario is tried.
+// seeds is the number of runs in which a scenario is tried.
 const seeds = 40
 
-// always runs a scenario with many seeds and expects the same verdict of each. build prepares a run.
+// always runs a scenario with many seeds and expects the same verdict for each. build prepares a run.
 func always(t *testing.T, wanted map[checker.Law]string, build func(s *service)) {
 	t.Helper()
 	s := newService(t, 1)
@@ -98,8 +98,9 @@ func TestSessionsSurviveACrashOfTheLeader(t *testing.T) {
 	}
 }
 
-// TestMinorityDownHindersNobody also lets clients begin at the member that is down: they need a third of the timeout to
-// give it up, and up to a second more before they try the next. A leader that is silent is missed after ten seconds.
+// TestMinorityDownHindersNobody: some clients begin at the member that is down. They need a third of the timeout to
+// give it up, and up to a second more before they try the next. If the leader is silent, it is missed after ten
+// seconds.
 func TestMinorityDownHindersNobody(t *testing.T) {
 	away := map[string]func(s *service, id sim.ProcessID){
 		"without power": func(s *service, id sim.ProcessID) { s.down(id, 0, 2*time.Minute) },
@@ -157,9 +158,9 @@ func TestFastLeaderExpiresSessionsEarly(t *testing.T) {
 	})
 }
 
-// TestPatientMemberMisleadsItsClients cuts a member off from the others: for syncLimit ticks, ten seconds by default,
-// its client is connected, and answered, while the others let its session of six seconds expire. A member that is
-// patient for less than the session misleads nobody.
+// TestPatientMemberMisleadsItsClients cuts a member off from the others. For syncLimit ticks, ten seconds by default,
+// its client is connected and gets replies, while the others let the client's session of six seconds expire. If the
+// member's patience is shorter than the session, no client is misled.
 func TestPatientMemberMisleadsItsClients(t *testing.T) {
 	const miscounted = "violated by validity miscounted"
 	s := newService(t, 1)
@@ -181,7 +182,7 @@ func TestWatchingTheLowestWakesTheHerd(t *testing.T) {
 		herd  bool
 		wakes int
 	}{{false, clients - 1}, {true, clients * (clients - 1) / 2}} {
-		// N-1 at the first release, N-2 at the next; or one each
+		// With the herd, N-1 clients wake at the first release and N-2 at the next; otherwise one at each.
 		s := newService(t, 1)
 		for seed := range uint64(seeds) {
 			s.again(seed)
@@ -213,7 +214,7 @@ func TestReadersShareAndWritersExclude(t *testing.T) {
 	}
 }
 
-// together is the highest number of holders at one time.
+// together returns the highest number of holders at the same time.
 func together(h *history.History) int {
 	inside, most := 0, 0
 	for i := range h.Events {
@@ -228,7 +229,7 @@ func together(h *history.History) int {
 	return most
 }
 
-// TestLostAnswersLeaveNoOrphans breaks the connection before each answer in turn, after the request has been carried
+// TestLostAnswersLeaveNoOrphans breaks the connection before each reply in turn, after the request has been carried
 // out.
 func TestLostAnswersLeaveNoOrphans(t *testing.T) {
 	struck := 0

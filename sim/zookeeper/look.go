@@ -24,7 +24,7 @@ func (s *server) look(m *raft.Member, c *connection, args []string) []byte {
 	return AppendCode(s.out[:0], BadArguments)
 }
 
-// lookAt reads one znode, and sets a watch if one is requested and there is something to wait for.
+// lookAt reads one znode, and sets a watch if one is requested and there is something to watch.
 func (s *server) lookAt(c *connection, args []string) []byte {
 	path, watch := args[1], args[2] == "1"
 	n := s.node(path)
@@ -56,8 +56,8 @@ func appendNode(b []byte, request string, n *znode) []byte {
 	}
 }
 
-// setWatches sets a reconnected client's watches again, kind by kind. One that missed its event while the client was
-// away fires at once (DataTree.setWatches).
+// setWatches sets the watches of a client that has reconnected, kind by kind. A watch that missed its event while the
+// client was away fires at once (DataTree.setWatches).
 func (s *server) setWatches(m *raft.Member, c *connection, args []string) []byte {
 	number, _ := strconv.ParseInt(args[1], 10, 64)
 	for _, kind := range []string{WatchData, WatchExists, WatchChild} {

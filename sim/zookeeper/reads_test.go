@@ -62,7 +62,7 @@ func TestReadsMayBeStaleUntilSync(t *testing.T) {
 	want(t, s.report, "0.0 client-1 CONNECTED", "0.0 client-3 CONNECTED", "1.0 written <nil>", "1.4 old <nil> new")
 }
 
-// TestMissedEventsFireAtTheNextMember lets a client be away while what it watches changes.
+// TestMissedEventsFireAtTheNextMember lets a client be away while the znodes that it watches change.
 func TestMissedEventsFireAtTheNextMember(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	s.client(1, nil, func(env sim.Env, c *zookeeper.Client) {
@@ -103,8 +103,8 @@ func TestMissedEventsFireAtTheNextMember(t *testing.T) {
 		"20.1 {NodeDataChanged /calm} {NodeChildrenChanged /calm} {NodeCreated /unborn}")
 }
 
-// TestMissedEventsArriveKindByKind: those of data first, then those of znodes that were awaited, then those of
-// children.
+// TestMissedEventsArriveKindByKind: first the events of data watches, then those of znodes whose creation was awaited,
+// then those of children.
 func TestMissedEventsArriveKindByKind(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	s.AddClient("client-1", 0, func(env sim.Env) {
@@ -126,7 +126,7 @@ func TestMissedEventsArriveKindByKind(t *testing.T) {
 	want(t, s.report, "0.0 {NodeDataChanged /a}", "0.0 {NodeCreated /a}", "0.0 {NodeChildrenChanged /a}")
 }
 
-// TestAMemberThatLagsTakesNoClientThatHasSeenMore: what a client has seen once it sees at every member.
+// TestAMemberThatLagsTakesNoClientThatHasSeenMore: what a client has seen once, it sees at every member.
 func TestAMemberThatLagsTakesNoClientThatHasSeenMore(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	s.AddClient("client-1", 0, func(env sim.Env) {
@@ -161,8 +161,8 @@ func TestWatchesEndWithTheSession(t *testing.T) {
 	want(t, s.report[2:], "21.0 client-1 LOST", "21.0 zookeeper: NONODE, then {None /a}")
 }
 
-// TestRequestsOfAConnectionAreServedInOrder has one task read while another's write on the same connection is on its
-// way.
+// TestRequestsOfAConnectionAreServedInOrder lets one task read while another task's write on the same connection is
+// under way.
 func TestRequestsOfAConnectionAreServedInOrder(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	s.client(2, nil, func(env sim.Env, c *zookeeper.Client) {

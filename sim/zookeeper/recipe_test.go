@@ -10,11 +10,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// recipe is how a client takes a lock.
+// recipe is the way in which a client acquires a lock.
 type recipe struct {
-	name  string // of the lock
+	name  string // name of the lock
 	kind  string // "lock", "read" or "write"
-	herd  bool   // watch the lowest node that is in the way instead of the highest
+	herd  bool   // watch the lowest node that is in the way, not the highest
 	wakes *int   // counts how often a waiting client was woken
 }
 
@@ -25,12 +25,12 @@ type hold struct {
 	session *zookeeper.Session
 }
 
-// blocks reports whether an earlier request is in the way of one of this kind.
+// blocks reports whether an earlier request is in the way of a request of this kind.
 func (r *recipe) blocks(earlier string) bool {
 	return r.kind != "read" || !strings.HasPrefix(earlier, "read-")
 }
 
-// acquire waits until the client's own node is first among those in its way.
+// acquire waits until no node is in the way of the client's own.
 func (r *recipe) acquire(env sim.Env, c *zookeeper.Client, attempt history.Attempt) *hold {
 	mark := fmt.Sprintf("%s-%08x-", r.kind, uint32(env.Rand()))
 	var h *hold
@@ -51,7 +51,7 @@ func (r *recipe) acquire(env sim.Env, c *zookeeper.Client, attempt history.Attem
 	}
 }
 
-// enqueue creates the client's node, or finds the one that a request without an answer has created.
+// enqueue creates the client's node, or finds the node that a request without a reply has created.
 func (r *recipe) enqueue(env sim.Env, c *zookeeper.Client, attempt history.Attempt, mark string) *hold {
 	folder, session := zookeeper.LocksFolder+r.name, c.Session()
 	path, stat, err := c.Create(env, attempt, folder+"/"+mark, "", zookeeper.EphemeralSequential)
@@ -83,7 +83,7 @@ func (r *recipe) enqueue(env sim.Env, c *zookeeper.Client, attempt history.Attem
 	return &hold{path: path, token: history.Token(stat.Czxid), session: session}
 }
 
-// first reports whether the lock is held; if not, it returns once that may have changed.
+// first reports whether the lock is held. If it is not, first returns once that may have changed.
 func (r *recipe) first(env sim.Env, c *zookeeper.Client, attempt history.Attempt, h *hold) (bool, error) {
 	var w zookeeper.Watch
 	folder := zookeeper.LocksFolder + r.name
@@ -132,16 +132,16 @@ func (r *recipe) release(env sim.Env, c *zookeeper.Client, attempt history.Attem
 	return false
 }
 
-// worker takes a lock again and again and records what it does, as an outside observer would.
+// worker acquires a lock again and again, and records what it does as an outside observer would.
 type worker struct {
 	recipe
 	client   zookeeper.ClientConfig
 	cycles   int
 	hold     time.Duration
-	listens  bool // stops its work when the client is suspended
+	listens  bool // it stops its work when the client is suspended
 	attempts int
 	member   *zookeeper.Client
-	stay     bool // do not close the session at the end
+	stay     bool // it does not close the session at the end
 }
 
 func (k *worker) main(env sim.Env) {

@@ -10,11 +10,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// LocksFolder is where locks are kept: the children of LocksFolder + NAME are the requests for lock NAME. A lock that
-// is kept elsewhere has the path of its folder for a name.
+// LocksFolder contains the locks: the children of LocksFolder + NAME are the requests for lock NAME. A lock in another
+// folder has the path of that folder as its name.
 const LocksFolder = "/locks/"
 
-// LockOf is the lock that a znode requests. Folders are persistent and not sequential, and request none.
+// LockOf returns the lock that a znode requests. A persistent znode that is not sequential is a folder and requests
+// none.
 func LockOf(path string, ephemeral, sequential bool) (lock history.Lock, name string, ok bool) {
 	if !ephemeral && !sequential {
 		return "", "", false
@@ -30,7 +31,7 @@ func lockOf(n *znode) (lock history.Lock, name string, ok bool) {
 	return LockOf(n.path, n.owner != 0, n.sequential)
 }
 
-// recordCopies records which requests for locks another server now has too, or no longer has.
+// recordCopies records which requests for locks another server now also has, or no longer has.
 func (s *server) recordCopies(m *raft.Member) {
 	for i := range s.changes {
 		x := &s.changes[i]
@@ -46,8 +47,9 @@ func (s *server) recordCopies(m *raft.Member) {
 	}
 }
 
-// record records the requests for locks that a transaction made or ended. Heartbeats are not recorded one by one: an
-// expiry is preceded by the last deadline, as of when the leader last received a sign of the session.
+// record records the requests for locks that a transaction made or ended. Heartbeats are not recorded one by one.
+// Instead, the record of an expiry is preceded by that of the last deadline, counted from the last sign of life that
+// the leader received.
 func (s *server) record(m *raft.Member, c *command, r *result) {
 	for i := range s.changes {
 		x := &s.changes[i]
@@ -66,7 +68,7 @@ func (s *server) record(m *raft.Member, c *command, r *result) {
 			e.F, e.By, e.Until = history.KeyProlonged, x.node.by, c.due
 			m.Record(e)
 			e.F, e.By, e.Until, e.Why = history.KeyGone, "", 0, history.Expired
-		case c.kind == closeSession: // by its client, which gives up all of its own
+		case c.kind == closeSession: // by its client, which gives up all its requests
 			e.F, e.By, e.Why = history.KeyGone, x.node.by, history.Deleted
 		default:
 			e.F, e.By, e.Why = history.KeyGone, c.attempt, history.Deleted

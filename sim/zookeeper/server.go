@@ -9,27 +9,27 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// server is the service on one member: the state, the clients connected here, and, while it leads, their sessions'
-// deadlines.
+// server is the service on one member: the replicated state, the clients connected here, and, while it leads, the
+// deadlines of the sessions.
 type server struct {
 	config Config
 	state
 	watches watchTable
 	conns   []*connection // in the order in which they were opened
-	out     []byte        // the answer being written
+	out     []byte        // the reply being written
 
-	// early holds the requests of the run's first moments. The ensemble has been up before, so they wait for the leader
-	// to make itself known; later in the run a member without one turns its clients away.
+	// early holds the requests of the run's first moments. The ensemble has been up before, so these requests wait
+	// until this member has learned of the leader. Later in the run, a member without a leader refuses its clients.
 	early []*sim.Incoming
 
-	// The leadership under which the connections were opened. They do not outlive it.
+	// leader and term identify the leadership under which the connections were opened. The connections end with it.
 	leader sim.ProcessID
 	term   uint64
 
 	tracker tracker
-	reign   uint64 // counts the leaderships of this member; numbers the timers of each
+	reign   uint64 // number of this member's leaderships; distinguishes their timers
 
-	alive    []SessionID // since the last report to the leader
+	alive    []SessionID // sessions that were alive since the last report to the leader
 	relaying bool        // a timer for the next report is set
 
 	nextReap time.Duration // when the leader next looks for containers without children, on its monotonic clock
@@ -53,8 +53,8 @@ func (s *server) Reset(*raft.Member) {
 	s.reign = 0
 }
 
-// Apply carries out a transaction, lets watches fire, and then answers: a client that learns of new data has been
-// notified of the change before.
+// Apply carries out a transaction, fires watches, and then replies. So a client is notified of a change before it can
+// read the new data.
 func (s *server) Apply(m *raft.Member, e *raft.Entry) []byte {
 	c := readCommand(&e.Command)
 	epoch := e.Term
@@ -108,7 +108,7 @@ func (s *server) follow(m *raft.Member, c *command, r *result) {
 	}
 }
 
-// outcome is the body of the answer to a transaction.
+// outcome returns the body of the reply to a transaction.
 func (s *server) outcome(c *command, r *result) []byte {
 	if x := s.connection(c.conn); x != nil && x.frames != nil {
 		s.out = x.frames.outcome(s.out[:0], c, r)
@@ -129,8 +129,8 @@ func (s *server) outcome(c *command, r *result) []byte {
 	return b
 }
 
-// LeaderChanged ends all connections: a server that leaves a leader, or becomes one again, begins afresh. A new leader
-// gives every session its whole timeout.
+// LeaderChanged ends all connections: a server that loses its leader, or becomes leader again, starts afresh. A new
+// leader gives every session its whole timeout.
 func (s *server) LeaderChanged(m *raft.Member) {
 	if m.Leader() == s.leader && m.Term() == s.term {
 		return
@@ -158,12 +158,12 @@ func (s *server) LeaderChanged(m *raft.Member) {
 	}
 }
 
-// unled reports whether this member has not known a leader yet although the ensemble has one from the start.
+// unled reports whether this member has not learned of a leader yet, although the ensemble has one from the start.
 func (s *server) unled(m *raft.Member) bool {
 	return m.Leader() == "" && s.term == 0 && m.Life() == 1 && !m.Config().ColdStart
 }
 
-// Wake reports to the leader, or checks for expired sessions.
+// Wake sends a report to the leader, or checks for expired sessions.
 func (s *server) Wake(m *raft.Member, tag uint64) {
 	switch {
 	case tag == wakeRelay:
@@ -181,7 +181,7 @@ func (s *server) Wake(m *raft.Member, tag uint64) {
 // reapEvery is how often the leader looks for containers without children (znode.container.checkIntervalMs).
 const reapEvery = time.Minute
 
-// reap removes the containers that have had children and have none any more.
+// reap removes containers that have had children and have none any more.
 func (s *server) reap(m *raft.Member) {
 	if m.Monotonic() < s.nextReap {
 		return
@@ -192,9 +192,9 @@ func (s *server) reap(m *raft.Member) {
 	}
 }
 
-// markAlive records that a session lives. The leader must know; a member that does not lead reports twice a tick, as
-// its answers to the leader's pings do in ZooKeeper. What it has not reported yet when it is cut off never reaches the
-// leader, although the client has its answers.
+// markAlive records that a session is alive. The leader must know, so a member that does not lead reports it twice a
+// tick; in ZooKeeper, its replies to the leader's pings do this. If the member is cut off before it reports, the leader
+// never learns, although the client has got its replies.
 func (s *server) markAlive(m *raft.Member, id SessionID) {
 	if m.Leading() {
 		if x := s.session(id); x != nil {
@@ -247,7 +247,7 @@ func (s *server) Fault(m *raft.Member, f sim.ServerFault) {
 	}
 }
 
-// millis reads a number of milliseconds; 0 if it is none.
+// millis parses a number of milliseconds; it returns 0 for anything else.
 func millis(text string) time.Duration {
 	n, _ := strconv.ParseInt(text, 10, 32)
 	return msOf(int32(n))

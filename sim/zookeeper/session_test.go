@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// linger keeps a client's main task for d, and reports whether its session is still the one it began with.
+// linger returns a main task that lasts for d, and reports whether its session is still the one with which it began.
 func linger(s *service, d time.Duration) func(sim.Env, *zookeeper.Client) {
 	return func(env sim.Env, c *zookeeper.Client) {
 		first := c.Session()
@@ -23,11 +23,11 @@ func linger(s *service, d time.Duration) func(sim.Env, *zookeeper.Client) {
 func TestSilenceSuspendsAfterTwoThirdsOfTheTimeout(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	s.client(1, nil, linger(s, 20*time.Second))
-	s.isolate("client-1", members, 3*time.Second, 2*time.Second) // last received from at 2.002 s
-	s.isolate("client-1", members, 7*time.Second, 9*time.Second) // last received from at 6.002 s
+	s.isolate("client-1", members, 3*time.Second, 2*time.Second) // last message received at 2.002 s
+	s.isolate("client-1", members, 7*time.Second, 9*time.Second) // last message received at 6.002 s
 	s.run(time.Minute)
 	want(t, s.report, "0.0 client-1 CONNECTED",
-		// The ping of 4 s waited for the heal of 5 s; the one of 6 s was the last that was answered.
+		// The ping of 4 s waited until the cut healed at 5 s. The ping of 6 s was the last one with a reply.
 		"10.0 client-1 SUSPENDED", "16.0 client-1 LOST", "16.1 client-1 CONNECTED",
 		"20.0 same session false, lost true")
 }
@@ -66,10 +66,10 @@ func TestSessionMovesToAnotherMember(t *testing.T) {
 		"30.0 same session true, lost false")
 }
 
-// TestMemberWithoutItsLeaderClosesItsConnections isolates the leader itself, and a follower. A follower gives its
-// leader up syncLimit ticks after the last sign of life, which came at 1 s; a leader misses the others then, and
-// resigns at the next tick, when a ping of its client is under way, which waits two seconds for the answer. By the
-// default a session of 6 s has ended by then, if the leader is not the one that is cut off.
+// TestMemberWithoutItsLeaderClosesItsConnections isolates the leader, or a follower. A follower gives up its leader
+// syncLimit ticks after the last sign of life, which came at 1 s. A leader loses the others at the same time, and
+// resigns at the next tick; a ping of its client is then under way, which waits two seconds for its reply. With the
+// default, a session of 6 s has ended by then, unless the isolated member is the leader.
 func TestMemberWithoutItsLeaderClosesItsConnections(t *testing.T) {
 	for _, test := range []struct {
 		syncLimit, number int
@@ -93,16 +93,16 @@ func TestMemberWithoutItsLeaderClosesItsConnections(t *testing.T) {
 func TestMemberThatIsSilentToItsLeaderClosesItsConnections(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{SyncLimit: 1})
 	s.client(2, nil, linger(s, 30*time.Second))
-	s.At(history.Of(1500*ms), func() { s.Cut("zookeeper-2", "zookeeper-1") }) // last received from at 1.002 s
+	s.At(history.Of(1500*ms), func() { s.Cut("zookeeper-2", "zookeeper-1") }) // last message received at 1.002 s
 	s.run(time.Minute)
 	want(t, s.report, "0.0 client-2 CONNECTED", "4.0 client-2 SUSPENDED", "4.1 client-2 CONNECTED",
 		"30.0 same session true, lost false")
 }
 
-// TestMemberNoticesTheEndOfAnotherAtOnce ends the leader's process: the connections to the other members break.
+// TestMemberNoticesTheEndOfAnotherAtOnce ends the leader's process, so that its connections to the other members break.
 func TestMemberNoticesTheEndOfAnotherAtOnce(t *testing.T) {
-	// The client first tries the two other members: one that elects, and the one that has ended, which hangs up or is
-	// silent.
+	// The client first tries the two other members: one that takes part in the election, and the one that has ended,
+	// which hangs up or is silent.
 	for how, again := range map[sim.Stop]string{sim.ShutDown: "1.8", sim.PowerLoss: "3.8"} {
 		s := newCalm(t, zookeeper.Config{})
 		s.client(2, nil, linger(s, 30*time.Second))
@@ -113,8 +113,8 @@ func TestMemberNoticesTheEndOfAnotherAtOnce(t *testing.T) {
 	}
 }
 
-// TestLeaderThatWasReplacedAnswersSync reads after a sync from a leader that does not know yet that it leads no more.
-// The sessions are long, so that it has not proposed to end one: a sync waits for what is proposed.
+// TestLeaderThatWasReplacedAnswersSync reads after a sync from a leader that does not know yet that it has been
+// replaced. The sessions are long, so that the leader has not proposed to end one: a sync waits for pending proposals.
 func TestLeaderThatWasReplacedAnswersSync(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	long := func(k *zookeeper.ClientConfig) { k.Timeout = 30 * time.Second }
@@ -139,8 +139,8 @@ func TestLeaderThatWasReplacedAnswersSync(t *testing.T) {
 func TestFormerLeaderExpiresNobody(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{SyncLimit: 1, Log: raft.Config{Fsync: 20 * ms}})
 	s.client(2, func(k *zookeeper.ClientConfig) { k.Members, k.First = members[1:], 0 }, linger(s, 30*time.Second))
-	// It continues with a write, then reads that another leads, and checks for expired sessions before its disk is
-	// done.
+	// The former leader first makes a write, then reads that another member leads, and checks for expired sessions
+	// before its disk has finished the write.
 	s.pause("zookeeper-1", time.Second, 14*time.Second)
 	s.AddClient("client-1", history.Of(1100*ms),
 		func(env sim.Env) { zookeeper.OpenClient(env, config(1)).Await(env, 5*time.Second) })
@@ -171,7 +171,8 @@ func TestSessionsAndNodesOutliveALossOfPowerOfAllMembers(t *testing.T) {
 		s.down(id, time.Second, 4*time.Second)
 	}
 	s.run(time.Minute)
-	// The SYN of 4.0 s finds nobody, and is sent again when the members have just come back; they elect a leader then.
+	// The SYN of 4.0 s reaches nobody. It is sent again when the members have just come back, and they then elect a
+	// leader.
 	want(t, s.report, "0.0 client-1 CONNECTED", "4.0 client-1 SUSPENDED", "5.3 client-1 CONNECTED",
 		"20.0 <nil> <nil> true true")
 }

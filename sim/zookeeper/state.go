@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// state is what an ensemble agrees on: the tree and the sessions. It is a function of the commands applied.
+// state is the replicated state of an ensemble: the tree and the sessions. It depends only on the commands applied.
 type state struct {
 	tree
 	zxid     Zxid
-	sessions []*session // in the order of their ids
-	losses   SessionID  // how often everything was lost: ids of sessions do not begin anew with the zxids
+	sessions []*session // sorted by id
+	losses   SessionID  // how often everything was lost; part of session ids, because zxids start again
 }
 
 // session is a client's session, as all members know it.
 type session struct {
 	id      SessionID
 	timeout time.Duration
-	client  sim.ProcessID // that requested it
-	// conn is the connection that currently belongs to the session. Late requests on an earlier one are refused.
+	client  sim.ProcessID // the client that requested it
+	// conn is the connection to which the session currently belongs. Late requests on an earlier one are refused.
 	conn       uint64
 	ephemerals []*znode // in the order of their creation
 }
@@ -30,9 +30,9 @@ type session struct {
 type result struct {
 	code    Code
 	path    string   // created or set
-	stat    Stat     // of the znode created or set
-	session *session // created, moved, closed or expired
-	each    []result // of a multi: until the first that failed
+	stat    Stat     // stat of that znode
+	session *session // the session that was created, moved, closed or expired
+	each    []result // results of the parts of a multi, up to the first that failed
 }
 
 func (s *state) reset() {
@@ -42,7 +42,7 @@ func (s *state) reset() {
 	s.sessions = s.sessions[:0]
 }
 
-// session finds a session; nil if it has expired, was closed, or never was.
+// session returns a session, or nil if it has expired, was closed, or never existed.
 func (s *state) session(id SessionID) *session {
 	if i, found := s.place(id); found {
 		return s.sessions[i]
@@ -54,7 +54,7 @@ func (s *state) place(id SessionID) (int, bool) {
 	return slices.BinarySearchFunc(s.sessions, id, func(s *session, id SessionID) int { return cmp.Compare(s.id, id) })
 }
 
-// apply carries out a transaction of an epoch. Failed ones take a zxid too.
+// apply carries out a transaction of an epoch. Failed transactions take a zxid too.
 func (s *state) apply(epoch uint64, c *command) result {
 	clear(s.changes)
 	s.changes = s.changes[:0]
@@ -84,12 +84,12 @@ func (s *state) apply(epoch uint64, c *command) result {
 	return s.write(of, c)
 }
 
-// advance takes the next zxid: the count begins anew with each epoch.
+// advance takes the next zxid. The count starts again with each epoch.
 func (s *state) advance(epoch uint64) {
 	s.zxid = max(s.zxid, Zxid(epoch)<<32) + 1
 }
 
-// write carries out a transaction on znodes. A multi is carried out as a whole or not at all.
+// write carries out a transaction on znodes. A multi is carried out either as a whole or not at all.
 func (s *state) write(of *session, c *command) result {
 	var r result
 	if c.kind != multi {
@@ -110,7 +110,7 @@ func (s *state) write(of *session, c *command) result {
 	return r
 }
 
-// all carries out the parts of a multi, up to the first that fails.
+// all carries out the parts of a multi, up to the first that fails. It then undoes all of them.
 func (s *state) all(of *session, c *command) (r result) {
 	s.undo, s.undoing = s.undo[:0], true
 	defer func() { s.undoing = false }()
@@ -163,7 +163,7 @@ func (s *state) reap(path string) result {
 	return result{}
 }
 
-// disown forgets an ephemeral znode that has been deleted.
+// disown removes an ephemeral znode that was deleted from its session.
 func (s *state) disown(n *znode) {
 	if owner := s.session(n.owner); owner != nil && s.nodes[n.path] != n {
 		i := slices.Index(owner.ephemerals, n)

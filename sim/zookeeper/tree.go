@@ -7,10 +7,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// EventType is what a watch observed.
+// EventType is the type of a watch event.
 type EventType string
 
-// The events of watches, by ZooKeeper's names.
+// The events of watches, with ZooKeeper's names.
 const (
 	NodeCreated         EventType = "NodeCreated"
 	NodeDeleted         EventType = "NodeDeleted"
@@ -20,29 +20,29 @@ const (
 	None EventType = "None"
 )
 
-// Event is what a watch observed, and where.
+// Event is a watch event: its type and the path.
 type Event struct {
 	Type EventType
 	Path string
 }
 
-// tree holds the znodes. It knows neither sessions nor time; each change is made at a given zxid and recorded in
+// tree holds the znodes. It knows neither sessions nor time. Each change is made with a given zxid and recorded in
 // changes.
 type tree struct {
 	nodes   map[string]*znode
-	changes []change // of the current transaction, in the order in which watches fire
-	undo    []undo   // of the current multi, if undoing
+	changes []change // changes of the current transaction, in the order in which watches fire
+	undo    []undo   // what to undo of the current multi, if undoing is true
 	undoing bool
 }
 
 // change is one effect of a transaction.
 type change struct {
 	Event
-	node *znode       // created or deleted; nil otherwise
-	acl  []permission // of the znode at the path: a watch observes nothing that its client may not read
+	node *znode       // the znode created or deleted; nil otherwise
+	acl  []permission // of the znode at the path: only clients that may read it are notified
 }
 
-// undo is how one znode was before a change; node is nil if there was none.
+// undo holds a znode as it was before a change. node is nil if it did not exist.
 type undo struct {
 	path string
 	node *znode
@@ -70,7 +70,7 @@ func (t *tree) reset() {
 	t.nodes[configNode] = &znode{path: configNode, acl: []permission{{jute.Read, "world", "anyone"}}, aversion: -1}
 }
 
-// node finds a znode; nil if there is none. The empty path is another name of the root.
+// node returns a znode, or nil if it does not exist. The empty path also means the root.
 func (t *tree) node(path string) *znode {
 	if path == "" {
 		path = rootNode
@@ -95,7 +95,7 @@ func (t *tree) keep(path string) {
 	t.undo = append(t.undo, u)
 }
 
-// rollBack undoes what has changed since undoing began.
+// rollBack undoes all changes since undoing became true.
 func (t *tree) rollBack() {
 	for _, u := range slices.Backward(t.undo) {
 		if u.node == nil {
@@ -108,8 +108,8 @@ func (t *tree) rollBack() {
 	t.changes = t.changes[:0]
 }
 
-// create adds a znode; its path has the number if the mode is sequential. Errors are found in the order of
-// PrepRequestProcessor.pRequest2TxnCreate: the number may turn an invalid path into a valid one, such as "/locks/".
+// create adds a znode. If the mode is sequential, its path gets a number. Errors are checked in the order of
+// PrepRequestProcessor.pRequest2TxnCreate: a number may turn an invalid path, such as "/locks/", into a valid one.
 func (t *tree) create(at Zxid, c *command, owner SessionID) (*znode, Code) {
 	path := c.path
 	parentPath, name, ok := split(path)
@@ -162,10 +162,10 @@ func (t *tree) create(at Zxid, c *command, owner SessionID) (*znode, Code) {
 	return n, ""
 }
 
-// AnyVersion as the version of a request makes it unconditional.
+// AnyVersion, as the version in a request, makes the request unconditional.
 const AnyVersion int64 = -1
 
-// versioned is the code of a request that wants a version.
+// versioned returns BadVersion if a request requires another version than the current one.
 func versioned(version, is int64) Code {
 	if version != AnyVersion && version != is {
 		return BadVersion
@@ -173,7 +173,8 @@ func versioned(version, is int64) Code {
 	return ""
 }
 
-// find returns the znode that a request names, if it exists and the client may do that to it.
+// find returns the znode that a request names, or an error if it does not exist or the client does not have the
+// permission.
 func (t *tree) find(c *command, perm int32) (*znode, Code) {
 	if !validPath(c.path) {
 		return nil, BadArguments
@@ -213,7 +214,7 @@ func (t *tree) delete(at Zxid, c *command) Code {
 	return ""
 }
 
-// remove takes a znode without children away.
+// remove removes a znode without children.
 func (t *tree) remove(at Zxid, n *znode) {
 	parentPath, name, _ := split(n.path)
 	t.keep(n.path)
@@ -264,7 +265,7 @@ func (t *tree) setACL(c *command) (*znode, Code) {
 	return n, ""
 }
 
-// check reports whether a znode has a version.
+// check returns an error unless a znode has the version of the request.
 func (t *tree) check(c *command) Code {
 	n, code := t.find(c, jute.Read)
 	if code == "" {
@@ -273,7 +274,7 @@ func (t *tree) check(c *command) Code {
 	return code
 }
 
-// containers lists those that have had children and have none any more, sorted.
+// containers returns the sorted paths of the containers that have had children and have none any more.
 func (t *tree) containers() (paths []string) {
 	for path, n := range t.nodes {
 		if n.container && n.creates > 0 && len(n.children) == 0 {

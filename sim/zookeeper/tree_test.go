@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// ensemble is a state with two sessions, and the language of the tests below.
+// ensemble is a state with two sessions and the helper methods of the tests below.
 type ensemble struct {
 	t *testing.T
 	state
@@ -29,7 +29,7 @@ func newEnsemble(t *testing.T) *ensemble {
 	return e
 }
 
-// connOf is the connection of a session as newEnsemble opened it.
+// connOf returns the connection of a session that newEnsemble opened.
 func (e *ensemble) connOf(id SessionID) uint64 {
 	if id == e.a {
 		return 1
@@ -89,7 +89,7 @@ func TestSequentialNamesCountTheCreatesOfTheParent(t *testing.T) {
 	}
 }
 
-// TestANumberMayMakeAName: what is checked is the path with its number.
+// TestANumberMayMakeAName: the path is checked with its number.
 func TestANumberMayMakeAName(t *testing.T) {
 	e := newEnsemble(t)
 	e.create(e.a, "/q", Persistent)
@@ -101,7 +101,7 @@ func TestZxidsCountWithinTheEpoch(t *testing.T) {
 	e := newEnsemble(t)
 	e.create(e.a, "/q", Persistent)
 	same(t, "czxid", e.nodes["/q"].czxid, 1<<32+3)
-	e.create(e.a, "/q", Persistent) // a failed transaction takes one too
+	e.create(e.a, "/q", Persistent) // a failed transaction takes a zxid too
 	e.set("/q", AnyVersion)
 	e.create(e.a, "/q/c", Persistent)
 	s := e.nodes["/q"].stat()
@@ -159,7 +159,7 @@ func TestTheEndOfASessionTakesItsEphemeralNodesOnly(t *testing.T) {
 		e.create(e.b, "/q/n-", EphemeralSequential)
 		e.create(e.a, "/q/gone", Ephemeral)
 		e.create(e.a, "/kept", PersistentSequential)
-		e.delete(e.b, "/q/gone", AnyVersion) // anyone may
+		e.delete(e.b, "/q/gone", AnyVersion) // any client may delete it
 		e.apply(1, &command{kind: how, session: e.a, conn: 1})
 		same(t, "events", e.events(), "NodeDeleted /q/n-0000000000, NodeChildrenChanged /q")
 		same(t, "children", strings.Join(e.nodes["/q"].children, " "), "n-0000000001")
@@ -205,7 +205,7 @@ func TestCommandsComeBackFromTheLog(t *testing.T) {
 	}
 }
 
-// plainTree is what a tree means, without indexes: the paths, and for each how many children it ever had.
+// plainTree is a simple model of a tree: the paths, each with the number of children that were ever created there.
 type plainTree map[string]int
 
 func (p plainTree) children(path string) (names []string) {

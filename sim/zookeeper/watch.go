@@ -6,13 +6,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// watchMode says how long a watch lasts, and how far it reaches.
+// watchMode says how long a watch lasts, and which znodes it covers.
 type watchMode uint8
 
 const (
 	oneEvent   watchMode = iota // it is removed after one event
 	persistent                  // it stays
-	recursive                   // it stays, and observes all znodes below too, but not lists of children
+	recursive                   // it stays and covers all znodes below, but no changes of lists of children
 )
 
 // watching is a connection that waits for events of a path.
@@ -21,16 +21,16 @@ type watching struct {
 	mode watchMode
 }
 
-// watchTable holds the watches that a member keeps for the clients connected to it, by path. Those of closed
-// connections notify nobody.
+// watchTable holds the watches of the clients that are connected to a member, by path. Watches of closed connections
+// have no effect.
 type watchTable struct {
 	data, child watches
 }
 
-// watches are those of exists and getData, or those of getChildren.
+// watches is a table of the watches of exists and getData, or of those of getChildren.
 type watches struct {
 	of  map[string][]watching
-	far int // how many are recursive, or were when they were last counted: none if 0
+	far int // 0 if there are no recursive watches; it is not reduced when they are removed
 }
 
 func (w *watchTable) reset() {
@@ -46,7 +46,7 @@ func (w *watches) reset() {
 	w.far = 0
 }
 
-// add adds a watch. A connection has one for each path: the latest mode counts (ZOOKEEPER-4466).
+// add adds a watch. A connection has at most one watch for each path, with the latest mode (ZOOKEEPER-4466).
 func (w *watches) add(path string, conn uint64, mode watchMode) {
 	if mode == recursive {
 		w.far++
@@ -59,7 +59,7 @@ func (w *watches) add(path string, conn uint64, mode watchMode) {
 	w.of[path] = append(list, watching{conn, mode})
 }
 
-// remove drops a connection's watch, and reports whether there was one.
+// remove removes a connection's watch, and reports whether there was one.
 func (w *watches) remove(path string, conn uint64) bool {
 	list := w.of[path]
 	i := slices.IndexFunc(list, func(x watching) bool { return x.conn == conn })
@@ -74,14 +74,14 @@ func (w *watches) remove(path string, conn uint64) bool {
 	return true
 }
 
-// forget drops all watches of a connection.
+// forget removes all watches of a connection.
 func (w *watches) forget(conn uint64) {
 	for path := range w.of {
 		w.remove(path, conn)
 	}
 }
 
-// trigger returns the connections that are to be notified of an event, and drops the watches that last for one.
+// trigger returns the connections that must be notified of an event, and removes the watches that last for one event.
 func (w *watches) trigger(e Event) (conns []uint64) {
 	if list, found := w.of[e.Path]; found {
 		kept := list[:0]
@@ -111,7 +111,7 @@ func (w *watches) trigger(e Event) (conns []uint64) {
 	return conns
 }
 
-// fire calls notify for each connection that a change concerns, once per path.
+// fire calls notify for each connection with a watch for the event, once for each.
 func (w *watchTable) fire(e Event, notify func(conn uint64, e Event)) {
 	var notified []uint64
 	if e.Type != NodeChildrenChanged {
@@ -129,7 +129,7 @@ func (w *watchTable) fire(e Event, notify func(conn uint64, e Event)) {
 	}
 }
 
-// kinds are the tables in which watches of a kind stand (Watcher.WatcherType).
+// kinds returns the tables that hold watches of the given kind (Watcher.WatcherType).
 func (w *watchTable) kinds(kind int32) []*watches {
 	switch kind {
 	case jute.Children:

@@ -49,7 +49,7 @@ func TestWatchesFireOnceForWhatTheyWatch(t *testing.T) {
 func TestSessionsExpireAtTheTickAfterTheirTimeout(t *testing.T) {
 	const tick = 2 * time.Second
 	for _, c := range []struct{ alive, timeout, ends time.Duration }{
-		{0, 4 * time.Second, 6 * time.Second}, // at a tick: a whole one more
+		{0, 4 * time.Second, 6 * time.Second}, // at a tick: one whole tick more
 		{time.Nanosecond, 4 * time.Second, 6 * time.Second},
 		{2*time.Second - 1, 4 * time.Second, 6 * time.Second},
 		{2 * time.Second, 4 * time.Second, 8 * time.Second},

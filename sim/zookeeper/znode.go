@@ -7,76 +7,78 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Zxid numbers the transactions of an ensemble: the leader's epoch in the upper 32 bits, a count within it below. It
-// grows as long as the ensemble keeps its data; a znode's Czxid is therefore a fencing token. A single server has no
-// epochs.
+// Zxid numbers the transactions of an ensemble: the upper 32 bits are the leader's epoch, the lower 32 bits a count
+// within it. It increases as long as the ensemble keeps its data, so a znode's Czxid is a fencing token. A single
+// server has no epochs.
 type Zxid int64
 
-// SessionID names a session. It derives from the zxid of the transaction that created it. Zero is no session.
+// SessionID identifies a session. It is derived from the zxid of the transaction that created the session. Zero means
+// no session.
 type SessionID int64
 
 // Mode is the kind of znode to create.
 type Mode uint8
 
-// Modes. An ephemeral znode goes with the session that created it; a sequential one has a count of ten digits appended.
+// Modes. An ephemeral znode is removed with the session that created it. A sequential znode has a count of ten digits
+// appended to its name.
 const (
 	Persistent Mode = iota
 	PersistentSequential
 	Ephemeral
 	EphemeralSequential
-	// ContainerMode is of a znode that the leader deletes some time after its last child.
+	// ContainerMode is the mode of a znode that the leader deletes some time after its last child.
 	ContainerMode
 	ContainerSequential
 
 	withTTL Mode = 254 // refused: the ensemble has no extended types
-	noMode  Mode = 255 // a number that is none
+	noMode  Mode = 255 // not a valid mode
 )
 
 func (m Mode) ephemeral() bool { return m == Ephemeral || m == EphemeralSequential }
 
-// sequential reports whether the ensemble ends the name with a number.
+// sequential reports whether the ensemble appends a number to the name.
 func (m Mode) sequential() bool {
 	return m == PersistentSequential || m == EphemeralSequential || m == ContainerSequential
 }
 
 func (m Mode) container() bool { return m == ContainerMode || m == ContainerSequential }
 
-// Stat is what ZooKeeper reports about a znode apart from its data.
+// Stat is what ZooKeeper reports about a znode in addition to its data.
 type Stat struct {
-	Czxid          Zxid      // of the transaction that created it
-	Mzxid          Zxid      // of the last one that set its data
-	Pzxid          Zxid      // of the last one that created or deleted a child
-	Version        int64     // how often the data has been set since
+	Czxid          Zxid      // zxid of the transaction that created it
+	Mzxid          Zxid      // zxid of the last transaction that set its data
+	Pzxid          Zxid      // zxid of the last transaction that created or deleted a child
+	Version        int64     // how often the data has been set since its creation
 	Cversion       int64     // how often a child has been created or deleted
 	EphemeralOwner SessionID // 0 if it is persistent, or a container
 	NumChildren    int64
 
-	// The rest only ZooKeeper's own protocol carries.
-	Ctime, Mtime int64 // ms since the Unix epoch, by the clock of the member that was asked
+	// The fields below are only sent in ZooKeeper's own protocol.
+	Ctime, Mtime int64 // ms since the Unix epoch, by the clock of the member that took the request
 	Aversion     int64 // how often the access list has been set
 	DataLength   int64 // bytes
 }
 
-// znode is one node of the tree.
+// znode is a node of the tree.
 type znode struct {
 	path                string
 	data                string
-	null                bool // it has no data, which is not the same as empty data
+	null                bool // it has no data, which differs from empty data
 	czxid, mzxid, pzxid Zxid
 	version             int64
-	creates             int64 // children ever created; the next sequential child gets this number
+	creates             int64 // number of children ever created; the next sequential child gets this number
 	owner               SessionID
-	by                  history.Attempt // on whose behalf it was created
+	by                  history.Attempt // the attempt on whose behalf it was created
 	sequential          bool
-	children            []string // names, sorted
+	children            []string // sorted names
 	container           bool
 	ctime, mtime        int64
 	acl                 []permission // nil: everybody may do everything
 	aversion            int64
 }
 
-// stat converts the count of creates into one of changes: every create has had its delete, except for the children that
-// still exist (DataNode.copyStat).
+// stat computes the number of changes of children from the number of creates: each create has been followed by a
+// delete, except for the children that still exist (DataNode.copyStat).
 func (n *znode) stat() Stat {
 	c := int64(len(n.children))
 	return Stat{Czxid: n.czxid, Mzxid: n.mzxid, Pzxid: n.pzxid, Version: n.version, Cversion: 2*n.creates - c,
@@ -84,7 +86,8 @@ func (n *znode) stat() Stat {
 		DataLength: int64(len(n.data))}
 }
 
-// split divides a path into its parent's and its own name, which may be empty; ok is false without a slash.
+// split splits a path into the path of its parent and its own name, which may be empty. ok is false if there is no
+// slash.
 func split(path string) (parent, name string, ok bool) {
 	i := strings.LastIndexByte(path, '/')
 	if i < 0 {
@@ -93,8 +96,8 @@ func split(path string) (parent, name string, ok bool) {
 	return path[:max(i, 1)], path[i+1:], true
 }
 
-// validPath reports whether path is absolute, without empty or relative parts, and of characters that may stand in
-// one (PathUtils.validatePath).
+// validPath reports whether path is absolute, has no empty or relative parts, and contains only allowed characters
+// (PathUtils.validatePath).
 func validPath(path string) bool {
 	if path == "/" {
 		return true
@@ -116,22 +119,23 @@ func validPath(path string) bool {
 	return false
 }
 
-// forbidden is true of what Java takes for control characters and the like; beyond 16 bits, of everything.
+// forbidden reports whether a path must not contain r: characters that Java treats as control characters and the like,
+// and all characters beyond 16 bits.
 func forbidden(r rune) bool {
 	return r < 0x1f || r > 0x7f && r < 0x9f || r > 0xd800 && r < 0xf8ff || r > 0xfff0 && r != 0xffff
 }
 
-// SequenceDigits is the width of the number of a sequential znode.
+// SequenceDigits is the number of digits in the name of a sequential znode.
 const SequenceDigits = 10
 
-// numbered appends the count of ten digits.
+// numbered appends n to path as a number of ten digits.
 func numbered(path string, n int64) string {
 	var room [20]byte
 	digits := strconv.AppendInt(room[:0], n, 10)
 	return path + strings.Repeat("0", max(0, SequenceDigits-len(digits))) + string(digits)
 }
 
-// Sequence is the number at the end of the name of a sequential znode; ok is false if there is none.
+// Sequence returns the number at the end of the name of a sequential znode. ok is false if there is none.
 func Sequence(name string) (n int64, ok bool) {
 	if len(name) < SequenceDigits {
 		return 0, false
