@@ -148,7 +148,7 @@ func (c *Corpus) caught() []MutantResult {
 	return list
 }
 
-// median returns the nearest-rank median of the mutants' values, which the function of returns.
+// median returns the nearest-rank median over the mutants; of returns the value of one mutant.
 func median[T cmp.Ordered](list []MutantResult, of func(MutantResult) T) T {
 	all := make([]T, len(list))
 	for i := range list {
