@@ -77,8 +77,8 @@ func (x *attacker) gets(script string, args ...string) string {
 	return string(text)
 }
 
-// The programs with which he talks to a port: speaks sends what his input has over TLS without asking who is there, asks
-// is a browser, and listens takes a port and prints what he is sent.
+// The programs with which he talks to a port: speaks sends a text over TLS without asking who is there, asks is a
+// browser, and listens takes a port and prints what he is sent.
 const (
 	speaks = `python3 -c '
 import socket, ssl, sys
