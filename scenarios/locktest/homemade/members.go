@@ -171,7 +171,8 @@ return made`)}, Of: "hash-field",
 			Shows: []Showing{{Plan: []string{"crash client-1 after acquired"}, Way: Way{deadlock, crashed},
 				By:  "client-1",
 				Why: "client-1 is gone, and nobody ever finds its lease over."}},
-			Found: []Family{Restarts}},
+			// Nor does anybody if a release does not reach the server.
+			Also: []Way{{deadlock, abandoned}}, Found: []Family{Restarts}},
 		{Recipe: Recipe{Name: "zset-removes-the-first", Take: takeScore, Give: func(c *Call) (bool, error) {
 			return granted(c.Do("ZREMRANGEBYRANK", c.key("lock"), "0", "0"))
 		}}, Of: "zset",
@@ -184,8 +185,9 @@ return made`)}, Of: "hash-field",
 				Way: Way{leaseExclusion, twice},
 				Why: "client-1 counts no member, and so does client-2, 10 ms later, which adds its own. client-1's " +
 					"is added after that. No member has gone: the server granted the lock to both."}},
-			// What client-1 prolongs then is the set with client-2's member.
-			Also: []Way{{ownership, prolongedBy}}, Found: []Family{Network}},
+			// What client-1 prolongs then is the set with client-2's member. Without the answer to ZADD it never sends
+			// PEXPIRE, and the set stays.
+			Also: []Way{{ownership, prolongedBy}, {deadlock, abandoned}}, Found: []Family{Network}},
 		{Recipe: Recipe{Name: "set-deletes-all", Take: takeMember, Give: del}, Of: "set",
 			Mistake: "The release deletes the set, whoever is in it.",
 			Trial:   `worker-1 deleted the key "lock" of worker-100`,
