@@ -7,14 +7,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Answers to requests in words are RESP: integers, bulk strings and arrays of them. An error is etcd's own text, or
-// reports that the request is invalid.
+// Replies to requests in words are RESP: integers, bulk strings and arrays of them. The text of an error is etcd's own,
+// or says that the request is invalid.
 const (
 	Unknown = "fencepost: unknown request"
 	Empty   = "fencepost: empty request"
 )
 
-// AppendError writes an error.
+// AppendError appends an error reply.
 func AppendError(b []byte, text string) []byte {
 	b = append(b, '-')
 	b = append(b, text...)
@@ -27,11 +27,12 @@ type KeyValue struct {
 	Value   string
 	Create  int64 // revision of the put that created it
 	Mod     int64 // revision of the latest put
-	Version int64 // puts since creation
-	Lease   int64 // 0 without
+	Version int64 // number of puts since its creation
+	Lease   int64 // 0: no lease
 }
 
-// AppendKey writes a key as six values: key, value, create revision, mod revision, version, lease (0 without).
+// AppendKey appends a key as an array of six values: key, value, create revision, mod revision, version, lease (0 if
+// none).
 func AppendKey(b []byte, k *KeyValue) []byte {
 	b = sim.AppendArray(b, 6)
 	b = sim.AppendBulk(b, k.Key)
@@ -42,9 +43,9 @@ func AppendKey(b []byte, k *KeyValue) []byte {
 	return sim.AppendInt(b, k.Lease)
 }
 
-// LockOf is the lock that a key represents in records: the part before its last slash, as the recipe's keys are
-// LOCK/LEASE; a key without slash is a lock by itself. A Lease object is a lock by its name, with its namespace unless
-// that is the default one.
+// LockOf returns the lock that a key represents in records. It is the part before the last slash, because the recipe's
+// keys are LOCK/LEASE; a key without a slash is a lock by itself. A Lease object is a lock with the object's name,
+// preceded by its namespace unless that is the default one.
 func LockOf(key string) history.Lock {
 	if name, is := strings.CutPrefix(key, LeaseObjects); is {
 		return history.Lock(strings.TrimPrefix(name, DefaultNamespace))

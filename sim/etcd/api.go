@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// APIRequest is a request to the API server of Kubernetes that each member has beside it: an HTTP request of which only
-// the parts are kept that the answer depends on.
+// APIRequest is a request to the Kubernetes API server that stands beside each member. It is an HTTP request, reduced
+// to the parts on which the reply depends.
 type APIRequest struct {
 	Method      string
 	URI         string // path and query
@@ -25,19 +25,19 @@ type APIRequest struct {
 // api is the first word of a request that is an APIRequest.
 const api = "HTTP"
 
-// Args are the words of a request with this one.
+// Args returns the words of a request that carries r.
 func (r *APIRequest) Args() []string {
 	return []string{api, r.Method, r.URI, r.ContentType, r.Accept, r.Body}
 }
 
-// The group of Lease objects, and what answers call it.
+// The group of Lease objects, and its names in replies.
 const (
 	leasesRoot     = "/apis/coordination.k8s.io/v1/"
 	leasesResource = "leases.coordination.k8s.io"
 	leasesVersion  = "coordination.k8s.io/v1"
 )
 
-// object is a Lease object as clients of the API server see it: what it does not know of its fields it keeps.
+// object is a Lease object as clients of the API server see it. Fields that it does not know are kept.
 type object struct {
 	Kind       string         `json:"kind"`
 	APIVersion string         `json:"apiVersion"`
@@ -58,7 +58,7 @@ type apiCall struct {
 	r               *sim.Incoming
 	query           url.Values
 	namespace, name string
-	only            string // the name of the object to which a fieldSelector narrows a collection; empty: none
+	only            string // the object name to which a fieldSelector restricts a collection; empty: none
 }
 
 // serveAPI takes a request to the API server.
@@ -75,7 +75,7 @@ func (s *server) serveAPI(m *raft.Member, r *sim.Incoming) {
 
 func (q *apiCall) fail(s *Status) { q.r.Reply(Answer(s.Code, s)) }
 
-// serve answers, or returns why it does not.
+// serve replies, now or later, or returns a failure.
 func (q *apiCall) serve() *Status {
 	if u, err := url.ParseRequestURI(q.URI); err == nil {
 		if name, is := namespaceOf(u.Path); is {
@@ -107,11 +107,11 @@ func (q *apiCall) serve() *Status {
 	return Failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
 }
 
-// options are those of a request that make a difference; the others are hints to a server.
+// options lists the query options that are accepted. Those without an effect are only hints to a server.
 var options = []string{"watch", "resourceVersion", "timeout", "timeoutSeconds", "allowWatchBookmarks", "fieldManager",
 	"resourceVersionMatch", "fieldValidation", "limit", "fieldSelector"}
 
-// route finds the object or the collection that the request is about.
+// route determines the object or the collection that the request is about.
 func (q *apiCall) route() *Status {
 	u, err := url.ParseRequestURI(q.URI)
 	if err != nil {
@@ -143,7 +143,7 @@ func (q *apiCall) route() *Status {
 	return q.selectField(q.query.Get("fieldSelector"))
 }
 
-// selectField narrows a collection to one object, as clients do that follow a single one.
+// selectField restricts a collection to one object, for clients that follow a single object.
 func (q *apiCall) selectField(selector string) *Status {
 	if selector == "" {
 		return nil
@@ -159,7 +159,7 @@ func (q *apiCall) selectField(selector string) *Status {
 
 func (q *apiCall) key() string { return LeaseObjects + q.namespace + "/" + q.name }
 
-// shown is the object that a key holds, as clients see it.
+// shown returns the object in a key's value, as clients see it.
 func shown(k *KeyValue) *object {
 	var l object
 	if json.Unmarshal([]byte(k.Value), &l) != nil {
@@ -199,7 +199,7 @@ func (q *apiCall) get() *Status {
 	})
 }
 
-// within returns the keys of the objects that a request is about: those of a namespace, or all.
+// within returns the range of keys of the objects that a request is about: one object, those of a namespace, or all.
 func (q *apiCall) within() (key, end string) {
 	key = LeaseObjects
 	if q.namespace != "" {
@@ -225,7 +225,7 @@ func (q *apiCall) list() *Status {
 	})
 }
 
-// sent reads the object in the body.
+// sent decodes and checks the object in the body.
 func (q *apiCall) sent() (l *object, failed *Status) {
 	media, _, _ := strings.Cut(q.ContentType, ";")
 	if media != "" && strings.TrimSpace(media) != "application/json" {
@@ -258,12 +258,12 @@ func (q *apiCall) sent() (l *object, failed *Status) {
 	return l, q.check(l)
 }
 
-// stored is the value that a key gets.
+// stored returns the object as the value of a key.
 func (l *object) stored() string {
 	delete(l.Metadata, "resourceVersion")
 	b, err := json.Marshal(l)
 	if err != nil {
-		panic(err) // it comes from JSON
+		panic(err) // it was decoded from JSON
 	}
 	return string(b)
 }
@@ -291,14 +291,15 @@ func (q *apiCall) create() *Status {
 	})
 }
 
-// put writes the object in place of the given version, 0 if there must be none; other answers if there is another.
+// put writes the object if its key has the given version; 0 means that the key must not exist. Otherwise it replies
+// with the failure that other returns.
 func (q *apiCall) put(l *object, version int64, other func() *Status) {
 	code := 200
 	if version == 0 {
 		code = 201
 		q.lastUID++
 		l.Metadata["uid"] = fmt.Sprintf("00000000-0000-4000-%04x-%012x", 0x8000|q.m.Number(), q.m.Life()<<32|q.lastUID)
-		l.Metadata["creationTimestamp"] = nil // of a wall clock, which members do not read
+		l.Metadata["creationTimestamp"] = nil // it would be of a wall clock, which members do not read
 	}
 	l.Kind, l.APIVersion = "Lease", leasesVersion
 	value := l.stored()
@@ -311,7 +312,7 @@ func (q *apiCall) put(l *object, version int64, other func() *Status) {
 	}, "TXN", "IF", "MOD", q.key(), "=", format(version), "THEN", "3", "PUT", q.key(), value)
 }
 
-// commit puts a transaction into the log, and passes on whether its conditions held.
+// commit proposes a transaction to the log, and tells done whether its conditions held.
 func (q *apiCall) commit(done func(revision int64, held bool) *Status, args ...string) {
 	q.m.Propose(raft.Command{Attempt: q.r.Attempt, Args: args}, func(reply []byte, err error) {
 		failed := Failure(500, "InternalError", "%s", errTimeout.Text)
@@ -328,7 +329,7 @@ func (q *apiCall) commit(done func(revision int64, held bool) *Status, args ...s
 }
 
 // update replaces the version that the object names. An object that does not exist is created, as the API server
-// permits for Lease objects; one that names no version is refused.
+// permits for Lease objects. If the object exists, an update without a version is refused.
 func (q *apiCall) update() *Status {
 	l, failed := q.sent()
 	if failed != nil {

@@ -11,7 +11,7 @@ import (
 
 const leasesOfDefault = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 
-// apiCaller asks API servers in turn.
+// apiCaller sends requests to an API server.
 type apiCaller struct {
 	env  sim.Env
 	conn sim.Conn
@@ -22,14 +22,14 @@ func (c apiCaller) ask(method, uri, body string) string {
 	return string(c.env.Call(time.Minute, nil, sim.Request{Conn: c.conn, Args: r.Args(), Phase: "api"})[0].Raw())
 }
 
-// fieldOf is the text of the first field of a name in an answer.
+// fieldOf returns the text of the first field with the given name in a reply.
 func fieldOf(answer, name string) string {
 	_, rest, _ := strings.Cut(answer, `"`+name+`":"`)
 	text, _, _ := strings.Cut(rest, `"`)
 	return text
 }
 
-// asAPI runs a client of an API server.
+// asAPI runs f as a client of an API server.
 func asAPI(t *testing.T, f func(d *desk, c apiCaller)) {
 	t.Helper()
 	d, done := newDesk(t), false
@@ -52,7 +52,7 @@ func wantIn(t *testing.T, what, answer string, wanted ...string) {
 	}
 }
 
-// TestObjectsThatKubernetesRefuses has the answers of kube-apiserver 1.33.13.
+// TestObjectsThatKubernetesRefuses compares with the replies of kube-apiserver 1.33.13.
 func TestObjectsThatKubernetesRefuses(t *testing.T) {
 	const microseconds = `as \"2006-01-02T15:04:05.000000Z07:00\"`
 	for i, test := range []struct {
@@ -102,7 +102,8 @@ func TestObjectsThatKubernetesRefuses(t *testing.T) {
 	}
 }
 
-// TestIdentityOfAnObjectIsCompared deletes and updates by the identity of an object that is another by now, or gone.
+// TestIdentityOfAnObjectIsCompared: a delete or an update with the UID of an object that has been replaced or deleted
+// is refused.
 func TestIdentityOfAnObjectIsCompared(t *testing.T) {
 	asAPI(t, func(_ *desk, c apiCaller) {
 		one := leasesOfDefault + "/t"
@@ -126,7 +127,7 @@ func TestIdentityOfAnObjectIsCompared(t *testing.T) {
 	})
 }
 
-// TestUnchangedObjectKeepsItsVersion puts what is there.
+// TestUnchangedObjectKeepsItsVersion: an update that changes nothing does not change the version.
 func TestUnchangedObjectKeepsItsVersion(t *testing.T) {
 	asAPI(t, func(_ *desk, c apiCaller) {
 		one := leasesOfDefault + "/t"
@@ -145,7 +146,7 @@ func TestUnchangedObjectKeepsItsVersion(t *testing.T) {
 	})
 }
 
-// TestFieldsThatThereAreNot are dropped, or refused if the client wants that.
+// TestFieldsThatThereAreNot: unknown fields are dropped, or refused if the client asks for that.
 func TestFieldsThatThereAreNot(t *testing.T) {
 	asAPI(t, func(_ *desk, c apiCaller) {
 		body := `{"metadata":{"name":"t"},"spec":{"holderIdentity":"a","HolderIdentity":"b","foo":1}}`
@@ -163,7 +164,7 @@ func TestFieldsThatThereAreNot(t *testing.T) {
 	})
 }
 
-// TestNamespacesMustBeThere creates an object in a namespace before and after that is made.
+// TestNamespacesMustBeThere creates an object in a namespace before and after the namespace is created.
 func TestNamespacesMustBeThere(t *testing.T) {
 	asAPI(t, func(_ *desk, c apiCaller) {
 		in := strings.Replace(leasesOfDefault, "default", "shop", 1)
@@ -182,9 +183,9 @@ func TestNamespacesMustBeThere(t *testing.T) {
 	})
 }
 
-// TestReadsOfVersionZeroMayBeStale reads right after an update: with resourceVersion=0 some reads show the object of
-// before, and never one that was replaced longer ago than the cache may be behind; without it none does. A member that
-// is cut off goes on showing what it has.
+// TestReadsOfVersionZeroMayBeStale reads right after an update. With resourceVersion=0, some reads show the previous
+// object, but never one that was replaced longer ago than the cache may lag. Without it, no read is stale. A member
+// that is cut off continues to show what it has.
 func TestReadsOfVersionZeroMayBeStale(t *testing.T) {
 	asAPI(t, func(d *desk, c apiCaller) {
 		one := leasesOfDefault + "/t"

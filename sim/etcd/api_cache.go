@@ -7,17 +7,18 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// cacheLag is by how much the cache of an API server may be behind the member of etcd beside it: it learns of a change
-// by a watch.
+// cacheLag is the maximum time by which the cache of an API server lags behind the etcd member beside it. The cache
+// learns of changes by a watch.
 const cacheLag = 10 * time.Millisecond
 
-// arrival is when a member applied a revision, on its monotonic clock.
+// arrival is the time at which a member applied a revision, on its monotonic clock.
 type arrival struct {
 	revision int64
 	at       time.Duration
 }
 
-// arrived notes the revision that a member has just applied, and forgets those that no cache is behind any more.
+// arrived records that a member has just applied the current revision, and forgets revisions for which no cache can be
+// late any more.
 func (s *server) arrived(m *raft.Member) {
 	now := m.Monotonic()
 	for len(s.arrivals) > 1 && s.arrivals[1].at <= now-cacheLag {
@@ -26,8 +27,9 @@ func (s *server) arrived(m *raft.Member) {
 	s.arrivals = append(s.arrivals, arrival{s.store.revision, now})
 }
 
-// cached are the keys in the cache of the API server, and their revision: those that the member had applied a drawn
-// time ago, up to cacheLag. A member that is cut off from the others does not learn that it is behind them.
+// cached returns the keys in the API server's cache and their revision. These are the keys that the member had applied
+// some time ago, with a random lag of up to cacheLag. A member that is cut off from the others does not notice that it
+// is behind them.
 func (q *apiCall) cached() (keys []keyValue, revision int64) {
 	now := q.m.Monotonic()
 	lag := time.Duration(q.m.Rand("cache", sim.Key(now)) % uint64(cacheLag))
@@ -46,8 +48,8 @@ func (q *apiCall) cached() (keys []keyValue, revision int64) {
 	return q.store.asOf(revision), revision
 }
 
-// view calls f with the keys that a request may see. With resourceVersion=0 those are the cache's; otherwise what the
-// cluster has agreed on by now.
+// view calls f with the keys that a request may see. With resourceVersion=0 these are the cached ones; otherwise they
+// are those of a quorum read.
 func (q *apiCall) view(f func(keys []keyValue, revision int64) *Status) *Status {
 	if q.query.Get("resourceVersion") == "0" {
 		return f(q.cached())

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// MicroTime is how a Lease object's times are written, to the microsecond (metav1.RFC3339Micro).
+// MicroTime is the format of the times in a Lease object, to the microsecond (metav1.RFC3339Micro).
 const MicroTime = "2006-01-02T15:04:05.000000Z07:00"
 
-// fieldKind is what a field of an object may hold.
+// fieldKind is the type of a field of an object.
 type fieldKind uint8
 
 const (
@@ -22,10 +22,10 @@ const (
 	textField
 	countField // int32
 	timeField
-	textsField // texts by name
+	textsField // map from names to texts
 )
 
-// The fields of a Lease object; what has others loses them, or is refused with fieldValidation=Strict.
+// The known fields of a Lease object. Other fields are dropped, or refused with fieldValidation=Strict.
 var (
 	metadataFields = map[string]fieldKind{"name": textField, "generateName": textField, "namespace": textField,
 		"selfLink": textField, "uid": textField, "resourceVersion": textField, "generation": anyField,
@@ -37,7 +37,8 @@ var (
 		"preferredHolder": textField}
 )
 
-// readObject reads an object from JSON, field by field as the API server does, whose names of fields are exact.
+// readObject decodes an object from JSON, field by field like the API server, for which the case of field names
+// matters.
 func readObject(body string, strict bool) (*object, *Status) {
 	d := json.NewDecoder(strings.NewReader(body))
 	d.UseNumber()
@@ -74,7 +75,7 @@ func readObject(body string, strict bool) (*object, *Status) {
 	return l, nil
 }
 
-// checkFields drops the fields that there are not, and says what is wrong with the others; "" if nothing is.
+// checkFields drops unknown fields and checks the others. It returns what is wrong, or "" if nothing is.
 func checkFields(of map[string]any, in, typed string, fields map[string]fieldKind, strict bool) (problem string) {
 	for _, name := range sortedNames(of) {
 		kind, known := fields[name]
@@ -100,7 +101,7 @@ func sortedNames(of map[string]any) (names []string) {
 	return names
 }
 
-// checkField reads one value, and says what is wrong with it, as encoding/json and metav1.MicroTime do.
+// checkField converts one value, or returns what is wrong with it, in the words of encoding/json and metav1.MicroTime.
 func checkField(v any, kind fieldKind, at string) (read any, problem string) {
 	text, isText := v.(string)
 	switch kind {
@@ -144,7 +145,7 @@ func mistyped(v any, at, wanted string) string {
 	return fmt.Sprintf("json: cannot unmarshal %s into Go struct field %s of type %s", what, at, wanted)
 }
 
-// kindOf is what encoding/json calls the kind of a value.
+// kindOf returns encoding/json's name for the kind of a value.
 func kindOf(v any) string {
 	switch v.(type) {
 	case string:
@@ -159,7 +160,7 @@ func kindOf(v any) string {
 	return "object"
 }
 
-// The forms of names and labels (k8s.io/apimachinery, pkg/util/validation).
+// The syntax of names and labels (k8s.io/apimachinery, pkg/util/validation).
 const (
 	labelForm     = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 	subdomainForm = labelForm + `(\.` + labelForm + ")*"
@@ -188,7 +189,7 @@ const (
 		"for validation is '(" + partForm + ")?')"
 )
 
-// misnamed says why no Lease object can have a name; "" if one can.
+// misnamed returns why a Lease object cannot have a name, or "" if it can.
 func misnamed(name string) string {
 	switch {
 	case len(name) > 253:
@@ -199,7 +200,7 @@ func misnamed(name string) string {
 	return ""
 }
 
-// mislabelled says what is wrong with the labels of an object; "" if nothing is.
+// mislabelled returns what is wrong with the labels of an object, or "" if nothing is.
 func mislabelled(labels map[string]any) string {
 	for _, key := range sortedNames(labels) {
 		prefix, name, prefixed := strings.Cut(key, "/")
@@ -223,7 +224,7 @@ func mislabelled(labels map[string]any) string {
 	return ""
 }
 
-// check refuses what a Lease object cannot have (pkg/apis/coordination/validation).
+// check returns a failure if a Lease object is invalid (pkg/apis/coordination/validation).
 func (q *apiCall) check(l *object) *Status {
 	if why := misnamed(q.name); why != "" {
 		return invalid(q.name, "metadata.name: Invalid value: %q: %s", q.name, why)

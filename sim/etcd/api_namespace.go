@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// namespaces is where the API server keeps its namespaces: a key for each.
+// namespaces is the prefix of the keys of the API server's namespaces.
 const namespaces = "/registry/namespaces/"
 
-// ownNamespaces are those that there are from the start.
+// ownNamespaces are the namespaces that exist from the start.
 var ownNamespaces = []string{"default", "kube-node-lease", "kube-public", "kube-system"}
 
 // hasNamespace reports whether a namespace exists, as far as this member knows.
@@ -23,14 +23,14 @@ func noNamespace(name string) *Status {
 	return s
 }
 
-// namespace is a namespace as clients see it.
+// namespace returns a namespace as clients see it.
 func namespace(name string, revision int64) map[string]any {
 	return map[string]any{"kind": "Namespace", "apiVersion": "v1",
 		"metadata": map[string]string{"name": name, "resourceVersion": format(revision)},
 		"status":   map[string]string{"phase": "Active"}}
 }
 
-// serveNamespaces makes namespaces and shows them; the rest of them is refused by name.
+// serveNamespaces creates and shows namespaces. All other operations on them are refused as not simulated.
 func (q *apiCall) serveNamespaces(name string) *Status {
 	switch {
 	case q.Method == "GET" && name != "":
@@ -79,7 +79,8 @@ func (q *apiCall) createNamespace() *Status {
 	return nil
 }
 
-// namespaceOf is the namespace that a path names, empty for all; ok is false for a path that is about something else.
+// namespaceOf returns the namespace that a path names, or "" for the collection. ok is false if the path is about
+// something else.
 func namespaceOf(path string) (name string, ok bool) {
 	rest, ok := strings.CutPrefix(path, "/api/v1/namespaces")
 	name, slashed := strings.CutPrefix(rest, "/")

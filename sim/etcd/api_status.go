@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Status is the answer to what failed, and to a deletion (k8s.io/apimachinery, pkg/apis/meta/v1).
+// Status is the reply to a request that failed, and to a deletion (k8s.io/apimachinery, pkg/apis/meta/v1).
 type Status struct {
 	Kind       string         `json:"kind"`
 	APIVersion string         `json:"apiVersion"`
@@ -25,13 +25,13 @@ type StatusDetails struct {
 	UID   string `json:"uid,omitempty"`
 }
 
-// Failure is the Status of a request that failed.
+// Failure returns the Status of a request that failed.
 func Failure(code int, reason, format string, args ...any) *Status {
 	return &Status{Kind: "Status", APIVersion: "v1", Status: "Failure", Message: fmt.Sprintf(format, args...),
 		Reason: reason, Code: code}
 }
 
-// about is a failure that concerns a Lease object.
+// about adds to a Status that it concerns a Lease object.
 func (s *Status) about(name string) *Status {
 	s.Details = &StatusDetails{Name: name, Group: "coordination.k8s.io", Kind: "leases"}
 	return s
@@ -51,7 +51,7 @@ func conflict(name string) *Status {
 			"your changes to the latest version and try again", leasesResource, name).about(name)
 }
 
-// conflictBecause is a conflict whose reason is another than that of a superseded version.
+// conflictBecause returns a conflict for another reason than a superseded version.
 func conflictBecause(resource, name, format string, args ...any) *Status {
 	return Failure(409, "Conflict", "Operation cannot be fulfilled on %s %q: %s", resource, name,
 		fmt.Sprintf(format, args...)).about(name)
@@ -67,17 +67,17 @@ func badRequest(format string, args ...any) *Status {
 	return Failure(400, "BadRequest", format, args...)
 }
 
-// Answer writes an answer of the API server with a body in JSON.
+// Answer encodes a reply of the API server with a body in JSON.
 func Answer(code int, body any) []byte {
 	b, err := json.Marshal(body)
 	if err != nil {
-		panic(err) // objects come from JSON, and statuses have texts and numbers
+		panic(err) // objects come from JSON, and statuses contain only texts and numbers
 	}
 	b = append(b, '\n')
 	return append(fmt.Appendf(nil, "%sContent-Length: %d\r\n\r\n", head(code), len(b)), b...)
 }
 
-// phrases are those of net/http, which this package does without.
+// phrases are the status texts of net/http, which this package does not import.
 var phrases = map[int]string{200: "OK", 201: "Created", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed",
 	406: "Not Acceptable", 409: "Conflict", 410: "Gone", 413: "Request Entity Too Large",
 	415: "Unsupported Media Type", 422: "Unprocessable Entity", 500: "Internal Server Error", 501: "Not Implemented"}

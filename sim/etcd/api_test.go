@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// TestTheAPIServerAnswersAsKubernetesDoes: each answer has its code, and the reason and text by which client-go tells
-// failures apart.
+// TestTheAPIServerAnswersAsKubernetesDoes: each reply has the code, and also the reason and the text by which client-go
+// distinguishes failures.
 func TestTheAPIServerAnswersAsKubernetesDoes(t *testing.T) {
 	const in, json = "/apis/coordination.k8s.io/v1/namespaces/default/leases", "application/json"
 	object := func(version string) string {
@@ -73,7 +73,7 @@ func TestTheAPIServerAnswersAsKubernetesDoes(t *testing.T) {
 	}
 }
 
-// TestAWatchOfACompactedVersionIsExpired: it begins, and its one event is the failure.
+// TestAWatchOfACompactedVersionIsExpired: such a watch begins, and its only event is the failure.
 func TestAWatchOfACompactedVersionIsExpired(t *testing.T) {
 	const in = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 	create := func(name string) []string {

@@ -11,7 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// watch sends what happens to objects from the version that is given on, or what there is and what happens then.
+// watch sends the changes of objects from the given version on. Without a version, it sends the existing objects and
+// then the changes.
 func (q *apiCall) watch() *Status {
 	text := q.query.Get("resourceVersion")
 	version, err := strconv.ParseInt("0"+text, 10, 64)
@@ -52,7 +53,7 @@ func (q *apiCall) watch() *Status {
 	})
 }
 
-// endWatch ends a watch of the API server whose time is over; it has no effect if its connection is gone.
+// endWatch ends a watch of the API server when its time is over. It does nothing if the watch's connection is gone.
 func (s *server) endWatch(m *raft.Member, id int64) {
 	i := slices.IndexFunc(s.watchers, func(w watcher) bool { return w.id == id && w.objects })
 	if i < 0 {
@@ -62,10 +63,10 @@ func (s *server) endWatch(m *raft.Member, id int64) {
 	s.watchers = slices.Delete(s.watchers, i, i+1)
 }
 
-// lastChunk ends a body that came in chunks.
+// lastChunk ends a chunked body.
 const lastChunk = "0\r\n\r\n"
 
-// event is a chunk with what happened to an object.
+// event returns a chunk with a change of an object.
 func event(kind string, object any) []byte {
 	b, err := json.Marshal(map[string]any{"type": kind, "object": object})
 	if err != nil {
@@ -74,7 +75,7 @@ func event(kind string, object any) []byte {
 	return fmt.Appendf(nil, "%x\r\n%s\n\r\n", len(b)+1, b)
 }
 
-// pushObjects sends a watcher of the API server the changes since its last one, a message for each revision.
+// pushObjects sends a watcher of the API server the changes since its last one, in one message for each revision.
 func (s *server) pushObjects(m *raft.Member, w *watcher) {
 	all := s.store.changes
 	i := sort.Search(len(all), func(i int) bool { return all[i].revision >= w.next })
@@ -105,7 +106,7 @@ func (s *server) pushObjects(m *raft.Member, w *watcher) {
 	w.next = max(w.next, s.store.revision+1)
 }
 
-// latest is the last change of a key before the given one.
+// latest returns the index of the last change of a key before the given one.
 func (s *server) latest(key string, before int) int {
 	for before--; s.store.changes[before].Key != key; before-- {
 	}

@@ -6,24 +6,24 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// write is a change under way: what one entry of the log does to the keys, all at one revision.
+// write is a pending change: what one entry of the log does to the keys, all at one revision.
 type write struct {
 	entry    *raft.Entry // nil for reads
-	txn      *Txn        // of which it is a part; nil: of none
-	revision int64       // that its changes get
+	txn      *Txn        // the txn of which it is a part; nil if there is none
+	revision int64       // the revision of its changes
 	changed  bool
 	by       history.Attempt
-	why      history.Why // why the keys are removed
+	why      history.Why // why keys are removed
 	lease    *lease      // the lease that ends, if one does
 }
 
 // result is the result of an operation.
 type result struct {
 	kind     Kind
-	revision int64       // of the store after it
-	count    int         // range: keys there are; delete: keys deleted
-	more     bool        // range: a limit left some out
-	keys     []*keyValue // range: those asked for; put and delete: those of before, if asked for
+	revision int64       // revision of the store after the operation
+	count    int         // range: number of keys that exist; delete: number of keys deleted
+	more     bool        // range: the limit left some keys out
+	keys     []*keyValue // range: the requested keys; put and delete: the previous ones, if requested
 }
 
 // Apply carries out a command of the log.
@@ -60,7 +60,7 @@ func (s *server) Apply(m *raft.Member, e *raft.Entry) []byte {
 	return r.append(s.out)
 }
 
-// possible reports why an operation cannot be carried out; nil if it can.
+// possible returns why an operation cannot be carried out, or nil if it can.
 func (s *server) possible(o *Op) error {
 	switch {
 	case o.Kind == Put && (o.KeepValue || o.KeepLease) && s.store.get(o.Key) == nil:
@@ -75,7 +75,7 @@ func (s *server) possible(o *Op) error {
 	return nil
 }
 
-// branch chooses what a txn does.
+// branch chooses the branch that a txn executes. held says whether its conditions held.
 func (s *server) branch(t *Txn) (ops []Op, held bool) {
 	for i := range t.Conditions {
 		if !s.store.holds(&t.Conditions[i]) {
@@ -85,7 +85,7 @@ func (s *server) branch(t *Txn) (ops []Op, held bool) {
 	return t.Then, true
 }
 
-// carryOut does what a txn specifies: all of one branch, or nothing.
+// carryOut carries out a txn: either all operations of one branch, or nothing.
 func (s *server) carryOut(m *raft.Member, t *Txn, w *write) []byte {
 	w.txn = t
 	ops, held := s.branch(t)
@@ -116,7 +116,8 @@ func asNumber(yes bool) int64 {
 	return 0
 }
 
-// changes reports whether an operation makes a new revision: a put always, a deletion if there is something to delete.
+// changes reports whether an operation makes a new revision: a put always does, and a deletion does if there is
+// something to delete.
 func (s *server) changes(o *Op) bool {
 	if o.Kind == Delete {
 		from, to := s.store.span(o.Key, o.End)
@@ -125,7 +126,7 @@ func (s *server) changes(o *Op) bool {
 	return o.Kind == Put
 }
 
-// operate carries out one operation, which is no txn.
+// operate carries out one operation, which must not be a txn.
 func (s *server) operate(m *raft.Member, o *Op, w *write) result {
 	r := result{kind: o.Kind}
 	if o.Previous {
@@ -146,13 +147,13 @@ func (s *server) operate(m *raft.Member, o *Op, w *write) result {
 	return r
 }
 
-// look answers a range, at the given revision of the store.
+// look carries out a range. revision is the store's revision for the response.
 func (s *server) look(o *Op, revision int64) result {
 	count, keys, more := s.store.query(o)
 	return result{o.Kind, revision, count, more, keys}
 }
 
-// append writes the result of an operation.
+// append appends the reply to an operation.
 func (r *result) append(b []byte) []byte {
 	switch r.kind {
 	case Put:
@@ -168,7 +169,7 @@ func (r *result) append(b []byte) []byte {
 	return b
 }
 
-// at is the revision that a write has reached.
+// at returns the revision that a write has reached.
 func (s *server) at(w *write) int64 {
 	if w.changed {
 		return w.revision
@@ -203,7 +204,7 @@ func (s *server) put(m *raft.Member, o *Op, w *write) {
 	}
 }
 
-// remove deletes keys and takes them off their leases.
+// remove deletes keys and detaches them from their leases.
 func (s *server) remove(m *raft.Member, w *write, key, end string) (n int) {
 	from, to := s.store.span(key, end)
 	for i := from; i < to; i++ {
@@ -222,7 +223,7 @@ func (s *server) remove(m *raft.Member, w *write, key, end string) (n int) {
 	return to - from
 }
 
-// recordEnd records that a key is gone, if this member is to.
+// recordEnd records that a key is gone, if it is this member that must record it.
 func (s *server) recordEnd(m *raft.Member, k *keyValue, w *write) {
 	switch {
 	case w.entry.First:
@@ -232,7 +233,7 @@ func (s *server) recordEnd(m *raft.Member, k *keyValue, w *write) {
 	}
 }
 
-// commit makes the revision that w began the store's, and notifies the watchers.
+// commit makes the revision of w the store's current one and notifies the watchers.
 func (s *server) commit(m *raft.Member, w *write) {
 	if w.changed {
 		s.store.revision = w.revision

@@ -8,26 +8,26 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Call is a message of a client to one of the gRPC services, or the end of a stream.
+// Call is a message of a client to one of the gRPC services, or an event of its stream.
 type Call struct {
-	Path       string // "/etcdserverpb.KV/Put"
-	Stream     uint64 // on its connection
+	Path       string // such as "/etcdserverpb.KV/Put"
+	Stream     uint64 // stream number on its connection
 	Message    string
 	What       What
 	NeedLeader bool // the call fails if the member knows no leader ("hasleader" in its metadata)
 }
 
-// What a Call is.
+// What says what a Call is.
 type What uint8
 
 const (
 	Sends    What = iota // a message
-	Finishes             // the client sends no more
-	Resets               // the client wants no more
-	Refuses              // the message cannot be read: it is gRPC's code and text
+	Finishes             // the client sends nothing more
+	Resets               // the client cancels the call
+	Refuses              // the message cannot be read: Message contains gRPC's code and text
 )
 
-// Args are the words of a request with this call. CallOf undoes it.
+// Args returns the words of a request with this call. CallOf decodes them.
 func (c Call) Args() []string {
 	what := strconv.Itoa(int(c.What))
 	if c.NeedLeader {
@@ -36,7 +36,7 @@ func (c Call) Args() []string {
 	return []string{c.Path, "#" + strconv.FormatUint(c.Stream, 10), c.Message, what}
 }
 
-// CallOf is the call that a request is; ok is false if it is none.
+// CallOf returns the call in a request. ok is false if the request is not a call.
 func CallOf(args []string) (c Call, ok bool) {
 	if len(args) != 4 || !isRPC(args) {
 		return c, false
@@ -47,7 +47,7 @@ func CallOf(args []string) (c Call, ok bool) {
 	return Call{args[0], stream, args[2], What(n), leader != ""}, err == nil && wrong == nil
 }
 
-// Name names a request: a call by its method, one in words by the first.
+// Name returns the name of a request: the method of a call, or the first word of a request in words.
 func Name(args []string) string {
 	if !isRPC(args) {
 		return strings.ToUpper(args[0])
@@ -61,7 +61,7 @@ func Name(args []string) string {
 	return cmp.Or(name[strings.LastIndexByte(name, '/')+1:], "?")
 }
 
-// Paths of requests about the connection itself, which are of stream 0: the client's preface, and a ping.
+// Paths of requests about the connection itself, which have stream 0: the client's preface, and a ping.
 const (
 	Preface = "/http2/preface"
 	Ping    = "/http2/ping"
@@ -69,21 +69,21 @@ const (
 
 func isRPC(args []string) bool { return strings.HasPrefix(args[0], "/") }
 
-// Streaming reports whether the messages of a method are not one for one.
+// Streaming reports whether a method may have several requests or responses.
 func Streaming(path string) bool {
 	return path == keepAlivePath || path == watchPath || path == observePath
 }
 
-// Lease is the lease that a call is about, if it is about one alone; 0 if not.
+// Lease returns the lease that a call is about, or 0 if it is not about a single lease.
 func (c Call) Lease() (lease int64) {
 	switch c.Path {
 	case keepAlivePath, leases + "LeaseRevoke", leases + "LeaseTimeToLive":
-		_ = readFields(c.Message, &lease) // a member will refuse what cannot be read
+		_ = readFields(c.Message, &lease) // a member will refuse a message that cannot be read
 	}
 	return lease
 }
 
-// Granted is the lease that a response to a call grants; 0 if none.
+// Granted returns the lease that a response grants, or 0 if it grants none.
 func (c Call) Granted(response string) (lease int64) {
 	if c.Path == leases+"LeaseGrant" {
 		_ = readFields(response, nil, &lease)
@@ -91,8 +91,8 @@ func (c Call) Granted(response string) (lease int64) {
 	return lease
 }
 
-// Owned is the one key that a call puts or deletes, the first if it is a txn that has several in its first branch;
-// empty if there is none.
+// Owned returns the single key that a call puts or deletes; for a txn, it is the first one in its Then branch. It
+// returns "" if there is none.
 func (c Call) Owned() (key string, deletes bool) {
 	var ops []Op
 	switch c.Path {
@@ -113,23 +113,24 @@ func (c Call) Owned() (key string, deletes bool) {
 	return "", false
 }
 
-// Succeeded reports whether a response to a call says that it was carried out: of a txn, that its conditions held.
+// Succeeded reports whether the response says that the call was carried out. For a txn, this means that its conditions
+// held.
 func (c Call) Succeeded(response string) bool {
 	return c.Path != txnPath || stillLeader([]byte(response)) == nil
 }
 
-// Record is a part of what a member sends a client of its gRPC services. One answer may hold several.
+// Record is a part of what a member sends to a client of its gRPC services. One reply may contain several records.
 type Record struct {
 	Kind   RecordKind
 	Stream uint64
 	Code   Code   // End
-	Body   string // Message: the message; End: the text of an error; Pong: what the ping had
+	Body   string // Message: the message; End: the text of an error; Pong: the data of the ping
 }
 
-// RecordKind is what a Record is.
+// RecordKind says what a Record is.
 type RecordKind uint8
 
-// A stream has its messages and one end.
+// A stream has any number of messages and one end.
 const (
 	Message RecordKind = iota + 1
 	End
@@ -144,7 +145,7 @@ func (r Record) Append(b []byte) []byte {
 	return protowire.AppendString(b, r.Body)
 }
 
-// CutRecord decodes the first record in b; ok is false if there is none.
+// CutRecord decodes the first record in b. ok is false if there is none.
 func CutRecord(b []byte) (r Record, rest []byte, ok bool) {
 	if len(b) < 2 {
 		return r, nil, false

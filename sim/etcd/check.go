@@ -1,15 +1,15 @@
 package etcd
 
-// maxTxnOps is how many operations etcd allows in each part of a txn, by default.
+// maxTxnOps is the maximum number of operations in each part of a txn, by etcd's default.
 const maxTxnOps = 128
 
-// check reports what is wrong with an operation, whatever the store holds (etcdserver/api/v3rpc/key.go).
+// check returns what is wrong with an operation, regardless of the store's contents (etcdserver/api/v3rpc/key.go).
 func (o *Op) check(most int) error {
 	switch {
 	case o.Kind == Nested:
 		return o.Txn.checkParts(most)
 	case o.Kind == 0:
-		return errKeyNotFound // etcd has no other for an operation of no kind
+		return errKeyNotFound // etcd has no other error for an operation of no kind
 	case o.Key == "":
 		return errEmptyKey
 	case o.KeepValue && o.Value != "":
@@ -20,7 +20,7 @@ func (o *Op) check(most int) error {
 	return nil
 }
 
-// check reports what is wrong with a txn. most is how many operations each of its parts may have.
+// check returns what is wrong with a txn. most is the maximum number of operations in each part.
 func (t *Txn) check(most int) error {
 	if err := t.checkParts(most); err != nil {
 		return err

@@ -2,10 +2,10 @@ package etcd
 
 import "errors"
 
-// Code is how a gRPC call ended.
+// Code is the result code of a gRPC call.
 type Code uint8
 
-// Those that etcd and gRPC's server use.
+// The codes that etcd and gRPC's server use.
 const (
 	OK                 Code = 0
 	Canceled           Code = 1
@@ -21,13 +21,13 @@ const (
 	Unavailable        Code = 14
 )
 
-// failure is an error of etcd: gRPC's code, and etcd's own text.
+// failure is an error of etcd, with gRPC's code and etcd's own text.
 type failure struct {
 	Code Code
 	Text string
 }
 
-// Error is the text.
+// Error returns the text.
 func (e *failure) Error() string { return e.Text }
 
 // Errors of etcd 3.4 (etcdserver/api/v3rpc/rpctypes/error.go).
@@ -48,7 +48,7 @@ var (
 	errNoLeader      = &failure{Unavailable, "etcdserver: no leader"}
 )
 
-// asError is an error with a code.
+// asError returns an error as a failure. An error without a code gets UnknownCode.
 func asError(err error) *failure {
 	var e *failure
 	if errors.As(err, &e) {

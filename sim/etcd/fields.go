@@ -7,8 +7,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// scan reads the fields of a protobuf message one by one. Fields that nobody asks for are skipped, as those of a newer
-// API are by an older server.
+// scan decodes the fields of a protobuf message one by one. Unknown fields can be skipped, as an old server skips those
+// of a newer API.
 type scan struct {
 	rest   []byte
 	number protowire.Number
@@ -20,10 +20,10 @@ type scan struct {
 
 func scanOf[T string | []byte](message T) *scan { return &scan{rest: []byte(message)} }
 
-// errMalformed reports bytes that are no such message.
+// errMalformed reports bytes that are not a valid message.
 var errMalformed = errors.New("proto: malformed message")
 
-// next reads a field; false after the last, and if the message is malformed.
+// next decodes the next field. It returns false after the last field, and if the message is malformed.
 func (s *scan) next() bool {
 	if len(s.rest) == 0 || s.err != nil {
 		return false
@@ -50,7 +50,7 @@ func (s *scan) next() bool {
 	return true
 }
 
-// int is a field that is a number.
+// int returns the value of a numeric field.
 func (s *scan) int() int64 {
 	if s.kind != protowire.VarintType {
 		s.err = errMalformed
@@ -59,7 +59,7 @@ func (s *scan) int() int64 {
 	return int64(s.n)
 }
 
-// bytes is a field that is a text or a message, valid as long as the message.
+// bytes returns the content of a text or message field. It is valid as long as the message.
 func (s *scan) bytes() []byte {
 	if s.kind != protowire.BytesType {
 		s.err = errMalformed
@@ -70,16 +70,16 @@ func (s *scan) bytes() []byte {
 
 func (s *scan) text() string { return string(s.bytes()) }
 
-// take reads a message within a message.
+// take decodes a message within the message.
 func (s *scan) take(read func([]byte) error) {
 	if b := s.bytes(); s.err == nil {
 		s.err = read(b)
 	}
 }
 
-// readFields reads a protobuf message, its field 1 to the first of to, field 2 to the second, and so on. Each is a
-// *string, *int64 or *bool, takes a message within the message (func([]byte) error) or the field as it stands
-// (func(*scan)); nil skips the field.
+// readFields decodes a protobuf message: field 1 into the first element of to, field 2 into the second, and so on. An
+// element is a *string, *int64 or *bool; a func([]byte) error for a message within the message; a func(*scan) for the
+// field as it is; or nil to skip the field.
 func readFields[T string | []byte](message T, to ...any) error {
 	s := scanOf(message)
 	for s.next() {
@@ -102,7 +102,7 @@ func readFields[T string | []byte](message T, to ...any) error {
 	return s.err
 }
 
-// appendNumber appends a field that is a number; zero is left out.
+// appendNumber appends a numeric field. Zero is omitted.
 func appendNumber(b []byte, number protowire.Number, n int64) []byte {
 	if n == 0 {
 		return b
@@ -110,7 +110,7 @@ func appendNumber(b []byte, number protowire.Number, n int64) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(b, number, protowire.VarintType), uint64(n))
 }
 
-// appendText appends a field that is a text; an empty one is left out.
+// appendText appends a text field. An empty text is omitted.
 func appendText(b []byte, number protowire.Number, text string) []byte {
 	if text == "" {
 		return b
@@ -118,10 +118,10 @@ func appendText(b []byte, number protowire.Number, text string) []byte {
 	return protowire.AppendString(protowire.AppendTag(b, number, protowire.BytesType), text)
 }
 
-// appendPart appends a message within a message, also an empty one.
+// appendPart appends a message within the message, even an empty one.
 func appendPart(b []byte, number protowire.Number, part []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(b, number, protowire.BytesType), part)
 }
 
-// clamp keeps an identity positive, as etcd's own are written.
+// clamp makes an id non-negative, like those that etcd prints.
 func clamp(n uint64) int64 { return int64(n & math.MaxInt64) }

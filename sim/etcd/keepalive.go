@@ -9,31 +9,31 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// ask is a question about a lease that only the leader can answer: a keepalive, or its remaining time.
+// ask is a question about a lease that only the leader can answer: a keepalive, or a query of its remaining time.
 type ask struct {
 	lease   int64
 	renew   bool
 	attempt history.Attempt
 	from    sim.ProcessID // the member whose client asks
-	number  uint64        // its number there
-	key     sim.Key       // of the message, and of the answer
+	number  uint64        // number of the question at that member
+	key     sim.Key       // key of the message, and of the answer
 }
 
-// leaderAnswer is the leader's answer.
+// leaderAnswer is the leader's answer to an ask.
 type leaderAnswer struct {
 	number uint64
-	left   int64 // s: after a renewal the TTL; 0 or less if there is no such lease
+	left   int64 // s: after a renewal, the TTL; 0 or less if the lease does not exist
 	ttl    int64 // s
 }
 
-// pendingAsk waits for the leader's answer.
+// pendingAsk is an ask that waits for the leader's answer.
 type pendingAsk struct {
 	ask
 	deadline time.Duration
 	done     func(leaderAnswer, error)
 }
 
-// askLeader begins a question of a client of this member. done gets the answer, or errTimeout.
+// askLeader sends a question of one of this member's clients to the leader. done gets the answer, or errTimeout.
 func (s *server) askLeader(m *raft.Member, of history.Attempt, lease int64, renew bool,
 	done func(leaderAnswer, error)) {
 	s.lastAsk++
@@ -44,7 +44,7 @@ func (s *server) askLeader(m *raft.Member, of history.Attempt, lease int64, rene
 	s.passOn(m, a)
 }
 
-// answerInWords answers a request in words.
+// answerInWords returns a function that replies to a request in words with the leader's answer.
 func (s *server) answerInWords(r *sim.Incoming, lease int64, renew bool) func(leaderAnswer, error) {
 	return func(t leaderAnswer, err error) {
 		switch {
@@ -58,7 +58,7 @@ func (s *server) answerInWords(r *sim.Incoming, lease int64, renew bool) func(le
 	}
 }
 
-// dropLateAsks drops the questions that have timed out. Their clients have given up long before.
+// dropLateAsks drops questions that have timed out. Their clients have given up long before.
 func (s *server) dropLateAsks(m *raft.Member) {
 	for len(s.asks) > 0 && s.asks[0].deadline <= m.Monotonic() {
 		late := s.asks[0]
@@ -67,7 +67,7 @@ func (s *server) dropLateAsks(m *raft.Member) {
 	}
 }
 
-// passOn sends a question to the leader. If none is known, it waits for the next.
+// passOn sends a question to the leader. If no leader is known, the question waits for one.
 func (s *server) passOn(m *raft.Member, a ask) {
 	switch leader := m.Leader(); {
 	case leader == m.Name():
@@ -77,7 +77,7 @@ func (s *server) passOn(m *raft.Member, a ask) {
 	}
 }
 
-// ReceiveFromPeer takes a question of another member, or the answer to one of this.
+// ReceiveFromPeer takes a question of another member, or the answer to one of this member's.
 func (s *server) ReceiveFromPeer(m *raft.Member, from sim.ProcessID, body any) {
 	switch b := body.(type) {
 	case ask:
@@ -89,7 +89,7 @@ func (s *server) ReceiveFromPeer(m *raft.Member, from sim.ProcessID, body any) {
 	}
 }
 
-// decide answers as the leader. One that has been stopped first confirms that it still is.
+// decide answers a question as the leader. A leader that has been stopped first confirms its leadership.
 func (s *server) decide(m *raft.Member, a ask) {
 	if m.Active() {
 		s.decideNow(m, a)
@@ -116,7 +116,7 @@ func (s *server) decideNow(m *raft.Member, a ask) {
 	case !a.renew:
 		s.answer(m, a, max(int64((x.expiry-now)/time.Second), 0), x.ttl)
 	case x.expiry <= now:
-		x.waiting = append(x.waiting, a) // its end is proposed, and not committed yet
+		x.waiting = append(x.waiting, a) // its end has been proposed and is not committed yet
 	default:
 		x.refresh(now, 0)
 		s.recordProlonged(m, x, a.attempt)
@@ -133,7 +133,7 @@ func (s *server) answer(m *raft.Member, a ask, left, ttl int64) {
 	m.SendToPeer(a.from, "lease", a.key, t)
 }
 
-// deliver sends the answer to the client, if it still waits.
+// deliver passes the answer to the client, if it is still waiting.
 func (s *server) deliver(t leaderAnswer) {
 	i := slices.IndexFunc(s.asks, func(p pendingAsk) bool { return p.number == t.number })
 	if i < 0 {
@@ -144,7 +144,7 @@ func (s *server) deliver(t leaderAnswer) {
 	p.done(t, nil)
 }
 
-// askAgain sends the questions that are still open to a new leader.
+// askAgain sends the unanswered questions to a new leader.
 func (s *server) askAgain(m *raft.Member) {
 	s.dropLateAsks(m)
 	for _, p := range slices.Clone(s.asks) {

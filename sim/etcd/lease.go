@@ -15,26 +15,26 @@ type lease struct {
 	id    int64
 	ttl   int64 // s
 	grant history.Attempt
-	keys  []string // attached, by name
-	// expiry is when it ends, on the leader's monotonic clock; forever on other members.
+	keys  []string // attached keys, sorted
+	// expiry is when the lease ends, on the leader's monotonic clock. On other members it is forever.
 	expiry  time.Duration
 	ending  bool  // the leader has proposed its end
-	waiting []ask // keepalives that arrived after that, until its fate is decided
+	waiting []ask // keepalives that arrived after that, until the end is committed or another leader is known
 }
 
 const forever = time.Duration(math.MaxInt64)
 
-// lessor keeps the leases. Which leases exist is replicated; when they end is known only to the leader.
+// lessor holds the leases. Which leases exist is replicated, but only the leader knows when they end.
 type lessor struct {
 	leases  []*lease // in the order of their grants
-	free    []*lease // of earlier runs
+	free    []*lease // leases of earlier runs, for reuse
 	primary bool
-	reign   uint64 // counts how often this member became primary in this life; timers of an earlier reign are void
+	reign   uint64 // how often this member became primary in this life; timers of an earlier reign are void
 }
 
-// Figures of etcd's lessor.
+// Constants of etcd's lessor.
 const (
-	lessorInterval = 500 * time.Millisecond // between two checks for leases that have ended
+	lessorInterval = 500 * time.Millisecond // time between two checks for leases that have ended
 	maxTTL         = 9_000_000_000          // s
 )
 
@@ -91,14 +91,14 @@ func (x *lease) detach(key string) {
 	}
 }
 
-// refresh starts the lease anew, extended by some time.
+// refresh restarts the lease, extended by some time.
 func (x *lease) refresh(now, extend time.Duration) {
 	x.expiry = now + time.Duration(x.ttl)*time.Second + extend
 	x.ending = false
 }
 
-// promote makes this member the one that ends leases. It cannot know what its predecessor has promised: every lease
-// starts anew, and lasts an election time-out longer, since both may have been leader for as long.
+// promote makes this member the primary, which ends leases. It cannot know what its predecessor has promised. Therefore
+// every lease restarts, and lasts an election time-out longer, because both members may have been leader for that long.
 func (s *server) promote(m *raft.Member) {
 	s.lessor.primary = true
 	s.lessor.reign++
@@ -110,7 +110,7 @@ func (s *server) promote(m *raft.Member) {
 	m.After(lessorInterval, s.lessor.reign)
 }
 
-// demote leaves the leases to another member. Clients that wait for an answer will ask that one.
+// demote leaves the leases to another member. Clients that wait for an answer will ask that member.
 func (s *server) demote() {
 	s.lessor.primary = false
 	for _, x := range s.lessor.leases {
@@ -118,15 +118,15 @@ func (s *server) demote() {
 	}
 }
 
-// Tags of timers; those below are reigns.
+// Tags of timers. Smaller tags are reigns.
 const (
 	tagLeaderless uint64 = 1 << 48
 	tagWait       uint64 = 1 << 49
 	tagWatch      uint64 = 1 << 50
 )
 
-// Wake checks for leases that have ended and proposes their revocation. A leader that has been deposed without knowing
-// it proposes in vain.
+// Wake handles a timer. For a reign, it checks for leases that have ended and proposes their revocation. A leader that
+// has been deposed without knowing it proposes in vain.
 func (s *server) Wake(m *raft.Member, reign uint64) {
 	switch {
 	case reign >= tagWatch:
@@ -149,7 +149,7 @@ func (s *server) Wake(m *raft.Member, reign uint64) {
 	}
 }
 
-// inCall is the last word of a command about a lease that came in a call: its reply is an outcome.
+// inCall is the last word of a command about a lease that came in a gRPC call; the log's reply to it is an outcome.
 const inCall = "/"
 
 // applyGrant grants a lease, unless it exists.

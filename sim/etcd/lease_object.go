@@ -10,26 +10,28 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// LeaseObjects is where the API server of Kubernetes keeps its Lease objects: a key for each, NAMESPACE/NAME.
+// LeaseObjects is the prefix of the keys in which the API server of Kubernetes stores its Lease objects. It is followed
+// by NAMESPACE/NAME.
 const LeaseObjects = "/registry/leases/"
 
-// DefaultNamespace is the namespace whose Lease objects are known to records by their names alone.
+// DefaultNamespace is the namespace whose Lease objects are known in records by their names alone.
 const DefaultNamespace = "default/"
 
-// LeaseObject is what records and locks read of the value of such a key. It is kept as JSON; Kubernetes keeps protobuf.
+// LeaseObject is the part of a Lease object that records and locks use. It is stored as JSON; Kubernetes stores
+// protobuf.
 type LeaseObject struct {
 	Spec LeaseSpec `json:"spec"`
 }
 
-// LeaseSpec is who leads, and for how long (coordination.k8s.io/v1). etcd knows nothing of it, and never ends it.
+// LeaseSpec states who leads, and for how long (coordination.k8s.io/v1). To etcd it is only data, and never ends.
 type LeaseSpec struct {
 	HolderIdentity       string `json:"holderIdentity,omitempty"` // empty: nobody leads
 	LeaseDurationSeconds int64  `json:"leaseDurationSeconds,omitempty"`
-	RenewTime            string `json:"renewTime,omitempty"` // as [MicroTime]; empty if nobody reads it
+	RenewTime            string `json:"renewTime,omitempty"` // in the format [MicroTime]; empty if nobody reads it
 	LeaseTransitions     int64  `json:"leaseTransitions"`
 }
 
-// ReadLeaseObject reads the value of a key; one that is no Lease object names no holder.
+// ReadLeaseObject decodes the value of a key. If the value is not a Lease object, the result names no holder.
 func ReadLeaseObject(value string) (o LeaseObject) {
 	if json.Unmarshal([]byte(value), &o) != nil {
 		return LeaseObject{}
@@ -37,7 +39,7 @@ func ReadLeaseObject(value string) (o LeaseObject) {
 	return o
 }
 
-// String is the value of the key.
+// String returns the object as the value of a key.
 func (o LeaseObject) String() string {
 	b, err := json.Marshal(o)
 	if err != nil {
@@ -46,7 +48,7 @@ func (o LeaseObject) String() string {
 	return string(b)
 }
 
-// term is the time during which one attempt leads by a Lease object; its owner is empty if nobody does.
+// term is the time during which one attempt leads by a Lease object. Its owner is empty if nobody leads.
 type term struct {
 	holder string
 	owner  history.Attempt
@@ -56,7 +58,8 @@ type term struct {
 // isLeaseObject reports whether a key is that of a Lease object.
 func isLeaseObject(key string) bool { return strings.HasPrefix(key, LeaseObjects) }
 
-// term is the present one by a key's value; it is zero if there is no Lease object of that key.
+// term returns the current term according to a key's value. It is zero if the key does not exist or is not a Lease
+// object's.
 func (s *server) term(key string) term {
 	k := s.store.get(key)
 	if k == nil || !isLeaseObject(key) {
@@ -65,7 +68,7 @@ func (s *server) term(key string) term {
 	return term{ReadLeaseObject(k.Value).Spec.HolderIdentity, k.owner, k.due}
 }
 
-// guarded reports whether a write happens only to the version of the key that its client has read.
+// guarded reports whether a write requires that the key still has the version that its client has read.
 func (w *write) guarded(key string) bool {
 	return w.txn != nil && slices.ContainsFunc(w.txn.Conditions, func(c Compare) bool {
 		return c.Key == key && c.Rel == '=' && c.Target == "MOD"
@@ -73,9 +76,10 @@ func (w *write) guarded(key string) bool {
 }
 
 // recordTerm records what a put of a Lease object means to those who lead by it, given the term before. A renewal
-// prolongs the key, and a record without a holder deletes it. Another holder that has compared the version has found
-// the lease at its end: the key has expired, by the clock of that client. One that has not compared it overwrites the
-// key, unless the lease is over by then. A client that leads under a new attempt has given its earlier term up.
+// prolongs the key. An object without a holder deletes it. If another holder takes the lease and has compared the
+// version, the lease has ended by that client's clock: the key has expired. If it has not compared the version, it
+// overwrites the key, unless the lease is over by then. A client that leads under a new attempt has given up its
+// earlier term.
 func (s *server) recordTerm(m *raft.Member, k *keyValue, was term, w *write) {
 	spec, by := ReadLeaseObject(k.Value).Spec, k.owner
 	k.due = m.Due(time.Duration(spec.LeaseDurationSeconds) * time.Second)
@@ -107,7 +111,7 @@ func (s *server) recordTerm(m *raft.Member, k *keyValue, was term, w *write) {
 	}
 }
 
-// clientOf is the client that made an attempt.
+// clientOf returns the client that made an attempt.
 func clientOf(a history.Attempt) string {
 	client, _, _ := strings.Cut(string(a), "/")
 	return client

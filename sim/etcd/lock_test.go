@@ -22,7 +22,7 @@ type lab struct {
 	names []sim.ProcessID
 	work  worker
 	done  int
-	later []func() // acts that wait until the clients exist
+	later []func() // faults that are installed once the clients exist
 }
 
 var network = sim.Options{Delay: sim.Delay{Lo: 200 * time.Microsecond, Hi: 2 * ms}}
@@ -46,7 +46,8 @@ func (l *lab) begin(seed uint64) {
 	l.done, l.later = 0, nil
 }
 
-// clients adds clients, each initially at a server of its own; the first starts so early that it acquires first.
+// clients adds clients, each first connected to a different server. The first client starts so early that it acquires
+// first.
 func (l *lab) clients(n int) {
 	for i := range n {
 		w := l.work
@@ -65,7 +66,7 @@ func (l *lab) whenAcquired(f func()) {
 
 func (l *lab) at(d time.Duration, f func()) { l.At(sim.Time(d), f) }
 
-// fault records that one struck or ended, as a nemesis does.
+// fault records that a fault struck or ended, in the way of a nemesis.
 func (l *lab) fault(t history.Type, line string, on ...history.Process) {
 	f, _, _ := cut(line)
 	struck := &history.Fault{On: on}
@@ -84,7 +85,7 @@ func cut(line string) (first, rest string, ok bool) {
 	return line, "", false
 }
 
-// pauseHolder stops client-1 when it has acquired.
+// pauseHolder pauses client-1 when it has acquired.
 func (l *lab) pauseHolder(d time.Duration) {
 	const id = "client-1"
 	l.whenAcquired(func() {
@@ -95,7 +96,7 @@ func (l *lab) pauseHolder(d time.Duration) {
 	})
 }
 
-// cutBetween cuts a server from the others, or everybody from everybody in two camps.
+// cutBetween cuts the servers in a off from those in b.
 func (l *lab) cutBetween(a, b []sim.ProcessID, from, until time.Duration) {
 	each := func(f func(from, to sim.ProcessID)) {
 		for _, x := range a {
