@@ -2,7 +2,7 @@ package etcd
 
 import "google.golang.org/protobuf/encoding/protowire"
 
-// readRange reads an etcdserverpb.RangeRequest.
+// readRange decodes an etcdserverpb.RangeRequest.
 func readRange(b []byte) (o Op, err error) {
 	o.Kind = Range
 	var limit, order, target int64
@@ -15,21 +15,21 @@ func readRange(b []byte) (o Op, err error) {
 	return o, err
 }
 
-// readPut reads an etcdserverpb.PutRequest.
+// readPut decodes an etcdserverpb.PutRequest.
 func readPut(b []byte) (o Op, err error) {
 	o.Kind = Put
 	err = readFields(b, &o.Key, &o.Value, &o.Lease, &o.Previous, &o.KeepValue, &o.KeepLease)
 	return o, err
 }
 
-// readDelete reads an etcdserverpb.DeleteRangeRequest.
+// readDelete decodes an etcdserverpb.DeleteRangeRequest.
 func readDelete(b []byte) (o Op, err error) {
 	o.Kind = Delete
 	err = readFields(b, &o.Key, &o.End, &o.Previous)
 	return o, err
 }
 
-// readTxn reads an etcdserverpb.TxnRequest.
+// readTxn decodes an etcdserverpb.TxnRequest.
 func readTxn(b []byte) (t Txn, err error) {
 	err = readFields(b, func(b []byte) error {
 		c, err := readComparison(b)
@@ -43,7 +43,8 @@ func readTxn(b []byte) (t Txn, err error) {
 	return t, err
 }
 
-// readRequestOp reads an etcdserverpb.RequestOp and appends it. One of an unknown kind, or of none, does nothing.
+// readRequestOp decodes an etcdserverpb.RequestOp and appends it. An operation of an unknown kind, or of no kind, has
+// no effect.
 func readRequestOp(b []byte, to *[]Op) error {
 	var o Op
 	kind := func(read func([]byte) (Op, error)) func([]byte) error {
@@ -60,13 +61,13 @@ func readRequestOp(b []byte, to *[]Op) error {
 	return err
 }
 
-// targets and relations are the words of an etcdserverpb.Compare.
+// targets and relations are the values of an etcdserverpb.Compare's enumerations.
 var (
 	targets   = []string{"VERSION", "CREATE", "MOD", "VALUE", "LEASE"}
 	relations = []byte{'=', '>', '<', '!'}
 )
 
-// readComparison reads an etcdserverpb.Compare. The operand counts only if it is of the target.
+// readComparison decodes an etcdserverpb.Compare. An operand for another target than the stated one is ignored.
 func readComparison(b []byte) (c Compare, err error) {
 	target, relation, operand := int64(0), int64(0), int64(-1)
 	s := scanOf(b)
@@ -103,7 +104,7 @@ func readComparison(b []byte) (c Compare, err error) {
 // watchCreation is an etcdserverpb.WatchCreateRequest.
 type watchCreation struct {
 	Watch
-	id                int64 // 0: the server's choice
+	id                int64 // 0: the server chooses one
 	previous          bool
 	noPuts, noDeletes bool
 }
@@ -132,7 +133,7 @@ func readWatchCreation(b []byte) (w watchCreation, err error) {
 	return w, err
 }
 
-// header is an etcdserverpb.ResponseHeader; inside a txn it has only the revision.
+// header is an etcdserverpb.ResponseHeader. Inside a txn it contains only the revision.
 type header struct {
 	cluster, member int64
 	revision        int64
@@ -147,7 +148,7 @@ func (h header) append(b []byte, number protowire.Number) []byte {
 	return appendPart(b, number, appendNumber(p, 4, h.term))
 }
 
-// appendKeyValue appends an mvccpb.KeyValue.
+// appendKeyValue appends an mvccpb.KeyValue as a field.
 func appendKeyValue(b []byte, number protowire.Number, k *KeyValue, keysOnly bool) []byte {
 	p := appendText(make([]byte, 0, 64+len(k.Key)+len(k.Value)), 1, k.Key)
 	p = appendNumber(p, 2, k.Create)
@@ -159,7 +160,7 @@ func appendKeyValue(b []byte, number protowire.Number, k *KeyValue, keysOnly boo
 	return appendPart(b, number, appendNumber(p, 6, k.Lease))
 }
 
-// message is the result of an operation, as the response of its own service.
+// message encodes the result of an operation as the response of its service.
 func (r *result) message(h header, keysOnly bool) []byte {
 	h.revision = r.revision
 	b := h.append(nil, 1)

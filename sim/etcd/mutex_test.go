@@ -9,30 +9,30 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// session is a lease kept alive by a task of its own, as clientv3/concurrency.Session is.
+// session is a lease that is kept alive by a task of its own, like clientv3/concurrency.Session.
 type session struct {
 	env     sim.Env
 	servers []sim.ProcessID
-	at      int // the server asked last
+	at      int // index of the server asked last
 	ttl     int // s
 	lease   string
 	until   time.Duration // end of the lease as the client counts it, on its monotonic clock
 	granted history.Attempt
 	lost    sim.Signal
 	over    sim.Signal
-	hold    *mutex           // the lock that a keepalive prolongs
-	sent    [3]time.Duration // when the latest request of each connection left
-	receipt bool             // counts the lease from the answer, as the shipped client does
+	hold    *mutex           // the lock whose grant a keepalive prolongs
+	sent    [3]time.Duration // when the latest request on each connection was sent
+	receipt bool             // counts the lease from the reply, as the original client does
 }
 
-// Connections of a client: its requests, its keepalives, its watches.
+// Connections of a client: for its requests, its keepalives and its watches.
 const (
 	requestConn = iota
 	keepaliveConn
 	watchConn
 )
 
-// call asks one server after another until one answers without an error.
+// call asks one server after another until one replies without an error.
 func (s *session) call(env sim.Env, conn int, attempt history.Attempt, patience time.Duration,
 	args ...string) ([]sim.Reply, bool) {
 	end := env.Monotonic() + patience
@@ -99,14 +99,14 @@ func (s *session) close() {
 	s.call(s.env, requestConn, s.granted, 2*time.Second, "LEASE", "REVOKE", s.lease)
 }
 
-// mutex is clientv3/concurrency.Mutex.
+// mutex is like clientv3/concurrency.Mutex.
 type mutex struct {
 	*session
 	name     history.Lock
 	attempt  history.Attempt
 	since    sim.Mark
 	revision int64
-	careless bool // does not check, after waiting, whether its own key still exists (before etcd 3.4.4)
+	careless bool // does not check, after waiting, whether its own key still exists (etcd before 3.4.4)
 }
 
 func (l *mutex) key() string { return string(l.name) + "/" + l.lease }
@@ -116,7 +116,7 @@ func (l *mutex) grant(env sim.Env) sim.Grant {
 		Counted: l.servers}
 }
 
-// lock waits until no key is older than its own. It reports false if the session ended meanwhile.
+// lock waits until no key is older than its own. It returns false if the session ended in the meantime.
 func (l *mutex) lock(patience time.Duration) bool {
 	env := l.env
 	l.since = env.Mark()
@@ -152,14 +152,14 @@ func (l *mutex) lock(patience time.Duration) bool {
 	return false
 }
 
-// stands reports whether its own key still exists.
+// stands reports whether the mutex's own key still exists.
 func (l *mutex) stands() bool {
 	r, ok := l.call(l.env, requestConn, l.attempt, time.Minute, "RANGE", l.key())
 	return ok && len(r[2].Array()) == 1
 }
 
-// waitDelete watches a key from a revision on until it is deleted. When the server stops answering it continues at
-// another.
+// waitDelete watches a key from a revision on until it is deleted. If the server stops answering, it continues with
+// another one.
 func (l *mutex) waitDelete(key string, revision int64, end time.Duration) {
 	env := l.env
 	for env.Monotonic() < end {
@@ -194,7 +194,7 @@ func (l *mutex) unlock() bool {
 	return ok
 }
 
-// worker is a client that takes a lock, works and releases, as often as asked.
+// worker is a client that acquires a lock, works and releases it, for a given number of cycles.
 type worker struct {
 	servers  []sim.ProcessID
 	at       int
@@ -205,7 +205,7 @@ type worker struct {
 	careless bool
 	obeys    bool // stops its work when the session is lost
 	receipt  bool
-	done     *int // counts cycles
+	done     *int // counts the cycles that are done
 }
 
 func (c worker) main(env sim.Env) {

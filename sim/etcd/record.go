@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// due is the true time at which a lease ends if no more keepalives arrive. Only the leader knows; any other member that
-// applies first, as after the leader's death, records the lease's minimum.
+// due returns the true time at which a lease ends if no more keepalives arrive. Only the leader knows this. If another
+// member applies a command first, as after the leader's death, it records the earliest possible time.
 func due(m *raft.Member, x *lease) history.Time {
 	switch {
 	case x == nil:
@@ -24,7 +24,7 @@ func (s *server) recordSet(m *raft.Member, k *keyValue, x *lease) {
 		Of: k.owner, By: k.owner, Until: due(m, x)})
 }
 
-// recordProlonged records that the keys of a lease live longer, by a keepalive or by a change of leader.
+// recordProlonged records that the keys of a lease live longer, because of a keepalive or a change of leader.
 func (s *server) recordProlonged(m *raft.Member, x *lease, by history.Attempt) {
 	for _, key := range x.keys {
 		k := s.store.get(key)
@@ -46,7 +46,7 @@ func (s *server) Lost(m *raft.Member, why history.Why) {
 	}
 }
 
-// isHeld reports whether a key is somebody's: a Lease object without a holder is nobody's.
+// isHeld reports whether a key belongs to somebody. A Lease object without a holder does not.
 func (k *keyValue) isHeld() bool { return k.owner != "" || !isLeaseObject(k.Key) }
 
 func (s *server) recordGone(m *raft.Member, k *keyValue, w *write) {
@@ -62,12 +62,13 @@ func (s *server) recordGone(m *raft.Member, k *keyValue, w *write) {
 	m.Record(e)
 }
 
-// recordCopy records that another member now has the key too, or no longer has it.
+// recordCopy records that another member now also has the key, or no longer has it.
 func recordCopy(m *raft.Member, f history.F, k *keyValue) {
 	m.Record(history.Event{Type: history.OK, F: f, Lock: LockOf(k.Key), Member: k.Key, Of: k.owner})
 }
 
-// agent is the attempt for which a lease's keeper acts on a key: its owner, unless the lease is another's.
+// agent returns the attempt on whose behalf a client that acts on the lease changes a key: by itself, or, if by is the
+// attempt to which the lease was granted, the key's owner.
 func (x *lease) agent(by, owner history.Attempt) history.Attempt {
 	if by == x.grant {
 		return owner

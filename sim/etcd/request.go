@@ -7,33 +7,33 @@ import (
 	"strconv"
 )
 
-// Op is a range, put or delete, alone or within a txn, or a txn within a txn.
+// Op is a range, put or delete, alone or in a txn, or a txn within a txn.
 type Op struct {
 	Kind     Kind
 	Key      string
-	End      string // of the keys, which it is not among; empty: there is one key, "\x00": all from Key on
+	End      string // end of the range, exclusive; empty: only Key; "\x00": all keys from Key on
 	Value    string // put
-	Lease    int64  // put; 0 without
-	Previous bool   // put and delete: the answer has what was there before
-	Txn      *Txn   // Nested
-	// Of a put: the value or the lease stays as it is.
+	Lease    int64  // put; 0: no lease
+	Previous bool   // put and delete: the reply contains what was there before
+	Txn      *Txn   // the txn, if Kind is Nested
+	// For a put: keep the current value or lease.
 	KeepValue, KeepLease bool
 
-	// Of a range.
-	Revision     int64 // as of which; 0: the latest
+	// For a range.
+	Revision     int64 // at this revision; 0: the latest
 	KeysOnly     bool
 	CountOnly    bool
 	Order        Order
 	Descending   bool
-	Limit        int // 0 without
+	Limit        int // 0: no limit
 	MinCreate    int64
-	MaxCreate    int64 // 0 without, as below
+	MaxCreate    int64 // 0: no limit; also for MaxMod
 	MinMod       int64
 	MaxMod       int64
 	Serializable bool // answered from what this member has applied
 }
 
-// Kind is what an operation does.
+// Kind is the kind of an operation.
 type Kind uint8
 
 const (
@@ -56,15 +56,15 @@ const (
 
 // Compare is one condition of a txn.
 type Compare struct {
-	Target string // CREATE, MOD, VERSION, LEASE: numbers; VALUE: text
+	Target string // CREATE, MOD, VERSION and LEASE compare numbers, VALUE texts
 	Key    string
-	End    string // as that of an Op: all these keys must fulfil it
+	End    string // as in an Op: all keys of the range must fulfil the condition
 	Rel    byte   // '=', '!', '<' or '>'
 	Number int64
 	Text   string
 }
 
-// Txn is a list of conditions and what is done if all of them hold, or otherwise.
+// Txn is a list of conditions with the operations to execute if all of them hold (Then), and otherwise (Else).
 type Txn struct {
 	Conditions []Compare
 	Then, Else []Op
@@ -76,10 +76,10 @@ func (t *Txn) readOnly() bool {
 	return !slices.ContainsFunc(t.Then, changes) && !slices.ContainsFunc(t.Else, changes)
 }
 
-// words returns the arguments of a request one by one.
+// words holds the remaining arguments of a request.
 type words []string
 
-// next returns the next one; empty if there is none.
+// next returns the next argument and removes it; it returns "" if there is none.
 func (w *words) next() string {
 	if len(*w) == 0 {
 		return ""
@@ -89,7 +89,7 @@ func (w *words) next() string {
 	return s
 }
 
-// number reads a whole number that is not negative.
+// number parses the next argument as a non-negative whole number.
 func (w *words) number(what string) (int64, error) {
 	s := w.next()
 	n, err := strconv.ParseInt(s, 10, 64)
@@ -99,7 +99,7 @@ func (w *words) number(what string) (int64, error) {
 	return n, nil
 }
 
-// ReadOp reads "RANGE key options…", "PUT key value [LEASE id]" or "DELETE key [PREFIX]".
+// ReadOp parses "RANGE key options…", "PUT key value [LEASE id]" or "DELETE key [PREFIX]".
 func ReadOp(args []string) (o Op, err error) {
 	w := words(args)
 	command := w.next()
@@ -175,8 +175,8 @@ func (o *Op) sort(by, direction string) error {
 	return nil
 }
 
-// ReadTxn reads "TXN", any number of "IF target key relation operand", and of "THEN n op…" and "ELSE n op…", where n is
-// how many words the operation has.
+// ReadTxn parses "TXN", followed by any number of "IF target key relation operand", "THEN n op…" and "ELSE n op…",
+// where n is the number of words of the operation.
 func ReadTxn(args []string) (t Txn, err error) {
 	w := words(args[1:])
 	for len(w) > 0 && err == nil {
@@ -234,7 +234,7 @@ func readCompare(w *words) (c Compare, err error) {
 	return c, err
 }
 
-// after is the end of the range of keys with a prefix.
+// after returns the end of the range of keys with a prefix.
 func after(prefix string) string {
 	end := []byte(prefix)
 	for i := len(end) - 1; i >= 0; i-- {
@@ -257,14 +257,14 @@ func among(key, from, end string) bool {
 	return from <= key && key < end
 }
 
-// putsTwice reports whether a branch puts a key that it also puts or deletes elsewhere, whichever is first.
+// putsTwice reports whether a branch puts a key twice, or puts and deletes it, in either order.
 func putsTwice(ops []Op) bool {
 	_, _, twice := writes(ops)
 	return twice
 }
 
-// writes lists the keys that a branch puts, and what it deletes, with what the txns in it do, of whose branches only
-// one happens (checkIntervals in etcdserver/api/v3rpc/key.go).
+// writes lists the keys that a branch puts, and its deletions, including those of the txns in it, of which only one
+// branch is executed (checkIntervals in etcdserver/api/v3rpc/key.go). twice is the result of putsTwice.
 func writes(ops []Op) (puts []string, deletes []*Op, twice bool) {
 	for i := range ops {
 		if ops[i].Kind == Delete {
@@ -274,7 +274,7 @@ func writes(ops []Op) (puts []string, deletes []*Op, twice bool) {
 	put := func(key string, other []string) {
 		known := slices.Contains(puts, key)
 		twice = twice || known && !slices.Contains(other, key) ||
-			slices.ContainsFunc(deletes, func(d *Op) bool { // to etcd "\x00" is here the end of an empty range
+			slices.ContainsFunc(deletes, func(d *Op) bool { // here, etcd treats "\x00" as the end of an empty range
 				return d.End != "\x00" && among(key, d.Key, d.End)
 			})
 		if !known {
@@ -304,14 +304,14 @@ func writes(ops []Op) (puts []string, deletes []*Op, twice bool) {
 	return puts, deletes, twice
 }
 
-// Watch states what a watch is to show.
+// Watch states what a watch shows.
 type Watch struct {
 	Key  string
-	End  string // as that of an Op
-	From int64  // the first revision; 0: future ones
+	End  string // as in an Op
+	From int64  // the first revision; 0: only future ones
 }
 
-// ReadWatch reads "WATCH key [PREFIX] [REV n]".
+// ReadWatch parses "WATCH key [PREFIX] [REV n]".
 func ReadWatch(args []string) (w Watch, err error) {
 	in := words(args[1:])
 	if w.Key = in.next(); w.Key == "" {
@@ -333,11 +333,11 @@ func ReadWatch(args []string) (w Watch, err error) {
 // Lease is a request about leases.
 type Lease struct {
 	Command string // GRANT, KEEPALIVE, REVOKE or TIMETOLIVE
-	ID      int64  // of GRANT: 0 if any will do
-	TTL     int64  // s; of GRANT
+	ID      int64  // GRANT: 0 if the server shall choose one
+	TTL     int64  // GRANT: s
 }
 
-// ReadLease reads "LEASE GRANT ttl [id]", "LEASE KEEPALIVE id", "LEASE REVOKE id" or "LEASE TIMETOLIVE id".
+// ReadLease parses "LEASE GRANT ttl [id]", "LEASE KEEPALIVE id", "LEASE REVOKE id" or "LEASE TIMETOLIVE id".
 func ReadLease(args []string) (l Lease, err error) {
 	w := words(args[1:])
 	l.Command = w.next()
@@ -358,7 +358,7 @@ func ReadLease(args []string) (l Lease, err error) {
 	return l, err
 }
 
-// ReadUnwatch reads "UNWATCH watch".
+// ReadUnwatch parses "UNWATCH watch".
 func ReadUnwatch(args []string) (watch int64, err error) {
 	w := words(args[1:])
 	return w.number("the watch")

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// Services of etcd, by their paths.
+// Paths of etcd's services and of some methods.
 const (
 	kv       = "/etcdserverpb.KV/"
 	leases   = "/etcdserverpb.Lease/"
@@ -26,7 +26,7 @@ const (
 	watchPath     = watches + "Watch"
 )
 
-// methods are what is simulated.
+// methods are the simulated methods, by path.
 var methods map[string]func(*rpc) error
 
 func init() {
@@ -54,7 +54,7 @@ func init() {
 	}
 }
 
-// notSimulated are the methods of etcd 3.4 that it has and this has not.
+// notSimulated lists the methods of etcd 3.4 that are not simulated, by the path of their service.
 var notSimulated = map[string][]string{
 	clusters: {"MemberAdd", "MemberRemove", "MemberUpdate", "MemberPromote"},
 	upkeep:   {"Alarm", "Defragment", "Hash", "HashKV", "Snapshot", "MoveLeader"},
@@ -63,13 +63,13 @@ var notSimulated = map[string][]string{
 		"RoleGrantPermission", "RoleRevokePermission"},
 }
 
-// NotSimulated reports that a method exists in etcd 3.4 and not here.
+// NotSimulated reports whether a method exists in etcd 3.4 but is not simulated.
 func NotSimulated(path string) bool {
 	at := strings.LastIndexByte(path, '/') + 1
 	return slices.Contains(notSimulated[path[:at]], path[at:])
 }
 
-// unknown is the answer to a method that does not exist: gRPC's own, unless the method is etcd's.
+// unknown returns the error for a method that does not exist here: gRPC's own error, unless etcd has the method.
 func unknown(path string) error {
 	service, method, found := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	switch {
@@ -124,7 +124,7 @@ func (s *server) serveRPC(m *raft.Member, r *sim.Incoming) {
 		q.refuse(unknown(c.Path))
 		return
 	case c.What == Finishes:
-		if c.Path == keepAlivePath { // etcd's others go on until they are reset
+		if c.Path == keepAlivePath { // etcd's other streams go on until they are reset
 			s.drop(m, r.ConnID, c.Stream)
 			q.end(OK, "")
 		}
@@ -138,18 +138,18 @@ func (s *server) serveRPC(m *raft.Member, r *sim.Incoming) {
 	}
 }
 
-// errUnreadable is gRPC's answer to a message that is none.
+// errUnreadable returns gRPC's error for a message that cannot be decoded.
 func errUnreadable(err error) error {
 	return &failure{Internal, "grpc: error unmarshalling request: " + err.Error()}
 }
 
-// reply answers a call of one message.
+// reply sends the response to a call with one response, and ends the call.
 func (q *rpc) reply(message []byte) {
 	b := Record{Kind: Message, Stream: q.Stream, Body: string(message)}.Append(nil)
 	q.r.Reply(Record{Kind: End, Stream: q.Stream}.Append(b))
 }
 
-// say answers a message of a stream that goes on.
+// say sends a response on a stream that continues.
 func (q *rpc) say(message []byte) {
 	q.r.Reply(Record{Kind: Message, Stream: q.Stream, Body: string(message)}.Append(nil))
 }
@@ -164,17 +164,17 @@ func (q *rpc) refuse(err error) {
 	q.end(e.Code, e.Text)
 }
 
-// clusterID is the cluster's; a member's identity is its number and this.
+// clusterID is the id of the cluster. memberID derives the id of a member from its number.
 const clusterID = 0x14f9a3c2d8e51b70
 
 func memberID(n int) int64 { return clamp(0x0bf4c10ddf0a5e31 * uint64(n)) }
 
-// header is that of an answer of this member.
+// header returns the header for a response of this member.
 func (s *server) header(m *raft.Member) header {
 	return header{clusterID, memberID(m.Number()), s.store.revision, int64(m.Term())}
 }
 
-// outcome is what the log's machine replies to a command of a call: a message, or an error.
+// outcome encodes the log's reply to a command of a call: a message, or an error.
 func outcome(message []byte, err error) []byte {
 	if err != nil {
 		e := asError(err)
@@ -183,7 +183,7 @@ func outcome(message []byte, err error) []byte {
 	return append([]byte{byte(OK)}, message...)
 }
 
-// commit puts a command into the log, and answers once this member has applied it.
+// commit proposes a command to the log, and replies once this member has applied it.
 func (q *rpc) commit(args ...string) {
 	q.commitThen(func(message []byte, err error) {
 		if err != nil {
@@ -194,7 +194,7 @@ func (q *rpc) commit(args ...string) {
 	}, args...)
 }
 
-// commitThen puts a command into the log and passes on its outcome.
+// commitThen proposes a command to the log, and passes its outcome to done.
 func (q *rpc) commitThen(done func(message []byte, err error), args ...string) {
 	q.m.Propose(raft.Command{Attempt: q.r.Attempt, Args: args}, func(reply []byte, err error) {
 		switch {
@@ -248,7 +248,7 @@ func (q *rpc) serveRange() error {
 	return nil
 }
 
-// readOp reads the request of a put or a delete.
+// readOp decodes the request of a put or a delete.
 func readOp(path, message string) (Op, error) {
 	if path == putPath {
 		return readPut([]byte(message))
@@ -256,7 +256,8 @@ func readOp(path, message string) (Op, error) {
 	return readDelete([]byte(message))
 }
 
-// maxRequest is how large a request may be, in bytes: etcd's --max-request-bytes, without what its log adds.
+// maxRequest is the maximum size of a request in bytes: etcd's --max-request-bytes, without the bytes that its log
+// adds.
 const maxRequest = 1536<<10 - 18
 
 func (q *rpc) serveOp() error {
@@ -304,7 +305,7 @@ func (q *rpc) serveTxn() error {
 	return nil
 }
 
-// serializable reports whether a txn that only reads may be answered from what the member has applied.
+// serializable reports whether a read-only txn may be answered from what this member has applied.
 func (t *Txn) serializable() bool {
 	for _, branch := range [][]Op{t.Then, t.Else} {
 		for i := range branch {
@@ -336,12 +337,12 @@ func (q *rpc) serveMembers() error {
 	return nil
 }
 
-// version is that of the etcd that the services are those of.
+// version is the version of etcd whose services are simulated.
 const version = "3.4.23"
 
 func (q *rpc) serveStatus() error {
 	b := appendText(q.header(q.m).append(nil, 1), 2, version)
-	b = appendNumber(b, 3, 20480) // of its file, which there is not: as large as an empty one
+	b = appendNumber(b, 3, 20480) // size of the database file, which does not exist here: that of an empty one
 	leader := int64(0)
 	for i, name := range q.m.Peers() {
 		if name == q.m.Leader() {

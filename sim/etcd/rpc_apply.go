@@ -24,7 +24,7 @@ func (s *server) applyRPC(m *raft.Member, e *raft.Entry, w *write) []byte {
 	o, err := readOp(path, message)
 	switch {
 	case err != nil:
-	case o.Kind == Put && o.Lease != 0 && s.lessor.find(o.Lease) == nil: // in a txn etcd looks for the key first
+	case o.Kind == Put && o.Lease != 0 && s.lessor.find(o.Lease) == nil: // in a txn, etcd looks for the key first
 		err = errLeaseNotFound
 	default:
 		err = s.possible(&o)
@@ -37,7 +37,7 @@ func (s *server) applyRPC(m *raft.Member, e *raft.Entry, w *write) []byte {
 	return outcome(r.message(s.header(m), false), nil)
 }
 
-// transact carries out a txn: all of it, or nothing.
+// transact carries out a txn, either as a whole or not at all.
 func (s *server) transact(m *raft.Member, t *Txn, w *write) ([]byte, error) {
 	way := s.way(t, nil)
 	if err := s.feasible(t, way); err != nil {
@@ -50,8 +50,8 @@ func (s *server) transact(m *raft.Member, t *Txn, w *write) ([]byte, error) {
 	return append(h.append(nil, 1), b...), nil
 }
 
-// way is which branch each txn within a txn takes, in the order in which they are met: all conditions are evaluated
-// before anything is done.
+// way returns which branch the txn takes, and each txn within the chosen branches, in the order in which they are met.
+// All conditions are evaluated before anything is executed.
 func (s *server) way(t *Txn, way []bool) []bool {
 	ops, held := s.branch(t)
 	way = append(way, held)
@@ -63,7 +63,7 @@ func (s *server) way(t *Txn, way []bool) []bool {
 	return way
 }
 
-// follow is the branch of a txn that the way takes, which it shortens.
+// follow returns the branch of a txn according to the first element of way, which it removes.
 func (t *Txn) follow(way *[]bool) []Op {
 	held := (*way)[0]
 	*way = (*way)[1:]
@@ -73,7 +73,7 @@ func (t *Txn) follow(way *[]bool) []Op {
 	return t.Else
 }
 
-// feasible reports why the chosen branches cannot be carried out: by a put, or if there is none by a range.
+// feasible returns why the chosen branches cannot be executed: the error of a put or, if there is none, of a range.
 func (s *server) feasible(t *Txn, way []bool) error {
 	for _, kind := range []Kind{Put, Range} {
 		rest := way
@@ -93,7 +93,7 @@ func (s *server) feasibleOf(kind Kind, t *Txn, way *[]bool) (err error) {
 		case o.Kind == Nested:
 			wrong = s.feasibleOf(kind, o.Txn, way)
 		case o.Kind != kind:
-		case o.Kind == Range && o.Revision < 0 && o.Revision < s.store.compacted: // outside of a txn it is the latest
+		case o.Kind == Range && o.Revision < 0 && o.Revision < s.store.compacted: // outside a txn it is the latest
 			wrong = errCompacted
 		default:
 			wrong = s.possible(o)
@@ -103,7 +103,7 @@ func (s *server) feasibleOf(kind Kind, t *Txn, way *[]bool) (err error) {
 	return err
 }
 
-// carry does what the chosen branches specify, and returns the rest of the response after its header.
+// carry executes the chosen branches and returns the response without its header.
 func (s *server) carry(m *raft.Member, t *Txn, w *write, way *[]bool) (b []byte) {
 	b = appendNumber(b, 2, asNumber((*way)[0]))
 	ops := t.follow(way)
@@ -123,7 +123,7 @@ func (s *server) carry(m *raft.Member, t *Txn, w *write, way *[]bool) (b []byte)
 	return b
 }
 
-// compact forgets what was before a revision.
+// compact makes the revisions before the given one unreadable.
 func (s *server) compact(m *raft.Member, message string) ([]byte, error) {
 	var revision int64
 	if err := readFields(message, &revision); err != nil {

@@ -11,29 +11,30 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// The lock and election services are clients of etcd that run on the member: the recipes of package concurrency of etcd
-// 3.4, for callers that have none. A call that waits keeps its lease alive, and does not look whether its own key is
-// still there once it is its turn.
+// The lock and election services are clients of etcd that run on the member. They offer the recipes of etcd 3.4's
+// package concurrency to callers that do not have it. A waiting call keeps its lease alive. When it is the call's turn,
+// it does not check whether its own key still exists.
 const (
 	elections   = "/v3electionpb.Election/"
 	observePath = elections + "Observe"
 )
 
-// Errors of package concurrency and of the services. They have no code.
+// Errors of package concurrency and of the services. They have no gRPC code.
 var (
 	errNotLeader     = &failure{UnknownCode, "election: not leader"}
 	errNobodyElected = &failure{UnknownCode, "election: no leader"}
 	errNoLeaderKey   = &failure{UnknownCode, `"leader" field must be provided`}
 )
 
-// sessionTTL is that of the lease that the services grant to a caller without one, in seconds.
+// sessionTTL is the TTL, in seconds, of the lease that the services grant to a caller without a lease.
 const sessionTTL = 60
 
-// logEnter is a command of the log: key, lease, and for an election a value. It puts the key unless it exists; an
-// election's key that exists gets the value.
+// logEnter is a command of the log. Its arguments are a key, a lease and, for an election, a value. It puts the key if
+// it does not exist. If it exists and belongs to an election, its value is replaced.
 const logEnter = "ENTER"
 
-// wait is a call that waits until no key under its prefix is older than its own; or an Observe, which has none.
+// wait is a call that waits until no key with its prefix is older than its own key, or an Observe call, which has no
+// key.
 type wait struct {
 	number       uint64
 	conn, stream uint64
@@ -42,10 +43,10 @@ type wait struct {
 	lease, ttl   int64
 	key          string
 	created      int64 // the create revision of its key; 0: it is not in line yet
-	entered      int64 // the store's revision then
+	entered      int64 // the store's revision when it entered the line
 	checking     bool
 	won          func(w *wait, h header)
-	observe      func() // of an Observe: called after every change
+	observe      func() // for Observe: called after every change
 }
 
 // lockRequest is a LockRequest or a CampaignRequest.
@@ -78,7 +79,7 @@ func (q *rpc) serveCampaign() error {
 	})
 }
 
-// enter puts the caller's key into the line, and calls won once it is the oldest.
+// enter puts the caller's key into the line and calls won once it is the oldest key.
 func (q *rpc) enter(l lockRequest, unreadable error, won func(*wait, header)) error {
 	if unreadable != nil {
 		return errUnreadable(unreadable)
@@ -100,7 +101,7 @@ func (q *rpc) enter(l lockRequest, unreadable error, won func(*wait, header)) er
 	return nil
 }
 
-// begin makes a wait for a line.
+// begin creates a wait in the line with the given name.
 func (q *rpc) begin(name string) *wait {
 	q.server.lastWait++
 	w := &wait{number: q.lastWait, conn: q.r.ConnID, stream: q.Stream, prefix: name + "/", attempt: q.r.Attempt}
@@ -130,14 +131,14 @@ func (q *rpc) standInLine(w *wait, l *lockRequest) {
 	}, command...)
 }
 
-// applyEnter carries out logEnter. Its message has the key's create revision and the revision reached.
+// applyEnter carries out logEnter. The reply contains the key's create revision, and the revision reached.
 func (s *server) applyEnter(m *raft.Member, e *raft.Entry, w *write) []byte {
 	o := Op{Kind: Put, Key: e.Args[1], Lease: parse(e.Args[2])}
 	election := len(e.Args) > 3
 	if election {
 		o.Value = e.Args[3]
 	}
-	k, at := s.store.get(o.Key), s.store.revision // of a key that exists
+	k, at := s.store.get(o.Key), s.store.revision // for a key that exists
 	if k == nil {
 		at = w.revision
 	}
@@ -152,17 +153,17 @@ func (s *server) applyEnter(m *raft.Member, e *raft.Entry, w *write) []byte {
 	return outcome(appendNumber(appendNumber(nil, 1, k.Create), 2, at), nil)
 }
 
-// fail ends a call that could not get into the line.
+// fail ends a call that could not enter the line.
 func (q *rpc) fail(w *wait, err error) {
 	if q.finish(w) {
 		q.refuse(unknownCode(err))
 	}
 }
 
-// unknownCode is an error as the services pass it on from their client: its text alone.
+// unknownCode returns an error without its code, in the way in which the services pass on errors from their client.
 func unknownCode(err error) error { return &failure{UnknownCode, err.Error()} }
 
-// finish ends a wait. It reports whether it was under way.
+// finish ends a wait, and reports whether it was under way.
 func (s *server) finish(w *wait) bool {
 	i := slices.Index(s.waits, w)
 	if i >= 0 {
@@ -171,7 +172,7 @@ func (s *server) finish(w *wait) bool {
 	return i >= 0
 }
 
-// abandon ends the waits of callers that have gone: those in line leave it.
+// abandon ends the waits of callers that have gone. If they are in line, their keys are deleted.
 func (s *server) abandon(m *raft.Member, gone func(*wait) bool) {
 	for _, w := range slices.Clone(s.waits) {
 		if gone(w) && s.finish(w) && w.created != 0 {
@@ -181,13 +182,13 @@ func (s *server) abandon(m *raft.Member, gone func(*wait) bool) {
 	}
 }
 
-// oldest reports whether no key of a line is older.
+// oldest reports whether no key in the line is older than the wait's.
 func (s *server) oldest(w *wait) bool {
 	from, to := s.store.span(w.prefix, after(w.prefix))
 	return !slices.ContainsFunc(s.store.keys[from:to], func(k keyValue) bool { return k.Create < w.created })
 }
 
-// checkWaits looks, after a change, for calls whose turn it is, as a linearizable read confirms.
+// checkWaits looks, after a change, for calls whose turn it is. A linearizable read confirms that.
 func (s *server) checkWaits(m *raft.Member) {
 	for _, w := range slices.Clone(s.waits) {
 		switch {
@@ -206,7 +207,7 @@ func (s *server) checkWaits(m *raft.Member) {
 	}
 }
 
-// keepAlive renews the lease of a call that waits, three times in its TTL.
+// keepAlive renews the lease of a waiting call. It does so three times per TTL.
 func (s *server) keepAlive(m *raft.Member, w *wait) {
 	s.askLeader(m, w.attempt, w.lease, true, func(t leaderAnswer, err error) {
 		if err == nil && t.left > 0 && slices.Contains(s.waits, w) {
@@ -234,13 +235,14 @@ func (q *rpc) serveUnlock() error {
 	return nil
 }
 
-// readText reads the first field of a message, which is a text.
+// readText decodes the first field of a message, which is a text.
 func readText(message string) (text string, err error) {
 	err = readFields(message, &text)
 	return text, err
 }
 
-// change commits a request of the KV service, and answers with the header of its response unless judge objects to it.
+// change commits a request to the KV service. It replies with the header of the response, unless judge returns an
+// error.
 func (q *rpc) change(path string, message []byte, judge func(response []byte) error) {
 	q.commitThen(func(response []byte, err error) {
 		if err == nil {
@@ -262,7 +264,7 @@ type leaderKey struct {
 	revision, lease int64
 }
 
-// readLeaderKey reads a ProclaimRequest or a ResignRequest.
+// readLeaderKey decodes a ProclaimRequest or a ResignRequest.
 func readLeaderKey(message string) (l *leaderKey, value string, err error) {
 	err = readFields(message, func(b []byte) error {
 		l = &leaderKey{}
@@ -271,7 +273,8 @@ func readLeaderKey(message string) (l *leaderKey, value string, err error) {
 	return l, value, err
 }
 
-// onlyIfLeader is a txn with one operation, on the condition that the leader's key is the one that it put.
+// onlyIfLeader encodes a txn with one operation, on the condition that the leader's key still has the revision with
+// which it was created.
 func (l *leaderKey) onlyIfLeader(kind protowire.Number, operation []byte) []byte {
 	condition := appendText(appendNumber(nil, 2, 1), 3, l.key)
 	condition = appendNumber(condition, 5, l.revision)
@@ -279,10 +282,10 @@ func (l *leaderKey) onlyIfLeader(kind protowire.Number, operation []byte) []byte
 	return appendPart(b, 2, appendPart(nil, kind, operation))
 }
 
-// stillLeader is the error of a txn whose condition did not hold.
+// stillLeader returns errNotLeader if the condition of the txn did not hold.
 func stillLeader(response []byte) error {
 	var succeeded bool
-	_ = readFields(response, nil, &succeeded) // a member's own
+	_ = readFields(response, nil, &succeeded) // it is the response of this member itself
 	if !succeeded {
 		return errNotLeader
 	}
@@ -314,7 +317,7 @@ func (q *rpc) serveResign() error {
 	return nil
 }
 
-// elected is the oldest key of a line; nil if there is none.
+// elected returns the oldest key of a line, or nil if there is none.
 func (s *server) elected(prefix string) *KeyValue {
 	_, found, _ := s.store.query(&Op{Kind: Range, Key: prefix, End: after(prefix), Order: ByCreate, Limit: 1})
 	if len(found) == 0 {
@@ -339,7 +342,7 @@ func (q *rpc) serveLeader() error {
 	return nil
 }
 
-// serveObserve sends the leader's key now, and whenever it, or its value, is another.
+// serveObserve sends the leader's key at once, and again whenever the key or its value changes.
 func (q *rpc) serveObserve() error {
 	name, err := readText(q.Message)
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// stream is a call whose messages are not one for one. It stays known, as over, until its connection ends.
+// stream is a call with several messages in a direction. When it is over, it is kept until its connection ends.
 type stream struct {
 	conn, id   uint64
 	needLeader bool
 	over       bool
-	nextWatch  int64 // the identity of the next watch
+	nextWatch  int64 // id of the next watch
 }
 
 type streams []*stream
@@ -26,7 +26,7 @@ func (all streams) find(conn, id uint64) *stream {
 	return nil
 }
 
-// open is the stream of a call, which its first message opens.
+// open returns the stream of a call, and opens it at the first message.
 func (q *rpc) open() *stream {
 	if x := q.streams.find(q.r.ConnID, q.Stream); x != nil {
 		return x
@@ -36,7 +36,7 @@ func (q *rpc) open() *stream {
 	return x
 }
 
-// drop ends what a client has under way on a stream that it, or the member, has ended.
+// drop ends everything that belongs to a stream that the client or the member has ended.
 func (s *server) drop(m *raft.Member, conn, id uint64) {
 	if x := s.streams.find(conn, id); x != nil {
 		x.over = true
@@ -49,7 +49,7 @@ func (s *server) drop(m *raft.Member, conn, id uint64) {
 
 var _ raft.Closer = (*server)(nil)
 
-// Closed ends everything that a client has under way on its connection.
+// Closed ends everything that belongs to a client's connection.
 func (s *server) Closed(m *raft.Member, conn uint64) {
 	s.streams = slices.DeleteFunc(s.streams, func(x *stream) bool { return x.conn == conn })
 	s.watchers = slices.DeleteFunc(s.watchers,
@@ -57,7 +57,7 @@ func (s *server) Closed(m *raft.Member, conn uint64) {
 	s.abandon(m, func(w *wait) bool { return w.conn == conn })
 }
 
-// electionsLost is after how many election time-outs without a leader etcd ends the streams that need one.
+// electionsLost is the number of election time-outs without a leader after which etcd ends the streams that need one.
 const electionsLost = 3
 
 // awaitLeader begins to wait for a leader, if none is known.
@@ -158,7 +158,7 @@ func (q *rpc) serveKeepAlive() error {
 	return nil
 }
 
-// watchCall is what a watch of a call shows, and on which stream.
+// watchCall states what a gRPC watch shows, and on which stream.
 type watchCall struct {
 	stream            uint64
 	previous          bool
@@ -193,10 +193,10 @@ func (q *rpc) serveWatch() (err error) {
 	return nil
 }
 
-// noWatch is the identity of no watch.
+// noWatch is the id that means no watch.
 const noWatch = -1
 
-// at returns the position of a watch on the stream of a call, -1 if there is none.
+// at returns the index of a watch on the call's stream, or -1 if there is none.
 func (q *rpc) at(id int64) int {
 	return slices.IndexFunc(q.watchers, func(w watcher) bool {
 		return w.call != nil && w.conn == q.r.ConnID && w.call.stream == q.Stream && w.id == id
@@ -234,7 +234,7 @@ func (q *rpc) watch(x *stream, c *watchCreation) {
 		h.revision = 0
 		b := appendNumber(appendNumber(h.append(nil, 1), 2, id), 4, 1)
 		q.pushTo(q.m, &w, q.m.Second(), appendNumber(b, 5, q.store.compacted))
-		w.next = math.MaxInt64 // its identity stays taken until its client cancels it, too
+		w.next = math.MaxInt64 // its id stays taken until its client cancels it, too
 	} else if w.next <= 0 {
 		w.next = q.store.revision + 1
 	}
@@ -242,7 +242,7 @@ func (q *rpc) watch(x *stream, c *watchCreation) {
 	q.push(q.m, &q.watchers[len(q.watchers)-1])
 }
 
-// unwatch ends a watch, if there is one.
+// unwatch ends a watch, if it exists.
 func (q *rpc) unwatch(id int64) {
 	if i := q.at(id); i >= 0 {
 		q.server.watchers = slices.Delete(q.watchers, i, i+1)
@@ -254,7 +254,7 @@ func (s *server) pushTo(m *raft.Member, w *watcher, key sim.Key, message []byte)
 	m.Push(w.conn, key, Record{Kind: Message, Stream: w.call.stream, Body: string(message)}.Append(nil))
 }
 
-// pushCall sends a watcher the changes since its last one, in one message.
+// pushCall sends a watcher the changes since its last ones, in one message.
 func (s *server) pushCall(m *raft.Member, w *watcher) {
 	all := s.store.changes
 	first := sort.Search(len(all), func(i int) bool { return all[i].revision >= w.next })
@@ -278,10 +278,11 @@ func (s *server) pushCall(m *raft.Member, w *watcher) {
 	w.next = max(w.next, s.store.revision+1)
 }
 
-// before is the key before a change; nil if it did not exist, or is forgotten.
+// before returns the key before a change. It returns nil if the key did not exist, or if that revision has been
+// compacted.
 func (s *store) before(change int) *KeyValue {
 	of := &s.changes[change]
-	created := !of.deleted && of.Create == of.Mod // perhaps anew, by the txn that has deleted it
+	created := !of.deleted && of.Create == of.Mod // perhaps again, by the same txn that deleted it
 	if created || of.revision-1 < s.compacted {
 		return nil
 	}

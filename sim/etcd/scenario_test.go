@@ -12,10 +12,10 @@ import (
 
 const seeds = 100
 
-// sound lists the laws that a lock on etcd keeps whatever happens to its servers.
+// sound lists the laws that a lock on etcd keeps under every fault of its servers.
 var sound = []checker.Law{checker.LeaseExclusion, checker.MutualExclusion, checker.Ownership, checker.TokenOrder}
 
-// everySeed runs a scenario for many seeds on the same members and judges each run.
+// everySeed runs a scenario with many seeds on the same members and judges each run.
 func everySeed(t *testing.T, clients int, prepare func(l *lab), check func(l *lab, v checker.Verdict)) {
 	l := newLab(t, 3)
 	work := l.work
@@ -166,7 +166,7 @@ func TestHolderWithoutKeepalivesThatWorksOnOverlapsWithTheNext(t *testing.T) {
 	})
 }
 
-// waiterLosesItsLease cuts client-2 off while it waits, for longer than its lease, until client-1 has released.
+// waiterLosesItsLease pauses client-2 while it waits, for longer than its lease, until client-1 has released.
 func waiterLosesItsLease(careless bool) func(l *lab) {
 	return func(l *lab) {
 		l.work.hold, l.work.cycles, l.work.careless = 10*time.Second, 1, careless
@@ -187,7 +187,7 @@ func TestWaiterThatDoesNotLookAtItsLeaseAcquiresWithoutOne(t *testing.T) {
 	})
 }
 
-// A keepalive whose answer is late: a client that counts its lease from the answer believes in it for too long.
+// lateAnswer delays the reply to a keepalive. A client that counts its lease from the reply relies on it for too long.
 func lateAnswer(receipt bool) func(l *lab) {
 	return func(l *lab) {
 		l.work.hold, l.work.cycles, l.work.receipt, l.work.obeys = 20*time.Second, 1, receipt, true
@@ -219,8 +219,8 @@ func TestALeaseCountedFromTheAnswerMayBeCountedTooLong(t *testing.T) {
 }
 
 // TestALeaderThatWasPausedDoesNotProlongWhatItsSuccessorEnds: the last keepalive of client-1 is in the buffer of the
-// paused leader, which has not yet learned of the next. If it were answered without asking the others, the client would
-// count on a lease that the new leader ends earlier.
+// paused leader, which has not learned of the next leader yet. If it answered without asking the others, the client
+// would count on a lease that the new leader ends earlier.
 func TestALeaderThatWasPausedDoesNotProlongWhatItsSuccessorEnds(t *testing.T) {
 	everySeed(t, 2, func(l *lab) {
 		l.work.hold, l.work.cycles, l.work.obeys, l.work.ttl = 40*time.Second, 1, true, 20

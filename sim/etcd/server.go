@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// New makes a cluster with a member of each name; see [raft.Cluster] for its use.
+// New returns a cluster with a member for each name. See [raft.Cluster] for its use.
 func New(c raft.Config, names []sim.ProcessID) *raft.Cluster {
 	return raft.NewCluster(c, names, func() raft.Machine { return &server{} })
 }
@@ -18,24 +18,24 @@ type server struct {
 	store  store
 	lessor lessor
 
-	// State of this member and life.
+	// State of this member in its current life.
 	watchers   []watcher
 	lastWatch  int64
 	lastLease  int64
 	lastAsk    uint64
 	asks       []pendingAsk // in the order of their deadlines
 	streams    streams
-	waits      []*wait // of the lock and election services
+	waits      []*wait // calls of the lock and election services
 	lastWait   uint64
-	lastUID    uint64 // of an object that the API server has created
+	lastUID    uint64 // latest number in the UID of an object that the API server has created
 	arrivals   []arrival
-	leaderless uint64 // counts how often no leader was known; timers of an earlier time are void
+	leaderless uint64 // how often no leader was known; timers from before the latest time are void
 	out        []byte // buffer for replies; always empty
-	head       []byte // buffer for pushes: a reply may be under way in out
+	head       []byte // buffer for pushes, because out may hold a reply
 	pushed     []byte
 }
 
-// Reset begins a life with empty state.
+// Reset begins a life with an empty state.
 func (s *server) Reset(*raft.Member) {
 	s.store.reset()
 	s.lessor.reset()
@@ -50,7 +50,7 @@ func (s *server) Reset(*raft.Member) {
 	}
 }
 
-// Fault ends a client's leases: the leader finds them over at its next check.
+// Fault ends a client's leases: the leader finds at its next check that they have ended.
 func (s *server) Fault(m *raft.Member, f sim.ServerFault) {
 	if f.Kind != sim.ExpireSession || !m.Up() || !s.lessor.primary {
 		return
@@ -62,7 +62,7 @@ func (s *server) Fault(m *raft.Member, f sim.ServerFault) {
 	}
 }
 
-// LeaderChanged hands the leases over, and asks the new leader what the old one has not answered.
+// LeaderChanged hands the leases over, and sends the new leader the questions that the old one has not answered.
 func (s *server) LeaderChanged(m *raft.Member) {
 	switch leading := m.Leading(); {
 	case leading && !s.lessor.primary:
@@ -76,7 +76,7 @@ func (s *server) LeaderChanged(m *raft.Member) {
 	s.awaitLeader(m)
 }
 
-// Names of commands in the log, where they differ from the request's.
+// Names of commands in the log that differ from the request's.
 const (
 	logGrant  = "GRANT"  // id, ttl
 	logRevoke = "REVOKE" // id; a client requested it
@@ -122,7 +122,7 @@ func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
 
 func (s *server) refuse(r *sim.Incoming, err error) { r.Reply(AppendError(s.out, err.Error())) }
 
-// propose puts a command into the log and answers once this member has applied it.
+// propose proposes a command to the log, and replies once this member has applied it.
 func (s *server) propose(m *raft.Member, r *sim.Incoming, args []string) {
 	m.Propose(raft.Command{Attempt: r.Attempt, Args: args}, func(reply []byte, err error) {
 		if err != nil {
@@ -132,7 +132,7 @@ func (s *server) propose(m *raft.Member, r *sim.Incoming, args []string) {
 	})
 }
 
-// read answers once this member has caught up with the cluster.
+// read replies once this member has caught up with the cluster.
 func (s *server) read(m *raft.Member, r *sim.Incoming, answer func() []byte) {
 	m.ReadIndex(func(err error) {
 		if err != nil {
@@ -198,8 +198,8 @@ func (s *server) grant(m *raft.Member, r *sim.Incoming, id, ttl int64) {
 	s.propose(m, r, []string{logGrant, format(s.leaseID(m, id)), format(ttl)})
 }
 
-// leaseID is the identity of a new lease, if its client leaves the choice to the member. etcd's are equally unique:
-// member, time, count.
+// leaseID returns the id of a new lease. If the client leaves the choice to the member, the id consists of the member,
+// its life and a count. etcd's ids (member, time, count) are equally unique.
 func (s *server) leaseID(m *raft.Member, id int64) int64 {
 	if id != 0 {
 		return id
@@ -210,7 +210,7 @@ func (s *server) leaseID(m *raft.Member, id int64) int64 {
 
 func format(n int64) string { return strconv.FormatInt(n, 10) }
 
-// parse reads what format wrote.
+// parse parses a number that was written by format.
 func parse(s string) int64 {
 	n, _ := strconv.ParseInt(s, 10, 64)
 	return n

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// desk is a world with delays of 1 ms in which requests are made one by one.
+// desk is a world with delays of 1 ms, in which requests are made one by one.
 type desk struct {
 	*sim.World
 	*raft.Cluster
@@ -49,7 +49,7 @@ func show(r sim.Reply) string {
 	return "[" + strings.Join(parts, " ") + "]"
 }
 
-// ask makes a request at a member and returns the answer. Each client is new.
+// ask sends a request to a member and returns the reply. Each request has a new client.
 func (d *desk) ask(member int, request string) string {
 	d.t.Helper()
 	return d.askFor("", member, request)
@@ -81,7 +81,7 @@ func (d *desk) want(member int, request, answer string) {
 // pass lets time pass.
 func (d *desk) pass(by time.Duration) { d.Run(d.Now()+sim.Time(by), nil) }
 
-// records lists what was recorded of keys.
+// records lists the records of keys.
 func (d *desk) records() (all []string) {
 	for _, e := range d.Finish().Events {
 		switch e.F {
@@ -205,7 +205,7 @@ func TestALeaseEndsByTheLeadersClockAndTakesItsKeysAlong(t *testing.T) {
 	granted := d.Now()
 	d.askFor("c/1", 2, "PUT l/1 - LEASE 9")
 	d.askFor("c/1", 2, "PUT l/2 - LEASE 9")
-	d.askFor("c/1", 2, "PUT l/1 - LEASE 0") // detached again
+	d.askFor("c/1", 2, "PUT l/1 - LEASE 0") // detached from the lease again
 	d.want(3, "LEASE TIMETOLIVE 9", "[9 4 5]")
 	d.want(3, "LEASE KEEPALIVE 8", "[8 0]")
 	d.want(3, "LEASE TIMETOLIVE 8", "[8 -1 0]")
@@ -231,7 +231,7 @@ func TestKeepalivesProlongALease(t *testing.T) {
 	d.askFor("x/1", 1, "LEASE KEEPALIVE 9")
 	d.pass(5 * time.Second)
 	d.want(1, "LEASE KEEPALIVE 9", "[9 0]")
-	prolonged := "key-prolonged l of:c/2 by:c/2" // the lease's keeper acts for the owner of the key
+	prolonged := "key-prolonged l of:c/2 by:c/2" // the lease's keeper acts on behalf of the key's owner
 	d.wantRecords("key-set l of:c/2 by:c/2", prolonged, prolonged, prolonged, prolonged,
 		"key-prolonged l of:c/2 by:x/1", "key-gone l of:c/2 by: expired")
 }
@@ -243,7 +243,7 @@ func TestAKeepaliveThatComesAfterTheEndIsTooLate(t *testing.T) {
 	for d.Now() < granted+sim.Time(2*time.Second+5*ms) {
 		d.pass(ms)
 	}
-	d.want(1, "LEASE KEEPALIVE 9", "[9 0]") // answered when the leader has revoked it
+	d.want(1, "LEASE KEEPALIVE 9", "[9 0]") // answered when the leader has revoked the lease
 	if late := d.Now() - granted; late > sim.Time(2*time.Second+520*ms) {
 		t.Errorf("answered after %v", late)
 	}
@@ -293,7 +293,7 @@ func TestAFastLeaderEndsLeasesEarly(t *testing.T) {
 	d := newDesk(t)
 	d.ask(1, "LEASE GRANT 10 9")
 	d.Drift("etcd-1", 500_000)
-	d.Drift("etcd-2", -500_000) // followers' clocks do not matter
+	d.Drift("etcd-2", -500_000) // the clocks of followers do not matter
 	d.pass(6 * time.Second)
 	d.want(1, "LEASE TIMETOLIVE 9", "[9 0 10]")
 	d.pass(1200 * ms)
@@ -353,7 +353,7 @@ func TestTheEndOfALeaseIsProposedOnce(t *testing.T) {
 			}
 		}
 	}
-	d.At(sim.Time(2450*ms), links(d.Cut)) // the leader checks at 2.5 s and 3 s and cannot reach anyone
+	d.At(sim.Time(2450*ms), links(d.Cut)) // the leader checks at 2.5 s and 3 s, and cannot reach anyone
 	d.At(sim.Time(3300*ms), links(d.Heal))
 	d.pass(4 * time.Second)
 	d.want(1, "LEASE TIMETOLIVE 9", "[9 -1 0]")

@@ -8,32 +8,32 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// keyValue is a key as etcd keeps it.
+// keyValue is a key as this package stores it.
 type keyValue struct {
 	KeyValue
-	// owner is the attempt that put it last. etcd knows nothing of attempts; records do.
+	// owner is the attempt that put the key last. etcd knows no attempts, but records need them.
 	owner history.Attempt
-	// due is when the term of a Lease object's holder ends, if the clocks run true. It is for records, too.
+	// due is when the term of a Lease object's holder ends, if the clocks run true. It is for records only.
 	due history.Time
 }
 
-// change is what one revision did to one key.
+// change is the effect of one revision on one key.
 type change struct {
 	revision int64
 	deleted  bool
-	keyValue // its state since; of a deletion only the key and the mod revision
+	keyValue // the state after it; for a deletion, only the key and the mod revision
 }
 
-// store holds all keys that ever existed, by revision. Every txn that changes something is one revision.
+// store holds all keys that ever existed, by revision. Each txn that changes something makes one revision.
 type store struct {
 	revision int64
-	// compacted is the revision before which nobody may read any more; -1: none was.
+	// compacted is the lowest revision that can still be read; -1 if the store has never been compacted.
 	compacted int64
-	keys      []keyValue // by name
-	changes   []change   // all, in order; watches resume from any revision
+	keys      []keyValue // sorted by name
+	changes   []change   // all changes, in order; watches can resume from any revision
 }
 
-// firstRevision is that of an empty store.
+// firstRevision is the revision of an empty store.
 const firstRevision = 1
 
 func (s *store) reset() {
@@ -42,7 +42,7 @@ func (s *store) reset() {
 	*s = store{revision: firstRevision, compacted: -1, keys: s.keys[:0], changes: s.changes[:0]}
 }
 
-// find returns the position of key, or where it would be inserted.
+// find returns the index of key, or the index where it would be inserted.
 func (s *store) find(key string) (i int, found bool) { return find(s.keys, key) }
 
 func find(keys []keyValue, key string) (i int, found bool) {
@@ -56,7 +56,7 @@ func (s *store) get(key string) *keyValue {
 	return nil
 }
 
-// span returns the keys of a range: positions [from, to).
+// span returns the keys of a range: the indexes [from, to).
 func (s *store) span(key, end string) (from, to int) { return span(s.keys, key, end) }
 
 func span(keys []keyValue, key, end string) (from, to int) {
@@ -73,7 +73,7 @@ func span(keys []keyValue, key, end string) (from, to int) {
 	return from, from
 }
 
-// asOf returns the keys that there were at a revision.
+// asOf returns the keys that existed at a revision.
 func (s *store) asOf(revision int64) (keys []keyValue) {
 	for i := range s.changes {
 		c := &s.changes[i]
@@ -112,7 +112,7 @@ func (s *store) put(revision int64, o *Op, owner history.Attempt) *keyValue {
 	return k
 }
 
-// remove deletes the keys at [from, to).
+// remove deletes the keys with indexes in [from, to).
 func (s *store) remove(revision int64, from, to int) {
 	for i := from; i < to; i++ {
 		s.changes = append(s.changes,
@@ -121,7 +121,8 @@ func (s *store) remove(revision int64, from, to int) {
 	s.keys = slices.Delete(s.keys, from, to)
 }
 
-// query answers a range: how many keys it has, and those requested, in order. more says that Limit left some out.
+// query carries out a range. It returns the number of keys in the range, and the requested keys in order. more says
+// that Limit left some out.
 func (s *store) query(o *Op) (count int, found []*keyValue, more bool) {
 	keys := s.keys
 	if o.Revision > 0 {
@@ -146,7 +147,7 @@ func (s *store) query(o *Op) (count int, found []*keyValue, more bool) {
 	return count, found, more
 }
 
-// within reports whether lo <= n <= hi, where hi = 0 means no bound.
+// within reports whether lo <= n <= hi, where hi = 0 means no upper bound.
 func within(n, lo, hi int64) bool { return lo <= n && (hi == 0 || n <= hi) }
 
 func compare(o *Op, a, b *keyValue) int {
@@ -215,5 +216,5 @@ func related(c int, rel byte) bool {
 	case '>':
 		return c > 0
 	}
-	return true // of a relation that etcd does not know it says so, too
+	return true // etcd also treats a condition with an unknown relation as true
 }

@@ -8,16 +8,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// watcher is a watch of a client of this member.
+// watcher is a watch of one of this member's clients.
 type watcher struct {
 	id   int64
 	conn uint64
 	key  string
-	end  string // as that of an Op
+	end  string // as in an Op
 	next int64  // the first revision that it has not been sent
-	// of a call; nil: the watch was asked for in words
+	// set for a watch of a gRPC call; nil for a watch in words
 	call *watchCall
-	// of the API server: it sees objects
+	// set for a watch of the API server, which shows objects
 	objects bool
 }
 
@@ -60,7 +60,7 @@ func (s *server) notify(m *raft.Member) {
 	}
 }
 
-// push sends a watcher the changes since its last one, a message for each revision.
+// push sends a watcher the changes since its last ones, in one message for each revision.
 func (s *server) push(m *raft.Member, w *watcher) {
 	switch {
 	case w.call != nil:

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// watch makes a client that watches at a member and records what it receives.
+// watch adds a client that watches at a member and logs what it receives.
 func (d *desk) watch(name sim.ProcessID, member sim.ProcessID, request string) {
 	d.AddClient(name, d.Now(), func(env sim.Env) {
 		c := sim.Conn{Server: member, N: 1}
@@ -67,7 +67,7 @@ func TestAWatchReadsOnFromARevision(t *testing.T) {
 	d.ask(1, "DELETE a")
 	d.watch("w", "etcd-2", "WATCH a REV 3")
 	d.report("w [4 1]", "w [1 3 [PUT [a 2 2 3 2 0]]]", "w [1 4 [DELETE [a  0 4 0 0]]]")
-	d.watch("x", "etcd-2", "WATCH a REV 6") // later than now
+	d.watch("x", "etcd-2", "WATCH a REV 6") // a future revision
 	d.ask(1, "PUT a 5")
 	d.ask(1, "PUT a 6")
 	d.report("x [4 2]", "w [1 5 [PUT [a 5 5 5 1 0]]]", "w [1 6 [PUT [a 6 5 6 2 0]]]", "x [2 6 [PUT [a 6 5 6 2 0]]]")
