@@ -57,7 +57,7 @@ type Deadline struct {
 	// Announced, if set, is the true time at which the process was notified that its lease ended before At;
 	// history.Never until it is notified.
 	Announced *Time
-	// Open says that the process was told no end of its lease: only Announced ends it.
+	// Open says that the lease has no stated end: only Announced ends it.
 	Open bool
 }
 

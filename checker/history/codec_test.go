@@ -275,7 +275,7 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// TestTooManyEventsAreRefused reads histories with a small limit: as many events are read, and no more.
+// TestTooManyEventsAreRefused reads histories with a small limit: a history with more events is refused.
 func TestTooManyEventsAreRefused(t *testing.T) {
 	lines := strings.Repeat(`{"time":1,"process":"a","f":"acquire","type":"invoke","lock":"l"}`+"\n", 3)
 	forms := strings.Repeat("{:type :invoke, :f :acquire, :process 0}\n", 3)

@@ -14,11 +14,11 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 )
 
-// mostEvents is how many events are read for one history, in all of its files together. Judging that many takes about
-// 8 GB of memory.
+// mostEvents is the maximum number of events of one history, in all of its files together. Judging that many takes
+// about 8 GB of memory.
 const mostEvents = 1 << 24
 
-// errTooMany reports that a history has more events.
+// errTooMany reports that a history has more than mostEvents events.
 var errTooMany = fmt.Errorf("more than %d events, the most that are judged together: judge a shorter time, or a "+
 	"part of the locks", mostEvents)
 
@@ -47,7 +47,7 @@ func DecodeCut(r io.Reader, room []Event) (h *History, cut, err error) {
 	return decodeCut(r, room, mostEvents-len(room))
 }
 
-// decodeCut is DecodeCut with a limit to the number of events.
+// decodeCut is DecodeCut with a limit on the number of events.
 func decodeCut(r io.Reader, room []Event, most int) (h *History, cut, err error) {
 	h = &History{Events: room[len(room):]}
 	ended := &ending{of: r}

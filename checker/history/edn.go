@@ -42,7 +42,7 @@ func DecodeEDN(r io.Reader, room []Event) (*EDN, error) {
 	return decodeEDN(r, room, mostEvents-len(room))
 }
 
-// decodeEDN is DecodeEDN with a limit to the number of operations.
+// decodeEDN is DecodeEDN with a limit on the number of operations.
 func decodeEDN(r io.Reader, room []Event, most int) (*EDN, error) {
 	file := &EDN{History: &History{Events: room[len(room):]}}
 	in := newForms(r)

@@ -179,8 +179,8 @@ type Grant struct {
 	Granted Time      // when the protocol decided, before any check of the remaining validity; not before Since
 	Until   Time      // end of the validity stated to the caller, in true time; it may be before Granted
 	Counted []Process // the servers whose grant was counted
-	// Open says that the caller was told no end of its lease. Until is then the time at which it learned that the lock
-	// was lost, or crashed.
+	// Open says that the lease was granted without a stated end. Until is then the time at which the holder learned
+	// that the lock was lost, or crashed.
 	Open bool
 }
 

@@ -9,7 +9,7 @@ import (
 // MutexOp is one operation on a critical section: entering or leaving it. The owner of the lock is the section, not the
 // process, because one process may be in two sections at once.
 type MutexOp struct {
-	Section int // number of the section among those of the lock, from 0
+	Section int // number of the section, counted per lock, from 0
 	Enter   bool
 	Shared  bool // sections that are both shared may overlap
 	Client  int  // the client in whose row it is drawn, from 0

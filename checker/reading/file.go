@@ -78,10 +78,10 @@ func readInto(room []history.Event, name string, r io.Reader) (*File, error) {
 	return f, nil
 }
 
-// mostBytes is how long a file with a history may be.
+// mostBytes is the maximum length of a history file in bytes.
 const mostBytes = 4 << 30
 
-// bounded reads a number of bytes, and no more.
+// bounded is a reader that fails after a given number of bytes.
 type bounded struct {
 	of   io.Reader
 	left int64

@@ -110,7 +110,7 @@ func TestADeviceIsNotReadToItsEnd(t *testing.T) {
 	}
 }
 
-// TestAFileWithoutEndIsRefused: what is read of a file is bounded, whatever its lines are.
+// TestAFileWithoutEndIsRefused: the number of bytes that are read of a file is limited, however long its lines are.
 func TestAFileWithoutEndIsRefused(t *testing.T) {
 	for left, want := range map[int64]string{10: "", 4: "the file is longer than 4294967296 bytes"} {
 		text, err := io.ReadAll(&bounded{strings.NewReader("12345"), left})

@@ -270,7 +270,7 @@ func (r *reading) record(a, b *window, group []history.Process) (at int, cause s
 	return -1, ""
 }
 
-// takeover returns the cause where a request at place i changed another's key, as it might.
+// takeover returns the cause if a request at place i changed another's key although that was permitted (mayChange).
 func (r *reading) takeover(i int, owner, by history.Attempt) string {
 	if !r.holdOver(i, owner, by) && r.lapsedEarly(i, owner) {
 		return "expired early (server clock)"

@@ -183,7 +183,7 @@ func (r *reading) underFault(i int) bool {
 	return slices.ContainsFunc(r.faults, func(f fault) bool { return is(f.from, i, r.calmFrom(&f)) })
 }
 
-// faultAtOnce reports whether, at place i, a fault is over from which time counts anew.
+// faultAtOnce reports whether the time of waiting starts again at place i, because a fault is over there (calmFrom).
 func (r *reading) faultAtOnce(i int) bool {
 	return slices.ContainsFunc(r.faults, func(f fault) bool { return r.calmFrom(&f) == i })
 }
