@@ -33,10 +33,10 @@ func keepNamed(folder string, content []byte) (path string, open *os.File, err e
 	return executable(open), open, errors.Join(err, os.Remove(name))
 }
 
-// executable is the path of an open file for this process and for one that it starts, until that has executed it.
+// executable is the path of an open file for this process and for those that it starts.
 func executable(open *os.File) string {
 	if open == nil {
 		return ""
 	}
-	return fmt.Sprintf("/proc/self/fd/%d", open.Fd())
+	return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), open.Fd())
 }
