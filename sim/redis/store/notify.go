@@ -2,8 +2,8 @@ package store
 
 import "strings"
 
-// Events is a set of classes of keyspace notifications, and the channels to which they are sent (notify.c of Redis). The
-// comment of each constant begins with its letter in notify-keyspace-events.
+// Events is a set of classes of keyspace notifications, and the channels to which they are sent (notify.c of Redis).
+// The comment of each constant begins with its letter in notify-keyspace-events.
 type Events uint16
 
 const (
