@@ -235,6 +235,39 @@ func apart(r *rand.Rand, n int) (all [][]string) {
 // timeLeft matches the time left until a deadline, which differs from run to run.
 var timeLeft = regexp.MustCompile(`:\d{4,}\\r`)
 
+// TestWhatARemovalByScoreLeaves takes slots of a semaphore: a member whose score lies above that of one that stays was
+// not removed when its own slot is taken anew, as the members below them were.
+func TestWhatARemovalByScoreLeaves(t *testing.T) {
+	testkit.Needs(t, "redis-server")
+	var asked []string
+	play := func(c *client) {
+		asked = nil
+		for _, args := range [][]string{
+			{"ZADD", "y", "3", "stays", "5", "again", "1", "ends"},
+			{"EVAL", semaphore, "1", "y", "2", "4", "again"},
+			{"EVAL", semaphore, "1", "y", "3.5", "6", "stays"},
+			{"ZRANGE", "y", "0", "-1", "WITHSCORES"},
+		} {
+			of := fmt.Sprint("client-1/", len(asked)+1)
+			asked = append(asked, fmt.Sprintf("%s %.60q: %q", of, args, c.as(history.Attempt(of), args...).Raw()))
+		}
+	}
+	model := linesOf(simulated(t, redis.Config{}, play))
+	answers := slices.Clone(asked)
+	reality := linesOf(start(t, Config{Persistence: store.None}).play(play))
+	if !slices.Equal(answers, asked) {
+		t.Errorf("simulated %s\nreal      %s", answers, asked)
+	}
+	same(t, "scores", model, reality, asked)
+	want := []string{"key-gone y ends of client-1/1 by  expired", "key-set y again of client-1/2 by client-1/2",
+		"key-gone y stays of client-1/1 by  expired", "key-set y stays of client-1/3 by client-1/3"}
+	for _, words := range want {
+		if !strings.Contains(strings.Join(model, "\n"), words) {
+			t.Errorf("%q is not recorded:\n%s", words, strings.Join(model, "\n"))
+		}
+	}
+}
+
 // TestModelAndRealityTellTheSame runs the same random commands on the simulated node and on a real server: locks of
 // every type, transactions, keys that expire. The records and the replies are equal.
 func TestModelAndRealityTellTheSame(t *testing.T) {

@@ -1,7 +1,9 @@
 package redisserver
 
 import (
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -210,22 +212,45 @@ func (r *records) settleMembers(k *store.Key, was *store.Entry, s *story, comman
 		d.DB.Del(k.Name)
 	}
 	c := store.Change{Expired: s.byScore, Set: namedFields(k.Name, commands)}
-	var as []store.Member // new members, and those with an unchanged value
 	for _, m := range k.Members {
-		v, there := had[m.Name]
-		if !there || v == m.Value {
-			as = append(as, m)
-		} else if s.set || k.Type == "zset" {
+		if v, there := had[m.Name]; there && v != m.Value && (s.set || k.Type == "zset") {
 			c.Set = append(c.Set, m.Name)
 		}
 	}
-	if s.byScore && len(as) > 0 && len(c.Set) > 0 { // members were put back with another score
-		r.mirror(k, slices.DeleteFunc(as, func(m store.Member) bool { return had[m.Name] == "" }))
+	if left := survivors(had, k.Members); s.byScore && len(left) > 0 && len(c.Set) > 0 {
+		r.mirror(k, left) // the others were put back with another score
 		d.Settle(k.Name, store.Change{Expired: true})
 		d.DB.Del(k.Name)
 	}
 	r.mirror(k, k.Members)
 	d.Settle(k.Name, c)
+}
+
+// survivors lists, with the scores that they had, the members that a removal of the lowest scores has left: those whose
+// score is as it was, and those that had a higher one than the lowest of these, and were only given another.
+func survivors(had map[string]string, now []store.Member) (left []store.Member) {
+	lowest := math.Inf(1)
+	for _, m := range now {
+		if had[m.Name] == m.Value {
+			lowest = min(lowest, score(m.Value))
+		}
+	}
+	for _, m := range now {
+		if was, there := had[m.Name]; there && score(was) >= lowest {
+			m.Value = was
+			left = append(left, m)
+		}
+	}
+	return left
+}
+
+// score is the number of a score; NaN if it is none.
+func score(text string) float64 {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return math.NaN()
+	}
+	return n
 }
 
 // mirror writes members, or the placeholder of a list, as the values of a key.
