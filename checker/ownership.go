@@ -179,12 +179,14 @@ func (t *judge) measured(c Cause, e *history.Event) string {
 	case history.Kubernetes:
 		what, shared = "the version of the record", "an identity"
 	}
+	// The measures are about releases and extensions. Of a key that was set they say something with Kubernetes alone.
+	states := c.Detail != Overwritten || h.Service == history.Kubernetes
 	switch {
-	case h.Applies(measure) && !h.MayApply(history.OwnValue):
+	case states && h.Applies(measure) && !h.MayApply(history.OwnValue):
 		return sentence(" The server compared %s before it acted, but owners share %s.", what, shared)
 	case e.Checked == history.CheckedValue:
 		return " The request looked at what the key held, and changed it all the same."
-	case !h.StatesMeasures(), h.MayApply(measure), c.Detail == Overwritten && h.Service != history.Kubernetes:
+	case !states, !h.StatesMeasures(), h.MayApply(measure):
 		return ""
 	}
 	return sentence(" The server did not compare %s before it acted.", what)

@@ -1,0 +1,111 @@
+package checker
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// trespassing is a change of another's key: how, and what is known of whether the owner was compared.
+type trespassing struct {
+	service        history.Service
+	did            string // how a log has it
+	checked        string // by the request; empty if that is not recorded
+	compares, owns string // whether the lock is known to compare, and to have a value for each attempt
+}
+
+// text is the history: client-1 changes the key of client-2.
+func (x *trespassing) text() string {
+	measure := map[string]history.Measure{"key-prolonged": history.ExtendCheck}[x.did]
+	if measure == "" {
+		measure = history.OwnerCheck
+	}
+	lists := map[string][]string{"yes": {string(history.Expiry)}, "unknown": nil}
+	lists[x.compares] = append(lists[x.compares], string(measure))
+	lists[x.owns] = append(lists[x.owns], string(history.OwnValue))
+	change := fmt.Sprintf("3s server-1 %s of=client-2/1 by=client-1/1", x.did)
+	switch x.did {
+	case "key-gone":
+		change += " why=deleted"
+	case "key-set":
+		change = "3s server-1 key-set of=client-1/1 by=client-1/1 until=13s"
+	default:
+		change += " until=20s"
+	}
+	if x.checked != "" {
+		change += " checked=" + x.checked
+	}
+	return fmt.Sprintf(`
+header servers=server-1 quorum=1 ttl=10s service=%s measures=%s unknown=%s
+0s client-1 acquire invoke
+0s client-2 acquire invoke
+1s server-1 key-set of=client-2/1 by=client-2/1 until=11s
+1s client-2 acquire ok until=11s
+%s
+`, x.service, strings.Join(lists["yes"], ","), strings.Join(lists["unknown"], ","), change)
+}
+
+// knows is whether the owner was compared: what the request is recorded to have done decides, or else what the lock is
+// known to do. A measure is about the release or the extension, so it does not say how a Redis lock sets its key.
+func (x *trespassing) knows() (compared, not bool) {
+	switch {
+	case x.checked != "":
+		return x.checked == "value", x.checked != "value"
+	case x.did == "key-set" && x.service != history.Kubernetes:
+		return false, false
+	}
+	return x.compares == "yes", x.compares == "no"
+}
+
+// TestComparedIsSaidOfWhatWasCompared goes through all of them: a story says that the owner was not compared where that
+// is known, and only there, and that it was compared only where it was.
+func TestComparedIsSaidOfWhatWasCompared(t *testing.T) {
+	known := []string{"yes", "no", "unknown"}
+	saidNot, said := 0, 0
+	for _, service := range []history.Service{history.Redis, history.Redlock, history.Etcd, history.ZooKeeper,
+		history.Kubernetes} {
+		for _, did := range []string{"key-gone", "key-set", "key-prolonged"} {
+			for _, checked := range []string{"", "nothing", "presence", "value"} {
+				for i := range len(known) * len(known) {
+					x := &trespassing{service, did, checked, known[i/len(known)], known[i%len(known)]}
+					h := fromLog(t, x.text())
+					f := Check(h).Of(Ownership)
+					if f.Outcome != Violated {
+						t.Fatalf("%+v: %v\n%s", x, f.Outcome, x.text())
+					}
+					isNot, is := x.check(t, f.Explanation)
+					saidNot, said = saidNot+isNot, said+is
+				}
+			}
+		}
+	}
+	if saidNot < 200 || said < 50 {
+		t.Errorf("%d stories say that the owner was not compared, and %d that it was", saidNot, said)
+	}
+}
+
+// check holds a story to what is known. It counts what that says.
+func (x *trespassing) check(t *testing.T, story string) (saidNot, said int) {
+	t.Helper()
+	compared, not := x.knows()
+	saysNot := strings.Contains(story, "did not compare") || strings.Contains(story, "whether or not there was one") ||
+		strings.Contains(story, "and not whose it was")
+	says := strings.Contains(story, "compared") || strings.Contains(story, "looked at what the key held")
+	switch {
+	case saysNot != not:
+		t.Errorf("%+v: says that the owner was not compared: %v; it was not: %v\n%s", x, saysNot, not, story)
+	case says && !compared:
+		t.Errorf("%+v: says that the owner was compared\n%s", x, story)
+	case says && x.compares == "yes" && x.owns != "no" && strings.Contains(story, "share"):
+		t.Errorf("%+v: says that owners share something\n%s", x, story)
+	}
+	if saysNot {
+		saidNot++
+	}
+	if says {
+		said++
+	}
+	return saidNot, said
+}
