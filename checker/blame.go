@@ -66,6 +66,32 @@ func (t *judge) blameFor(l lateness) blame {
 	return blame{cause: Cause{HolderOutlivedLease, BySlowWork}}
 }
 
+// stayedFor finds out why a client was inside when its lease had ended. One whose lease was over when it was granted
+// the lock should not have come in, whatever kept it there.
+func (t *judge) stayedFor(l lateness) blame {
+	if g := &t.Grants[l.grant]; g.Lease != nil && l.ended <= g.Lease.Granted {
+		return blame{cause: Cause{Kind: LeaseNotRechecked}, faults: t.madeEmpty(l.grant)}
+	}
+	return t.blameFor(l)
+}
+
+// madeEmpty finds the fault that kept a client from the lock until its key had expired, or its lease was over.
+func (t *judge) madeEmpty(n int32) []*trace.Fault {
+	g := &t.Grants[n]
+	gone := g.OK
+	for _, at := range t.Keys {
+		e := &t.History.Events[at]
+		if int(at) < g.OK && e.F == history.KeyGone && e.Why == history.Expired && e.Of == g.Attempt &&
+			e.Lock == t.Locks[g.Lock].Name {
+			gone = int(at)
+		}
+	}
+	if f := t.unrenewed(n, gone); f != nil {
+		return []*trace.Fault{f}
+	}
+	return nil
+}
+
 // upTo is the lateness of the client itself: where the late act was a request, what counts is when the client called
 // it.
 func (l lateness) upTo(calls []pending) lateness {

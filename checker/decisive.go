@@ -41,7 +41,7 @@ type record struct {
 // of position; the last is the decisive one. The list is empty if the cause lies elsewhere.
 func (t *judge) decide(c *clash) (Cause, []record) {
 	counted := [2][]history.Process{t.counted(&c.first), t.counted(&c.then)}
-	if t.keyless(&c.first) || t.keyless(&c.then) {
+	if t.hasNoKeys(c.lock) || t.keyless(&c.first) || t.keyless(&c.then) {
 		return Cause{Kind: GrantedByNone}, nil
 	}
 	for i, s := range []trace.Span{c.first, c.then} {
@@ -495,6 +495,7 @@ func (t *judge) leaseFacts(c *clash, recorded []record) (f facts) {
 		f.unending, f.untold = lease.Until == history.Never, lease.Open
 		f.taken = r.cause.Kind == GrantedTwice && t.History.Events[r.at].F == history.KeyGone
 	}
+	f.keyless = t.hasNoKeys(c.lock)
 	return f
 }
 
@@ -505,6 +506,9 @@ func unrecorded(cause Cause, recorded []record) bool {
 
 // about is the process whose lease or key the decisive record concerns.
 func (t *judge) about(c *clash, recorded []record) history.Process {
+	if t.hasNoKeys(c.lock) {
+		return t.Grants[c.then.Grant].Process
+	}
 	if len(recorded) == 0 {
 		for _, s := range []trace.Span{c.first, c.then} {
 			if t.keyless(&s) {

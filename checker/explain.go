@@ -126,9 +126,10 @@ func (t *judge) overstayStory(l lateness, why blame) string {
 		return sentence("The lease of %s was over at %v: its session had been ended before its time%s. %s was still "+
 			"inside.", g.Process, l.ended, t.faultText(why.faults...), capital(string(g.Process)))
 	}
-	if g.Lease != nil && l.ended <= g.Lease.Granted {
-		s = sentence("Nothing was left of the lease of %s when it was granted the lock at %v: it was valid until %v.",
-			g.Process, g.Lease.Granted, g.Lease.Until)
+	if why.cause.Kind == LeaseNotRechecked {
+		return sentence("Nothing was left of the lease of %s when it was granted the lock at %v: it was valid until "+
+			"%v%s. %s came in all the same.", g.Process, g.Lease.Granted, g.Lease.Until, t.faultText(why.faults...),
+			capital(string(g.Process)))
 	}
 	if reason := t.blameStory(g.Process, why); reason != "" {
 		return s + reason
@@ -231,19 +232,18 @@ func (t *judge) leaseStory(c *clash, cause Cause, records []record) string {
 		s.WriteString(sentence(" They counted no server in common (%s; %s), so none could refuse the second.",
 			t.countedText(&a), t.countedText(&b)))
 	case GrantedByNone:
-		g := ga
-		other := gb
+		if t.hasNoKeys(c.lock) {
+			s.WriteString(noKeys)
+			break
+		}
+		g, other := ga, gb
 		if !t.keyless(&a) {
 			g, other = gb, ga
 		}
 		s.WriteString(sentence(" No server had a key of %s when it was told at %v that it has the lock.",
 			t.who(g, other), t.Time(g.OK)))
 	case CauseNotRecorded:
-		switch {
-		case len(records) > 0:
-		case t.hasNoKeys(c.lock):
-			s.WriteString(" No server had a key of that lock at any time.")
-		default:
+		if len(records) == 0 {
 			s.WriteString(" The history does not record what became of the first one's keys.")
 		}
 	}
@@ -252,6 +252,9 @@ func (t *judge) leaseStory(c *clash, cause Cause, records []record) string {
 	}
 	return s.String()
 }
+
+// noKeys explains why a lock without any key excludes nobody.
+const noKeys = " No server had a key of that lock at any time."
 
 // hasNoKeys reports whether it is known that no server ever had a key of a lock: all requests were read.
 func (t *judge) hasNoKeys(lock int32) bool {

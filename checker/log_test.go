@@ -204,6 +204,8 @@ func (p *parser) header(word string) {
 		}
 	case "quorum":
 		h.Quorum = p.number(value)
+	case "asked": // all requests were read
+		h.Asked = map[history.Process]history.Time{}
 	case "uncapped":
 		h.Uncapped = true
 	case "service":

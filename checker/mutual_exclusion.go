@@ -101,6 +101,15 @@ func (t *judge) insideTogether(f *Finding, c *clash) {
 		}
 		return b
 	}
+	if t.hasNoKeys(c.lock) { // what it counts as its leases nobody has granted
+		cause := Cause{Kind: GrantedByNone}
+		if b := report(cause); b != nil {
+			t.facts.keyless = true
+			b.violated(t, cause, t.sectionStory(c)+noKeys, t.witness(c, nil))
+			b.About = t.about(c, nil)
+		}
+		return
+	}
 	never := history.Never
 	stated := t.Grants[c.first.Grant].Stated < never && t.Grants[c.then.Grant].Stated < never
 	if !stated || clockerror.MayOverlap(&t.Trace, t.WindowsOf(c.lock, c.first.Grant, c.then.Grant)) {
@@ -127,7 +136,7 @@ func (t *judge) insideTogether(f *Finding, c *clash) {
 	if holder.Grant == c.then.Grant { // it entered when its own lease was over
 		late.left, late.deadline = c.then.At, late.ended
 	}
-	why := t.blameFor(late)
+	why := t.stayedFor(late)
 	if b := report(why.cause); b != nil {
 		t.facts.gaveUp = t.gaveUp(holder.Grant, left)
 		b.violated(t, why.cause, t.sectionStory(c)+" "+t.overstayStory(late, why),

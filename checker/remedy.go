@@ -105,8 +105,12 @@ func guarded(s *situation) bool {
 var remedies = map[CauseKind][]advice{
 	CountedWithoutQuorum: {{text: "Count a lock, or its extension, only after a majority of all servers said yes: " +
 		"two majorities always share a server."}},
-	GrantedByNone: {{text: "Take the lock for acquired only when the servers have said so: an error, or no answer, " +
-		"is no."}},
+	GrantedByNone: {
+		{text: "Take the lock for acquired only when the servers have said so: an error, or no answer, is no.",
+			when: not(isKeyless)},
+		{text: "Let each acquire set a key of its own, and only if there is none: without a key, no server can " +
+			"refuse the lock to another.", when: isKeyless},
+	},
 	GrantedTwice: slices.Concat([]advice{
 		{text: "Look for the keys of others and set one's own in one step, such as one script, and take the lock " +
 			"only if there was none.", when: not(isTaken)},
@@ -254,8 +258,6 @@ var remedies = map[CauseKind][]advice{
 			only: anyRedis, when: isRecorded},
 		{text: "Run the same plan simulated, where the cause is shown: real members do not report why a key goes.",
 			only: sessions, when: isRecorded},
-		{text: "Let each acquire set a key of its own, and only if there is none: the servers have no key that this " +
-			"grant rests on.", when: not(isRecorded)},
 	},
 	SessionExpired: {
 		{text: "Stop working as soon as the client learns that the session is lost: that narrows the gap, since the " +

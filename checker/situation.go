@@ -38,6 +38,7 @@ type facts struct {
 	extending bool // the request at issue is made for an attempt that has been asked to prolong its lock
 	taken     bool // both grants rest on elements that were taken out of a list
 	gaveUp    bool // the holder's own request had deleted the key before it stopped working
+	keyless   bool // no server ever had a key of the lock
 	untold    bool // the lease states no end, and outlived its key: its holder was not told in time
 }
 
@@ -125,6 +126,7 @@ func partly(s *situation) bool { return s.Shows(history.PartOfOwner) }
 
 func isExtended(s *situation) bool    { return s.extends }
 func isTurnedAway(s *situation) bool  { return s.turnedAway }
+func isKeyless(s *situation) bool     { return s.keyless }
 func isTaken(s *situation) bool       { return s.taken }
 func isEverlasting(s *situation) bool { return s.everlasting }
 func isRefused(s *situation) bool     { return s.refused }

@@ -187,6 +187,9 @@ func (g *gossip) anything(n int) {
 	if r.IntN(3) == 0 {
 		h.Groups = [][]history.Process{gossipServers}
 	}
+	if n%4 == 0 {
+		h.Asked = map[history.Process]history.Time{}
+	}
 	quiet := r.IntN(2) == 0 // without faults
 	for len(g.h.Events) < n {
 		switch k := r.IntN(12); {

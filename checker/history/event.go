@@ -213,7 +213,7 @@ type Header struct {
 	// Asked gives, for each client, when its latest request for a lock reached a lock server; 0 if none did. Requests
 	// that only keep a connection or a session alive do not count. Asked is nil if the requests of the run were not
 	// inspected.
-	Asked map[Process]Time `json:"asked,omitempty"`
+	Asked map[Process]Time `json:"asked,omitzero"`
 	End   Time             `json:"end"` // true time at which recording stopped
 	Recording
 }

@@ -16,6 +16,9 @@ func (r *reading) cause(a, b *window) string {
 			counted[i] = []history.Process{r.Events[given].Process}
 		}
 	}
+	if r.keylessLock(a.lock) {
+		return "granted by no server"
+	}
 	for i, w := range []*window{a, b} {
 		if w.at == w.ok && (len(counted[i]) == 0 || r.oneService()) && r.keyless(w) {
 			return "granted by no server"
@@ -42,6 +45,13 @@ func (r *reading) cause(a, b *window) string {
 		return "counted without quorum"
 	}
 	return cause
+}
+
+// keylessLock reports whether all requests were read, and no server ever set a key of the lock.
+func (r *reading) keylessLock(lock history.Lock) bool {
+	return r.Header.Asked != nil && !slices.ContainsFunc(r.Events, func(e history.Event) bool {
+		return e.F == history.KeySet && e.Lock == lock
+	})
 }
 
 // keyless reports whether servers set keys of the lock, but none for this attempt before its acquire returned, and all

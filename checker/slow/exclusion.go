@@ -241,10 +241,13 @@ func (r *reading) mutualExclusion() Finding {
 }
 
 // sectionCause returns why two critical sections overlap. If the leases that had been stated by then overlap too, it is
-// the cause of that. Otherwise a holder outlived its lease, its session was ended, or the lease was never renewed. It
-// returns "" if this package does not determine the cause: if the holder may have waited for another lock, or if a
-// fault may be the reason why it was late or not renewed.
+// the cause of that. Otherwise nothing was left of a holder's lease when it came in, a holder outlived its lease, its
+// session was ended, or the lease was never renewed. It returns "" if this package does not determine the cause: if the
+// holder may have waited for another lock, or if a fault may be the reason why it was late or not renewed.
 func (r *reading) sectionCause(a, b *section) string {
+	if r.keylessLock(a.lock) {
+		return "granted by no server"
+	}
 	for _, s := range []*section{a, b} {
 		if s.lease == nil && len(s.extensions) == 0 {
 			return "cause not recorded"
@@ -261,13 +264,16 @@ func (r *reading) sectionCause(a, b *section) string {
 			}
 		}
 	}
+	holder, ended := r.outlived(a, b)
+	if holder.lease != nil && ended <= holder.lease.Granted {
+		return "lease not rechecked"
+	}
 	for _, o := range r.asks {
 		if waits := o.process == a.process && o.lock != a.lock && a.ok < o.call && o.call < b.ok &&
 			b.ok < o.ret; waits {
 			return ""
 		}
 	}
-	holder, ended := r.outlived(a, b)
 	switch cut := r.cutShort(holder, ended); {
 	case cut && !slices.ContainsFunc(r.faults, func(f fault) bool { return f.kind.Does() != history.EndsSession }):
 		return "session expired"
