@@ -109,8 +109,8 @@ var confirmations = []confirmation{
 		reason: "simulated runs know the cause"},
 	{text: "Take the lock for acquired only when the servers have said so: an error, or no answer, is no.",
 		reason: librariesOnly},
-	{text: "Let each acquire set a key of its own, and only if there is none: the servers have no key that this " +
-		"grant rests on.", reason: librariesOnly},
+	{text: "Let each acquire set a key of its own, and only if there is none: without a key, no server can refuse " +
+		"the lock to another.", reason: librariesOnly},
 	{text: "Renew the lock while the work goes on, several times within each lease, and stop the work when that fails.",
 		apply: renewed},
 	{text: "Or bound the work by what is left of the lease.",

@@ -32,7 +32,7 @@ func TestWhatIsExploredIsCutDownAndReplayed(t *testing.T) {
 	}{
 		"a lock that deletes whoever holds it": {newCareless, checker.Ownership, checker.RemovedByNonOwner, true},
 		"a lock that everybody has": {func(*Client) Lock { return open{} }, checker.LeaseExclusion,
-			checker.CauseNotRecorded,
+			checker.GrantedByNone,
 			false},
 	} {
 		t.Run(name, func(t *testing.T) {
