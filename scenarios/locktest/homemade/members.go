@@ -169,8 +169,7 @@ return made`)}, Of: "hash-field",
 			Of:      "hash-deadline",
 			Mistake: "The end of the lease is in milliseconds and is compared with seconds, so that it never comes.",
 			Shows: []Showing{{Plan: []string{"crash client-1 after acquired"}, Way: Way{deadlock, crashed},
-				By:  "client-1",
-				Why: "client-1 is gone, and nobody ever finds its lease over."}},
+				By: "client-1", Why: "client-1 is gone, and nobody ever finds its lease over."}},
 			// Nor does anybody if a release does not reach the server.
 			Also: []Way{{deadlock, abandoned}}, Found: []Family{Restarts}},
 		{Recipe: Recipe{Name: "zset-removes-the-first", Take: takeScore, Give: func(c *Call) (bool, error) {
