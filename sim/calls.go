@@ -122,7 +122,11 @@ func (m *message) abandoned() bool {
 }
 
 func (m *message) act(uint64) {
-	if m.state == toClient && m.c.clientHolds(m) || m.state != toClient && m.c.server.holds(m, 0) {
+	if m.state == toClient && m.c.clientHolds(m) {
+		return
+	}
+	if m.state != toClient && m.c.server.holds(m, 0) {
+		m.c.pending = m.c.pending || m.c.opened && m.c.life == 0
 		return
 	}
 	m.w.net.underWay--

@@ -60,6 +60,8 @@ type conn struct {
 	server   *Process
 	life     uint64 // life of the server that accepted it; 0 until its first bytes arrive
 	fresh    bool   // opened during the run: its first request includes a handshake
+	opened   bool   // opened during the run
+	pending  bool   // opened while the server was paused, which has not accepted it yet
 	closed   bool
 	lastUp   Time // arrival time of the latest message in each direction
 	lastDown Time
@@ -85,7 +87,7 @@ func (p *Process) conn(name Conn) *conn {
 		panic("sim: " + string(p.id) + " calls " + string(name.Server) + ", which is no server")
 	}
 	c := p.w.newConn(p, server)
-	c.name, c.fresh = name, at >= 0
+	c.name, c.fresh, c.opened = name, at >= 0, at >= 0
 	p.conns = append(p.conns, c)
 	return c
 }

@@ -79,7 +79,9 @@ func (p *Process) resume() {
 		program.Resume()
 	}
 	p.notifyClock()
-	if p.server == nil {
+	if _, loops := p.server.(EventLoop); loops {
+		p.readInTurn()
+	} else if p.server == nil {
 		p.sortHeld()
 	}
 	for _, e := range p.held {

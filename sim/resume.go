@@ -55,6 +55,86 @@ func place(who actor, all []found) uint64 {
 // resumeDraw makes these draws independent of the draws of delays.
 const resumeDraw = 0x726573756d65
 
+// readInTurn orders the events that an [EventLoop] finds after a pause.
+func (p *Process) readInTurn() {
+	for i := range p.held {
+		switch c := connOf(p.held[i].who); {
+		case incoming(p.held[i].who) == nil:
+			p.held[i].seq = 0
+		case c == nil || !c.pending:
+			p.held[i].seq = 1
+		default:
+			p.held[i].seq = 2
+		}
+	}
+	slices.SortStableFunc(p.held, func(a, b event) int { return cmp.Compare(a.seq, b.seq) })
+	InTurn(p.held, func(e event) any { return incoming(e.who) })
+	for _, e := range p.held {
+		if c := connOf(e.who); c != nil {
+			c.pending = false
+		}
+	}
+}
+
+// incoming is what an event brings something to a server on: a connection of a client, or a link of a peer; nil if it
+// brings nothing.
+func incoming(who actor) any {
+	switch m := who.(type) {
+	case *peerMessage:
+		return m.link
+	case *peerEnd:
+		return m.link
+	}
+	if c := connOf(who); c != nil {
+		return c
+	}
+	return nil
+}
+
+// connOf is the connection on which an event brings something of a client's; nil if it does not.
+func connOf(who actor) *conn {
+	switch m := who.(type) {
+	case *message:
+		return m.c
+	case *farewell:
+		return m.c
+	case *Pipe:
+		return m.c
+	}
+	return nil
+}
+
+// InTurn brings together the elements of a list that belong to the same, the first first; nil is of no other.
+func InTurn[T any](list []T, of func(T) any) {
+	if len(list) < 3 {
+		return
+	}
+	first := map[any]int{}
+	places := make([]placed[T], len(list))
+	for i, x := range list {
+		places[i] = placed[T]{x, i}
+		owner := of(x)
+		if owner == nil {
+			continue
+		}
+		if at, known := first[owner]; known {
+			places[i].at = at
+		} else {
+			first[owner] = i
+		}
+	}
+	slices.SortStableFunc(places, func(a, b placed[T]) int { return cmp.Compare(a.at, b.at) })
+	for i := range places {
+		list[i] = places[i].x
+	}
+}
+
+// placed is an element of a list, and where it belongs.
+type placed[T any] struct {
+	x  T
+	at int
+}
+
 // arrived returns the connection on which an event brings something to its client, and a key of what it brings. The
 // connection is nil if the event brings nothing.
 func arrived(who actor) (c *conn, key uint64) {

@@ -41,6 +41,11 @@ type PeerCloser interface {
 	PeerClosed(from ProcessID)
 }
 
+// EventLoop is a server with one event loop, as Redis has. When it continues after a pause, its timers that have run out
+// come first; then all that has arrived on one connection, the connections in the order in which something arrived on
+// them; and last what has arrived on connections that were opened in the pause, which it has yet to accept.
+type EventLoop interface{ EventLoop() }
+
 // Closer is a server that keeps state for each connection. It is notified when a client has closed a connection or has
 // crashed, one delay later and in order with the requests on the connection, but never after the server's own HangUp.
 type Closer interface {

@@ -80,7 +80,7 @@ func (m *handshake) act(uint64) {
 	default:
 		m.state, m.status = synAnswered, Refused
 		if !p.down {
-			c.life, m.status = p.life, Answered
+			c.life, m.status, c.pending = p.life, Answered, p.paused > 0
 		}
 		m.travel(c.down, &c.lastDown)
 	}

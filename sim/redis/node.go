@@ -69,6 +69,20 @@ type arrival struct {
 	closed  uint64
 }
 
+// on is the connection on which it arrived.
+func (a arrival) on() any {
+	switch {
+	case a.request != nil:
+		return a.request.ConnID
+	case a.closed != 0:
+		return a.closed
+	}
+	return a.from
+}
+
+// EventLoop makes a node a [sim.EventLoop].
+func (n *Node) EventLoop() {}
+
 // heldReply is what leaves for a client at the end of the turn, after the fsync if there is one: a reply, a push if to
 // is nil, or the end of the connection if there are no bytes either. The bytes are [from,end) of heldBytes.
 type heldReply struct {
@@ -378,6 +392,7 @@ func (n *Node) fsyncDone() {
 	n.aof.Finish()
 	n.sendHeld()
 	n.batch, n.queue = n.queue, n.batch[:0]
+	sim.InTurn(n.batch, arrival.on)
 	for i, a := range n.batch {
 		n.batch[i] = arrival{}
 		n.take(a)

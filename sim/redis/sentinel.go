@@ -201,6 +201,9 @@ func (s *Sentinel) meet(g *group, now time.Duration) {
 	}
 }
 
+// EventLoop makes it a [sim.EventLoop].
+func (s *Sentinel) EventLoop() {}
+
 // Stop ends the life.
 func (s *Sentinel) Stop(sim.Stop) {
 	s.host, s.subscribers, s.face = nil, nil, nil
