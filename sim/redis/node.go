@@ -96,6 +96,7 @@ var _ interface {
 	sim.Peer
 	sim.Settler
 	sim.Closer
+	sim.EventLoop
 } = (*Node)(nil)
 
 // Tags of timers: the kind in the top byte, the timer's number below.

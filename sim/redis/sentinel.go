@@ -158,6 +158,7 @@ type watched struct {
 var _ interface {
 	sim.Peer
 	sim.Closer
+	sim.EventLoop
 } = (*Sentinel)(nil)
 
 // NewSentinel makes a Sentinel for one run.

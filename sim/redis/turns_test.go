@@ -17,8 +17,8 @@ type sent struct {
 	element string
 }
 
-// TestAServerThatWasStoppedReadsOneConnectionAfterTheOther: the orders are those of redis-server 7.0, stopped by SIGSTOP
-// while the commands arrive. A server that is busy with an fsync finds them in the same order.
+// TestAServerThatWasStoppedReadsOneConnectionAfterTheOther: the orders are those of redis-server 7.0, stopped by
+// SIGSTOP while the commands arrive. A server that is busy with an fsync finds them in the same order.
 func TestAServerThatWasStoppedReadsOneConnectionAfterTheOther(t *testing.T) {
 	for name, c := range map[string]struct {
 		sent []sent
@@ -60,7 +60,8 @@ func inOrder(t *testing.T, cfg redis.Config, list []sent, anew string) (order st
 			for _, x := range list {
 				if x.client == name {
 					s.Sleep(time.Second + time.Duration(x.at)*ms - c.Now().Duration())
-					s.Call(ms, nil, sim.Request{Conn: conn, Args: []string{"RPUSH", "list", x.element}, Phase: x.element})
+					args := []string{"RPUSH", "list", x.element}
+					s.Call(ms, nil, sim.Request{Conn: conn, Args: args, Phase: x.element})
 				}
 			}
 		})
