@@ -42,8 +42,8 @@ type PeerCloser interface {
 }
 
 // EventLoop is a server with one event loop, as Redis has. When it continues after a pause, its timers that have run
-// out come first; then all that has arrived on one connection, the connections in the order in which something arrived on
-// them; and last what has arrived on connections that were opened in the pause, which it has yet to accept.
+// out come first; then all that has arrived on one connection, the connections in the order in which something arrived
+// on them; and last what has arrived on connections that were opened in the pause, which it has yet to accept.
 type EventLoop interface{ EventLoop() }
 
 // Closer is a server that keeps state for each connection. It is notified when a client has closed a connection or has
