@@ -76,8 +76,8 @@ func (p *Process) readInTurn() {
 	}
 }
 
-// incoming is what an event brings something to a server on: a connection of a client, or a link of a peer; nil if it
-// brings nothing.
+// incoming returns the connection of a client, or the link of a peer, on which an event brings something to a server; nil
+// if the event brings nothing.
 func incoming(who actor) any {
 	switch m := who.(type) {
 	case *peerMessage:
@@ -91,7 +91,7 @@ func incoming(who actor) any {
 	return nil
 }
 
-// connOf is the connection on which an event brings something of a client's; nil if it does not.
+// connOf returns the connection on which an event brings something from a client; nil if it brings nothing.
 func connOf(who actor) *conn {
 	switch m := who.(type) {
 	case *message:
@@ -104,7 +104,8 @@ func connOf(who actor) *conn {
 	return nil
 }
 
-// InTurn brings together the elements of a list that belong to the same, the first first; nil is of no other.
+// InTurn sorts a list so that elements with the same owner stand together, the owners in the order in which they first
+// occur. of returns the owner of an element. An element whose owner is nil keeps its place.
 func InTurn[T any](list []T, of func(T) any) {
 	if len(list) < 3 {
 		return
@@ -129,7 +130,7 @@ func InTurn[T any](list []T, of func(T) any) {
 	}
 }
 
-// placed is an element of a list, and where it belongs.
+// placed is an element of a list with the place where its owner first occurs.
 type placed[T any] struct {
 	x  T
 	at int
