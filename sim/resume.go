@@ -76,8 +76,8 @@ func (p *Process) readInTurn() {
 	}
 }
 
-// incoming returns the connection of a client, or the link of a peer, on which an event brings something to a server. It
-// returns nil if the event brings nothing.
+// incoming returns the connection of a client, or the link of a peer, on which an event brings something to a server.
+// It returns nil if the event brings nothing.
 func incoming(who actor) any {
 	switch m := who.(type) {
 	case *peerMessage:
