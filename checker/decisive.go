@@ -281,18 +281,21 @@ func (t *judge) judge(c *clash, r *record) {
 		r.at, r.cause = max(r.set[0], r.set[1]), Cause{Kind: DeposedMaster}
 	case r.gone >= 0:
 		r.at, r.cause = t.causeOfLoss(c, r)
-	case r.overwrote >= 0 && t.mayChange(t.changeAt(r.overwrote, t.History.Events[r.set[r.victim]].Of)):
-		r.at, r.cause = r.overwrote, t.causeOfTakeover(t.changeAt(r.overwrote, t.History.Events[r.set[r.victim]].Of))
 	case r.overwrote >= 0:
-		r.at, r.cause = r.overwrote, Cause{RemovedByNonOwner, Overwritten}
+		c := t.changeAt(r.overwrote, t.History.Events[r.set[r.victim]].Of)
+		r.at, r.cause = r.overwrote, t.causeOfChange(c, Cause{RemovedByNonOwner, Overwritten})
 	case t.beside(r):
 		r.at, r.cause = r.set[1-r.victim], Cause{Kind: GrantedTwice}
 	}
 }
 
-// causeOfTakeover is why two hold a lock of which one changed the other's key, as it might.
-func (t *judge) causeOfTakeover(c trace.Change) Cause {
-	if !t.Over(c) && t.LapsedEarly(c) {
+// causeOfChange returns the cause where a request of another changed the key of a lock that two hold: offence if it had
+// no right to.
+func (t *judge) causeOfChange(c trace.Change, offence Cause) Cause {
+	switch {
+	case !t.mayChange(c):
+		return offence
+	case !t.Over(c) && t.LapsedEarly(c):
 		return Cause{ExpiredEarly, ServerClock}
 	}
 	return Cause{Kind: ValidityMiscounted}
@@ -373,10 +376,8 @@ func (t *judge) causeOfLoss(c *clash, r *record) (int, Cause) {
 			return r.gone, Cause{Kind: CauseNotRecorded}
 		case gone.By == gone.Of:
 			return r.gone, Cause{RemovedByOwner, t.lateTry(r.victimSpan(c).Grant, r.gone)}
-		case t.mayChange(t.changeAt(r.gone, gone.Of)):
-			return r.gone, t.causeOfTakeover(t.changeAt(r.gone, gone.Of))
 		}
-		return r.gone, Cause{Kind: RemovedByNonOwner}
+		return r.gone, t.causeOfChange(t.changeAt(r.gone, gone.Of), Cause{Kind: RemovedByNonOwner})
 	case history.Flushed:
 		if gone.By == gone.Of {
 			return r.gone, Cause{Kind: RemovedByOwner}

@@ -93,13 +93,14 @@ func (f *Folder) Remove(name string) error {
 func (f *Folder) Write(name string, content []byte) error {
 	name = filepath.FromSlash(name)
 	if err := f.write(name, content); err != nil {
-		return fmt.Errorf("cannot write %s: %w", filepath.Join(f.Name(), name), reason(err))
+		return fmt.Errorf("cannot write %s: %w", filepath.Join(f.Name(), name), Reason(err))
 	}
 	return nil
 }
 
-// reason removes the name of the temporary file from an error.
-func reason(err error) error {
+// Reason returns what is wrong with a file, without the operation and the name that an error of package os states. Other
+// errors are returned as they are. It is for messages that name the file themselves, where the error names a temporary one.
+func Reason(err error) error {
 	var of *fs.PathError
 	if errors.As(err, &of) {
 		return of.Err

@@ -95,7 +95,7 @@ func (r *reading) lapsedEarly(i int, owner history.Attempt) bool {
 			clock += paced * history.Time(f.PPM) / 1e6
 		}
 	}
-	return clock+1e6 >= r.Header.TTL
+	return clock > r.Events[i].Time-r.Events[kept].Time && clock+1e6 >= r.Header.TTL
 }
 
 // holdOver reports whether the hold of a key's owner is over at place i, where another attempt changes the key.

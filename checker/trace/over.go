@@ -42,8 +42,8 @@ func (t *Trace) LapsedEarly(c Change) bool {
 		return false
 	}
 	e := &t.History.Events[c.At]
-	passed := e.Time - t.Time(at)
-	return passed < ttl && passed+t.gained(e.Process, at, c.At) >= ttl-rounding
+	passed, gain := e.Time-t.Time(at), t.gained(e.Process, at, c.At)
+	return gain > 0 && passed < ttl && passed+gain >= ttl-rounding
 }
 
 // gained returns by how much a server's wall clock advanced from one position to another beyond the time that passed,

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// keepBinary keeps a program in a folder, and returns its path. Whoever kills this process leaves it there.
+// keepBinary stores a program in a folder and returns its path. If this process is killed, the program stays there.
 func keepBinary(folder string, content []byte) (path string, open *os.File, err error) {
 	path = filepath.Join(folder, "lock.test")
 	if err = os.WriteFile(path, content, 0o700); err == nil {

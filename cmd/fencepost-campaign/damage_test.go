@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// damage changes the files with the parts of a campaign, as a disk may that is failing. The server must not run.
+// damage changes the files that hold the parts of a campaign, as a failing disk might. The server must not be running.
 func damage(t testing.TB, folder, campaign string, change func(text []byte) []byte) {
 	t.Helper()
 	blocks, err := filepath.Glob(filepath.Join(storeIn(folder), "jetstream", "$G", "streams",
@@ -27,7 +27,7 @@ func damage(t testing.TB, folder, campaign string, change func(text []byte) []by
 	}
 }
 
-// flipped has one bit of a file changed.
+// flipped returns a change that flips one bit of a file.
 func flipped(at func(size int) int) func([]byte) []byte {
 	return func(text []byte) []byte {
 		if len(text) > 0 {
@@ -37,8 +37,8 @@ func flipped(at func(size int) int) func([]byte) []byte {
 	}
 }
 
-// Parts that are damaged on the disk after the campaign's end are never counted: report says that they are lost, and
-// makes them again, and is then what it was, to the byte.
+// Parts that are damaged on the disk after the campaign has ended are never counted. The report command says that they
+// are lost and makes them again; the report is then the same as before, to the byte.
 func TestPartsDamagedAfterTheEndAreMadeAgain(t *testing.T) {
 	t.Parallel()
 	for how, change := range map[string]func([]byte) []byte{

@@ -4,7 +4,7 @@ package main
 
 import "testing"
 
-// disk is a small disk of a test's own, which there is only on Linux.
+// disk stands for the small disk that tests use on Linux. Other systems have none.
 type disk struct{}
 
 func smallDisk(testing.TB, string, int) *disk { return nil }

@@ -18,13 +18,13 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/access"
 )
 
-// disk is a small disk of its own under a folder.
+// disk is a small file system that is mounted on a folder.
 type disk struct {
 	t   testing.TB
 	dir string
 }
 
-// mountDisk mounts one, for which the test must be root's.
+// mountDisk mounts a file system of so many MiB on a folder. The error says that only root can do so.
 func mountDisk(t testing.TB, dir string, mib int) (*disk, error) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -38,7 +38,7 @@ func mountDisk(t testing.TB, dir string, mib int) (*disk, error) {
 	return &disk{t, dir}, nil
 }
 
-// newDisk mounts one for a test that cannot do without.
+// newDisk mounts a disk, and skips the test if that is not possible.
 func newDisk(t testing.TB, dir string, mib int) *disk {
 	t.Helper()
 	d, err := mountDisk(t, dir, mib)
@@ -48,7 +48,7 @@ func newDisk(t testing.TB, dir string, mib int) *disk {
 	return d
 }
 
-// smallDisk mounts one for a test that makes less of it where there is none: nil.
+// smallDisk mounts a disk, or returns nil if that is not possible: the test then leaves out what needs one.
 func smallDisk(t testing.TB, dir string, mib int) *disk {
 	t.Helper()
 	d, err := mountDisk(t, dir, mib)
@@ -60,7 +60,7 @@ func smallDisk(t testing.TB, dir string, mib int) *disk {
 
 func (d *disk) filler() string { return filepath.Join(d.dir, "filler") }
 
-// fill leaves no room on the disk, but for some KiB.
+// fill fills the disk, but leaves so many KiB free.
 func (d *disk) fill(spare int64) {
 	d.t.Helper()
 	f, err := os.Create(d.filler())
@@ -83,7 +83,7 @@ func (d *disk) fill(spare int64) {
 	}
 }
 
-// empty makes room again.
+// empty removes what fill has written.
 func (d *disk) empty() {
 	d.t.Helper()
 	if err := os.Remove(d.filler()); err != nil {
@@ -160,7 +160,7 @@ func TestAFullDiskIsReportedAndOutlived(t *testing.T) {
 	}
 }
 
-// A campaign that finds the disk full at its start says so, and leaves no half of a file.
+// A campaign that finds the disk full when it starts says so, and leaves no unfinished file behind.
 func TestACampaignCannotBeginOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

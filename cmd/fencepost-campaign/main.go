@@ -44,13 +44,13 @@ type console struct {
 	last          *said
 }
 
-// said is the last notice.
+// said holds the latest notice, so that a notice is not repeated.
 type said struct {
 	sync.Mutex
 	text string
 }
 
-// notice writes a line for people. What several say in a row is said once. It may be called by several goroutines.
+// notice writes a line for people, unless the line before it was the same. Several goroutines may call it at once.
 func (c console) notice(text string) {
 	c.last.Lock()
 	defer c.last.Unlock()

@@ -26,10 +26,10 @@ import (
 type attacker struct {
 	t   testing.TB
 	as  *syscall.Credential
-	dir string // of his own
+	dir string // a folder that belongs to this user
 }
 
-// newAttacker makes one of the user nobody, for which the test must be root's.
+// newAttacker returns an attacker who is the user nobody. It skips the test unless root runs it.
 func newAttacker(t testing.TB) *attacker {
 	t.Helper()
 	nobody, err := user.Lookup("nobody")
@@ -49,7 +49,7 @@ func newAttacker(t testing.TB) *attacker {
 	return x
 }
 
-// public is a folder that every user may enter.
+// public returns a folder that every user may enter.
 func public(t testing.TB, mode os.FileMode) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "fencepost-public-")
@@ -63,7 +63,7 @@ func public(t testing.TB, mode os.FileMode) string {
 	return dir
 }
 
-// call is a program that he starts.
+// call returns a command that runs as the attacker.
 func (x *attacker) call(name string, args ...string) *exec.Cmd {
 	c := exec.Command(name, args...)
 	c.Dir, c.Env = x.dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + x.dir, "TMPDIR=" + x.dir}
@@ -71,14 +71,14 @@ func (x *attacker) call(name string, args ...string) *exec.Cmd {
 	return c
 }
 
-// gets is what a script of his prints.
+// gets returns what a shell script prints that runs as the attacker.
 func (x *attacker) gets(script string, args ...string) string {
 	text, _ := x.call("/bin/sh", append([]string{"-c", script, "sh"}, args...)...).CombinedOutput() // it should fail
 	return string(text)
 }
 
-// The programs with which he talks to a port: speaks sends a text over TLS without asking who is there, asks is a
-// browser, and listens takes a port and prints what he is sent.
+// Programs with which the attacker talks to a port: speaks sends a text over TLS without checking the server's
+// certificate, asks makes an HTTP request, and listens occupies a port and prints what is sent to it.
 const (
 	speaks = `python3 -c '
 import socket, ssl, sys
@@ -108,7 +108,7 @@ while True:
 type attack struct {
 	name, script string
 	args         []string
-	fails        string // what he is told
+	fails        string // the error that the attacker must get
 }
 
 // TestAnotherUserLearnsNothingChangesNothingAndRunsNothing attacks a campaign as another user of the machine: while it
@@ -173,7 +173,7 @@ func TestAnotherUserLearnsNothingChangesNothingAndRunsNothing(t *testing.T) {
 	x.preparesFolders(t)
 }
 
-// tries makes an attack, which must fail as is said, and give none of the secrets.
+// tries makes an attack. It must fail with the error that it states, and print none of the secrets.
 func (x *attacker) tries(one attack, secrets ...string) {
 	x.t.Helper()
 	got := x.gets(one.script, one.args...)
@@ -188,7 +188,7 @@ func (x *attacker) tries(one attack, secrets ...string) {
 	}
 }
 
-// TestAnotherUserDoesNotPlay attacks the page of fencepost play, while a browser is opened for it.
+// TestAnotherUserDoesNotPlay attacks the page of fencepost play while a browser opens it.
 func TestAnotherUserDoesNotPlay(t *testing.T) {
 	t.Parallel()
 	x := newAttacker(t)
@@ -228,8 +228,8 @@ func TestAnotherUserDoesNotPlay(t *testing.T) {
 	}
 }
 
-// takesThePort listens where the server did that was killed: a worker that waits for it, one that comes, and a report
-// tell him nothing.
+// takesThePort has the attacker listen on the port of a server that was killed. A worker that waits for that server, a
+// new worker and a report must send it no secret.
 func (x *attacker) takesThePort(k *killed, port, token string) {
 	x.t.Helper()
 	kill(k.server)
@@ -263,7 +263,8 @@ func (x *attacker) takesThePort(k *killed, port, token string) {
 	}
 }
 
-// preparesFolders lays folders, links and files where everybody may write, which a user then names by mistake.
+// preparesFolders makes folders, links and files in a place where everybody may write. A user who then names one of them
+// by mistake must be refused.
 func (x *attacker) preparesFolders(t *testing.T) {
 	t.Helper()
 	shared, own := public(t, 0o777|os.ModeSticky), t.TempDir()

@@ -73,7 +73,7 @@ func (p *parent) enumerate(asked []uint64) []uint64 {
 	case failed:
 		return nil
 	case p.listed == nil && ctx.Err() != nil:
-		p.problem("the time that -timeout gives was up before the run without faults had ended")
+		p.problem(timeUp + " before the run without faults had ended")
 		return nil
 	case p.listed == nil:
 		p.problem("the run without faults failed: " + end.Error())

@@ -37,7 +37,7 @@ func (p *parent) explore(seeds []uint64) {
 	}
 	all.Wait()
 	if ctx.Err() != nil && p.finished < len(seeds) {
-		why, what := "the time that -timeout gives was up", "runs were made"
+		why, what := timeUp, "runs were made"
 		if p.stopped {
 			why = "no more runs are made after one that a wait for a mutex has stopped"
 		}
@@ -246,7 +246,7 @@ func (p *parent) try() {
 	switch {
 	case done:
 	case ctx.Err() != nil:
-		p.problem("the time that -timeout gives was up before the trial run had ended")
+		p.problem(timeUp + " before the trial run had ended")
 	default:
 		p.problem("the trial run, without faults, failed: " + end.Error())
 	}

@@ -390,35 +390,35 @@ func save(folder string, files map[string]string) error {
 	return errors.Join(err, to.Close())
 }
 
-// onceMore is a task about a run that has been made.
-func (p *parent) onceMore(r ran) task {
-	k := task{Test: p.t.Name(), Call: p.call, Seeds: []uint64{r.Seed}}
+// timeUp says why nothing more was done.
+const timeUp = "the time that -timeout gives was up"
+
+// onceMore makes a worker do a task about a run that has been made. take takes its reports and returns whether one is
+// the result. If there was none, why says why.
+func (p *parent) onceMore(r ran, k task, take func(report) bool) (why string) {
+	k.Test, k.Call, k.Seeds = p.t.Name(), p.call, []uint64{r.Seed}
 	if r.Plan != "" {
 		k.Plans = map[uint64]string{r.Seed: r.Plan}
 	}
-	return k
+	ctx, done := p.within(allShare)
+	defer done()
+	taken := false
+	end := p.do(ctx, k, func(r report) { taken, why = take(r) || taken, cmp.Or(r.Problem, why) })
+	switch {
+	case taken || why != "":
+	case ctx.Err() != nil:
+		why = timeUp
+	default:
+		why = end.Error()
+	}
+	return why
 }
 
 // shrink makes a worker cut down the first run of a group. It says why if that failed.
 func (p *parent) shrink(g group) (small *shrunk, why string) {
-	k := p.onceMore(g.first)
-	k.Shrink = &g.finding
-	ctx, done := p.within(allShare)
-	defer done()
-	end := p.do(ctx, k, func(r report) {
-		if r.Shrunk != nil {
-			small = r.Shrunk
-		}
-		if r.Problem != "" {
-			why = r.Problem
-		}
+	why = p.onceMore(g.first, task{Shrink: &g.finding}, func(r report) bool {
+		small = cmp.Or(r.Shrunk, small)
+		return small != nil
 	})
-	switch {
-	case small != nil || why != "":
-	case ctx.Err() != nil:
-		why = "the time that -timeout gives was up"
-	default:
-		why = end.Error()
-	}
 	return small, why
 }

@@ -22,35 +22,40 @@ func (p *parent) showPassed() {
 }
 
 // shown makes a worker describe a run. If that fails, it says why.
-func (p *parent) shown(r ran) string {
-	var words, why string
-	ctx, done := p.within(allShare)
-	defer done()
-	k := p.onceMore(r)
-	k.Show = true
-	end := p.do(ctx, k, func(r report) { words, why = cmp.Or(r.Text, words), cmp.Or(r.Problem, why) })
-	switch {
-	case words != "":
-		return strings.TrimRight(words, "\n")
-	case why == "" && end != nil:
-		why = end.Error()
+func (p *parent) shown(r ran) (words string) {
+	why := p.onceMore(r, task{Show: true}, func(r report) bool {
+		words = cmp.Or(r.Text, words)
+		return words != ""
+	})
+	if words == "" {
+		return "The run cannot be shown: " + why
 	}
-	return "The run cannot be shown: " + cmp.Or(why, "the time that -timeout gives was up")
+	return strings.TrimRight(words, "\n")
 }
 
 // show describes the run of a seed.
 func (w *worker) show(seed uint64) {
-	result, err := w.runner.Run(w.plan(seed))
-	if err == nil {
-		var run *single.Run
-		if run, err = single.Explain(w.scenario, result, w.scenario.Judge(result)); err == nil {
-			run.Seed = seed // the plan that is drawn for it may have another
-			run.HoldTo(w.promise)
-			var words strings.Builder
-			_ = run.Document().Text(&words, document.TextOptions{Width: width}) // a Builder takes all
-			say(report{Text: words.String()})
-			return
-		}
+	text, err := w.describe(seed)
+	if err != nil {
+		say(report{Problem: err.Error()})
+		return
 	}
-	say(report{Problem: err.Error()})
+	say(report{Text: text})
+}
+
+// describe makes the run of a seed and reports it as every run is.
+func (w *worker) describe(seed uint64) (string, error) {
+	result, err := w.runner.Run(w.plan(seed))
+	if err != nil {
+		return "", err
+	}
+	run, err := single.Explain(w.scenario, result, w.scenario.Judge(result))
+	if err != nil {
+		return "", err
+	}
+	run.Seed = seed // the plan that is drawn for it may have another
+	run.HoldTo(w.promise)
+	var text strings.Builder
+	err = run.Document().Text(&text, document.TextOptions{Width: width})
+	return text.String(), err
 }

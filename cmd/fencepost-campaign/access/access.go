@@ -51,7 +51,7 @@ const (
 	tryAgain      = 250 * time.Millisecond // between two attempts to come back to it
 )
 
-// schemes are those of NATS's URLs.
+// schemes lists the schemes that the URL of a NATS server may have.
 var schemes = []string{"nats", "tls", "ws", "wss"}
 
 // Check says what is wrong with the URL, without any part of it: there may be a password in it.

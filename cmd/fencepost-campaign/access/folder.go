@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker/safefile"
 )
 
 // FileName is the file in the folder of an embedded server with all that a worker needs to join it.
@@ -140,7 +142,7 @@ func (f *Folder) Write(name string, text []byte) error {
 	}
 	file, err := f.OpenFile(fresh, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return fmt.Errorf("cannot write %s: %w", filepath.Join(f.path, name), cause(err))
+		return fmt.Errorf("cannot write %s: %w", filepath.Join(f.path, name), safefile.Reason(err))
 	}
 	_, err = file.Write(text)
 	if err == nil {
@@ -151,18 +153,9 @@ func (f *Folder) Write(name string, text []byte) error {
 	}
 	if err != nil {
 		f.Remove(fresh)
-		return fmt.Errorf("cannot write %s: %w", filepath.Join(f.path, name), cause(err))
+		return fmt.Errorf("cannot write %s: %w", filepath.Join(f.path, name), safefile.Reason(err))
 	}
 	return nil
-}
-
-// cause is an error without the name under which a file is written first.
-func cause(err error) error {
-	var at *fs.PathError
-	if errors.As(err, &at) {
-		return at.Err
-	}
-	return err
 }
 
 // Server reads how to get to the server of the folder. An error says that there is none (fs.ErrNotExist), or what is

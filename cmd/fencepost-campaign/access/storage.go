@@ -7,10 +7,10 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// storage is the subject under which one may ask why the server stores nothing. Nobody answers while it stores.
+// storage is the NATS subject of the question why the server stores nothing. Nobody answers while the server stores.
 const storage = "fencepost.storage"
 
-// answerWithin is how long one may take to say why nothing is stored.
+// answerWithin is how long Trouble waits for an answer.
 const answerWithin = time.Second
 
 // Tell answers whoever asks why the server stores nothing, until the subscription ends.
@@ -18,8 +18,8 @@ func Tell(nc *nats.Conn, why string) (*nats.Subscription, error) {
 	return nc.Subscribe(storage, func(m *nats.Msg) { m.Respond([]byte(why)) })
 }
 
-// Trouble is why the server stores nothing: as the process says that runs it, or a worker that waits for it. It is
-// empty if nobody knows of anything.
+// Trouble asks why the server stores nothing. The process that runs the server answers, or a worker that waits for it.
+// Trouble returns an empty text if nobody answers within a second.
 func Trouble(ctx context.Context, nc *nats.Conn) string {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()

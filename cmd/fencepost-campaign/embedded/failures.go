@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// failures are what a server logs as errors: the first ones, and the last one that says that it cannot store.
+// failures is the logger of a server. It keeps the first errors, and the latest one that says that nothing is stored.
 type failures struct {
 	mu      sync.Mutex
 	first   []error
@@ -14,7 +14,7 @@ type failures struct {
 	storing error // why it cannot store; nil if it has not said so
 }
 
-// most is how many are kept.
+// most is the number of first errors that are kept.
 const most = 5
 
 func (f *failures) seen() []error {
@@ -29,7 +29,7 @@ func (f *failures) fatal() bool {
 	return f.ended
 }
 
-// stuck is why the server cannot store; nil if it has not said so.
+// stuck returns the error that says why the server stores nothing, or nil if there is none.
 func (f *failures) stuck() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -49,14 +49,14 @@ func (f *failures) Errorf(format string, v ...any) {
 	}
 }
 
-// storage reports whether an error of the server's log says that a stream stores nothing more. What clients have sent
-// stands behind their addresses in it, and so cannot look like that.
+// storage reports whether an error in the server's log says that a stream stores nothing more. A client cannot cause
+// such a line: in errors about clients, what they sent comes after their address.
 func storage(text string) bool {
 	return (strings.HasPrefix(text, "Filestore [") || strings.HasPrefix(text, "JetStream stream '")) &&
 		strings.Contains(strings.ToLower(text), " critical write error: ")
 }
 
-// Fatalf keeps an error. The server says by it that it cannot start, and would have its process ended.
+// Fatalf keeps an error and records that the server cannot start. NATS's own logger would end the process.
 func (f *failures) Fatalf(format string, v ...any) {
 	f.Errorf(format, v...)
 	f.mu.Lock()

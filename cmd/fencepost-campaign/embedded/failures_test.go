@@ -2,7 +2,7 @@ package embedded
 
 import "testing"
 
-// Only what NATS says of its own store stops it: a client that sends such words does not.
+// Only an error of NATS's own store counts as a failure to store. A client that sends the same words changes nothing.
 func TestOnlyTheStoreSaysThatNothingIsStored(t *testing.T) {
 	for text, want := range map[string]bool{
 		"Filestore [fencepost_x_parts] Critical write error: write 1.blk: no space left on device":           true,

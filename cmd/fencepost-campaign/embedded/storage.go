@@ -5,30 +5,30 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/fencepost-sim/fencepost/checker/safefile"
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/access"
 )
 
-// A stream of NATS of which one write has failed, as on a full disk, stores nothing more until its server is started
-// again, and answers nobody who publishes to it: only the log says so. So the server is watched: what it says is passed
-// on, and when there is room again, it is started again in this process.
+// When a write of a NATS stream fails, for example because the disk is full, the stream stores nothing more until the
+// server is restarted. It does not answer those who publish to it; only the server's log says what happened. Therefore
+// the process with the server watches that log, reports the failure, and restarts the server when there is room again.
 
 const (
-	lookEvery = time.Second // at the server, and for room
-	mostPause = time.Minute // before a server is started again that has failed again and again
+	lookEvery = time.Second // between two looks at the log, or for free room
+	mostPause = time.Minute // the longest wait before a server that keeps failing is restarted
 )
 
-// room is how many bytes must be free in the store before the server is started again: the largest message has room in
-// it.
+// room is the number of bytes that must be free on the store's disk before the server is restarted: enough for the
+// largest message.
 const room = maxPayload
 
-// watch watches the server until ctx is done.
+// watch restarts the server whenever it has stopped storing, until ctx is done.
 func (s *Server) watch(ctx context.Context) {
 	defer close(s.watched)
 	pause := lookEvery
@@ -48,7 +48,7 @@ func (s *Server) watch(ctx context.Context) {
 	}
 }
 
-// wait waits, and reports whether ctx is not done.
+// wait waits for d. It reports false if ctx was done before.
 func wait(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -58,7 +58,8 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// heal tells everybody that the server cannot store and why, and returns when it has started again, or ctx is done.
+// heal restarts the server as soon as there is room, and tells everybody meanwhile why nothing is stored. It returns when
+// the server has been restarted or ctx is done.
 func (s *Server) heal(ctx context.Context, why error, pause time.Duration) {
 	var telling *nats.Subscription
 	for said := ""; ; {
@@ -90,34 +91,30 @@ func (s *Server) heal(ctx context.Context, why error, pause time.Duration) {
 	}
 }
 
-// trouble says that nothing is stored, where, and why.
+// trouble returns the notice that says that nothing is stored, where, and why.
 func (s *Server) trouble(err error) string {
-	var at *fs.PathError
-	if errors.As(err, &at) {
-		err = at.Err
-	}
 	folder := s.options.Folder
 	if full, err := filepath.Abs(folder); err == nil {
 		folder = full
 	}
 	host, _ := os.Hostname()
 	return fmt.Sprintf("the server stores nothing, and what is done waits: %s in %s on %s; "+
-		"when %d MiB are free there, it goes on by itself", err, folder, host, room>>20)
+		"when %d MiB are free there, it goes on by itself", safefile.Reason(err), folder, host, room>>20)
 }
 
-// tell answers whoever asks why nothing is stored.
+// tell answers all who ask why nothing is stored with a text, in place of the answer before.
 func (s *Server) tell(before *nats.Subscription, text string) *nats.Subscription {
 	if before != nil {
 		before.Unsubscribe()
 	}
 	now, err := access.Tell(s.nc, text)
-	if err != nil { // the server itself may be down: its clients see that
+	if err != nil { // the server may be down, which its clients notice by themselves
 		return nil
 	}
 	return now
 }
 
-// spare says why a file of the size of room cannot be written to the store.
+// spare writes a file of the size of room to the store's disk and removes it. The error says why there is no room.
 func (s *Server) spare() (err error) {
 	const name = "room"
 	defer s.folder.Remove(name)
@@ -133,7 +130,7 @@ func (s *Server) spare() (err error) {
 	return errors.Join(err, file.Sync(), file.Close())
 }
 
-// again ends the NATS server and runs it anew, at the same address.
+// again restarts the NATS server at the same address.
 func (s *Server) again(ctx context.Context) error {
 	s.server.Shutdown()
 	s.server.WaitForShutdown()

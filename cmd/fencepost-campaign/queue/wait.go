@@ -11,12 +11,12 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/access"
 )
 
-// silent is how long a server that is there may leave requests without an answer before that is reported. It is what
-// NATS does with a message for a stream whose disk is full.
+// silent is how long a connected server may leave requests unanswered before that is reported. NATS does not answer when
+// the disk of a stream is full.
 const silent = 2 * tryFor
 
-// waiting is what the requests of a campaign wait for: it is said once, however many do, and told to whoever asks why
-// nothing is stored.
+// waiting is the reason for which requests of a campaign wait. It is reported once, however many requests wait, and is
+// the answer to those who ask why nothing is stored.
 type waiting struct {
 	mu     sync.Mutex
 	waits  int // requests that wait and have said why
@@ -24,13 +24,13 @@ type waiting struct {
 	answer *nats.Subscription
 }
 
-// wait is that of one request.
+// wait is the state of one request that is repeated until it succeeds.
 type wait struct {
 	c     *Campaign
-	since time.Time // the server is there, and has not answered since
+	since time.Time // since when a connected server has not answered; zero if it has
 }
 
-// failed notes that a request has failed, and reports why it waits if that is known.
+// failed records that the request has failed, and reports why it has to wait, if that is known.
 func (w *wait) failed(ctx context.Context, c *Campaign, err error) {
 	switch {
 	case full(err):
@@ -52,7 +52,7 @@ func (w *wait) failed(ctx context.Context, c *Campaign, err error) {
 	}
 }
 
-// wait says why the request waits, unless another one has.
+// wait reports why the request waits, unless another request has reported the same.
 func (w *wait) wait(c *Campaign, why string) {
 	c.waiting.mu.Lock()
 	defer c.waiting.mu.Unlock()
@@ -65,13 +65,13 @@ func (w *wait) wait(c *Campaign, why string) {
 	}
 	c.waiting.why = why
 	c.waiting.stopTelling()
-	c.waiting.answer, _ = access.Tell(c.nc, why) // if the server is gone meanwhile, nobody can ask
+	c.waiting.answer, _ = access.Tell(c.nc, why) // without a connection nobody can ask, so the error does not matter
 	if c.Notice != nil {
 		c.Notice(why)
 	}
 }
 
-// end ends the wait of a request.
+// end says that the request waits no longer.
 func (w *wait) end() {
 	if w.c == nil {
 		return

@@ -62,14 +62,12 @@ type BrokenLock struct {
 	Shows []Showing
 	// Also are other ways in which the mistake breaks a law under random faults.
 	Also []Way
-	// Found are families of random faults that show the mistake within usualSeeds; others may as well.
+	// Found are families of random faults that show the mistake in the runs that locktest makes by
+	// default. Others may as well.
 	Found []Family
 	// Trial is what the trial run reports, a regular expression; empty if it passes.
 	Trial string
 }
-
-// usualSeeds is how many runs locktest makes if a Config does not say.
-const usualSeeds = 512
 
 // Way is a way in which a law is broken.
 type Way struct {
