@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// BenchmarkParts measures how many parts a server stores in a second, each of which is on its disk before it is
-// acknowledged, for eight workers that do nothing else.
+// BenchmarkParts measures how many parts a server stores per second for eight workers that do nothing else. The server
+// writes each part to its disk before it acknowledges it.
 func BenchmarkParts(b *testing.B) {
 	s, err := embedded.Start(embedded.Options{Folder: filepath.Join(b.TempDir(), "nats")})
 	if err != nil {

@@ -16,14 +16,14 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Campaign is a campaign in a server, as one process sees it.
+// Campaign is a campaign stored on a server, as one process sees it.
 type Campaign struct {
 	Name string
 	Spec
-	ID string // a sum of the specification
+	ID string // the checksum of the specification
 
-	// Notice, if set, is called with what a person must know while it is waited for, such as that the server is full.
-	// It may be called by several goroutines.
+	// Notice, if set, is called with what a user should know while a request waits, such as that the server is full.
+	// Several goroutines may call it.
 	Notice func(string)
 
 	waiting waiting
@@ -38,42 +38,42 @@ type Campaign struct {
 	workers jetstream.Consumer
 }
 
-// Spec says what a campaign runs. Whoever takes part in it has it from the server.
+// Spec says what a campaign runs. Every process that takes part reads it from the server.
 type Spec struct {
-	What  json.RawMessage   `json:"what"`  // for whoever makes workers and searches of it
-	Files map[string]string `json:"files"` // the sums of the contents of files, by name; the contents are objects
-	// Patience is how long a process may be silent before another takes its place.
+	What  json.RawMessage   `json:"what"`  // what to search; this package does not interpret it
+	Files map[string]string `json:"files"` // checksum of each file's content, by file name; the contents are objects
+	// Patience is how long a process may give no sign of life before another one takes its place.
 	Patience time.Duration `json:"patience"`
 }
 
-// The keys of a campaign's bucket. Those with a dot begin the keys of many.
+// The keys of a campaign's bucket. A key that ends in a dot is a prefix of many keys.
 const (
 	keySpec        = "campaign" // written last when a campaign is created
 	keyCoordinator = "coordinator"
 	keyProgress    = "progress"
-	keyStop        = "stop"     // why somebody asked it to stop
+	keyStop        = "stop"     // the reason for which a user asked the campaign to stop
 	keyFinished    = "finished" // the search has ended
-	keyFailed      = "failed"   // why the search cannot go on
+	keyFailed      = "failed"   // why the search cannot continue
 	keyStage       = "stage."
 	keyEnded       = "ended." // a stage that was ended before all of it was made
 	keyWorker      = "worker."
 	keyAside       = "aside." // a message that was put aside
 )
 
-// consumer is the one by which all workers take portions.
+// consumer is the name of the JetStream consumer through which all workers fetch portions.
 const consumer = "workers"
 
-// ErrOther reports that a campaign of that name runs something else.
+// ErrOther reports that a campaign of the same name runs something else.
 var ErrOther = errors.New("is there already and runs something else")
 
-// ErrNone reports that there is no such campaign.
+// ErrNone reports that there is no campaign of that name.
 var ErrNone = errors.New("there is no such campaign")
 
-// answerWithin is how long the server may take to answer before a command gives up.
+// answerWithin is how long a command waits for the server's answers before it gives up.
 const answerWithin = 10 * time.Second
 
-// Create makes a campaign, or opens the one of that name if it runs the same. The error is ErrOther if that runs
-// something else. A process that ends within leaves nothing that the next call does not complete.
+// Create makes a campaign, or opens the existing one of that name if it runs the same. The error is ErrOther if the
+// existing one runs something else. If the process dies during Create, the next call completes what is missing.
 func Create(ctx context.Context, nc *nats.Conn, name string, what json.RawMessage, files map[string][]byte,
 	patience time.Duration) (*Campaign, error) {
 	if err := CheckName(name); err != nil {
@@ -167,7 +167,8 @@ func (c *Campaign) createStreams(ctx context.Context, ours map[string]string) (e
 	return err
 }
 
-// stream creates a stream, or opens the one of that name if it is a campaign's.
+// stream creates a stream. The error is ErrOther if a campaign's stream of that name exists with another configuration,
+// and names the stream if it belongs to no campaign.
 func (c *Campaign) stream(ctx context.Context, config jetstream.StreamConfig) (jetstream.Stream, error) {
 	s, err := c.js.CreateStream(ctx, config)
 	if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
@@ -182,7 +183,7 @@ func (c *Campaign) stream(ctx context.Context, config jetstream.StreamConfig) (j
 	return nil, ErrOther
 }
 
-// Open opens a campaign. The error is ErrNone if there is none of that name.
+// Open opens a campaign. The error is ErrNone if there is no campaign of that name.
 func Open(ctx context.Context, nc *nats.Conn, name string) (*Campaign, error) {
 	if err := CheckName(name); err != nil {
 		return nil, err
@@ -235,7 +236,8 @@ func (c *Campaign) open(ctx context.Context) (err error) {
 	return err
 }
 
-// File is the content of a file that is run. An error says that the server has lost or changed it.
+// File returns the content of one of the campaign's files. An error means that the campaign has no such file, or that
+// the server has lost or changed it.
 func (c *Campaign) File(ctx context.Context, name string) (content []byte, err error) {
 	sum, known := c.Files[name]
 	if !known {
@@ -248,7 +250,7 @@ func (c *Campaign) File(ctx context.Context, name string) (content []byte, err e
 	return content, nil
 }
 
-// List names the campaigns of a server.
+// List returns the names of the campaigns on a server, sorted.
 func List(ctx context.Context, nc *nats.Conn) (names []string, err error) {
 	js, err := jetstream.New(nc)
 	if err != nil {
@@ -270,7 +272,7 @@ func List(ctx context.Context, nc *nats.Conn) (names []string, err error) {
 	return names, err
 }
 
-// Remove removes a campaign with all that was found.
+// Remove removes a campaign with everything that it has found.
 func (c *Campaign) Remove(ctx context.Context) error {
 	gone := func(err error) error {
 		if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrBucketNotFound) {
@@ -279,7 +281,7 @@ func (c *Campaign) Remove(ctx context.Context) error {
 		return err
 	}
 	err := c.persist(ctx, func(ctx context.Context) error {
-		return errors.Join( // the bucket last: while it is there, so is the campaign
+		return errors.Join( // the bucket last: the campaign exists for as long as the bucket does
 			gone(c.js.DeleteStream(ctx, workOf(c.Name))), gone(c.js.DeleteStream(ctx, partsOf(c.Name))),
 			gone(c.js.DeleteKeyValue(ctx, presentOf(c.Name))), gone(c.js.DeleteObjectStore(ctx, bucketOf(c.Name))),
 			gone(c.js.DeleteKeyValue(ctx, bucketOf(c.Name))))
@@ -290,7 +292,7 @@ func (c *Campaign) Remove(ctx context.Context) error {
 	return err
 }
 
-// sumOf names a content.
+// sumOf returns the SHA-256 sum of a content, in hex.
 func sumOf(content []byte) string {
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:])

@@ -11,18 +11,19 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// sign is what a coordinator writes again and again.
+// sign is the sign of life that a coordinator writes regularly.
 type sign struct {
 	By   string `json:"by"`
-	Beat uint64 `json:"beat"` // differs each time
+	Beat uint64 `json:"beat"` // differs in each sign
 }
 
-// renewal is how often a coordinator gives a sign of life. One that gives none for the campaign's patience is replaced:
-// whoever waits measures that by its own clock, from when it last saw the sign change.
+// renewal is how often a coordinator writes a sign of life. Another process takes its place if it writes none for the
+// campaign's patience. The waiting process measures that by its own clock, from when it last saw the sign change.
 func (c *Campaign) renewal() time.Duration { return c.Patience / 3 }
 
-// Coordinate waits until nobody coordinates, and then runs the search. It returns when the search has ended,
-// here or elsewhere: nil; when it has failed, here or elsewhere; or when ctx is done. By names this process.
+// Coordinate waits until no process coordinates, and then runs the search. It returns nil when the search has ended,
+// and an error when it has failed, in this process or in another. It also returns when ctx is done. The string by
+// names this process.
 func (c *Campaign) Coordinate(ctx context.Context, by string, search func(context.Context, *Director) error) error {
 	for {
 		if over, err := c.Over(ctx); over || err != nil {
@@ -33,7 +34,7 @@ func (c *Campaign) Coordinate(ctx context.Context, by string, search func(contex
 			return err
 		}
 		if revision == 0 {
-			continue // over
+			continue // the search is over
 		}
 		switch err := c.preside(ctx, by, revision, search); {
 		case errors.Is(err, errReplaced):
@@ -52,12 +53,12 @@ func (c *Campaign) Over(ctx context.Context) (bool, error) {
 	return text != nil, err
 }
 
-// Reopen makes a search that has ended go on: some of what it had made is no longer there.
+// Reopen continues a search that has ended, because some of its parts are no longer there.
 func (c *Campaign) Reopen(ctx context.Context) error {
 	return c.persist(ctx, func(ctx context.Context) error { return c.keys.Delete(ctx, keyFinished) })
 }
 
-// failure is why a search failed; nil without a reason.
+// failure returns the error for a search that failed for the given reason, or nil if there is none.
 func failure(why []byte) error {
 	if why == nil {
 		return nil
@@ -65,11 +66,11 @@ func failure(why []byte) error {
 	return fmt.Errorf("the search has failed: %s", why)
 }
 
-// errReplaced ends the search of a coordinator whose place another has taken.
+// errReplaced ends the search of a coordinator whose place another process has taken.
 var errReplaced = errors.New("another process coordinates")
 
-// vacant waits until nobody coordinates, and returns the revision of the key by which it took the place. It is 0 if the
-// search ended meanwhile.
+// vacant waits until no process coordinates, then writes its own sign and returns the revision of the key. It returns 0
+// if the search has ended in the meantime.
 func (c *Campaign) vacant(ctx context.Context) (uint64, error) {
 	var last uint64
 	seen := time.Now()
@@ -112,7 +113,8 @@ func (c *Campaign) vacant(ctx context.Context) (uint64, error) {
 	}
 }
 
-// sign writes a sign over one of the given revision, and returns its own; 0 if another was written meanwhile.
+// sign replaces the sign of the given revision, and returns the new revision. It returns 0 if another process has
+// written one in the meantime.
 func (c *Campaign) sign(ctx context.Context, s sign, over uint64) (revision uint64, err error) {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -134,7 +136,7 @@ func (c *Campaign) sign(ctx context.Context, s sign, over uint64) (revision uint
 	return revision, err
 }
 
-// preside runs the search and gives signs of life meanwhile.
+// preside runs the search, and writes signs of life meanwhile.
 func (c *Campaign) preside(ctx context.Context, by string, revision uint64,
 	search func(context.Context, *Director) error) error {
 	searching, cancel := context.WithCancelCause(ctx)
@@ -165,12 +167,12 @@ func (c *Campaign) preside(ctx context.Context, by string, revision uint64,
 	switch {
 	case replaced:
 		return errReplaced
-	case errors.Is(err, errAgain): // what was counted here is not what was decided elsewhere
+	case errors.Is(err, errAgain): // this process has counted parts that another coordinator decided not to count
 		return errReplaced
 	case ctx.Err() != nil:
 		c.resign(revision)
 		return ctx.Err()
-	case errors.As(err, new(*serverError)): // another coordinator may do better
+	case errors.As(err, new(*serverError)): // another coordinator may succeed
 		return err
 	case err != nil:
 		_, failed := c.once(ctx, keyFailed, []byte(err.Error()))
@@ -187,10 +189,11 @@ func (c *Campaign) preside(ctx context.Context, by string, revision uint64,
 func (c *Campaign) resign(revision uint64) {
 	ctx, cancel := context.WithTimeout(context.Background(), tryFor)
 	defer cancel()
-	c.keys.Delete(ctx, keyCoordinator, jetstream.LastRevision(revision)) // if it fails, it waits for the patience
+	// if this fails, another process takes over when patience has run out
+	c.keys.Delete(ctx, keyCoordinator, jetstream.LastRevision(revision))
 }
 
-// Stop asks that the search be ended early. The reason of the first who asked stays.
+// Stop asks for the search to be ended early. If it was asked before, the first reason stays.
 func (c *Campaign) Stop(ctx context.Context, reason string) error {
 	has, err := c.once(ctx, keyStop, []byte(reason))
 	if err == nil && !bytes.Equal(has, []byte(reason)) {

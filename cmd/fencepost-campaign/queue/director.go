@@ -17,65 +17,65 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// ahead is how many portions of a stage wait or are being made at most, so that the queue is of one size for campaigns
-// of any size. More workers than that find nothing to do.
+// ahead is the largest number of portions of a stage that are queued or being made at a time. It bounds the queue,
+// however large the campaign is. If there are more workers than that, the others find nothing to do.
 const ahead = 4096
 
-// burst is how many portions are put on the queue before parts are looked for again.
+// burst is how many portions are put on the queue before the coordinator looks for new parts again.
 const burst = 64
 
-// A stage is divided into so many portions: enough for every worker to have one, few enough for the server to hold them
-// in its memory. No portion is larger than that.
+// Limits of how a stage is divided: at least fewest portions, so that every worker gets one, and at most about most, so
+// that the server can hold them in memory. No portion is enlarged beyond largest positions.
 const (
 	fewest  = 64
 	most    = 20_000
 	largest = 1 << 20
 )
 
-// portioned is how many positions make a portion of a stage: as many as it says, within these limits.
+// portioned returns the size of the portions of a stage, in positions: what the stage asks for, within these limits.
 func portioned(s campaign.Stage) uint64 {
 	size := max(1, min(s.Portion, (s.Size+fewest-1)/fewest))
 	return max(size, min(s.Size/most, largest))
 }
 
-// tick is how often a coordinator looks at the time, at requests to stop, and for parts of which no message came.
+// tick is how often a coordinator looks at the time, at requests to stop, and for parts whose notification was lost.
 const tick = time.Second
 
-// Director runs the stages of one search for whoever coordinates, or reads what there is of them: it is the Hands of
-// the search.
+// Director runs the stages of one search for the coordinator, or only reads the parts that are stored. It implements
+// campaign.Hands for the search.
 type Director struct {
 	c *Campaign
 
-	// Rule, if set, says after each part, and once a tick, why the stage is to be ended early; empty if it is not.
-	// It decides, too, which stages are ended when somebody has asked that the campaign be stopped.
+	// Rule, if set, is called after each part and once a tick. It returns why the stage is to be ended early, or "". It
+	// also decides which stages are ended when a user has asked for the campaign to be stopped.
 	Rule func(Progress) string
-	// Seen, if set, is called with how far the search is, once a tick.
+	// Seen, if set, is called once a tick with the progress of the search.
 	Seen func(Progress)
-	// Summary, if set, gives what the search has found so far, for whoever follows it.
+	// Summary, if set, returns what the search has found so far, for those who follow the campaign.
 	Summary func() json.RawMessage
 
-	stored bool // it only reads what there is
+	stored bool // it only reads what is stored
 
 	mu       sync.Mutex
 	progress Progress
-	since    time.Time // progress.Elapsed was counted up to then
-	written  time.Time // progress was written
+	since    time.Time // the time up to which progress.Elapsed was counted
+	written  time.Time // when progress was last written
 }
 
-// Progress is how far a campaign is.
+// Progress is how far a campaign has come.
 type Progress struct {
-	// Elapsed is for how long the campaign has been coordinated.
+	// Elapsed is how long the campaign has been coordinated.
 	Elapsed time.Duration `json:"elapsed"`
-	// Took is how long workers have worked, all together.
+	// Took is the total working time of all workers.
 	Took   time.Duration   `json:"took"`
 	Stages []StageProgress `json:"stages"` // in the order in which they were begun
 	Lost   []Loss          `json:"lost,omitempty"`
-	// Stop is why somebody has asked that the campaign be stopped; empty if nobody has.
+	// Stop is the reason for which a user asked the campaign to be stopped; empty if nobody has asked.
 	Stop    string          `json:"stop,omitempty"`
 	Summary json.RawMessage `json:"summary,omitempty"` // what the search has found
 }
 
-// Stage is the one under way, or the last.
+// Stage returns the current stage, or the last one if the search is over.
 func (p Progress) Stage() StageProgress {
 	if len(p.Stages) == 0 {
 		return StageProgress{}
@@ -83,17 +83,18 @@ func (p Progress) Stage() StageProgress {
 	return p.Stages[len(p.Stages)-1]
 }
 
-// StageProgress is how far a stage is.
+// StageProgress is how far a stage has come.
 type StageProgress struct {
 	Name string `json:"name"`
-	Done uint64 `json:"done"` // positions of which there is a part
-	Lost uint64 `json:"lost"` // of those, with nothing in it
+	Done uint64 `json:"done"` // positions with a part
+	Lost uint64 `json:"lost"` // those of Done that gave no result
 	Size uint64 `json:"size"`
 	// Ended is why the stage was ended before all of it was made; empty if it was not.
 	Ended string `json:"ended,omitempty"`
 }
 
-// Lacking is how many positions have no part, though the stage was made to its end: parts were lost since.
+// Lacking returns how many positions of a stage have no part although it was not ended early. In a finished campaign,
+// these parts have been lost since.
 func (s StageProgress) Lacking() uint64 {
 	if s.Ended != "" {
 		return 0
@@ -101,7 +102,7 @@ func (s StageProgress) Lacking() uint64 {
 	return s.Size - s.Done
 }
 
-// Loss is positions of which nothing came.
+// Loss is a range of positions that gave no result.
 type Loss struct {
 	Stage string `json:"stage"`
 	First uint64 `json:"first"`
@@ -109,13 +110,13 @@ type Loss struct {
 	Why   string `json:"why"`
 }
 
-// mostLost is how many losses progress lists.
+// mostLost is how many losses Progress lists.
 const mostLost = 100
 
-// Complete reports whether all of a stage was made.
+// Complete reports whether every position of the stage gave a result.
 func (s StageProgress) Complete() bool { return s.Done == s.Size && s.Lost == 0 }
 
-// direct makes the director of a coordinator, which goes on where the one before it was.
+// direct makes the director of a new coordinator, which continues the search of the previous one.
 func (c *Campaign) direct(ctx context.Context) (*Director, error) {
 	before, err := c.Progress(ctx)
 	d := &Director{c: c, since: time.Now()}
@@ -123,10 +124,11 @@ func (c *Campaign) direct(ctx context.Context) (*Director, error) {
 	return d, err
 }
 
-// Stored makes a director that reads what was stored and waits for nothing. What has no part is not taken.
+// Stored returns a director that only reads the parts that are stored, and waits for nothing. It passes over positions
+// without a part.
 func (c *Campaign) Stored() *Director { return &Director{c: c, stored: true, since: time.Now()} }
 
-// Progress is as the coordinator last wrote it.
+// Progress returns the progress that the coordinator last wrote.
 func (c *Campaign) Progress(ctx context.Context) (p Progress, err error) {
 	text, err := c.get(ctx, keyProgress)
 	if err == nil && text != nil {
@@ -135,7 +137,7 @@ func (c *Campaign) Progress(ctx context.Context) (p Progress, err error) {
 	return p, err
 }
 
-// Progress is how far the search is.
+// Progress returns how far the search has come.
 func (d *Director) Progress() Progress {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -147,22 +149,22 @@ func (d *Director) Progress() Progress {
 // errAgain ends a search that has counted parts which another coordinator has decided not to count.
 var errAgain = errors.New("the stage was ended by another coordinator, before parts that were counted here")
 
-// fold is a stage being made.
+// fold is the state of one stage while its parts are gathered.
 type fold struct {
 	*Director
 	campaign.Stage
 	key     string
 	take    func(campaign.Part) error
 	covered covered
-	next    uint64 // the sequence of the next part to look at
-	taken   uint64 // that of the last one taken
-	given   uint64 // positions below were put on the queue or are covered
+	next    uint64 // the stream sequence of the next part to look at
+	taken   uint64 // the stream sequence of the last part that was counted
+	given   uint64 // all positions below it are covered or were put on the queue
 	end     *ending
-	at      int // in progress.Stages
+	at      int // the stage's index in progress.Stages
 }
 
-// Do makes all positions of a stage, as campaign.Hands says. It returns nil also for a stage that was ended early, and,
-// if only what is stored is read, for one of which some is not there: progress says so.
+// Do makes all positions of a stage, as campaign.Hands requires. It also returns nil for a stage that was ended early,
+// and for one of which parts are missing if it only reads what is stored; Progress tells.
 func (d *Director) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part) error) error {
 	f := &fold{Director: d, Stage: s, key: token(s.Name), take: take, next: 1}
 	if err := f.declare(ctx); err != nil {
@@ -198,7 +200,7 @@ func (d *Director) Do(ctx context.Context, s campaign.Stage, take func(campaign.
 	}
 }
 
-// declare lets workers know what the stage is, unless a coordinator before has.
+// declare writes the stage for the workers to read, unless an earlier coordinator has written it.
 func (f *fold) declare(ctx context.Context) error {
 	before, err := f.c.stage(ctx, f.key)
 	if err != nil {
@@ -218,7 +220,7 @@ func (f *fold) declare(ctx context.Context) error {
 	case same:
 		f.Portion = before.Portion
 	case f.stored:
-		f.next = 0 // what is stored is of another stage, or nothing is
+		f.next = 0 // nothing is stored, or it belongs to another stage
 	default:
 		return fmt.Errorf("stage %s is another one in this campaign", f.Name)
 	}
@@ -232,7 +234,7 @@ func (f *fold) declare(ctx context.Context) error {
 	return nil
 }
 
-// step takes what is stored, decides whether the stage is over, and puts more of it on the queue.
+// step counts the parts that are stored, decides whether the stage is over, and puts more portions on the queue.
 func (f *fold) step(ctx context.Context) (over bool, err error) {
 	for {
 		found, err := f.part(ctx)
@@ -256,12 +258,12 @@ func (f *fold) step(ctx context.Context) (over bool, err error) {
 		return over, err
 	}
 	if f.end != nil {
-		return f.step(ctx) // parts that count may have come
+		return f.step(ctx) // more parts that count may have come
 	}
 	return false, f.give(ctx)
 }
 
-// part takes the next part that is stored. It reports whether there was one.
+// part counts the next part that is stored, and reports whether there was a message.
 func (f *fold) part(ctx context.Context) (found bool, err error) {
 	if f.next == 0 || f.end != nil && f.next > f.end.Last {
 		return false, nil
@@ -281,7 +283,7 @@ func (f *fold) part(ctx context.Context) (found bool, err error) {
 	}
 	f.next = m.Sequence + 1
 	p, value, err := f.read(ctx, m)
-	if errors.As(err, new(*strange)) { // the place under its subject may be that of a part
+	if errors.As(err, new(*strange)) { // its subject may be that of a real part, which could not be stored beside it
 		err = f.c.setAside(ctx, m.Subject, m.Sequence, err)
 		if err == nil && !f.stored {
 			err = f.c.persist(ctx, func(ctx context.Context) error { return f.c.parts.DeleteMsg(ctx, m.Sequence) })
@@ -311,10 +313,10 @@ func (f *fold) part(ctx context.Context) (found bool, err error) {
 	return true, err
 }
 
-// strange is why a message among the parts is none.
+// strange says why a message in the stream of parts is not a valid part.
 type strange struct{ error }
 
-// read understands a part. An error that is strange says that it is none, or damaged.
+// read decodes a part. The error is a strange one if the message is not a part of this stage, or is damaged.
 func (f *fold) read(ctx context.Context, m *jetstream.RawStreamMsg) (p portion, value []byte, err error) {
 	_, p, err = f.c.parse(parts, m.Subject)
 	if err == nil {
@@ -339,7 +341,7 @@ func (f *fold) read(ctx context.Context, m *jetstream.RawStreamMsg) (p portion, 
 	return p, value, err
 }
 
-// over decides whether the stage is over: all of it is made, or it was or is now ended.
+// over decides whether the stage is over: all of it is made, or it has been ended, or is ended now by the rule.
 func (f *fold) over(ctx context.Context) (bool, error) {
 	f.clock()
 	done := f.covered.below(f.Size) == f.Size
@@ -365,7 +367,8 @@ func (f *fold) over(ctx context.Context) (bool, error) {
 	return f.over(ctx)
 }
 
-// finish ends the stage, unless another coordinator has, with the parts that were taken, and empties its queue.
+// finish ends the stage with the parts that were counted, unless another coordinator has ended it before, and removes
+// its portions from the queue.
 func (f *fold) finish(ctx context.Context, reason string) error {
 	text, err := json.Marshal(ending{reason, f.taken})
 	if err != nil {
@@ -383,7 +386,7 @@ func (f *fold) finish(ctx context.Context, reason string) error {
 	})
 }
 
-// clock counts the time since it last did.
+// clock adds the time since its last call to the time elapsed.
 func (f *fold) clock() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -392,7 +395,7 @@ func (f *fold) clock() {
 	f.since = now
 }
 
-// look sees what was asked for meanwhile, and lets those who follow the campaign see how far it is.
+// look reads requests to stop, and writes the progress for those who follow the campaign.
 func (f *fold) look(ctx context.Context) error {
 	if time.Since(f.written) < tick {
 		return nil
@@ -421,8 +424,8 @@ func (f *fold) look(ctx context.Context) error {
 	return f.report(ctx)
 }
 
-// recover begins to give again when the queue has nothing left and parts are missing all the same: messages were
-// removed by somebody, a part that nobody understood was put aside, or the server can no longer read one.
+// recover starts to put missing portions on the queue again if the queue is empty and parts are missing all the same.
+// Possible reasons: a user removed messages, a part was put aside, or the server can no longer read a part.
 func (f *fold) recover(ctx context.Context) error {
 	var left uint64
 	err := f.c.persist(ctx, func(ctx context.Context) error {
@@ -439,8 +442,8 @@ func (f *fold) recover(ctx context.Context) error {
 	return f.unreadable(ctx)
 }
 
-// unreadable says which part of the stage the server counts and cannot give, since it is damaged on its disk: no other
-// can be stored in its place.
+// unreadable returns an error that names the first part of the stage which the server counts but cannot read, since it
+// is damaged on its disk. No other part can be stored in its place.
 func (f *fold) unreadable(ctx context.Context) error {
 	var subjects map[string]uint64
 	err := f.c.persist(ctx, func(ctx context.Context) error {
@@ -467,7 +470,7 @@ func (f *fold) unreadable(ctx context.Context) error {
 	return nil
 }
 
-// report writes progress.
+// report writes the progress to the server.
 func (d *Director) report(ctx context.Context) error {
 	p := d.Progress()
 	if d.Summary != nil {
@@ -480,13 +483,13 @@ func (d *Director) report(ctx context.Context) error {
 	return d.c.put(ctx, keyProgress, text)
 }
 
-// room is how many more portions may wait on the queue.
+// room returns how many more portions may be put on the queue.
 func (f *fold) room() uint64 {
 	waiting := (f.given - f.covered.below(f.given) + f.Portion - 1) / f.Portion
 	return ahead - min(ahead, waiting)
 }
 
-// give puts portions on the queue that are missing.
+// give puts missing portions on the queue.
 func (f *fold) give(ctx context.Context) error {
 	for range min(burst, f.room()) {
 		p := f.covered.gap(f.given, f.Portion, f.Size)

@@ -13,27 +13,28 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Headers of messages. The body of a part is its value as the worker encoded it; a portion has none.
+// Headers of messages. The body of a part is its value as the worker encoded it. The message of a portion has no body.
 const (
 	headerCampaign = "Fencepost-Campaign" // the ID of the campaign
-	headerLost     = "Fencepost-Lost"     // of a part: why there is no value
-	headerTook     = "Fencepost-Took"     // of a part: how long its worker has worked, in nanoseconds
-	headerObject   = "Fencepost-Object"   // of a part: the object that holds the value, if it is large
-	headerSum      = "Fencepost-Sum"      // of a part: of all else in it and of its subject
+	headerLost     = "Fencepost-Lost"     // of a part: why it has no value
+	headerTook     = "Fencepost-Took"     // of a part: the working time of its worker, in nanoseconds
+	headerObject   = "Fencepost-Object"   // of a part: the name of the object that holds the value, if it is large
+	headerSum      = "Fencepost-Sum"      // of a part: the checksum of its subject, body and other headers
 )
 
-// large is from which size on, in bytes, a value is an object: servers refuse large messages, by default
-// those of 1 MiB.
+// large is the size in bytes from which a value is stored as an object, since servers refuse large messages: by default
+// those above 1 MiB.
 const large = 256 << 10
 
-// partSum is the sum of a part's message. One that was cut short, changed, or copied to another place has another.
+// partSum returns the checksum of a part's message. It differs if the message was cut short, changed, or copied to
+// another subject.
 func partSum(subject string, h nats.Header, data []byte) string {
 	text := fmt.Sprintf("%q %q %q %q %q ", subject, h.Get(headerCampaign), h.Get(headerLost), h.Get(headerTook),
 		h.Get(headerObject))
 	return sumOf(append([]byte(text), data...))
 }
 
-// whole says what is wrong with a part's message; nil if it is as its worker has written it.
+// whole returns an error unless a part's message is as its worker wrote it.
 func whole(m *jetstream.RawStreamMsg) error {
 	if m.Header.Get(headerSum) != partSum(m.Subject, m.Header, m.Data) {
 		return errors.New("it is damaged: its sum does not match what it holds")
@@ -41,7 +42,7 @@ func whole(m *jetstream.RawStreamMsg) error {
 	return nil
 }
 
-// object stores a large value, and returns its name.
+// object stores a large value in the object store and returns its name.
 func (c *Campaign) object(ctx context.Context, value []byte) (name string, err error) {
 	name = sumOf(value)
 	return name, c.persist(ctx, func(ctx context.Context) error {
@@ -67,19 +68,19 @@ func (c *Campaign) value(ctx context.Context, name string) (value []byte, err er
 
 var errChanged = errors.New("an object was changed on the server")
 
-// spoiled reports whether the server no longer has an object as it was stored.
+// spoiled reports whether an error means that the server has lost or changed an object.
 func spoiled(err error) bool {
 	return errors.Is(err, errChanged) || errors.Is(err, jetstream.ErrObjectNotFound) ||
 		errors.Is(err, jetstream.ErrDigestMismatch)
 }
 
-// enqueue puts a portion on the queue, unless it is there.
+// enqueue puts a portion on the queue, unless it is there already.
 func (c *Campaign) enqueue(ctx context.Context, stage string, p portion) error {
 	_, err := c.publish(ctx, nats.NewMsg(c.subjectOf(work, stage, p)))
 	return err
 }
 
-// store stores a part, unless there is one of the same portion: then that one stays.
+// store stores a part. If there is a part of the same portion already, that one stays.
 func (c *Campaign) store(ctx context.Context, stage string, p campaign.Part, took time.Duration) error {
 	m := nats.NewMsg(c.subjectOf(parts, stage, portion{p.First, p.Size}))
 	if len(p.Value) < large {
@@ -101,12 +102,12 @@ func (c *Campaign) store(ctx context.Context, stage string, p campaign.Part, too
 	return err
 }
 
-// stored reports whether there is a part of a portion.
+// stored reports whether there is a readable part of a portion.
 func (c *Campaign) stored(ctx context.Context, stage string, p portion) (bool, error) {
 	return c.readable(ctx, c.subjectOf(parts, stage, p))
 }
 
-// readable reports whether the server can give a part that it counts.
+// readable reports whether the server can return the part under a subject.
 func (c *Campaign) readable(ctx context.Context, subject string) (yes bool, err error) {
 	err = c.persist(ctx, func(ctx context.Context) error {
 		_, err := c.parts.GetLastMsgForSubject(ctx, subject)
@@ -119,13 +120,13 @@ func (c *Campaign) readable(ctx context.Context, subject string) (yes bool, err 
 	return yes, err
 }
 
-// setAside keeps a message that nobody understands, for status to show, so that it may be removed from where it was.
+// setAside records a message that cannot be interpreted, for the status command to show. The caller may then remove it.
 func (c *Campaign) setAside(ctx context.Context, subject string, sequence uint64, why error) error {
 	text := fmt.Sprintf("%s: %s", subject, why)
 	return c.put(ctx, fmt.Sprintf("%s%s", keyAside, token(fmt.Sprintf("%s-%d", subject, sequence))), []byte(text))
 }
 
-// ours says why a message's headers are not of this campaign; nil if they are.
+// ours returns an error unless a message's headers name this campaign.
 func (c *Campaign) ours(h nats.Header) error {
 	switch id := h.Get(headerCampaign); id {
 	case c.ID:
@@ -137,7 +138,7 @@ func (c *Campaign) ours(h nats.Header) error {
 	}
 }
 
-// get reads a key; nil if there is none.
+// get reads a key. It returns nil if the key does not exist.
 func (c *Campaign) get(ctx context.Context, key string) (value []byte, err error) {
 	err = c.persist(ctx, func(ctx context.Context) error {
 		entry, err := c.keys.Get(ctx, key)
@@ -160,7 +161,7 @@ func (c *Campaign) put(ctx context.Context, key string, value []byte) error {
 	})
 }
 
-// once writes a key unless it has a value, and returns the value that it has.
+// once writes a key unless it has a value already, and returns the value that the key has then.
 func (c *Campaign) once(ctx context.Context, key string, value []byte) (has []byte, err error) {
 	err = c.persist(ctx, func(ctx context.Context) error {
 		_, err := c.keys.Create(ctx, key, value)
@@ -175,7 +176,7 @@ func (c *Campaign) once(ctx context.Context, key string, value []byte) (has []by
 	return c.get(ctx, key)
 }
 
-// under reads all keys that begin so, by what follows.
+// under reads all keys that begin with a prefix. The map's keys are what follows the prefix.
 func (c *Campaign) under(ctx context.Context, bucket jetstream.KeyValue, begin string) (all map[string][]byte,
 	err error) {
 	err = c.persist(ctx, func(ctx context.Context) error {
@@ -187,7 +188,7 @@ func (c *Campaign) under(ctx context.Context, bucket jetstream.KeyValue, begin s
 		defer list.Stop()
 		for key := range list.Keys() {
 			switch entry, err := bucket.Get(ctx, key); {
-			case errors.Is(err, jetstream.ErrKeyNotFound): // gone since
+			case errors.Is(err, jetstream.ErrKeyNotFound): // deleted in the meantime
 			case err != nil:
 				return err
 			default:
@@ -199,20 +200,20 @@ func (c *Campaign) under(ctx context.Context, bucket jetstream.KeyValue, begin s
 	return all, err
 }
 
-// ending is how a stage was ended before all of it was made.
+// ending records that a stage was ended before all of it was made.
 type ending struct {
 	Reason string `json:"reason"`
-	// Last is the sequence of the last part that counts.
+	// Last is the stream sequence of the last part that counts.
 	Last uint64 `json:"last"`
 }
 
-// declared is a stage as its key has it.
+// declared is a stage as it is stored under its key.
 type declared struct {
 	campaign.Stage
-	Object string `json:"object,omitempty"` // holds the specification, if it is large
+	Object string `json:"object,omitempty"` // the object that holds the specification, if it is large
 }
 
-// declare writes a stage, unless a coordinator before has.
+// declare writes a stage, unless an earlier coordinator has written it.
 func (c *Campaign) declare(ctx context.Context, key string, s campaign.Stage) error {
 	d := declared{Stage: s}
 	if len(s.Spec) >= large {
@@ -229,7 +230,7 @@ func (c *Campaign) declare(ctx context.Context, key string, s campaign.Stage) er
 	return err
 }
 
-// stage reads a stage that a coordinator has declared; nil if none has.
+// stage reads a stage that a coordinator has declared. It returns nil if none has.
 func (c *Campaign) stage(ctx context.Context, key string) (*campaign.Stage, error) {
 	text, err := c.get(ctx, keyStage+key)
 	if err != nil || text == nil {
@@ -245,7 +246,7 @@ func (c *Campaign) stage(ctx context.Context, key string) (*campaign.Stage, erro
 	return &d.Stage, err
 }
 
-// ended reads how a stage was ended; nil if it was not.
+// ended reads how a stage was ended. It returns nil if it was not ended early.
 func (c *Campaign) ended(ctx context.Context, key string) (*ending, error) {
 	text, err := c.get(ctx, keyEnded+key)
 	if err != nil || text == nil {

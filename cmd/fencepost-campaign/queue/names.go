@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Names in the server. Streams of a bucket and of an object store are named by NATS.
+// Prefixes of the names on the server. NATS itself names the streams of a bucket and of an object store.
 const (
 	prefix  = "fencepost_"
 	subject = "fencepost."
@@ -20,7 +20,7 @@ func partsOf(name string) string   { return prefix + name + "_parts" }
 
 var goodName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 
-// CheckName says why a campaign cannot have a name; nil if it can.
+// CheckName returns an error unless a campaign may have the given name.
 func CheckName(name string) error {
 	if goodName.MatchString(name) {
 		return nil
@@ -28,23 +28,24 @@ func CheckName(name string) error {
 	return fmt.Errorf("a campaign's name has lower-case letters, digits and hyphens, at most 63: not %q", name)
 }
 
-// The two kinds of subjects.
+// The two kinds of subjects: portions to be made, and parts that were made.
 const (
 	work  = "work"
 	parts = "parts"
 )
 
-// subjectOf is that of a portion's message of a kind.
+// subjectOf returns the subject of a portion's message of the given kind.
 func (c *Campaign) subjectOf(kind, stage string, p portion) string {
 	return fmt.Sprintf("%s.%d.%d", c.stageSubject(kind, stage), p.first, p.size)
 }
 
-// stageSubject begins the subjects of a stage.
+// stageSubject returns the prefix of the subjects of a stage.
 func (c *Campaign) stageSubject(kind, stage string) string {
 	return subject + c.Name + "." + kind + "." + token(stage)
 }
 
-// parse reads a subject of a kind. An error says that it is not one of this campaign.
+// parse reads a subject of the given kind. It returns an error if the subject is not that of a portion of this
+// campaign.
 func (c *Campaign) parse(kind, text string) (stage string, p portion, err error) {
 	rest, ours := strings.CutPrefix(text, subject+c.Name+"."+kind+".")
 	words := strings.Split(rest, ".")
@@ -60,7 +61,8 @@ func (c *Campaign) parse(kind, text string) (stage string, p portion, err error)
 	return words[0], p, nil
 }
 
-// token spells a name with characters that subjects and keys may have: others, and '=' itself, are written in hex.
+// token encodes a name with the characters that subjects and keys may have. It writes all other bytes, and '=' itself,
+// as '=' and two hex digits.
 func token(name string) string {
 	var b strings.Builder
 	for i := range len(name) {

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	tryFor   = 5 * time.Second        // how long one request may take
-	tryAgain = 250 * time.Millisecond // between two
+	tryFor   = 5 * time.Second        // how long one attempt of a request may take
+	tryAgain = 250 * time.Millisecond // pause between two attempts
 )
 
-// persist repeats a request until the server has answered it, or ctx is done: servers go away and come back, and full
-// ones are given room. It returns the answer at once if it is that of a server that works.
+// persist repeats a request until it succeeds, the server refuses it for good, or ctx is done. It waits while the
+// server is away, and while a full server has no room.
 func (c *Campaign) persist(ctx context.Context, request func(context.Context) error) error {
 	var w wait
 	defer w.end()
@@ -43,16 +43,17 @@ func (c *Campaign) persist(ctx context.Context, request func(context.Context) er
 	}
 }
 
-// serverError is what a server has answered. It says nothing of the search.
+// serverError is an error of the server or of the connection to it. It says nothing about the search itself.
 type serverError struct{ error }
 
-// Unwrap is the server's.
+// Unwrap returns the wrapped error.
 func (e *serverError) Unwrap() error { return e.error }
 
-// ErrRemoved reports that a campaign is no longer there.
+// ErrRemoved reports that a campaign has been removed from the server.
 var ErrRemoved = errors.New("was removed meanwhile")
 
-// removed reports whether the server has the campaign no longer. A server that does not answer may have it.
+// removed reports whether the server says that it no longer has the campaign. It is false if the server does not
+// answer.
 func (c *Campaign) removed(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, tryFor)
 	defer cancel()
@@ -60,7 +61,7 @@ func (c *Campaign) removed(ctx context.Context) bool {
 	return errors.Is(err, jetstream.ErrBucketNotFound)
 }
 
-// passing reports whether a request may succeed later: nobody answered, or the server cannot do it now.
+// passing reports whether a failed request may succeed later: nobody answered, or the server cannot serve it now.
 func passing(err error) bool {
 	var api *jetstream.APIError
 	if errors.As(err, &api) {
@@ -71,19 +72,19 @@ func passing(err error) bool {
 		func(e error) bool { return errors.Is(err, e) })
 }
 
-// unanswered reports whether nobody has answered a request.
+// unanswered reports whether an error means that nobody has answered the request.
 func unanswered(err error) bool {
 	return slices.ContainsFunc([]error{nats.ErrTimeout, nats.ErrNoResponders, context.DeadlineExceeded,
 		jetstream.ErrNoStreamResponse}, func(e error) bool { return errors.Is(err, e) })
 }
 
-// fullCodes are the codes of the server's errors that say that a limit of its memory or store is reached
-// (errors.json of nats-server).
+// fullCodes are the codes of NATS server errors that report a reached limit of memory or storage (errors.json of
+// nats-server).
 var fullCodes = []jetstream.ErrorCode{
-	10002, // the account's resources
-	10023, // the server's resources
-	10028, // its memory
-	10047, // its disk
+	10002, // the account's resources are used up
+	10023, // the server's resources are used up
+	10028, // the server's memory is full
+	10047, // the server's storage is full
 	10077, // the stream cannot store more
 }
 
@@ -92,7 +93,8 @@ func full(err error) bool {
 	return errors.As(err, &api) && slices.Contains(fullCodes, api.ErrorCode)
 }
 
-// publish stores a message under a subject that has none. It reports whether there was one before, which stays.
+// publish stores a message under a subject that holds none yet. If there is one already, that one stays, and before is
+// true.
 func (c *Campaign) publish(ctx context.Context, m *nats.Msg) (before bool, err error) {
 	m.Header.Set(headerCampaign, c.ID)
 	err = c.persist(ctx, func(ctx context.Context) error {

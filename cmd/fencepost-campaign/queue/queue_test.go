@@ -44,7 +44,7 @@ func connect(t *testing.T, at access.Server) *nats.Conn {
 	return nc
 }
 
-// impatient is the patience of tests: whoever is killed is replaced at once.
+// impatient is the patience that tests use: a process that is killed is replaced quickly.
 const impatient = 500 * time.Millisecond
 
 func create(t *testing.T, nc *nats.Conn, name, what string) *Campaign {
@@ -56,8 +56,8 @@ func create(t *testing.T, nc *nats.Conn, name, what string) *Campaign {
 	return c
 }
 
-// count is a search that counts: it sums numbers up, and then the products of as many numbers with the sum. Any
-// position that is made twice or not at all shows.
+// count is a search for tests: its first stage sums numbers up, and its second stage sums the products of numbers with
+// that sum. The result differs if any position is made twice or not at all.
 func count(size uint64) func(context.Context, campaign.Hands) (string, error) {
 	return func(ctx context.Context, hands campaign.Hands) (string, error) {
 		sum := tally{}
@@ -72,7 +72,7 @@ func count(size uint64) func(context.Context, campaign.Hands) (string, error) {
 	}
 }
 
-// tally is a part, and what parts add up to.
+// tally is the value of a part, and also the sum of parts.
 type tally struct {
 	Sum, Positions, Lost uint64
 	reasons              string
@@ -96,7 +96,7 @@ func (t *tally) take(p campaign.Part) error {
 	return nil
 }
 
-// counter makes parts of count. Before each position it calls before, if that is set.
+// counter makes parts of count. It calls before, if set, before each position.
 type counter struct {
 	before func(ctx context.Context, s campaign.Stage, at uint64) error
 }
@@ -119,7 +119,7 @@ func (w counter) Make(ctx context.Context, s campaign.Stage, first, size uint64)
 	return json.Marshal(part)
 }
 
-// alone is a search in which one process makes all.
+// alone is a campaign.Hands in which one worker makes everything.
 type alone struct{ w campaign.Worker }
 
 func (h alone) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part) error) error {
@@ -139,7 +139,7 @@ func expected(t *testing.T, size uint64) string {
 	return want
 }
 
-// crew is processes of a test, each with a connection of its own.
+// crew is the set of worker processes of a test, each with its own connection.
 type crew struct {
 	t   *testing.T
 	at  access.Server
@@ -153,7 +153,8 @@ func newCrew(t *testing.T, at access.Server) *crew {
 	return k
 }
 
-// work starts a worker. It goes on until the campaign is over or ctx is done. The worker that make makes can kill it.
+// work starts a worker, which runs until the campaign is over or ctx is done. The function kill that worker receives
+// kills this worker.
 func (k *crew) work(ctx context.Context, name string, worker func(kill func()) campaign.Worker) {
 	id := fmt.Sprintf("worker-%d", k.ids.Add(1))
 	k.all.Go(func() {
@@ -176,7 +177,7 @@ func (k *crew) work(ctx context.Context, name string, worker func(kill func()) c
 			return
 		}
 		var killed atomic.Bool
-		kill := func() { // what a kill leaves: nothing more is sent
+		kill := func() { // as after a kill, nothing more is sent
 			killed.Store(true)
 			nc.Close()
 			cancel()
@@ -189,7 +190,7 @@ func (k *crew) work(ctx context.Context, name string, worker func(kill func()) c
 
 func honest(func()) campaign.Worker { return counter{} }
 
-// result coordinates a campaign and gives what came of it.
+// result coordinates a campaign and returns the outcome of count.
 func result(ctx context.Context, c *Campaign, by string, size uint64) (text string, err error) {
 	err = c.Coordinate(ctx, by, func(ctx context.Context, d *Director) error {
 		text, err = count(size)(ctx, d)
@@ -211,7 +212,7 @@ func TestACampaignComesToWhatOneProcessDoes(t *testing.T) {
 	if want := expected(t, size); err != nil || got != want {
 		t.Fatalf("%s, %v; want %s", got, err, want)
 	}
-	// from what is stored, any process finds the same, and nothing is made again
+	// Any process finds the same result from what is stored, and nothing is made again.
 	again, err := count(size)(t.Context(), c.Stored())
 	if err != nil || again != got {
 		t.Errorf("stored: %s, %v; want %s", again, err, got)
@@ -222,8 +223,8 @@ func TestACampaignComesToWhatOneProcessDoes(t *testing.T) {
 	}
 }
 
-// Workers are killed at any position, and leave at any; what they had under way is made by others. Coordinators are
-// killed as well.
+// Workers that die at any position are replaced: others make what they had under way. Coordinators that die are
+// replaced as well.
 func TestWhoeverDiesIsReplaced(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
@@ -231,7 +232,7 @@ func TestWhoeverDiesIsReplaced(t *testing.T) {
 	create(t, connect(t, s.Access), "mortal", "{}")
 	k := newCrew(t, s.Access)
 	random := rand.New(rand.NewPCG(1, 2))
-	killAt := map[uint64]bool{} // positions at which one worker is killed, the first that comes there
+	killAt := map[uint64]bool{} // positions at which one worker is killed: the first that reaches them
 	for range 20 {
 		killAt[random.Uint64N(size)] = true
 	}
@@ -291,7 +292,7 @@ func TestWhoeverDiesIsReplaced(t *testing.T) {
 	mu.Unlock()
 }
 
-// Two coordinate at once, since each takes the other's signs for old ones: both find the same.
+// Two processes that coordinate at once find the same result. Each behaves as if it had taken the other for dead.
 func TestTwoCoordinatorsDoNoHarm(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
@@ -323,8 +324,8 @@ func TestTwoCoordinatorsDoNoHarm(t *testing.T) {
 	}
 }
 
-// Position 123 kills whoever makes it: it is set aside after the third, and all others are made. Position 321 fails
-// with an error, which is what is said of it.
+// Position 123 kills every worker that makes it. It is set aside after three deaths, and all other positions are made.
+// Position 321 fails with an error, which becomes the reason of its loss.
 func TestAPositionThatKillsIsSetAside(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
@@ -366,7 +367,7 @@ func TestAPositionThatKillsIsSetAside(t *testing.T) {
 			t.Errorf("%q does not say: %s", sum.reasons, why)
 		}
 	}
-	// three for each portion on the way from eight positions to one
+	// Three workers die on each portion on the way from eight positions down to one.
 	if n := alone.Load(); n != 3*4 {
 		t.Errorf("%d workers were killed, want 12", n)
 	}

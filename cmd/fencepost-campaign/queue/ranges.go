@@ -5,21 +5,22 @@ import (
 	"slices"
 )
 
-// portion is the positions first to first+size-1 of a stage.
+// portion is the range of positions first to first+size-1 of a stage.
 type portion struct{ first, size uint64 }
 
 func (p portion) end() uint64 { return p.first + p.size }
 
-// halves divides a portion of more than one position.
+// halves divides a portion of at least two positions.
 func (p portion) halves() [2]portion {
 	half := p.size / 2
 	return [2]portion{{p.first, half}, {p.first + half, p.size - half}}
 }
 
-// covered are positions of a stage of which a part was taken. It takes as little room as there are gaps.
-type covered []portion // by first; no two of them touch
+// covered is the set of positions of a stage whose results have been counted, as a list of ranges. Its length grows
+// with the number of gaps, not with the number of positions.
+type covered []portion // sorted by first; no two overlap or touch
 
-// add covers a portion, and reports whether none of it was covered before. Otherwise nothing is changed.
+// add adds a portion, and reports whether none of its positions was covered before. If one was, nothing changes.
 func (c *covered) add(p portion) bool {
 	i, _ := slices.BinarySearchFunc(*c, p, func(a, b portion) int { return cmp.Compare(a.first, b.first) })
 	before, after := i > 0, i < len(*c)
@@ -42,7 +43,7 @@ func (c *covered) add(p portion) bool {
 	return true
 }
 
-// gap is the first portion from a position on that is not covered, of at most the given size and below end. Its size
+// gap returns the first range of uncovered positions at or after from: at most most positions, all below end. Its size
 // is 0 if there is none.
 func (c covered) gap(from, most, end uint64) portion {
 	for _, p := range c {
@@ -61,7 +62,7 @@ func (c covered) gap(from, most, end uint64) portion {
 	return portion{from, min(most, end-from)}
 }
 
-// below is how many positions before the given one are covered.
+// below returns the number of covered positions before end.
 func (c covered) below(end uint64) (n uint64) {
 	for _, p := range c {
 		if p.first >= end {

@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// TestCoveredIsASet holds covered to a list of all positions.
+// TestCoveredIsASet compares covered with a list that has an entry for each position.
 func TestCoveredIsASet(t *testing.T) {
 	t.Parallel()
 	const size = 40
@@ -63,7 +63,7 @@ func TestHalvesAreThePortion(t *testing.T) {
 	}
 }
 
-// The README reckons with these numbers.
+// The README calculates with these numbers.
 func TestPortionsAreEnoughAndFew(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ size, asked, want uint64 }{
@@ -82,7 +82,7 @@ func TestPortionsAreEnoughAndFew(t *testing.T) {
 	}
 }
 
-// A token stands in subjects and keys of the server, and says which name it is of.
+// A token has only characters that subjects and keys of the server may have, and different names have different tokens.
 func TestTokensAreOfOneNameEach(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}

@@ -18,13 +18,13 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// A name means one campaign, and what is on the server under it must be that.
+// A name stands for one campaign. What the server has under that name must belong to it.
 func TestACampaignIsNotMixedWithAnother(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
 	nc := connect(t, s.Access)
 	create(t, nc, "one", `{"a":1}`)
-	create(t, nc, "one", `{"a":1}`) // the same
+	create(t, nc, "one", `{"a":1}`) // the same campaign again
 	for name, what := range map[string]string{"what": `{"a":2}`, "patience": `{"a":1}`} {
 		patience := impatient
 		if name == "patience" {
@@ -64,7 +64,7 @@ func TestACampaignIsNotMixedWithAnother(t *testing.T) {
 	}
 }
 
-// What is removed is gone, its workers end, and its name is free.
+// A removed campaign is gone: its workers end, and its name is free.
 func TestARemovedCampaignIsGone(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
@@ -89,7 +89,7 @@ func TestARemovedCampaignIsGone(t *testing.T) {
 	}
 }
 
-// Messages of others among those of a campaign are put aside, also where a part would have its place.
+// Foreign messages among those of a campaign are put aside, even where they occupy the subject of a part.
 func TestMessagesThatNobodyUnderstandsArePutAside(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
@@ -104,7 +104,7 @@ func TestMessagesThatNobodyUnderstandsArePutAside(t *testing.T) {
 		{"fencepost.strange.work.numbers.4.2", "another"},
 		{"fencepost.strange.work.letters.4.2", c.ID},
 		{"fencepost.strange.work.numbers.4.0", c.ID},
-		{"fencepost.strange.parts.numbers.0.7", ""}, // in the place of the first part
+		{"fencepost.strange.parts.numbers.0.7", ""}, // under the subject of the first part
 		{"fencepost.strange.parts.numbers.7.7", "another"},
 		{"fencepost.strange.parts.numbers.299.7", c.ID},
 		{"fencepost.strange.parts.numbers.x.7", c.ID},
@@ -132,7 +132,7 @@ func TestMessagesThatNobodyUnderstandsArePutAside(t *testing.T) {
 	}
 }
 
-// A part that is not as its worker has written it is put aside, and made again.
+// A part that differs from what its worker wrote is put aside, and made again.
 func TestDamagedPartsAreMadeAgain(t *testing.T) {
 	t.Parallel()
 	const size = 300
@@ -181,7 +181,7 @@ func TestDamagedPartsAreMadeAgain(t *testing.T) {
 	}
 }
 
-// A campaign goes on where it was when its server comes back, with what was stored.
+// A campaign continues with what was stored when its server comes back.
 func TestAServerThatGoesAwayIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "nats")
@@ -223,8 +223,8 @@ func TestAServerThatGoesAwayIsWaitedFor(t *testing.T) {
 	}
 }
 
-// A NATS server that is connected and does not answer, as one whose disk is full, is reported after a while, and
-// whoever asks is told so for as long as it is waited for.
+// A NATS server that is connected but does not answer, for example because its disk is full, is reported after a while.
+// Any process that asks gets the reason for as long as requests wait.
 func TestASilentServerIsReported(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
@@ -237,9 +237,9 @@ func TestASilentServerIsReported(t *testing.T) {
 		err   error
 		says  bool
 	}{
-		{time.Time{}, nats.ErrTimeout, false}, // it may be slow
+		{time.Time{}, nats.ErrTimeout, false}, // the server may only be slow
 		{time.Now().Add(-silent), nats.ErrTimeout, true},
-		{time.Now().Add(-silent), nats.ErrDisconnected, false}, // it is away, which the connection reports
+		{time.Now().Add(-silent), nats.ErrDisconnected, false}, // the connection itself reports that the server is away
 	} {
 		w := wait{since: one.since}
 		before := said
@@ -260,7 +260,7 @@ func TestASilentServerIsReported(t *testing.T) {
 	}
 }
 
-// Where the server has no room, what was made waits and a person is notified; when there is room, nothing is missing.
+// While the server has no room, results wait and the user is notified. When there is room again, nothing is missing.
 func TestAFullServerIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{MaxStore: 1 << 20})
@@ -315,8 +315,8 @@ func TestAFullServerIsWaitedFor(t *testing.T) {
 	}
 }
 
-// A stage that is ended early counts the same parts for everybody, whoever reads them, and the search goes on with
-// them. Somebody asks for the end, or a rule does.
+// When a stage is ended early, every process counts the same parts, and the search continues with them. The stage ends
+// at a user's request or by a rule.
 func TestAStageEndedEarlyIsTheSameForAll(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
@@ -327,7 +327,7 @@ func TestAStageEndedEarlyIsTheSameForAll(t *testing.T) {
 		newCrew(t, s.Access).work(t.Context(), by, func(func()) campaign.Worker {
 			return counter{before: func(ctx context.Context, s campaign.Stage, at uint64) error {
 				if s.Name == "numbers" && at > size/2 {
-					<-ctx.Done() // the portion is given up when the stage is ended
+					<-ctx.Done() // the portion is abandoned when the stage is ended
 				}
 				return nil
 			}}
@@ -367,7 +367,7 @@ func TestAStageEndedEarlyIsTheSameForAll(t *testing.T) {
 	}
 }
 
-// What has no end yet is not taken for complete, and reading it waits for nothing.
+// An unfinished campaign is not reported as complete, and reading it waits for nothing.
 func TestAnIncompleteCampaignIsNotComplete(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})

@@ -10,33 +10,33 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/access"
 )
 
-// State is what there is to know of a campaign besides what was found.
+// State is the state of a campaign, without its findings.
 type State struct {
 	Progress
 	Finished bool
-	Failed   string   // why the search cannot go on; empty if it can
-	Stopped  string   // why somebody has asked that it be stopped; empty if nobody has
-	Workers  []Worker // all that have come, by their IDs
-	Aside    []string // messages that nobody understood, and why
+	Failed   string   // why the search cannot continue; empty if it can
+	Stopped  string   // the reason for which a user asked to stop it; empty if nobody has
+	Workers  []Worker // all that have joined, by ID
+	Aside    []string // messages that could not be interpreted, each with the reason
 	Stored   Stored
-	Trouble  string // why the server stores nothing; empty if nobody knows of anything
+	Trouble  string // why the server stores nothing; empty if no trouble is known
 }
 
-// Worker is a worker that has come.
+// Worker is a worker that has joined.
 type Worker struct {
 	ID string
 	Present
-	Here bool // it has given a sign of life a short while ago
+	Here bool // it has given a sign of life recently
 }
 
-// Stored is what the server keeps of a campaign.
+// Stored is the amount of data that the server holds for a campaign.
 type Stored struct {
-	Waiting uint64 // portions on the queue or under way
+	Waiting uint64 // portions that are queued or being made
 	Parts   uint64
-	Bytes   uint64 // of the parts, on the server's disk
+	Bytes   uint64 // size of the parts on the server's disk
 }
 
-// State reads all of it.
+// State reads the whole state from the server.
 func (c *Campaign) State(ctx context.Context) (*State, error) {
 	s := &State{}
 	var err error
@@ -82,7 +82,7 @@ func (c *Campaign) State(ctx context.Context) (*State, error) {
 	return s, err
 }
 
-// Farewell waits, not longer than a worker needs to look, until each has seen that the campaign is over.
+// Farewell waits until every worker has seen that the campaign is over, but no longer than a worker takes to check.
 func (c *Campaign) Farewell() {
 	ctx, cancel := context.WithTimeout(context.Background(), fetchFor+time.Second)
 	defer cancel()

@@ -11,15 +11,15 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/access"
 )
 
-// silent is how long a connected server may leave requests unanswered before that is reported. NATS does not answer when
-// the disk of a stream is full.
+// silent is how long a connected server may leave requests unanswered before that is reported. NATS does not answer
+// when the disk of a stream is full.
 const silent = 2 * tryFor
 
-// waiting is the reason for which requests of a campaign wait. It is reported once, however many requests wait, and is
-// the answer to those who ask why nothing is stored.
+// waiting is the reason why requests of a campaign wait. It is reported once, however many requests wait. It is also
+// the answer to processes that ask why nothing is stored.
 type waiting struct {
 	mu     sync.Mutex
-	waits  int // requests that wait and have said why
+	waits  int // number of waiting requests that have given a reason
 	why    string
 	answer *nats.Subscription
 }
@@ -30,7 +30,7 @@ type wait struct {
 	since time.Time // since when a connected server has not answered; zero if it has
 }
 
-// failed records that the request has failed, and reports why it has to wait, if that is known.
+// failed records that an attempt has failed, and reports why the request has to wait, if that is known.
 func (w *wait) failed(ctx context.Context, c *Campaign, err error) {
 	switch {
 	case full(err):
@@ -52,7 +52,7 @@ func (w *wait) failed(ctx context.Context, c *Campaign, err error) {
 	}
 }
 
-// wait reports why the request waits, unless another request has reported the same.
+// wait reports why the request waits, unless another request has reported the same reason.
 func (w *wait) wait(c *Campaign, why string) {
 	c.waiting.mu.Lock()
 	defer c.waiting.mu.Unlock()
@@ -65,13 +65,13 @@ func (w *wait) wait(c *Campaign, why string) {
 	}
 	c.waiting.why = why
 	c.waiting.stopTelling()
-	c.waiting.answer, _ = access.Tell(c.nc, why) // without a connection nobody can ask, so the error does not matter
+	c.waiting.answer, _ = access.Tell(c.nc, why) // the error does not matter: without a connection nobody can ask
 	if c.Notice != nil {
 		c.Notice(why)
 	}
 }
 
-// end says that the request waits no longer.
+// end records that the request waits no longer.
 func (w *wait) end() {
 	if w.c == nil {
 		return

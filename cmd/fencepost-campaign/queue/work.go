@@ -12,17 +12,17 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// deaths is how many workers a portion may bring down before it is divided, or, if it is a single position, set aside.
+// deaths is how many workers may die on a portion before it is divided or, if it is a single position, set aside.
 const deaths = 3
 
-// Present is a worker as others see it.
+// Present describes a worker to the other processes.
 type Present struct {
 	Host    string `json:"host"`
 	Process int    `json:"process"`
-	Build   string `json:"build"` // the program, its version and platform
+	Build   string `json:"build"` // the program, its version and its platform
 	Refused string `json:"refused,omitempty"`
-	Doing   string `json:"doing,omitempty"` // what it makes, while it is present
-	Made    uint64 `json:"made"`            // positions, while it is present
+	Doing   string `json:"doing,omitempty"` // the portion that it is making
+	Made    uint64 `json:"made"`            // positions that it has made
 }
 
 // Hand is one worker process of a campaign.
@@ -34,7 +34,7 @@ type Hand struct {
 	shown  time.Time
 }
 
-// Join makes a worker known. ID is unlike that of any other.
+// Join registers a worker. No other worker has the same id.
 func (c *Campaign) Join(ctx context.Context, id string, p Present) (*Hand, error) {
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -54,10 +54,10 @@ func (h *Hand) Refuse(ctx context.Context, why error) error {
 	return h.c.put(ctx, keyWorker+token(h.ID), text)
 }
 
-// fetchFor is how long a worker waits for a portion before it looks whether the campaign is over.
+// fetchFor is how long a worker waits for a portion before it checks whether the campaign is over.
 const fetchFor = 2 * time.Second
 
-// Work makes portions until the campaign is over (nil), has failed, or ctx is done.
+// Work makes portions until the campaign is over (it then returns nil) or has failed, or ctx is done.
 func (h *Hand) Work(ctx context.Context, w campaign.Worker) error {
 	for {
 		if err := h.show(ctx); err != nil {
@@ -83,15 +83,15 @@ func (h *Hand) Work(ctx context.Context, w campaign.Worker) error {
 	}
 }
 
-// leave lets others know that the worker needs the server no more. If that fails, they see it when its sign of life
-// ends.
+// leave tells other processes that the worker no longer needs the server. If that fails, they notice when its sign of
+// life expires.
 func (h *Hand) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, tryFor)
 	defer cancel()
 	h.c.present.Delete(ctx, token(h.ID))
 }
 
-// over reports whether the campaign is over. An error says that it has failed, or is no longer there.
+// over reports whether the campaign is over. An error means that it has failed or no longer exists.
 func (h *Hand) over(ctx context.Context) (bool, error) {
 	text, err := h.c.get(ctx, keySpec)
 	if err == nil && (text == nil || sumOf(text) != h.c.ID) {
@@ -103,7 +103,7 @@ func (h *Hand) over(ctx context.Context) (bool, error) {
 	return h.c.Over(ctx)
 }
 
-// fetch takes a message from the queue; nil if there was none for a while.
+// fetch takes a message from the queue. It returns nil if none came within fetchFor.
 func (h *Hand) fetch(ctx context.Context) (m jetstream.Msg, err error) {
 	err = h.c.persist(ctx, func(ctx context.Context) error {
 		batch, err := h.c.workers.Fetch(1, jetstream.FetchMaxWait(fetchFor))
@@ -124,14 +124,14 @@ func (h *Hand) fetch(ctx context.Context) (m jetstream.Msg, err error) {
 	return m, err
 }
 
-// portion makes what a message asks for.
+// portion makes the portion that a message asks for.
 func (h *Hand) portion(ctx context.Context, w campaign.Worker, m jetstream.Msg) error {
 	s, p, err := h.read(ctx, m)
 	if err != nil {
 		return err
 	}
 	if s == nil {
-		return nil // put aside
+		return nil // the message was put aside
 	}
 	if done, err := h.c.stored(ctx, s.Name, p); err != nil || done {
 		return errors.Join(err, h.ack(ctx, m))
@@ -163,7 +163,8 @@ func (h *Hand) portion(ctx context.Context, w campaign.Worker, m jetstream.Msg) 
 	return h.ack(ctx, m)
 }
 
-// read understands a message. One that it does not understand is put aside; then there is no stage.
+// read interprets a message of the queue. A message that it cannot interpret is put aside; the returned stage is then
+// nil.
 func (h *Hand) read(ctx context.Context, m jetstream.Msg) (*campaign.Stage, portion, error) {
 	key, p, err := h.c.parse(work, m.Subject())
 	if err == nil {
@@ -185,7 +186,7 @@ func (h *Hand) read(ctx context.Context, m jetstream.Msg) (*campaign.Stage, port
 	if err == nil {
 		return s, p, nil
 	}
-	if over, failed := h.over(ctx); over || failed != nil { // it may be that of a campaign that has come in its place
+	if over, failed := h.over(ctx); over || failed != nil { // the message may belong to a new campaign of the same name
 		return nil, p, failed
 	}
 	meta, failed := m.Metadata()
@@ -198,10 +199,10 @@ func (h *Hand) read(ctx context.Context, m jetstream.Msg) (*campaign.Stage, port
 	return nil, p, m.TermWithReason(err.Error())
 }
 
-// errEnded ends the making of a portion whose stage was ended.
+// errEnded stops the work on a portion whose stage was ended.
 var errEnded = errors.New("the stage was ended")
 
-// make makes a portion, and lets the server know meanwhile that it is under way.
+// make makes a portion. Meanwhile it lets the server know that the portion is being worked on.
 func (h *Hand) make(ctx context.Context, w campaign.Worker, m jetstream.Msg, s *campaign.Stage,
 	p portion) (value []byte, err error) {
 	h.Doing = fmt.Sprintf("%s %d to %d", s.Name, p.first, p.end()-1)
@@ -216,8 +217,8 @@ func (h *Hand) make(ctx context.Context, w campaign.Worker, m jetstream.Msg, s *
 	return value, err
 }
 
-// keeping does something that may take long, and keeps the message meanwhile. The context of what it does is done when
-// the stage was ended.
+// keeping calls do, which may take long, and meanwhile keeps the server from delivering the message again. The context
+// of do is cancelled if the stage is ended.
 func (h *Hand) keeping(ctx context.Context, m jetstream.Msg, do func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -231,8 +232,8 @@ func (h *Hand) keeping(ctx context.Context, m jetstream.Msg, do func(context.Con
 				return
 			case <-time.After(h.c.Patience / 3):
 			}
-			m.InProgress()    // without it the portion is made again, which does no harm
-			h.showWithin(ctx) // a server that cannot store it keeps the message all the same
+			m.InProgress()    // if this fails, the portion is made again, which does no harm
+			h.showWithin(ctx) // a server that cannot store this keeps the message all the same
 			if end, err := h.c.ended(ctx, key); err == nil && end != nil {
 				cancel(errEnded)
 			}
@@ -244,7 +245,7 @@ func (h *Hand) keeping(ctx context.Context, m jetstream.Msg, do func(context.Con
 	return err
 }
 
-// divide gives up on a portion as it is: its halves are put on the queue. A single position is set aside.
+// divide puts the two halves of a portion on the queue in its place. A single position is set aside as lost, with why.
 func (h *Hand) divide(ctx context.Context, m jetstream.Msg, s *campaign.Stage, p portion, why string) error {
 	if p.size == 1 {
 		err := h.c.store(ctx, s.Name, campaign.Part{First: p.first, Size: 1, Lost: why}, 0)
@@ -261,26 +262,27 @@ func (h *Hand) divide(ctx context.Context, m jetstream.Msg, s *campaign.Stage, p
 	return h.ack(ctx, m)
 }
 
-// giveBack puts a portion on the queue as if it had never been delivered: whoever leaves was not brought down by it.
+// giveBack puts a portion on the queue as if it had never been delivered: a worker that leaves must not count as one
+// that died on it.
 func (h *Hand) giveBack(m jetstream.Msg, s *campaign.Stage, p portion) error {
 	ctx, cancel := context.WithTimeout(context.Background(), tryFor)
 	defer cancel()
 	if err := m.DoubleAck(ctx); err != nil {
 		return err
 	}
-	return h.c.enqueue(ctx, s.Name, p) // a coordinator misses it if this fails
+	return h.c.enqueue(ctx, s.Name, p) // if this fails, the coordinator notices that the portion is missing
 }
 
 // ack takes a message off the queue.
 func (h *Hand) ack(ctx context.Context, m jetstream.Msg) error {
 	err := m.Ack()
 	if err != nil && ctx.Err() == nil && passing(err) {
-		return nil // it is delivered again, and its part is there
+		return nil // the message is delivered again, and its part is found to be stored
 	}
 	return err
 }
 
-// show gives a sign of life, if the last one was a while ago.
+// show writes a sign of life, unless the last one is recent.
 func (h *Hand) show(ctx context.Context) error {
 	if time.Since(h.shown) < h.c.Patience/3 {
 		return nil
@@ -288,7 +290,7 @@ func (h *Hand) show(ctx context.Context) error {
 	return h.c.persist(ctx, h.sign)
 }
 
-// showWithin gives a sign of life, if the server takes it within the time of one request.
+// showWithin writes a sign of life in one attempt, and ignores errors.
 func (h *Hand) showWithin(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, min(tryFor, h.c.Patience/3))
 	defer cancel()
