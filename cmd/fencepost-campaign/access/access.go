@@ -1,8 +1,9 @@
-// Package access says how a process gets to the NATS server of a campaign, and how it knows that it is that server.
+// Package access holds what a process needs to reach the NATS server of a campaign, and to make sure that it is that
+// server.
 //
-// Goals: nothing is sent to a server, and nothing is believed of it, before it has shown the certificate that its
-// campaign's folder holds; no password or token is in what is printed. Non-goals: accounts and transport of NATS
-// servers of the user's own, which are as the user runs them.
+// Goals: a process sends nothing to a server, and believes nothing it says, before the server has shown the certificate
+// that the campaign's folder holds. Nothing that is printed contains a password or a token. Non-goals: accounts and
+// transport of NATS servers that users run themselves.
 package access
 
 import (
@@ -21,46 +22,48 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Server is how to get to a server. The files and the URL are NATS's, as is what they mean.
+// Server is how to reach a server and authenticate to it. The files and the URL have the meaning that NATS gives them.
 type Server struct {
-	URL   string `json:"url,omitempty"`   // may hold a user with a password, or a token; several with commas between
+	URL   string `json:"url,omitempty"`   // may contain a user and password, or a token; several are separated by commas
 	Token string `json:"token,omitempty"` // in place of one in the URL
-	// Certificate is the only one that the server may show, in PEM; empty: any that the authorities vouch for.
+	// Certificate, in PEM, is the only certificate that the server may show. Empty: any that a trusted authority has
+	// signed.
 	Certificate string `json:"certificate,omitempty"`
 	Listen      string `json:"listen,omitempty"` // where an embedded server was asked to listen, host:port
-	// Binaries are the SHA-256 sums of the test binaries that may be executed here, in hex.
+	// Binaries are the SHA-256 sums, in hex, of the test binaries that may be executed here.
 	Binaries []string `json:"binaries,omitempty"`
 
-	Creds string `json:"creds,omitempty"` // a file; empty: none, as those below
-	CA    string `json:"ca,omitempty"`    // files for TLS
+	Creds string `json:"creds,omitempty"` // path of a file; empty: none, also in the fields below
+	CA    string `json:"ca,omitempty"`    // this and the next two: paths of files for TLS
 	Cert  string `json:"cert,omitempty"`
 	Key   string `json:"key,omitempty"`
 }
 
-// ErrRefused reports that a server lets nobody in with the credentials.
+// ErrRefused reports that a server rejects the credentials.
 var ErrRefused = errors.New("refuses these credentials")
 
-// ErrOther reports that what listens at the address is not the server of the campaign.
+// ErrOther reports that the program that listens at the address is not the server of the campaign.
 var ErrOther = errors.New("is not the server of this campaign")
 
-// Name is the host that the certificate of an embedded server is for, wherever it listens.
+// Name is the host name in the certificate of an embedded server, wherever the server listens.
 const Name = "fencepost-campaign"
 
 const (
-	connectWithin = 5 * time.Second        // how long a server may take to let a client in
-	tryAgain      = 250 * time.Millisecond // between two attempts to come back to it
+	connectWithin = 5 * time.Second        // how long a server may take to accept a connection
+	tryAgain      = 250 * time.Millisecond // between two attempts to reconnect
 )
 
 // schemes lists the schemes that the URL of a NATS server may have.
 var schemes = []string{"nats", "tls", "ws", "wss"}
 
-// Check says what is wrong with the URL, without any part of it: there may be a password in it.
+// Check returns an error unless the URL can be read. The error quotes no part of the URL, since it may contain a
+// password.
 func (a Server) Check() error {
 	_, err := a.urls()
 	return err
 }
 
-// urls are the parts of the URL.
+// urls returns the parsed URLs.
 func (a Server) urls() (all []*url.URL, err error) {
 	for one := range strings.SplitSeq(a.URL, ",") {
 		u, err := url.Parse(strings.TrimSpace(one))
@@ -75,14 +78,14 @@ func (a Server) urls() (all []*url.URL, err error) {
 	return all, nil
 }
 
-// Secret reports whether there is a user, a password or a token in the URL.
+// Secret reports whether the URL contains a user, a password or a token.
 func (a Server) Secret() bool {
 	all, err := a.urls()
 	return err != nil && strings.Contains(a.URL, "@") ||
 		slices.ContainsFunc(all, func(u *url.URL) bool { return u.User != nil })
 }
 
-// Shown is the URL without its secrets.
+// Shown returns the URL without its secrets, for messages.
 func (a Server) Shown() string {
 	all, err := a.urls()
 	if err != nil {
@@ -95,8 +98,8 @@ func (a Server) Shown() string {
 	return strings.Join(shown, ",")
 }
 
-// Connect connects to a server that is there, and from then on comes back to it for as long as it takes. Notice, if not
-// nil, is called when the server has gone and when it is back, by another goroutine.
+// Connect connects to a server, which must be reachable now. If the connection is lost later, it reconnects for as long
+// as it takes. Notice, if not nil, is called from another goroutine when the server has gone and when it is back.
 func (a Server) Connect(name string, notice func(string)) (*nats.Conn, error) {
 	if err := a.Check(); err != nil {
 		return nil, err
@@ -136,7 +139,7 @@ func (a Server) Connect(name string, notice func(string)) (*nats.Conn, error) {
 	return nil, fmt.Errorf("cannot use the NATS server at %s: %w", at, err)
 }
 
-// secrets are the options by which client and server know each other.
+// secrets returns the options with which client and server authenticate each other.
 func (a Server) secrets() (options []nats.Option, err error) {
 	if a.Token != "" {
 		options = append(options, nats.Token(a.Token))
@@ -164,7 +167,7 @@ func (a Server) secrets() (options []nats.Option, err error) {
 		nats.Secure(&tls.Config{MinVersion: tls.VersionTLS13, RootCAs: pinned, ServerName: Name})), nil
 }
 
-// keepsCampaigns reports whether a server has JetStream, as far as it says.
+// keepsCampaigns reports whether a server has JetStream. It is true if the server does not say.
 func keepsCampaigns(nc *nats.Conn) bool {
 	js, err := jetstream.New(nc)
 	if err != nil {

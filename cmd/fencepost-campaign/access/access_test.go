@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/embedded"
 )
 
-// natsServer is a NATS server of the user's own.
+// natsServer starts a NATS server as a user might run one, and returns its address.
 func natsServer(t *testing.T, o server.Options) string {
 	t.Helper()
 	o.Host, o.Port, o.NoLog, o.NoSigs = "127.0.0.1", server.RANDOM_PORT, true, true
@@ -50,7 +50,7 @@ func TestConnectionsThatCannotBe(t *testing.T) {
 	}
 }
 
-// However a password is spelled, what is printed of a URL has no part of it.
+// No part of a password in a URL is printed, however the URL is written.
 func TestNoPartOfAPasswordIsShown(t *testing.T) {
 	t.Parallel()
 	const bird = "kanarienvogel"
@@ -75,7 +75,7 @@ func TestNoPartOfAPasswordIsShown(t *testing.T) {
 	}
 }
 
-// heard is what a listener is sent, with an answer to each who comes.
+// heard starts a listener that sends an answer to every client. The function all returns what the clients have sent.
 func heard(t *testing.T, at, answer string) (address string, all func() string) {
 	t.Helper()
 	l, err := net.Listen("tcp", at)
@@ -113,8 +113,9 @@ func heard(t *testing.T, at, answer string) (address string, all func() string) 
 	}
 }
 
-// Whoever listens where a campaign's server did is told nothing, and believed nothing: a NATS server that asks for no
-// token, one that speaks plainly first, the server of another campaign, and one that says nothing.
+// A program that listens at the address of a campaign's server is sent no secret, and nothing it says is believed. The
+// test tries a NATS server that asks for no token, a server that starts without TLS, the server of another campaign,
+// and a listener that says nothing.
 func TestNobodyIsTakenForTheServer(t *testing.T) {
 	t.Parallel()
 	s, err := embedded.Start(embedded.Options{Folder: filepath.Join(t.TempDir(), "nats")})
@@ -143,14 +144,14 @@ func TestNobodyIsTakenForTheServer(t *testing.T) {
 	if text := told() + toldToo(); strings.Contains(text, mine.Token) || strings.Contains(text, "CONNECT") {
 		t.Errorf("it is told %q", text)
 	}
-	if nc, err := other.Access.Connect("test", nil); err != nil { // whoever has the access gets in
+	if nc, err := other.Access.Connect("test", nil); err != nil { // the right access is accepted
 		t.Error(err)
 	} else {
 		nc.Close()
 	}
 }
 
-// A server that is started again in its folder is the same one: address, token and certificate.
+// A server that is restarted in its folder has the same address, token and certificate.
 func TestAServerIsTheSameAgain(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "nats")
@@ -184,7 +185,7 @@ func TestAServerIsTheSameAgain(t *testing.T) {
 	}
 }
 
-// A port that somebody else has taken meanwhile is left to him.
+// A restarted server does not take its port away from a program that has occupied it in the meantime.
 func TestATakenPortIsLeftToItsOwner(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "nats")
@@ -210,7 +211,7 @@ func TestATakenPortIsLeftToItsOwner(t *testing.T) {
 	}
 }
 
-// State that another user may have read or written is not used, nor what a server would never have written.
+// State that another user may have read or written is refused, and so is state that a server would never have written.
 func TestForeignStateIsRefused(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(t *testing.T, folder, file string){
@@ -287,7 +288,7 @@ func edit(t *testing.T, file, old, fresh string) {
 	must(t, os.WriteFile(file, []byte(strings.Replace(string(text), old, fresh, 1)), 0o600))
 }
 
-// give gives a file or folder to another user.
+// give makes another user the owner of a file or folder.
 func give(t *testing.T, path string) {
 	t.Helper()
 	if os.Geteuid() != 0 {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// loopback reports whether a host is this machine alone.
+// loopback reports whether a host is the loopback interface of this machine.
 func loopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
@@ -16,7 +16,7 @@ func loopback(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// Host is the host and port of the first URL; empty if there is none.
+// Host returns the host and port of the first URL; empty if the URL cannot be read.
 func (a Server) Host() string {
 	all, err := a.urls()
 	if err != nil {
@@ -25,8 +25,8 @@ func (a Server) Host() string {
 	return all[0].Host
 }
 
-// At are the URLs at which a server is reached that listens at an address: of one that listens at all addresses of the
-// machine, each of them, that of the machine itself last.
+// At returns the URLs of a server that listens at an address, separated by commas. If the server listens at all
+// addresses of the machine, these are all its global unicast addresses, and the loopback address last.
 func At(listener *net.TCPAddr) string {
 	hosts := []string{listener.IP.String()}
 	if listener.IP.IsUnspecified() {

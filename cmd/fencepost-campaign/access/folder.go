@@ -13,18 +13,18 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/safefile"
 )
 
-// FileName is the file in the folder of an embedded server with all that a worker needs to join it.
+// FileName is the file, in the folder of an embedded server, that holds everything a worker needs to join it.
 const FileName = "access.json"
 
-// Folder is a folder of this user's that nobody else reads or writes. What it holds is opened within it, whatever
-// becomes of its path meanwhile.
+// Folder is a folder that belongs to this user and that nobody else can read or write. Its files are opened relative to
+// the open folder, so that it does not matter if the path is changed meanwhile.
 type Folder struct {
 	*os.Root
 	path string
 }
 
-// Open opens a folder. An error says that it is not there (fs.ErrNotExist), or that others than this user may read or
-// change what is in it.
+// Open opens a folder. The error is fs.ErrNotExist if it does not exist. Open also fails if other users may read or
+// change what is in the folder.
 func Open(path string) (*Folder, error) {
 	if info, err := os.Lstat(path); err != nil {
 		return nil, err
@@ -49,8 +49,8 @@ func Open(path string) (*Folder, error) {
 	return &Folder{root, path}, nil
 }
 
-// guarded says why another user could put something else in the place of what is in a folder: the folder is not this
-// user's, or everybody may write to it or to one above it.
+// guarded returns an error if another user could replace what is in a folder: because the folder belongs to another
+// user, or because everybody may write to it or to one of its parents.
 func guarded(path string) error {
 	path, err := filepath.Abs(path)
 	if err == nil {
@@ -79,7 +79,7 @@ func guarded(path string) error {
 	}
 }
 
-// private says why others than this user may read or change a file or folder.
+// private returns an error if other users may read or change a file or folder.
 func private(path string, info fs.FileInfo) error {
 	mode := "600"
 	if info.IsDir() {
@@ -95,11 +95,11 @@ func private(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// mostBytes bounds a file that is read.
+// mostBytes is the largest size of a file that is read.
 const mostBytes = 1 << 20
 
-// Read reads a file of the folder. An error says that it is not there (fs.ErrNotExist), or that others may read or
-// change it.
+// Read reads a file of the folder. The error is fs.ErrNotExist if it does not exist. Read also fails if other users may
+// read or change the file.
 func (f *Folder) Read(name string) ([]byte, error) {
 	info, err := f.Lstat(name)
 	if err != nil {
@@ -134,7 +134,7 @@ func readPrivate(file *os.File, path string) ([]byte, error) {
 	return text, err
 }
 
-// Write writes a file of the folder, for this user alone, in the place of the one before.
+// Write writes a file of the folder, readable for this user alone, and replaces an existing one atomically.
 func (f *Folder) Write(name string, text []byte) error {
 	fresh := name + ".new"
 	if err := f.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -158,8 +158,8 @@ func (f *Folder) Write(name string, text []byte) error {
 	return nil
 }
 
-// Server reads how to get to the server of the folder. An error says that there is none (fs.ErrNotExist), or what is
-// wrong with what is there.
+// Server reads how to reach the server of the folder. The error is fs.ErrNotExist if the folder has none, and otherwise
+// says what is wrong with the file.
 func (f *Folder) Server() (*Server, error) {
 	text, err := f.Read(FileName)
 	if err != nil {
@@ -176,10 +176,11 @@ func (f *Folder) Server() (*Server, error) {
 	return a, err
 }
 
-// leastToken is how many characters a token of an embedded server has at least.
+// leastToken is the smallest length of an embedded server's token, in characters.
 const leastToken = 26
 
-// local says which address is neither of this machine alone nor one at which the server was asked to listen.
+// local returns an error unless every URL is a tls URL without a user, at the loopback interface. Other hosts are
+// allowed if the server was asked to listen at an address.
 func (a *Server) local() error {
 	all, err := a.urls()
 	if err != nil {
@@ -194,7 +195,7 @@ func (a *Server) local() error {
 	return nil
 }
 
-// Save writes how to get to the server of the folder.
+// Save writes how to reach the server of the folder.
 func (f *Folder) Save(a *Server) error {
 	text, err := json.MarshalIndent(a, "", "  ")
 	if err != nil {
@@ -203,7 +204,8 @@ func (f *Folder) Save(a *Server) error {
 	return f.Write(FileName, append(text, '\n'))
 }
 
-// ReadFile reads a file with the access to a server: a copy of that of an embedded one, or one that a user has written.
+// ReadFile reads a file with the access to a server: a copy of an embedded server's file, or one that a user has
+// written.
 func ReadFile(path string) (*Server, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -223,7 +225,7 @@ func parse(path string, text []byte) (*Server, error) {
 	d.DisallowUnknownFields()
 	if err := d.Decode(a); err != nil || d.More() {
 		return nil, fmt.Errorf("%s cannot be read: it must be JSON with url, token and certificate, such as the %s of "+
-			"a campaign's folder", path, FileName) // the error of the decoder may have a part of the token
+			"a campaign's folder", path, FileName) // the decoder's error might quote a part of the token
 	}
 	if err := a.Check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

@@ -4,7 +4,7 @@ package access
 
 import "io/fs"
 
-// Where files have neither owners nor modes that this program could read, the folder of the user is what protects them.
+// Where this program can read neither the owner nor the mode of a file, only the user's own folder protects the files.
 
 func owned(fs.FileInfo) bool       { return true }
 func ownedByRoot(fs.FileInfo) bool { return true }

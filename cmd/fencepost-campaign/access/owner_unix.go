@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// owned reports whether a file is this user's.
+// owned reports whether a file belongs to this user.
 func owned(info fs.FileInfo) bool { return owner(info) == uint32(os.Geteuid()) }
 
 func ownedByRoot(info fs.FileInfo) bool { return owner(info) == 0 }
@@ -21,10 +21,10 @@ func owner(info fs.FileInfo) uint32 {
 	return s.Uid
 }
 
-// closed reports whether nobody but its owner may read or write a file.
+// closed reports whether only its owner may read or write a file.
 func closed(info fs.FileInfo) bool { return info.Mode().Perm()&0o077 == 0 }
 
-// writable reports whether everybody may remove what others have in a folder.
+// writable reports whether every user may remove other users' files in a folder.
 func writable(info fs.FileInfo) bool {
 	return info.Mode().Perm()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0
 }

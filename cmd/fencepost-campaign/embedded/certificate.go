@@ -16,11 +16,11 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/access"
 )
 
-// keyFile holds the private key of the server, for nobody but its owner to read.
+// keyFile holds the private key of the server. Only its owner may read it.
 const keyFile = "key.pem"
 
-// certificate is the one that the server of a folder shows, with its key: made when it is first asked for, and the same
-// from then on.
+// certificate returns the certificate that the server of a folder shows, with its key. The argument before is the
+// existing certificate in PEM; if it is empty, certificate creates a new one, which stays the same from then on.
 func certificate(f *access.Folder, before string) (tls.Certificate, string, error) {
 	key, err := f.Read(keyFile)
 	if err == nil && before != "" {
@@ -41,8 +41,8 @@ func certificate(f *access.Folder, before string) (tls.Certificate, string, erro
 	return pair, string(cert), err
 }
 
-// newCertificate makes a certificate that vouches for itself. It has no end: whoever has it knows the server by it, and
-// no clock is compared.
+// newCertificate makes a self-signed certificate. It never expires: clients identify the server by this very
+// certificate, and no clocks are compared.
 func newCertificate() (cert, key []byte, err error) {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {

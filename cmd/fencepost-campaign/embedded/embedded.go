@@ -1,11 +1,11 @@
-// Package embedded runs a NATS server inside this process, for campaigns on one machine or on a few that no other NATS
-// server serves.
+// Package embedded runs a NATS server inside this process, for campaigns on one machine or on a few machines that have
+// no other NATS server.
 //
-// Goals: what the server has acknowledged outlives a kill and a power failure; started again on the same folder it has
-// the same address and shows the same certificate, so that workers that wait for it come back, and to no other; a full
-// disk is reported, and the server stores again when there is room; nobody without the folder or a copy of its
-// access.json gets in. Non-goals: clusters and accounts: whoever wants them runs a
-// NATS server of his own.
+// Goals: what the server has acknowledged survives a kill and a power failure. A server that is restarted on the same
+// folder has the same address and shows the same certificate, so that waiting workers come back to it, and to no other
+// server. A full disk is reported, and the server stores again when there is room. Nobody can connect without the
+// folder or a copy of its access.json. Non-goals: clusters and accounts, for which users run a NATS server of their
+// own.
 package embedded
 
 import (
@@ -31,54 +31,55 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/access"
 )
 
-// Loopback is where the server listens unless it is asked to listen elsewhere, on a free port.
+// Loopback is where the server listens unless it is asked to listen elsewhere: a free port of the loopback interface.
 const Loopback = "127.0.0.1:0"
 
 const (
-	readyWithin = 2 * time.Minute        // how long a server may take to read its store and begin to serve
-	tryReady    = 100 * time.Millisecond // between two looks whether it does
+	readyWithin = 2 * time.Minute        // how long a server may take to read its store before it accepts clients
+	tryReady    = 100 * time.Millisecond // between two checks whether it does
 )
 
-// maxPayload is the largest message, in bytes: NATS advises against more.
+// maxPayload is the largest message, in bytes. NATS advises against larger ones.
 const maxPayload = 8 << 20
 
-// Server is a running server.
+// Server is a running NATS server.
 type Server struct {
-	Access  access.Server // what a client needs to get in
+	Access  access.Server // what a client needs to connect
 	options Options
 	folder  *access.Folder
 	lock    *flock.Flock
 	pair    tls.Certificate
 
-	server *server.Server // the one that runs now
-	log    *failures      // of that one
-	at     net.TCPAddr    // where it listens
-	nc     *nats.Conn     // by which others are told that nothing is stored
+	server *server.Server // the current instance
+	log    *failures      // the log of that instance
+	at     net.TCPAddr    // the address at which it listens
+	nc     *nats.Conn     // for telling others that nothing is stored
 
 	stop    context.CancelFunc
-	watched chan struct{} // closed when nobody watches the server any more
+	watched chan struct{} // closed when the goroutine that watches the server has ended
 }
 
-// Options say how a server is run.
+// Options say how to run a server.
 type Options struct {
-	Folder   string // of its store, for this user alone; created if it does not exist
+	Folder   string // the folder of its store, accessible to this user alone; created if it does not exist
 	Listen   string // host:port; empty: where it listened before, or Loopback
-	MaxStore int64  // bytes; 0: as much as the disk has room for
+	MaxStore int64  // in bytes; 0: as much as the disk has room for
 
-	// Notice, if set, is called by another goroutine with what a person must know: that the server cannot store, and
+	// Notice, if set, is called from another goroutine with what a user must know: that the server cannot store, and
 	// that it can again.
 	Notice func(string)
 }
 
-// lockFile is held by the process whose server runs in its folder, and shared for a moment by those that look.
+// lockFile is locked by the process whose server runs in the folder. Processes that check for a server hold a shared
+// lock for a moment.
 const lockFile = "lock"
 
 const (
-	lockWithin = time.Second           // how long others may look
+	lockWithin = time.Second           // how long to wait for processes that only check
 	lockAgain  = 20 * time.Millisecond // between two attempts
 )
 
-// Start starts a server. An error says that its folder or address cannot be used, or that another process uses it.
+// Start starts a server. An error means that its folder or address cannot be used, or that another process uses it.
 func Start(o Options) (*Server, error) {
 	if err := os.MkdirAll(o.Folder, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot write to the folder %s: %w", o.Folder, err)
@@ -147,7 +148,7 @@ func (s *Server) start() error {
 	return nil
 }
 
-// run runs the NATS server, and returns when it serves. An error says why it does not.
+// run runs the NATS server and returns when it accepts clients. An error says why it does not.
 func (s *Server) run(ctx context.Context) error {
 	if err := s.distrust(); err != nil {
 		return err
@@ -173,8 +174,8 @@ func (s *Server) run(ctx context.Context) error {
 	return nil
 }
 
-// distrust removes what NATS has noted of the messages that it stores, so that it reads them all: one that is damaged
-// on the disk is then no longer counted, and can be stored again.
+// distrust removes the index files of NATS's message store, so that NATS reads all messages from the disk. A message
+// that is damaged there is then no longer counted, and can be stored again.
 func (s *Server) distrust() error {
 	notes, err := fs.Glob(s.folder.FS(), "jetstream/*/streams/*/msgs/index.db")
 	for _, name := range notes {
@@ -183,8 +184,9 @@ func (s *Server) distrust() error {
 	return err
 }
 
-// address is where the server is to listen: as it is asked now, as it was before, or on this machine alone. A port of
-// this machine alone that somebody else has taken meanwhile gives way to a free one.
+// address returns the address at which the server shall listen: as asked now, as asked or chosen before, or a free port
+// of this machine alone. If another program occupies a port that nobody asked for, a free port is chosen. If it
+// occupies one that was asked for, that is an error.
 func (s *Server) address(asked string) (*net.TCPAddr, error) {
 	if asked != "" {
 		s.Access.Listen = asked
@@ -208,7 +210,7 @@ func (s *Server) address(asked string) (*net.TCPAddr, error) {
 	return at, nil
 }
 
-// resolved is the address of a host:port. Without a host it is each of this machine.
+// resolved parses a host:port. Without a host it means all addresses of this machine.
 func resolved(listen string) (*net.TCPAddr, error) {
 	at, err := net.ResolveTCPAddr("tcp", listen)
 	if err != nil {
@@ -220,7 +222,7 @@ func resolved(listen string) (*net.TCPAddr, error) {
 	return at, nil
 }
 
-// listening notes where the server listens.
+// listening records the address at which the server listens.
 func (s *Server) listening() {
 	at := s.server.Addr().(*net.TCPAddr)
 	s.at, s.Access.URL = *at, access.At(at)
@@ -230,7 +232,7 @@ func (s *Server) listening() {
 	}
 }
 
-// Know adds sums of test binaries to those that workers of this server may execute.
+// Know adds checksums of test binaries to those that workers of this server may execute.
 func (s *Server) Know(sums ...string) error {
 	for _, sum := range sums {
 		if !slices.Contains(s.Access.Binaries, sum) {
@@ -240,8 +242,8 @@ func (s *Server) Know(sums ...string) error {
 	return s.folder.Save(&s.Access)
 }
 
-// Running reports whether a server runs in a folder, and how to get to it. An error says that there never was one
-// (fs.ErrNotExist), or what is wrong with the folder.
+// Running reports whether a server runs in a folder, and how to reach it. The error is fs.ErrNotExist if the folder
+// never had a server, and otherwise says what is wrong with the folder.
 func Running(path string) (running bool, a *access.Server, err error) {
 	folder, err := access.Open(path)
 	if err != nil {
@@ -256,7 +258,7 @@ func Running(path string) (running bool, a *access.Server, err error) {
 	return !free, a, errors.Join(err, lock.Close())
 }
 
-// Close ends the server.
+// Close stops the server.
 func (s *Server) Close() {
 	if s.stop != nil {
 		s.stop()

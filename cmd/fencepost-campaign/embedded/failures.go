@@ -6,11 +6,12 @@ import (
 	"sync"
 )
 
-// failures is the logger of a server. It keeps the first errors, and the latest one that says that nothing is stored.
+// failures is the logger of a NATS server. It keeps the first errors, and the latest error that says that nothing is
+// stored.
 type failures struct {
 	mu      sync.Mutex
 	first   []error
-	ended   bool  // the server says that it cannot run
+	ended   bool  // the server has reported that it cannot run
 	storing error // why it cannot store; nil if it has not said so
 }
 
@@ -49,14 +50,14 @@ func (f *failures) Errorf(format string, v ...any) {
 	}
 }
 
-// storage reports whether an error in the server's log says that a stream stores nothing more. A client cannot cause
-// such a line: in errors about clients, what they sent comes after their address.
+// storage reports whether an error in the server's log says that a stream no longer stores messages. A client cannot
+// cause such a line, because NATS puts the client's address in front of what the client has sent.
 func storage(text string) bool {
 	return (strings.HasPrefix(text, "Filestore [") || strings.HasPrefix(text, "JetStream stream '")) &&
 		strings.Contains(strings.ToLower(text), " critical write error: ")
 }
 
-// Fatalf keeps an error and records that the server cannot start. NATS's own logger would end the process.
+// Fatalf keeps an error and records that the server cannot run. NATS's own logger would end the process.
 func (f *failures) Fatalf(format string, v ...any) {
 	f.Errorf(format, v...)
 	f.mu.Lock()
@@ -64,14 +65,14 @@ func (f *failures) Fatalf(format string, v ...any) {
 	f.ended = true
 }
 
-// Noticef keeps nothing.
+// Noticef drops the message.
 func (*failures) Noticef(string, ...any) {}
 
-// Warnf keeps nothing.
+// Warnf drops the message.
 func (*failures) Warnf(string, ...any) {}
 
-// Debugf keeps nothing.
+// Debugf drops the message.
 func (*failures) Debugf(string, ...any) {}
 
-// Tracef keeps nothing.
+// Tracef drops the message.
 func (*failures) Tracef(string, ...any) {}

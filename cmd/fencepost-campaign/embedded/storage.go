@@ -16,11 +16,12 @@ import (
 )
 
 // When a write of a NATS stream fails, for example because the disk is full, the stream stores nothing more until the
-// server is restarted. It does not answer those who publish to it; only the server's log says what happened. Therefore
-// the process with the server watches that log, reports the failure, and restarts the server when there is room again.
+// server is restarted. It does not answer clients that publish to it; only the server's log says what happened.
+// Therefore the process with the server watches that log, reports the failure, and restarts the server when there is
+// room again.
 
 const (
-	lookEvery = time.Second // between two looks at the log, or for free room
+	lookEvery = time.Second // between two checks of the log, or of the free space
 	mostPause = time.Minute // the longest wait before a server that keeps failing is restarted
 )
 
@@ -48,7 +49,7 @@ func (s *Server) watch(ctx context.Context) {
 	}
 }
 
-// wait waits for d. It reports false if ctx was done before.
+// wait waits for d. It returns false if ctx is done first.
 func wait(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -58,8 +59,8 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// heal restarts the server as soon as there is room, and tells everybody meanwhile why nothing is stored. It returns when
-// the server has been restarted or ctx is done.
+// heal restarts the server as soon as there is room. Until then it tells users and clients why nothing is stored. It
+// returns when the server has been restarted or ctx is done.
 func (s *Server) heal(ctx context.Context, why error, pause time.Duration) {
 	var telling *nats.Subscription
 	for said := ""; ; {
@@ -102,7 +103,7 @@ func (s *Server) trouble(err error) string {
 		"when %d MiB are free there, it goes on by itself", safefile.Reason(err), folder, host, room>>20)
 }
 
-// tell answers all who ask why nothing is stored with a text, in place of the answer before.
+// tell replaces the answer to the question why nothing is stored.
 func (s *Server) tell(before *nats.Subscription, text string) *nats.Subscription {
 	if before != nil {
 		before.Unsubscribe()
@@ -114,7 +115,7 @@ func (s *Server) tell(before *nats.Subscription, text string) *nats.Subscription
 	return now
 }
 
-// spare writes a file of the size of room to the store's disk and removes it. The error says why there is no room.
+// spare writes a file of room bytes to the store's disk and removes it. The error says why that is not possible.
 func (s *Server) spare() (err error) {
 	const name = "room"
 	defer s.folder.Remove(name)
@@ -123,7 +124,7 @@ func (s *Server) spare() (err error) {
 		return err
 	}
 	some := make([]byte, 1<<20)
-	rand.Read(some) // so that it cannot be compressed
+	rand.Read(some) // random, so that the file cannot be compressed
 	for written := 0; written < room && err == nil; written += len(some) {
 		_, err = file.Write(some)
 	}
