@@ -21,7 +21,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
-// request is what a command line asks to be run.
+// request is what the command line asks for.
 type request struct {
 	rules    rules
 	patience time.Duration
@@ -36,7 +36,7 @@ type request struct {
 	options  verify.Options
 }
 
-// patience is the usual one. Workers give the server three signs of life within it.
+// patience is the default patience. Workers give the server three signs of life within it.
 const patience = 10 * time.Second
 
 func (r *request) register(c *cobra.Command) {
@@ -71,7 +71,7 @@ func (r *request) register(c *cobra.Command) {
 	f.DurationVar(&r.patience, "patience", patience, "how long a process may be silent before another takes its place")
 }
 
-// given are what flags of a request go with.
+// given lists, for each kind of request, the flags that are allowed with it.
 var given = map[string][]string{
 	"explore": {"run", "seed", "seeds", "until-time", "until-findings", "until-rate"},
 	"verify": {"faults", "delays", "orders", "all-ends", "requests", "keep-faults", "seed", "budget",
@@ -79,7 +79,7 @@ var given = map[string][]string{
 	"corpus": {"seed", "seeds", "until-time", "starts", "unaimed", "sound"},
 }
 
-// kind is what the request asks for.
+// kind returns the kind of the request, a key of given.
 func (r *request) kind() string {
 	switch {
 	case r.corpus:
@@ -90,7 +90,7 @@ func (r *request) kind() string {
 	return "explore"
 }
 
-// check refuses what makes no sense.
+// check returns an error if the flags or arguments contradict each other or are out of range.
 func (r *request) check(c *cobra.Command, files []string) error {
 	kind := r.kind()
 	goes := map[string]bool{}
@@ -128,20 +128,20 @@ func (r *request) check(c *cobra.Command, files []string) error {
 	return nil
 }
 
-// smallestRate needs 3·10^15 runs.
+// smallestRate is the lowest --until-rate. About 3·10^15 runs without a violation are needed to show it.
 const smallestRate = 1e-15
 
-// enough is how many seeds an exploration has that a rule stops: with more, portions would be larger, and what is not
-// made of a portion does not count.
+// enough is the number of seeds of an exploration that a rule will stop. With more seeds, the portions would be larger,
+// and a portion counts only when all of it has been made.
 const enough = 80_000_000
 
-// settle chooses what was left open.
+// settle sets the defaults that depend on other flags.
 func (r *request) settle(c *cobra.Command) {
 	switch {
 	case r.seeds > 0:
 	case r.corpus:
 		r.seeds = 20_000
-	case r.rules.Rate > 0: // runs that do not exercise a law do not count
+	case r.rules.Rate > 0: // more than the 3/rate runs needed: runs that do not exercise a law do not count
 		r.seeds = int(30 / r.rules.Rate)
 	case r.rules.Time > 0 || r.rules.Findings > 0:
 		r.seeds = enough
@@ -159,7 +159,7 @@ func (r *request) settle(c *cobra.Command) {
 	}
 }
 
-// entries makes the entries of an order, with their files.
+// entries makes the entries of an order, and reads their files.
 func (r *request) entries(c *cobra.Command, names []string) (all []entry, files map[string][]byte, err error) {
 	files = map[string][]byte{}
 	if r.corpus {
@@ -184,7 +184,7 @@ func (r *request) entries(c *cobra.Command, names []string) (all []entry, files 
 	return all, files, nil
 }
 
-// entry makes that of a scenario or package.
+// entry makes the entry of a scenario or package.
 func (r *request) entry(c *cobra.Command, name string) (e entry, content []byte, err error) {
 	s, test, err := task.OpenTest(name, r.test)
 	if err != nil {
@@ -221,7 +221,7 @@ func (r *request) entry(c *cobra.Command, name string) (e entry, content []byte,
 	return e, content, err
 }
 
-// probed are the seeds of probes: the first ones and the last.
+// probed returns the seeds of the probes: the first two and the last, or only the first if there are fewer than three.
 func (r *request) probed() []uint64 {
 	if r.seeds < 3 || uint64(r.seeds) > math.MaxUint64-r.from {
 		return []uint64{r.from}
@@ -243,14 +243,15 @@ func (r *request) corpusOptions() *corpus.Options {
 	return &corpus.Options{First: r.from, Seeds: r.seeds, Starts: r.starts, Unaimed: r.unaimed, Sound: r.sound}
 }
 
-// repeat is the command that verifies in one process, without a limit to its time: it takes longer.
+// repeat returns the command that does the same verification in one process. It has no time limit, since it takes
+// longer.
 func (r *request) repeat(c *cobra.Command, name string) string {
 	flags := slices.DeleteFunc(slices.Clone(given["verify"]), func(flag string) bool { return flag == "until-time" })
 	call := []string{output.Program(), "verify", output.Word(name)}
 	return strings.Join(append(call, output.Given(c.Flags(), flags...)...), " ")
 }
 
-// nameFor is the name of a campaign that was given none.
+// nameFor returns the default name of a campaign.
 func nameFor(all []entry) string {
 	name := all[0].Name
 	if n := len(all) - 1; n > 0 {
@@ -266,5 +267,5 @@ func nameFor(all []entry) string {
 	return strings.Trim(name[:min(len(name), 60)], "-")
 }
 
-// folderFor is the default folder of a campaign.
+// folderFor returns the default folder of a campaign.
 func folderFor(name string) string { return filepath.Join("_runs", "campaign-"+name) }

@@ -27,7 +27,7 @@ func damage(t testing.TB, folder, campaign string, change func(text []byte) []by
 	}
 }
 
-// flipped returns a change that flips one bit of a file.
+// flipped returns a change that flips one bit of the byte at the position that at chooses.
 func flipped(at func(size int) int) func([]byte) []byte {
 	return func(text []byte) []byte {
 		if len(text) > 0 {
@@ -38,7 +38,7 @@ func flipped(at func(size int) int) func([]byte) []byte {
 }
 
 // Parts that are damaged on the disk after the campaign has ended are never counted. The report command says that they
-// are lost and makes them again; the report is then the same as before, to the byte.
+// are lost and makes them again. The report is then the same as before, to the byte.
 func TestPartsDamagedAfterTheEndAreMadeAgain(t *testing.T) {
 	t.Parallel()
 	for how, change := range map[string]func([]byte) []byte{

@@ -24,7 +24,7 @@ type disk struct {
 	dir string
 }
 
-// mountDisk mounts a file system of so many MiB on a folder. The error says that only root can do so.
+// mountDisk mounts a file system of mib MiB on a folder. It fails unless root runs it.
 func mountDisk(t testing.TB, dir string, mib int) (*disk, error) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -48,7 +48,7 @@ func newDisk(t testing.TB, dir string, mib int) *disk {
 	return d
 }
 
-// smallDisk mounts a disk, or returns nil if that is not possible: the test then leaves out what needs one.
+// smallDisk mounts a disk, or returns nil if that is not possible. The test then leaves out what needs a disk.
 func smallDisk(t testing.TB, dir string, mib int) *disk {
 	t.Helper()
 	d, err := mountDisk(t, dir, mib)
@@ -60,7 +60,7 @@ func smallDisk(t testing.TB, dir string, mib int) *disk {
 
 func (d *disk) filler() string { return filepath.Join(d.dir, "filler") }
 
-// fill fills the disk, but leaves so many KiB free.
+// fill fills the disk, but leaves spare KiB free.
 func (d *disk) fill(spare int64) {
 	d.t.Helper()
 	f, err := os.Create(d.filler())
@@ -83,7 +83,7 @@ func (d *disk) fill(spare int64) {
 	}
 }
 
-// empty removes what fill has written.
+// empty removes the file that fill has written.
 func (d *disk) empty() {
 	d.t.Helper()
 	if err := os.Remove(d.filler()); err != nil {
@@ -91,8 +91,9 @@ func (d *disk) empty() {
 	}
 }
 
-// A disk that is full while a campaign runs is reported by the server, the workers and status, with the place and the
-// reason. When there is room again, all go on by themselves, and the report is that of one process, to the byte.
+// A disk that is full while a campaign runs is reported by the server, the workers and the status command, with the
+// place and the reason. When there is room again, all of them continue by themselves, and the report equals that of one
+// process, to the byte.
 func TestAFullDiskIsReportedAndOutlived(t *testing.T) {
 	t.Parallel()
 	const seeds = "6000"
@@ -190,8 +191,8 @@ func TestACampaignCannotBeginOnAFullDisk(t *testing.T) {
 	waitFor(t, says, "workers join by")
 }
 
-// On a disk that becomes full, each file of a report is whole or as it was before, and the error names the file and the
-// reason.
+// On a disk that becomes full, each file of a report is either complete or as it was before, and the error names the
+// file and the reason.
 func TestReportsOnAFullDiskAreWholeOrNamed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -1,16 +1,18 @@
-// Command fencepost-campaign divides searches among any number of processes on any machines, and reports as one. People
-// call it as fencepost campaign; it is a module of its own, so that nobody else compiles a NATS server.
+// Command fencepost-campaign divides a search among any number of processes on any machines, and reports it as one.
+// Users call it as fencepost campaign. It is a module of its own, so that other users of Fencepost need not compile a
+// NATS server.
 //
-// Goals: the report is that of the undivided command, to the byte, whatever has died meanwhile, and never that of a
-// whole when something is missing; a worker that is another program takes no part. Non-goals: what is searched, and how
-// it is reported (cmd/task and the packages of scenarios below it); a scheduler, a protocol, credentials (NATS).
+// Goals: the report equals, to the byte, the report of the command that searches in one process, whichever processes
+// have died meanwhile. A report of which something is missing is never presented as complete. A worker that runs
+// another program takes no part. Non-goals: what is searched and how it is reported (cmd/task and the packages below
+// scenarios); a scheduler, a protocol, credentials (all of these are NATS's).
 //
-// To add a kind of work, add it to kinds: what is opened from a file and options, makes parts, runs its stages by any
-// hands, and concludes.
+// To add a kind of work, add it to kinds. A kind opens a subject from a file and options. The subject makes parts, runs
+// its stages with any campaign.Hands, and reports its result.
 //
-// This is a program on real machines. The house's rules about time, goroutines and files do not hold in it: it waits
-// for other processes and starts some. A run that it makes is still a function of scenario and seed, and what it
-// reports is made of runs alone. It writes to the folder of a campaign through cmd/output, but for the store of a
-// server that it starts, which is in the subfolder nats, and for a test binary, which has no name on Linux and lies in
+// This program runs on real machines. The simulator's rules about time, goroutines and files do not apply to it: it
+// waits for other processes and starts some. Each run that it makes is still a function of scenario and seed, and its
+// report depends on runs alone. It writes to the folder of a campaign through cmd/output, with two exceptions: an
+// embedded server's store, which is in the subfolder nats, and a test binary, which is a nameless file on Linux and in
 // a temporary folder elsewhere.
 package main

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// withQuick makes a folder with the scenario.
+// withQuick makes a folder that holds the scenario quick.
 func withQuick(b *testing.B) string {
 	dir := b.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "quick.yaml"), []byte(quick), 0o600); err != nil {
@@ -22,10 +22,10 @@ func withQuick(b *testing.B) string {
 	return dir
 }
 
-// spent is the processor time of a process that has ended, and of those that it has started.
+// spent returns the processor time of a process that has ended, with all processes that it started.
 func spent(c *exec.Cmd) time.Duration { return c.ProcessState.UserTime() + c.ProcessState.SystemTime() }
 
-// done fails a benchmark whose call has not reported.
+// done runs a command, and fails the benchmark if it ends without a report.
 func done(b *testing.B, c *exec.Cmd) {
 	b.Helper()
 	if got := call(b, c); got.code != exitExpected && got.code != exitOtherwise {
@@ -33,8 +33,8 @@ func done(b *testing.B, c *exec.Cmd) {
 	}
 }
 
-// BenchmarkCost measures the processor time of a seed in a campaign and in explore, one after the other, so that both
-// have the same machine: all processes of either count, from their start to the report.
+// BenchmarkCost measures the processor time per seed in a campaign and in explore. It alternates the two, so that both
+// see the same state of the machine. The time includes all processes of either command, from their start to the report.
 func BenchmarkCost(b *testing.B) {
 	const seeds = "200000"
 	var explore, campaign time.Duration
@@ -53,8 +53,8 @@ func BenchmarkCost(b *testing.B) {
 	b.ReportMetric(float64(campaign)/float64(explore), "campaign/explore")
 }
 
-// BenchmarkTwoWorkers measures how much faster two worker processes are than one, beside two processes that only count
-// and one that does.
+// BenchmarkTwoWorkers measures how much faster two worker processes are than one. For comparison, it measures how much
+// faster two processes are than one if they only count.
 func BenchmarkTwoWorkers(b *testing.B) {
 	var took [2]time.Duration
 	var loop [2]time.Duration
@@ -76,7 +76,7 @@ func BenchmarkTwoWorkers(b *testing.B) {
 	b.ReportMetric(float64(loop[0])/float64(loop[1]), "two/one-loop")
 }
 
-// counting has processes count to a number, all at the same time.
+// counting starts processes that all count to the same number at the same time, and waits for them.
 func counting(b *testing.B, processes int) {
 	var all []*exec.Cmd
 	for range processes {
@@ -93,8 +93,8 @@ func counting(b *testing.B, processes int) {
 	}
 }
 
-// BenchmarkMemory measures how much memory the server with the coordinator and a worker take at most. The numbers of
-// seeds end with the variable FENCEPOST_SEEDS, by default a million.
+// BenchmarkMemory measures the peak memory of a worker and of the process with the server and the coordinator. It goes
+// up to the number of seeds in the variable FENCEPOST_SEEDS, by default a million.
 func BenchmarkMemory(b *testing.B) {
 	most, err := strconv.Atoi(os.Getenv("FENCEPOST_SEEDS"))
 	if err != nil {
@@ -131,7 +131,7 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// stored is how many bytes the files in a folder have.
+// stored returns the total size of the files in a folder, in bytes.
 func stored(b *testing.B, dir string) (n uint64) {
 	err := filepath.Walk(dir, func(_ string, info os.FileInfo, err error) error {
 		if err == nil && !info.IsDir() {

@@ -15,17 +15,17 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/access"
 )
 
-// killed is processes of a campaign, any of which may be killed and started again.
+// killed is the processes of a campaign, any of which may be killed and restarted.
 type killed struct {
 	t       testing.TB
 	dir     string
-	start   []string // arguments of the server
+	start   []string // arguments of the server process
 	server  *exec.Cmd
-	says    *os.File // what the server says
+	says    *os.File // the standard error of the server process
 	workers []*exec.Cmd
 }
 
-// serve starts the process that has the server and coordinates.
+// serve starts the process that runs the server and coordinates.
 func (k *killed) serve() {
 	k.t.Helper()
 	says, end, err := os.Pipe()
@@ -45,7 +45,7 @@ func (k *killed) serve() {
 	waitFor(k.t, says, "the server of campaign")
 }
 
-// worker1 starts a single worker process of a campaign. It ends with this one.
+// worker1 starts a single worker process of a campaign, which ends when the test process ends.
 func worker1(t testing.TB, dir, file, name string) *exec.Cmd {
 	t.Helper()
 	a, err := access.ReadFile(file)
@@ -67,18 +67,18 @@ func worker1(t testing.TB, dir, file, name string) *exec.Cmd {
 	return c
 }
 
-// access is the file with the access to the server.
+// access returns the file with the access to the server.
 func (k *killed) access() string {
 	return filepath.Join(storeIn(filepath.Join(k.dir, "x")), access.FileName)
 }
 
-// work starts a worker in the place of the ith.
+// work starts a worker in the place of worker i.
 func (k *killed) work(i int) {
 	k.t.Helper()
 	k.workers[i] = worker1(k.t, k.dir, k.access(), "killed")
 }
 
-// watch gives what workers take and store.
+// watch returns a channel that receives the subjects of messages whenever a worker asks for a portion or stores a part.
 func (k *killed) watch() <-chan string {
 	k.t.Helper()
 	a, err := access.ReadFile(k.access())
@@ -113,10 +113,11 @@ func kill(c *exec.Cmd) {
 	c.Wait()
 }
 
-// TestKillsChangeNothing kills workers and the server, whenever one of them has just taken or stored a portion: the
-// others are anywhere in theirs. While the server is away, some of what it has stored is damaged; and the disk is full
-// when it is killed, or becomes full while it runs, where the test may have a disk of its own. The report is that of
-// one process, to the byte. At full size there are 160 kills of workers and 40 of the server.
+// TestKillsChangeNothing kills workers and the server at the moments when a worker has just asked for a portion or
+// stored a part; the other workers may then be anywhere in theirs. While the server is down, some of its stored data is
+// damaged. If the test may have a disk of its own, the disk is sometimes full when the server is killed, or becomes
+// full while it runs. The report equals that of one process, to the byte. At full size there are 160 kills of workers
+// and 40 of the server.
 func TestKillsChangeNothing(t *testing.T) {
 	t.Parallel()
 	seeds, ofWorkers, ofServer := fmt.Sprint(sized(6000, 100_000)), sized(8, 160), sized(2, 40)
@@ -130,7 +131,7 @@ func TestKillsChangeNothing(t *testing.T) {
 		k.work(i)
 	}
 	random := rand.New(rand.NewPCG(1, 2))
-	kills := make([]bool, ofWorkers+ofServer) // of the server?
+	kills := make([]bool, ofWorkers+ofServer) // true: of the server
 	for i := range ofServer {
 		kills[i] = true
 	}
@@ -181,7 +182,7 @@ func TestKillsChangeNothing(t *testing.T) {
 	}
 }
 
-// The server may end as soon as the campaign is over: each worker has seen it by then, and ends well.
+// The server may end as soon as the campaign is over: by then each worker has seen that, and exits without an error.
 func TestWorkersEndWellWhenTheServerEndsWithTheCampaign(t *testing.T) {
 	t.Parallel()
 	want, _ := inOneProcess(t, "explore", "fenced-gc-pause", "--seeds", "200")

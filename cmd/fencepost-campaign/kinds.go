@@ -22,32 +22,32 @@ import (
 
 // subject is something that a campaign runs, opened in this process.
 type subject interface {
-	// probes makes the runs of some seeds.
+	// probes makes the runs of the given seeds.
 	probes(seeds ...uint64) ([]probe, error)
 	worker() (campaign.Worker, error)
-	// search has hands make all of it, from the beginning.
+	// search runs the whole search with hands, from the beginning.
 	search(ctx context.Context, hands *staged) error
 	// endable reports whether a stage may be ended before all of it is made.
 	endable(stage string) bool
-	// state is what the search has found so far, on the goroutine of the search.
+	// state returns what the search has found so far. It must be called on the goroutine of the search.
 	state() state
-	// conclude reports what the search has found, as the command does that searches in one process.
+	// conclude reports what the search has found, like the command that searches in one process.
 	conclude(ctx context.Context, f output.Frame) error
-	// story is the run that shows a finding.
+	// story makes the run that shows a finding.
 	story(f finding) (*document.Document, error)
 	close()
 }
 
-// kind is a kind of work. An entry of kinds is all that there is of it here.
+// kind is a kind of work. The entries of kinds define all that this program knows about their kinds.
 type kind struct {
 	name string
-	// open opens an entry with the content of its file.
+	// open opens the subject of an entry, given the content of its file.
 	open func(e entry, content []byte) (subject, error)
-	// executes reports whether its file is a program, which is executed.
+	// executes says that the file is a program, which will be executed.
 	executes bool
 }
 
-// kinds are all.
+// kinds lists all kinds of work.
 var kinds = []kind{
 	{name: "explore", open: openScenario},
 	{name: "package", open: openPackage, executes: true},
@@ -55,7 +55,7 @@ var kinds = []kind{
 	{name: "corpus", open: openCorpus},
 }
 
-// kindOf finds a kind; nil if there is none of that name.
+// kindOf returns the kind of that name, or nil if there is none.
 func kindOf(name string) *kind {
 	for i := range kinds {
 		if kinds[i].name == name {
@@ -69,7 +69,7 @@ func kindOf(name string) *kind {
 type seeds struct {
 	From  uint64 `json:"from"`
 	Seeds int    `json:"seeds"`
-	Test  string `json:"test,omitempty"` // of a package
+	Test  string `json:"test,omitempty"` // the name of the test, if a package is explored
 }
 
 // scenarioOf parses the scenario of an entry.
@@ -85,11 +85,11 @@ func scenarioOf(e entry, content []byte) (*scenarios.Scenario, error) {
 	return s, err
 }
 
-// exploration is the subject of explorations, also of a package's lock.
+// exploration is the subject of explorations, of a scenario or of the lock in a Go package.
 type exploration struct {
 	task.Exploration
 	options seeds
-	folder  string // in which the test binary runs; empty if there is none
+	folder  string // where the test binary runs; empty if there is none
 	binary  *os.File
 }
 
@@ -103,7 +103,7 @@ func openScenario(e entry, content []byte) (subject, error) {
 	return x, json.Unmarshal(e.Options, &x.options)
 }
 
-// openPackage keeps the test binary, which runs in an empty folder of its own.
+// openPackage stores the test binary, which will run in an empty folder of its own.
 func openPackage(e entry, content []byte) (subject, error) {
 	x := &exploration{}
 	if err := json.Unmarshal(e.Options, &x.options); err != nil {
@@ -222,7 +222,7 @@ type verification struct {
 	found    *verify.Verification
 }
 
-// verified are the options of a verification, and the command that makes it in one process.
+// verified is the options of a verification, and the command that does it in one process.
 type verified struct {
 	verify.Options
 	Repeat string `json:"repeat"`
@@ -268,12 +268,12 @@ func (v *verification) conclude(_ context.Context, f output.Frame) error {
 
 func (v *verification) story(finding) (*document.Document, error) { return nil, errNoStory }
 
-// errNoStory says that a run cannot be shown before the search is over.
+// errNoStory says that no run can be shown before the search is over.
 var errNoStory = errors.New("there is nothing to show before the report")
 
 func (v *verification) close() {}
 
-// corpusRun is the subject of the corpus.
+// corpusRun is the subject for the corpus.
 type corpusRun struct {
 	options corpus.Options
 	found   *corpus.Corpus

@@ -11,10 +11,10 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/queue"
 )
 
-// outside of this module lies a package whose lock is Go code.
+// lockPackage is a package outside of this module whose lock is Go code.
 const lockPackage = "../../scenarios/locktest"
 
-// A package's test binary travels to the workers, and is explored there.
+// A package is explored by the workers from its test binary, which the campaign sends to them.
 func TestAPackageTravelsAsItsTestBinary(t *testing.T) {
 	t.Parallel()
 	testkit.FullOnly(t) // it builds test binaries
@@ -35,7 +35,7 @@ func TestAPackageTravelsAsItsTestBinary(t *testing.T) {
 	}
 }
 
-// The corpus is the same but for the time that each mutant took.
+// The corpus result equals that of one process, except for the time that each mutant took.
 func TestTheCorpusIsThatOfOneProcess(t *testing.T) {
 	t.Parallel()
 	args := []string{"--seeds", "2", "--starts", "2", "--unaimed", "--json"}
@@ -67,7 +67,7 @@ func TestTheCorpusIsThatOfOneProcess(t *testing.T) {
 	same(t, filesIn(t, filepath.Join(dir, "x")), files)
 }
 
-// A campaign of several scenarios reports each as if it had been alone, in a folder of its own.
+// A campaign of several scenarios reports each as if it had been searched alone, in a folder of its own.
 func TestSeveralScenariosAreReportedEach(t *testing.T) {
 	t.Parallel()
 	dir, one := t.TempDir(), t.TempDir()
@@ -87,7 +87,7 @@ func TestSeveralScenariosAreReportedEach(t *testing.T) {
 	same(t, filesIn(t, filepath.Join(dir, "x")), filesIn(t, filepath.Join(one, "x")))
 }
 
-// What was set aside is named by its seeds.
+// The message about positions that were set aside names their seeds.
 func TestWhatWasSetAsideIsNamedByItsSeeds(t *testing.T) {
 	t.Parallel()
 	x := &exploration{options: seeds{From: 100, Seeds: 50}}
@@ -105,7 +105,7 @@ func TestWhatWasSetAsideIsNamedByItsSeeds(t *testing.T) {
 	}
 }
 
-// A rule ends an exploration; what was found until then is reported, and why it ended.
+// A rule ends an exploration. The report has what was found until then, and says why it ended.
 func TestRulesEndACampaign(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -130,7 +130,7 @@ func TestRulesEndACampaign(t *testing.T) {
 	}
 }
 
-// quick is a scenario of which a core makes some ten thousand runs a second.
+// quick is a scenario of which one core makes some ten thousand runs a second.
 const quick = `name: quick
 summary: One client takes the lock once.
 servers: {redis: 1}

@@ -22,7 +22,8 @@ import (
 	strict "sigs.k8s.io/yaml"
 )
 
-// published makes an empty object of each kind that manifests may have, as Kubernetes publishes its types.
+// published makes an empty object of each kind that the manifests may contain, from the types that Kubernetes
+// publishes.
 var published = map[metav1.TypeMeta]func() any{
 	{APIVersion: "apps/v1", Kind: "Deployment"}:                 func() any { return &appsv1.Deployment{} },
 	{APIVersion: "apps/v1", Kind: "StatefulSet"}:                func() any { return &appsv1.StatefulSet{} },
@@ -33,7 +34,8 @@ var published = map[metav1.TypeMeta]func() any{
 	{APIVersion: "v1", Kind: "Service"}:                         func() any { return &corev1.Service{} },
 }
 
-// manifests are the objects of the files in the folder kubernetes. What their types do not have is an error.
+// manifests returns the objects in the files of the folder kubernetes. A field that their types do not have is an
+// error.
 func manifests(t *testing.T) (all []any) {
 	t.Helper()
 	files, err := filepath.Glob("kubernetes/*.yaml")
@@ -79,7 +81,7 @@ func documents(t *testing.T, text []byte) (all [][]byte) {
 	}
 }
 
-// pods are the pods of the objects, with how they are selected, if they are.
+// pods returns the pod templates of the objects, and for each one the labels that select it, or nil.
 func pods(all []any) (templates []corev1.PodTemplateSpec, selectors []map[string]string) {
 	for _, object := range all {
 		switch o := object.(type) {
@@ -94,12 +96,12 @@ func pods(all []any) (templates []corev1.PodTemplateSpec, selectors []map[string
 	return templates, selectors
 }
 
-// The manifests have only fields that Kubernetes has, of the right types, and fit together: what is selected, mounted
-// and read from a config map is there.
+// The manifests have only fields that Kubernetes knows, with the right types, and they fit together: the selectors
+// match, and everything that is mounted or read from a config map exists.
 func TestManifestsAreWhatKubernetesTakes(t *testing.T) {
 	t.Parallel()
 	all := manifests(t)
-	configs := []string{"fencepost-scenarios"} // made of the user's files
+	configs := []string{"fencepost-scenarios"} // users make it from their files
 	for _, object := range all {
 		if c, ok := object.(*corev1.ConfigMap); ok {
 			configs = append(configs, c.Name)
@@ -115,7 +117,7 @@ func TestManifestsAreWhatKubernetesTakes(t *testing.T) {
 				t.Errorf("%s is selected by %s, and is %s", value, label, pod.Labels[label])
 			}
 		}
-		volumes := []string{"data"} // of a claim template
+		volumes := []string{"data"} // from a volume claim template
 		for _, v := range pod.Spec.Volumes {
 			volumes = append(volumes, v.Name)
 			if v.ConfigMap != nil && !slices.Contains(configs, v.ConfigMap.Name) {
@@ -135,7 +137,7 @@ func TestManifestsAreWhatKubernetesTakes(t *testing.T) {
 	}
 }
 
-// Pods have no more rights than they need, and only pods of campaigns reach the server.
+// Pods have no more rights than they need, and only pods of campaigns can connect to the server.
 func TestPodsHaveNoMoreRightsThanTheyNeed(t *testing.T) {
 	t.Parallel()
 	all := manifests(t)
@@ -171,7 +173,7 @@ func TestPodsHaveNoMoreRightsThanTheyNeed(t *testing.T) {
 	t.Error("every pod of the cluster reaches the server")
 }
 
-// A field that Kubernetes does not have is found, whatever is wrong with it.
+// A manifest with an unknown field or a wrong type is refused.
 func TestAManifestWithAMistakeIsRefused(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("kubernetes/campaign.yaml")
@@ -191,8 +193,7 @@ func TestAManifestWithAMistakeIsRefused(t *testing.T) {
 	}
 }
 
-// What the pods are given to do, the programs of the image know; the shards of the Indexed Job are as many as it has
-// completions.
+// The commands in the manifests exist in the programs of the image. The Indexed Job has as many shards as completions.
 func TestManifestsCallCommandsThatThereAre(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
@@ -224,7 +225,7 @@ func TestManifestsCallCommandsThatThereAre(t *testing.T) {
 	}
 }
 
-// exploresShares runs what a pod of an Indexed Job runs, twice: the second goes on where the first was.
+// exploresShares runs the script of an Indexed Job's pod twice: the second time continues where the first ended.
 func exploresShares(t *testing.T, job batchv1.JobSpec, c corev1.Container) {
 	t.Helper()
 	if *job.CompletionMode != batchv1.IndexedCompletion {

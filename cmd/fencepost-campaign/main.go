@@ -19,10 +19,11 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// errUnfinished ends a command whose campaign is not at its end.
+// errUnfinished ends a command whose campaign is not finished.
 var errUnfinished = errors.New("the campaign is not finished")
 
-// run is main without the process around it. Errors are printed on stderr, results on stdout.
+// run does what main does, without the process around it. It prints errors on stderr and results on stdout, and returns
+// the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
 	problems := output.ForPeople(stderr)
 	root := newRoot(console{output.ForPeople(stdout), problems, &said{}})
@@ -38,7 +39,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	})
 }
 
-// console is where commands write: results, and what a person should know meanwhile.
+// console is where commands write: results, and meanwhile what a user should know.
 type console struct {
 	out, problems io.Writer
 	last          *said
@@ -50,7 +51,7 @@ type said struct {
 	text string
 }
 
-// notice writes a line for people, unless the line before it was the same. Several goroutines may call it at once.
+// notice writes a line for users, unless the line before it was the same. Several goroutines may call it at once.
 func (c console) notice(text string) {
 	c.last.Lock()
 	defer c.last.Unlock()

@@ -20,34 +20,35 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// order is what a campaign runs, as the server has it.
+// order is what a campaign runs, as stored on the server.
 type order struct {
-	Version string  `json:"version"` // of the program that began it
+	Version string  `json:"version"` // the version of the program that created it
 	Rules   rules   `json:"rules"`
 	Entries []entry `json:"entries"` // run one after the other; at least one
 }
 
-// entry is one thing that is run.
+// entry is one thing that a campaign runs, such as a scenario.
 type entry struct {
-	Kind    string          `json:"kind"`             // of kinds
-	Name    string          `json:"name"`             // no two of an order have the same
-	Path    string          `json:"path"`             // as it was named; empty for what is in the catalogue
-	File    string          `json:"file,omitempty"`   // the campaign's file with its content
-	System  string          `json:"system,omitempty"` // what the file runs on, such as linux/amd64; empty: on all
+	Kind    string          `json:"kind"`             // the name of a kind in kinds
+	Name    string          `json:"name"`             // unique within the order
+	Path    string          `json:"path"`             // as the user named it; empty for a scenario of the catalogue
+	File    string          `json:"file,omitempty"`   // the name of the campaign's file with its content
+	System  string          `json:"system,omitempty"` // the platform on which the file runs, such as linux/amd64; empty: any
 	Options json.RawMessage `json:"options"`          // of its kind
 	Probes  []probe         `json:"probes"`
 }
 
-// probe is a run by which two programs see whether they run alike.
+// probe is a run by which two programs check that they run alike.
 type probe struct {
 	Seed   uint64 `json:"seed"`
 	Digest string `json:"digest"`
 }
 
-// system is that of this program.
+// system is the platform of this program.
 const system = runtime.GOOS + "/" + runtime.GOARCH
 
-// version is that of this program. A build of changed or unversioned files has the sum of the program in it.
+// version returns the version of this program. For a build of modified or unversioned files, it contains a checksum of
+// the program.
 func version() (string, error) {
 	info, ok := debug.ReadBuildInfo()
 	if ok && info.Main.Version != "" && info.Main.Version != "(devel)" && !strings.Contains(info.Main.Version,
@@ -70,7 +71,8 @@ func version() (string, error) {
 	return fmt.Sprintf("(devel) %x", sum.Sum(nil)[:6]), nil
 }
 
-// probes runs some seeds of a scenario: faults that were drawn, if its mix can draw any, or its own.
+// probes runs some seeds of a scenario. Their faults are drawn at random if the scenario's mix can draw any; otherwise
+// they are the scenario's own.
 func probes(s *scenarios.Scenario, seeds ...uint64) (all []probe, err error) {
 	draw := s.Plan
 	if plans, err := search.NewPlans(s); err == nil {
@@ -80,7 +82,7 @@ func probes(s *scenarios.Scenario, seeds ...uint64) (all []probe, err error) {
 	for _, seed := range seeds {
 		result, err := runner.Run(draw(seed))
 		var failed *scenarios.CodeError
-		if err != nil && !errors.As(err, &failed) { // one that fails does so everywhere
+		if err != nil && !errors.As(err, &failed) { // a lock whose code fails does so in every program
 			return nil, fmt.Errorf("seed %d: %w", seed, err)
 		}
 		all = append(all, probe{seed, fmt.Sprintf("%016x", uint64(result.Digest))})
@@ -96,8 +98,8 @@ type job struct {
 	binaries []string  // sums of those that may be executed here
 }
 
-// join opens a campaign, and makes sure that this program is the one that began it. If it is not, the campaign and why
-// are returned both.
+// join opens a campaign, and makes sure that this program is the one that created it. If it is not, join returns both
+// the campaign and the error.
 func (p *place) join(ctx context.Context) (*job, error) {
 	name := p.name
 	c, err := queue.Open(ctx, p.nc, name)
@@ -127,7 +129,7 @@ func (p *place) join(ctx context.Context) (*job, error) {
 	return j, nil
 }
 
-// open opens an entry.
+// open opens the subject of an entry.
 func (j *job) open(ctx context.Context, e entry) (subject, error) {
 	k := kindOf(e.Kind)
 	if k == nil {
@@ -150,13 +152,13 @@ func (j *job) open(ctx context.Context, e entry) (subject, error) {
 	return k.open(e, content)
 }
 
-// sumOf names a test binary.
+// sumOf returns the SHA-256 sum of a test binary, in hex.
 func sumOf(content []byte) string {
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:])
 }
 
-// binaries are the sums of the test binaries among files of entries.
+// binaries returns the sums of the test binaries among the files of the entries.
 func binaries(entries []entry, files map[string][]byte) (sums []string) {
 	for _, e := range entries {
 		if kindOf(e.Kind).executes {
@@ -166,7 +168,7 @@ func binaries(entries []entry, files map[string][]byte) (sums []string) {
 	return sums
 }
 
-// prove runs the probes of all entries, and says which comes out otherwise here.
+// prove repeats the probes of all entries in this program, and returns an error for the first one that differs.
 func (j *job) prove() error {
 	for i, e := range j.order.Entries {
 		var seeds []uint64
@@ -187,17 +189,17 @@ func (j *job) prove() error {
 	return nil
 }
 
-// Close gives back what the subjects hold.
+// Close releases what the subjects hold.
 func (j *job) close() {
 	for _, s := range j.subjects {
 		s.close()
 	}
 }
 
-// between stands between the name of an entry and that of a stage of it.
+// between separates the name of an entry from the name of its stage.
 const between = ": "
 
-// search is the search of all entries.
+// search runs the search of all entries.
 func (j *job) search(ctx context.Context, d *queue.Director) error {
 	d.Rule = func(p queue.Progress) string { return j.over(p) }
 	d.Summary = j.summary
@@ -209,7 +211,7 @@ func (j *job) search(ctx context.Context, d *queue.Director) error {
 	return nil
 }
 
-// staged are the hands of one entry: its stages are those of the campaign with its name before theirs.
+// staged is the hands of one entry. It puts the name of the entry in front of the names of the stages.
 type staged struct {
 	*queue.Director
 	entry string
@@ -221,7 +223,8 @@ func (h *staged) Do(ctx context.Context, s campaign.Stage, take func(campaign.Pa
 	return h.Director.Do(ctx, s, take)
 }
 
-// whole are hands whose search ends, as if it was interrupted, with the first stage of which something is missing.
+// whole is hands for searches that need complete stages. It ends the search, as if it were interrupted, at the first
+// stage of which parts are missing.
 type whole struct {
 	*staged
 	end context.CancelFunc
@@ -242,7 +245,7 @@ type worker struct {
 	all []campaign.Worker // of the entries
 }
 
-// workers makes those of all entries.
+// workers makes the workers of all entries.
 func workers(j *job) (all []campaign.Worker, err error) {
 	for i, s := range j.subjects {
 		w, err := s.worker()

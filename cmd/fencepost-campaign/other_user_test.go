@@ -26,7 +26,7 @@ import (
 type attacker struct {
 	t   testing.TB
 	as  *syscall.Credential
-	dir string // a folder that belongs to this user
+	dir string // a folder that belongs to the attacker
 }
 
 // newAttacker returns an attacker who is the user nobody. It skips the test unless root runs it.
@@ -71,9 +71,9 @@ func (x *attacker) call(name string, args ...string) *exec.Cmd {
 	return c
 }
 
-// gets returns what a shell script prints that runs as the attacker.
+// gets runs a shell script as the attacker, and returns what the script prints.
 func (x *attacker) gets(script string, args ...string) string {
-	text, _ := x.call("/bin/sh", append([]string{"-c", script, "sh"}, args...)...).CombinedOutput() // it should fail
+	text, _ := x.call("/bin/sh", append([]string{"-c", script, "sh"}, args...)...).CombinedOutput() // the script should fail, so the error does not matter
 	return string(text)
 }
 
@@ -112,7 +112,8 @@ type attack struct {
 }
 
 // TestAnotherUserLearnsNothingChangesNothingAndRunsNothing attacks a campaign as another user of the machine: while it
-// runs, when its server has ended, and by what lies where everybody may write. The log has what he gets.
+// runs, after its server has ended, and with files prepared where everybody may write. The log shows what each attack
+// prints.
 func TestAnotherUserLearnsNothingChangesNothingAndRunsNothing(t *testing.T) {
 	t.Parallel()
 	x, dir := newAttacker(t), public(t, 0o755)
@@ -263,8 +264,8 @@ func (x *attacker) takesThePort(k *killed, port, token string) {
 	}
 }
 
-// preparesFolders makes folders, links and files in a place where everybody may write. A user who then names one of them
-// by mistake must be refused.
+// preparesFolders makes folders, links and files in a place where everybody may write. A user who then names one of
+// them by mistake must be refused.
 func (x *attacker) preparesFolders(t *testing.T) {
 	t.Helper()
 	shared, own := public(t, 0o777|os.ModeSticky), t.TempDir()

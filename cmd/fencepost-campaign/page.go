@@ -25,7 +25,7 @@ func registerPage(c *cobra.Command, page *string) {
 	c.Flags().Lookup("serve").NoOptDefVal = "127.0.0.1:0"
 }
 
-// show serves the page of a campaign, if that is asked for.
+// show serves the page of a campaign if the user asked for it. The function end stops it.
 func (b *begun) show(ctx context.Context, j *job) (end func(), err error) {
 	if b.page == "" {
 		return func() {}, nil
@@ -33,24 +33,24 @@ func (b *begun) show(ctx context.Context, j *job) (end func(), err error) {
 	return serve(ctx, b.page, j, b.console)
 }
 
-// every is how often a page is loaded again, in seconds.
+// every is how often the browser reloads a page, in seconds.
 const every = "2"
 
-// site is the pages of a campaign.
+// site serves the pages of a campaign.
 type site struct {
 	*job
 	ctx    context.Context
-	hosts  []string // by which the site may be asked for
-	secret string   // the folder of its pages, which other users of the machine do not know
+	hosts  []string // host names under which the site may be requested
+	secret string   // first element of the pages' paths, which other users of the machine do not know
 
 	mu      sync.Mutex
-	stories map[string][]byte // pages of findings, by slug and seed
+	stories map[string][]byte // pages of findings, by slug
 }
 
-// mainPage is the path, below the secret, of the page that follows the campaign. Those of findings lie beside it.
+// mainPage is the path, below the secret, of the page that follows the campaign. The pages of findings lie beside it.
 const mainPage = "/campaign.html"
 
-// serve serves pages at an address of this machine, which may be reached from no other, until end is called.
+// serve serves the pages at an address that only this machine can reach, until end is called.
 func serve(ctx context.Context, at string, j *job, to console) (end func(), err error) {
 	l, err := net.Listen("tcp", at)
 	if err != nil {
@@ -69,13 +69,13 @@ func serve(ctx context.Context, at string, j *job, to console) (end func(), err 
 	return func() { server.Close() }, nil
 }
 
-// ServeHTTP serves the main page, or that of a finding.
+// ServeHTTP serves the main page, or the page of a finding.
 func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	known := false
 	for _, host := range s.hosts {
 		known = known || r.Host == host
 	}
-	if !known || r.Method != http.MethodGet { // a page of somebody else that has this machine's address for its own
+	if !known || r.Method != http.MethodGet { // a foreign page whose host name resolves to this machine
 		http.Error(w, "this is not served here", http.StatusForbidden)
 		return
 	}
@@ -113,7 +113,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answer is how long the server may take to say how far the campaign is.
+// answer is how long the server may take to report the state of the campaign.
 const answer = 10 * time.Second
 
 func (s *site) status() (*status, error) {
@@ -122,7 +122,8 @@ func (s *site) status() (*status, error) {
 	return statusOf(ctx, s.Campaign)
 }
 
-// main is the page of the campaign as it is now. While the campaign runs, it is loaded again and again.
+// main returns the page of the campaign in its current state. While the campaign runs, the browser reloads it
+// regularly.
 func (s *site) main(w http.ResponseWriter) ([]byte, error) {
 	now, err := s.status()
 	if err != nil {
@@ -149,7 +150,8 @@ func render(d *document.Document, at string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// slugOf names the page of a finding. A lower seed that shows it has a page of its own.
+// slugOf returns the name of a finding's page. It contains the seed, so that a finding that turns up at a lower seed
+// gets a page of its own.
 func slugOf(f finding) string {
 	return fmt.Sprintf("%s-%s-%d", f.Entry, search.Slug(f.Finding), f.First)
 }
@@ -157,7 +159,7 @@ func slugOf(f finding) string {
 // errNoPage says that there is no such page.
 var errNoPage = errors.New("there is no such page")
 
-// finding is the page of a finding: the run of its first seed, with its timeline.
+// finding returns the page of a finding: the run of its first seed, with its timeline.
 func (s *site) finding(slug string) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

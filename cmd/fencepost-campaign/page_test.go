@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// get asks for a page.
+// get requests a page.
 func get(t *testing.T, url, host string) (text string, r *http.Response) {
 	t.Helper()
 	q, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -32,8 +32,9 @@ func get(t *testing.T, url, host string) (text string, r *http.Response) {
 
 var aPage = regexp.MustCompile(`http://127\.0\.0\.1:\d+/[A-Z0-9]{26}/campaign\.html`)
 
-// The page follows the campaign: what was found so far stands there by law and cause, and leads to the run that shows
-// it, with its timeline. When the campaign is over, the page is loaded no more. It is served to nobody else.
+// The page follows the campaign. It lists what was found so far by law and cause, and links to the run that shows each
+// finding, with its timeline. When the campaign is over, the page no longer reloads itself. Requests for other hosts or
+// without the secret get no page.
 func TestThePageFollowsTheCampaign(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -88,7 +89,7 @@ func TestThePageFollowsTheCampaign(t *testing.T) {
 		now["state"] != "running" || now["campaign"] != "kleppmann-gc-pause" || now["command"] != "status" {
 		t.Errorf("%s%s", got.out, got.problems)
 	}
-	// stopped, it concludes with what there is: the findings are cut down, and not all seeds were run
+	// A stopped campaign reports what it has: its findings are shrunk, and not all seeds were run.
 	if got := call(t, campaignOf(t, dir, "stop", "--out", "x")); got.code != 0 {
 		t.Error(got.problems)
 	}

@@ -22,17 +22,17 @@ import (
 type place struct {
 	console
 	access access.Server
-	file   string // with the access; may be empty
-	name   string // of the campaign; may be empty
-	folder string // of the campaign on this machine; may be empty
-	listen string // of an embedded server
+	file   string // the file with the access to the server; may be empty
+	name   string // the name of the campaign; may be empty
+	folder string // the campaign's folder on this machine; may be empty
+	listen string // address for an embedded server
 
 	server *embedded.Server
 	nc     *nats.Conn
 }
 
-// natsURL is the variable from which commands take the URL of the server, so that its secrets need not be in a command
-// line, which other users of the machine may read.
+// natsURL is the environment variable from which commands read the URL of the server. Its secrets need not be on a
+// command line, which other users of the machine can read.
 const natsURL = "NATS_URL"
 
 func (p *place) register(c *cobra.Command) {
@@ -50,8 +50,8 @@ func (p *place) register(c *cobra.Command) {
 	c.MarkFlagsMutuallyExclusive("nats", "access")
 }
 
-// settle reads how to get to a server that is not that of a folder, and whether there is one. What other programs are
-// started later have no secret of it in their environment.
+// settle reads how to reach a server that is named by a flag or the variable, and reports whether there is one. It
+// removes the variable, so that programs started later find no secret in their environment.
 func (p *place) settle() (elsewhere bool, err error) {
 	fromVariable := os.Getenv(natsURL)
 	os.Unsetenv(natsURL)
@@ -74,7 +74,7 @@ func (p *place) settle() (elsewhere bool, err error) {
 	return p.access.URL != "", nil
 }
 
-// storeIn is where an embedded server keeps its store in the folder of a campaign.
+// storeIn returns where an embedded server stores its data in the folder of a campaign.
 func storeIn(folder string) string { return filepath.Join(folder, "nats") }
 
 // serve starts an embedded server, and connects to it.
@@ -87,20 +87,20 @@ func (p *place) serve(folder string) (err error) {
 	return p.connect()
 }
 
-// trust takes the access to the server of a folder, and what else may be executed.
+// trust uses the access to the server of a folder, and allows its test binaries in addition to those of --binary.
 func (p *place) trust(a *access.Server) {
 	binaries := p.access.Binaries
 	p.access = *a
 	p.access.Binaries = slices.Concat(a.Binaries, binaries)
 }
 
-// connect connects to the server of the access.
+// connect connects to the server.
 func (p *place) connect() (err error) {
 	p.nc, err = p.access.Connect("fencepost campaign", p.notice)
 	return err
 }
 
-// find is reach, and starts the server of a folder if it does not run.
+// find does what reach does, but starts the server of a folder if it does not run.
 func (p *place) find() error {
 	err := p.reach()
 	if errors.Is(err, errAway) {
@@ -112,7 +112,7 @@ func (p *place) find() error {
 // errAway says that the server of a folder does not run.
 var errAway = errors.New("the server of the campaign does not run")
 
-// reach connects to the server that the call names, or to the one that serves the campaign's folder.
+// reach connects to the server that the user named, or to the one that serves the campaign's folder.
 func (p *place) reach() error {
 	if elsewhere, err := p.settle(); err != nil {
 		return err
@@ -155,7 +155,7 @@ func (p *place) choose(ctx context.Context) error {
 	return nil
 }
 
-// opened finds the campaign, and opens what is stored of it.
+// opened finds the campaign on its server and opens it.
 func (p *place) opened(ctx context.Context) (*queue.Campaign, error) {
 	if err := p.find(); err != nil {
 		return nil, err

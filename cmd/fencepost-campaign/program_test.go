@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// programs is the folder with the programs, once they are built.
+// programs is the folder that holds the programs once they are built.
 var programs string
 
 func TestMain(m *testing.M) {
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// build builds fencepost and, beside it, the program of this module.
+// build builds fencepost and, in the same folder, the program of this module.
 var build = sync.OnceValue(func() error {
 	for folder, name := range map[string]string{".": "fencepost-campaign", filepath.Join("..", ".."): "fencepost"} {
 		c := exec.Command("go", "build", "-o", filepath.Join(programs, name), "./cmd/fencepost")
@@ -42,7 +42,7 @@ var build = sync.OnceValue(func() error {
 	return nil
 })
 
-// program is a call of a program in a folder.
+// program returns a command that runs one of the programs in a folder.
 func program(t testing.TB, dir, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	if err := build(); err != nil {
@@ -54,12 +54,12 @@ func program(t testing.TB, dir, name string, args ...string) *exec.Cmd {
 	return c
 }
 
-// campaignOf is a call of fencepost campaign, which starts the program of this module.
+// campaignOf returns a command that runs fencepost campaign, which starts the program of this module.
 func campaignOf(t testing.TB, dir string, args ...string) *exec.Cmd {
 	return program(t, dir, "fencepost", append([]string{"campaign"}, args...)...)
 }
 
-// outcome is what came of a call.
+// outcome is the result of a command: its standard output, its standard error and its exit code.
 type outcome struct {
 	out, problems string
 	code          int
@@ -77,7 +77,7 @@ func call(t testing.TB, c *exec.Cmd) (o outcome) {
 	return outcome{out.String(), problems.String(), c.ProcessState.ExitCode()}
 }
 
-// inOneProcess is what a command of fencepost prints and leaves in the folder x.
+// inOneProcess runs a command of fencepost, and returns its outcome and the files that it leaves in the folder x.
 func inOneProcess(t *testing.T, args ...string) (o outcome, files map[string]string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -85,7 +85,7 @@ func inOneProcess(t *testing.T, args ...string) (o outcome, files map[string]str
 	return o, filesIn(t, filepath.Join(dir, "x"))
 }
 
-// filesIn reads a folder without the store of a server.
+// filesIn reads the files of a folder, except the store of a server.
 func filesIn(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -109,7 +109,7 @@ func filesIn(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// same compares folders.
+// same compares the files of two folders.
 func same(t *testing.T, got, want map[string]string) {
 	t.Helper()
 	for name, text := range want {
@@ -124,7 +124,7 @@ func same(t *testing.T, got, want map[string]string) {
 	}
 }
 
-// sized is one for every day, and one at full size.
+// sized returns the size for everyday tests, or the one for full tests.
 func sized(everyDay, full int) int {
 	if testkit.Full() {
 		return full
@@ -132,7 +132,7 @@ func sized(everyDay, full int) int {
 	return everyDay
 }
 
-// What run reports and leaves is what the command does that searches in one process, to the byte.
+// fencepost campaign run prints and leaves, to the byte, the same as the command that searches in one process.
 func TestRunReportsWhatOneProcessDoes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ of, call []string }{
@@ -159,7 +159,7 @@ func TestRunReportsWhatOneProcessDoes(t *testing.T) {
 	}
 }
 
-// lines reads what a process says, and waits for a line with some words.
+// waitFor reads the output of a process until a line contains the given words, and returns that line.
 func waitFor(t testing.TB, from io.Reader, words string) string {
 	t.Helper()
 	var all strings.Builder

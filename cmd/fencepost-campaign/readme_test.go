@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestThreeTerminals does what the README says: start, work, work; one of the workers is killed; the report is that of
-// one machine that was never divided.
+// TestThreeTerminals runs the commands that the README shows: start, work, work. One of the workers is killed. The
+// report equals that of one process that searched alone.
 func TestThreeTerminals(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("README.md")
@@ -51,7 +51,7 @@ func TestThreeTerminals(t *testing.T) {
 		terminals = append(terminals, c)
 	}
 	status := []string{"status", "--out", "night"}
-	for !strings.Contains(call(t, campaignOf(t, dir, status...)).out, "here") { // until somebody works
+	for !strings.Contains(call(t, campaignOf(t, dir, status...)).out, "here") { // until a worker has joined
 	}
 	kill(terminals[1])
 	waitFor(t, says, "the campaign is over")

@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/queue"
 )
 
-// served is a server for a test, the file with the access to it, and a connection to it.
+// served starts a server for a test. It returns the file with the access to the server, and a connection to it.
 func served(t *testing.T) (file string, nc *nats.Conn) {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "nats")
@@ -83,7 +83,8 @@ func TestCallsThatCannotBe(t *testing.T) {
 	}
 }
 
-// A worker that is not the program with which the campaign was begun is refused, and everybody sees which and why.
+// A worker that is not the program with which the campaign was created is refused, and status shows which worker and
+// why.
 func TestWorkersThatRunOtherwiseAreRefused(t *testing.T) {
 	t.Parallel()
 	file, nc := served(t)
@@ -143,7 +144,8 @@ func TestWorkersThatRunOtherwiseAreRefused(t *testing.T) {
 	}
 }
 
-// While nobody works, a campaign is not complete: report says so, and so does its exit code. When somebody does, it is.
+// While nobody works on it, a campaign is not complete: the report says so, and so does its exit code. Once a worker
+// has finished it, the report is complete.
 func TestAnIncompleteCampaignIsNeverCalledComplete(t *testing.T) {
 	t.Parallel()
 	file, nc := served(t)
@@ -163,7 +165,7 @@ func TestAnIncompleteCampaignIsNeverCalledComplete(t *testing.T) {
 		}
 		c, _ = queue.Open(t.Context(), nc, "half")
 	}
-	// a worker dies as soon as something is stored
+	// A worker dies as soon as a part is stored.
 	stored := make(chan *nats.Msg, 1000)
 	sub, err := nc.ChanSubscribe("fencepost.half.parts.>", stored)
 	if err != nil {
@@ -195,7 +197,7 @@ func TestAnIncompleteCampaignIsNeverCalledComplete(t *testing.T) {
 	same(t, filesIn(t, filepath.Join(dir, "x")), files)
 }
 
-// orderOf is what the campaign "begun" is to do, as soon as it is there.
+// orderOf waits until the campaign "begun" exists, and returns its order.
 func orderOf(t *testing.T, nc *nats.Conn) (o order) {
 	t.Helper()
 	for o.Version == "" {

@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// report is the output of what a campaign has found: that of the commands that search in one process.
+// report is the output options of a campaign's report, the same as those of the commands that search in one process.
 type report struct{ output.Frame }
 
 func (r *report) register(c *cobra.Command) {
@@ -24,7 +24,7 @@ func (r *report) register(c *cobra.Command) {
 	c.Flags().StringVar(&r.Out, "out", "", "keep the campaign and its report in `DIR` (default _runs/campaign-NAME)")
 }
 
-// check refuses flags that go with a single report.
+// check returns an error for flags that require a single report if there are several entries.
 func (r *report) check(entries int) error {
 	if entries > 1 && (r.JSON || r.JUnit != "" || r.HTML != "") {
 		return errors.New("--json, --junit and --html go with a campaign of one scenario")
@@ -32,7 +32,7 @@ func (r *report) check(entries int) error {
 	return nil
 }
 
-// frame is that of one entry: as the command of its kind has it.
+// frame returns the output frame of one entry, as the command of its kind has it.
 func (r *report) frame(to console, command, out string) output.Frame {
 	c := &cobra.Command{Use: command}
 	c.SetOut(to.out)
@@ -43,7 +43,7 @@ func (r *report) frame(to console, command, out string) output.Frame {
 	return f
 }
 
-// conclude reads what is stored, and reports each entry.
+// conclude reads the stored parts, and reports each entry.
 func (r *report) conclude(ctx context.Context, to console, j *job) error {
 	if err := r.check(len(j.subjects)); err != nil {
 		return err
@@ -92,8 +92,8 @@ func (r *report) conclude(ctx context.Context, to console, j *job) error {
 	return worst
 }
 
-// again opens a campaign again that was over, if the server has lost or damaged parts of it since, and says so. Whoever
-// works on it then makes these again, and them alone.
+// again reopens a finished campaign if the server has lost or damaged parts of it since, and says so. Workers then make
+// these parts again, and no others.
 func (j *job) again(ctx context.Context, to console) (open bool, err error) {
 	if over, err := j.Over(ctx); !over || err != nil {
 		return false, err
@@ -112,7 +112,7 @@ func (j *job) again(ctx context.Context, to console) (open bool, err error) {
 	return false, nil
 }
 
-// commandOf is the command that does in one process what a kind of work does.
+// commandOf returns the command that does a kind of work in one process.
 func commandOf(kind string) string {
 	if kind == "package" {
 		return "explore"
@@ -120,7 +120,7 @@ func commandOf(kind string) string {
 	return kind
 }
 
-// positions names positions that were lost: those of explorations are seeds.
+// positions describes lost positions for a message. The positions of an exploration are seeds.
 func (j *job) positions(l queue.Loss) string {
 	for i, e := range j.order.Entries {
 		x, ok := j.subjects[i].(*exploration)
@@ -171,7 +171,7 @@ finished one that the server has lost or damaged since are made again first, wit
 	return c
 }
 
-// open finds the campaign and opens it.
+// open finds the campaign on its server, and joins it.
 func (p *place) open(ctx context.Context) (*job, error) {
 	if err := p.find(); err != nil {
 		return nil, err

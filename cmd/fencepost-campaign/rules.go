@@ -11,15 +11,16 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// rules say when a campaign has found out enough, besides that all is done. A zero field is no rule.
+// rules say when a campaign may stop before all is done. A zero field is no rule.
 type rules struct {
-	Time     time.Duration `json:"time,omitempty"`     // of coordination
-	Findings int           `json:"findings,omitempty"` // distinct violations of what is promised
-	// Rate is what the rate of broken promises per run is to lie below, with 95 % confidence.
+	Time     time.Duration `json:"time,omitempty"`     // how long the campaign has been coordinated
+	Findings int           `json:"findings,omitempty"` // number of distinct violations of promised laws
+	// Rate is an upper limit of broken promises per run. The campaign stops when the true rate lies below it with 95 %
+	// confidence.
 	Rate float64 `json:"rate,omitempty"`
 }
 
-// finding is a violation as those see it who follow the campaign.
+// finding is a violation as reported to those who follow the campaign.
 type finding struct {
 	Entry string `json:"entry"`
 	campaign.Finding
@@ -29,13 +30,13 @@ type finding struct {
 // state is what a subject has found so far.
 type state struct {
 	Findings []finding `json:"findings,omitempty"`
-	// Sure is in how many runs each promised law was exercised, at least, if no promise was broken; otherwise 0.
+	// Sure is a number of runs in which every promised law was exercised, if no promise was broken; otherwise 0.
 	Sure int `json:"sure"`
-	// Runs were made.
+	// Runs is the number of runs made.
 	Runs int `json:"runs"`
 }
 
-// summary is what all subjects have found so far.
+// summary returns what all subjects have found so far, as JSON of a state.
 func (j *job) summary() json.RawMessage {
 	var all state
 	for i, s := range j.subjects {
@@ -53,7 +54,7 @@ func (j *job) summary() json.RawMessage {
 	return text
 }
 
-// over says why the stage under way is to be ended; empty if it is not.
+// over returns why the current stage is to be ended; empty if it is not.
 func (j *job) over(p queue.Progress) string {
 	name, stage, _ := strings.Cut(p.Stage().Name, between)
 	for i, e := range j.order.Entries {

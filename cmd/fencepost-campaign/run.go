@@ -53,7 +53,7 @@ long as there is a server, and the same command follows it again.`,
 	return c
 }
 
-// begun is a call that begins a campaign, or goes on with it.
+// begun is a command that creates a campaign, or continues it.
 type begun struct {
 	place
 	request request
@@ -110,7 +110,7 @@ func (b *begun) run(c *cobra.Command, args []string, here bool) error {
 	return b.follow(ctx, c, here, !elsewhere)
 }
 
-// meet connects to the server, and notes which test binaries this user has built.
+// meet connects to the server, and records which test binaries this user has built.
 func (b *begun) meet(elsewhere bool, entries []entry, files map[string][]byte) error {
 	built := binaries(entries, files)
 	if elsewhere {
@@ -125,7 +125,7 @@ func (b *begun) meet(elsewhere bool, entries []entry, files map[string][]byte) e
 	return err
 }
 
-// follow coordinates the campaign until its end, and reports.
+// follow coordinates the campaign until its end, and reports it.
 func (b *begun) follow(ctx context.Context, c *cobra.Command, here, embedded bool) error {
 	j, err := b.join(ctx)
 	if j != nil {
@@ -163,7 +163,7 @@ func (b *begun) follow(ctx context.Context, c *cobra.Command, here, embedded boo
 	return err
 }
 
-// invite says how workers join.
+// invite prints how workers join.
 func (b *begun) invite(embedded bool) {
 	if !embedded {
 		binaries := ""
@@ -183,7 +183,7 @@ func (b *begun) invite(embedded bool) {
 	}
 }
 
-// withCrew does something while worker processes of this machine work on the campaign.
+// withCrew calls do while worker processes of this machine work on the campaign.
 func (p *place) withCrew(ctx context.Context, workers int, do func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -204,7 +204,8 @@ func (p *place) withCrew(ctx context.Context, workers int, do func(context.Conte
 	return err
 }
 
-// coordinate takes part in coordinating, and shows progress if shown is not nil.
+// coordinate coordinates the campaign whenever no other process does. If shown is not nil, it is called with the
+// progress.
 func (j *job) coordinate(ctx context.Context, c *cobra.Command, shown func(what string, done, of int)) error {
 	host, _ := os.Hostname()
 	err := j.Coordinate(ctx, fmt.Sprintf("%s of %s, process %d", c.Name(), host, os.Getpid()),
@@ -222,7 +223,7 @@ func (j *job) coordinate(ctx context.Context, c *cobra.Command, shown func(what 
 	return err
 }
 
-// left says how to go on with a campaign that is not at its end.
+// left returns an error that says how to continue a campaign that is not finished.
 func (b *begun) left(ctx context.Context, err error, serving bool) error {
 	if !errors.Is(err, context.Canceled) {
 		return err

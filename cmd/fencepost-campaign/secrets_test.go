@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/queue"
 )
 
-// Wherever a password or token of the server may be given, no part of it is printed, whatever is wrong with the rest.
-// In the command line, where other users read it, it is refused.
+// Wherever a password or token of the server may be given, no part of it is printed, even if the rest cannot be used.
+// On the command line, where other users can read it, it is refused.
 func TestSecretsAreShownNowhere(t *testing.T) {
 	t.Parallel()
 	const bird = "kanarienvogel"
@@ -68,7 +68,7 @@ func TestSecretsAreShownNowhere(t *testing.T) {
 	}
 }
 
-// A test binary is executed by nobody who has neither built it nor allowed it, whoever has put it on the server.
+// A worker executes no test binary that its user has neither built nor allowed, whoever has put it on the server.
 func TestAForeignBinaryIsNotExecuted(t *testing.T) {
 	t.Parallel()
 	file, nc := served(t)

@@ -59,11 +59,11 @@ func newStatus(to console) *cobra.Command {
 	return c
 }
 
-// status is how far a campaign is, and what it has found, as one sees it who follows it.
+// status is the progress of a campaign and what it has found, as reported to those who follow it.
 type status struct {
 	document.Head
 	Name     string        `json:"campaign"`
-	Verdict  string        `json:"state"` // running, finished, failed
+	Verdict  string        `json:"state"` // running, finished or failed
 	Reason   string        `json:"reason,omitempty" doc:"why it failed or is being stopped"`
 	Version  string        `json:"version"`
 	Elapsed  time.Duration `json:"elapsed_ns"`
@@ -107,7 +107,7 @@ func statusOf(ctx context.Context, c *queue.Campaign) (*status, error) {
 	return d, nil
 }
 
-// stage is the one under way, or the last.
+// stage returns the current stage, or the last one.
 func (s *status) stage() (p queue.StageProgress) {
 	if n := len(s.Stages); n > 0 {
 		p = s.Stages[n-1]
@@ -115,7 +115,7 @@ func (s *status) stage() (p queue.StageProgress) {
 	return p
 }
 
-// document describes it.
+// document returns the status as a document.
 func (s *status) document() *document.Document {
 	d := &document.Document{Data: s}
 	d.Name, d.Verdict = "campaign "+s.Name, s.Verdict
@@ -166,7 +166,7 @@ func lines[T any](list []T, line func(T) string) (all []string) {
 	return all
 }
 
-// facts are numbers of the whole.
+// facts returns the numbers that concern the whole campaign.
 func (s *status) facts(p queue.StageProgress) document.Facts {
 	facts := document.Facts{}
 	add := func(name, value string) {
@@ -193,7 +193,7 @@ func (s *status) facts(p queue.StageProgress) document.Facts {
 	return facts
 }
 
-// size is a number of bytes in words.
+// size writes a number of bytes for people to read.
 func size(bytes uint64) string {
 	if bytes < 1<<20 {
 		return fmt.Sprintf("%.1f KiB", float64(bytes)/(1<<10))
@@ -201,7 +201,7 @@ func size(bytes uint64) string {
 	return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
 }
 
-// stages say how far each is.
+// stages returns the table of stages, with the progress of each.
 func (s *status) stages() document.Table {
 	t := document.Table{Heading: "stage", Columns: []document.Column{{Title: "done"}, {Title: "of"},
 		{Title: "set aside"},
@@ -218,7 +218,7 @@ func (s *status) stages() document.Table {
 	return t
 }
 
-// findings are grouped by law and cause.
+// findings returns the table of violations. Each row is a law and a cause.
 func (s *status) findings() document.Table {
 	t := document.Table{Heading: "violation", Columns: []document.Column{{Title: "runs"}, {Title: "first seed"},
 		{Title: "cause", Words: true}}}
@@ -233,7 +233,7 @@ func (s *status) findings() document.Table {
 	return t
 }
 
-// group is the title of a finding's group, where there are several.
+// group returns the title of a finding's group, or "" if all findings are of one entry.
 func (s *status) group(f finding) string {
 	if slices.ContainsFunc(s.Findings, func(g finding) bool { return g.Entry != f.Entry }) {
 		return f.Entry
@@ -241,7 +241,7 @@ func (s *status) group(f finding) string {
 	return ""
 }
 
-// workers are those that have come.
+// workers returns the table of the workers that have joined.
 func (s *status) workers() document.Table {
 	t := document.Table{Heading: "worker", Columns: []document.Column{{Title: "process"}, {Title: "made"},
 		{Title: "state", Words: true}}}

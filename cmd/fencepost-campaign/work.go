@@ -38,8 +38,8 @@ be killed at any moment: what it was doing is done by others.`,
 			defer stop()
 			defer k.close()
 			if child {
-				runtime.GOMAXPROCS(1)   // it makes one run after the other; the other cores have workers of their own
-				debug.SetGCPercent(400) // a run leaves next to nothing, as in fencepost
+				runtime.GOMAXPROCS(1)   // it makes one run at a time; each other core has a worker process of its own
+				debug.SetGCPercent(400) // a run leaves next to no garbage, as in fencepost
 				life := bufio.NewReader(os.Stdin)
 				if err := k.told(life); err != nil {
 					return err
@@ -65,11 +65,11 @@ be killed at any moment: what it was doing is done by others.`,
 	return c
 }
 
-// childFlag makes a process a worker of the one that has started it, with which it ends.
+// childFlag makes a process a single worker of the process that started it. It ends together with that process.
 const childFlag = "one"
 
-// told reads how to get to the server from the process that has started this one, so that no secret is in the command
-// line or the environment.
+// told reads how to reach the server from the process that started this one. So no secret is on the command line or in
+// the environment.
 func (k *crew) told(by *bufio.Reader) error {
 	line, err := by.ReadBytes('\n')
 	if err == nil {
@@ -81,7 +81,7 @@ func (k *crew) told(by *bufio.Reader) error {
 	return nil
 }
 
-// outlivedBy is done when the process that holds the other end of a pipe has ended.
+// outlivedBy returns a context that is done when the process at the other end of a pipe has ended.
 func outlivedBy(ctx context.Context, pipe io.Reader) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
@@ -91,17 +91,18 @@ func outlivedBy(ctx context.Context, pipe io.Reader) context.Context {
 	return ctx
 }
 
-// crew is worker processes of one machine.
+// crew is the worker processes of one machine.
 type crew struct {
 	place
 	workers int  // 0: one for each core
-	stay    bool // for campaigns to come
+	stay    bool // stay and wait for further campaigns
 }
 
-// lookEvery is how often a crew that stays looks for the next campaign, and a worker for a server that is away.
+// lookEvery is the time between two attempts: of a crew that stays, to find the next campaign, and of a worker, to
+// reach a server that is away.
 const lookEvery = time.Second
 
-// serveAll works on a campaign, or, if the crew stays, on one after the other.
+// serveAll works on a campaign. If the crew stays, it then works on further ones.
 func (k *crew) serveAll(ctx context.Context) error {
 	if !k.stay {
 		return k.run(ctx)
@@ -131,7 +132,7 @@ func (k *crew) serveAll(ctx context.Context) error {
 	}
 }
 
-// next names a campaign that is not over; empty if there is none.
+// next returns the name of a campaign that is not over; empty if there is none.
 func (k *crew) next(ctx context.Context, given string) (string, error) {
 	names, err := queue.List(ctx, k.nc)
 	if err != nil {
@@ -155,9 +156,9 @@ func (k *crew) next(ctx context.Context, given string) (string, error) {
 	return "", nil
 }
 
-// run starts the workers, each a process of its own, so that a position that brings its process down brings no other
-// down, and starts another one for each that dies. It returns when the campaign is over, ctx is done, or the workers
-// cannot work.
+// run starts the workers, and starts another one for each that dies. Each worker is a process of its own, so that a
+// position that crashes its process does not crash other workers. It returns when the campaign is over, ctx is done, or
+// the workers cannot work.
 func (k *crew) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -178,8 +179,8 @@ func (k *crew) run(ctx context.Context) error {
 	return nil
 }
 
-// tooSoon is how soon a process dies that has done nothing, and mostDeaths how many of these in a row mean that no
-// process can work here.
+// A process that dies within tooSoon has done no work. If mostDeaths processes in a row die that soon, no process can
+// work here.
 const (
 	tooSoon    = time.Second
 	mostDeaths = 20
@@ -208,14 +209,14 @@ func (k *crew) keepOne(ctx context.Context) error {
 	return nil
 }
 
-// one runs one worker process to its end. Its errors are what it says.
+// one runs one worker process to its end. Its errors are those that the process prints.
 func (k *crew) one(ctx context.Context) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
 	c := exec.Command(self, "work", "--"+childFlag, "--name", k.name)
-	life, err := c.StdinPipe() // its end ends the process
+	life, err := c.StdinPipe() // closing it ends the process
 	if err != nil {
 		return err
 	}
@@ -228,7 +229,7 @@ func (k *crew) one(ctx context.Context) error {
 	}
 	defer context.AfterFunc(ctx, func() { life.Close() })()
 	if err := json.NewEncoder(life).Encode(k.access); err != nil {
-		k.notice(fmt.Sprintf("a worker process does not listen: %s", err)) // it has died, which is seen below
+		k.notice(fmt.Sprintf("a worker process does not listen: %s", err)) // it has died, which is noticed below
 	}
 	for lines := bufio.NewScanner(said); lines.Scan(); {
 		k.notice(strings.TrimPrefix(lines.Text(), "fencepost campaign: "))
@@ -243,7 +244,7 @@ func (k *crew) one(ctx context.Context) error {
 
 // work is what a worker process does.
 func (k *crew) work(ctx context.Context) error {
-	for { // whoever has started this process has been there
+	for { // retry: the parent process has reached the server
 		err := k.connect()
 		if err == nil {
 			break
@@ -285,8 +286,8 @@ func (k *crew) work(ctx context.Context) error {
 	return k.both(ctx, h, &worker{j, all}, id)
 }
 
-// both works, and coordinates if nobody else does: the search has a campaign of its own, since it keeps what it finds
-// in it.
+// both works on the campaign, and coordinates it if no other process does. The coordinator opens a campaign of its own,
+// because the subjects store what the search finds.
 func (k *crew) both(ctx context.Context, h *queue.Hand, w *worker, id string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
