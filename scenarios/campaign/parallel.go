@@ -50,7 +50,7 @@ func InOrder[R any](ctx context.Context, workers, n int, start func() func(job i
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	jobs, results := make(chan int), make(chan result)
-	ahead := make(chan struct{}, 4*workers) // jobs handed out whose results were not passed on; bounds them
+	ahead := make(chan struct{}, 4*workers) // limits the jobs that were handed out and whose results were not passed on
 	go func() {
 		defer close(jobs)
 		for job := range n {
@@ -80,7 +80,7 @@ func InOrder[R any](ctx context.Context, workers, n int, start func() func(job i
 		all.Wait()
 		close(results)
 	}()
-	early := map[int]result{} // results whose turn has not come
+	early := map[int]result{} // results that have to wait for the results of earlier jobs
 	for r := range results {
 		early[r.job] = r
 		for next, ok := early[done]; ok && err == nil; next, ok = early[done] {

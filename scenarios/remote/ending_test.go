@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestWhatIsPrintedIsOfWhatFollowsTheMark: a tail keeps the text after the last mark, in whatever pieces the output
-// comes and however much came before.
+// TestWhatIsPrintedIsOfWhatFollowsTheMark: a tail keeps the text after the last mark, however the output is divided
+// into pieces and however long the text before the mark is.
 func TestWhatIsPrintedIsOfWhatFollowsTheMark(t *testing.T) {
 	const after = "\nWARNING: DATA RACE\n"
 	for _, before := range []string{"", "of the run before", strings.Repeat("x", tailLimit+10)} {

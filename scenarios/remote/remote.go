@@ -39,8 +39,8 @@ type Request struct {
 
 // Answer is the reply to a request.
 type Answer struct {
-	Scenario string // of the test, if the request was for it
-	Failure  string // failure of the lock's own code; there is no run then
+	Scenario string // the test's scenario, if the request asked for it
+	Failure  string // how the lock's own code failed; there is no run then
 	Refused  string // why the plan cannot be carried out; there is no run then
 	History  *history.History
 	Digest   sim.Digest
@@ -83,7 +83,7 @@ const Environment, Served = "FENCEPOST_LOCKTEST_SERVE", "1"
 // Test is a test that calls locktest.Run, in the test binary of its package.
 type Test struct {
 	folder, binary, name string
-	built                string // folder of a binary that Close removes; empty if the binary belongs to somebody else
+	built                string // folder of the binary, which Close removes; empty if the binary is not the Test's own
 	flags                []string
 
 	mu      sync.Mutex

@@ -20,7 +20,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// launched is an ensemble of n members, without a world.
+// launched starts an ensemble of n members without a simulated world.
 func launched(t *testing.T, n int) *ensemble {
 	t.Helper()
 	needs(t)
@@ -37,8 +37,8 @@ func launched(t *testing.T, n int) *ensemble {
 	return f.Server("zookeeper-1").(*member).ensemble
 }
 
-// TestStrangersAreNoMembers: whoever calls a member where others reach it, directly or by way of a proxy, and has not
-// the run's certificate, neither votes nor follows.
+// TestStrangersAreNoMembers: a program without the run's certificate can neither vote nor follow. It may connect to the
+// address at which members reach each other, directly or through a member's proxy.
 func TestStrangersAreNoMembers(t *testing.T) {
 	testkit.FullOnly(t)
 	e := launched(t, 3)
@@ -47,8 +47,8 @@ func TestStrangersAreNoMembers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// enters reports whether a member takes a connection: with TLS that is known by the handshake, in which it asks for
-	// the certificate (of TLS 1.2, which members speak), without by whether it is closed
+	// enters reports whether a member accepts a connection with TLS. The TLS handshake tells: members speak TLS 1.2,
+	// which asks for the certificate during the handshake.
 	enters := func(conn net.Conn, id *process.Identity) bool {
 		t.Helper()
 		defer conn.Close()
@@ -78,7 +78,7 @@ func TestStrangersAreNoMembers(t *testing.T) {
 		ip := netip.MustParseAddr(leader.host).As4()
 		hello := append([]byte{5, 1, 0, 5, 1, 0, 1}, ip[:]...)
 		_, _ = conn.Write(binary.BigEndian.AppendUint16(hello, uint16(port)))
-		_, _ = io.ReadFull(conn, make([]byte, 12)) // else the proxy has closed it
+		_, _ = io.ReadFull(conn, make([]byte, 12)) // on an error, the proxy has closed the connection
 		return conn
 	}}
 	tried, let := 0, 0
@@ -111,8 +111,8 @@ func dial(t *testing.T, host string, port int) net.Conn {
 	return conn
 }
 
-// TestStrangersChangeNothing: a session of whoever has not the run's password neither reads nor changes a znode, its
-// own below the root included.
+// TestStrangersChangeNothing: a session without the run's password can neither read nor change a znode. It cannot even
+// create one of its own, at the root or below another znode.
 func TestStrangersChangeNothing(t *testing.T) {
 	e := launched(t, 1)
 	enter := func(c *ensemble) net.Conn {

@@ -17,14 +17,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// transcript is what a client received, with zxids and session ids named by the order of their first appearance among
-// its own: those of a real ensemble are others.
+// transcript is what a client received. Since a real ensemble has other zxids and session ids than a simulated one, the
+// transcript names them by the order of their first appearance.
 type transcript struct {
 	lines []string
 	names map[int64]string
 }
 
-// number names a zxid or a session.
+// number returns the name of a zxid or a session id.
 func (tr *transcript) number(n int64) string {
 	if n == 0 {
 		return "0"
@@ -41,7 +41,7 @@ func (tr *transcript) stat(a *zookeeper.Answer, at int) string {
 		tr.number(int64(s.Pzxid)), s.Version, s.Cversion, tr.number(int64(s.EphemeralOwner)), s.NumChildren)
 }
 
-// answer writes an answer down.
+// answer appends an answer to the transcript.
 func (tr *transcript) answer(args []string, a zookeeper.Answer, ok bool) {
 	line := fmt.Sprintf("%q: ", args)
 	switch {
@@ -64,8 +64,8 @@ func (tr *transcript) answer(args []string, a zookeeper.Answer, ok bool) {
 	tr.lines = append(tr.lines, fmt.Sprintf("%s after %d events", line, a.Events))
 }
 
-// listen writes down the events that have been pushed on a connection up to a number. In which order the znodes of a
-// session go that ends is up to the hashes of a real ensemble.
+// listen appends the events that were pushed on a connection, up to the given event number. It sorts them: when a
+// session ends, a real ensemble deletes its znodes in the order of its hashes.
 func (tr *transcript) listen(c *client, until int64) {
 	var events []string
 	for n := int64(0); n < until; {
@@ -80,12 +80,12 @@ func (tr *transcript) listen(c *client, until int64) {
 	tr.lines = append(tr.lines, events...)
 }
 
-// paths are those that requests are about, among them some that no znode can have.
+// paths are the paths that requests use. wrong are paths that no znode can have, and the root.
 var paths = []string{"/t", "/t/a", "/t/a/x", "/t/b", "/t/b/y", "/t/c", "/t/a/q-", "/t/b/q-"}
 
 var wrong = []string{"", "t", "/t/", "//t", "/t/.", "/t/../u", "/", "/t//a"}
 
-// draw draws a request.
+// draw draws a random request.
 func draw(d *rand.Rand, made []string) []string {
 	path := paths[d.IntN(len(paths))]
 	if len(made) > 0 && d.IntN(3) == 0 {
@@ -119,17 +119,17 @@ func draw(d *rand.Rand, made []string) []string {
 		}
 		return args
 	}
-	bad, parts := wrong[d.IntN(len(wrong))], wrong[1:6] // of the root a real ensemble has something itself
+	bad, parts := wrong[d.IntN(len(wrong))], wrong[1:6] // a real ensemble has znodes of its own in the root
 	part := parts[d.IntN(len(parts))]
 	return [][]string{{zookeeper.ReqCreate, part, "x", strconv.Itoa(d.IntN(6))}, {zookeeper.ReqDelete, bad, "-1"},
 		{zookeeper.ReqSetData, part, "x", "-1"}, {zookeeper.ReqExists, part, "0"}, {zookeeper.ReqChildren, part, "1"},
 		{zookeeper.ReqCreate, path, "x", "9"}, {zookeeper.ReqExists, path}, {"NONSENSE"}}[d.IntN(8)]
 }
 
-// converse has a client make a number of requests on three connections with sessions of their own, one at a time, and
-// in the end close the sessions one after the other. The connections are to different members, if there are several;
-// before a request the member catches up. The transcript is nil if members close their connections meanwhile, as they
-// do for an election.
+// converse has a client make random requests on three connections, each with a session of its own, one request at a
+// time. At the end the sessions are closed one after the other. If there are several members, the connections are to
+// different members, and a member catches up with the leader before each request. The transcript is nil if members
+// close their connections meanwhile, as they do for an election.
 func converse(c *client, members []sim.ProcessID, seed uint64, requests int) []string {
 	d := rand.New(rand.NewPCG(seed, 1))
 	tr := &transcript{names: map[int64]string{}}
@@ -173,8 +173,8 @@ func converse(c *client, members []sim.ProcessID, seed uint64, requests int) []s
 	return tr.lines
 }
 
-// TestAnswersAreThoseOfTheSimulatedEnsemble: random requests, on several sessions, have the same answers and events
-// from a real ensemble and a simulated one.
+// TestAnswersAreThoseOfTheSimulatedEnsemble: random requests on several sessions get the same answers and events from a
+// real ensemble as from a simulated one.
 func TestAnswersAreThoseOfTheSimulatedEnsemble(t *testing.T) {
 	testkit.FullOnly(t)
 	const runs, requests = 10, 3000

@@ -11,22 +11,22 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Config is what a run may choose about its ensemble.
+// Config is what a run can choose about its ensemble.
 type Config struct {
 	Keeper *process.Keeper
-	// Members are the servers; the first is the leader when the run begins.
+	// Members are the names of the servers. The first one is the leader when the run begins.
 	Members []sim.ProcessID
-	// TickTime and SyncLimit are those of the simulated ensemble; zero: 2 s, 5 ticks.
+	// TickTime and SyncLimit correspond to those of the simulated ensemble; zero means 2 s and 5 ticks.
 	TickTime  time.Duration
 	SyncLimit int
-	// Failed is called, on any goroutine, when a server has failed by itself, so that the run decides nothing.
+	// Failed is called, on any goroutine, when a server has failed by itself, so that the run must not decide anything.
 	Failed func(error)
 }
 
 func (c *Config) isMember(p sim.ProcessID) bool { return slices.Contains(c.Members, p) }
 
-// Can says why the members cannot suffer a fault; nil if they can, or if it does not strike them. It checks what is
-// installed here, and starts nothing.
+// Can returns an error unless the members can suffer the fault, or the fault does not strike them. It checks what is
+// installed on this machine, and starts nothing.
 func (c *Config) Can(f nemesis.Fault) error {
 	if err := fleet.CanCount(f, c.isMember); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (c *Config) Can(f nemesis.Fault) error {
 	return nil
 }
 
-// needsShim reports whether a fault requires the library that is loaded into a process.
+// needsShim reports whether a fault requires the library that is loaded into the process to move its clock.
 func (c *Config) needsShim(f nemesis.Fault) bool {
 	return c.isMember(f.Target) && f.Kind == nemesis.Jump
 }

@@ -21,7 +21,7 @@ import (
 // ensemble is the members of one run.
 type ensemble struct {
 	*fleet.Fleet
-	secret   string // of the superuser, as whom all connections of the run authenticate
+	secret   string // password of the superuser, as whom all connections of the run authenticate
 	identity process.Identity
 	members  []*member
 	// tick and syncLimit are ZooKeeper's tickTime and syncLimit.
@@ -31,8 +31,8 @@ type ensemble struct {
 	sessions  sessions
 }
 
-// Launch starts the members and waits until all serve and the first is the leader. plan is the plan of the run, whose
-// faults they must be able to suffer. They end with the keeper.
+// Launch starts the members, and waits until all of them serve and the first one is the leader. plan is the plan of the
+// run; the members must be able to suffer its faults. The members end when the keeper ends.
 func Launch(c Config, plan []nemesis.Fault) (_ *fleet.Fleet, err error) {
 	if err := installed(); err != nil {
 		return nil, err
@@ -71,12 +71,12 @@ func Launch(c Config, plan []nemesis.Fault) (_ *fleet.Fleet, err error) {
 	return e.Fleet, e.elect()
 }
 
-// tries limits how often the members are started, since another than the first may be elected, and on a busy host the
-// leader may lose the others at once.
+// tries is how often the members are started at most. Another member than the first may be elected, and on a busy host
+// the leader may lose the others at once.
 const tries = 5
 
-// elect starts the members until the first is the leader and has closed the root of the znodes to others. It has the
-// highest number, and the others are started once it runs.
+// elect starts the members until the first one is the leader, and closes the root of the znodes to others. The first
+// member has the highest number, and the others are started only when it runs.
 func (e *ensemble) elect() error {
 	err := errors.New("another member than the first was elected, repeatedly")
 	for range tries {
@@ -98,7 +98,7 @@ func (e *ensemble) elect() error {
 	return err
 }
 
-// start starts all members, on ports of their own, and waits until they serve.
+// start starts all members, each on ports of its own, and waits until they serve.
 func (e *ensemble) start() error {
 	for _, m := range e.members {
 		if err := m.choosePorts(); err != nil {
@@ -136,19 +136,19 @@ func (m *member) votes() bool {
 	return true
 }
 
-// await waits until a process that is starting is as wanted.
+// await waits until is holds for a process that is starting.
 func (m *member) await(is func() bool) error {
 	return m.Daemon.Await(is, "serves nobody", patience, 10*time.Millisecond, nil)
 }
 
-// session is what is needed to resume one.
+// session is what is needed to resume a session.
 type session struct {
 	client   history.Process
 	password string
 	timeout  time.Duration
 }
 
-// sessions are those that clients have opened.
+// sessions are the sessions that clients have opened, by id.
 type sessions struct {
 	mu  sync.Mutex
 	all map[int64]session
@@ -160,14 +160,14 @@ func (s *sessions) set(id int64, of session) {
 	s.mu.Unlock()
 }
 
-// get returns a session; a zero one if it is no client's.
+// get returns a session, or a zero one if no client has opened it.
 func (s *sessions) get(id int64) session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.all[id]
 }
 
-// of lists the sessions of a client.
+// of returns the ids of a client's sessions, sorted.
 func (s *sessions) of(client history.Process) (list []int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// watched makes a client wait until it is notified of the end of a znode, and returns what was recorded by then.
+// watched makes a client wait until it is notified that a znode has vanished, and returns what was recorded by then.
 func (c *client) watched(path string) []history.Event {
 	c.must("", zookeeper.ReqExists, path, "1")
 	data, _ := c.Receive(sim.Conn{Server: c.server, N: c.n}, time.Minute)
@@ -28,7 +28,8 @@ func (c *client) watched(path string) []history.Event {
 	return recorded(c.w)
 }
 
-// lasting has the second client make a request for lock a and leave without a word, and the first wait for its end.
+// lasting has the second client make a request for lock a and then fall silent. The first client watches that request.
+// After strike, lasting waits until the znode vanishes. It returns the records, and when the znode was made and ended.
 func lasting(r *rig, strike func()) (list []history.Event, made, ended time.Duration) {
 	var path string
 	there := &sim.Signal{}
@@ -53,7 +54,8 @@ func lasting(r *rig, strike func()) (list []history.Event, made, ended time.Dura
 	return list, made, ended
 }
 
-// TestASessionExpires: its request for a lock goes when the leader says so, and the event comes after the record.
+// TestASessionExpires: the request of a silent client for a lock vanishes when the leader expires its session, and the
+// client that watches it is notified after that was recorded.
 func TestASessionExpires(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Undisturbed(t, func(t testing.TB) {
@@ -67,7 +69,7 @@ func TestASessionExpires(t *testing.T) {
 	})
 }
 
-// TestAFaultEndsASession: before its time, and yet as if it had expired.
+// TestAFaultEndsASession: the session ends before its time, and otherwise as if it had expired.
 func TestAFaultEndsASession(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Undisturbed(t, func(t testing.TB) {
@@ -85,7 +87,8 @@ func TestAFaultEndsASession(t *testing.T) {
 	})
 }
 
-// TestALeaderThatIsCutOff: another leads, what the old one had committed stands, and the old one's clients are closed.
+// TestALeaderThatIsCutOff: another member becomes leader, what the old leader had committed persists, and the old
+// leader closes the connections of its clients.
 func TestALeaderThatIsCutOff(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Undisturbed(t, func(t testing.TB) {
@@ -120,7 +123,7 @@ func TestALeaderThatIsCutOff(t *testing.T) {
 	})
 }
 
-// TestAMemberComesBack: with its disk it has what it had; without, it serves nobody any more.
+// TestAMemberComesBack: a member that restarts with its disk has its data. A member without its disk serves nobody.
 func TestAMemberComesBack(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Undisturbed(t, func(t testing.TB) {
@@ -151,7 +154,7 @@ func TestAMemberComesBack(t *testing.T) {
 	})
 }
 
-// TestAPausedMemberAnswersLater: a pause stops the process, and loses nothing.
+// TestAPausedMemberAnswersLater: a pause stops the process, and nothing is lost.
 func TestAPausedMemberAnswersLater(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Undisturbed(t, func(t testing.TB) {
@@ -168,7 +171,7 @@ func TestAPausedMemberAnswersLater(t *testing.T) {
 	})
 }
 
-// TestAWallClockJumps: the process sees it, and no session minds.
+// TestAWallClockJumps: the process sees the jump, and sessions are not affected.
 func TestAWallClockJumps(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Undisturbed(t, func(t testing.TB) {
@@ -190,7 +193,7 @@ func TestAWallClockJumps(t *testing.T) {
 	})
 }
 
-// made is when a znode was made, by the clock of the first member.
+// made returns when a znode was created, by the clock of the first member.
 func (r *rig) made(path string) time.Time {
 	conn, err := net.Dial("tcp", r.ensemble.members[0].address())
 	if err != nil {
@@ -213,7 +216,7 @@ func (r *rig) made(path string) time.Time {
 	return time.UnixMilli(f.Long())
 }
 
-// TestAMemberThatDiesByItself fails the run, with its last words.
+// TestAMemberThatDiesByItself fails the run, with an error that says how it ended.
 func TestAMemberThatDiesByItself(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Undisturbed(t, func(t testing.TB) {

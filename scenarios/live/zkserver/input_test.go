@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 )
 
-// TestWhatCannotBeRunIsRefused before anything starts.
+// TestWhatCannotBeRunIsRefused: an unsuitable installation is refused before anything starts.
 func TestWhatCannotBeRunIsRefused(t *testing.T) {
 	needs(t)
 	for line, want := range map[string]string{
@@ -35,7 +35,7 @@ func TestWhatCannotBeRunIsRefused(t *testing.T) {
 	}
 }
 
-// TestFaultsThatMembersCannotSuffer are refused, with the reason; those of others are none of their business.
+// TestFaultsThatMembersCannotSuffer: such faults are refused, with the reason. Faults of other processes are accepted.
 func TestFaultsThatMembersCannotSuffer(t *testing.T) {
 	c := Config{Members: names(3)}
 	for _, x := range []struct {

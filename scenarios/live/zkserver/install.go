@@ -10,13 +10,13 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 )
 
-// java runs the members.
+// java is the program that runs the members.
 const java = "java"
 
-// jar is ZooKeeper, where Debian has it. It names others that it needs.
+// jar is ZooKeeper, where Debian installs it. Its manifest names other jars that it needs.
 const jar = "/usr/share/java/zookeeper.jar"
 
-// beside are jars in ZooKeeper's folder that it does not name itself: one prints its errors, and its TLS needs the
+// beside lists jars in ZooKeeper's folder that its manifest does not name. One prints its errors, and its TLS needs the
 // others.
 var beside = []string{"slf4j-simple.jar", "netty-codec.jar", "netty-resolver.jar"}
 
@@ -24,12 +24,13 @@ var beside = []string{"slf4j-simple.jar", "netty-codec.jar", "netty-resolver.jar
 var ErrNoServer = errors.New("there is no ZooKeeper on this machine: install one of version 3.6 or later and a Java " +
 	"to run it (Debian and Ubuntu: apt install libzookeeper-java default-jre-headless), or leave the servers simulated")
 
-// oldest is the oldest ZooKeeper that can be used: it has persistent recursive watches.
+// oldest is the oldest ZooKeeper that can be used: the first one with persistent recursive watches.
 var oldest = process.Release{3, 6}
 
 var says = regexp.MustCompile(`version (\d+)\.(\d+)`) // Java may print something of its own first
 
-// installed checks whether there is a ZooKeeper that can be used. The error may be [ErrNoServer] or [process.ErrOld].
+// installed returns an error unless a suitable ZooKeeper is installed. The error may be [ErrNoServer] or
+// [process.ErrOld].
 func installed() error {
 	_, err := exec.LookPath(java)
 	if _, missing := os.Stat(jar); err != nil || missing != nil {
@@ -40,10 +41,10 @@ func installed() error {
 	return err
 }
 
-// flags make Java start fast and stay small.
+// flags make Java start fast and use little memory.
 var flags = []string{"-Xmx64m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-XX:-UsePerfData"}
 
-// classpath is where ZooKeeper's classes are.
+// classpath returns where Java finds ZooKeeper's classes.
 func classpath() string {
 	path := jar
 	for _, other := range beside {

@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// call is a request on its way. The kernel's part is touched on the world's goroutine only.
+// call is a request under way. Only the world's goroutine may touch the kernel's part, Incoming.
 type call struct {
 	*sim.Incoming
 	args    []string
@@ -22,28 +22,28 @@ type call struct {
 	xid     int32
 }
 
-// link is the connection to the process that stands for a client's connection.
+// link is the connection to the member's process that corresponds to one connection of a client.
 type link struct {
 	x      *life
 	id     uint64
 	client history.Process
-	raw    bool // frames of ZooKeeper's protocol are passed on
+	raw    bool // the client sends frames of ZooKeeper's protocol, which are passed on
 
 	mu     sync.Mutex
-	news   *sync.Cond // something is to be sent, or nothing more
+	news   *sync.Cond // signals that there is something to send, or that the link is closed
 	conn   net.Conn   // nil until it is connected
 	calls  []*call    // not answered yet, the oldest first
 	said   int        // how many of these have been sent
-	number int32      // of the latest
+	number int32      // number of the latest request
 	closed bool
 
-	// The fields below are those of the goroutine that reads.
+	// The fields below belong to the goroutine that reads.
 	session int64
-	events  int64 // pushed
+	events  int64 // number of events pushed
 
-	// The fields below are the world's goroutine's.
+	// The fields below belong to the world's goroutine.
 	entered bool // there is a session
-	quiet   bool // its end is no news to the client
+	quiet   bool // the client already knows that the connection ends
 	over    bool
 }
 
@@ -54,7 +54,7 @@ func newLink(x *life, id uint64, client history.Process, first *call) *link {
 	return l
 }
 
-// add sends a request, after those before.
+// add sends a request after those before it.
 func (l *link) add(c *call) {
 	l.mu.Lock()
 	l.calls = append(l.calls, c)
@@ -62,7 +62,7 @@ func (l *link) add(c *call) {
 	l.mu.Unlock()
 }
 
-// close ends the connection.
+// close closes the connection.
 func (l *link) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -73,7 +73,7 @@ func (l *link) close() {
 	l.news.Signal()
 }
 
-// run talks to the process until the connection ends, of which the client is then notified.
+// run exchanges messages with the process until the connection ends, and then notifies the client.
 func (l *link) run(first *call) {
 	if l.open() && l.connect(first) {
 		go l.write()
@@ -84,7 +84,7 @@ func (l *link) run(first *call) {
 	l.deliver(l.hangUp)
 }
 
-// deliver runs f on the world's goroutine, unless the connection has ended there.
+// deliver runs f on the world's goroutine, unless the client has closed the connection.
 func (l *link) deliver(f func()) {
 	l.x.Do(func() {
 		if !l.over {
@@ -93,7 +93,8 @@ func (l *link) deliver(f func()) {
 	})
 }
 
-// hangUp notifies the client that the connection has ended: requests that wait on it get no other reply.
+// hangUp notifies the client that the connection has ended. Requests that are still waiting are answered with
+// ClosedReply.
 func (l *link) hangUp() {
 	l.over = true
 	delete(l.x.links, l.id)
@@ -125,8 +126,8 @@ func (l *link) open() bool {
 	return true
 }
 
-// connect asks for a session, as the first request does, and answers the client when there is one. It reports whether
-// there is.
+// connect asks for the session that the client's first request asks for, and answers the client. It reports whether
+// there is a session.
 func (l *link) connect(first *call) bool {
 	if l.raw {
 		return l.enter(first)
@@ -186,7 +187,8 @@ func (l *link) write() {
 	}
 }
 
-// sent is a request as it is sent to the process, and the path of the znode that it asks for. The link is locked.
+// sent returns a request as it is sent to the process, and the path of the znode that it would create. The link is
+// locked.
 func (l *link) sent(c *call) (b []byte, path string) {
 	if l.raw {
 		return l.passed(c)
@@ -198,7 +200,7 @@ func (l *link) sent(c *call) (b []byte, path string) {
 	return request(c.xid, c.args), path
 }
 
-// read receives the next message of the process. It reports false at the end.
+// read receives and handles the next message of the process. It returns false at the end of the connection.
 func (l *link) read() bool {
 	f, err := jute.ReadFrame(l.conn)
 	if err != nil {
@@ -225,8 +227,8 @@ func (l *link) read() bool {
 	return !f.Torn
 }
 
-// asked is the first request that was sent with a number; nil if there is none. Only what is passed on has replies that
-// overtake others: those to a password.
+// asked returns the first request that was sent with the given number; nil if there is none. Replies can overtake
+// others only if the client's own frames are passed on, namely replies to a password.
 func (l *link) asked(xid int32) *call {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -263,7 +265,7 @@ func (l *link) event(f *jute.Fields, whole jute.Record) bool {
 	if e.Type == "" && !l.raw {
 		return true
 	}
-	if !l.x.eye.upTo(now) { // a member that serves nobody any more has ended this connection too
+	if !l.x.eye.upTo(now) { // a member that serves nobody has ended this connection, too
 		return false
 	}
 	l.events++
@@ -276,17 +278,17 @@ func (l *link) event(f *jute.Fields, whole jute.Record) bool {
 	return true
 }
 
-// entered is a session as a member has confirmed it; its id is 0 if it is over.
+// entered is a session as a member has confirmed it. Its id is 0 if the session has ended.
 type entered struct {
 	id       int64
 	timeout  time.Duration
 	password string
 }
 
-// noPassword is the password of a client without a session.
+// noPassword is the password that a client without a session sends.
 const noPassword = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 
-// enter asks for a session on a new connection; an id of 0 asks for a new one.
+// enter asks for a session on a new connection; id 0 asks for a new session.
 func (e *ensemble) enter(conn net.Conn, seen, timeout, id int64, password string) (s entered, err error) {
 	if password == "" {
 		password = noPassword
@@ -307,7 +309,7 @@ func (e *ensemble) enter(conn net.Conn, seen, timeout, id int64, password string
 	return s, e.authenticate(conn)
 }
 
-// whereIs returns the last zxid of the member, on a connection where nothing else has been asked yet.
+// whereIs returns the last zxid of the member. Nothing else may have been asked on the connection before.
 func whereIs(conn net.Conn) (zxid int64, err error) {
 	if _, err := conn.Write(jute.Head(xidLook, jute.Exists).Text("/").Flag(false).Framed()); err != nil {
 		return 0, err

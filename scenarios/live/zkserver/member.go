@@ -11,18 +11,18 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// member is a real member in a simulated world. The kernel calls it on the world's goroutine.
+// member is a member of a real ensemble in a simulated world. The kernel calls its methods on the world's goroutine.
 type member struct {
 	*fleet.Lives
 	name     sim.ProcessID
 	ensemble *ensemble
-	number   int // in the ensemble; the highest becomes leader, if nobody knows more
+	number   int // its number in the ensemble; among equally advanced members the highest becomes leader
 
-	host                     string // where its process listens
-	client, quorum, election int    // ports there
+	host                     string // IP address at which its process listens
+	client, quorum, election int    // ports of the process
 
-	// The fields below are the world's goroutine's.
-	life     *life // the latest
+	// The fields below belong to the world's goroutine.
+	life     *life // the latest one
 	excluded bool  // its disk is gone
 }
 
@@ -32,17 +32,17 @@ var _ interface {
 	sim.Pauser
 } = (*member)(nil)
 
-// life is one life of a member's process.
+// life is the time from a start of a member to its end. Each life has a process of its own.
 type life struct {
 	*fleet.Life
 	m     *member
-	links map[uint64]*link // the world's goroutine's
+	links map[uint64]*link // by the client's connection; belongs to the world's goroutine
 	eye   *observer
 }
 
-// Start starts a life: the first with the process that has been launched, each later one with a new process. A member
-// whose disk is gone stays out of the ensemble, as in package raft: it may have promised something that it no longer
-// knows.
+// Start starts a life: the first one with the process that was launched, and each later one with a new process. A
+// member whose disk is gone stays out of the ensemble, as in package raft, since it may have made promises that it no
+// longer knows.
 func (m *member) Start(h sim.Host) {
 	x := &life{Life: m.Begin(h), m: m, links: map[uint64]*link{}}
 	x.eye = newObserver(x)
@@ -54,7 +54,7 @@ func (m *member) Start(h sim.Host) {
 	go x.run(start)
 }
 
-// run runs a process, once the one before has ended.
+// run starts the process, once the one before has ended.
 func (x *life) run(start func() error) {
 	switch err := x.Boot(start); {
 	case errors.Is(err, fleet.ErrOver):
@@ -66,8 +66,8 @@ func (x *life) run(start func() error) {
 	}
 }
 
-// Serve sends a request to the process, on the connection that stands for its client's. The first there must ask for a
-// session.
+// Serve sends a request to the process, on the connection that corresponds to the client's. The first request on a
+// connection must ask for a session.
 func (m *member) Serve(r *sim.Incoming) {
 	x, args := m.life, slices.Clone(r.Args)
 	l := x.links[r.ConnID]
@@ -89,7 +89,7 @@ func (m *member) Serve(r *sim.Incoming) {
 	l.add(c)
 }
 
-// Closed closes the connection that stands for a client's.
+// Closed closes the connection that corresponds to one of a client.
 func (m *member) Closed(conn uint64) {
 	if l := m.life.links[conn]; l != nil {
 		delete(m.life.links, conn)
@@ -98,7 +98,7 @@ func (m *member) Closed(conn uint64) {
 	}
 }
 
-// Fault ends the sessions of a client. All members are notified, and one does it.
+// Fault ends the sessions of a client. Every member receives the fault, and only the first one acts.
 func (m *member) Fault(f sim.ServerFault) {
 	if f.Kind == sim.ExpireSession && m == m.ensemble.members[0] {
 		go m.ensemble.expire(history.Process(f.To))

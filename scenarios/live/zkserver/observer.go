@@ -14,23 +14,23 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// observer is our own connection to a process, with one watch on all znodes: whenever one appears or vanishes, the
-// process is asked what exists there, and that is recorded. Requests on one connection are answered in order, and after
-// the events that were due before.
+// observer is this package's own connection to a process, with one watch on all znodes. Whenever a znode appears or
+// vanishes, the observer asks the process what exists there, and records the answer. ZooKeeper answers the requests on
+// one connection in order, and after the events that were due before.
 type observer struct {
 	x *life
 
 	mu      sync.Mutex
-	news    *sync.Cond // something below has changed, or the life is over
-	conn    net.Conn   // nil while there is none
+	news    *sync.Cond // signals a change of the fields below, or the end of the life
+	conn    net.Conn   // nil while there is no connection
 	asked   []question // not answered yet, the oldest first
-	pings   int        // sent
+	pings   int        // number of pings sent
 	heard   int        // how many of these were answered, or lost with their connection
-	settled int        // the latest ping whose reply found no question open
-	zxid    int64      // where the process was then
+	settled int        // the latest ping that was answered when no question was open
+	zxid    int64      // the zxid that the process had reached then
 }
 
-// question asks for the znode at a path, or the names of its children.
+// question asks for the znode at a path or, if below is set, for the names of its children.
 type question struct {
 	path  string
 	below bool
@@ -42,14 +42,14 @@ func newObserver(x *life) *observer {
 	return o
 }
 
-// Times of an observer: after which it connects again to a process that served nobody, and how often a ping keeps an
-// idle session alive.
+// again is the time before the observer connects again to a process that served nobody. idle is the time between pings
+// that keep an idle session alive.
 const (
 	again = 20 * time.Millisecond
 	idle  = 5 * time.Second
 )
 
-// run observes until the life ends.
+// run observes the process until its life ends.
 func (o *observer) run() {
 	context.AfterFunc(o.x.Context, func() {
 		o.mu.Lock()
@@ -58,7 +58,7 @@ func (o *observer) run() {
 	})
 	go o.keep()
 	for !o.x.IsOver() {
-		_ = o.observe() // a member that knows no leader serves nobody
+		_ = o.observe() // fails while a member knows no leader, since it then serves nobody
 		select {
 		case <-time.After(again):
 		case <-o.x.Context.Done():
@@ -66,7 +66,7 @@ func (o *observer) run() {
 	}
 }
 
-// keep keeps the session alive.
+// keep sends pings that keep the session alive.
 func (o *observer) keep() {
 	tick := time.NewTicker(idle)
 	defer tick.Stop()
@@ -87,7 +87,7 @@ var errNoSession = errors.New("there is no session to be had")
 // recursive is the mode of a persistent watch on a znode and everything below (AddWatchMode).
 const recursive = 1
 
-// observe opens a connection and reads it until its end.
+// observe opens a connection, and reads from it until it ends.
 func (o *observer) observe() error {
 	conn, err := net.DialTimeout("tcp", o.x.m.address(), patience)
 	if err != nil {
@@ -116,10 +116,10 @@ func (o *observer) observe() error {
 	}
 }
 
-// folder is that of all locks.
+// folder is the path of the znode above all locks.
 var folder = strings.TrimSuffix(zookeeper.LocksFolder, "/")
 
-// up starts to use a connection. The watch does not report what has happened before, so that is asked for.
+// up starts to use a connection. The watch does not report what happened before, so up asks for the present state.
 func (o *observer) up(conn net.Conn) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -162,7 +162,7 @@ func (o *observer) say(r jute.Record) {
 	}
 }
 
-// take processes a message of the process.
+// take handles a message of the process.
 func (o *observer) take(f *jute.Fields) {
 	xid, zxid, code := f.Int(), f.Long(), f.Int()
 	o.mu.Lock()
@@ -206,15 +206,15 @@ func (o *observer) answered(q question, zxid int64, code int32, f *jute.Fields) 
 	}
 }
 
-// now is for [observer.upTo]: everything that the process has done by now.
+// now, as the argument of [observer.upTo], means everything that the process has done by now.
 const now = math.MaxInt64
 
-// upTo waits until everything is recorded that the process has done up to a zxid. It reports false if that will not be:
-// the process serves nobody any more.
+// upTo waits until everything that the process has done up to a zxid is recorded. It returns false if the process stops
+// serving before.
 func (o *observer) upTo(zxid int64) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for o.conn == nil && !o.x.IsOver() { // it serves others, and will serve us
+	for o.conn == nil && !o.x.IsOver() { // it serves other clients, so it will also serve this one
 		o.news.Wait()
 	}
 	conn := o.conn
@@ -229,8 +229,8 @@ func (o *observer) upTo(zxid int64) bool {
 	return !o.x.IsOver()
 }
 
-// expire ends the sessions of a client: with the password of a session, it can be moved to another connection and
-// closed.
+// expire ends the sessions of a client. It moves each session to a connection of its own, using the session's password,
+// and closes the session there.
 func (e *ensemble) expire(client history.Process) {
 	for _, id := range e.sessions.of(client) {
 		for _, m := range e.members {
@@ -241,7 +241,7 @@ func (e *ensemble) expire(client history.Process) {
 	}
 }
 
-// endSession ends a session, if it lives.
+// endSession ends a session, if it still exists.
 func (m *member) endSession(id int64) error {
 	conn, err := net.DialTimeout("tcp", m.address(), soon)
 	if err != nil {

@@ -7,16 +7,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// What a library of the user's sends arrives as frames of ZooKeeper's protocol (package sim/zookeeper/front), which are
-// passed on as they are, but for the access lists of new znodes: they belong to the superuser, as whom the connection
+// A user's own client library sends frames of ZooKeeper's protocol (package sim/zookeeper/front). They are passed on
+// unchanged, except for the access lists of new znodes: the znodes belong to the superuser, as whom the connection
 // authenticates. A create within a multi keeps its list.
 
-// enters reports whether a request is the first of a connection.
+// enters reports whether a request asks for a session, as the first request of a connection must.
 func enters(args []string) bool {
 	return args[0] == zookeeper.ReqConnect || args[0] == zookeeper.ReqEnter && len(args) == 2
 }
 
-// enter passes on the request for a session and its reply.
+// enter passes on the client's request for a session and the reply to it.
 func (l *link) enter(first *call) bool {
 	e := l.x.m.ensemble
 	if _, err := l.conn.Write(jute.Record(first.args[1]).Framed()); err != nil {
@@ -45,7 +45,7 @@ func (l *link) enter(first *call) bool {
 	return true
 }
 
-// passed is a frame as it is passed on, and the path of the znode that it asks for. The link is locked.
+// passed returns the frame to pass on, and the path of the znode that it would create. The link is locked.
 func (l *link) passed(c *call) (b []byte, path string) {
 	if len(c.args) != 2 {
 		return nil, ""

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// TestNewZnodesOfAUsersLibraryBelongToNobodyElse: whatever access list it asks for, and in whatever way it asks; all
-// else in its frames is passed on to the byte.
+// TestNewZnodesOfAUsersLibraryBelongToNobodyElse: a new znode gets the superuser's access list, whatever list the
+// user's library asks for and whichever kind of create it uses. Everything else in its frames is passed on unchanged.
 func TestNewZnodesOfAUsersLibraryBelongToNobodyElse(t *testing.T) {
 	world := func(r jute.Record) jute.Record { return r.Int(1).Int(jute.All).Text("world").Text("anyone") }
 	two := func(r jute.Record) jute.Record {
@@ -40,7 +40,7 @@ func TestNewZnodesOfAUsersLibraryBelongToNobodyElse(t *testing.T) {
 	}
 	for _, r := range []jute.Record{
 		jute.Head(1, jute.Delete).Text("/a").Int(-1),
-		jute.Head(2, jute.Create).Text("/a").Text("x").Int(1).Int(jute.All), // it ends too early
+		jute.Head(2, jute.Create).Text("/a").Text("x").Int(1).Int(jute.All), // the record ends too early
 		jute.Head(jute.XidPing, jute.Ping),
 	} {
 		if _, b, path := pass(r); !bytes.Equal(b, r.Framed()) || path != "" {

@@ -16,13 +16,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// loopback is where the relay listens, and a member that is alone.
+// loopback is the address at which the relay listens, and also a member that is alone.
 const loopback = "127.0.0.1"
 
-// patience is how long a process may take to start or to end: several times what it needs on a busy machine.
+// patience is how long a process may take to start or to end. It is several times what it needs on a busy machine.
 const patience = time.Minute
 
-// choosePorts chooses where the process listens.
+// choosePorts chooses the ports at which the process will listen.
 func (m *member) choosePorts() error {
 	for _, port := range []*int{&m.client, &m.quorum, &m.election} {
 		var err error
@@ -37,18 +37,18 @@ func (m *member) choosePorts() error {
 	return nil
 }
 
-// data is the folder of its data.
+// data returns the folder of the process's data.
 func (m *member) data() string { return filepath.Join(m.Daemon.Folder, "data") }
 
-// The times of an ensemble that no scenario sets: of sessions, in ms, and how many ticks a member may take to catch up
-// with its leader.
+// Settings of an ensemble that no scenario chooses: the range of session time-outs, in ms, and how many ticks a member
+// may take to catch up with its leader.
 const (
 	minTimeout = 4000
 	maxTimeout = 40_000
 	initLimit  = 10
 )
 
-// configure writes the configuration. Members identify each other by the certificate of the run.
+// configure writes the configuration file. Members authenticate each other with the certificate of the run.
 func (m *member) configure() error {
 	all, id := m.ensemble.members, m.ensemble.identity
 	lines := []string{fmt.Sprint("tickTime=", m.ensemble.tick.Milliseconds()),
@@ -76,7 +76,7 @@ func (m *member) configure() error {
 
 func (m *member) file() string { return filepath.Join(m.Daemon.Folder, "zoo.cfg") }
 
-// arguments are the program and its arguments.
+// arguments returns the program and its arguments.
 func (m *member) arguments() []string {
 	args := append([]string{java}, flags...)
 	args = append(args, "-Dzookeeper.DigestAuthenticationProvider.superDigest="+m.ensemble.digest(),
@@ -88,7 +88,7 @@ func (m *member) arguments() []string {
 	return append(args, "-cp", classpath(), "org.apache.zookeeper.server.quorum.QuorumPeerMain", m.file())
 }
 
-// end ends the process, and its data if that is lost.
+// end ends the process, and deletes its data if the stop loses them.
 func (m *member) end(how sim.Stop) error {
 	if how == sim.ShutDown {
 		m.Daemon.ShutDown(patience, patience)
@@ -103,7 +103,7 @@ func (m *member) end(how sim.Stop) error {
 // soon is how long a running member may take to report its role.
 const soon = 2 * time.Second
 
-// mode is the role that the process reports: leader, follower or standalone; empty if it serves nobody.
+// mode returns the role that the process reports: leader, follower or standalone; empty if it serves nobody.
 func (m *member) mode() string {
 	conn, err := net.DialTimeout("tcp", m.address(), soon)
 	if err != nil {
@@ -120,8 +120,8 @@ func (m *member) mode() string {
 	return mode
 }
 
-// address is where clients reach the process.
+// address returns the address at which clients reach the process.
 func (m *member) address() string { return m.at(m.client) }
 
-// at is a port where the process listens.
+// at returns the address of a port of the process.
 func (m *member) at(port int) string { return net.JoinHostPort(m.host, strconv.Itoa(port)) }

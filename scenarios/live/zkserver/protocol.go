@@ -10,27 +10,27 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// xidLook is the number of requests of our own: where the member stands.
+// xidLook is the request number of this package's own requests that read the state of the member.
 const xidLook int32 = 0
 
-// modes are the flags of znodes in ZooKeeper's order (CreateMode).
+// modes are ZooKeeper's numbers of the kinds of znodes (CreateMode).
 var modes = map[zookeeper.Mode]int32{zookeeper.Persistent: 0, zookeeper.Ephemeral: 1,
 	zookeeper.PersistentSequential: 2, zookeeper.EphemeralSequential: 3}
 
-// noMode is a flag that no mode has.
+// noMode is a number that no kind of znode has.
 const noMode = 99
 
-// codes are the errors that package zookeeper knows, by their numbers (KeeperException.Code).
+// codes are the errors that package zookeeper knows, by ZooKeeper's numbers (KeeperException.Code).
 var codes = map[int32]zookeeper.Code{-8: zookeeper.BadArguments, -101: zookeeper.NoNode, -103: zookeeper.BadVersion,
 	-108: zookeeper.NoChildrenForEphemerals, -110: zookeeper.NodeExists, -111: zookeeper.NotEmpty,
 	-112: zookeeper.SessionExpired, -118: zookeeper.SessionMoved}
 
-// eventTypes are the events of watches by their numbers (Watcher.Event.EventType).
+// eventTypes are the events of watches, by ZooKeeper's numbers (Watcher.Event.EventType).
 var eventTypes = map[int32]zookeeper.EventType{1: zookeeper.NodeCreated, 2: zookeeper.NodeDeleted,
 	3: zookeeper.NodeDataChanged, 4: zookeeper.NodeChildrenChanged}
 
-// request is a client's request in ZooKeeper's protocol. A malformed one becomes a request that every member refuses,
-// as the simulated one does.
+// request encodes a client's request in ZooKeeper's protocol. A malformed request becomes one that every member
+// refuses, since the simulated members refuse it, too.
 func request(xid int32, args []string) []byte {
 	arg := func(i int) string {
 		if i < len(args) {
@@ -83,7 +83,7 @@ func setWatches(r jute.Record, seen int64, pairs []string) []byte {
 		Texts(lists[zookeeper.WatchChild]).Framed()
 }
 
-// xidOf is the number of a request.
+// xidOf returns the number to send with a request: a fixed one for pings and for setting watches, else count.
 func xidOf(args []string, count int32) int32 {
 	switch args[0] {
 	case zookeeper.ReqPing:
@@ -94,7 +94,7 @@ func xidOf(args []string, count int32) int32 {
 	return count
 }
 
-// readStat reads a Stat, without the fields that the protocol of package zookeeper lacks.
+// readStat reads a Stat, and drops the fields that the protocol of package zookeeper lacks.
 func readStat(f *jute.Fields) (s zookeeper.Stat) {
 	s.Czxid, s.Mzxid = zookeeper.Zxid(f.Long()), zookeeper.Zxid(f.Long())
 	f.Long() // ctime
@@ -108,7 +108,7 @@ func readStat(f *jute.Fields) (s zookeeper.Stat) {
 	return s
 }
 
-// answer is the body of a reply, as the simulated member sends it.
+// answer returns the body of a reply in the form in which the simulated member sends it.
 func answer(args []string, code int32, f *jute.Fields) []byte {
 	if code != 0 {
 		known, is := codes[code]

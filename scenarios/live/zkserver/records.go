@@ -8,20 +8,20 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// records records the znodes that are requests for locks, from what members report.
+// records records the znodes that are requests for locks, from what the members report.
 type records struct {
 	mu    sync.Mutex
-	nodes map[string]node // by path: the latest there
+	nodes map[string]node // the latest znode at each path
 	asked map[origin]history.Attempt
 }
 
-// origin is what a client has asked for: a znode of a session.
+// origin identifies the request for a znode, by its session and path.
 type origin struct {
 	session int64
-	path    string // without the number that a sequential one gets
+	path    string // without the number that a sequential znode gets
 }
 
-// node is a znode that is recorded.
+// node is a znode that was recorded.
 type node struct {
 	czxid int64
 	gone  int64 // the zxid as of which it is known not to exist; 0: it exists
@@ -30,7 +30,8 @@ type node struct {
 	of    history.Attempt
 }
 
-// numbered is the path that was asked for, if the znode has a number as sequential ones do.
+// numbered returns the path that was asked for, without a number at its end. is reports whether the path has such a
+// number, as sequential znodes do.
 func numbered(path string) (asked string, is bool) {
 	at := len(path) - 10
 	if at < 0 || strings.Trim(path[at:], "0123456789") != "" {
@@ -39,7 +40,7 @@ func numbered(path string) (asked string, is bool) {
 	return path[:at], true
 }
 
-// ask records a request for a znode that is to end with a session.
+// ask notes which attempt asks for a znode, so that the znode can be attributed when it appears.
 func (r *records) ask(session int64, path string, of history.Attempt) {
 	r.mu.Lock()
 	r.asked[origin{session, path}] = of
@@ -58,7 +59,7 @@ func (r *records) standing() (list []string) {
 	return list
 }
 
-// stands records that a member has a znode, as of a zxid, unless that is known.
+// stands records that a member has a znode as of a zxid, unless that is known already.
 func (r *records) stands(m *member, path string, zxid int64, s *zookeeper.Stat) {
 	asked, sequential := numbered(path)
 	lock, name, is := zookeeper.LockOf(path, s.EphemeralOwner != 0, sequential)
@@ -71,7 +72,7 @@ func (r *records) stands(m *member, path string, zxid int64, s *zookeeper.Stat) 
 	if known && int64(s.Czxid) <= was.czxid && (was.gone == 0 || zxid <= was.gone) {
 		return
 	}
-	if known && was.gone == 0 { // another took its place meanwhile
+	if known && was.gone == 0 { // another znode has taken its place in the meantime
 		m.recordGone(was)
 	}
 	n := node{czxid: int64(s.Czxid), lock: lock, name: name, of: r.asked[origin{int64(s.EphemeralOwner), asked}]}
@@ -79,7 +80,8 @@ func (r *records) stands(m *member, path string, zxid int64, s *zookeeper.Stat) 
 	m.recordSet(n, int64(s.EphemeralOwner))
 }
 
-// gone records that a member has no znode at a path, as of a zxid, unless that is known, or older than what is known.
+// gone records that a member has no znode at a path as of a zxid, unless that is known already, or the member lags
+// behind the znode's creation.
 func (r *records) gone(m *member, path string, zxid int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -32,7 +32,7 @@ func TestRecords(t *testing.T) {
 		"key-set a/lock-0000000001 of client-1/2", "key-gone a/lock-0000000001 of client-1/2"})
 }
 
-// TestWhatSeveralMembersSayIsRecordedOnce, whichever is behind the others.
+// TestWhatSeveralMembersSayIsRecordedOnce: each change is recorded once, whichever member lags behind the others.
 func TestWhatSeveralMembersSayIsRecordedOnce(t *testing.T) {
 	w := sim.New(1, sim.Options{})
 	f, err := fleet.New(nil, false, nil)
@@ -48,18 +48,18 @@ func TestWhatSeveralMembersSayIsRecordedOnce(t *testing.T) {
 	const path = "/locks/a/lock-0000000003"
 	r, owned := &e.records, &zookeeper.Stat{Czxid: 10, EphemeralOwner: 7}
 	r.ask(7, "/locks/a/lock-", "client-1/1")
-	r.stands(m, "/locks/a", 9, &zookeeper.Stat{Czxid: 8}) // a folder is no request
-	r.gone(m, path, 9)                                    // it was not there yet
+	r.stands(m, "/locks/a", 9, &zookeeper.Stat{Czxid: 8}) // a folder is no request for a lock
+	r.gone(m, path, 9)                                    // the znode did not exist yet
 	r.stands(m, path, 10, owned)
 	r.stands(m, path, 12, owned)
-	r.gone(m, path, 9) // this member is behind
+	r.gone(m, path, 9) // this member lags behind
 	if got := r.standing(); !slices.Equal(got, []string{path}) {
 		t.Errorf("there stand %q", got)
 	}
 	r.gone(m, path, 20)
 	r.gone(m, path, 21)
-	r.stands(m, path, 19, owned) // this one is behind
-	r.stands(m, path, 22, owned) // and so is what the ensemble had lost
+	r.stands(m, path, 19, owned) // this member lags behind
+	r.stands(m, path, 22, owned) // something that was lost has come back
 	again := &zookeeper.Stat{Czxid: 30}
 	r.stands(m, path, 30, again)
 	equal(t, linesOf(recorded(w)), []string{"key-set a/lock-0000000003 of client-1/1",
@@ -70,12 +70,12 @@ func TestWhatSeveralMembersSayIsRecordedOnce(t *testing.T) {
 	}
 }
 
-// at is a world's goroutine: what it is to do is done at once.
+// at stands in for the world's goroutine. It runs each function at once.
 type at struct{}
 
 func (at) Do(f func()) { f() }
 
-// hosted has a host, and does nothing.
+// hosted is a member that gets a host, but starts nothing.
 type hosted struct{ *member }
 
 func (h hosted) Start(host sim.Host) { h.Host = host }

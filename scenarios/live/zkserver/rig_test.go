@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// needs skips a test where no ZooKeeper is installed.
+// needs skips a test if no ZooKeeper is installed.
 func needs(t testing.TB) {
 	t.Helper()
 	if err := installed(); err != nil {
@@ -35,7 +35,7 @@ func needs(t testing.TB) {
 	}
 }
 
-// rig is a world in real time with a real ensemble.
+// rig is a world in real time with a real ensemble, for tests.
 type rig struct {
 	t        testing.TB
 	w        *sim.World
@@ -84,7 +84,7 @@ func start(t testing.TB, n int, plan ...nemesis.Fault) *rig {
 	return r
 }
 
-// play has clients do something, each on its own, and returns what was recorded.
+// play has clients run their functions, each on its own, and returns what was recorded.
 func (r *rig) play(mains ...func(c *client)) []history.Event {
 	r.t.Helper()
 	over := 0
@@ -103,7 +103,7 @@ func (r *rig) play(mains ...func(c *client)) []history.Event {
 	return recorded(r.w)
 }
 
-// recorded is which keys were recorded to come and go.
+// recorded returns the records of keys that were set or have gone.
 func recorded(w *sim.World) (list []history.Event) {
 	for _, e := range w.SoFar() {
 		if e.F == history.KeySet || e.F == history.KeyGone {
@@ -113,22 +113,22 @@ func recorded(w *sim.World) (list []history.Event) {
 	return list
 }
 
-// client is a client of a world that says requests itself.
+// client is a client of a world with methods that send single requests.
 type client struct {
 	t testing.TB
 	sim.Env
 	w      *sim.World
 	server sim.ProcessID
-	n      int // of the connection
+	n      int // number of its connection
 	asked  int
 }
 
-// ask asks on behalf of an attempt.
+// ask sends a request on behalf of an attempt, and returns the answer. It waits for a minute.
 func (c *client) ask(of history.Attempt, args ...string) (zookeeper.Answer, bool) {
 	return c.askFor(time.Minute, of, args...)
 }
 
-// askFor asks and waits for so long.
+// askFor does what ask does, but waits for the given time.
 func (c *client) askFor(d time.Duration, of history.Attempt, args ...string) (zookeeper.Answer, bool) {
 	c.asked++
 	list := c.Call(d, nil, sim.Request{Conn: sim.Conn{Server: c.server, N: c.n}, Attempt: of,
@@ -136,7 +136,7 @@ func (c *client) askFor(d time.Duration, of history.Attempt, args ...string) (zo
 	return zookeeper.ReadAnswer(&list[0])
 }
 
-// must asks and wants an answer.
+// must sends a request, and reports an error if it is not answered.
 func (c *client) must(of history.Attempt, args ...string) zookeeper.Answer {
 	c.t.Helper()
 	a, ok := c.ask(of, args...)
@@ -146,7 +146,7 @@ func (c *client) must(of history.Attempt, args ...string) zookeeper.Answer {
 	return a
 }
 
-// connect asks for a session until there is one.
+// connect asks for a session until it gets one.
 func (c *client) connect(timeout string) zookeeper.Answer {
 	for {
 		if a, ok := c.askFor(5*time.Second, "", zookeeper.ReqConnect, "0", timeout, "0"); ok && a.Code == "" {
@@ -158,7 +158,7 @@ func (c *client) connect(timeout string) zookeeper.Answer {
 	}
 }
 
-// folder makes the folder of a lock, with a new session if the connection ends meanwhile.
+// folder creates the folder of a lock. It gets a new session if the connection ends meanwhile.
 func (c *client) folder(lock string) {
 	for _, path := range []string{"/locks", "/locks/" + lock} {
 		a, ok := c.ask("", zookeeper.ReqCreate, path, "", "0")

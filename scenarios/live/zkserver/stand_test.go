@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// account reads the records, as a checker does: what stands, and whose it is.
+// account computes from the records, as a checker does, which znodes exist, and which attempt owns each.
 func account(t testing.TB, list []history.Event) map[string]history.Attempt {
 	t.Helper()
 	stands := map[string]history.Attempt{}
@@ -36,8 +36,8 @@ func account(t testing.TB, list []history.Event) map[string]history.Attempt {
 	return stands
 }
 
-// wander has a client make and delete requests for a lock at one member after the other, with session after session,
-// until a time. Each znode of a session holds the name of the attempt that made it.
+// wander has a client create and delete requests for a lock at one member after another, with one session after
+// another, until the given time. Each znode of a session contains the name of the attempt that made it.
 func wander(c *client, number int, seed uint64, members []sim.ProcessID, end time.Duration) {
 	d := rand.New(rand.NewPCG(seed, uint64(number)))
 	c.asked = number * 100_000
@@ -58,7 +58,7 @@ func wander(c *client, number int, seed uint64, members []sim.ProcessID, end tim
 			switch n := d.IntN(10); {
 			case n < 6:
 				mode, data := []string{"1", "3", "3"}[d.IntN(3)], string(of)
-				if mode == "1" { // of no session: whose it is is not recorded
+				if mode == "1" { // it has no session, so that its owner is not recorded
 					data = ""
 				}
 				a, ok = c.askFor(2*time.Second, of, zookeeper.ReqCreate, "/locks/a/lock-", data, mode)
@@ -79,7 +79,7 @@ func wander(c *client, number int, seed uint64, members []sim.ProcessID, end tim
 }
 
 // TestRecordsTellWhatStands has clients ask for a lock while members crash, are stopped, and are cut off from each
-// other. At the end whoever has read the records knows what is there, and who made it.
+// other. At the end the records must show which znodes exist, and who made them.
 func TestRecordsTellWhatStands(t *testing.T) {
 	testkit.FullOnly(t)
 	const runs, lasts = 6, time.Minute
@@ -92,7 +92,7 @@ func TestRecordsTellWhatStands(t *testing.T) {
 	}
 }
 
-// stands plays one run, and reports whether what there is could be compared with the records.
+// stands makes one run, and reports whether the znodes could be compared with the records.
 func stands(t *testing.T, seed uint64, lasts time.Duration) (judged bool) {
 	r := start(t, 3)
 	d := rand.New(rand.NewPCG(seed, 0))
@@ -152,10 +152,10 @@ func stands(t *testing.T, seed uint64, lasts time.Duration) (judged bool) {
 	return judged
 }
 
-// differences are those between what stands by the records and what a member knows.
+// differences returns the differences between the records and the znodes that a member knows.
 func (c *client) differences() (list []string) {
 	var want, before map[string]history.Attempt
-	for c.n += 100; want == nil; c.n++ { // until it serves
+	for c.n += 100; want == nil; c.n++ { // until the member serves
 		c.connect("6000")
 		if _, ok := c.ask("", zookeeper.ReqSync); ok {
 			before = account(c.t, recorded(c.w))
@@ -180,7 +180,7 @@ func (c *client) differences() (list []string) {
 	return list
 }
 
-// standing reads all requests for lock a, and who made them. It is nil if it was interrupted.
+// standing reads all requests for lock a, and who made them. It returns nil if it is interrupted.
 func (c *client) standing() map[string]history.Attempt {
 	list := map[string]history.Attempt{}
 	a, ok := c.ask("", zookeeper.ReqChildren, "/locks/a", "0")
@@ -196,7 +196,7 @@ func (c *client) standing() map[string]history.Attempt {
 		switch {
 		case !there:
 			return nil
-		case x.Code == "": // else its session has ended meanwhile
+		case x.Code == "": // otherwise its session has ended meanwhile
 			list[name] = history.Attempt(x.Text(0))
 		}
 	}

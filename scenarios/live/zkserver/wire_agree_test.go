@@ -16,17 +16,17 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// lines is how many connections a conversation has.
+// lines is the number of connections that a conversation has.
 const lines = 4
 
 // side is one of the two servers, and what a conversation knows of it.
 type side struct {
 	open    func() socket
 	lines   [lines]socket
-	ids     []int64  // of the sessions, in the order in which they were begun
+	ids     []int64  // of the sessions, in the order in which they began
 	secrets []string // their passwords
-	seen    int64    // the highest zxid
-	zxids   []int64  // in the reply that is being written down
+	seen    int64    // the highest zxid seen
+	zxids   []int64  // the zxids in the reply that is being written down
 }
 
 // step is what the client does next on one connection.
@@ -35,10 +35,10 @@ type step struct {
 	op      jute.Op // jute.CreateSession: the first request of a new connection
 	xid     int32
 	request func(s *side) []byte
-	raw     bool // what comes is text
+	raw     bool // the reply is text, not a frame
 }
 
-// names makes a transcript independent of the numbers that only one server has.
+// session returns a name for a session that is the same for both servers, although their session ids differ.
 func (s *side) session(id int64) string {
 	switch {
 	case id == 0:
@@ -71,14 +71,14 @@ func acls(f *jute.Fields) string {
 	return b.String()
 }
 
-// children of a real server come in the order of its hashes.
+// children returns the names of children in sorted order: a real server sends them in the order of its hashes.
 func children(f *jute.Fields) string {
 	list := f.Texts()
 	slices.Sort(list)
 	return strings.Join(list, ",")
 }
 
-// body writes down what an operation returns.
+// body formats the result of an operation.
 func (s *side) body(op jute.Op, f *jute.Fields) string {
 	switch op {
 	case jute.Create, jute.Sync:
@@ -117,7 +117,7 @@ func (s *side) body(op jute.Op, f *jute.Fields) string {
 	return ""
 }
 
-// event writes down a frame that is one; ok is false if it is none.
+// event formats the frame of an event; ok is false if the frame is something else.
 func event(frame []byte) (text string, ok bool) {
 	f := jute.Fields{Rest: frame}
 	if f.Int() != jute.XidEvent {
@@ -126,7 +126,7 @@ func event(frame []byte) (text string, ok bool) {
 	return fmt.Sprint("event ", f.Long(), f.Int(), f.Int(), f.Int(), f.Text(), f.Rest, f.Torn), true
 }
 
-// reply writes down the reply to a step.
+// reply formats the reply to a step.
 func (s *side) reply(st *step, frame []byte) string {
 	f := jute.Fields{Rest: frame}
 	s.zxids = nil
@@ -145,7 +145,7 @@ func (s *side) reply(st *step, frame []byte) string {
 	return fmt.Sprint(text, " ", f.Rest, f.Torn)
 }
 
-// play takes a step, and returns the events that came before its reply, and the reply; "closed" if there is none.
+// play does a step. It returns the events that came before the reply, and the reply; "closed" if there is none.
 func (s *side) play(st *step) (events []string, reply string) {
 	if st.op == jute.CreateSession || st.raw {
 		s.lines[st.line] = s.open()
@@ -168,7 +168,7 @@ func (s *side) play(st *step) (events []string, reply string) {
 	}
 }
 
-// conversation is the same steps on a real and on a simulated server.
+// conversation does the same steps on a real and on a simulated server.
 type conversation struct {
 	t               *testing.T
 	d               *rand.Rand
@@ -176,24 +176,24 @@ type conversation struct {
 	root            string
 	made            []string // znodes
 	live            [lines]bool
-	ends            int               // connections that were cut off so far
-	due             [lines][][]string // events that the real server owes, in groups whose order is open
-	zxids           map[int64]int64   // simulated to real
+	ends            int               // number of connections that the client has cut so far
+	due             [lines][][]string // events that the real server must still send, in groups within which any order is allowed
+	zxids           map[int64]int64   // zxids of the simulated server to zxids of the real one
 	log             []string
 	xid             int32
 	requests        int
 }
 
-// take takes a step on both sides and compares.
+// take does a step on both sides and compares the results.
 func (c *conversation) take(st *step, what string) (reply string) {
 	c.requests++
-	if st.op == jute.CreateSession || st.raw { // what was owed on the connection before was not read
+	if st.op == jute.CreateSession || st.raw { // events due on the previous connection were not read
 		c.due[st.line] = nil
 	}
 	c.log = append(c.log, fmt.Sprint("connection ", st.line, ": ", what))
 	events, reply := c.simulated.play(st)
 	c.owe(st.line, events)
-	for n := range lines { // what others were notified of meanwhile
+	for n := range lines { // events for other connections
 		if x, ok := c.simulated.lines[n].(*simSocket); ok && n != st.line && c.live[n] {
 			c.owe(n, x.events())
 			c.live[n] = !x.over
@@ -230,7 +230,7 @@ func (c *conversation) owe(line int, events []string) {
 	}
 }
 
-// settle compares the events that the real server has sent on a connection with those that it owes.
+// settle compares the events that the real server has sent on a connection with those that are due.
 func (c *conversation) settle(line int, got []string) {
 	for _, group := range c.due[line] {
 		n := min(len(group), len(got))
@@ -246,7 +246,8 @@ func (c *conversation) settle(line int, got []string) {
 	c.due[line] = nil
 }
 
-// match compares the zxids of a reply: to each of the simulated server's belongs one of the real one's.
+// match compares the zxids of a reply: each zxid of the simulated server must always correspond to the same zxid of the
+// real one.
 func (c *conversation) match() {
 	for i, z := range c.simulated.zxids {
 		r := c.real.zxids[i]
@@ -263,7 +264,7 @@ func (c *conversation) fail(format string, args ...any) {
 		fmt.Sprintf(format, args...))
 }
 
-// events are the frames of events that have come, without waiting.
+// events returns the events that have already arrived.
 func (s *simSocket) events() (list []string) {
 	for {
 		record, rest, whole, _ := jute.Cut(s.in)
@@ -278,7 +279,7 @@ func (s *simSocket) events() (list []string) {
 	}
 }
 
-// begin opens a connection and asks for a session: a new one, or one that there was.
+// begin opens a connection and asks for a new session or an earlier one.
 func (c *conversation) begin(line int) {
 	q := jute.ConnectRequest{Timeout: []int32{-5, 0, 30_000, 20_000, 100_000}[c.d.IntN(5)], Old: c.d.IntN(4) == 0,
 		Password: string(make([]byte, jute.PasswordLength))}
@@ -303,7 +304,7 @@ func (c *conversation) begin(line int) {
 	}}, what)
 }
 
-// cut closes a connection of the client's, without a word.
+// cut closes a connection of the client without closing its session.
 func (c *conversation) cut(line int) {
 	c.log = append(c.log, fmt.Sprint("connection ", line, ": cut"))
 	c.ends++
@@ -328,7 +329,7 @@ func (c *conversation) path() string {
 	return c.root + list[c.d.IntN(len(list))]
 }
 
-// odd are paths that no znode can have, or that mean something special.
+// odd are paths that no znode can have, or that have a special meaning.
 var odd = []string{"", "t", "//", "/a//b", "/a/", "/a/.", "/a/../b", "/a\x00b", "/a\x01b",
 	"/\x7f\xc2\x80", "/\xef\xbf\xbe",
 	"/zookeeper", "/zookeeper/quota", "/zookeeper/config", "/ä", "/."}
@@ -357,12 +358,12 @@ func (c *conversation) data() jute.Record {
 	return jute.Record(nil).Text(strings.Repeat("x", c.d.IntN(40)))
 }
 
-// flags are those of create. A lock's are the most likely.
+// flags draws the flags of a create. The flags that a lock uses are the most likely.
 func (c *conversation) flags() int32 {
 	return []int32{0, 0, 1, 1, 2, 3, 3, 3, 4, 5, 6, 7, -1}[c.d.IntN(13)]
 }
 
-// transaction draws a request that changes one znode, as one of its own or as a part of a multi.
+// transaction draws a request that changes one znode, to be sent alone or as a part of a multi.
 func (c *conversation) transaction(path string) (jute.Op, jute.Record) {
 	r := jute.Record(nil).Text(path)
 	switch c.d.IntN(9) {
@@ -384,7 +385,7 @@ func (c *conversation) list() (list []string) {
 	return list
 }
 
-// act takes a drawn step on a connection that has a session.
+// act does a random step on a connection that has a session.
 func (c *conversation) act(line int) {
 	c.xid++
 	xid, path := c.xid, c.path()
@@ -396,7 +397,7 @@ func (c *conversation) act(line int) {
 	switch n := c.d.IntN(100); {
 	case n < 40:
 		op, body := c.transaction(path)
-		if op == jute.Check { // a part of a multi only
+		if op == jute.Check { // a check exists only as a part of a multi
 			op, body = jute.Delete, r.Int(-1)
 		}
 		if reply := c.say(line, op, xid, body); strings.Contains(reply, " 0 /") {
@@ -453,7 +454,7 @@ func (c *conversation) act(line int) {
 	}
 }
 
-// setWatches sets watches again, as of the beginning, of now, or of the end of all time.
+// setWatches sets watches again, as of zxid 0, the latest zxid, or the highest possible zxid.
 func (c *conversation) setWatches(line int) {
 	lists := jute.Record(nil).Texts(c.list()).Texts(c.list()).Texts(c.list())
 	op := jute.SetWatches
@@ -467,18 +468,19 @@ func (c *conversation) setWatches(line int) {
 	}}, fmt.Sprintf("%s as of %d %q", op, when, lists))
 }
 
-// bytes sends what is no request, in the middle of a connection.
+// bytes sends bytes that are no request, in the middle of a connection.
 func (c *conversation) bytes(line int, b string) {
 	c.take(&step{line: line, request: func(*side) []byte { return []byte(b) }}, fmt.Sprintf("bytes %q", b))
 }
 
-// words are what a server may receive in place of a first frame. TLS is refused by its length, as is HTTP.
+// firstWords are what a server may receive in place of a first frame. A server refuses TLS and HTTP because their first
+// bytes mean a wrong length.
 var firstWords = []string{"ruok", "stat", "mntr", "isro", "conf",
 	"\x16\x03\x01\x02\x00\x01\x00", "GET / HTTP/1.1\r\n", "\x00\x00\x00\x04abcd",
 	"\x00\x00\x00\x00", "\x00\x00\x00\x1c" + strings.Repeat("\x00", 24) + "\x7f\xff\xff\xff",
 	"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"}
 
-// converse makes a number of requests.
+// converse makes the given number of requests.
 func (c *conversation) converse(requests int) {
 	c.begin(0)
 	for c.requests < requests {
@@ -493,14 +495,14 @@ func (c *conversation) converse(requests int) {
 			c.begin(line)
 		}
 	}
-	for session := range c.simulated.ids { // none is to end later
+	for session := range c.simulated.ids { // close all sessions, so that none ends during a later conversation
 		if c.resume(0, session); c.live[0] {
 			c.say(0, jute.CloseSession, 1, nil)
 		}
 	}
 }
 
-// resume takes a session to a new connection.
+// resume moves a session to a new connection.
 func (c *conversation) resume(line, session int) {
 	c.live[line] = true
 	c.take(&step{line: line, op: jute.CreateSession, request: func(s *side) []byte {
@@ -509,9 +511,9 @@ func (c *conversation) resume(line, session int) {
 	}}, fmt.Sprint("connect to session ", session))
 }
 
-// TestTheWireIsThatOfARealServer: random requests in ZooKeeper's protocol, on several connections and sessions, have
-// the same answers, events and closed connections from a real server and a simulated one, byte for byte but for zxids,
-// session ids, passwords, times and the order of children.
+// TestTheWireIsThatOfARealServer: random requests in ZooKeeper's protocol, on several connections and sessions, get the
+// same answers, events and closed connections from a real server as from a simulated one. They are equal byte for byte,
+// except for zxids, session ids, passwords, times and the order of children.
 func TestTheWireIsThatOfARealServer(t *testing.T) {
 	const each = 2000
 	server, simulation, zxids := startReal(t, untimed), newSimulated(t, untimed), map[int64]int64{}
@@ -525,8 +527,8 @@ func TestTheWireIsThatOfARealServer(t *testing.T) {
 	t.Log(total, "requests")
 }
 
-// TestSessionsEndAsOnARealServer: a session that nobody keeps alive ends, and its ephemeral znode with it, of which a
-// watch is notified; its client, which comes late, learns that there is none.
+// TestSessionsEndAsOnARealServer: a session that nobody keeps alive ends, and its ephemeral znode vanishes. A client
+// that watches the znode is notified. When the session's own client comes back, it learns that its session has ended.
 func TestSessionsEndAsOnARealServer(t *testing.T) {
 	short := zookeeper.Config{Tick: 200 * time.Millisecond, MinTimeout: 400 * time.Millisecond, MaxTimeout: time.Minute}
 	c := &conversation{t: t, root: "/", zxids: map[int64]int64{}}

@@ -25,20 +25,20 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// untimed are the times of servers before which no session ends by itself while they are compared.
+// untimed are session time-outs so long that no session ends by itself while servers are compared.
 var untimed = zookeeper.Config{Tick: 200 * time.Millisecond, MinTimeout: 30 * time.Second, MaxTimeout: time.Minute}
 
 // socket is a connection to a server, real or simulated.
 type socket interface {
 	// write sends bytes.
 	write(b []byte)
-	// read returns the next frame, without its length, or, if raw, all bytes until the server closes the connection;
-	// ok is false if it has closed the connection before.
+	// read returns the next frame, without its length, or, if raw, all bytes until the server closes the connection. ok
+	// is false if the server has closed the connection before.
 	read(raw bool) (b []byte, ok bool)
 	close()
 }
 
-// realServer is a process of ZooKeeper that is alone, and open to everybody.
+// realServer is a single ZooKeeper process that everybody may use.
 type realServer struct {
 	t       testing.TB
 	address string
@@ -121,7 +121,7 @@ func (s *realSocket) read(raw bool) ([]byte, bool) {
 
 func (s *realSocket) close() { s.conn.Close() }
 
-// simulated is a world with an ensemble of one.
+// simulated is a world with an ensemble of one member.
 type simulated struct {
 	t     testing.TB
 	world *sim.World
@@ -139,7 +139,7 @@ func newSimulated(t testing.TB, times zookeeper.Config) *simulated {
 	return s
 }
 
-// wait lets the world go on until something is as wanted, for so long at most.
+// wait runs the world until is holds, for at most d.
 func (s *simulated) wait(d time.Duration, is func() bool) bool {
 	if is() {
 		return true
