@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// unlike are scenarios in which client-go cannot take part, each with the reason.
+// unlike lists scenarios that client-go cannot act out, each with the reason.
 var unlike = map[string]string{
 	"kubernetes-clocks-set":            byClock,
 	"kubernetes-clocks-set-renew-time": byClock,
@@ -24,24 +24,24 @@ var unlike = map[string]string{
 
 const byClock = "no fault reaches the clock that a goroutine reads"
 
-// differs are laws by which client-go comes out otherwise, each with the reason.
+// differs lists scenarios in which client-go gives another outcome for a law than the model, each with the reason.
 var differs = map[string]checker.Law{
-	// A library that says when its lock is lost counts as valid until then, and client-go says so after its release;
-	// the model states the renew deadline.
+	// A lock counts as valid until its library reports the loss. client-go reports it only after its release, while the
+	// model states the renew deadline.
 	"kubernetes-release-held-up": checker.LeaseExclusion,
 }
 
-// shorter are cuts that last less long for client-go, each with the reason.
+// shorter lists cuts that are shorter for client-go, each with the reason.
 var shorter = map[string][2]string{
-	// The model has a connection already. client-go dials, at about 16 s: SYNs leave then and at 17, 19, 23 and 31 s,
-	// and it gives the release up at 26 s.
+	// The model has a connection already. client-go has to dial at about 16 s. It sends SYNs then and at 17, 19, 23 and
+	// 31 s, and gives up the release at 26 s.
 	"kubernetes-release-clears-another": {"for 20s", "for 16s"},
 }
 
 var lockLine = regexp.MustCompile(`(?m)^lock: \{protocol: lease-object(.*)\}$`)
 
-// TestModelAndClientAgree puts client-go, with the settings of each scenario of the catalogue, in the place of the
-// modelled election, under the same faults: law by law it comes out as the scenario expects.
+// TestModelAndClientAgree replaces the modelled election by client-go, in each scenario of the catalogue, with the
+// scenario's settings and faults. Each law must come out as the scenario expects.
 func TestModelAndClientAgree(t *testing.T) {
 	for _, name := range scenarios.Names() {
 		if !strings.HasPrefix(name, "kubernetes-") || unlike[name] != "" {
@@ -84,7 +84,7 @@ func TestModelAndClientAgree(t *testing.T) {
 	}
 }
 
-// settingsOf reads the settings of a modelled election.
+// settingsOf parses the settings of a modelled election.
 func settingsOf(t *testing.T, text string) settings {
 	t.Helper()
 	s := defaults

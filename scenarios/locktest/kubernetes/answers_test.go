@@ -17,10 +17,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// asking is an elector that first provokes the answers which client-go tells apart.
+// asking is an elector that first provokes the replies which client-go distinguishes.
 type asking struct{ *elector }
 
-// TestAnswersAreThoseThatClientGoTellsApart: conflicts, missing and existing objects, and a watch of what has been.
+// TestAnswersAreThoseThatClientGoTellsApart: client-go recognizes conflicts, missing objects and existing objects, and
+// a watch replays past changes.
 func TestAnswersAreThoseThatClientGoTellsApart(t *testing.T) {
 	c := clients[0].Config
 	c.Clients, c.Cycles, c.Seeds, c.Untried, c.Plan = 1, 1, 3, true, []string{}
@@ -36,7 +37,7 @@ func TestAnswersAreThoseThatClientGoTellsApart(t *testing.T) {
 	}
 }
 
-// Lock panics, which fails the run, at an answer that client-go takes for another.
+// Lock panics, which fails the run, if client-go mistakes a reply for another one.
 func (a asking) Lock(ctx context.Context) error {
 	if err := provoke(ctx, a.leases.Leases("default"), "answers-"+a.client.Name); err != nil {
 		panic(err)
@@ -73,7 +74,7 @@ func provoke(ctx context.Context, leases coordination.LeaseInterface, name strin
 	return replay(ctx, leases, name, first.ResourceVersion)
 }
 
-// replay watches from a version: what has happened since then comes in order.
+// replay watches from a version. The changes since then must arrive in order.
 func replay(ctx context.Context, leases coordination.LeaseInterface, name, version string) error {
 	w, err := leases.Watch(ctx, metav1.ListOptions{ResourceVersion: version})
 	if err != nil {
@@ -89,7 +90,7 @@ func replay(ctx context.Context, leases coordination.LeaseInterface, name, versi
 	return nil
 }
 
-// TestAnExpiredWatchIsOneToClientGo: the failure with which a watch of a compacted version ends.
+// TestAnExpiredWatchIsOneToClientGo: client-go recognizes the failure with which a watch of a compacted version ends.
 func TestAnExpiredWatchIsOneToClientGo(t *testing.T) {
 	text, err := json.Marshal(etcd.Failure(http.StatusGone, "Expired", "too old resource version: %d (%d)", 2, 3))
 	if err != nil {

@@ -27,8 +27,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// TestCost gets and updates a Lease object by client-go before three simulated API servers, and before a connection
-// that answers each request with the latest object at once.
+// TestCost gets and updates a Lease object with client-go, using three simulated API servers, and using a connection
+// that answers each request at once with the latest object.
 func TestCost(t *testing.T) {
 	const requests = 1000
 	work := func(dial steady.Dial, addresses []string) time.Duration {

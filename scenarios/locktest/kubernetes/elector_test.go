@@ -20,17 +20,16 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest/matrixtest"
 )
 
-// TestElection is green for the laws that the election keeps by default: see agreement_test.go for what breaks the
-// others.
+// TestElection checks the laws that the election keeps by default. agreement_test.go has scenarios that break the other
+// laws.
 func TestElection(t *testing.T) {
 	c := clients[0].Config
 	c.Seeds, c.Laws, c.Without = 50, []checker.Law{checker.Ownership, checker.TokenOrder}, locktest.ServerLosses
 	locktest.Run(t, c)
 }
 
-// clients are what is tested: as kube-controller-manager and controller-runtime are by default, and with
-// ReleaseOnCancel
-// (controller-runtime's LeaderElectionReleaseOnCancel).
+// clients are the clients under test: with the defaults of kube-controller-manager and controller-runtime, and with
+// ReleaseOnCancel (controller-runtime's LeaderElectionReleaseOnCancel).
 var clients = []matrixtest.Client{
 	{Name: "election", Config: locktest.Config{Servers: locktest.Kubernetes(3), TTL: 15 * time.Second,
 		New: defaults.join}},
@@ -38,13 +37,13 @@ var clients = []matrixtest.Client{
 		New: releasing.join}},
 }
 
-// settings are those of an election.
+// settings are the settings of an election.
 type settings struct {
 	leaseDuration, renewDeadline, retryPeriod time.Duration
-	// of a request: half the renew deadline (resourcelock.NewFromKubeconfig)
+	// timeout of a request: half the renew deadline (resourcelock.NewFromKubeconfig)
 	timeout time.Duration
 	release bool
-	// how long a process keeps its name: per-acquire, per-client, or fixed for all
+	// how long a process keeps its identity: per-acquire, per-client, or fixed (one identity for all)
 	identity string
 }
 
@@ -53,7 +52,7 @@ var (
 	releasing = settings{15 * time.Second, 10 * time.Second, 2 * time.Second, 5 * time.Second, true, "per-acquire"}
 )
 
-// elector takes part in an election, from Lock to Unlock.
+// elector takes part in an election from Lock to Unlock.
 type elector struct {
 	settings
 	client  *locktest.Client
@@ -64,23 +63,23 @@ type elector struct {
 	stopped chan struct{}
 }
 
-// join makes a client of the API servers, which it reaches through what does for a load balancer: each connection is to
-// the next.
+// join makes a client of the API servers. It stands in for a load balancer: each new connection goes to the next
+// server.
 func (s settings) join(c *locktest.Client) locktest.Lock {
 	dials := 0
 	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
 		dials++
-		ctx, cancel := context.WithTimeout(ctx, 30*time.Second) // as client-go's own dialer (transport/cache.go)
+		ctx, cancel := context.WithTimeout(ctx, 30*time.Second) // like client-go's own dialer (transport/cache.go)
 		defer cancel()
 		return c.DialContext(ctx, network, c.Addr((dials-1)%len(c.Addrs)))
 	}
-	// client-go keeps the transport of each Dial for ever, with its connections and their timers, for the runs that
-	// follow; not if there is a Proxy, which it cannot compare
+	// client-go caches the transport of each Dial function for ever, with its connections and their timers, which would
+	// affect later runs. It does not cache a transport with a Proxy function, which it cannot compare.
 	direct := func(*http.Request) (*url.URL, error) { return nil, nil }
 	leases, err := coordination.NewForConfig(&rest.Config{Host: "http://" + c.Addr(0), Dial: dial, Proxy: direct,
-		// Code takes no virtual time. Of two requests without an answer, the second would time out at the very instant
-		// of the renew deadline, and which of two such timers fires first is random. On a real machine it starts a
-		// little later, so that the deadline comes first.
+		// Code takes no virtual time. If two requests get no answer, the second one would time out at the very instant
+		// of the renew deadline, and which of the two timers fires first is random. On a real machine, the second
+		// request starts a little later, so that the deadline comes first.
 		Timeout: s.timeout + time.Microsecond, ContentConfig: rest.ContentConfig{ContentType: "application/json"}})
 	if err != nil {
 		return locktest.Refused(err)
@@ -88,7 +87,7 @@ func (s settings) join(c *locktest.Client) locktest.Lock {
 	return &elector{settings: s, client: c, leases: leases}
 }
 
-// name is what the process calls itself in the record.
+// name returns the identity that the process writes into the record.
 func (e *elector) name() string {
 	switch e.identity {
 	case "fixed":
@@ -99,7 +98,7 @@ func (e *elector) name() string {
 	return e.client.Name + "_" + strconv.Itoa(e.terms)
 }
 
-// Lock returns once OnStartedLeading is called.
+// Lock returns once OnStartedLeading has been called.
 func (e *elector) Lock(ctx context.Context) error {
 	e.terms++
 	e.record = &recorder{Interface: &resourcelock.LeaseLock{Client: e.leases,
@@ -137,10 +136,10 @@ func (e *elector) Unlock(context.Context) error {
 // Lost is closed by OnStoppedLeading.
 func (e *elector) Lost() <-chan struct{} { return e.stopped }
 
-// Token is leaseTransitions, from one.
+// Token returns leaseTransitions plus one.
 func (e *elector) Token() int64 { return int64(e.record.transitions) + 1 }
 
-// recorder remembers leaseTransitions of the record that was written last.
+// recorder remembers the leaseTransitions of the record that was written last.
 type recorder struct {
 	resourcelock.Interface
 	transitions int

@@ -6,13 +6,13 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest/matrixtest"
 )
 
-// TestMatrix, with -update, tries each client under each family of faults.
+// TestMatrix tries each client under each family of faults if -update is set.
 func TestMatrix(t *testing.T) { matrixtest.Run(t, clients, matrixtest.Families) }
 
-// TestFindings replays what the matrix has found.
+// TestFindings replays the findings of the matrix.
 func TestFindings(t *testing.T) { matrixtest.Replay(t, clients) }
 
-// Reasons that README.md explains.
+// Titles of the reasons that README.md explains.
 const (
 	paused    = "A leader that stands still past its lease"
 	lateWrite = "A write that comes late"
@@ -26,7 +26,7 @@ var reasons = matrixtest.Reasons{
 	"release-on-cancel-pauses-resource-safety-superseded-holder-took-effect": paused,
 }
 
-// TestTable: README.md says what testdata holds, and why.
+// TestTable checks that README.md lists what testdata holds, and why.
 func TestTable(t *testing.T) {
 	matrixtest.Table(t, "README.md", "matrix", clients, matrixtest.Families, reasons)
 }

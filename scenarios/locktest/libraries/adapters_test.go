@@ -11,31 +11,31 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// TTL is the time to live that every library is given.
+// TTL is the time to live that every library gets.
 const TTL = 8 * time.Second
 
-// retryEvery is how long those wait that leave it to their user how often they ask.
+// retryEvery is the pause between two attempts of a lock whose library leaves that to its user.
 const retryEvery = 100 * time.Millisecond
 
-// Library is a lock library, with a configuration that its documents show.
+// Library is a lock library with one configuration, as its documentation shows it.
 type Library struct {
-	Name    string // as the matrix calls it
+	Name    string // the name in the matrix
 	Version string // modules and versions
 	Servers locktest.Servers
 	Renewal Renewal
-	// New makes the lock of a client; fenced, with a token from a counter on the first server.
+	// New makes the lock of a client. If fenced, the lock has tokens, from a counter on the first server.
 	New func(c *locktest.Client, fenced bool) locktest.Lock
-	// Keys are those of a lock, if it has not one of its name.
+	// Keys returns the keys of a lock; nil: its only key has the lock's name.
 	Keys func(lock string) []string
 }
 
-// Renewal is how a lock is kept that is held for longer than its TTL.
+// Renewal says how a lock is kept that is held for longer than its TTL.
 type Renewal int
 
 const (
 	ByNobody  Renewal = iota
 	ByUser            // its holder calls Extend
-	ByLibrary         // it keeps itself alive
+	ByLibrary         // it renews itself
 )
 
 const (
@@ -45,7 +45,7 @@ const (
 	followed       = ", at an address that follows the master"
 )
 
-// All are the libraries of the matrix.
+// All lists the libraries of the matrix.
 var All = []Library{
 	{"redsync", redsyncVersion + " on " + goRedisVersion, locktest.Redis(5), ByUser, newRedsync(onGoRedis, plain), nil},
 	{"redsync-1", redsyncVersion + " on " + goRedisVersion + ", on one server, as its README shows it",
@@ -88,19 +88,20 @@ var All = []Library{
 		locktest.Redis(1), ByLibrary, newValkeylock, valkeyKeys},
 }
 
-// fence is the part of an adapter that has a token.
+// fence is the part of an adapter that draws tokens.
 type fence struct {
 	on    bool
 	token int64
 }
 
-// Token is 0 if the lock is used without fencing.
+// Token returns the token of the lock, or 0 if the lock is used without fencing.
 func (f *fence) Token() int64 { return f.token }
 
 var errEnded = errors.New("the lock had ended when its token came")
 
-// take counts for a lock that has been acquired. The token is sound if the lock excludes: incr has been carried out
-// while it was held, since held, asked afterwards, says that it still is, so the next holder's is carried out later.
+// take draws a token, with incr, for a lock that has been acquired. If the lock excludes other holders, the tokens are
+// in the order of the holders: held is called after incr and says that the lock is still held, so incr was carried out
+// while it was held, before the next holder's.
 func (f *fence) take(ctx context.Context, lock locktest.Lock, incr func() (int64, error), held func() bool) error {
 	if !f.on {
 		return nil
@@ -116,24 +117,24 @@ func (f *fence) take(ctx context.Context, lock locktest.Lock, incr func() (int64
 	return nil
 }
 
-// counter is the key of the tokens.
+// counter returns the key of the counter from which tokens are drawn.
 func counter(c *locktest.Client) string { return c.Key + ":token" }
 
-// until is the end of a validity of which the user takes care.
+// until records the end of a lock's validity for a library that does not.
 type until struct{ at time.Time }
 
 func (u *until) Until() time.Time { return u.at }
 func (u *until) ahead() bool      { return time.Now().Before(u.at) }
 
-// begun notes that the TTL began to run no earlier than asked.
+// begun records that the TTL began to run no earlier than asked.
 func (u *until) begun(asked time.Time) { u.at = asked.Add(TTL) }
 
-// within dials with the timeout that the library's own dialer has.
+// within dials with a timeout: the one of the library's own dialer.
 func within(ctx context.Context, timeout time.Duration, dial dialFunc, addr string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	return dial(ctx, "tcp", addr)
 }
 
-// dialFunc is as net.Dialer.DialContext.
+// dialFunc has the signature of net.Dialer.DialContext.
 type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)

@@ -11,7 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// searched is the scenario that libraries are searched in, with a number of servers, and a mix: none is the default.
+// searched is a scenario for searches of a library, with two verbs: the number of servers, and a mix. Without a mix it
+// uses the default one.
 const searched = `name: searched
 servers: {redis: %d, persistence: {append-fsync: always}}
 clients: 3
@@ -19,13 +20,13 @@ lock: {protocol: library, ttl: 8s, timeout: 500ms}
 work: {cycles: 3, hold: 1ms, think: 0s..500ms, writes: 1, compute: 4s, check-validity: on, stop-when-lost: on}
 %s`
 
-// unaimed is the default mix without faults that are aimed.
+// unaimed is the default mix without aimed faults.
 const unaimed = "mix: {aimed: 0%}\n"
 
-// A search begins at each of starts seeds and makes up to searchLength schedules.
+// A search begins at each of starts seeds, and makes up to searchLength schedules from each.
 const starts, searchLength = 5, 2000
 
-// rare are findings that random faults seldom meet or miss, by library.
+// rare lists, by library, findings that random faults seldom show, or always miss.
 var rare = map[string]struct {
 	servers int
 	law     checker.Law
@@ -34,8 +35,8 @@ var rare = map[string]struct {
 	"redsync-1": {1, checker.LeaseExclusion, checker.RemovedByOwner},
 }
 
-// TestAimedFaultsFindWhatRandomOnesSeldomMeet: from each of five seeds the default mix finds it, and oftener than
-// random faults do. What else is found is logged. FENCEPOST_FULL=1 asks for it.
+// TestAimedFaultsFindWhatRandomOnesSeldomMeet: from each of five start seeds, the default mix shows the rare finding,
+// and in more schedules than random faults do. All other findings are logged. It runs only if FENCEPOST_FULL=1 is set.
 func TestAimedFaultsFindWhatRandomOnesSeldomMeet(t *testing.T) {
 	if os.Getenv("FENCEPOST_FULL") == "" {
 		t.Skip("FENCEPOST_FULL=1 asks for it")
@@ -73,7 +74,7 @@ func TestAimedFaultsFindWhatRandomOnesSeldomMeet(t *testing.T) {
 	}
 }
 
-// search makes schedules in a scenario.
+// search explores a scenario with a library, and makes the given number of schedules.
 func search(t *testing.T, l *Library, scenario string, schedules int) (*locktest.Report, bool) {
 	file := filepath.Join(t.TempDir(), "searched.yaml")
 	if err := os.WriteFile(file, []byte(scenario), 0o666); err != nil {
@@ -84,7 +85,7 @@ func search(t *testing.T, l *Library, scenario string, schedules int) (*locktest
 		New: func(c *locktest.Client) locktest.Lock { return l.New(c, false) }})
 }
 
-// firsts is after how many schedules each search meets one of the seeds; 0: it does not.
+// firsts returns, for each start, after how many schedules the search meets one of the seeds; 0: it does not.
 func firsts(seeds []uint64) (all [starts]int) {
 	for _, seed := range slices.Backward(seeds) {
 		all[(seed-1)/searchLength] = int((seed-1)%searchLength) + 1

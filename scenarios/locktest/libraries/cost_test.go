@@ -26,7 +26,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/front"
 )
 
-// The workload whose cost is measured: redsync on go-redis and five servers, by three clients, five times each.
+// The workload whose cost is measured: redsync on go-redis with five servers; three clients take the lock five times
+// each.
 const nodes, clients, cycles = 5, 3, 5
 
 type dialer func(ctx context.Context, node int) (net.Conn, error)
@@ -45,8 +46,9 @@ func open(dial dialer) (*redsync.Mutex, []*redis.Client) {
 	return redsync.New(pools...).NewMutex("lock", redsync.WithExpiry(TTL)), all
 }
 
-// TestCost runs the workload before simulated servers, and before servers in the same bubble that answer at once, and
-// logs the processor time of a request in both: what the simulation adds to the library's own.
+// TestCost runs the workload against simulated servers, and against servers in the same bubble that answer at once. It
+// logs the processor time of a request in both cases: the difference is what the simulation adds to the library's own
+// cost.
 func TestCost(t *testing.T) {
 	runs := 20
 	if testing.Short() {
@@ -166,13 +168,13 @@ func echo(t *testing.T, runs int) time.Duration {
 	return spent / time.Duration(requests)
 }
 
-// holder is the one key of a server that answers at once.
+// holder is a server with a single key, which answers at once.
 type holder struct {
 	sync.Mutex
 	value string
 }
 
-// answer executes what redsync asks: SET NX, and a script that compares and deletes.
+// answer executes what redsync sends: SET NX, and a script that compares and deletes.
 func (h *holder) answer(args []string) string {
 	h.Lock()
 	defer h.Unlock()
@@ -195,7 +197,7 @@ func (h *holder) answer(args []string) string {
 	return "+OK\r\n"
 }
 
-// instant is a connection whose server answers as it is written to.
+// instant is a connection whose server answers during the call of Write.
 type instant struct {
 	net.Conn
 	server   *holder

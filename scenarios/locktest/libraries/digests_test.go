@@ -6,14 +6,14 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest/steady"
 )
 
-// TestEqualSeedsGiveEqualDigests: of each library, under the default mix.
+// TestEqualSeedsGiveEqualDigests: equal seeds give equal runs of each library, under the default mix.
 func TestEqualSeedsGiveEqualDigests(t *testing.T) {
 	for _, l := range All {
 		t.Run(l.Name, func(t *testing.T) { steady.EqualSeeds(t, l.config(false), 5) })
 	}
 }
 
-// TestTenThousandSchedules of each library can be judged.
+// TestTenThousandSchedules: ten thousand schedules of each library can be judged.
 func TestTenThousandSchedules(t *testing.T) {
 	for _, l := range All {
 		t.Run(l.Name, func(t *testing.T) { steady.TenThousand(t, l.config(false)) })

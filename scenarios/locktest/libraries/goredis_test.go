@@ -13,18 +13,18 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// goRedis is a client of go-redis for one server.
+// goRedis returns a client of go-redis for one server.
 func goRedis(c *locktest.Client, i int) *redis.Client {
 	return redis.NewClient(&redis.Options{Addr: c.Addr(i), Dialer: c.DialContext})
 }
 
-// following is a client of go-redis for a replicated server, by an address that follows the master.
+// following returns a client of go-redis for a replicated server. It uses an address that follows the master.
 func following(c *locktest.Client) *redis.Client {
 	return redis.NewClient(&redis.Options{Addr: c.Addr(0),
 		Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) { return dialMaster(ctx, c) }})
 }
 
-// failover is go-redis's own client for a replicated server, which asks the Sentinel who is master.
+// failover returns go-redis's own client for a replicated server, which asks the Sentinel for the master.
 func failover(c *locktest.Client) *redis.Client {
 	return redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "redis-1", SentinelAddrs: []string{c.Addr(2)},
 		Dialer: c.DialContext})
@@ -45,7 +45,8 @@ func newRedislock(client func(*locktest.Client) *redis.Client) func(*locktest.Cl
 	}
 }
 
-// newRedislockOwnToken has the name of its client for a token, with an end, for a token must not begin another.
+// newRedislockOwnToken makes a lock whose token is the name of its client. The token ends with a dot, since no token
+// may be the beginning of another.
 func newRedislockOwnToken(c *locktest.Client, fenced bool) locktest.Lock {
 	return &redislockLock{client: single(c), c: c, token: c.Name + ".", fence: fence{on: fenced}}
 }
@@ -68,7 +69,7 @@ func (l *redislockLock) Unlock(ctx context.Context) error { return l.held.Releas
 func (l *redislockLock) Extend(ctx context.Context) error { return l.held.Refresh(ctx, TTL, nil) }
 func (l *redislockLock) Close() error                     { return l.client.Close() }
 
-// setNX is the lock that many write by hand on go-redis.
+// setNX is the lock that many programmers write by hand on go-redis.
 type setNX struct {
 	client *redis.Client
 	c      *locktest.Client

@@ -18,17 +18,17 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// driver is a client of one server, with the time-outs that it has by default.
+// driver is a client of one server, with its default time-outs.
 type driver interface {
-	// session calls use with one connection.
+	// session calls use with a command that sends all its requests on one connection.
 	session(ctx context.Context, use func(do command) error) error
 	Close() error
 }
 
-// command makes a request, and returns the answer as text; null is "".
+// command makes a request and returns the reply as text; a null reply is "".
 type command func(args ...string) (string, error)
 
-// drivers open a client each.
+// drivers open a client of each library.
 var drivers = map[string]func(c *locktest.Client) (driver, error){
 	"go-redis": func(c *locktest.Client) (driver, error) { return onGoRedisAlone{goRedis(c, 0)}, nil },
 	"redigo": func(c *locktest.Client) (driver, error) {
@@ -89,7 +89,7 @@ func (d onRueidisAlone) Close() error {
 	return nil
 }
 
-// answer is that of a driver as text.
+// answer converts a reply of a driver to text.
 func answer(said any, err error) (string, error) {
 	switch {
 	case errors.Is(err, redis.Nil), rueidis.IsRedisNil(err), said == nil:
@@ -104,18 +104,18 @@ func answer(said any, err error) (string, error) {
 	return fmt.Sprint(said), err
 }
 
-// handmade is SET NX PX as it is written by hand, with one of several releases.
+// handmade is SET NX PX as programmers write it by hand, with one of several ways to release it.
 type handmade struct {
 	driver
 	key, value string
 	token      int64
-	// early draws the token before the lock is taken.
+	// early draws the token before the lock is acquired, which is a mistake.
 	early   bool
 	release func(do command, key, value string) (int, error)
 	until
 }
 
-// newHandmade is a lock on a driver.
+// newHandmade returns a constructor of the lock l on a driver.
 func newHandmade(open func(*locktest.Client) (driver, error), l handmade) func(*locktest.Client) locktest.Lock {
 	return func(c *locktest.Client) locktest.Lock {
 		d, err := open(c)
@@ -137,7 +137,7 @@ func (l *handmade) Lock(ctx context.Context) error {
 			l.begun(asked)
 			return nil
 		case got || err != nil:
-			l.Unlock(ctx) // it may have been set
+			l.Unlock(ctx) // the key may have been set
 		}
 		select {
 		case <-ctx.Done():
@@ -147,7 +147,7 @@ func (l *handmade) Lock(ctx context.Context) error {
 	}
 }
 
-// try makes one try to take the lock.
+// try tries to acquire the lock once.
 func (l *handmade) try(ctx context.Context) (got bool, err error) {
 	err = l.session(ctx, func(do command) error {
 		if l.early {
@@ -187,7 +187,7 @@ func byScript(do command, key, value string) (int, error) {
 	return number(do("EVAL", compareAndDelete, "1", key, value))
 }
 
-// byGetAndDel compares, and deletes afterwards.
+// byGetAndDel compares first and deletes afterwards.
 func byGetAndDel(do command, key, value string) (int, error) {
 	if owner, err := do("GET", key); owner != value || err != nil {
 		return 0, err
@@ -214,14 +214,14 @@ func number(text string, err error) (int, error) {
 	return strconv.Atoi(text)
 }
 
-// TestPausesFindWhatChecksAndThenActs: a pause between two requests of a lock is found, whatever the time-outs of its
-// driver, and the lock that acts in one request passes.
+// TestPausesFindWhatChecksAndThenActs: a lock that checks in one request and acts in the next is found out by a pause
+// between the two, whatever the time-outs of its driver. The lock that does both in one request passes.
 func TestPausesFindWhatChecksAndThenActs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("400 runs of each of twelve locks")
 	}
 	leased := locktest.Config{Laws: locktest.LeaseLaws}
-	// The lock must be free when the paused client continues, and so is held briefly.
+	// The lock must be free when the paused client continues. Therefore it is held only briefly.
 	fenced := locktest.Config{Care: locktest.Care{Fences: true}, Laws: locktest.FencedLaws, Hold: time.Second}
 	for name, x := range map[string]struct {
 		lock handmade
@@ -246,7 +246,7 @@ func TestPausesFindWhatChecksAndThenActs(t *testing.T) {
 	}
 }
 
-// breaks fails unless a law is broken in some runs, or none in any.
+// breaks fails the test unless law is broken in some runs. If law is empty, it fails if any law is broken.
 func breaks(t *testing.T, r *locktest.Report, law checker.Law) {
 	t.Helper()
 	judgeable(t, r)
@@ -260,7 +260,8 @@ func breaks(t *testing.T, r *locktest.Report, law checker.Law) {
 	}
 }
 
-// TestEverySingleFaultFindsWhatChecksAndThenActs.
+// TestEverySingleFaultFindsWhatChecksAndThenActs: trying every single fault finds the lock that compares first and
+// deletes afterwards.
 func TestEverySingleFaultFindsWhatChecksAndThenActs(t *testing.T) {
 	for on, open := range drivers {
 		t.Run(on, func(t *testing.T) {

@@ -16,11 +16,11 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest/homemade"
 )
 
-// commanders are client libraries, each with one connection to a server.
+// commanders are client libraries, each with a single connection to a server.
 var commanders = []struct {
 	name string
 	dial homemade.Dial
-	// retries says that a request without an answer is sent again: a transaction is none then.
+	// retries says that the client sends a request again if it gets no answer. A transaction would then be broken up.
 	retries bool
 }{
 	{"go-redis", onOneGoRedis(-1), false},
@@ -33,7 +33,7 @@ var commanders = []struct {
 var transactions = []string{"string-watch", "string-multi", "string-watched-take", "string-multi-prolongs",
 	"string-unwatched-take", "string-watch-without-multi"}
 
-// goRedisConn is a client of go-redis that has one connection.
+// goRedisConn is a client of go-redis with a single connection.
 type goRedisConn struct{ client *redis.Client }
 
 func onOneGoRedis(retries int) homemade.Dial {
@@ -64,7 +64,7 @@ func anys(args []string) []any {
 	return all
 }
 
-// redigoConn is a connection of redigo, dialled anew after an error.
+// redigoConn is a connection of redigo. It is dialled again after an error.
 type redigoConn struct {
 	c    *locktest.Client
 	addr string
@@ -90,7 +90,7 @@ func (r *redigoConn) Do(ctx context.Context, args ...string) (reply any, err err
 	return texts(reply), err
 }
 
-// texts is a reply with strings for bytes.
+// texts returns a reply with byte slices converted to strings.
 func texts(reply any) any {
 	switch r := reply.(type) {
 	case []byte:
@@ -173,8 +173,8 @@ func (r *rueidisConn) Close() error {
 	return nil
 }
 
-// TestHomemadeLocksOnEachClient: what is reported of a lock does not depend on the client library it is written with.
-// Each lock is tried with one of them, and at full size with all.
+// TestHomemadeLocksOnEachClient: what is reported about a lock does not depend on the client library with which the
+// lock is written. Each lock is tried with one client library, and at full size with all of them.
 func TestHomemadeLocksOnEachClient(t *testing.T) {
 	full := os.Getenv("FENCEPOST_FULL") != ""
 	for i, client := range commanders {

@@ -11,17 +11,17 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// kept are the laws that a sound lock keeps under a family of faults, without some of them.
+// kept lists the laws that a sound lock keeps under a family of faults.
 type kept struct {
 	family  string
 	faults  locktest.Faults
-	fenced  bool // else its clients are careful
+	fenced  bool // otherwise its clients check the validity
 	laws    []checker.Law
 	without []string
 }
 
-// keeping is what a lock keeps on servers without replicas. Where a Sentinel puts a replica in the place of a master
-// that is paused, cut off or down, it keeps no more than EfficiencyLaws.
+// keeping lists what a lock keeps on servers without replicas. With replicas, a Sentinel may replace a master that is
+// paused, cut off or down; the lock then keeps only EfficiencyLaws.
 var keeping = []kept{
 	{"pauses", locktest.Pauses, false, locktest.LeaseLaws, nil},
 	{"network", locktest.Network, false, locktest.LeaseLaws, nil},
@@ -41,7 +41,7 @@ type defect struct {
 	cause   checker.CauseKind
 }
 
-// defects are those of the libraries, each with its reason.
+// defects lists the libraries' known defects with their reasons.
 var defects = map[defect]string{
 	{"redsync-redigo", checker.DeadlockFreedom, checker.StuckWithoutHolder}:    noDialLimit,
 	{"redsync-redigo", checker.FaultTolerance, checker.TooSlow}:                noDialLimit,
@@ -60,7 +60,7 @@ var defects = map[defect]string{
 	{"valkeylock", checker.DeadlockFreedom, checker.StuckWithoutHolder}:        nothingWakes,
 }
 
-// known is why a library breaks a law by a cause; empty: it is not known.
+// known returns why a library breaks a law by a cause, or "" if that is not a known defect.
 func known(library string, law checker.Law, cause checker.CauseKind) string {
 	if why := defects[defect{library, law, cause}]; why != "" || !strings.HasPrefix(library, "redsync") {
 		return why
@@ -76,10 +76,10 @@ func known(library string, law checker.Law, cause checker.CauseKind) string {
 	return ""
 }
 
-// A library breaks nothing that a sound lock keeps, but for its known defects.
+// TestLibrariesKeepWhatSoundLocksKeep: except for its known defects, a library breaks no law that a sound lock keeps.
 //
-// At its default size that is redislock alone. FENCEPOST_SOUND is how many seeds are run of each library, family and
-// care; with 1000 it takes some half an hour of one core.
+// By default only redislock is tested. FENCEPOST_SOUND is the number of seeds that are run for each library, family and
+// care. With 1000 it takes about half an hour of one core.
 func TestLibrariesKeepWhatSoundLocksKeep(t *testing.T) {
 	seeds, _ := strconv.Atoi(os.Getenv("FENCEPOST_SOUND"))
 	for _, l := range All {
@@ -102,7 +102,7 @@ func TestLibrariesKeepWhatSoundLocksKeep(t *testing.T) {
 				if !ok {
 					return
 				}
-				r.Differing = nil // of which TestEqualSeeds says what there is to say
+				r.Differing = nil // TestEqualSeedsGiveEqualDigests reports these
 				judgeable(t, r)
 				for _, b := range r.Breaches {
 					why := known(l.Name, b.Law, b.Cause.Kind)

@@ -8,11 +8,11 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// TestLibraries makes runs of each library and demands that they can be judged, and that equal seeds give equal runs.
-// With -locktest.plan FILE it runs that plan and demands every law, and so reports what breaks the library.
+// TestLibraries runs each library, and requires that the runs can be judged and that equal seeds give equal runs. With
+// -locktest.plan FILE it runs that plan and requires every law, so that it reports what breaks the library.
 func TestLibraries(t *testing.T) { each(t, false) }
 
-// TestFenced is TestLibraries with a token for every lock.
+// TestFenced does what TestLibraries does, with a token for every lock.
 func TestFenced(t *testing.T) { each(t, true) }
 
 func each(t *testing.T, fenced bool) {
@@ -31,8 +31,8 @@ func each(t *testing.T, fenced bool) {
 	}
 }
 
-// judgeable fails for runs that could not be judged, those aside that the library is known to stop, and for runs that
-// gave another the second time.
+// judgeable fails the test if some runs could not be judged, or gave another result the second time. Runs that the
+// library is known to stop are ignored.
 func judgeable(t *testing.T, r *locktest.Report) {
 	t.Helper()
 	for _, f := range r.Failures {

@@ -11,15 +11,15 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// replicated says whether the servers are one master, its replica and a Sentinel: the other sets have one server or
+// replicated reports whether the servers are one master, its replica and a Sentinel. The other sets have one server or
 // five.
 func replicated(c *locktest.Client) bool { return len(c.Addrs) == 3 }
 
-// askTimeout is how long the Sentinel may take to say who is master.
+// askTimeout is how long the Sentinel may take to name the master.
 const askTimeout = time.Second
 
-// dialMaster is what a proxy or a name that follows the master does: it asks the Sentinel who that is, and connects
-// there.
+// dialMaster connects to the master that the Sentinel names. It stands in for a proxy or a DNS name that follows the
+// master.
 func dialMaster(ctx context.Context, c *locktest.Client) (net.Conn, error) {
 	sentinel, err := within(ctx, askTimeout, c.DialContext, c.Addr(2))
 	if err != nil {
@@ -30,7 +30,7 @@ func dialMaster(ctx context.Context, c *locktest.Client) (net.Conn, error) {
 	fmt.Fprint(sentinel, "*3\r\n$8\r\nSENTINEL\r\n$23\r\nget-master-addr-by-name\r\n$7\r\nredis-1\r\n")
 	said := bufio.NewReader(sentinel)
 	var master string
-	for range 3 { // *2, the length of the name, the name
+	for range 3 { // "*2", the length of the host name, and the host name
 		if master, err = said.ReadString('\n'); err != nil {
 			return nil, err
 		}

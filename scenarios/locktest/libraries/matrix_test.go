@@ -34,7 +34,7 @@ var families = []family{
 
 var anything = family{"all", nil}
 
-// care is what a client does about its lock.
+// care is what a client does to detect that it has lost its lock, or to limit the harm.
 type care struct {
 	name string
 	care locktest.Care
@@ -58,7 +58,7 @@ var works = []work{
 	{"renewed", TTL * 5 / 2, true},
 }
 
-// matrixSeeds is how many runs each cell of the matrix is made of. FENCEPOST_FULL=1 asks for ten times as many.
+// matrixSeeds returns the number of runs of each cell of the matrix. FENCEPOST_FULL=1 makes it ten times as large.
 func matrixSeeds() int {
 	if os.Getenv("FENCEPOST_FULL") != "" {
 		return 400
@@ -66,7 +66,7 @@ func matrixSeeds() int {
 	return 40
 }
 
-// cell is one library under one family of faults, in the hands of one client.
+// cell is one combination of the matrix: a library, a family of faults, how long the work takes, and the client's care.
 type cell struct {
 	library *Library
 	family  family
@@ -74,10 +74,10 @@ type cell struct {
 	care    care
 }
 
-// replicated says whether the servers of a library have replicas.
+// replicated reports whether the servers of a library have replicas.
 func (l *Library) replicated() bool { return l.Servers != l.Servers.Replicated(0) }
 
-// cells are those of one library. A fail-over needs a replica, and work beyond the TTL somebody who renews.
+// cells returns the cells of one library. A failover needs a replica, and work beyond the TTL needs a renewal.
 func cells(l *Library) (all []cell) {
 	for _, f := range families {
 		if f.name == "failovers" && !l.replicated() {
@@ -105,14 +105,14 @@ func (c *cell) config(seeds int) locktest.Config {
 	return config
 }
 
-// result is what the matrix says of one library, as testdata/NAME.json keeps it.
+// result is the matrix's result for one library, as stored in testdata/NAME.json.
 type result struct {
 	Library  string
 	Cells    []counts
 	Findings []finding
 }
 
-// counts says in how many runs of a cell laws were broken.
+// counts are the numbers of runs of a cell in which laws were broken.
 type counts struct {
 	Family, Work, Care string
 	Runs               int
@@ -122,22 +122,22 @@ type counts struct {
 	Waits              int // deadlock-freedom or fault-tolerance, although enough servers were left
 	Tokens             int // token-order
 	Stopped            int `json:",omitempty"` // not judged: the library stopped the clock
-	Differing          int `json:",omitempty"` // seeds that broke a law and whose second run was another
+	Differing          int `json:",omitempty"` // seeds that broke a law and gave another run the second time
 }
 
-// finding is one way in which a library broke a law, with its smallest run in testdata/Name.
+// finding is one way in which a library broke a law. Its smallest run is in testdata/Name.
 type finding struct {
 	Name, Family, Work, Care string
 	Law                      checker.Law
 	Cause                    checker.Cause
 	Runs, Of                 int
 	Seed                     uint64
-	CPU                      time.Duration // to the seed, estimated by its share of the runs of its cell
+	CPU                      time.Duration // up to the seed, estimated by its share of the runs of its cell
 	Faults                   []string
 	Minimal                  bool
 }
 
-// TestMatrix, with -update, runs the matrix: -run 'TestMatrix/^redsync$' that of one library.
+// TestMatrix runs the matrix if -update is set. -run 'TestMatrix/^redsync$' runs that of one library.
 func TestMatrix(t *testing.T) {
 	if !*testkit.Update && os.Getenv("FENCEPOST_LOCKTEST") == "" {
 		t.Skip("it is run with -update; TestFindings replays what it has found")
@@ -150,7 +150,7 @@ func TestMatrix(t *testing.T) {
 					m.add(c, r)
 				}
 			}
-			if x, is := rare[l.Name]; is { // as many as it takes to meet that
+			if x, is := rare[l.Name]; is { // enough schedules to meet the rare finding
 				if r, ok := search(t, &l, fmt.Sprintf(searched, x.servers, ""), searchLength); ok {
 					m.add(cell{&l, anything, works[0], cares[1]}, r)
 				}
@@ -162,7 +162,7 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// matrix gathers what is found of one library.
+// matrix collects the findings of one library.
 type matrix struct {
 	t *testing.T
 	result
@@ -182,7 +182,7 @@ func (m *matrix) add(c cell, r *locktest.Report) {
 		Family: c.family.name, Work: c.work.name, Care: c.care.name,
 		Leases: r.Violated(checker.LeaseExclusion), Data: r.Violated(checker.ResourceSafety),
 		Owners: r.Violated(checker.Ownership), Tokens: r.Violated(checker.TokenOrder)}
-	r.Differing = nil // the README says how many
+	r.Differing = nil // the README gives their number
 	judgeable(m.t, r)
 	for _, b := range r.Breaches {
 		if b.Law == checker.DeadlockFreedom || b.Law == checker.FaultTolerance {
@@ -195,10 +195,10 @@ func (m *matrix) add(c cell, r *locktest.Report) {
 	m.Cells = append(m.Cells, n)
 }
 
-// described reports whether a breach gets a paragraph of its own. Left out are that two are inside at once since a
-// paused client cannot know, or be notified, or since their leases overlapped, which is described under the leases;
-// and, until the checker reports what became of a prolongation that one of two masters granted, that it is miscounted
-// or not reported for replicated servers.
+// described reports whether a breach gets a paragraph of its own. Two clients in the critical section at once get none
+// if a paused client could not know, or if their leases overlapped, which is described under lease-exclusion. For
+// replicated servers, a miscounted validity and a cause that was not recorded get none either, until the checker
+// reports what became of an extension that one of two masters granted.
 func described(c cell, b locktest.Breach) bool {
 	switch b.Cause.Kind {
 	case checker.CauseNotRecorded:
@@ -209,7 +209,7 @@ func described(c cell, b locktest.Breach) bool {
 	return b.Law != checker.MutualExclusion || b.Cause.Detail == checker.BySlowWork
 }
 
-// offer keeps the breach in the hands of the most careful client.
+// offer keeps the candidate for a breach whose client takes the most care.
 func (m *matrix) offer(c *candidate) {
 	key := string(c.Law) + " " + c.Cause.String()
 	rank := func(c *candidate) int { return slices.Index([]string{"careful", "none", "fenced"}, c.care.name) }
@@ -223,7 +223,7 @@ func (m *matrix) offer(c *candidate) {
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// write cuts down what was found, and writes it in place of what was found before.
+// write shrinks the findings, and replaces the stored ones.
 func (m *matrix) write() {
 	clearFindings(m.t, "testdata", m.Library)
 	for _, key := range m.order {
@@ -256,7 +256,7 @@ func (m *matrix) write() {
 	save(m.t, "testdata", m.Library+".json", string(text)+"\n")
 }
 
-// clearFindings removes from a folder what was found of a library, as its result there says.
+// clearFindings removes the findings of a library from a folder, as listed in its stored result.
 func clearFindings(t *testing.T, folder, library string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(folder, library+".json"))

@@ -15,8 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest/steady"
 )
 
-// failFast is redsync with WithFailFast, as its documents show it: a round ends with the first majority, and what it
-// has asked of the other servers goes on. Their connections are opened with a mutex of go-redis held.
+// failFast is redsync with WithFailFast, as its documentation shows it: a round ends with the first majority, while the
+// requests to the other servers go on. go-redis opens their connections while it holds a mutex.
 var failFast = locktest.Config{Servers: locktest.Redis(3), TTL: TTL, Compute: TTL * 5 / 2, Cycles: 2,
 	Faults: locktest.Network, Laws: []checker.Law{checker.Ownership},
 	Care: locktest.Care{ChecksValidity: true, StopsWhenTold: true, Extends: TTL / 3},
@@ -24,8 +24,8 @@ var failFast = locktest.Config{Servers: locktest.Redis(3), TTL: TTL, Compute: TT
 		return newRedsync(onGoRedis, with(redsync.WithFailFast(true)))(c, false)
 	}}
 
-// notified is SET NX PX whose waiters subscribe to keyspace notifications, as many locks do in place of polling.
-// go-redis dials for a subscription with a mutex held, which its pings want.
+// notified is SET NX PX whose waiters subscribe to keyspace notifications, as many locks do instead of polling. For a
+// subscription, go-redis dials while it holds a mutex that its pings need.
 type notified struct {
 	client *redis.Client
 	key    string
@@ -51,7 +51,7 @@ func (l *notified) Lock(ctx context.Context) error {
 			return nil
 		}
 		if ok || err != nil {
-			l.Unlock(ctx) // it may have been set
+			l.Unlock(ctx) // the key may have been set
 		}
 		look := time.After(2 * time.Second) // a notification may get lost
 		for waits := true; waits; {
@@ -77,7 +77,7 @@ func (l *notified) Unlock(ctx context.Context) error {
 
 func (l *notified) Close() error { return l.client.Close() }
 
-// TestAMutexThatIsHeldOverADial stops no run, and equal seeds give equal runs.
+// TestAMutexThatIsHeldOverADial: a mutex held during a dial stops no run, and equal seeds give equal runs.
 func TestAMutexThatIsHeldOverADial(t *testing.T) {
 	for name, c := range map[string]locktest.Config{"redsync": failFast,
 		"notified": {Servers: locktest.Redis(1), TTL: TTL, Faults: locktest.Restarts, Laws: checker.Laws,
@@ -86,8 +86,8 @@ func TestAMutexThatIsHeldOverADial(t *testing.T) {
 	}
 }
 
-// TestSoundLocksSurviveRestarts: a dial that meets a server which is down ends, and so does a wait for an answer that
-// it does not give.
+// TestSoundLocksSurviveRestarts: a dial to a server that is down ends, and so does a wait for a reply that such a
+// server does not send.
 func TestSoundLocksSurviveRestarts(t *testing.T) {
 	for name, lock := range map[string]func(*locktest.Client) locktest.Lock{
 		"notified by go-redis": newNotified,

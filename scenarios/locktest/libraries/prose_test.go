@@ -67,7 +67,8 @@ const closing = `
   process, for ever, which three simulated clients would share.
 `
 
-// whose says whose a finding is, and which lines do it. Empty: nobody has understood it yet.
+// whose returns the text that says which party causes a finding, and which lines do. It is empty if nobody has
+// understood the finding yet.
 func whose(library string, f *finding) string {
 	if text := ofLibrary[library][f.Cause.Kind]; text != "" {
 		return text
@@ -101,32 +102,32 @@ when an extension fails, is the user's.`,
 	checker.StuckWithoutHolder: downCounter,
 }
 
-// noDialLimit is why one machine of five that is down keeps redigo's users from a lock.
+// noDialLimit says why one unreachable machine of five keeps redigo's users from getting a lock.
 const noDialLimit = `The library's adapter, with the pool that its documents show: a round of Lock has a time limit (5 %
 of the expiry; mutex.go, line 107), but a pool with Dial cannot pass it on, and redigo dials for 30
 s (conn.go, line 227). While one of five is unreachable without a trace (nothing refuses the
 connection), each try takes 30 s to ask and 30 s to take back, and has no validity left although
 four servers said yes at once. Give the pool DialContext, and redigo.Dial timeouts.`
 
-// silentServer is why one silent server uses up the validity with redigo.
+// silentServer says why one silent server uses up the validity with redigo.
 const silentServer = `The library's adapter, and the user's care: redsync waits for every server, and a pool with Dial, as
 its documents show it, does not pass on the time limit of a round. One of five that cannot be
 reached for 5 s uses up most of the validity before Lock returns, and a client whose work takes half
 the TTL outlives it, unless it looks at Until for the whole of its work and not only before it
 writes.`
 
-// noLimit is the like in redsync's first version.
+// noLimit describes the corresponding defect of redsync's first version.
 const noLimit = `The library's: a round has no time limit of its own (mutex.go, acquire), and redigo dials for 30 s
 (conn.go, line 227). While one of five is unreachable without a trace (nothing refuses the
 connection), each try takes 30 s to ask and 30 s to take back, and has no validity left although
 four servers said yes at once. Give redigo.Dial timeouts.`
 
-// longExtension is how rueidislock and valkeylock, which is made of it, count a validity.
+// longExtension says how rueidislock, and valkeylock, which is derived from it, compute a validity.
 const longExtension = `The library's: an extension may take until the end that it asks for (lock.go, monitoring: deadline =
 time.Now().Add(m.validity)), not until the key ends as it stands. A holder that no longer reaches the server is told so
 half a TTL after its key has expired. Fencing keeps the data.`
 
-// nothingWakes is how their waiters come to wait for ever.
+// nothingWakes says why their waiters may wait for ever.
 const nothingWakes = `The library's: a try that is not answered within TryNextAfter (20 ms), or for which there is no
 connection, has failed, and the next begins only when the server tells that the key has changed (lock.go, acquire and
 WithContext). On a new connection, or after its own DEL with NOLOOP, the server has nothing to tell: the client waits
@@ -134,7 +135,7 @@ for ever although the lock is free. Redis 7.0.15, restarted while a client waits
 defaults
 as well. Give WithContext a context with a deadline, and call it again.`
 
-// slowRound is how one silent server uses up the validity with go-redis v9.
+// slowRound says why one silent server uses up the validity with go-redis v9.
 const slowRound = `The library's settings, and the user's care: redsync gives a round 5 % of the expiry (mutex.go, line
 107) and waits for every server (line 291), but go-redis drops the deadline of the context unless
 ContextTimeoutEnabled is set (redis.go, line 1892; default off) and reads for 5 s (options.go, line
@@ -142,12 +143,13 @@ ContextTimeoutEnabled is set (redis.go, line 1892; default off) and reads for 5 
 takes half the TTL outlives it, unless it looks at Until for the whole of its work and not only
 before it writes.`
 
-// slowExtend is how one silent server keeps Extend, whatever client asks it.
+// slowExtend says why one silent server delays Extend with any client library.
 const slowExtend = `The library's, and the user's care: Extend passes on the context of its caller (mutex.go, line 158)
 and waits for every server. One that is silent kept it for 7 s here; what was left of the validity when it returned was
 less than the time to the next extension. Give Extend a context with a deadline.`
 
-// slowUnlock is how one server that is gone keeps Unlock with go-redis v9, and slowOlderUnlock with older ones.
+// slowUnlock says why one server that has gone delays Unlock with go-redis v9; slowOlderUnlock says it for older
+// versions.
 const (
 	slowUnlock = `The library's: a round of Lock has a time limit, but Unlock and Extend pass on the context of their
 caller (mutex.go, lines 142 and 158) and wait for every server. If one has gone without a trace (its
@@ -160,29 +162,29 @@ that nothing refuses a connection), go-redis dials it for 5 s, again and again (
 although the others have answered at once. Give Unlock a context with a deadline.`
 )
 
-// lateTry is what the tries of one Lock do to each other.
+// lateTry says how the tries of one Lock interfere with each other.
 const lateTry = `The library's: Lock draws one value for all of its tries (mutex.go, line 80). Each try that gets too few servers
 is taken back by a script that deletes the key if it has this value (line 125). If that script is late, it finds the
 key that a later try of the same Lock has set on this server, deletes it, and another client gets the lock. The README
 (Usage) says
 that nobody else gets the lock until Unlock. Draw a value for each try.`
 
-// jumpedClocks is what redsync's counting of a majority cannot help.
+// jumpedClocks describes a case that redsync cannot prevent by counting a majority.
 const jumpedClocks = `The limit of leases: the clocks of so many servers jumped, or ran fast, that its holder had keys left on fewer
 than a majority before its time was up. Nothing in the library can notice.`
 
-// downCounter is why a lock with a token is not to be had.
+// downCounter says why no lock with a token can be acquired.
 const downCounter = `The user's counter: it stands on the first server, and while that is down no lock with a token is to
 be had, of however many servers the lock is.`
 
-// sameValue is what a value that is used again makes of late requests.
+// sameValue says what late requests do if a value is used again.
 const sameValue = `The user's, and the library's comment: WithGenValueFunc says that it sets the generator of values (redsync.go,
 line 126), not that each value must be new. A value is all by which a server tells one lock of a client from its next:
 an extension or a release that is late, or of a key that a server kept while it was down, meets the next lock's key
 and
 prolongs or deletes it. Draw a random value for each lock.`
 
-// lateExtension is what becomes of one that sets the key if there is none.
+// lateExtension says what a late extension does if extensions set a missing key.
 const lateExtension = `The library's: with WithSetNXOnExtend an extension sets the key anew if there is none (scripts.go,
 touchWithSetNXScript). One that is late therefore sets the key that Unlock has deleted: a lock that nobody has, for a
 whole TTL. Here redis-1 did not answer for 10 s; it then carried out the extension after the key had expired, and
@@ -190,17 +192,17 @@ go-redis' repetition of it prolonged the key while the same client was asking fo
 speaks of
 servers that restart (redsync.go, lines 93 to 96), not of extensions that are late.`
 
-// sameToken is the like of sameValue with redislock.
+// sameToken describes the problem of sameValue for redislock.
 const sameToken = `The user's: the token must be unique (redislock.go, the comment of Options.Token), and a
 client's name is not, if the client takes the lock twice. A release that is late deletes the key of its next lock, and
 Obtain takes over a key that a request of the client's earlier Obtain has set (luaObtain).`
 
-// lateObtain is what a lock is worth whose answer waited during a pause.
+// lateObtain describes a lock whose reply waited during a pause.
 const lateObtain = `The library's: Obtain does not look at how long the server's answer took (redislock.go, lines 80 to 84). A client
 that is paused while the answer waits in its buffer is told that it has the lock although the key has expired, and
 another client may have it by then. Compare the time since the call with the TTL before the work begins.`
 
-// ofLibrary is what is particular to a library.
+// ofLibrary has the explanations for causes that are specific to a library.
 var ofLibrary = map[string]map[checker.CauseKind]string{
 	"redsync": {checker.HolderOutlivedLease: slowRound, checker.TooSlow: slowUnlock, checker.RemovedByOwner: lateTry,
 		checker.ExpiredEarly: jumpedClocks},

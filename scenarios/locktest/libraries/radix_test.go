@@ -12,17 +12,17 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// radixLock is SET NX PX and a script to release, on one connection of radix, which has no lock of its own. Its pool
-// waits for the network with a mutex held, which stops the clock of a bubble.
+// radixLock is SET NX PX with a script to release, on one connection of radix, which has no lock of its own. It does
+// not use radix's pool, which waits for the network while it holds a mutex, and so stops the clock of a bubble.
 type radixLock struct {
-	conn radix.Conn // nil: none is open
+	conn radix.Conn // nil: no connection is open
 	c    *locktest.Client
 	n    int
 	fence
 	until
 }
 
-// radixDialer is how radix wants to be given a dialer.
+// radixDialer adapts a client to the dialer interface of radix.
 type radixDialer struct{ *locktest.Client }
 
 func (d radixDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {

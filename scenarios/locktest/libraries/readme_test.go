@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// results are those that testdata keeps, in the order of All.
+// results reads the results in testdata, in the order of All.
 func results(t *testing.T) (all []result) {
 	t.Helper()
 	for _, l := range All {
@@ -33,8 +33,8 @@ func results(t *testing.T) (all []result) {
 	return all
 }
 
-// TestFindings replays each finding of the README and demands that it breaks the law that it is said to break, by the
-// cause.
+// TestFindings replays each finding of the README. The run must break the law that the finding names, by the cause that
+// it names.
 func TestFindings(t *testing.T) {
 	for i, r := range results(t) {
 		for _, f := range r.Findings {
@@ -57,7 +57,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// TestReadme demands that the README says what testdata holds, and that testdata holds nothing else.
+// TestReadme checks that the README matches testdata, and that testdata holds nothing else.
 func TestReadme(t *testing.T) {
 	all := results(t)
 	testkit.Golden(t, "README.md", readme(t, all))
@@ -101,10 +101,10 @@ func readme(t *testing.T, all []result) string {
 	return b.String()
 }
 
-// view is a table of the README: one law, in the hands of some clients.
+// view is a table of the README: one law, for clients with a certain care.
 type view struct {
 	title string
-	care  string // of the clients; empty: of all
+	care  string // of the clients; empty: any
 	of    func(counts) int
 }
 
@@ -121,8 +121,8 @@ var views = []view{
 		func(c counts) int { return c.Waits }},
 }
 
-// table has a row for each library. A cell says in how many schedules the law was broken, or below what the rate lies
-// if in none.
+// table writes a row for each library. A cell says in how many schedules the law was broken; if in none, it gives an
+// upper bound of the rate.
 func (v *view) table(b *strings.Builder, all []result) {
 	fmt.Fprintf(b, "\n**%s**\n\n| library | of |", v.title)
 	for _, f := range families {
@@ -138,7 +138,7 @@ func (v *view) table(b *strings.Builder, all []result) {
 	}
 }
 
-// differing says of which libraries a seed that broke a law gave another run the second time.
+// differing lists the libraries with seeds that broke a law and gave another run the second time.
 func differing(all []result) string {
 	var list []string
 	for _, r := range all {
@@ -157,7 +157,7 @@ func differing(all []result) string {
 		strings.Join(list, ", ")+". What is counted of them is their first run.")
 }
 
-// sum adds the schedules under a family that could be judged, and those that broke the law.
+// sum adds up the schedules under a family that could be judged, and those that broke the law.
 func (v *view) sum(r result, family string) (broken, judged int) {
 	for _, c := range r.Cells {
 		if c.Family == family && (v.care == "" || c.Care == v.care) {
@@ -167,8 +167,8 @@ func (v *view) sum(r result, family string) (broken, judged int) {
 	return broken, judged
 }
 
-// most is how many schedules a cell of a library's row has, those aside in which the library stopped the clock, and
-// that of a longer search.
+// most returns the largest number of schedules in a cell of a library's row. It does not count schedules in which the
+// library stopped the clock, and ignores the column of all faults, which may include a longer search.
 func (v *view) most(r result) (n int) {
 	for _, f := range families {
 		if _, judged := v.sum(r, f.name); f.name != anything.name {
@@ -193,7 +193,8 @@ func (v *view) cell(r result, family string) string {
 	return words
 }
 
-// A cell is never a bare 0: it says how many schedules there were, and what may have been missed.
+// TestNoCellIsABareZero: a cell is never a bare 0. It says how many schedules there were, or gives an upper bound of
+// the rate.
 func TestNoCellIsABareZero(t *testing.T) {
 	of := func(family, care string, runs, stopped, leases int) counts {
 		return counts{Family: family, Work: "short", Care: care, Runs: runs, Stopped: stopped, Leases: leases}
@@ -220,7 +221,7 @@ func TestNoCellIsABareZero(t *testing.T) {
 	}
 }
 
-// write describes a finding: what it is, what it shows, and how it is repeated.
+// write describes a finding: who causes it, what it shows, and how to repeat it.
 func (f *finding) write(t *testing.T, b *strings.Builder, library string) {
 	t.Helper()
 	why := whose(library, f)
@@ -242,7 +243,7 @@ func (f *finding) write(t *testing.T, b *strings.Builder, library string) {
 		wrapped(said), strings.Join(f.Faults, "\n"), test, library, f.Name)
 }
 
-// width is how long the lines of the README's paragraphs are.
+// width is the largest width of the lines of the README's paragraphs, in bytes.
 const width = 115
 
 func wrapped(text string) string {

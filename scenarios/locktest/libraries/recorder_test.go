@@ -18,7 +18,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/recorder"
 )
 
-// recorded is a mutex of redsync that records what its service does with it. A service uses it as the one of redsync.
+// recorded is a mutex of redsync that records what its service does with it. A service uses it like redsync's own
+// mutex.
 type recorded struct {
 	*redsync.Mutex
 	to *recorder.Recorder
@@ -61,8 +62,9 @@ func (m *recorded) UnlockContext(ctx context.Context) (bool, error) {
 	return ok, err
 }
 
-// Two machines take turns at a lock of redsync, and each records into a file of its own. Then one of them works on
-// although its key has expired, and the other gets in. "fencepost check machine-1.jsonl machine-2.jsonl" says the same.
+// Two machines take turns at a lock of redsync, and each records into a file of its own. Then one of them continues to
+// work although its key has expired, and the other one gets the lock. "fencepost check machine-1.jsonl machine-2.jsonl"
+// reports the same.
 func Example_recorder() {
 	dir, err := os.MkdirTemp("", "recorder")
 	if err != nil {
@@ -97,13 +99,13 @@ func Example_recorder() {
 			fmt.Println(err)
 		}
 		work()
-		_, _ = m.UnlockContext(ctx) // what came of it stands in the record
+		_, _ = m.UnlockContext(ctx) // the record has the result
 	}
 	turn(machines[0], func() {})
 	turn(machines[1], func() {})
 	judge(files[:])
 	turn(machines[0], func() {
-		server.FastForward(time.Minute) // the key expires, and its holder does not know
+		server.FastForward(time.Minute) // the key expires, and its holder does not notice
 		turn(machines[1], func() {})
 	})
 	judge(files[:])
@@ -114,7 +116,7 @@ func Example_recorder() {
 	// lease-exclusion violated
 }
 
-// judge prints what "fencepost check" says of two laws.
+// judge prints what "fencepost check" says about two laws.
 func judge(files []string) {
 	var parts []reading.Part
 	for _, name := range files {

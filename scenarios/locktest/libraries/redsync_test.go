@@ -33,15 +33,16 @@ type redsyncLock struct {
 	incr  func(context.Context) (int64, error)
 }
 
-// redsyncPool is a pool of redsync for one server, by one of its adapters, with what it takes beside.
+// redsyncPool is a pool of redsync for one server, made by one of its adapters, with functions to close it and to draw
+// tokens.
 type redsyncPool struct {
 	rsredis.Pool
 	close func() error
 	incr  func(ctx context.Context, key string) (int64, error)
-	err   error // it could not be opened
+	err   error // why it could not be opened
 }
 
-// newRedsync makes the lock of redsync on one pool for each server, with options.
+// newRedsync returns a constructor of redsync's lock with one pool for each server, and with options.
 func newRedsync(open func(c *locktest.Client, i int) redsyncPool, options func(*locktest.Client) []redsync.Option) func(
 	*locktest.Client, bool) locktest.Lock {
 	return func(c *locktest.Client, fenced bool) locktest.Lock {
@@ -63,22 +64,22 @@ func newRedsync(open func(c *locktest.Client, i int) redsyncPool, options func(*
 	}
 }
 
-// plain is a mutex without options.
+// plain returns no options.
 func plain(*locktest.Client) []redsync.Option { return nil }
 
-// with is a mutex with the same options for every client.
+// with returns the same options for every client.
 func with(o ...redsync.Option) func(*locktest.Client) []redsync.Option {
 	return func(*locktest.Client) []redsync.Option { return o }
 }
 
-// ownValue is a mutex whose value is the name of its client, where that is unique.
+// ownValue makes the client's name the value of its keys. The names of clients are unique.
 func ownValue(c *locktest.Client) []redsync.Option {
 	return []redsync.Option{redsync.WithGenValueFunc(func() (string, error) { return c.Name, nil })}
 }
 
 func onGoRedis(c *locktest.Client, i int) redsyncPool { return poolOf(goRedis(c, i)) }
 
-// onQuietGoRedis is go-redis with the setting without which it may hold a mutex while it opens a connection.
+// onQuietGoRedis uses go-redis with a setting that keeps it from holding a mutex while it opens a connection.
 func onQuietGoRedis(c *locktest.Client, i int) redsyncPool {
 	return poolOf(redis.NewClient(&redis.Options{Addr: c.Addr(i), Dialer: c.DialContext,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}}))
@@ -89,8 +90,8 @@ func poolOf(client *redis.Client) redsyncPool {
 		incr: func(ctx context.Context, key string) (int64, error) { return client.Incr(ctx, key).Result() }}
 }
 
-// onGoRedis8 waits evenly before a retry: its own jitter is from a source that is seeded once in a process
-// (internal/rand/rand.go), so that equal seeds would give different runs.
+// onGoRedis8 uses go-redis v8 with a constant pause before a retry. The library's own jitter comes from a source that
+// is seeded once per process (internal/rand/rand.go), so that equal seeds would give different runs.
 func onGoRedis8(c *locktest.Client, i int) redsyncPool {
 	client := redis8.NewClient(&redis8.Options{Addr: c.Addr(i), Dialer: c.DialContext,
 		MinRetryBackoff: retryBackoff, MaxRetryBackoff: retryBackoff})
@@ -98,7 +99,7 @@ func onGoRedis8(c *locktest.Client, i int) redsyncPool {
 		incr: func(ctx context.Context, key string) (int64, error) { return client.Incr(ctx, key).Result() }}
 }
 
-// retryBackoff is within go-redis' own limits, 8 ms and 512 ms.
+// retryBackoff is between go-redis's own limits, 8 ms and 512 ms.
 const retryBackoff = 16 * time.Millisecond
 
 func onGoRedis7(c *locktest.Client, i int) redsyncPool {
@@ -125,10 +126,10 @@ func onRedigo(c *locktest.Client, i int) redsyncPool {
 		incr: func(context.Context, string) (int64, error) { return redigoIncr(pool, c) }}
 }
 
-// redigoDialTimeout is that of redigo's own dialer (conn.go, line 227).
+// redigoDialTimeout is the timeout of redigo's own dialer (conn.go, line 227).
 const redigoDialTimeout = 30 * time.Second
 
-// redigoPool is a pool as the examples of redigo and of redsync open it (redsync: examples/redigo).
+// redigoPool returns a pool as the examples of redigo and of redsync open it (redsync: examples/redigo).
 func redigoPool(c *locktest.Client, addr string) *redigolib.Pool {
 	ping := func(conn redigolib.Conn, _ time.Time) error {
 		_, err := conn.Do("PING")
@@ -175,8 +176,7 @@ func (l *redsyncLock) Close() error {
 	return all
 }
 
-// redsyncV1 is a mutex of redsync before it was a module of its fourth version. It says of no lock until when it is
-// valid.
+// redsyncV1 is a mutex of redsync's first version. That version does not say until when a lock is valid.
 type redsyncV1 struct {
 	mutex *redsyncv1.Mutex
 	fence
@@ -197,8 +197,8 @@ func newRedsyncV1(c *locktest.Client, fenced bool) locktest.Lock {
 	return l
 }
 
-// tries and retryDelay are redsync's own defaults. The adapter makes the tries, to know when the one began that
-// acquired.
+// tries and retryDelay are redsync's own defaults. The adapter makes the tries itself, so that it knows when the
+// successful one began.
 const (
 	tries      = 32
 	retryDelay = 500 * time.Millisecond

@@ -20,7 +20,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/front"
 )
 
-// watched is a lock of rueidislock or of valkeylock, which keeps itself alive and cancels its context when it is lost.
+// watched is a lock of rueidislock or valkeylock. It renews itself, and cancels its context when it is lost.
 type watched struct {
 	acquire func(ctx context.Context, name string) (context.Context, context.CancelFunc, error)
 	incr    func(ctx context.Context, key string) (int64, error)
@@ -62,7 +62,7 @@ func newRueidislock(c *locktest.Client, fenced bool) locktest.Lock {
 	return &watched{acquire: l.WithContext, incr: incr, close: l.Close, c: c, fence: fence{on: fenced}}
 }
 
-// documented is what the example of its README says for one server.
+// documented is the option that rueidislock's README shows for one server.
 var documented = rueidislock.LockerOption{KeyMajority: 1, NoLoopTracking: true}
 
 func openRueidislock(addr string, dial dialFunc, o rueidislock.LockerOption) (rueidislock.Locker, error) {
@@ -77,11 +77,11 @@ func rueidisOption(addr string, dial dialFunc) rueidis.ClientOption {
 		}}
 }
 
-// rueidisKeys is the one key of a lock (lock.go, keyname).
+// rueidisKeys returns the one key of a lock (lock.go, keyname).
 func rueidisKeys(lock string) []string { return []string{"rueidislock:0:" + lock} }
 
-// evenly is rueidis' own delay before a retry (retry.go, defaultRetryDelayFn), without its jitter: that is drawn by
-// math/rand/v2, which cannot be seeded.
+// evenly is rueidis's own delay before a retry (retry.go, defaultRetryDelayFn) without its jitter, which is drawn from
+// math/rand/v2 and cannot be seeded.
 func evenly(attempts int, _ rueidis.Completed, _ error) time.Duration { return backoff(attempts) }
 
 func backoff(attempts int) time.Duration {
@@ -105,11 +105,11 @@ func newValkeylock(c *locktest.Client, fenced bool) locktest.Lock {
 	return &watched{acquire: l.WithContext, incr: incr, close: l.Close, c: c, fence: fence{on: fenced}}
 }
 
-// valkeyKeys is the one key of a lock (lock.go, keyname).
+// valkeyKeys returns the one key of a lock (lock.go, keyname).
 func valkeyKeys(lock string) []string { return []string{"valkeylock:0:" + lock} }
 
-// TestRueidislockWakesItself: while a lock is held, each of its extensions notifies it that its key has changed, if it
-// has not asked for NOLOOP, and then it extends again.
+// TestRueidislockWakesItself: while a lock is held without NOLOOP, each of its extensions notifies the library that its
+// own key has changed, and the library then extends again.
 func TestRueidislockWakesItself(t *testing.T) {
 	for name, c := range map[string]struct {
 		option      rueidislock.LockerOption
@@ -131,7 +131,7 @@ func TestRueidislockWakesItself(t *testing.T) {
 	}
 }
 
-// requestsOf is how many requests a client sends that holds a lock for two and a half times its TTL.
+// requestsOf returns how many requests a client sends that holds a lock for two and a half times its TTL.
 func requestsOf(t *testing.T, o rueidislock.LockerOption) (sent int) {
 	d, stacks := bubble.NewDriver(), new(sim.Stacks)
 	w := sim.New(1, sim.Options{Delay: sim.Delay{Lo: 500 * time.Microsecond, Hi: 2 * time.Millisecond},

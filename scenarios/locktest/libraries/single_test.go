@@ -12,9 +12,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// TestEverySingleFault tries each single fault of a run of two clients who take a lock twice: of the libraries on
-// go-redis without a failover at full size, of one otherwise, and with the messages alone. The log has the runs, the
-// processor time and what was found. An extension or an expiry is in none of these runs.
+// TestEverySingleFault tries every single fault in a run of two clients that take a lock twice. At full size it tests
+// the libraries on go-redis without a failover, with all faults; otherwise one of them, with delayed messages and
+// broken connections only. The log has the number of runs, the processor time and the findings. None of these runs
+// contains an extension or an expiry.
 func TestEverySingleFault(t *testing.T) {
 	if testing.Short() {
 		t.Skip("some hundred runs, and their shrinking")

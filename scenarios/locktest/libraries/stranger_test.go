@@ -19,9 +19,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// watchdog is a lock as teams write it by hand: SET NX PX, a watchdog that renews the key, DEL. It has two mistakes.
-// The watchdog prolongs the key of whoever holds it, so that its own holder never learns of a loss; and Unlock
-// deletes the key of whoever holds it.
+// watchdog is a lock as teams write it by hand: SET NX PX, a watchdog that renews the key, and DEL. It has two
+// mistakes. The watchdog prolongs the key whoever holds it, so that its own holder never learns that it has lost the
+// lock. And Unlock deletes the key whoever holds it.
 type watchdog struct {
 	client *redis.Client
 	key    string
@@ -71,7 +71,8 @@ func newWatchdog(c *locktest.Client) locktest.Lock {
 	return &watchdog{client: goRedis(c, 0), key: c.Key, ttl: TTL}
 }
 
-// TestTheFirstHourWithALockOfOnesOwn ends with the two mistakes of the lock at the top, and what follows from them.
+// TestTheFirstHourWithALockOfOnesOwn: the report has the two mistakes of the lock at the top, and then their
+// consequences.
 func TestTheFirstHourWithALockOfOnesOwn(t *testing.T) {
 	r, ok := locktest.Explore(t, locktest.Config{New: newWatchdog, Faults: locktest.Pauses, Seeds: 120})
 	if !ok {
@@ -94,7 +95,7 @@ func TestTheFirstHourWithALockOfOnesOwn(t *testing.T) {
 	}
 }
 
-// TestCostOfAGoroutineThatNeverEnds shows it, and that it makes no other difference.
+// TestCostOfAGoroutineThatNeverEnds logs the cost of such a goroutine, and checks that it makes no other difference.
 func TestCostOfAGoroutineThatNeverEnds(t *testing.T) {
 	c := locktest.Config{New: newWatchdog, Faults: locktest.Pauses, Seeds: 20}
 	if os.Getenv("FENCEPOST_FULL") != "" {
@@ -116,7 +117,7 @@ func TestCostOfAGoroutineThatNeverEnds(t *testing.T) {
 	t.Logf("%d runs: %v of processor time, %v without it", with.Runs, with.CPU, without.CPU)
 }
 
-// mistakes are the first that a user makes, each with the beginning of the first line that the test prints.
+// mistakes are the first ones that a user makes, each with the beginning of the first line that the test prints.
 var mistakes = map[string]struct {
 	locktest.Config
 	want string
@@ -155,7 +156,7 @@ var mistakes = map[string]struct {
 	}}, "4 goroutines are still there ten minutes after 1 run: libraries.newPooled.func1 (stranger_test.go:"},
 }
 
-// pooled is a lock with something that is to be ended, but nobody ends it.
+// pooled is a lock with a goroutine that nobody ends, since the lock has no Close.
 type pooled struct {
 	of  *watchdog
 	end chan struct{}
@@ -170,7 +171,8 @@ func newPooled(c *locktest.Client) pooled {
 func (l pooled) Lock(ctx context.Context) error   { return l.of.Lock(ctx) }
 func (l pooled) Unlock(ctx context.Context) error { return l.of.Unlock(ctx) }
 
-// tokened is a lock of redislock whose owner value is its user's: Obtain takes over a key whose value begins with it.
+// tokened is a lock of redislock whose user chooses the owner value. Obtain takes over a key whose value begins with
+// it.
 type tokened struct {
 	client     *redis.Client
 	key, token string
@@ -186,14 +188,14 @@ func (l *tokened) Lock(ctx context.Context) (err error) {
 func (l *tokened) Unlock(ctx context.Context) error { return l.held.Release(ctx) }
 func (l *tokened) Close() error                     { return l.client.Close() }
 
-// count is as a library's own metrics are.
+// count loops like a library's metrics goroutine.
 func count() {
 	for {
 		time.Sleep(50 * time.Millisecond)
 	}
 }
 
-// mistaken is the variable that has TestMistake run.
+// mistaken is the environment variable that makes TestMistake run.
 const mistaken = "FENCEPOST_MISTAKE"
 
 // TestMistake is a user's test that makes a mistake, and fails.
@@ -205,7 +207,7 @@ func TestMistake(t *testing.T) {
 	locktest.Run(t, mistakes[name].Config)
 }
 
-// firstLine is the first that a failed test prints.
+// firstLine matches the first line that a failed test prints.
 var firstLine = regexp.MustCompile(`--- FAIL: TestMistake.*\n\s+\w+\.go:\d+: (.*)`)
 
 func TestTheFirstLineSaysWhatTheMistakeIs(t *testing.T) {

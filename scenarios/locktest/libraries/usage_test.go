@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// The code between the marks stands in a README, word for word.
+// The code between the marks is shown in a README, word for word.
 
 // mutex: begin
 
@@ -68,7 +68,7 @@ func (f *fenced) Token() int64 { return f.token }
 
 // fenced: end
 
-var _ = testMutex // which fails, as the README says and this test sees
+var _ = testMutex // it fails, as the README says and the next test checks
 
 func TestTheMutexOfTheReadmeFails(t *testing.T) {
 	r, ok := locktest.Explore(t, locktest.Config{Servers: locktest.Redis(1), TTL: 8 * time.Second,
