@@ -16,21 +16,21 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// agreementSeeds is how many runs of each scenario model and client are compared by.
+// agreementSeeds is the number of runs per scenario with which model and client are compared.
 const agreementSeeds = 12
 
-// actor is a shipped client that acts out scenarios of the catalogue.
+// actor is a shipped client that takes the place of the model in scenarios of the catalogue.
 type actor struct {
 	name string
-	// open makes its lock, with a lease or session of that length
+	// open makes its lock, with a lease or session of the given length.
 	open func(*locktest.Client, time.Duration) locktest.Lock
-	// lockLine matches the line of a scenario's lock that the client acts out.
+	// lockLine matches the lock line of the scenarios that the client can act out.
 	lockLine *regexp.Regexp
-	// deaf says that it goes on when its session is lost.
+	// deaf says that the client continues to work when its session is lost.
 	deaf bool
 }
 
-// actors are the clients; the first whose line matches acts a scenario out.
+// actors lists the clients. The first one whose lockLine matches acts out a scenario.
 var actors = []actor{
 	{name: "etcd-mutex", open: openMutex, lockLine: regexp.MustCompile(
 		`(?m)^lock: \{protocol: etcd, ttl: (\w+)(?:, recheck: on|, count-from: receipt)?\}$`)},
@@ -49,7 +49,7 @@ var actors = []actor{
 // modelled matches a scenario of etcd or ZooKeeper.
 var modelled = regexp.MustCompile(`(?m)^lock: \{protocol: (etcd|zookeeper),`)
 
-// unacted are scenarios that no shipped client can act out, each with the reason.
+// unacted lists scenarios that no shipped client can act out, each with the reason.
 var unacted = map[string]string{
 	"zookeeper-herd":                  "`zk.Lock` watches the znode before its own",
 	"zookeeper-read-write-lock":       "go-zookeeper has no read-write lock",
@@ -87,7 +87,8 @@ func openZK(drawn tokens) func(*locktest.Client, time.Duration) locktest.Lock {
 	return func(c *locktest.Client, ttl time.Duration) locktest.Lock { return openZKLock(c, ttl, drawn) }
 }
 
-// differences are the laws by which the client comes out otherwise than the model, by scenario, each with the reason.
+// differences lists, by scenario, the laws with another outcome for the client than for the model, each with the
+// reason.
 var differences = map[string]map[checker.Law]string{
 	"etcd-keepalive-lost": {checker.LeaseExclusion: fromReceipt, checker.MutualExclusion: "It stops half a " +
 		"second after the lease has ended: what the client ships is `count-from: receipt`, not the model's default."},
@@ -103,9 +104,9 @@ const (
 	byTurns = "The model keeps to the leader; the client renews at any member, and only at the leader does this happen."
 )
 
-// TestModelsAndClientsAgree puts shipped clients in the place of the modelled protocols, in each scenario of etcd and
-// ZooKeeper that they can act out: under the same faults each law comes out alike, but for the differences that are
-// explained. With -update it writes the table of README.md.
+// TestModelsAndClientsAgree replaces the modelled protocols by shipped clients, in each scenario of etcd and ZooKeeper
+// that a client can act out. Under the same faults each law must have the same outcome, except for the differences that
+// are explained. With -update it writes the table of README.md.
 func TestModelsAndClientsAgree(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| scenario | client |")
@@ -140,7 +141,7 @@ func TestModelsAndClientsAgree(t *testing.T) {
 	}
 }
 
-// actorOf is the client that acts a scenario out, and the length of its lease.
+// actorOf returns the client that acts out a scenario, and the length of its lease.
 func actorOf(t *testing.T, text string) (a *actor, ttl time.Duration) {
 	t.Helper()
 	for i := range actors {
@@ -172,8 +173,8 @@ func actOut(t *testing.T, name, text string, a *actor, ttl time.Duration) (*lock
 		New: func(c *locktest.Client) locktest.Lock { return a.open(c, ttl) }})
 }
 
-// row holds the runs of a client to those of the model, and is a row of the table: how each law comes out, or how
-// in the model and how for the client, and the reasons.
+// row compares the runs of a client with those of the model, and returns a row of the table. For each law it has the
+// outcome, or both outcomes and the reason if they differ.
 func row(t *testing.T, s *scenarios.Scenario, r *locktest.Report) (cells string) {
 	t.Helper()
 	if len(r.Failures) > 0 {
@@ -214,7 +215,7 @@ func row(t *testing.T, s *scenarios.Scenario, r *locktest.Report) (cells string)
 	return cells + strings.TrimRight(" "+strings.Join(whys, " "), " ") + " |"
 }
 
-// outcome says in one sign how a law came out: ✓ holds, ✗ violated, ✗✓ either, – never judged.
+// outcome returns signs for the outcomes of a law: ✓ holds, ✗ violated, ✗✓ both occur, – never judged.
 func outcome(violated, held int) string {
 	switch {
 	case violated > 0 && held > 0:

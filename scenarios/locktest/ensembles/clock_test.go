@@ -15,15 +15,16 @@ import (
 	"google.golang.org/grpc/balancer/roundrobin"
 )
 
-// valCtxCh is what the Done of a watch's context returns in etcd's client: a channel that is never closed, made when
-// the program starts. It belongs to no bubble, and a goroutine that waits for it keeps the clock from moving. Nil means
-// the same, "never done", and nobody waits for it. Beside a file with go:linkname must be one in assembler (clock.s).
+// valCtxCh is the channel that the Done method of a watch's context returns in etcd's client. It is made when the
+// program starts and never closed. It belongs to no bubble, so a goroutine that waits for it stops the bubble's clock.
+// A nil channel also means "never done", and does not stop the clock. A package that uses go:linkname needs an
+// assembler file (clock.s).
 //
 //go:linkname valCtxCh go.etcd.io/etcd/client/v3.valCtxCh
 var valCtxCh chan struct{}
 
-// randIntN is drawn by gRPC whenever the state of a connection changes, and cannot be seeded. With 0 the members are
-// connected to in order; among those that are connected inTurn chooses.
+// randIntN is called by gRPC whenever the state of a connection changes, and cannot be seeded. If it returns 0, gRPC
+// connects to the members in order. inTurn chooses among the members that are connected.
 //
 //go:linkname randIntN google.golang.org/grpc/balancer/endpointsharding.randIntN
 var randIntN func(n int) int
@@ -34,11 +35,11 @@ func init() {
 	balancer.Register(inTurn{})
 }
 
-// inTurn is gRPC's round robin, but that equal seeds choose the same members: a Go map has no part in their order, and
-// the calls of one instant begin one after another.
+// inTurn is gRPC's round robin, changed so that equal seeds choose the same members: the order of the members does not
+// depend on a Go map, and calls of the same instant start one after another.
 type inTurn struct{}
 
-// Name is that of the balancer that it replaces.
+// Name returns the name of the balancer that it replaces.
 func (inTurn) Name() string { return roundrobin.Name }
 
 // Build makes the balancer of a client.
@@ -48,13 +49,13 @@ func (inTurn) Build(cc balancer.ClientConn, o balancer.BuildOptions) balancer.Ba
 		endpointsharding.Options{})
 }
 
-// ordered is a client whose members are in order when it chooses among them.
+// ordered is a gRPC client connection that sorts the members before it chooses among them.
 type ordered struct {
 	balancer.ClientConn
 	turns *turns
 }
 
-// UpdateState replaces the choice.
+// UpdateState replaces gRPC's choice by turns.
 func (o ordered) UpdateState(s balancer.State) {
 	children := endpointsharding.ChildStatesFromPicker(s.Picker)
 	slices.SortFunc(children, func(a, b endpointsharding.ChildState) int {
@@ -73,13 +74,13 @@ func (o ordered) UpdateState(s balancer.State) {
 	o.ClientConn.UpdateState(s)
 }
 
-// turns chooses the members of a client in turn, for each method by itself.
+// turns chooses the members of a client in turn, separately for each method.
 type turns struct {
 	first uint32
 
 	mu      sync.Mutex
 	members []balancer.Picker
-	calls   map[string]uint32 // by method
+	calls   map[string]uint32 // number of calls by method
 }
 
 func (t *turns) turnTo(members []balancer.Picker) {
@@ -88,8 +89,9 @@ func (t *turns) turnTo(members []balancer.Picker) {
 	t.members = members
 }
 
-// Pick chooses the next. It takes some microseconds, by the method: so each of the calls that wake at one instant
-// begins at an instant of its own, and one that is repeated since its connection broke finds the members that are left.
+// Pick chooses the next member. It takes some microseconds, depending on the method. So calls that wake up at the same
+// instant start at different instants, and a call that is repeated because its connection broke finds the members that
+// are left.
 func (t *turns) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	method := fnv.New32a()
 	method.Write([]byte(info.FullMethodName))
@@ -102,5 +104,6 @@ func (t *turns) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	return member.Pick(info)
 }
 
-// mostWait is how long a choice takes at most, in microseconds. By this one the methods that clients use all differ.
+// mostWait is the longest duration of a choice, in microseconds. With this number, the durations of the methods that
+// clients use all differ.
 const mostWait = 101

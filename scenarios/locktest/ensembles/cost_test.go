@@ -28,8 +28,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// TestCost puts and gets keys before three simulated members, and before a connection that answers each call at once,
-// and logs the processor time of a call in both: what the simulation adds to the client's own and that of HTTP/2.
+// TestCost puts and gets keys with three simulated members, and with a connection that answers each call at once. It
+// logs the processor time of a call in both cases: the difference is what the simulation adds to the cost of the client
+// and HTTP/2.
 func TestCost(t *testing.T) {
 	const calls = 1000
 	work := func(dial steady.Dial, addresses []string) time.Duration {
@@ -61,8 +62,9 @@ func TestCost(t *testing.T) {
 	})
 }
 
-// TestZKCost sets and gets a znode before three simulated members, and before a connection that answers each request at
-// once, and logs the processor time of a request in both: what the simulation adds to the client's own.
+// TestZKCost sets and gets a znode with three simulated members, and with a connection that answers each request at
+// once. It logs the processor time of a request in both cases: the difference is what the simulation adds to the
+// client's own cost.
 func TestZKCost(t *testing.T) {
 	const requests = 2000
 	work := func(dial steady.Dial, addresses []string) time.Duration {
@@ -100,7 +102,7 @@ func TestZKCost(t *testing.T) {
 		})
 }
 
-// echo is a connection that answers each call at once, with an empty message.
+// echo is a connection that answers each call at once with an empty message.
 type echo struct {
 	wire sim.Wire
 	wake chan struct{}
@@ -170,7 +172,7 @@ func (e *echo) SetDeadline(time.Time) error      { return nil }
 func (e *echo) SetReadDeadline(time.Time) error  { return nil }
 func (e *echo) SetWriteDeadline(time.Time) error { return nil }
 
-// answerAtOnce answers each request at once.
+// answerAtOnce is a ZooKeeper server that answers each request at once.
 func answerAtOnce(c net.Conn) {
 	defer c.Close()
 	stat := make([]byte, 68)

@@ -20,13 +20,14 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 )
 
-// script draws requests whose answers depend on nothing but the requests before them.
+// script draws random requests whose replies depend only on the requests before them.
 type script struct {
 	*rand.Rand
-	revision int64 // of the latest answer
-	// Within a txn: a branch that deletes a key and then puts it with the value that it has brings etcd 3.4 down.
+	revision int64 // of the latest reply
+	// A transaction's branch that deletes a key and then puts it with the value that it has crashes etcd 3.4. So a
+	// transaction either deletes keys, or puts keys that keep their value.
 	deletes, keeps bool
-	leases         int64 // that may have been granted: 1 to this
+	leases         int64 // leases 1 to this number may have been granted
 }
 
 var (
@@ -36,7 +37,7 @@ var (
 
 func pick[T any](s *script, of []T) T { return of[s.IntN(len(of))] }
 
-// rarely is true once in n times.
+// rarely is true once in n times, on average.
 func (s *script) rarely(n int) bool { return s.IntN(n) == 0 }
 
 func (s *script) key() []byte {
@@ -58,7 +59,7 @@ func (s *script) end() []byte {
 	return nil
 }
 
-// near is a revision, mostly one that there is.
+// near returns a revision, usually one that exists.
 func (s *script) near() int64 {
 	if s.rarely(20) {
 		return s.Int64N(5) - 2
@@ -124,7 +125,7 @@ func (s *script) comparison() *etcdserverpb.Compare {
 	}
 	of := c.Target
 	if s.rarely(20) {
-		of = etcdserverpb.Compare_CompareTarget(s.IntN(5)) // an operand of another target
+		of = etcdserverpb.Compare_CompareTarget(s.IntN(5)) // an operand that does not match the target
 	}
 	switch of {
 	case etcdserverpb.Compare_VERSION:
@@ -217,12 +218,12 @@ func (s *script) request() (method string, request, response proto.Message) {
 	return s.service()
 }
 
-// service draws a request that the lock and election services refuse, or answer without waiting.
+// service returns a request for the status of the server.
 func (s *script) service() (method string, request, response proto.Message) {
 	return "/etcdserverpb.Maintenance/Status", &etcdserverpb.StatusRequest{}, &etcdserverpb.StatusResponse{}
 }
 
-// plain is an answer without what differs between two clusters, and in an order where etcd has none.
+// plain formats a reply without the fields in which two clusters differ, and sorts it where etcd defines no order.
 func plain(m proto.Message) string {
 	drop := func(h *etcdserverpb.ResponseHeader) {
 		if h != nil {
@@ -252,8 +253,8 @@ func plain(m proto.Message) string {
 	return string(bytes.ReplaceAll(b, []byte("  "), []byte(" ")))
 }
 
-// settled puts the keys of ranges that are sorted by what several of them have in common into one order, in which
-// etcd's sorting leaves them by chance. If a limit cut them, it is not known which are there.
+// settled sorts keys that etcd returns in random order, because they were sorted by something that several of them have
+// in common. It returns false if a limit cut the list, because it is then random which keys the reply contains.
 func settled(request, response proto.Message) (comparable bool) {
 	switch r := request.(type) {
 	case *etcdserverpb.RangeRequest:
@@ -286,7 +287,7 @@ func settled(request, response proto.Message) (comparable bool) {
 	return true
 }
 
-// answer is what a server says to a request: a response, or gRPC's code and text.
+// answer returns a server's reply to a request as text: the response, or gRPC's code and message.
 func answer(ctx context.Context, c *grpc.ClientConn, method string, request, response proto.Message) (string, bool) {
 	if err := c.Invoke(ctx, method, request, response); err != nil {
 		s := status.Convert(err)
@@ -296,8 +297,8 @@ func answer(ctx context.Context, c *grpc.ClientConn, method string, request, res
 	return plain(response), comparable
 }
 
-// TestRequestsAreAnsweredAsByEtcd: random requests to a simulated member and to Debian's etcd 3.4, one after the other,
-// field by field. FENCEPOST_FULL=1 asks for 200,000.
+// TestRequestsAreAnsweredAsByEtcd sends the same random requests to a simulated member and to Debian's etcd 3.4, one
+// after another, and compares the replies field by field. FENCEPOST_FULL=1 sends 200,000 requests.
 func TestRequestsAreAnsweredAsByEtcd(t *testing.T) {
 	n := 3000
 	if full() {

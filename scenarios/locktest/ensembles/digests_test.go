@@ -6,14 +6,14 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest/steady"
 )
 
-// TestEqualSeedsGiveEqualDigests: of each client, under the default mix.
+// TestEqualSeedsGiveEqualDigests: equal seeds give equal runs of each client, under the default mix.
 func TestEqualSeedsGiveEqualDigests(t *testing.T) {
 	for _, client := range clients {
 		t.Run(client.Name, func(t *testing.T) { steady.EqualSeeds(t, client.Config, 10) })
 	}
 }
 
-// TestTenThousandSchedules of each client can be judged.
+// TestTenThousandSchedules: ten thousand schedules of each client can be judged.
 func TestTenThousandSchedules(t *testing.T) {
 	for _, client := range clients {
 		t.Run(client.Name, func(t *testing.T) { steady.TenThousand(t, client.Config) })

@@ -20,7 +20,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest/matrixtest"
 )
 
-// clients are what is tested.
+// clients are the clients under test.
 var clients = []matrixtest.Client{
 	{Name: "etcd-mutex", Config: locktest.Config{Servers: locktest.Etcd(3), TTL: ttl, New: newMutex}},
 	{Name: "etcd-election", Config: locktest.Config{Servers: locktest.Etcd(3), TTL: ttl, New: newElection}},
@@ -30,15 +30,15 @@ var clients = []matrixtest.Client{
 
 const ttl = 8 * time.Second
 
-// tries is how many runs a test makes.
+// tries is the number of runs that a test makes.
 const tries = 60
 
-// steadyBackoff is gRPC's own without its jitter, whose randomness cannot be seeded.
+// steadyBackoff is gRPC's own backoff without its jitter, whose randomness cannot be seeded.
 var steadyBackoff = grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: 20 * time.Second,
 	Backoff: backoff.Config{BaseDelay: time.Second, Multiplier: 1.6, MaxDelay: 2 * time.Minute}})
 
-// open opens etcd's client. It asks a silent member whether it is there: without that a call to one whose host is down
-// waits until the system gives the connection up.
+// open opens etcd's client with keepalive probes. Without them, a call to a member whose host is down would wait until
+// the operating system gives up the connection.
 func open(c *locktest.Client) (*clientv3.Client, error) {
 	return clientv3.New(clientv3.Config{Endpoints: c.Addrs, Context: c.Context(), Logger: zap.NewNop(),
 		DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 2 * time.Second,
@@ -48,14 +48,14 @@ func open(c *locktest.Client) (*clientv3.Client, error) {
 			})}})
 }
 
-// session is a client with the session in which it has its locks, if there is one.
+// session is a client with the session to which its locks belong, if there is one.
 type session struct {
 	client  *clientv3.Client
 	ttl     time.Duration
 	session *concurrency.Session
 }
 
-// begin begins a session, unless there is one that is not over.
+// begin begins a session, unless there is one that has not ended.
 func (s *session) begin() (err error) {
 	if s.session != nil {
 		select {
@@ -68,11 +68,11 @@ func (s *session) begin() (err error) {
 	return err
 }
 
-// Lost is closed when the session is over.
+// Lost is closed when the session has ended.
 func (s *session) Lost() <-chan struct{} { return s.session.Done() }
 
-// given ends the session if the lock could not be given back: its key would still be there, and the next Lock in this
-// session would take it for its own.
+// given handles the result of giving the lock back. If that failed, it ends the session: the key would still exist, and
+// the next Lock in this session would take it for its own.
 func (s *session) given(err error) error {
 	if err != nil && s.session != nil {
 		s.session.Close()
@@ -127,7 +127,7 @@ func TestElection(t *testing.T) {
 		Care: locktest.Care{StopsWhenTold: true, Fences: true}, Laws: locktest.FencedLaws, Seeds: tries})
 }
 
-// election is concurrency.Election: the leader is in its section from winning until it resigns.
+// election is concurrency.Election. The leader is in its critical section from winning until it resigns.
 type election struct {
 	session
 	name, key string
@@ -160,7 +160,7 @@ func TestLockService(t *testing.T) {
 		Care: locktest.Care{StopsWhenTold: true}, Laws: locktest.EfficiencyLaws, Seeds: tries})
 }
 
-// service is etcd's lock service, which any client of gRPC can call: the lease is the caller's business.
+// service is etcd's lock service, which any gRPC client can call. The caller has to keep the lease alive.
 type service struct {
 	client *clientv3.Client
 	name   string
@@ -210,20 +210,20 @@ func (s *service) Lock(ctx context.Context) error {
 	return nil
 }
 
-// call calls a method of which the client has no code: the bytes of messages go to and fro.
+// call calls a method for which the client has no code. Request and response are encoded messages.
 func call(ctx context.Context, c *clientv3.Client, method string, request []byte) (response []byte, err error) {
 	err = c.ActiveConnection().Invoke(ctx, method, &request, &response, grpc.ForceCodec(asBytes{}))
 	return response, err
 }
 
-// asBytes passes messages on as they are.
+// asBytes is a codec that passes messages on unchanged.
 type asBytes struct{}
 
 func (asBytes) Name() string                       { return "proto" }
 func (asBytes) Marshal(v any) ([]byte, error)      { return *v.(*[]byte), nil }
 func (asBytes) Unmarshal(data []byte, v any) error { *v.(*[]byte) = data; return nil }
 
-// Unlock gives the lock back, and the lease with it.
+// Unlock gives back the lock and the lease.
 func (s *service) Unlock(ctx context.Context) error {
 	_, err := call(ctx, s.client, "/v3lockpb.Lock/Unlock",
 		protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), s.key))
@@ -231,7 +231,7 @@ func (s *service) Unlock(ctx context.Context) error {
 	return err
 }
 
-// end gives the lease up.
+// end gives up the lease.
 func (s *service) end() {
 	s.stop()
 	ctx, cancel := context.WithTimeout(s.client.Ctx(), 2*time.Second)
@@ -239,7 +239,7 @@ func (s *service) end() {
 	s.client.Revoke(ctx, s.lease)
 }
 
-// Lost is closed when the lease is over.
+// Lost is closed when the lease has ended.
 func (s *service) Lost() <-chan struct{} { return s.lost }
 
 func (s *service) Close() error {

@@ -22,7 +22,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// etcds are the servers before which findings are acted out in real time.
+// etcds are the servers with which findings are reproduced in real time.
 var etcds = map[string]func(*testing.T) string{"simulated": simulatedEtcd, "real": realEtcd}
 
 // onEtcds runs a test on each of them.
@@ -35,7 +35,7 @@ func onEtcds(t *testing.T, test func(t *testing.T, address string)) {
 	}
 }
 
-// sessionOf begins a session of a client of its own.
+// sessionOf begins a session with a client of its own.
 func sessionOf(t *testing.T, address string, ttl int) *concurrency.Session {
 	t.Helper()
 	s, err := concurrency.NewSession(dial(t, address), concurrency.WithTTL(ttl))
@@ -63,8 +63,8 @@ func waitsInLine(t *testing.T, c *clientv3.Client, prefix string, n int64) {
 	}
 }
 
-// TestAWinnerWithoutItsSession: of three in line the second loses its lease, and the first leaves. Campaign and the
-// lock service let the second and the third in; Mutex.Lock fails for the second.
+// TestAWinnerWithoutItsSession: of three clients in line, the second loses its lease, and the first leaves. Campaign
+// and the lock service let both the second and the third in. Mutex.Lock fails for the second.
 func TestAWinnerWithoutItsSession(t *testing.T) {
 	enter := map[string]func(*concurrency.Session) error{
 		"mutex": func(s *concurrency.Session) error { return concurrency.NewMutex(s, "lock").Lock(t.Context()) },
@@ -103,7 +103,8 @@ func TestAWinnerWithoutItsSession(t *testing.T) {
 	}
 }
 
-// TestTheNextHolderComesBeforeTheNews: a mutex whose lease is revoked is another's before its session is done.
+// TestTheNextHolderComesBeforeTheNews: when the lease of a mutex is revoked, the next client has the mutex before the
+// Done channel of the first client's session is closed.
 func TestTheNextHolderComesBeforeTheNews(t *testing.T) {
 	onEtcds(t, func(t *testing.T, address string) {
 		holder, next := sessionOf(t, address, 60), sessionOf(t, address, 60)
@@ -124,7 +125,7 @@ func TestTheNextHolderComesBeforeTheNews(t *testing.T) {
 	})
 }
 
-// TestAnUnlockThatFailedLeavesTheKey: the next Lock of the session takes it for its own, with the revision of before.
+// TestAnUnlockThatFailedLeavesTheKey: the next Lock of the session takes the key for its own, with the old revision.
 func TestAnUnlockThatFailedLeavesTheKey(t *testing.T) {
 	onEtcds(t, func(t *testing.T, address string) {
 		s := sessionOf(t, address, 60)
@@ -145,7 +146,7 @@ func TestAnUnlockThatFailedLeavesTheKey(t *testing.T) {
 	})
 }
 
-// overheard is a connection whose first answer, which has the session and its password, is kept.
+// overheard is a connection that keeps the first reply, which contains the session and its password.
 type overheard struct {
 	net.Conn
 	mu     *sync.Mutex
@@ -162,10 +163,10 @@ func (c overheard) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// connectAnswer is how long an answer to connect is, in bytes: length, version, timeout, session, password.
+// connectAnswer is the length of a reply to connect, in bytes: length, version, timeout, session, password.
 const connectAnswer = 4 + 4 + 4 + 8 + 4 + jute.PasswordLength
 
-// endSession ends a session by a connection of its own, as an operator may who has its password.
+// endSession ends a session on a connection of its own, as an operator who has the session's password may do.
 func endSession(t *testing.T, address string, answer []byte) {
 	t.Helper()
 	f := jute.Fields{Rest: answer[4:]}
@@ -191,8 +192,8 @@ func endSession(t *testing.T, address string, answer []byte) {
 	}
 }
 
-// TestALockIsOfNoUseAfterItsSession: the session of a holder ends, and another has the lock. The holder's Unlock finds
-// no znode, and from then on its Lock takes itself for held.
+// TestALockIsOfNoUseAfterItsSession: the session of a holder ends, and another client gets the lock. The holder's
+// Unlock finds no znode, and from then on its Lock fails with ErrDeadlock.
 func TestALockIsOfNoUseAfterItsSession(t *testing.T) {
 	for name, serve := range zooKeepers {
 		t.Run(name, func(t *testing.T) {
@@ -211,7 +212,7 @@ func TestALockIsOfNoUseAfterItsSession(t *testing.T) {
 			}
 			err := holder.Unlock()
 			for slices.Contains([]error{zk.ErrConnectionClosed, zk.ErrSessionExpired, zk.ErrNoServer}, err) {
-				err = holder.Unlock() // until it has another session
+				err = holder.Unlock() // until the client has another session
 			}
 			if again := holder.Lock(); !errors.Is(err, zk.ErrNoNode) || !errors.Is(again, zk.ErrDeadlock) {
 				t.Errorf("Unlock: %v, then Lock: %v", err, again)

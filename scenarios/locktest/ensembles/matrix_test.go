@@ -9,21 +9,22 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest/matrixtest"
 )
 
-// families are families of faults: the sessions of clients, too, may end.
+// families are the families of faults of matrixtest, and also faults that end the sessions of clients.
 var families = slices.Insert(slices.Clone(matrixtest.Families), 4, matrixtest.Family{Name: "sessions",
 	Faults: locktest.Sessions})
 
-// TestMatrix, with -update, tries each client under each family of faults: -run 'TestMatrix/^zk-lock$' one of them.
+// TestMatrix tries each client under each family of faults if -update is set. -run 'TestMatrix/^zk-lock$' tries one
+// client.
 func TestMatrix(t *testing.T) { matrixtest.Run(t, clients, families) }
 
-// TestFindings replays what the matrix has found.
+// TestFindings replays the findings of the matrix.
 func TestFindings(t *testing.T) { matrixtest.Replay(t, clients) }
 
-// Reasons that README.md explains.
+// Titles of the reasons that README.md explains.
 const (
 	notRechecked = "Won with a session that is over"
 	ended        = "A session that an operator ends"
-	worksOn      = "A holder that works on" // ZOOKEEPER.md, too
+	worksOn      = "A holder that works on" // also in ZOOKEEPER.md
 	paused       = "A pause longer than the lease"
 )
 
@@ -47,7 +48,7 @@ var etcdReasons = matrixtest.Reasons{
 	"etcd-lock-service resource-safety: update lost":                        notRechecked,
 }
 
-// Reasons that ZOOKEEPER.md explains.
+// Titles of the reasons that ZOOKEEPER.md explains.
 const (
 	inItsOwnWay  = "A lost answer while it waits"
 	news         = "News of the end travels"
@@ -67,7 +68,7 @@ var zkReasons = matrixtest.Reasons{
 	"zk-anew resource-safety: superseded holder took effect":                     lateWrite,
 }
 
-// TestTables: README.md and ZOOKEEPER.md say what testdata holds, and why.
+// TestTables checks that README.md and ZOOKEEPER.md list what testdata holds, and why.
 func TestTables(t *testing.T) {
 	of := func(prefix string) (some []matrixtest.Client) {
 		for _, c := range clients {

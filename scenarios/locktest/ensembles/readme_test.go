@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestTheReadmeShowsTheTests: its code is that of the tests, line by line.
+// TestTheReadmeShowsTheTests: the code in the README equals the code of the tests, line by line.
 func TestTheReadmeShowsTheTests(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest/matrixtest"
 )
 
-// TestRemediesHelp applies remedies: under the same fault, a client that does what the remedy says keeps the law that
-// another breaks.
+// TestRemediesHelp applies remedies. Under the same fault, a client that follows the remedy keeps the law that another
+// client breaks.
 func TestRemediesHelp(t *testing.T) {
 	for _, c := range []struct {
 		client, fault string

@@ -25,7 +25,7 @@ import (
 	zkfront "github.com/fencepost-sim/fencepost/sim/zookeeper/front"
 )
 
-// realEtcd starts Debian's etcd, 3.4, with no data, and returns its address. What it writes is kept in memory.
+// realEtcd starts Debian's etcd 3.4 without data, and returns its address. Its data is kept in memory.
 func realEtcd(t *testing.T) string {
 	t.Helper()
 	program, err := exec.LookPath("etcd")
@@ -74,10 +74,10 @@ func simulatedEtcd(t *testing.T) string {
 	}, front.Etcd{})[0]
 }
 
-// zooKeepers are the servers that programs are put before.
+// zooKeepers are the servers with which programs are tested.
 var zooKeepers = map[string]func(*testing.T) string{"simulated": simulatedZooKeeper, "real": realZooKeeper}
 
-// realZooKeeper starts Debian's ZooKeeper, alone, and returns its address.
+// realZooKeeper starts Debian's ZooKeeper as a single server, and returns its address.
 func realZooKeeper(t *testing.T) string {
 	t.Helper()
 	const classes = "/usr/share/java/zookeeper.jar"
@@ -109,7 +109,7 @@ func simulatedZooKeeper(t *testing.T) string {
 	}, zkfront.ZooKeeper{}), ",")
 }
 
-// lacks ends a test for which this machine lacks something.
+// lacks skips a test if err says that this machine lacks something. At full size the test fails instead.
 func lacks(t *testing.T, err error, advice string) {
 	t.Helper()
 	switch {
@@ -131,7 +131,7 @@ func dial(t *testing.T, address string) *clientv3.Client {
 	return c
 }
 
-// connect opens a connection of gRPC to one address.
+// connect opens a gRPC connection to one address.
 func connect(t *testing.T, address string) *grpc.ClientConn {
 	t.Helper()
 	c, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()))

@@ -19,7 +19,8 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// speak sends bytes to a server, and returns what it answers until it ends the connection, or says nothing for a while.
+// speak sends bytes to a server. It returns what the server answers until it ends the connection or is silent for 500
+// ms.
 func speak(t *testing.T, address string, b []byte) (said []byte, ended bool) {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
@@ -36,8 +37,9 @@ func speak(t *testing.T, address string, b []byte) (said []byte, ended bool) {
 	return said, !isNet || !wait.Timeout()
 }
 
-// TestStrangersAreAnsweredAsByEtcd: clients of other protocols, and frames that no client of gRPC sends: the simulated
-// member ends the connection where etcd does, and answers HTTP/1 with the same status. Calls go on afterwards.
+// TestStrangersAreAnsweredAsByEtcd: clients of other protocols, and clients that send frames which no gRPC client
+// sends. The simulated member ends the connection when etcd does, and answers HTTP/1 with the same status. It then
+// still serves calls.
 func TestStrangersAreAnsweredAsByEtcd(t *testing.T) {
 	const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 	settings := preface + "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
@@ -69,8 +71,8 @@ func TestStrangersAreAnsweredAsByEtcd(t *testing.T) {
 	}
 }
 
-// TestCallsThatCannotBeServed: messages that are too large, compressed, or none, as etcd answers them; and what etcd
-// has and the simulated member has not, by its name.
+// TestCallsThatCannotBeServed: messages that are too large, compressed or malformed get the same replies as from etcd.
+// The reply to a method that the simulated member lacks names the method.
 func TestCallsThatCannotBeServed(t *testing.T) {
 	real, simulated := connect(t, realEtcd(t)), connect(t, simulatedEtcd(t))
 	const put = "/etcdserverpb.KV/Put"
@@ -115,7 +117,7 @@ func TestCallsThatCannotBeServed(t *testing.T) {
 	}
 }
 
-// TestAWatchThatNobodyReads holds up no other call.
+// TestAWatchThatNobodyReads: a watch that nobody reads does not block other calls.
 func TestAWatchThatNobodyReads(t *testing.T) {
 	c := dial(t, simulatedEtcd(t))
 	ctx, cancel := context.WithCancel(t.Context())

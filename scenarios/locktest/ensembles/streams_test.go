@@ -24,7 +24,7 @@ import (
 type watching struct {
 	etcdserverpb.Watch_WatchClient
 	came  chan *etcdserverpb.WatchResponse
-	shown map[int64][]string // by watch
+	shown map[int64][]string // by watch id
 }
 
 func watchOn(t *testing.T, ctx context.Context, c *grpc.ClientConn) *watching {
@@ -46,7 +46,7 @@ func watchOn(t *testing.T, ctx context.Context, c *grpc.ClientConn) *watching {
 	return all
 }
 
-// take waits for a response.
+// take waits for a response and records it. It returns false if none comes in time.
 func (w *watching) take(patience time.Duration) bool {
 	select {
 	case r, open := <-w.came:
@@ -59,7 +59,7 @@ func (w *watching) take(patience time.Duration) bool {
 	}
 }
 
-// show keeps what a response says: events one by one, since etcd sends as many at once as it has.
+// show records a response. It records events one by one, since etcd sends several at once if it has them.
 func (w *watching) show(r *etcdserverpb.WatchResponse) {
 	say := func(text string) {
 		w.shown[r.WatchId] = append(w.shown[r.WatchId], strings.ReplaceAll(text, "  ", " "))
@@ -72,8 +72,8 @@ func (w *watching) show(r *etcdserverpb.WatchResponse) {
 	}
 }
 
-// settle waits until both have shown the same, or it is clear that they will not: etcd looks every 100 ms for watches
-// of the past.
+// settle waits until both streams have shown the same, or it is clear that they will not. etcd checks only every 100 ms
+// for watches that begin in the past.
 func settle(both []*watching) {
 	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
 		more := both[0].take(2 * time.Millisecond)
@@ -84,8 +84,9 @@ func settle(both []*watching) {
 	}
 }
 
-// TestWatchesShowWhatEtcdsShow: random watches, some of the past, some of what is compacted, with filters, cancelled
-// again or of a number that is taken, while random requests change the keys. FENCEPOST_FULL=1 asks for 150 streams.
+// TestWatchesShowWhatEtcdsShow makes random watches while random requests change the keys. Some watches begin in the
+// past, or at a compacted revision, have filters, are cancelled, or use an id that is taken. FENCEPOST_FULL=1 uses 150
+// streams.
 func TestWatchesShowWhatEtcdsShow(t *testing.T) {
 	n := 15
 	if full() {
@@ -97,7 +98,7 @@ func TestWatchesShowWhatEtcdsShow(t *testing.T) {
 	for range n {
 		ctx, cancel := context.WithCancel(t.Context())
 		both := []*watching{watchOn(t, ctx, real), watchOn(t, ctx, simulated)}
-		past := false // watches of the past were asked for: a compaction may overtake them at etcd
+		past := false // there are watches that begin in the past: in etcd, a compaction may overtake them
 		for range 40 {
 			if !s.rarely(3) {
 				method, request, response := s.request()
@@ -169,7 +170,7 @@ func (s *script) watchRequest() *etcdserverpb.WatchRequest {
 	return r
 }
 
-// TestKeepAlivesAreAnsweredAsByEtcd: those of leases that there are, that there are not, and the end of the stream.
+// TestKeepAlivesAreAnsweredAsByEtcd: keepalives of existing and unknown leases, and the end of the stream.
 func TestKeepAlivesAreAnsweredAsByEtcd(t *testing.T) {
 	var said [2][]string
 	for i, c := range []*grpc.ClientConn{connect(t, realEtcd(t)), connect(t, simulatedEtcd(t))} {
@@ -224,7 +225,7 @@ func TestTheLockServicesAnswerAsEtcds(t *testing.T) {
 	}
 	codes := map[string]int{}
 	for i := range n {
-		lease := 1 + s.Int64N(4) // 4 is none
+		lease := 1 + s.Int64N(4) // lease 4 does not exist
 		name := fmt.Sprint("line-", lease)
 		key := fmt.Sprintf("%s/%x", name, lease)
 		leader := func() []byte {
@@ -263,7 +264,7 @@ func TestTheLockServicesAnswerAsEtcds(t *testing.T) {
 				said[j] = fmt.Sprint(status.Code(err), status.Convert(err).Message())
 				continue
 			}
-			// the header is field 1 of all: the rest must be the same byte for byte
+			// The header is field 1 of each response. The rest must be the same byte for byte.
 			h := &etcdserverpb.RangeResponse{}
 			_, _, size := protowire.ConsumeField(response)
 			if err := proto.Unmarshal(response[:size], h); err != nil {

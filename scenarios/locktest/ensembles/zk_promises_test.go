@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// TestASilentMemberHoldsUpZK: a client that connects to a member which does not answer waits for ten times two thirds
-// of the session's timeout, although the others are there.
+// TestASilentMemberHoldsUpZK: a client that connects to a member that does not answer waits for ten times two thirds of
+// the session's timeout, although the other members are available.
 func TestASilentMemberHoldsUpZK(t *testing.T) {
 	config := clients[len(clients)-2].Config
 	config.Plan, config.Clients, config.Cycles = []string{"pause zookeeper-3 for 70s at 1ms"}, 1, 1
@@ -24,15 +24,15 @@ func TestASilentMemberHoldsUpZK(t *testing.T) {
 	}
 }
 
-// TestWhatZKLockKeeps: what one fault at a certain place does to clients of zk.Lock. ZOOKEEPER.md says which lines of
-// the library do it.
+// TestWhatZKLockKeeps: what a single fault at a certain place does to clients of zk.Lock. ZOOKEEPER.md names the lines
+// of the library that are responsible.
 func TestWhatZKLockKeeps(t *testing.T) {
 	const stuck = checker.DeadlockFreedom
 	for _, c := range []struct {
 		what     string
-		lost     string      // the operation whose answer is lost, with the connection; empty: the session ends
-		lock     checker.Law // that a client breaks which goes on after an error; empty: none
-		closing  checker.Law // that one breaks which begins anew
+		lost     string      // the operation whose reply is lost, with the connection; empty: the session ends
+		lock     checker.Law // broken by a client that continues after an error; empty: none
+		closing  checker.Law // broken by a client that begins a new session instead
 		clients  int
 		careless bool
 	}{
@@ -70,7 +70,7 @@ func TestWhatZKLockKeeps(t *testing.T) {
 	}
 }
 
-// curious is a lock whose client first asks for what is not simulated.
+// curious is a lock whose client first requests something that is not simulated.
 type curious struct{ *zkLock }
 
 func (l curious) Lock(ctx context.Context) error {
@@ -80,7 +80,7 @@ func (l curious) Lock(ctx context.Context) error {
 	return l.zkLock.Lock(ctx)
 }
 
-// curiousMutex does the same on etcd, whose members answer.
+// curiousMutex does the same on etcd, whose members reply with an error.
 type curiousMutex struct{ *mutex }
 
 func (l curiousMutex) Lock(ctx context.Context) error {
@@ -90,7 +90,7 @@ func (l curiousMutex) Lock(ctx context.Context) error {
 	return l.mutex.Lock(ctx)
 }
 
-// TestWhatIsNotSimulatedIsReported: by its name, and no run is lost.
+// TestWhatIsNotSimulatedIsReported: the report names what is not simulated, and no run is lost.
 func TestWhatIsNotSimulatedIsReported(t *testing.T) {
 	for _, c := range []struct {
 		request string

@@ -16,8 +16,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// cutting is a connection that ends when the client asks for a list of children, once it is armed: the request is sent,
-// and its answer lost.
+// cutting is a connection that ends when the client asks for a list of children, once it is armed. The request is sent,
+// and the reply is lost.
 type cutting struct {
 	net.Conn
 	armed, over *atomic.Bool
@@ -40,8 +40,8 @@ func (c cutting) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// TestAZnodeIsLeftInLine: on a real server as on a simulated one a Lock that loses the answer to its list of children
-// fails, its znode stays in line, and the next Lock of the same session waits behind that.
+// TestAZnodeIsLeftInLine: a Lock that loses the reply to its list of children fails, and its znode stays in line. The
+// next Lock of the same session waits behind that znode. A real server and a simulated one behave alike.
 func TestAZnodeIsLeftInLine(t *testing.T) {
 	for name, serve := range zooKeepers {
 		t.Run(name, func(t *testing.T) {

@@ -23,7 +23,7 @@ func init() {
 			Config: locktest.Config{Servers: locktest.ZooKeeper(3), TTL: ttl, New: newZKLockAnew}})
 }
 
-// zkLock is zk.Lock of go-zookeeper. A client has one session after the other, and one Lock, which it uses again.
+// zkLock is zk.Lock of go-zookeeper. A client has one session after another, and uses the same Lock in all of them.
 type zkLock struct {
 	c       *locktest.Client
 	timeout time.Duration // of the session
@@ -38,13 +38,13 @@ type zkLock struct {
 	lost chan struct{} // closed when the connection breaks
 }
 
-// tokens are where a client has its fencing tokens from.
+// tokens says where a client gets its fencing tokens.
 type tokens int
 
 const (
 	none       tokens = iota
 	byCounting        // how often a znode beside the lock has been set
-	byFolder          // the czxid of the lock's folder, which all holders share
+	byFolder          // the czxid of the lock's folder, which is the same for all holders
 )
 
 func newZKLock(c *locktest.Client) locktest.Lock { return openZKLock(c, ttl, none) }
@@ -73,7 +73,7 @@ func (l *zkLock) open() (err error) {
 	return err
 }
 
-// observe sees each event of the session.
+// observe is called with each event of the session.
 func (l *zkLock) observe(e zk.Event) {
 	if e.Type == zk.EventSession && e.State == zk.StateDisconnected {
 		l.mu.Lock()
@@ -83,7 +83,7 @@ func (l *zkLock) observe(e zk.Event) {
 	}
 }
 
-// Lock ends with its context by closing the connection: nothing else ends zk.Lock.Lock.
+// Lock closes the connection when its context ends, since nothing else ends zk.Lock.Lock.
 func (l *zkLock) Lock(ctx context.Context) error {
 	defer context.AfterFunc(ctx, l.close)()
 	if err := l.lock.Lock(); err != nil || l.drawn == none {
@@ -98,10 +98,10 @@ func (l *zkLock) Lock(ctx context.Context) error {
 
 func (l *zkLock) Unlock(context.Context) error { return l.lock.Unlock() }
 
-// Token is the one drawn by the latest Lock.
+// Token returns the token drawn by the latest Lock.
 func (l *zkLock) Token() int64 { return l.token }
 
-// draw draws a token. If the session is another after the znode was set, the lock is lost.
+// draw draws a token. If the session has changed by the time the znode is set, the lock is lost.
 func (l *zkLock) draw() error {
 	if l.drawn == byFolder {
 		_, stat, err := l.conn.Exists("/locks/" + l.c.Key)
@@ -128,7 +128,7 @@ func (l *zkLock) draw() error {
 	return nil
 }
 
-// Lost is the end of the connection: the session may be over from then on.
+// Lost is closed when the connection breaks: the session may end from then on.
 func (l *zkLock) Lost() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -140,16 +140,16 @@ func (l *zkLock) Close() error {
 	return nil
 }
 
-// close closes the connection, if nobody else does: zk.Conn.Close holds a mutex while it waits, which would stop the
-// clock.
+// close closes the connection, unless that is under way. zk.Conn.Close holds a mutex while it waits, and a second call
+// would stop the clock.
 func (l *zkLock) close() {
 	if l.closing.CompareAndSwap(false, true) {
 		l.conn.Close()
 	}
 }
 
-// anewZKLock begins anew, with another session and another Lock, after each error: the znodes of the session before
-// go with it. It has a token.
+// anewZKLock uses a new session and a new Lock after each error. The znodes of the previous session vanish with that
+// session. It has a token.
 type anewZKLock struct{ *zkLock }
 
 func newZKLockAnew(c *locktest.Client) locktest.Lock {
