@@ -17,6 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/corpus"
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 	"github.com/fencepost-sim/fencepost/scenarios/single"
+	"github.com/fencepost-sim/fencepost/scenarios/temporary"
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
@@ -89,7 +90,7 @@ func scenarioOf(e entry, content []byte) (*scenarios.Scenario, error) {
 type exploration struct {
 	task.Exploration
 	options seeds
-	folder  string // where the test binary runs; empty if there is none
+	folder  *temporary.Folder // where the test binary runs; nil if there is none
 	binary  *os.File
 }
 
@@ -110,12 +111,12 @@ func openPackage(e entry, content []byte) (subject, error) {
 		return nil, err
 	}
 	var err error
-	if x.folder, err = os.MkdirTemp("", "fencepost-campaign-"); err != nil {
+	if x.folder, err = temporary.New(); err != nil {
 		return nil, err
 	}
 	var path string
-	if path, x.binary, err = keepBinary(x.folder, content); err == nil {
-		x.Scenario, x.Test, err = task.OpenBuilt(path, x.folder, e.Path, x.options.Test)
+	if path, x.binary, err = keepBinary(x.folder.Path(), content); err == nil {
+		x.Scenario, x.Test, err = task.OpenBuilt(path, x.folder.Path(), e.Path, x.options.Test)
 	}
 	if err != nil {
 		x.close()
@@ -209,8 +210,8 @@ func (x *exploration) close() {
 	if x.binary != nil {
 		x.binary.Close()
 	}
-	if x.folder != "" {
-		os.RemoveAll(x.folder)
+	if x.folder != nil {
+		x.folder.Close()
 	}
 }
 

@@ -166,7 +166,8 @@ func TestWhatIsReadInOnePlace(t *testing.T) {
 
 // onHost lists the packages, including those inside them, that may use the host: its files, clock and processes.
 var onHost = []string{"checker/recorder", "checker/safefile", "checker/testkit", "cmd", "reports", "sim/bubble",
-	"scenarios/campaign", "scenarios/claims", "scenarios/live", "scenarios/locktest", "scenarios/remote"}
+	"scenarios/campaign", "scenarios/claims", "scenarios/live", "scenarios/locktest", "scenarios/remote",
+	"scenarios/temporary"}
 
 // simulated reports whether the code of a package may not use the host.
 func simulated(room string) bool {
@@ -274,6 +275,9 @@ var writesPrivately = []string{"scenarios/live/etcdserver/fleet.go", "scenarios/
 	"scenarios/live/redisserver/program.go", "scenarios/live/zkserver/ensemble.go",
 	"scenarios/live/zkserver/program.go", "cmd/site/browser.go", "cmd/site/wasm.go"}
 
+// makesFolders is the package that makes temporary folders, and removes those that killed processes have left.
+const makesFolders = "scenarios/temporary"
+
 // becomesCampaign is the file in which the command replaces its process by another program.
 const becomesCampaign = "cmd/fencepost/campaign.go"
 
@@ -303,7 +307,7 @@ func TestOnlyOneRoomWritesFiles(t *testing.T) {
 	seen := false
 	for _, s := range sources(t) {
 		if s.test || s.room == writesFiles || slices.Contains(testsOnly, s.room) || within(campaigns, s.room) ||
-			s.path == becomesCampaign || slices.Contains(writesPrivately, s.path) {
+			s.room == makesFolders || s.path == becomesCampaign || slices.Contains(writesPrivately, s.path) {
 			seen = seen || s.room == writesFiles
 			continue
 		}

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"html"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 
 	"github.com/fencepost-sim/fencepost/checker/safefile"
+	"github.com/fencepost-sim/fencepost/scenarios/temporary"
 )
 
 // opener returns the system's command that opens a file in the browser.
@@ -27,12 +27,12 @@ func opener() []string {
 // read the arguments of a command, so the argument is a file that only this user may read and that redirects to the
 // address. The caller must call end to remove the file.
 func OpenInBrowser(address string) (end func() error, err error) {
-	folder, err := os.MkdirTemp("", "fencepost-play-") // readable by this user only
+	folder, err := temporary.New()
 	if err != nil {
 		return nil, err
 	}
-	end = func() error { return os.RemoveAll(folder) }
-	path := filepath.Join(folder, "open.html")
+	end = folder.Close
+	path := filepath.Join(folder.Path(), "open.html")
 	if err := leadTo(address, path); err != nil {
 		return nil, errors.Join(err, end())
 	}

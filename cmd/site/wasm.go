@@ -17,6 +17,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/scenarios/play"
+	"github.com/fencepost-sim/fencepost/scenarios/temporary"
 )
 
 //go:embed worker.js
@@ -92,11 +93,12 @@ func pack(ctx context.Context, program []byte) ([]byte, error) {
 // compiled returns the simulator as WebAssembly. It is compiled from the source in the current folder, if that is this
 // module, or else from the version of this program.
 func compiled(ctx context.Context) ([]byte, error) {
-	dir, err := os.MkdirTemp("", "fencepost-play-")
+	folder, err := temporary.New()
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer folder.Close()
+	dir := folder.Path()
 	source := ""
 	if module, err := run(ctx, "", "list", "-m"); err != nil || module != modulePath {
 		source = filepath.Join(dir, "site")

@@ -65,6 +65,9 @@ func outcomes(p *parent) map[uint64]string {
 // are replaced in the middle of a block, since the lock leaves goroutines behind or ends its process, and if it is the
 // only one that is asked for.
 func TestAGuidedRunIsAFunctionOfItsSeed(t *testing.T) {
+	folder := t.TempDir() // also for temporary files of the workers, which end without removing them
+	t.Setenv("TMPDIR", folder)
+	t.Setenv("GOTMPDIR", folder)
 	const mix = "guided: 80%, aimed: 0%"
 	examined := func(name, mix string, lock func(*Client) Lock) (p *parent) {
 		t.Run(name, func(t *testing.T) { p = examine(t, guided(t, mix, lock)) })

@@ -28,6 +28,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/temporary"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -83,7 +84,7 @@ const Environment, Served = "FENCEPOST_LOCKTEST_SERVE", "1"
 // Test is a test that calls locktest.Run, in the test binary of its package.
 type Test struct {
 	folder, binary, name string
-	built                string // folder of the binary, which Close removes; empty if the binary is not the Test's own
+	built                *temporary.Folder // of the binary, which Close removes; nil if the binary is not the Test's own
 	flags                []string
 
 	mu      sync.Mutex
@@ -91,18 +92,20 @@ type Test struct {
 	oneEach bool // each process makes only one run
 }
 
-// Build builds the test binary of the package in a folder, for its test with the given name. Close removes the binary.
+// Build builds the test binary of the package in a folder, for its test with the given name. Close removes the binary;
+// if this process is killed, the next one that builds does.
 func Build(folder, name string) (*Test, error) {
 	if name == "" {
 		return nil, fmt.Errorf("%s is a Go package: say which of its tests with --run", folder)
 	}
-	dir, err := os.MkdirTemp("", "fencepost-")
+	dir, err := temporary.New()
 	if err != nil {
 		return nil, err
 	}
-	t := &Test{folder: folder, binary: filepath.Join(dir, "lock.test"), name: name, built: dir}
+	t := &Test{folder: folder, binary: filepath.Join(dir.Path(), "lock.test"), name: name, built: dir}
 	build := exec.Command("go", "test", "-c", "-o", t.binary, ".")
 	build.Dir = folder
+	build.Env = append(os.Environ(), "GOTMPDIR="+dir.Path()) // what the go command leaves if it is killed, too
 	text, err := build.CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("go test -c in %s: %w\n%s", folder, err, text)
@@ -277,8 +280,9 @@ func (t *Test) Close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.endIdle()
-	if t.built != "" {
-		os.RemoveAll(t.built)
+	if t.built != nil {
+		t.built.Close()
+		t.built = nil
 	}
 }
 

@@ -5,7 +5,7 @@
 // ends, because the run is over or its process was killed, even by kill -9, the keeper kills all its descendants,
 // deletes the folder that it has created, and ends. So nothing remains of a run, however it ends, unless the keeper
 // itself is killed by kill -9: then the processes that it started directly die with it (PR_SET_PDEATHSIG), and the
-// folder stays.
+// next run deletes the folder.
 //
 // A [Daemon] is a server program in a folder of its own, one process after another. A small library that is loaded
 // into the process (LD_PRELOAD, preload/shim.c; [Shim]) simulates faults of its machine: clocks that jump and drift,

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/fencepost-sim/fencepost/scenarios/temporary"
 )
 
 // Main runs the keeper if this process was started as one; it does not return then. Every program that calls [Start]
@@ -60,16 +62,16 @@ func (w *watch) run() error {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGQUIT)
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGCHLD)
-	folder, err := os.MkdirTemp("", "fencepost-")
+	folder, err := temporary.New()
 	if err != nil {
 		return fmt.Errorf("making the private folder of the run: %w", err)
 	}
-	if err := os.Chdir(folder); err != nil {
+	if err := os.Chdir(folder.Path()); err != nil {
 		return err
 	}
 	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, syscall.SIGTERM)
-	w.say(report{Folder: folder})
+	w.say(report{Folder: folder.Path()})
 	go func() {
 		for range ended {
 			w.reap()
@@ -100,18 +102,7 @@ func (w *watch) run() error {
 		break
 	}
 	w.killAll()
-	return removeAll(folder)
-}
-
-// removeAll deletes the folder. It tries again if it fails, because a killed process may still have been creating a
-// file.
-func removeAll(folder string) (err error) {
-	for range 10 {
-		if err = os.RemoveAll(folder); err == nil {
-			return nil
-		}
-	}
-	return err
+	return folder.Close()
 }
 
 func (w *watch) say(r report) {

@@ -1,0 +1,138 @@
+// Package temporary makes folders for what a process needs only while it runs: a test binary, the data of servers, a
+// page with a secret.
+//
+// Goals: such a folder is gone when its process has closed it; if the process was killed, at whatever moment, the next
+// process of the same user that makes or closes such a folder removes what was left. A folder that is in use is never
+// removed. Non-goals: ending what a killed process has started, which may go on for a moment and write again.
+package temporary
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/gofrs/flock"
+
+	"github.com/fencepost-sim/fencepost/checker/safefile"
+)
+
+// prefix begins the names of all folders, and of their lock files beside them, in the system's folder for temporary
+// files.
+const prefix = "fencepost-temporary-"
+
+// suffix makes the name of a lock file from that of its folder. A process locks this file before it makes, uses or
+// removes the folder.
+const suffix = ".lock"
+
+// Folder is a folder that only this user can read.
+type Folder struct {
+	path string
+	lock *flock.Flock
+}
+
+// New makes an empty folder, and removes those that killed processes of this user have left. The caller must close it.
+func New() (*Folder, error) {
+	sweep()
+	for {
+		file, err := os.CreateTemp("", prefix+"*"+suffix)
+		if err != nil {
+			return nil, err
+		}
+		file.Close()
+		f, err := claim(strings.TrimSuffix(file.Name(), suffix))
+		switch {
+		case err != nil:
+			return nil, errors.Join(err, os.Remove(file.Name()))
+		case f == nil:
+			continue // another process has removed the file before it was locked
+		}
+		if err := os.Mkdir(f.path, 0o700); err != nil {
+			return nil, errors.Join(err, f.remove())
+		}
+		return f, nil
+	}
+}
+
+// Path returns the path of the folder.
+func (f *Folder) Path() string { return f.path }
+
+// Close removes the folder with all that is in it. An error names what remains, which a later process removes.
+func (f *Folder) Close() error {
+	err := f.remove()
+	sweep()
+	return err
+}
+
+// remove removes a folder and its lock file.
+func (f *Folder) remove() (err error) {
+	for range 10 { // what was started there may still be creating a file
+		if err = os.RemoveAll(f.path); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		return errors.Join(err, f.lock.Close())
+	}
+	open := os.Remove(f.lock.Path()) // Windows removes no open file
+	f.lock.Close()
+	if open != nil {
+		_ = os.Remove(f.lock.Path()) // if it fails, another process has locked the file, and removes it
+	}
+	return nil
+}
+
+// claim locks a folder, whether it is there or not. It returns nil if another process uses it or has removed it.
+func claim(path string) (*Folder, error) {
+	flags := os.O_RDONLY | safefile.NoFollow
+	info, err := os.Lstat(path + suffix)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		flags |= os.O_CREATE | os.O_EXCL
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular() || !owned(info):
+		return nil, nil
+	}
+	lock := flock.New(path+suffix, flock.SetFlag(flags), flock.SetPermissions(0o600))
+	free, err := lock.TryLock()
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot lock %s: %w", path+suffix, err)
+	}
+	if !free {
+		return nil, nil
+	}
+	held, err := lock.Stat()
+	there, gone := os.Stat(path + suffix)
+	if err != nil || gone != nil || !os.SameFile(held, there) {
+		return nil, lock.Close()
+	}
+	return &Folder{path, lock}, nil
+}
+
+// sweep removes each folder of this user that no process uses. What cannot be removed now is left to the next process.
+func sweep() {
+	all, _ := os.ReadDir(os.TempDir())
+	for _, entry := range all {
+		if !strings.HasPrefix(entry.Name(), prefix) {
+			continue
+		}
+		name, isLock := strings.CutSuffix(entry.Name(), suffix)
+		info, err := entry.Info() // a symbolic link is not followed
+		if err != nil || !owned(info) || !isLock && !info.IsDir() {
+			continue
+		}
+		path := filepath.Join(os.TempDir(), name)
+		if folder, err := os.Lstat(path); err == nil && (!folder.IsDir() || !owned(folder)) {
+			continue
+		}
+		if f, err := claim(path); f != nil && err == nil {
+			_ = f.remove()
+		}
+	}
+}
