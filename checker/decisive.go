@@ -119,6 +119,9 @@ func (t *judge) records(c *clash, units []history.Process) []record {
 			t.tookTwo(c, units[i], r)
 			continue
 		}
+		if r.set[0] == r.set[1] { // what became of the one key of both is not what gave them the lock
+			continue
+		}
 		if r.set[1] < r.set[0] {
 			r.victim = 1
 		}
@@ -216,8 +219,9 @@ func (t *judge) isKeyOf(e *history.Event, lock int32, u history.Process) bool {
 func (t *judge) follow(c *clash, u history.Process, r *record) {
 	from, other := r.set[r.victim], r.set[1-r.victim]
 	owner := t.History.Events[from].Of
-	due, lost := t.History.Events[from].Until, -1
-	lasts := history.Never // of the first deadline
+	due := t.History.Events[from].Until
+	lost, owed := -1, history.Time(0) // the last loss, and when the key had been due until then
+	lasts := history.Never            // of the first deadline
 	if due != history.Never {
 		lasts = due - t.History.Events[from].Time
 	}
@@ -238,14 +242,14 @@ func (t *judge) follow(c *clash, u history.Process, r *record) {
 				r.gone, r.due = i, due
 			}
 			if lost = -1; isLoss(e.Why) {
-				lost = i
+				lost, owed = i, due
 			}
 		case e.Of == owner && e.F == history.KeySet:
 			if i < other {
 				r.gone, r.overwrote = -1, -1 // it came back, as after a replay
 			}
-			if r.undone = -1; lost >= 0 && e.Until < due {
-				r.undone, r.promised = lost, due
+			if r.undone = -1; lost >= 0 && e.Until < owed {
+				r.undone, r.promised = lost, owed
 			}
 			due = e.Until
 		case e.Of == owner && !t.inVain(i):

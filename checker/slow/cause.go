@@ -250,6 +250,9 @@ func (r *reading) record(a, b *window, group []history.Process) (at int, cause s
 		}
 		return -1, ""
 	}
+	if setA == setB { // both rest on one key
+		return -1, ""
+	}
 	victim, first, then := a, setA, setB
 	if setB < setA {
 		victim, first, then = b, setB, setA

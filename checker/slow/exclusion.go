@@ -133,7 +133,7 @@ func (r *reading) overlap(a, b *window) bool {
 
 func (r *reading) leaseExclusion() Finding {
 	windows := r.windows()
-	if !r.exercised(func(s *section) bool { return s.lease != nil || len(s.extensions) > 0 }) {
+	if !r.exercised(func(s *section) bool { return r.stated(s) > 0 }) {
 		return Finding{Outcome: Unchecked}
 	}
 	var broken []Breach
@@ -147,20 +147,22 @@ func (r *reading) leaseExclusion() Finding {
 	if len(broken) == 0 && r.unstatedDecides() {
 		return Finding{Outcome: Unchecked}
 	}
-	return Finding{Outcome: Holds, Judged: r.stated(), Breaches: broken}
+	judged := 0
+	for _, s := range r.sections {
+		judged += r.stated(s)
+	}
+	return Finding{Outcome: Holds, Judged: judged, Breaches: broken}
 }
 
-// stated counts the windows that the grants state: one for each grant, and one for each extension that was decided
+// stated counts the windows that a section states: one for its grant, and one for each extension that was decided
 // before the release was called.
-func (r *reading) stated() (n int) {
-	for _, s := range r.sections {
-		if s.lease != nil {
+func (r *reading) stated(s *section) (n int) {
+	if s.lease != nil {
+		n++
+	}
+	for _, at := range s.extensions {
+		if s.release == r.none || r.Events[at].Grant.Granted < r.time(s.release) {
 			n++
-		}
-		for _, at := range s.extensions {
-			if s.release == r.none || r.Events[at].Grant.Granted < r.time(s.release) {
-				n++
-			}
 		}
 	}
 	return n

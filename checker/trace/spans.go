@@ -7,7 +7,8 @@ import (
 )
 
 // Span is a half-open interval in which a lock is held: of positions for sections, of true time for leases. One that
-// ends where it begins is an instant, and overlaps only spans that contain it strictly.
+// ends where it begins is an instant, and one may end before it begins, as Trace.Sections says: these overlap only
+// spans that contain them strictly.
 type Span struct {
 	From, To int64
 	Grant    int32
@@ -115,15 +116,15 @@ func (v *interval) anyClash(spans []Span) bool {
 	return false
 }
 
-// byStart puts an instant before spans that begin there: they do not contain it.
+// byStart orders spans by their start, or by their end if they end before it. An instant, and a span that ends before
+// it begins, stand before the spans that begin there: these do not contain them.
 func byStart(a, b Span) int {
-	switch {
-	case a.From != b.From:
-		return cmp.Compare(a.From, b.From)
-	case a.isInstant() && !b.isInstant():
-		return -1
-	case b.isInstant() && !a.isInstant():
+	contained := func(s *Span) int {
+		if s.To <= s.From {
+			return 0
+		}
 		return 1
 	}
-	return cmp.Compare(a.At, b.At)
+	return cmp.Or(cmp.Compare(min(a.From, a.To), min(b.From, b.To)), cmp.Compare(contained(&a), contained(&b)),
+		cmp.Compare(a.At, b.At))
 }

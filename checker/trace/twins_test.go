@@ -21,8 +21,8 @@ func clashesByPairs(spans []Span) (pairs [][2]int) {
 	return pairs
 }
 
-// TestTheSweepFindsThePairsThatClash tries random spans, several of one grant, in any order of their starts, as
-// leases with extensions are.
+// TestTheSweepFindsThePairThatPairsFind tries random spans in any order of their starts: several of one grant, as
+// leases with extensions are, and one of each grant, some of which end before they begin, as sections do.
 func TestTheSweepFindsThePairThatPairsFind(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var v interval
@@ -33,6 +33,9 @@ func TestTheSweepFindsThePairThatPairsFind(t *testing.T) {
 			from, grant := r.Int64N(24), r.Int32N(4)
 			spans[i] = Span{From: from, To: from + r.Int64N(5), Grant: grant, At: i,
 				Shared: grant%2 == 0 && round%2 == 0}
+			if round%3 == 0 {
+				spans[i].Grant, spans[i].To = int32(i), from+r.Int64N(12)-6
+			}
 		}
 		for i := range spans {
 			a := &spans[i]
