@@ -6,13 +6,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// Client-side caching: clients that track are notified, by pushes of RESP3, which keys they must forget. They are
-// notified of a key when it changes or is deleted; of one that has expired, not at that moment, but when a command
-// encounters it or the background cycle deletes it, on a replica when its master's DEL arrives. What a request changes
-// itself follows its reply.
+// Client-side caching. A client with tracking on is notified, by RESP3 pushes, which keys it must forget: each key that
+// it has read, when the key changes or is deleted. A key that has expired is not reported at that moment, but when a
+// command comes across it or the background cycle deletes it; on a replica, when the DEL of its master arrives. The
+// client whose request made the change is notified after the reply to that request.
 
-// remember records what a command of the current connection has read. If a script has read anything, that is all the
-// keys that it declares.
+// remember records which keys a command of the current connection has read. If a script reads anything, all the keys
+// that it declares are recorded.
 func (n *Node) remember(c *nodeCommand, args []string) {
 	if c.Flags&write != 0 || !n.tracking.remembers(n.conn) {
 		return
@@ -24,7 +24,7 @@ func (n *Node) remember(c *nodeCommand, args []string) {
 	n.tracking.remember(n.conn, keys)
 }
 
-// cachingGiven ends the effect of CLIENT CACHING on the command that was executed, or the transaction.
+// cachingGiven ends the effect of CLIENT CACHING after the command that was executed, or after the transaction.
 func (n *Node) cachingGiven(args []string) {
 	t := n.tracking.client(n.conn)
 	if t != nil && t.Caching && !n.c.multi && (len(args) == 0 || !strings.EqualFold(args[0], "client")) {
@@ -32,21 +32,22 @@ func (n *Node) cachingGiven(args []string) {
 	}
 }
 
-// invalidate notifies those who have read a key that it has changed, or has been deleted since it has expired.
+// invalidate notifies the clients that have read a key that it has changed, or that it was deleted after it had
+// expired.
 func (n *Node) invalidate(name string, expired bool) {
 	for _, conn := range n.tracking.dataChanged(name, n.conn, n.inScript || expired) {
 		n.forget(conn, []string{name})
 	}
 }
 
-// invalidateAll notifies all who track that nothing is left.
+// invalidateAll notifies all clients with tracking on that all keys are gone.
 func (n *Node) invalidateAll() {
 	for _, conn := range n.tracking.flushed() {
 		n.forget(conn, nil)
 	}
 }
 
-// broadcast notifies the subscribers of prefixes of what has changed in this turn.
+// broadcast notifies the clients in broadcasting mode of the keys that have changed in this turn.
 func (n *Node) broadcast() {
 	if !n.tracking.active() {
 		return
@@ -56,7 +57,8 @@ func (n *Node) broadcast() {
 	}
 }
 
-// forget makes a connection forget keys, or all if there are none: after its reply if its request is being executed.
+// forget tells a connection to forget keys, or all keys if the list is nil. If the connection's own request is being
+// executed, it is told after the reply.
 func (n *Node) forget(conn uint64, keys []string) {
 	if conn == n.conn {
 		n.after = append(n.after, keys)
@@ -65,7 +67,7 @@ func (n *Node) forget(conn uint64, keys []string) {
 	n.pushForget(conn, keys)
 }
 
-// pushForget pushes that keys must be forgotten. A connection that does not use RESP3 cannot be notified.
+// pushForget pushes a message that keys must be forgotten. A connection that does not use RESP3 gets none.
 func (n *Node) pushForget(conn uint64, keys []string) {
 	if !n.conns[conn].resp3 {
 		return
@@ -86,7 +88,7 @@ func (n *Node) pushForget(conn uint64, keys []string) {
 	n.push(conn, key, w)
 }
 
-// trail sends, after a reply, the pushes that its request caused on its own connection.
+// trail sends, after the reply to a request, the pushes that the request caused on its own connection.
 func (n *Node) trail(conn uint64) {
 	for _, keys := range n.after {
 		n.pushForget(conn, keys)
@@ -98,7 +100,7 @@ func (n *Node) trail(conn uint64) {
 	}
 }
 
-// track is CLIENT TRACKING.
+// track implements CLIENT TRACKING.
 func track(n *Node, args []string) {
 	o, trouble := parseOptions(args[3:])
 	on := strings.EqualFold(args[2], "on")
@@ -122,7 +124,7 @@ func track(n *Node, args []string) {
 	n.data.ReplyOK()
 }
 
-// caching is CLIENT CACHING.
+// caching implements CLIENT CACHING.
 func caching(n *Node, args []string) {
 	t := n.tracking.client(n.conn)
 	yes := strings.EqualFold(args[2], "yes")
@@ -142,7 +144,7 @@ func caching(n *Node, args []string) {
 	}
 }
 
-// trackingInfo is CLIENT TRACKINGINFO.
+// trackingInfo implements CLIENT TRACKINGINFO.
 func trackingInfo(n *Node, _ []string) {
 	t := n.tracking.client(n.conn)
 	flags := t.flags()
@@ -165,7 +167,7 @@ func trackingInfo(n *Node, _ []string) {
 	}
 }
 
-// getRedir is CLIENT GETREDIR: nothing is redirected.
+// getRedir implements CLIENT GETREDIR. Redirection is not simulated.
 func getRedir(n *Node, _ []string) {
 	if n.tracking.client(n.conn) == nil {
 		n.data.ReplyInt(-1)

@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// switchMaster is the channel on which switches are announced, to modelled clients in short; to others with a '+'
-// before it.
+// switchMaster is the channel on which modelled clients subscribe to changes of the master. Client libraries use a
+// channel of the same name with a '+' in front.
 const switchMaster = "switch-master"
 
 // Serve answers a client.
@@ -43,12 +43,12 @@ func (s *Sentinel) Closed(conn uint64) {
 	}
 }
 
-// isOwn reports whether a command is a Sentinel's own.
+// isOwn reports whether the Sentinel answers a command itself.
 func (s *Sentinel) isOwn(name string) bool {
 	return slices.Contains([]string{"sentinel", "role", "info"}, strings.ToLower(name))
 }
 
-// answer replies to a command that is a Sentinel's own.
+// answer replies to a command that the Sentinel answers itself.
 func (s *Sentinel) answer(w *resp.Writer, args []string) {
 	switch strings.ToLower(args[0]) {
 	case "sentinel":
@@ -67,7 +67,7 @@ func (s *Sentinel) answer(w *resp.Writer, args []string) {
 	}
 }
 
-// answerSentinel is SENTINEL.
+// answerSentinel implements SENTINEL.
 func (s *Sentinel) answerSentinel(w *resp.Writer, args []string) {
 	sub := ""
 	if len(args) > 1 {
@@ -102,7 +102,7 @@ func (s *Sentinel) answerSentinel(w *resp.Writer, args []string) {
 		w.ReplyBulk(resp.Port)
 	case sub == "master":
 		s.describe(w, s.groups[i], s.groups[i].master)
-	case sub == "sentinels": // it stands for all of them
+	case sub == "sentinels": // this Sentinel represents all of them
 		w.ReplyLen(0)
 	default:
 		g := s.groups[i]
@@ -115,7 +115,7 @@ func (s *Sentinel) answerSentinel(w *resp.Writer, args []string) {
 	}
 }
 
-// describe is a node as SENTINEL MASTER and SENTINEL REPLICAS show it, by the fields that are simulated.
+// describe writes a node with the simulated fields of SENTINEL MASTER and SENTINEL REPLICAS.
 func (s *Sentinel) describe(w *resp.Writer, g *group, node *watched) {
 	type field struct{ name, value string }
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
@@ -147,7 +147,7 @@ func (s *Sentinel) describe(w *resp.Writer, g *group, node *watched) {
 	}
 }
 
-// info is INFO with the section that is a Sentinel's.
+// info returns the reply to INFO, which has only the section about the Sentinel.
 func (s *Sentinel) info() string {
 	var b strings.Builder
 	b.WriteString("# Sentinel\r\nsentinel_masters:" + strconv.Itoa(len(s.groups)) + "\r\n")

@@ -1,9 +1,9 @@
 package redis
 
-// The commands about data: their table, and what each does to the store. Those that have to do with existence, time or
-// ownership are carried out here, those that are only about values by miniredis; where that answers otherwise than
-// Redis 7.0, a check in front of it gives Redis's answer (correct.go). Well-known scripts of locks are carried out in
-// Go as well (twins.go), since they do what commands do.
+// The table of the data commands, and what each does to the store. The commands that concern existence, time or
+// ownership are implemented here. Those that concern only values are executed by miniredis. Where miniredis replies
+// differently from Redis 7.0, a check in front of it gives Redis's reply (correct.go). Well-known scripts of locks are
+// implemented in Go, too (twins.go), since they do what commands do.
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// flag says what is special about a command.
+// flag is a property of a command.
 type flag uint16
 
 const (
@@ -23,35 +23,35 @@ const (
 	immediate                  // executed at once inside MULTI
 	listener                   // allowed on a connection that has subscriptions
 	unlessNil                  // a reply of 0 or null means that nothing was changed
-	scored                     // its reply holds scores of a sorted set
-	naming                     // its arguments from the third on are the fields or members that it is about
-	unordered                  // its reply is an array whose order Redis leaves open; the node sorts it
+	scored                     // its reply contains scores of a sorted set
+	naming                     // its arguments from the third on are fields or members
+	unordered                  // its reply is an array whose order Redis does not define; the node sorts it
 	asMap                      // its reply is a map in RESP3
 	asSet                      // its reply is a set in RESP3
 	anyKeys                    // all its arguments are keys
-	noKeys                     // none of them is
+	noKeys                     // none of its arguments is a key
 )
 
 // command is a row of the table of commands.
 type command struct {
-	Name  string // lower case
+	Name  string // number of arguments including the name; negative: at least that many
 	Arity int    // number of arguments with the name; negative: at least
 	Flags flag
-	// run carries the command out. Commands without it are passed on to miniredis, unless first has answered.
+	// run executes the command. A command without run is executed by miniredis, unless first has answered it.
 	run   func(d *store.Data, args []string)
 	first func(d *store.Data, args []string) (answered bool)
-	keys  keyRange // of a command that is passed on
-	// checks is what a command that writes makes its change depend on, whatever its arguments are, or what one that
-	// reads shows of a key; by default nothing, and the value.
+	keys  keyRange // keys of a command that miniredis executes
+	// checks is what every change by a writing command depends on, or what a reading command shows of a key, whatever
+	// the arguments are. The defaults are nothing and the value.
 	checks history.Check
 	Subs   arities      // of a command with subcommands
-	In     versionRange // that have it, as it stands here
+	In     versionRange // versions that have the command in this form
 }
 
-// arities are the numbers of arguments of subcommands, counted as a command's.
+// arities are the numbers of arguments of subcommands, counted like those of a command.
 type arities map[string]int
 
-// keyRange says which arguments of a command are keys that it looks up, from first to last. A write changes no others.
+// keyRange says which arguments of a command are keys, from first to last. A write changes no other keys.
 type keyRange struct{ first, last int }
 
 var (
@@ -60,7 +60,7 @@ var (
 	twoKeys = keyRange{1, 2}
 )
 
-// dataCommands finds one of these commands by its name in lower case.
+// dataCommands finds a data command by its name in lower case.
 var dataCommands = map[string]*command{}
 
 func init() {
@@ -69,7 +69,7 @@ func init() {
 	}
 }
 
-// allCommands are the commands that are about data.
+// allCommands returns the data commands.
 func allCommands() (list []*command) {
 	for _, table := range [][]command{ownCommands, passedCommands} {
 		for i := range table {
@@ -79,7 +79,7 @@ func allCommands() (list []*command) {
 	return list
 }
 
-// carryOut carries the command out on the data.
+// carryOut executes the command on the data.
 func (c *command) carryOut(d *store.Data, args []string) {
 	d.Command(max(c.checks, history.CheckedNothing))
 	switch {
@@ -90,7 +90,7 @@ func (c *command) carryOut(d *store.Data, args []string) {
 	}
 }
 
-// onlyReads are the keys that the command reads, if it does not write (CMD_READONLY in Redis).
+// onlyReads returns the keys that the command reads; nil if it writes (CMD_READONLY in Redis).
 func (c *command) onlyReads(args []string) []string {
 	switch {
 	case c.Flags&(write|noKeys) != 0:
@@ -101,7 +101,7 @@ func (c *command) onlyReads(args []string) []string {
 	return args[1:2]
 }
 
-// look notes that what follows may depend on what the command has read.
+// look records that later commands of the same script or transaction may depend on what this command has read.
 func (c *command) look(d *store.Data, args []string) {
 	check := cmp.Or(c.checks, history.CheckedValue)
 	for _, key := range c.onlyReads(args) {
@@ -115,7 +115,7 @@ func (c *command) look(d *store.Data, args []string) {
 	}
 }
 
-// refusalOf is the error with which a server of a version refuses a command before it looks at anything, or nothing.
+// refusalOf returns the error with which a server of a version refuses a command before it looks at any data, or "".
 func (c *command) refusalOf(v Version, args []string) string {
 	name, arity := c.Name, c.Arity
 	if c.Subs != nil && len(args) > 1 {
@@ -132,15 +132,15 @@ func (c *command) refusalOf(v Version, args []string) string {
 	return ""
 }
 
-// wrongArity is the error for a command with too many arguments or too few.
+// wrongArity returns the error for a command with too many or too few arguments.
 func wrongArity(name string) string {
 	return "ERR wrong number of arguments for '" + name + "' command"
 }
 
-// clip cuts what a client has sent to a length that an error quotes.
+// clip shortens what a client has sent to the length that an error quotes.
 func clip(s string, limit int) string { return s[:min(len(s), limit)] }
 
-// greeting is what HELLO asks for.
+// greeting is what a HELLO asks for.
 type greeting struct {
 	Protocol       int64 // 2 or 3; 0 leaves it
 	Auth           bool  // with User and Password
@@ -149,7 +149,7 @@ type greeting struct {
 	Name           string
 }
 
-// parseHello reads the arguments of HELLO.
+// parseHello parses the arguments of HELLO.
 func parseHello(args []string) (g greeting, trouble string) {
 	if len(args) > 1 {
 		v, ok := resp.ParseInt(args[1])
@@ -180,8 +180,8 @@ func parseHello(args []string) (g greeting, trouble string) {
 	return g, ""
 }
 
-// readFlags sets the flags that stand at the beginning of arguments, by their names in upper case, and returns what
-// stands behind them.
+// readFlags sets the flags at the beginning of the arguments, given by their names in upper case, and returns the
+// remaining arguments.
 func readFlags(args []string, flags map[string]*bool) (rest []string) {
 	for i, a := range args {
 		flag := flags[strings.ToUpper(a)]
@@ -193,7 +193,7 @@ func readFlags(args []string, flags map[string]*bool) (rest []string) {
 	return nil
 }
 
-// badName says what is wrong with a connection's name; empty if nothing is.
+// badName returns an error for a connection's name that is not allowed, or "".
 func badName(name string) string {
 	if strings.ContainsFunc(name, func(r rune) bool { return r < '!' || r > '~' }) {
 		return "ERR Client names cannot contain spaces, newlines or special characters."

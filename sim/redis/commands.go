@@ -7,11 +7,11 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// The tables of this file: the commands about data that are carried out here or by miniredis, and all commands that are
-// refused. The commands about connections, scripts and the node itself stand in table.go.
+// The tables of this file: the data commands that are implemented here or executed by miniredis, and all commands that
+// are refused. The commands about connections, scripts and the node itself are in table.go.
 
-// ownCommands are the commands that are carried out here: all that have to do with existence, time and ownership, and
-// what locks use.
+// ownCommands are the commands that are implemented here: all that concern existence, time and ownership, and those
+// that locks use.
 var ownCommands = []command{
 	{Name: "get", Arity: 2, run: get},
 	{Name: "set", Arity: -3, Flags: write, run: set, In: before8},
@@ -59,7 +59,7 @@ var ownCommands = []command{
 	{Name: "pexpiretime", Arity: 2, run: ttl(false, true), checks: history.CheckedPresence},
 }
 
-// passedCommands are executed by miniredis.
+// passedCommands are the commands that miniredis executes.
 var passedCommands = []command{
 	{Name: "append", Arity: 3, Flags: write, keys: oneKey},
 	{Name: "setrange", Arity: 4, Flags: write | unlessNil, keys: oneKey, first: setrangeFirst},
@@ -137,7 +137,7 @@ var passedCommands = []command{
 		checks: history.CheckedPresence},
 }
 
-// Why commands that Redis has are not simulated.
+// Reasons why commands that Redis has are not simulated.
 const (
 	random  = "its reply is random"
 	waiting = "of the commands that wait, those about lists are"
@@ -147,8 +147,8 @@ const (
 	help    = "it explains a command to people"
 )
 
-// refused are the commands of Redis that the node refuses, and why: of Redis 7.0, and of Redis 8, and subcommands of
-// commands that are simulated. Any other command that a server does not know does not exist there.
+// refused lists the commands and subcommands of Redis 7.0 that the node refuses, with the reasons. They are refused for
+// Redis 8 as well. Any other command that a server does not know does not exist in its version.
 var refused = map[string]string{
 	"spop": random, "srandmember": random, "randomkey": random, "hrandfield": random, "zrandmember": random,
 
@@ -182,7 +182,7 @@ var refused = map[string]string{
 	"move": beyond, "swapdb": beyond, "fcall": beyond, "fcall_ro": beyond, "function": beyond,
 }
 
-// refused8 are those that came after 7.0, up to 8.4, but for those of its modules
+// refused8 lists those that were added after 7.0, up to 8.4, without those of its modules
 // (https://redis.io/commands/redis-8-4-commands).
 var refused8 = map[string]string{
 	"waitaof": aServer,
@@ -192,7 +192,7 @@ var refused8 = map[string]string{
 	"xdelex": beyond, "xackdel": beyond, "digest": "locks do not use digests", "msetex": beyond,
 }
 
-// isModule8 reports whether a name is that of a command of the modules that Redis 8 is delivered with: JSON.SET,
+// isModule8 reports whether a name is that of a command of the modules that are shipped with Redis 8: JSON.SET,
 // FT.SEARCH, VADD and the like.
 func isModule8(name string) bool {
 	module, _, dotted := strings.Cut(name, ".")
@@ -203,8 +203,8 @@ func isModule8(name string) bool {
 		"vrandmember", "vrange", "vrem", "vsetattr", "vsim"}, name)
 }
 
-// refusedBecause says why a server of a version that has a command, in lower case, or a subcommand after a bar, does
-// not carry it out; empty if it does, or does not have it.
+// refusedBecause returns why a server of the given version refuses a command that it has. name is in lower case, with a
+// bar before a subcommand. The result is "" if the command is not refused or does not exist in that version.
 func refusedBecause(v Version, name string) string {
 	if why := refused[name]; why != "" {
 		return why
@@ -222,7 +222,7 @@ func notSimulated(name, why string) string {
 	return "ERR fencepost: " + strings.ToUpper(strings.ReplaceAll(name, "|", " ")) + " is not simulated: " + why
 }
 
-// unknownSub is the error for a subcommand that Redis does not have, or that fencepost does not simulate.
+// unknownSub returns the error for a subcommand that Redis does not have, or that is not simulated.
 func unknownSub(v Version, command, sub string) string {
 	name := command + "|" + strings.ToLower(sub)
 	if why := refusedBecause(v, name); why != "" {
@@ -231,7 +231,7 @@ func unknownSub(v Version, command, sub string) string {
 	return "ERR unknown subcommand '" + clip(sub, 128) + "'. Try " + strings.ToUpper(command) + " HELP."
 }
 
-// unknown is the error for a command that Redis does not have, or that fencepost does not simulate.
+// unknown returns the error for a command that Redis does not have, or that is not simulated.
 func unknown(v Version, args []string) string {
 	if why := refusedBecause(v, strings.ToLower(args[0])); why != "" {
 		return notSimulated(strings.ToLower(args[0]), why)

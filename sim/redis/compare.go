@@ -8,10 +8,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// The commands that compare before they act, natively what the scripts of locks do: CAD and CAS of Tair, DELEX and
-// SET … IFEQ of Redis 8.4.
+// Commands that compare before they act, as the scripts of locks do: CAD and CAS of Tair, DELEX and SET … IFEQ of Redis
+// 8.4.
 
-// compareAndDelete is CAD: 1 deleted, 0 another value, -1 no such key (Tair).
+// compareAndDelete implements Tair's CAD. Its reply is 1 if the key was deleted, 0 for another value, -1 if there is no
+// key.
 func compareAndDelete(d *store.Data, args []string) {
 	switch k, ok := findText(d, args[1]); {
 	case !ok:
@@ -25,8 +26,8 @@ func compareAndDelete(d *store.Data, args []string) {
 	}
 }
 
-// compareAndSet is CAS key old new [EX|PX|EXAT|PXAT time | KEEPTTL]: 1 set, 0 another value, -1 no such key (Tair).
-// Without an option the key has no expiry any more.
+// compareAndSet implements Tair's CAS key old new [EX|PX|EXAT|PXAT time | KEEPTTL]. Its reply is 1 if the key was set,
+// 0 for another value, -1 if there is no key. Without an option the key loses its expiry.
 func compareAndSet(d *store.Data, args []string) {
 	o, ok := parseSetOptions(args[4:], false, false)
 	if !ok || o.nx || o.xx || o.get {
@@ -35,7 +36,7 @@ func compareAndSet(d *store.Data, args []string) {
 	}
 	when, trouble := deadlineOf(d, o.unit, o.amount, "cas")
 	if trouble != "" {
-		d.ReplyError(resp.ErrSyntax) // Tair has no other
+		d.ReplyError(resp.ErrSyntax) // Tair has no other error
 		return
 	}
 	name := args[1]
@@ -57,7 +58,8 @@ func compareAndSet(d *store.Data, args []string) {
 	d.ReplyInt(1)
 }
 
-// delex is DELEX key [IFEQ value | IFNE value]: 1 deleted, 0 not (Redis 8.4). Digests are not simulated.
+// delex implements DELEX key [IFEQ value | IFNE value] of Redis 8.4. Its reply is 1 if the key was deleted, else 0.
+// Digests are not simulated.
 func delex(d *store.Data, args []string) {
 	if len(args) == 2 {
 		del(d, args)
@@ -98,15 +100,15 @@ func delex(d *store.Data, args []string) {
 
 const errDigest = "ERR fencepost: IFDEQ and IFDNE are not simulated: locks do not use digests"
 
-// condition is IFEQ or IFNE of SET.
+// condition is the option IFEQ or IFNE of SET.
 type condition struct {
-	name  string // in upper case; empty without
+	name  string // in upper case; empty: no condition
 	value string
 }
 
 func (o *setOptions) compares() bool { return o.only.name != "" }
 
-// met reports whether SET may proceed; it answers with an error and reports false if the key holds another type.
+// met reports whether SET may proceed. If the key holds another type, it answers with an error and answered is true.
 func met(d *store.Data, c condition, k *store.Entry) (ok, answered bool) {
 	switch {
 	case k == nil:

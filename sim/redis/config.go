@@ -7,48 +7,48 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Defaults of replication: those of redis.conf, and one second for the fall-back of semi-synchronous replication.
+// Defaults of replication: the lag as in redis.conf, and one second before semi-synchronous replication falls back.
 const (
 	DefaultMinReplicasMaxLag = 10 * time.Second
 	DefaultSemiSyncTimeout   = time.Second
 )
 
-// Config is what a run may choose about a node.
+// Config is what a run can choose about a node.
 type Config struct {
 	Persistence store.Policy
-	// FsyncTime is how long one fsync takes. Zero is immediate; negative counts as zero.
+	// FsyncTime is how long one fsync takes. Zero and negative times mean that it takes no time.
 	FsyncTime time.Duration
 
-	// Version decides which commands and texts there are.
+	// Version decides which commands there are, and the texts of some replies.
 	Version Version
-	// NotifyKeyspaceEvents says of which events of keys messages are published, as redis.conf writes it
-	// ([store.ParseEvents]); empty of none. CONFIG SET changes it until the process ends.
+	// NotifyKeyspaceEvents says for which events of keys messages are published, as redis.conf writes it
+	// ([store.ParseEvents]); empty: for none. CONFIG SET changes it until the process ends.
 	NotifyKeyspaceEvents string
 
-	// Password is what clients must give before anything else, by AUTH or HELLO, as user default (requirepass in
-	// redis.conf). Empty asks for none.
+	// Password is what clients must send, for user default, with AUTH or HELLO before anything else (requirepass in
+	// redis.conf). Empty: no password.
 	Password string
 
 	// Replicates names the master of a replica; empty for a master. It must be a process of the run.
 	Replicates sim.ProcessID
-	// Replicas are a master's own. They are in sync from the start of the run; others may join with REPLICAOF.
+	// Replicas are the replicas of a master. They are in sync when the run starts; others may join with REPLICAOF.
 	Replicas []sim.ProcessID
-	// MinReplicasToWrite refuses writes with -NOREPLICAS unless so many replicas have acknowledged anything within
-	// MinReplicasMaxLag. Zero asks for none.
+	// MinReplicasToWrite is the number of replicas that must have acknowledged anything within MinReplicasMaxLag. If
+	// there are fewer, writes are refused with -NOREPLICAS. Zero: never.
 	MinReplicasToWrite int
-	// MinReplicasMaxLag is compared with whole seconds of the node's wall clock. Zero is DefaultMinReplicasMaxLag.
+	// MinReplicasMaxLag is compared with whole seconds of the node's wall clock. Zero means DefaultMinReplicasMaxLag.
 	MinReplicasMaxLag time.Duration
-	// SemiSync holds the reply to a write back until one replica has acknowledged it.
+	// SemiSync delays the reply to a write until one replica has acknowledged the write.
 	SemiSync bool
-	// SemiSyncTimeout is how long a reply is held back before the node falls back to asynchronous replication, until a
-	// replica has caught up. Zero is DefaultSemiSyncTimeout.
+	// SemiSyncTimeout is how long a reply is delayed before the node falls back to asynchronous replication, until a
+	// replica has caught up. Zero means DefaultSemiSyncTimeout.
 	SemiSyncTimeout time.Duration
-	// Group keeps the records of a group's failovers; nil leaves what a failover loses unrecorded. It changes nothing
-	// that a node does.
+	// Group writes the records of a group's failovers. If it is nil, losses in a failover are not recorded. It does not
+	// change the node's behaviour.
 	Group *Group
 }
 
-// VersionOf is the version of a name: 8, tair, or else 7.0.
+// VersionOf returns the version with a name: "8", "tair", or any other name for 7.0.
 func VersionOf(name string) Version {
 	switch name {
 	case "8":
@@ -59,13 +59,13 @@ func VersionOf(name string) Version {
 	return Redis7
 }
 
-// AreEvents reports whether a text can be the value of notify-keyspace-events.
+// AreEvents reports whether a text is a valid value of notify-keyspace-events.
 func AreEvents(text string) bool {
 	_, trouble := store.ParseEvents(text)
 	return trouble == ""
 }
 
-// withDefaults fills in what was left out.
+// withDefaults replaces zero values by the defaults.
 func (c Config) withDefaults() Config {
 	if c.MinReplicasMaxLag == 0 {
 		c.MinReplicasMaxLag = DefaultMinReplicasMaxLag
@@ -76,8 +76,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Version is a Redis that a node behaves as: it decides which commands and options there are, and some of their texts.
-// The zero Version is Redis 7.0.
+// Version is the version of Redis that a node behaves like. It decides which commands and options there are, and some
+// texts of replies. The zero Version is Redis 7.0.
 type Version uint8
 
 const (
@@ -87,7 +87,7 @@ const (
 	versions
 )
 
-// String is the number by which the server gives its version to clients.
+// String returns the version number that the server reports to clients.
 func (v Version) String() string {
 	if v == Redis8 {
 		return "8.4.0"
@@ -95,7 +95,7 @@ func (v Version) String() string {
 	return "7.0.15"
 }
 
-// versionRange are some of them: bit v is set if Version v is one. The zero versionRange are all.
+// versionRange is a set of versions: bit v is set if it contains Version v. The zero versionRange contains all.
 type versionRange uint8
 
 const (
@@ -104,5 +104,5 @@ const (
 	onlyTair versionRange = 1 << Tair
 )
 
-// has reports whether v is one of them.
+// has reports whether the set contains v.
 func (s versionRange) has(v Version) bool { return s == 0 || s>>v&1 != 0 }

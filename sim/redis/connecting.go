@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// hello is HELLO: it chooses the protocol of the connection, and may authenticate and name it.
+// hello implements HELLO: it chooses the protocol of the connection, and may authenticate and name it.
 func hello(n *Node, args []string) {
 	g, trouble := parseHello(args)
 	if trouble == "" && g.Auth {
@@ -35,7 +35,7 @@ func hello(n *Node, args []string) {
 	n.greet()
 }
 
-// greet is the reply to HELLO.
+// greet replies to HELLO.
 func (n *Node) greet() {
 	text := func(name, value string) {
 		n.data.ReplyBulk(name)
@@ -62,7 +62,7 @@ func (n *Node) greet() {
 	n.data.ReplyLen(0)
 }
 
-// authenticate checks a user and a password, and says what is wrong with them. There is one user, default.
+// authenticate checks a user and a password, and returns an error text if they are wrong. The only user is default.
 func (n *Node) authenticate(user, password string) (trouble string) {
 	if user != "default" || n.cfg.Password != "" && password != n.cfg.Password {
 		return "WRONGPASS invalid username-password pair or user is disabled."
@@ -73,7 +73,7 @@ func (n *Node) authenticate(user, password string) (trouble string) {
 	return ""
 }
 
-// refusesStranger is the error with which a command is refused before the password is given, or nothing.
+// refusesStranger returns the error with which a command is refused before the password was sent, or "".
 func (n *Node) refusesStranger(c *nodeCommand) string {
 	if n.c != nil && n.c.authed || n.conn == 0 || n.inScript ||
 		isOneOf(c.Name, "AUTH", "HELLO", "QUIT", "RESET") {
@@ -102,13 +102,13 @@ func auth(n *Node, args []string) {
 	n.data.ReplyOK()
 }
 
-// quit is QUIT: the connection ends after the reply.
+// quit implements QUIT: the connection ends after the reply.
 func quit(n *Node, _ []string) {
 	n.quits = true
 	n.data.ReplyOK()
 }
 
-// reset gives a connection back the state of a new one.
+// reset implements RESET: it returns a connection to the state of a new one.
 func reset(n *Node, _ []string) {
 	if c := n.c; c != nil {
 		n.leave(c)
@@ -120,8 +120,8 @@ func reset(n *Node, _ []string) {
 	n.data.ReplyStatus("RESET")
 }
 
-// clientCommands are the subcommands of CLIENT that are simulated: those that client libraries use. SETINFO and
-// NO-TOUCH are of Redis 7.2.
+// clientCommands are the subcommands of CLIENT that are simulated, namely those that client libraries use. SETINFO and
+// NO-TOUCH exist since Redis 7.2.
 var clientCommands = map[string]func(n *Node, args []string){
 	"id":           func(n *Node, _ []string) { n.data.ReplyInt(int64(n.conn)) },
 	"getname":      getName,
@@ -136,7 +136,7 @@ var clientCommands = map[string]func(n *Node, args []string){
 	"unblock":      unblockByHand,
 }
 
-// client is CLIENT.
+// client implements CLIENT.
 func client(n *Node, args []string) { clientCommands[strings.ToLower(args[1])](n, args) }
 
 func getName(n *Node, _ []string) {
@@ -156,7 +156,7 @@ func setName(n *Node, args []string) {
 	n.data.ReplyOK()
 }
 
-// onOrOff is what is about memory, which a simulated node has enough of: nothing is evicted.
+// onOrOff implements the subcommands that concern memory. They have no effect, because a simulated node evicts nothing.
 func onOrOff(n *Node, args []string) {
 	if !isOneOf(args[2], "ON", "OFF") {
 		n.data.ReplyError(resp.ErrSyntax)
@@ -165,7 +165,7 @@ func onOrOff(n *Node, args []string) {
 	n.data.ReplyOK()
 }
 
-// Closed forgets a connection that its client has closed: its transaction, what it watches and what it listens to.
+// Closed forgets a connection that its client has closed, with its transaction, watched keys and subscriptions.
 func (n *Node) Closed(conn uint64) {
 	if n.standsStill() {
 		n.queue = append(n.queue, arrival{closed: conn})
@@ -193,20 +193,20 @@ func (n *Node) closed(conn uint64) {
 	}
 }
 
-// hangUp closes a connection after what has been said on it in this turn.
+// hangUp closes a connection after the replies and pushes of this turn.
 func (n *Node) hangUp(conn uint64) {
 	n.closed(conn)
 	n.held = append(n.held, heldReply{conn: conn})
 }
 
 // hangUpAll closes the connections of all clients, as a Sentinel demands of a node whose role it changes (CLIENT KILL
-// TYPE normal, and pubsub, in sentinelSendSlaveOf of sentinel.c). Requests that wait are not answered.
+// TYPE normal and pubsub, in sentinelSendSlaveOf of sentinel.c). Waiting requests are not answered.
 func (n *Node) hangUpAll() {
 	n.held = slices.DeleteFunc(n.held, func(h heldReply) bool {
 		if h.to != nil {
 			h.to.Drop()
 		}
-		return h.to != nil || h.end > h.from // what is left are connections that are being closed
+		return h.to != nil || h.end > h.from // keep only what closes a connection
 	})
 	for _, b := range n.waiting {
 		b.r.Drop()

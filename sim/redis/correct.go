@@ -8,10 +8,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Where miniredis answers differently from Redis 7.0, a check in front of it gives Redis's answer. Each was found by
-// TestNodeAnswersAsRedis.
+// Where miniredis replies differently from Redis 7.0, a check in front of it gives Redis's reply.
+// TestNodeAnswersAsRedis has found each of these differences.
 
-// checkType refuses a key of another type, and answers for an absent one if ifAbsent is not nil.
+// checkType refuses a key of another type. For a missing key it calls ifAbsent, which answers, unless that is nil.
 func checkType(d *store.Data, name, kind string, ifAbsent func()) (answered bool) {
 	if d.Find(name) == nil {
 		if ifAbsent == nil {
@@ -27,8 +27,9 @@ func checkType(d *store.Data, name, kind string, ifAbsent func()) (answered bool
 	return false
 }
 
-// indices reads the arguments from one place to another as strictly as Redis reads integers, unless behind them stands
-// something else than the options, which Redis refuses first.
+// indices checks the arguments from position from to position to as strictly as Redis parses integers. If they are
+// followed by anything but the given options, it leaves the arguments to miniredis, since Redis refuses wrong options
+// first.
 func indices(from, to int, options ...string) func(d *store.Data, args []string) bool {
 	return func(d *store.Data, args []string) bool {
 		for _, option := range args[to+1:] {
@@ -46,7 +47,7 @@ func indices(from, to int, options ...string) func(d *store.Data, args []string)
 	}
 }
 
-// setrangeFirst: an empty value changes nothing, and the offset is read strictly.
+// setrangeFirst handles an empty value, which changes nothing, and checks the offset strictly.
 func setrangeFirst(d *store.Data, args []string) bool {
 	offset, ok := resp.ParseInt(args[2])
 	switch {
@@ -65,7 +66,7 @@ func setrangeFirst(d *store.Data, args []string) bool {
 	return true
 }
 
-// hincrbyFirst: the message about the field, and strict integers.
+// hincrbyFirst gives Redis's error texts, and checks the integers strictly.
 func hincrbyFirst(d *store.Data, args []string) bool {
 	by, ok := resp.ParseInt(args[3])
 	if !ok {
@@ -95,7 +96,7 @@ func hincrbyFirst(d *store.Data, args []string) bool {
 	return true
 }
 
-// scan is SCAN: it encounters the expired keys of its pattern.
+// scan implements SCAN, which deletes the expired keys that match its pattern.
 func scan(d *store.Data, args []string) {
 	reply := d.Ask(args...)
 	d.Out = append(d.Out, reply...)
@@ -111,7 +112,7 @@ func scan(d *store.Data, args []string) {
 	d.FindHidden(func(name string) bool { return pattern == "*" || resp.Match(pattern, name) })
 }
 
-// findSets encounters the keys of a command about sets, up to one that is none.
+// findSets looks up the keys of a set command, up to the first one that is not a set.
 func findSets(d *store.Data, names []string) {
 	for _, name := range names {
 		if d.Find(name) != nil && d.Type(name) != "set" {
@@ -120,13 +121,13 @@ func findSets(d *store.Data, names []string) {
 	}
 }
 
-// readSets is SUNION and its kin.
+// readSets looks up the keys of SUNION and similar commands.
 func readSets(d *store.Data, args []string) bool {
 	findSets(d, args[1:])
 	return false
 }
 
-// popFirst: the count of LPOP and RPOP.
+// popFirst checks the count of LPOP and RPOP.
 func popFirst(d *store.Data, args []string) bool {
 	if len(args) > 3 {
 		d.ReplyError(wrongArity(strings.ToLower(args[0])))
@@ -141,7 +142,7 @@ func popFirst(d *store.Data, args []string) bool {
 	return false
 }
 
-// lindexFirst: the key is looked up before the index is read.
+// lindexFirst looks up the key before it checks the index.
 func lindexFirst(d *store.Data, args []string) bool {
 	return checkType(d, args[1], "list", d.ReplyNull) || indices(2, 2)(d, args)
 }
@@ -150,7 +151,7 @@ func lsetFirst(d *store.Data, args []string) bool {
 	return checkType(d, args[1], "list", func() { d.ReplyError(resp.ErrNoKey) }) || indices(2, 2)(d, args)
 }
 
-// lmoveFirst: the words are read before the keys are looked up.
+// lmoveFirst checks the words LEFT and RIGHT before the keys are looked up.
 func lmoveFirst(d *store.Data, args []string) bool {
 	if !isOneOf(args[3], "LEFT", "RIGHT") || !isOneOf(args[4], "LEFT", "RIGHT") {
 		d.ReplyError(resp.ErrSyntax)
@@ -159,8 +160,8 @@ func lmoveFirst(d *store.Data, args []string) bool {
 	return false
 }
 
-// smoveFirst: without a source the destination does not matter; from a set to itself nothing moves, and a destination
-// that has the member does not change.
+// smoveFirst handles special cases: if there is no source, the destination does not matter; a move to the same set
+// changes nothing; and a destination that has the member already does not change.
 func smoveFirst(d *store.Data, args []string) bool {
 	d.Find(args[2])
 	if checkType(d, args[1], "set", func() { d.ReplyInt(0) }) {
@@ -177,7 +178,7 @@ func smoveFirst(d *store.Data, args []string) bool {
 	return true
 }
 
-// zpopFirst: the count of ZPOPMIN and ZPOPMAX.
+// zpopFirst checks the count of ZPOPMIN and ZPOPMAX.
 func zpopFirst(d *store.Data, args []string) bool {
 	if len(args) > 3 {
 		d.ReplyError(resp.ErrSyntax)
@@ -199,7 +200,8 @@ func zpopFirst(d *store.Data, args []string) bool {
 	return true
 }
 
-// storeSet is SUNIONSTORE and its kin: miniredis stores empty sets, and then stumbles over them.
+// storeSet implements SUNIONSTORE and similar commands, since miniredis would store empty sets, which it does not
+// handle.
 func storeSet(read string) func(d *store.Data, args []string) {
 	return func(d *store.Data, args []string) {
 		findSets(d, args[2:])

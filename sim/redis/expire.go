@@ -11,7 +11,7 @@ import (
 // removeAsked deletes an existing key because the current request says so.
 func removeAsked(d *store.Data, name string) { d.Remove(name, history.Deleted, d.Attempt) }
 
-// expireOptions are NX, XX, GT and LT of EXPIRE and its kin.
+// expireOptions are the options NX, XX, GT and LT of EXPIRE and similar commands.
 type expireOptions struct{ nx, xx, gt, lt bool }
 
 func parseExpireOptions(args []string) (o expireOptions, trouble string) {
@@ -38,7 +38,7 @@ func (o expireOptions) admits(old, when int64) bool {
 	return true
 }
 
-// expire is EXPIRE, PEXPIRE, EXPIREAT and PEXPIREAT. A deadline that is not after now deletes the key at once.
+// expire implements EXPIRE, PEXPIRE, EXPIREAT and PEXPIREAT. A deadline that is not after now deletes the key at once.
 func expire(command string, seconds, absolute bool) func(d *store.Data, args []string) {
 	return func(d *store.Data, args []string) {
 		var o expireOptions
@@ -74,7 +74,7 @@ func expire(command string, seconds, absolute bool) func(d *store.Data, args []s
 	}
 }
 
-// giveDeadline gives a key a deadline if it exists and the options admit it.
+// giveDeadline gives a key a deadline if it exists and the options allow it.
 func giveDeadline(d *store.Data, name string, when int64, o expireOptions) bool {
 	k := d.Find(name)
 	if k == nil || !o.admits(k.When, when) {
@@ -97,7 +97,8 @@ func persist(d *store.Data, args []string) {
 	d.ReplyBool(timed)
 }
 
-// ttl is TTL, PTTL, EXPIRETIME and PEXPIRETIME: −2 without the key, −1 without a deadline, seconds are rounded.
+// ttl implements TTL, PTTL, EXPIRETIME and PEXPIRETIME. The reply is -2 if there is no key and -1 if it has no
+// deadline. Seconds are rounded.
 func ttl(seconds, absolute bool) func(d *store.Data, args []string) {
 	return func(d *store.Data, args []string) {
 		k := d.Find(args[1])

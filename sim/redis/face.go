@@ -6,20 +6,20 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// faceCommands are the commands that the node behind a Sentinel carries out itself.
+// faceCommands are the commands that the node inside a Sentinel executes itself.
 var faceCommands = []string{"PING", "HELLO", "CLIENT", "AUTH", "QUIT", "RESET",
 	"SUBSCRIBE", "UNSUBSCRIBE", "PSUBSCRIBE", "PUNSUBSCRIBE"}
 
-// newFace makes a node that serves the clients of a server that is none and yet speaks its protocol, a Sentinel:
-// connections and publish/subscribe are those of a node, everything else is answered by the server itself. answer
-// replies to the commands that are the server's own, by way of w.
+// newFace makes a node that handles the client connections of a Sentinel, which speaks Redis's protocol but stores no
+// data. The node handles connections and publish/subscribe. The function answer replies to all other commands, by
+// writing to w.
 func newFace(v Version, answer func(w *resp.Writer, args []string)) *Node {
 	n := New(Config{Version: v})
 	n.face = answer
 	return n
 }
 
-// announce pushes a message to all subscribers of its channel, or of a matching pattern.
+// announce pushes a message to all subscribers of its channel or of a matching pattern.
 func (n *Node) announce(channel, message string) {
 	n.beginTurn()
 	n.attend(0)
@@ -27,7 +27,7 @@ func (n *Node) announce(channel, message string) {
 	n.finishTurn()
 }
 
-// outward has the Sentinel answer a command, and reports whether it is one of the Sentinel's own.
+// outward passes a command to the Sentinel, and reports false if the node itself has to execute it.
 func (n *Node) outward(args []string) bool {
 	switch {
 	case isOneOf(args[0], faceCommands...):

@@ -9,14 +9,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// The long double in which Redis adds on x86-64: bits of its mantissa, and its greatest and least exponents.
+// The long double with which Redis adds on x86-64: the bits of its mantissa, and its greatest and least exponents.
 const (
 	mantissa   = 64
 	greatestLD = 16384
 	leastLD    = -16444
 )
 
-// parseFloat reads a number as strtold does; NaN is none, nor is what a long double cannot hold.
+// parseFloat parses a number like strtold. It rejects NaN and numbers that a long double cannot represent.
 func parseFloat(s string) (*big.Float, bool) {
 	if s == "" || strings.ContainsAny(s, " \t\r\n\v\f_") {
 		return nil, false
@@ -42,7 +42,7 @@ func outOfRange(v *big.Float) bool {
 
 const errInfinite = "ERR increment would produce NaN or Infinity"
 
-// formatFloat writes 17 decimals and drops zeros at the end.
+// formatFloat formats a number with 17 decimals and drops zeros at the end.
 func formatFloat(v *big.Float) string {
 	s := v.Text('f', 17)
 	s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
@@ -52,8 +52,8 @@ func formatFloat(v *big.Float) string {
 	return s
 }
 
-// incrByFloat is INCRBYFLOAT. The key keeps its owner and deadline. Redis logs the sum as a SET with KEEPTTL; here the
-// addition is repeated, which gives the same and keeps the owner.
+// incrByFloat implements INCRBYFLOAT. The key keeps its owner and deadline. Redis logs the sum as a SET with KEEPTTL.
+// The simulated node logs the addition, which has the same result and keeps the owner.
 func incrByFloat(d *store.Data, args []string) {
 	name := args[1]
 	k, ok := findText(d, name)
@@ -86,8 +86,8 @@ func incrByFloat(d *store.Data, args []string) {
 	d.ReplyBulk(sum)
 }
 
-// timeout reads the seconds for which a command may wait, as milliseconds; 0 is for ever (getTimeoutFromObjectOrReply,
-// timeout.c).
+// timeout parses the seconds for which a command may wait, and returns milliseconds; 0 means for ever
+// (getTimeoutFromObjectOrReply, timeout.c).
 func timeout(v Version, text string) (ms int64, trouble string) {
 	f, ok := parseFloat(text)
 	if !ok {
@@ -102,7 +102,7 @@ func timeout(v Version, text string) (ms int64, trouble string) {
 	}
 	ms, accuracy := f.Int64()
 	if accuracy == big.Below {
-		ms++ // ceil
+		ms++ // round up
 	}
 	if ms < 0 {
 		return 0, "ERR timeout is negative"

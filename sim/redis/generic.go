@@ -19,7 +19,7 @@ func del(d *store.Data, args []string) {
 	d.ReplyInt(count)
 }
 
-// exists is EXISTS and TOUCH.
+// exists implements EXISTS and TOUCH.
 func exists(d *store.Data, args []string) {
 	count := int64(0)
 	for _, name := range args[1:] {
@@ -38,11 +38,11 @@ func typeOf(d *store.Data, args []string) {
 	d.ReplyStatus(d.Type(args[1]))
 }
 
-// dbsize counts what is hidden, as Redis does.
+// dbsize implements DBSIZE. It counts expired keys that still exist, as Redis does.
 func dbsize(d *store.Data, _ []string) { d.ReplyInt(int64(d.Size())) }
 
-// rename is RENAME and RENAMENX. The key keeps its owner and its deadline under the new name: its value still says
-// whose it is.
+// rename implements RENAME and RENAMENX. The key keeps its owner and its deadline under the new name, since its value
+// still says who owns it.
 func rename(onlyNew bool) func(d *store.Data, args []string) {
 	return func(d *store.Data, args []string) {
 		from, to := args[1], args[2]
@@ -51,7 +51,7 @@ func rename(onlyNew bool) func(d *store.Data, args []string) {
 			d.ReplyError(resp.ErrNoKey)
 			return
 		}
-		// A key under the new name that has expired is deleted here, and its DEL logged before the RENAME.
+		// An expired key under the new name is deleted here, and its DEL is logged before the RENAME.
 		if d.Find(to) != nil && onlyNew {
 			d.ReplyInt(0)
 			return
@@ -106,7 +106,7 @@ func copyKey(d *store.Data, args []string) {
 	}
 }
 
-// checkDB refuses every database but 0.
+// checkDB returns an error for every database but 0.
 func checkDB(s string) (trouble string) {
 	switch v, ok := resp.ParseInt(s); {
 	case !ok:
@@ -119,7 +119,7 @@ func checkDB(s string) (trouble string) {
 	return ""
 }
 
-// flush is FLUSHALL and FLUSHDB.
+// flush implements FLUSHALL and FLUSHDB.
 func flush(d *store.Data, args []string) {
 	if len(args) > 2 || len(args) == 2 && !isOneOf(args[1], "SYNC", "ASYNC") {
 		d.ReplyError(resp.ErrSyntax)
@@ -129,5 +129,5 @@ func flush(d *store.Data, args []string) {
 	d.ReplyOK()
 }
 
-// isOneOf reports whether s is one of the words, which are in upper case.
+// isOneOf reports whether s is one of the words, in any case. The words are in upper case.
 func isOneOf(s string, words ...string) bool { return slices.Contains(words, strings.ToUpper(s)) }

@@ -8,27 +8,28 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Group observes a group: it sees the data of all its nodes at once, as nobody in the group can, and so knows what a
-// failover lost. It writes records only; what nodes do does not depend on it.
+// Group observes a group of a master and its replicas. It sees the data of all nodes at once, which no node can, and so
+// knows what a failover has lost. It only writes records; the nodes' behaviour does not depend on it.
 //
-// The records of a group are its masters'. A replica is silent until it is promoted. Then every key that the old master
-// had and it has not is recorded as lost in failover, and one that the old master had no more, since its DEL did not
-// arrive, as set again by nobody. What a deposed master accepted later is recorded as lost when it drops it for the new
-// master's data; keys that a replica drops since its master came back without them go as they went there. A node that
-// comes back as a master, deposed or not, records what has become of everything that was there by its own records: a
-// reader has no others of it.
+// The masters write the records of a group. A replica writes none until it is promoted. After a promotion, every key
+// that the old master had and the new one lacks is recorded as lost in failover. A key that the old master had deleted,
+// but whose DEL did not arrive, is recorded as set again, with an empty By. What a deposed master accepted later is
+// recorded as lost when it replaces its data by the new master's. A replica may also drop keys because its master came
+// back from a restart without them; they are recorded with the reason that was recorded at the master. A node that
+// becomes master again, whether it was deposed or not, records what has become of all keys that exist according to its
+// own records, because a reader of the history knows only those.
 //
-// A run needs a Group for each group, a new one each time; the zero Group is ready.
+// Each group of a run needs a Group of its own. The zero Group is ready to use.
 type Group struct {
-	// Promoted, if not nil, is called before the records of each promotion.
+	// Promoted, if not nil, is called before the records of each promotion are written.
 	Promoted func(old, promoted sim.ProcessID)
 
 	nodes  map[sim.ProcessID]*Node
-	master sim.ProcessID // the one promoted last
+	master sim.ProcessID // the node that was promoted last
 	lost   map[store.Title]history.Why
 }
 
-// join makes a node known as it starts.
+// join registers a node when it starts.
 func (g *Group) join(n *Node) {
 	if g == nil {
 		return
@@ -43,7 +44,7 @@ func (g *Group) join(n *Node) {
 	}
 }
 
-// standing lists what exists by a node's records.
+// standing returns what exists according to a node's records.
 func (n *Node) standing() []store.Holding {
 	if n.host == nil || n.repl.master != "" {
 		return n.stood
@@ -51,13 +52,13 @@ func (n *Node) standing() []store.Holding {
 	return n.data.Snapshot().Holdings()
 }
 
-// stands reports whether something existed by the node's own records when it last wrote any.
+// stands reports whether something existed according to the node's own records when it last wrote any.
 func (n *Node) stands(h *store.Holding) bool {
 	return slices.ContainsFunc(n.stood, func(o store.Holding) bool { return !o.Ended && o.Title() == h.Title() })
 }
 
-// promoted records how the data of a new master differs from what exists by the records of the old one; or by its own,
-// if nobody has been promoted since it was the master.
+// promoted records how the data of a new master differs from what exists according to the old master's records. If no
+// other node has been promoted since n was the master, its own records are used.
 func (g *Group) promoted(n *Node) {
 	if g == nil {
 		return
@@ -79,14 +80,15 @@ func (g *Group) promoted(n *Node) {
 	n.compareWith(stood, history.LostInFailover)
 }
 
-// note records a loss that has been written to the history.
+// note remembers a loss that has been written to the history.
 func (g *Group) note(h *store.Holding, why history.Why) {
 	if g != nil && why != history.Expired {
 		g.lost[h.Title()] = why
 	}
 }
 
-// lostBefore reports whether the group has lost h when n was deposed. That n loses it too is no reason of the group's.
+// lostBefore reports whether the group had lost h already when n was deposed. If so, the reason for its loss at n does
+// not replace the group's reason.
 func (n *Node) lostBefore(h *store.Holding) bool {
 	g := n.cfg.Group
 	return g != nil && n.repl.recorded != nil && g.lost[h.Title()] != ""
@@ -97,7 +99,7 @@ func (n *Node) divergent(h *store.Holding) bool {
 	return n.repl.recorded != nil && !n.repl.recorded[h.Title()]
 }
 
-// resynced records what a replica has lost by taking its master's data in place of its own.
+// resynced records what a replica has lost by replacing its own data by its master's.
 func (g *Group) resynced(n *Node, was *store.Snapshot) {
 	if g == nil {
 		return
@@ -123,7 +125,7 @@ func (g *Group) resynced(n *Node, was *store.Snapshot) {
 	n.repl.recorded, n.repl.had = nil, nil
 }
 
-// ownedOf returns which members of a list belong to whom.
+// ownedOf returns the set of the titles in a list.
 func ownedOf(list []store.Holding) map[store.Title]bool {
 	set := make(map[store.Title]bool, len(list))
 	for i := range list {

@@ -7,12 +7,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// The list commands that wait for an element. A waiting client is served once the command, the transaction or the
-// script that created the list is over, before anything else is executed: in the order in which they began to wait,
-// each as if it popped by itself at that moment. So a transaction that watches the list sees the element appear and
-// disappear.
+// The list commands that wait for an element. A waiting client is served as soon as the command, transaction or script
+// that created the list is over, before anything else is executed. Clients are served in the order in which they began
+// to wait, each as if it popped the element itself at that moment. So a transaction that watches the list sees the
+// element appear and disappear.
 
-// popBlocking is BLPOP and BRPOP; pop is what they do when there is an element.
+// popBlocking implements BLPOP and BRPOP. pop is the command that they execute when there is an element.
 func popBlocking(pop string) func(n *Node, args []string) {
 	return func(n *Node, args []string) {
 		names := args[1 : len(args)-1]
@@ -25,7 +25,7 @@ func popBlocking(pop string) func(n *Node, args []string) {
 			n.data.ReplyNullArray()
 		default:
 			n.block = &blocked{keys: names, until: n.inMillis(timeout), pop: func(name string) {
-				if n.cfg.Version == Redis8 { // executes the request once more
+				if n.cfg.Version == Redis8 { // Redis 8 executes the whole request again
 					n.popFirst(names, pop)
 				} else {
 					n.popFirst([]string{name}, pop)
@@ -35,7 +35,7 @@ func popBlocking(pop string) func(n *Node, args []string) {
 	}
 }
 
-// popFirst pops from the first of the lists that has an element, and answers with its name and the element. It reports
+// popFirst pops from the first list that has an element, and answers with the list's name and the element. It reports
 // false if there is none.
 func (n *Node) popFirst(names []string, pop string) (answered bool) {
 	for _, name := range names {
@@ -54,7 +54,7 @@ func (n *Node) popFirst(names []string, pop string) (answered bool) {
 	return false
 }
 
-// blmove is BLMOVE, and brpoplpush BRPOPLPUSH.
+// blmove implements BLMOVE, and brpoplpush BRPOPLPUSH.
 func blmove(n *Node, args []string) {
 	for _, end := range args[3:5] {
 		if !isOneOf(end, "LEFT", "RIGHT") {
@@ -69,7 +69,7 @@ func brpoplpush(n *Node, args []string) {
 	n.moveBlocking(args[3], []string{"RPOPLPUSH", args[1], args[2]})
 }
 
-// moveBlocking carries out a move between lists, or waits until there is something to move.
+// moveBlocking executes a move between lists, or waits until there is something to move.
 func (n *Node) moveBlocking(limit string, move []string) {
 	timeout, trouble := timeout(n.cfg.Version, limit)
 	switch {
@@ -82,7 +82,7 @@ func (n *Node) moveBlocking(limit string, move []string) {
 	}
 }
 
-// typeOf is the type of a key that a command encounters; empty if there is none.
+// typeOf returns the type of a key; empty if there is none. It looks the key up as a command does.
 func (n *Node) typeOf(name string) string {
 	if n.data.Find(name) == nil {
 		return ""
@@ -90,10 +90,10 @@ func (n *Node) typeOf(name string) string {
 	return n.data.Type(name)
 }
 
-// carryOut executes a command about data as part of the current request.
+// carryOut executes a data command as part of the current request.
 func (n *Node) carryOut(args ...string) { n.commands[strings.ToLower(args[0])].carryOut(n.data, args) }
 
-// listMade records a list that has been created, if anybody waits for it.
+// listMade records that a list has been created, if anybody waits for it.
 func (n *Node) listMade(name string) {
 	if !slices.Contains(n.ready, name) &&
 		slices.ContainsFunc(n.waiting, func(b *blocked) bool { return slices.Contains(b.keys, name) }) {
@@ -101,7 +101,8 @@ func (n *Node) listMade(name string) {
 	}
 }
 
-// serveList serves those who wait for a list, in the order in which they began to, as long as it has any element.
+// serveList serves the clients that wait for a list, in the order in which they began to wait, as long as the list has
+// elements.
 func (n *Node) serveList(name string) {
 	for _, b := range slices.Clone(n.waiting) {
 		if !slices.Contains(b.keys, name) {
@@ -119,7 +120,7 @@ func (n *Node) serveList(name string) {
 	}
 }
 
-// unblockByHand is CLIENT UNBLOCK.
+// unblockByHand implements CLIENT UNBLOCK.
 func unblockByHand(n *Node, args []string) {
 	id, ok := resp.ParseInt(args[2])
 	byError := len(args) == 4 && strings.EqualFold(args[3], "error")

@@ -8,35 +8,35 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/lua"
 )
 
-// longestName bounds a name, in bytes.
+// longestName is the maximum length of a name, in bytes.
 const longestName = 60
 
-// Namer names what the requests of a run ask for: by the command, in capitals, and a script by its name, if it is well
-// known, or else by its first line. It knows a script by its hash once some client has sent its text in the run; the
-// zero value knows none.
+// Namer gives names to the requests of a run. The name is the command in capitals. The name of a script is its name in
+// WellKnown if it is listed there, else its first line. Namer knows a script by its hash once a client has sent the
+// script's text in the run. The zero value is ready to use.
 type Namer struct {
 	run    int
 	texts  map[string]*sentScript
 	hashes map[string]*sentScript
 }
 
-// sentScript is one that was sent.
+// sentScript is a script that a client has sent.
 type sentScript struct {
 	name string
-	sent int // the last run in which it was
+	sent int // the last run in which it was sent
 }
 
-// mostScripts is how many scripts are kept from one run for the next.
+// mostScripts is the number of scripts that are kept from one run to the next.
 const mostScripts = 1000
 
-// Begin turns to another run. What was found out about texts is kept, since it takes longer than the rest of a name.
+// Begin begins another run. The names of known texts are kept, because they are costly to determine.
 func (n *Namer) Begin() {
 	if n.run++; len(n.texts) > mostScripts {
 		n.texts, n.hashes = nil, nil
 	}
 }
 
-// Name names the request with these arguments.
+// Name returns the name of the request with these arguments.
 func (n *Namer) Name(args []string) string {
 	command := strings.ToUpper(args[0])
 	switch {
@@ -56,7 +56,7 @@ func (n *Namer) Name(args []string) string {
 	return "?"
 }
 
-// script names a script by its text, and remembers its hash.
+// script returns the name of a script by its text, and remembers its hash.
 func (n *Namer) script(text string) string {
 	if s := n.texts[text]; s != nil {
 		s.sent = n.run
@@ -79,7 +79,7 @@ func (n *Namer) script(text string) string {
 	return name
 }
 
-// firstLine is the first line of a script that has something to print.
+// firstLine returns the first line of a script that has anything printable.
 func firstLine(script string) string {
 	for line := range strings.Lines(script) {
 		if name := printable(line); name != "" {
@@ -89,8 +89,8 @@ func firstLine(script string) string {
 	return "EVAL"
 }
 
-// printable is the beginning of a text, without what neither a terminal nor a fault's line may hold: a client sends
-// what it likes.
+// printable returns the beginning of a text without characters that could disturb a terminal or the line of a fault,
+// since a client may send anything.
 func printable(text string) string {
 	if len(text) <= longestName && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
 		return text

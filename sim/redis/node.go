@@ -10,55 +10,55 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Node is one Redis, a master or a replica. It implements [sim.Peer] and is used by one goroutine at a time.
+// Node is a Redis server, master or replica. It implements [sim.Peer]. Only one goroutine may use it at a time.
 type Node struct {
 	cfg  Config
-	host sim.Host // nil between lives
+	host sim.Host // nil while the process is down
 
 	data    *store.Data
 	aof     store.File
 	scripts scripts
 	before  *store.Snapshot // the data at the last Stop, until the next Start
-	// stood is what stands by the node's records while it writes none: while it is down or a replica. lost is why the
-	// next life does not find it.
+	// stood is what exists according to the node's records. It is kept while the node writes no records: while it is
+	// down or a replica. lost is the reason to record if the next life does not find it.
 	stood []store.Holding
 	lost  history.Why
 
-	mono int64 // monotonic clock of the current turn, ns; only kept up with persistence
+	mono int64 // monotonic clock of the current turn, in ns; only kept with persistence
 
-	conn     uint64      // of the current request; 0 if none is executed
-	c        *connection // its state, if it has one
+	conn     uint64      // connection of the current request; 0 if none is executed
+	c        *connection // the state of conn, if it has one
 	inScript bool
 	// scriptKeys are the keys that the current script declares.
 	scriptKeys []string
-	readOnly   bool // it must not write
+	readOnly   bool // the current script must not write
 	inExec     bool
 
-	commands map[string]*nodeCommand // of the version, by their names in lower and upper case
+	commands map[string]*nodeCommand // commands of the version, by name in lower and upper case
 
-	conns     map[uint64]*connection // those with a state: a transaction, watched keys, a name, subscriptions
-	watchers  int                    // how many of them watch keys
+	conns     map[uint64]*connection // connections with a state: a transaction, watched keys, a name, subscriptions
+	watchers  int                    // number of connections that watch keys
 	audiences [audiences]audience
 	tracking  table
-	after     [][]string // what follows the current reply: keys that its connection must forget; nil: all of them
-	quits     bool       // the end of its connection does
+	after     [][]string // keys that the connection must forget after the current reply; nil: all of them
+	quits     bool       // the connection ends after the current reply
 
 	born  time.Duration // when this life began, on the monotonic clock
 	cron  bool          // a timer is set for the next background cycle
-	armed int64         // deadline (ms) for which a timer is set; never if none is
-	timer uint64        // number of the latest timer: earlier ones are void
+	armed int64         // deadline (ms) for which a timer is set; store.Never if none is set
+	timer uint64        // number of the latest timer; earlier ones are void
 
 	slow time.Duration // added to each fsync by a fault
 
-	// With store.Always the node stands still during an fsync.
-	queue, batch []arrival   // what arrived meanwhile
-	held         []heldReply // replies that go out after it
+	// With store.Always the node is blocked during an fsync.
+	queue, batch []arrival   // what has arrived meanwhile
+	held         []heldReply // replies that are sent after it
 	heldBytes    []byte
 
 	repl replication
 	blocking
 
-	face func(w *resp.Writer, args []string) // answers what is not the node's; nil but behind a Sentinel
+	face func(w *resp.Writer, args []string) // answers the commands of a Sentinel; nil in a Redis server
 }
 
 // arrival is a request, a message of another server, or the end of a connection.
@@ -69,7 +69,7 @@ type arrival struct {
 	closed  uint64
 }
 
-// on is the connection on which it arrived.
+// on returns the connection on which it arrived.
 func (a arrival) on() any {
 	switch {
 	case a.request != nil:
@@ -80,15 +80,15 @@ func (a arrival) on() any {
 	return a.from
 }
 
-// EventLoop makes a node a [sim.EventLoop].
+// EventLoop marks the node as a [sim.EventLoop].
 func (n *Node) EventLoop() {}
 
-// heldReply is what leaves for a client at the end of the turn, after the fsync if there is one: a reply, a push if to
-// is nil, or the end of the connection if there are no bytes either. The bytes are [from,end) of heldBytes.
+// heldReply is sent to a client at the end of the turn, after the fsync if there is one. It is a reply; or, if to is
+// nil, a push; or, if there are no bytes either, the end of the connection. The bytes are [from,end) of heldBytes.
 type heldReply struct {
 	to        *sim.Incoming
-	conn      uint64  // of a push
-	key       sim.Key // likewise: its content
+	conn      uint64  // connection of a push
+	key       sim.Key // identifies the content of a push
 	from, end int
 }
 
@@ -99,18 +99,19 @@ var _ interface {
 	sim.EventLoop
 } = (*Node)(nil)
 
-// Tags of timers: the kind in the top byte, the timer's number below.
+// Tags of timers: the kind is in the top byte, the timer's number below.
 const (
 	wakeExpiry  uint64 = 1 << 56
 	wakeFsync   uint64 = 2 << 56
 	wakeTick    uint64 = 3 << 56 // once a second
-	wakeBlocked uint64 = 4 << 56 // a request has waited too long
+	wakeBlocked uint64 = 4 << 56 // a waiting request may have timed out
 	wakeOrder   uint64 = 5 << 56 // a failover was ordered
-	wakeCron    uint64 = 6 << 56 // of the background cycle
+	wakeCron    uint64 = 6 << 56 // time for the background cycle
 	wakeNumber  uint64 = 1<<56 - 1
 )
 
-// New makes a node. That is costly (a miniredis registers all its commands): keep nodes and Reset them between runs.
+// New makes a node. This is costly, since a miniredis registers all its commands: keep nodes and Reset them between
+// runs.
 func New(cfg Config) *Node {
 	n := &Node{conns: map[uint64]*connection{}}
 	n.data = store.New((*hooks)(n))
@@ -118,10 +119,10 @@ func New(cfg Config) *Node {
 	return n
 }
 
-// Reset makes n as new, for the next run.
+// Reset makes n like a new node, for the next run.
 func (n *Node) Reset(cfg Config) {
 	if cfg.Version != n.cfg.Version {
-		n.scripts = scripts{} // they know it
+		n.scripts = scripts{} // the scripts depend on the version
 	}
 	n.cfg, n.host = cfg.withDefaults(), nil
 	n.commands = commands[cfg.Version]
@@ -133,7 +134,7 @@ func (n *Node) Reset(cfg Config) {
 	n.resetReplication()
 }
 
-// endLife drops what a process has in memory besides the data.
+// endLife drops what a process has in memory apart from the data.
 func (n *Node) endLife() {
 	n.scripts.endLife()
 	clear(n.conns)
@@ -152,10 +153,10 @@ func (n *Node) endLife() {
 	n.endReplication()
 }
 
-// Start loads what is on disk and then lets the wall clock expire it: time went on while the node was down.
+// Start loads the file and then expires what has become due while the node was down.
 func (n *Node) Start(h sim.Host) {
 	n.host, n.born, n.data.Onlooker = h, h.Monotonic(), h
-	n.data.Notifies, _ = store.ParseEvents(n.cfg.NotifyKeyspaceEvents) // whoever configures it has looked at that
+	n.data.Notifies, _ = store.ParseEvents(n.cfg.NotifyKeyspaceEvents) // the configuration has been validated
 	n.beginTurn()
 	n.load()
 	n.aof.Start(n.cfg.Persistence, n.cfg.FsyncTime+n.slow, n.mono, n.data.Wall)
@@ -164,7 +165,7 @@ func (n *Node) Start(h sim.Host) {
 	n.finishTurn()
 }
 
-// Stop ends the life. What the next one finds depends on how it ended and on the persistence.
+// Stop ends the life. How it ends and the persistence decide what the next life finds.
 func (n *Node) Stop(how sim.Stop) {
 	n.mono = int64(n.host.Monotonic())
 	n.before = n.data.Snapshot()
@@ -178,7 +179,7 @@ func (n *Node) Stop(how sim.Stop) {
 	case sim.PowerLoss:
 		n.aof.Crash(n.mono)
 	}
-	if how == sim.ShutDown { // its connections are closed
+	if how == sim.ShutDown { // a clean shutdown closes the connections
 		for _, peer := range []sim.ProcessID{n.repl.master, n.repl.observer} {
 			if peer != "" {
 				n.host.Send(peer, phaseLeave, n.second(), leave{})
@@ -190,8 +191,8 @@ func (n *Node) Stop(how sim.Stop) {
 	n.host = nil
 }
 
-// Serve executes a request. Its reply goes out at once, after the fsync with store.Always, or once replicas have said
-// so.
+// Serve executes a request. The reply is sent at once, or after the fsync with store.Always, or when replicas have
+// acknowledged it.
 func (n *Node) Serve(r *sim.Incoming) {
 	if n.standsStill() {
 		n.queue = append(n.queue, arrival{request: r})
@@ -205,7 +206,7 @@ func (n *Node) Serve(r *sim.Incoming) {
 		return
 	}
 	n.execute(r)
-	if n.mayBlock() || len(n.held) > 0 || n.quits || n.tracking.active() { // more leaves than the reply, or less
+	if n.mayBlock() || len(n.held) > 0 || n.quits || n.tracking.active() { // more than the reply has to be sent, or less
 		n.respond(r)
 		n.finishTurn()
 		return
@@ -218,7 +219,7 @@ func (n *Node) Serve(r *sim.Incoming) {
 	r.Reply(n.data.Out)
 }
 
-// execute carries out a request and leaves its reply in out.
+// execute executes a request. Its reply is then in n.data.Out.
 func (n *Node) execute(r *sim.Incoming) {
 	n.data.Attempt, n.data.Sent, n.data.Out = r.Attempt, r.Left(), n.data.Out[:0]
 	n.attend(r.ConnID)
@@ -228,7 +229,7 @@ func (n *Node) execute(r *sim.Incoming) {
 	}
 }
 
-// attend makes a connection the one whose request is executed; 0: no client's.
+// attend makes conn the connection whose request is executed; 0: no client's.
 func (n *Node) attend(conn uint64) {
 	n.conn, n.c = conn, nil
 	if len(n.conns) > 0 {
@@ -252,7 +253,7 @@ func (n *Node) endTurn() {
 	n.armTimer()
 }
 
-// finishTurn ends a turn whose replies are held. They and the messages go out at once, or after the fsync.
+// finishTurn ends a turn whose replies are held. Replies and messages are sent at once, or after the fsync.
 func (n *Node) finishTurn() {
 	n.endTurn()
 	n.broadcast()
@@ -261,12 +262,12 @@ func (n *Node) finishTurn() {
 	}
 }
 
-// Wake expires keys, ends an fsync, or does one of the things that replication does by time.
+// Wake handles a timer: it expires keys, ends an fsync, ends waits, or does the periodic work of replication.
 func (n *Node) Wake(tag uint64) {
 	number := tag & wakeNumber
 	switch sort := tag &^ wakeNumber; {
 	case sort == wakeExpiry && number != n.timer, sort == wakeTick && number != n.repl.tick:
-		return // a later timer has taken its place
+		return // a later timer has replaced this one
 	case sort == wakeFsync:
 		n.beginTurn()
 		n.fsyncDone()
@@ -292,7 +293,7 @@ func (n *Node) Wake(tag uint64) {
 	n.finishTurn()
 }
 
-// ClockChanged expires what the new time ends and sets the timers anew.
+// ClockChanged expires what is due by the new time, and sets the timers again.
 func (n *Node) ClockChanged() {
 	n.beginTurn()
 	if n.cfg.Persistence != store.None {
@@ -307,8 +308,7 @@ func (n *Node) ClockChanged() {
 	n.finishTurn()
 }
 
-// Fault carries out sim.SlowFsync, also between lives, and sim.FailOver once the process runs; a process that is down
-// takes no notice of that.
+// Fault carries out sim.SlowFsync, also while the process is down, and sim.FailOver if the process is running.
 func (n *Node) Fault(f sim.ServerFault) {
 	if f.Kind == sim.FailOver && n.host != nil {
 		n.repl.ordered = f.To
@@ -327,10 +327,11 @@ func (n *Node) Fault(f sim.ServerFault) {
 	}
 }
 
-// standsStill reports whether the event loop is inside an fsync.
+// standsStill reports whether the event loop is blocked by an fsync.
 func (n *Node) standsStill() bool { return n.cfg.Persistence == store.Always && n.aof.IsRunning() }
 
-// fsyncAlways begins the fsync that store.Always demands at the end of a turn, and reports whether replies must wait.
+// fsyncAlways begins the fsync that store.Always requires at the end of a turn, and reports whether replies must wait
+// for it.
 func (n *Node) fsyncAlways() bool {
 	if n.cfg.Persistence != store.Always {
 		return false
@@ -370,7 +371,7 @@ func (n *Node) sendHeld() {
 	n.repl.outbox = n.repl.outbox[:0]
 }
 
-// dropQueued drops the requests that arrived on a connection after the one with which the node has closed it.
+// dropQueued drops the queued requests of a connection that the node has closed.
 func (n *Node) dropQueued(conn uint64) {
 	n.queue = slices.DeleteFunc(n.queue, func(a arrival) bool {
 		late := a.request != nil && a.request.ConnID == conn
@@ -388,7 +389,8 @@ func (n *Node) isClosing(conn uint64) bool {
 	})
 }
 
-// fsyncDone answers those who waited, and executes in one turn all that has arrived meanwhile.
+// fsyncDone sends the replies that waited for the fsync, and executes in one turn everything that has arrived
+// meanwhile.
 func (n *Node) fsyncDone() {
 	n.aof.Finish()
 	n.sendHeld()
@@ -401,7 +403,7 @@ func (n *Node) fsyncDone() {
 	n.finishTurn()
 }
 
-// take acts on what arrived during an fsync.
+// take handles something that arrived during an fsync.
 func (n *Node) take(a arrival) {
 	switch {
 	case a.closed != 0:
@@ -409,7 +411,7 @@ func (n *Node) take(a arrival) {
 	case a.request == nil:
 		n.read(a.from, a.message)
 	case n.isClosing(a.request.ConnID):
-		n.queue = append(n.queue, a) // until it is dropped: it is not executed
+		n.queue = append(n.queue, a) // it is not executed: sendHeld will drop it
 	case n.mayBlock():
 		n.admit(a.request)
 		n.proceed()
@@ -419,7 +421,7 @@ func (n *Node) take(a arrival) {
 	}
 }
 
-// respond holds the reply to a request that was executed, or has the request wait if it is the first that does.
+// respond holds the reply to a request that was executed, or makes the request wait.
 func (n *Node) respond(r *sim.Incoming) {
 	if n.mayBlock() {
 		n.conclude(r, n.state(), n.repl.end())
@@ -429,7 +431,8 @@ func (n *Node) respond(r *sim.Incoming) {
 	n.trail(r.ConnID)
 }
 
-// Settled makes a node a [sim.Settler]: appendfsync everysec and no put writes on disk after they have been answered.
+// Settled implements [sim.Settler]: with appendfsync everysec or no, writes reach the disk after they have been
+// answered.
 func (n *Node) Settled(now time.Duration) []time.Duration {
 	if n.host == nil {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// event is the notification for a key that a command passed on to miniredis has changed.
+// event is the notification that is published when a command executed by miniredis has changed a key.
 type event struct {
 	class store.Events
 	name  string
@@ -26,9 +26,9 @@ var events = map[string]event{
 	"zpopmax": {store.ZSet, "zpopmax"},
 }
 
-// notifyPassed publishes what a command passed on to miniredis did to its keys, in Redis's order, once the ith
-// argument, one of them, has been settled. was reports whether the first existed before; the command created it if it
-// exists now.
+// notifyPassed publishes the notifications for a command that miniredis has executed, in Redis's order. It is called
+// for each key that was settled, with the index i of its argument. was says whether the first key existed before the
+// command.
 func notifyPassed(d *store.Data, c *command, args []string, i int, was bool) {
 	name := args[1]
 	there := d.Peek(name) != nil
@@ -39,7 +39,7 @@ func notifyPassed(d *store.Data, c *command, args []string, i int, was bool) {
 	case c.Name == "smove":
 		d.Notify(store.Set, "srem", name)
 	case i < c.keys.last:
-		return // a move between lists says all at its end
+		return // a move between lists is reported with its last key
 	case c.Name == "rpoplpush":
 		notifyMove(d, args, "rpop", "lpush")
 	case c.Name == "lmove":

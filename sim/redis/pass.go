@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// passOn makes miniredis execute a command that concerns only data. Its effect on the keys is found by comparing.
+// passOn makes miniredis execute a command that concerns only values. Its effect on the keys is found by comparing.
 func passOn(d *store.Data, c *command, args []string) {
 	from := len(d.Out)
 	was := c.keys.first <= c.keys.last && d.Peek(args[c.keys.first]) != nil
@@ -33,11 +33,11 @@ func passOn(d *store.Data, c *command, args []string) {
 	}
 }
 
-// settlePassed finds out what a command passed on to miniredis did to its keys; nothing, if its reply says so. was
-// reports whether the first of them existed.
+// settlePassed determines what a command executed by miniredis did to its keys. was says whether the first key existed
+// before. nothing says that the command changed nothing, according to its reply.
 func settlePassed(d *store.Data, c *command, args []string, was, nothing bool) {
 	for i := c.keys.first; i <= c.keys.last; i++ {
-		if d.Find(args[i]); nothing { // Redis has come across it, and without a source looks no further
+		if d.Find(args[i]); nothing { // Redis has looked up the first key; if there is no source, it looks no further
 			break
 		}
 	}
@@ -53,7 +53,7 @@ func settlePassed(d *store.Data, c *command, args []string, was, nothing bool) {
 	d.LogCommand(args)
 }
 
-// changeOf returns what comparing would not show.
+// changeOf returns the parts of a command's effect that a comparison would not show.
 func changeOf(c *command, args []string) (done store.Change) {
 	switch c.Name {
 	case "hset", "hmset":
@@ -66,7 +66,7 @@ func changeOf(c *command, args []string) (done store.Change) {
 	return done
 }
 
-// saysNothing reports whether a reply is 0, null or empty, or the -1 of LINSERT.
+// saysNothing reports whether a reply means that nothing was changed: 0, null, empty, or the -1 of LINSERT.
 func saysNothing(reply []byte) bool {
 	switch string(bytes.TrimRight(reply, "\r\n")) {
 	case ":0", ":-1", "$-1", "*-1", "*0":
@@ -97,8 +97,8 @@ func sortArray(reply []byte) {
 	copy(body, bytes.Join(items, nil))
 }
 
-// upgrade writes a reply of miniredis, which is in RESP2, as Redis gives it in RESP3: null is a type, scores are
-// doubles, and there are maps, sets, and pairs of members and scores.
+// upgrade converts a reply of miniredis, which is in RESP2, to RESP3 as Redis sends it: with nulls, doubles for scores,
+// maps, sets, and pairs of member and score.
 func upgrade(c *command, args []string, reply []byte) []byte {
 	step := 0
 	if c.Flags&scored != 0 {
@@ -108,7 +108,7 @@ func upgrade(c *command, args []string, reply []byte) []byte {
 		return upgradeOne(nil, reply, step == 1)
 	}
 	head := bytes.IndexByte(reply, '\n') + 1
-	count, _ := strconv.Atoi(string(reply[1 : head-2])) // miniredis wrote it
+	count, _ := strconv.Atoi(string(reply[1 : head-2])) // miniredis wrote a number
 	pairs := step == 2 && !(len(args) == 2 && c.Flags&write != 0)
 	sort := byte('*')
 	switch {
@@ -134,7 +134,7 @@ func upgrade(c *command, args []string, reply []byte) []byte {
 	return out
 }
 
-// upgradeOne appends one value that is no array; a score becomes a double.
+// upgradeOne appends one value that is not an array. A score becomes a double.
 func upgradeOne(out, value []byte, score bool) []byte {
 	switch {
 	case len(value) > 1 && value[1] == '-' && (value[0] == '$' || value[0] == '*'):

@@ -9,16 +9,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Publish/subscribe. A message reaches who is subscribed at that moment, at most once, and is written nowhere: not in
-// the file, but replicas get it in the stream of effects, for their own subscribers.
+// Publish/subscribe. A message reaches the clients that are subscribed at that moment, at most once. It is not written
+// to the file, but replicas get it in the stream of effects, for their own subscribers.
 
 // audience is one kind of subscription: to channels, to patterns of channels, or to shard channels.
 type audience struct {
-	prefix   string // of its commands and messages: "", "p" or "s"
+	prefix   string // prefix of its commands and messages: "", "p" or "s"
 	channels []*channel
 }
 
-// channel is a channel or a pattern with its subscribers. It is there as long as it has any.
+// channel is a channel or a pattern with its subscribers. It exists as long as it has any.
 type channel struct {
 	name  string
 	conns []uint64 // in the order in which they subscribed
@@ -29,7 +29,7 @@ func (a *audience) find(name string) (i int, found bool) {
 	return i, i >= 0
 }
 
-// The kinds of subscription, by their place in Node.audiences and connection.subscribed.
+// The kinds of subscription, as indices of Node.audiences and connection.subscribed.
 const (
 	toChannels = iota
 	toPatterns
@@ -41,7 +41,8 @@ func newAudiences() [audiences]audience {
 	return [audiences]audience{toChannels: {prefix: ""}, toPatterns: {prefix: "p"}, toShards: {prefix: "s"}}
 }
 
-// subscriptions is the number in replies to subscriptions of a kind: channels and patterns count together.
+// subscriptions returns the number that replies to subscriptions of a kind contain. Channels and patterns are counted
+// together.
 func (c *connection) subscriptions(kind int) int {
 	if kind == toShards {
 		return len(c.subscribed[toShards])
@@ -49,13 +50,13 @@ func (c *connection) subscriptions(kind int) int {
 	return len(c.subscribed[toChannels]) + len(c.subscribed[toPatterns])
 }
 
-// listensOnly reports whether the connection has any subscription and may therefore do little else, as it does not
-// speak RESP3, in which messages cannot be taken for replies.
+// listensOnly reports whether the connection is restricted to commands about subscriptions. It is if it has
+// subscriptions and uses RESP2, in which messages could be taken for replies.
 func (c *connection) listensOnly() bool {
 	return c != nil && !c.resp3 && c.subscriptions(toChannels)+c.subscriptions(toShards) > 0
 }
 
-// refusesListener is the error with which a command is refused on a connection that has subscriptions, or nothing.
+// refusesListener returns the error with which a command is refused on a connection with subscriptions, or "".
 func (n *Node) refusesListener(c *nodeCommand, args []string) string {
 	if !n.c.listensOnly() || c.Flags&listener != 0 || n.replaying() || n.inScript || n.inExec {
 		return ""
@@ -69,11 +70,11 @@ func (n *Node) refusesListener(c *nodeCommand, args []string) string {
 
 const listenersMay = "only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"
 
-// subscribe is SUBSCRIBE, PSUBSCRIBE and SSUBSCRIBE.
+// subscribe implements SUBSCRIBE, PSUBSCRIBE and SSUBSCRIBE.
 func subscribe(kind int) func(n *Node, args []string) {
 	return func(n *Node, args []string) {
 		c, a := n.state(), &n.audiences[kind]
-		if n.inExec && kind == toShards { // of the other two Redis lets it pass, for old clients
+		if n.inExec && kind == toShards { // for old clients, Redis permits the other two
 			n.data.ReplyError("ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client")
 			return
 		}
@@ -92,8 +93,8 @@ func subscribe(kind int) func(n *Node, args []string) {
 	}
 }
 
-// unsubscribe is UNSUBSCRIBE, PUNSUBSCRIBE and SUNSUBSCRIBE. Without a name it leaves all, in the order in which they
-// were subscribed to; Redis leaves that order open.
+// unsubscribe implements UNSUBSCRIBE, PUNSUBSCRIBE and SUNSUBSCRIBE. Without a name it ends all subscriptions, in the
+// order in which they were made; Redis does not define that order.
 func unsubscribe(kind int) func(n *Node, args []string) {
 	return func(n *Node, args []string) {
 		c, a := n.state(), &n.audiences[kind]
@@ -121,7 +122,7 @@ func (n *Node) replySubscription(what, name string, count int) {
 	n.data.ReplyInt(int64(count))
 }
 
-// unsubscribe takes a connection out of the audience of a channel.
+// unsubscribe removes a connection from the subscribers of a channel.
 func (n *Node) unsubscribe(id uint64, c *connection, kind int, name string) {
 	a := &n.audiences[kind]
 	i, found := a.find(name)
@@ -136,7 +137,7 @@ func (n *Node) unsubscribe(id uint64, c *connection, kind int, name string) {
 	}
 }
 
-// unsubscribeAll ends all subscriptions of a connection without a word.
+// unsubscribeAll ends all subscriptions of a connection without replies.
 func (n *Node) unsubscribeAll(id uint64, c *connection) {
 	for kind := range c.subscribed {
 		for _, name := range slices.Clone(c.subscribed[kind]) {
@@ -145,7 +146,7 @@ func (n *Node) unsubscribeAll(id uint64, c *connection) {
 	}
 }
 
-// publish is PUBLISH and SPUBLISH: it answers with the number of those here who get the message.
+// publish implements PUBLISH and SPUBLISH. The reply is the number of this node's clients that get the message.
 func publish(kind int) func(n *Node, args []string) {
 	return func(n *Node, args []string) {
 		(*hooks)(n).Log(store.Effect{Op: store.OpPublish + store.Op(kind), Key: args[1], Value: args[2]})
@@ -153,8 +154,8 @@ func publish(kind int) func(n *Node, args []string) {
 	}
 }
 
-// publish passes a message to all who listen here: subscribers of the channel, then those of patterns, each in the
-// order of their subscriptions.
+// publish pushes a message to this node's subscribers: to those of the channel, then to those of patterns, each in the
+// order of their subscriptions. It returns their number.
 func (n *Node) publish(kind int, name, message string) (receivers int64) {
 	if i, found := n.audiences[kind].find(name); found {
 		a := &n.audiences[kind]
@@ -171,7 +172,7 @@ func (n *Node) publish(kind int, name, message string) (receivers int64) {
 	return receivers
 }
 
-// pushTo pushes words to connections at the end of the turn. Channel and message say what is pushed.
+// pushTo pushes words to connections at the end of the turn. channel and message identify the content.
 func (n *Node) pushTo(conns []uint64, channel, message string, words ...string) int64 {
 	key := n.second().Text(channel).Text(message).Text(words[0])
 	for _, id := range conns {
@@ -185,13 +186,13 @@ func (n *Node) pushTo(conns []uint64, channel, message string, words ...string) 
 	return int64(len(conns))
 }
 
-// push has what was written behind the bytes that are held sent to a connection, at the end of the turn.
+// push sends to a connection, at the end of the turn, what w has appended to the held bytes.
 func (n *Node) push(conn uint64, key sim.Key, w resp.Writer) {
 	n.held = append(n.held, heldReply{conn: conn, key: key, from: len(n.heldBytes), end: len(w.Out)})
 	n.heldBytes = w.Out
 }
 
-// pubSub is PUBSUB. Channels are listed by name; Redis leaves their order open.
+// pubSub implements PUBSUB. Channels are listed in the order of their names; Redis does not define the order.
 func pubSub(n *Node, args []string) {
 	sub := strings.ToLower(args[1])
 	kind := toChannels

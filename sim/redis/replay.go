@@ -5,10 +5,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// replay carries out effects in their order, as a node does that loads its file or gets them from its master.
+// replay applies effects in order, when a node loads its file or gets effects from its master.
 //
-// Invariant: nothing is hidden meanwhile. Effects act on all data, whatever the clock says; a DEL that did not find a
-// hidden key would leave it behind, to be shown one day over what was set after it.
+// Invariant: no key is hidden meanwhile. Effects apply to all data, whatever the clock says. Otherwise a DEL would not
+// find a hidden key, and the key could reappear later in place of what was set after it.
 func (n *Node) replay(list []store.Effect) {
 	n.data.Unveil()
 	for i := range list {
@@ -22,10 +22,10 @@ func (n *Node) replay(list []store.Effect) {
 	n.data.Attempt, n.data.Out = "", n.data.Out[:0]
 }
 
-// replaying reports whether what is executed are effects: by no clock, as nothing expires on the way.
+// replaying reports whether effects are being applied. Nothing expires meanwhile.
 func (n *Node) replaying() bool { return n.data.Loading || n.repl.applying }
 
-// hooks are what the data asks of its node.
+// hooks implements what the data needs of its node.
 type hooks Node
 
 func (h *hooks) Replica() bool    { return h.repl.master != "" }
@@ -59,7 +59,7 @@ func (h *hooks) Flushed() {
 	(*Node)(h).invalidateAll()
 }
 
-// Log notes an effect of the current turn, for the file and for the replicas.
+// Log records an effect of the current turn, for the file and for the replicas.
 func (h *hooks) Log(e store.Effect) {
 	if h.data.Loading || h.cfg.Persistence == store.None && !h.repl.involved {
 		return
@@ -73,14 +73,14 @@ func (h *hooks) Log(e store.Effect) {
 	}
 }
 
-// LogCommand notes a command as it was executed.
+// LogCommand records a command as it was executed.
 func (h *hooks) LogCommand(args []string) {
 	if h.data.Loading || h.cfg.Persistence == store.None && !h.repl.involved {
 		return
 	}
 	name := (*Node)(h).find(args[0]).Name // in one spelling
 	if h.repl.involved {
-		h.Log(store.Effect{Op: store.OpCommand, Args: append([]string{name}, args[1:]...)}) // replicas keep it
+		h.Log(store.Effect{Op: store.OpCommand, Args: append([]string{name}, args[1:]...)}) // the replicas need the arguments later
 		return
 	}
 	h.Log(store.Effect{Op: store.OpCommand, Args: h.aof.Keep(name, args[1:])})
@@ -91,8 +91,8 @@ func (n *Node) load() {
 	n.data.Quietly(func() { n.replay(n.aof.All()) })
 }
 
-// compare hides what the wall clock has ended while the node was down, and records how the data differs from what it
-// was at the stop. A replica does neither: it takes all its data from its master.
+// compare hides what has expired while the node was down, and records how the data differs from the data at the last
+// stop. A replica does neither, since it gets all its data from its master.
 func (n *Node) compare() {
 	was := n.before
 	n.before = nil
@@ -106,24 +106,24 @@ func (n *Node) compare() {
 	}
 }
 
-// compareWith hides what has expired, and records how the data differs from what stands by the records. A key that is
-// gone and that would have expired meanwhile has expired. A key that is there in another state (other value, owner or
-// deadline) is lost and set.
+// compareWith hides what has expired, and records how the data differs from what existed before according to the
+// records. A key that is gone, and whose deadline has passed, is recorded as expired. A key with another value, owner
+// or deadline is recorded as gone and set.
 func (n *Node) compareWith(before []store.Holding, lost history.Why) {
-	n.data.Quietly(n.data.ExpireDue) // the records depend on what was
+	n.data.Quietly(n.data.ExpireDue) // the records depend on what existed before
 	store.Pair(before, n.data.Snapshot().Holdings(), func(old, now *store.Holding) {
 		n.compareOne(old, now, lost)
 	})
 	n.data.NoteEnds()
 }
 
-// compareOne does it for a key or a member; before or after is nil where there is none.
+// compareOne does this for one key or member. before or after is nil if it did not exist then.
 func (n *Node) compareOne(before, after *store.Holding, lost history.Why) {
 	if before != nil && before.Ended {
 		before = nil
 	}
 	if after != nil && n.data.Now > after.Deadline {
-		if (before == nil || before.Owner != after.Owner) && n.stands(after) { // set while the node was deposed
+		if (before == nil || before.Owner != after.Owner) && n.stands(after) { // it was set while the node was deposed
 			n.data.Record(after.Gone(history.Expired))
 		}
 		after = nil

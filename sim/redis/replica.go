@@ -9,15 +9,15 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// tickEvery is how often a replica acknowledges its offset, and a master counts the replicas that have.
+// tickEvery is the time between two acknowledgements of a replica, and between two counts of a master's replicas.
 const tickEvery = time.Second
 
-// tickFirst sets the timer of what is done once a second, for a node whose life begins.
+// tickFirst sets the timer of the work that is done once a second, when a life begins.
 func (n *Node) tickFirst() {
 	n.tickAfter(time.Duration(n.host.Rand("first tick", n.second()) % uint64(tickEvery)))
 }
 
-// tickAfter sets the timer of what is done once a second. A master has something to do only if it counts.
+// tickAfter sets the timer of the work that is done once a second. A master needs it only if it counts its replicas.
 func (n *Node) tickAfter(d time.Duration) {
 	n.repl.tick++
 	if n.repl.master != "" || n.cfg.MinReplicasToWrite > 0 {
@@ -25,8 +25,8 @@ func (n *Node) tickAfter(d time.Duration) {
 	}
 }
 
-// ticked is the work of every second: a master counts its good replicas, a replica acknowledges, or asks its master for
-// all data.
+// ticked does the work that is due once a second. A master counts its good replicas. A replica acknowledges, or asks
+// its master for all data.
 func (n *Node) ticked() {
 	switch {
 	case n.repl.master == "":
@@ -45,18 +45,19 @@ func (n *Node) askForAll() {
 	n.post(n.repl.master, phasePsync, key, psync{key})
 }
 
-// acknowledge reports to the master how far the replica has come. key is that of the message it answers.
+// acknowledge reports the replica's offset to the master. key is the key of the message that it answers.
 func (n *Node) acknowledge(key sim.Key) {
 	if r := &n.repl; r.linked {
 		n.post(r.master, phaseAck, key, ack{r.id, r.offset})
 	}
 }
 
-// follow carries out what the master did. Nothing expires meanwhile, and nothing is recorded: the master has done that.
+// follow applies effects of the master. Nothing expires meanwhile, and nothing is recorded, because the master has done
+// that.
 func (n *Node) follow(from sim.ProcessID, m effects) {
 	r := &n.repl
 	if from != r.master || !r.linked || m.id != r.id {
-		return // of a master that it follows no more
+		return // from a master that it no longer follows
 	}
 	r.applying = true
 	n.replay(m.list)
@@ -67,13 +68,13 @@ func (n *Node) follow(from sim.ProcessID, m effects) {
 	}
 }
 
-// resync takes all data from the master in place of its own.
+// resync replaces the replica's data by a copy of the master's.
 func (n *Node) resync(from sim.ProcessID, m fullCopy) {
 	r := &n.repl
 	if from != r.master {
 		return
 	}
-	if !r.linked || m.id != r.id { // else asked for twice
+	if !r.linked || m.id != r.id { // otherwise it had asked twice
 		was := n.data.Snapshot()
 		if r.had != nil {
 			was = r.had
@@ -85,7 +86,8 @@ func (n *Node) resync(from sim.ProcessID, m fullCopy) {
 	n.acknowledge(m.key)
 }
 
-// obey makes the node a replica of master, or a master if that is its own name. It reports whether that was new to it.
+// obey makes the node a replica of master, or a master if that is its own name. It reports whether its role or master
+// changed.
 func (n *Node) obey(master sim.ProcessID) (changed bool) {
 	was := n.repl.master
 	switch master {
@@ -98,7 +100,7 @@ func (n *Node) obey(master sim.ProcessID) (changed bool) {
 	return n.repl.master != was
 }
 
-// promote makes a replica a master, with what has arrived. The group records what had not.
+// promote makes a replica a master, with the data that has arrived. The group records what had not arrived.
 func (n *Node) promote() {
 	r := &n.repl
 	if r.master == "" {
@@ -113,8 +115,8 @@ func (n *Node) promote() {
 	n.data.NoteEnds()
 }
 
-// reinstate has the group record that a deposed master is the master again, if it is ordered to be before it has
-// followed the one in its place. To the node that is nothing new: it goes on with its own data.
+// reinstate handles the case that a deposed master is ordered to be master before it has followed the new one. For the
+// node nothing changes, and it continues with its own data. The group records that the node is the master again.
 func (n *Node) reinstate(master sim.ProcessID) {
 	if g := n.cfg.Group; g != nil && master == n.host.Name() && n.repl.master == "" && g.master != master {
 		g.promoted(n)
@@ -122,8 +124,8 @@ func (n *Node) reinstate(master sim.ProcessID) {
 	}
 }
 
-// replicate makes the node a replica of another master. It keeps its data, for those who read, until that master's has
-// come.
+// replicate makes the node a replica of another master. It continues to serve its old data to readers until the
+// master's data arrives.
 func (n *Node) replicate(master sim.ProcessID) {
 	r := &n.repl
 	n.feed()
@@ -137,19 +139,19 @@ func (n *Node) replicate(master sim.ProcessID) {
 	r.master, r.linked, r.degraded, r.replicas, r.good = master, false, false, r.replicas[:0], 0
 	n.restrict()
 	n.armed = store.Never
-	n.timer++ // its keys are its master's to expire
+	n.timer++ // only the master expires keys
 	n.askForAll()
 	n.tickAfter(tickEvery)
 	if wasMaster {
 		if r.recorded == nil {
-			r.recorded = map[store.Title]bool{} // nobody was promoted in its place: it alone has all that it has
+			r.recorded = map[store.Title]bool{} // no other node was promoted, so only this node has its data
 		}
 		n.unblockAll("-UNBLOCKED force unblock from blocking operation, instance state changed (master -> " +
 			"replica?)\r\n")
 	}
 }
 
-// image is the data as effects that make it anew: what a full resync sends.
+// image returns the data as effects that create it. A full resync sends these.
 func (n *Node) image() []store.Effect {
 	s := n.data.Snapshot()
 	list := make([]store.Effect, 0, len(s.Keys))
@@ -159,7 +161,7 @@ func (n *Node) image() []store.Effect {
 	return list
 }
 
-// replaceBy replaces the data by an image, the file too: Redis rewrites it after a full resync.
+// replaceBy replaces the data by an image. It also replaces the file, as Redis rewrites it after a full resync.
 func (n *Node) replaceBy(image []store.Effect) {
 	n.data.DropAll()
 	n.data.Quietly(func() { n.replay(image) })
@@ -170,7 +172,7 @@ func (n *Node) replaceBy(image []store.Effect) {
 	n.aof.Start(n.cfg.Persistence, n.cfg.FsyncTime+n.slow, n.mono, n.data.Wall)
 }
 
-// replid is a replication id as Redis writes it: forty hexadecimal digits.
+// replid returns a replication id as Redis writes it: forty hexadecimal digits.
 func (s streamID) replid() string {
 	return lua.SHA1Hex(string(s.master) + "/" + strconv.Itoa(s.number))
 }

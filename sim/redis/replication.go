@@ -8,63 +8,63 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// A master sends what each turn of its event loop changed to its replicas, without waiting for them. Replicas say how
-// far they have come once a second, and at once when asked. Offsets count effects, where Redis counts bytes.
+// A master sends what each turn of its event loop changed to its replicas, without waiting for them. Replicas report
+// their offsets once a second, and at once when asked. Offsets count effects, while Redis counts bytes.
 
-// streamID names a stream of effects: each life of a master and each promotion begins another. Offsets of different
-// streams cannot be compared. The zero streamID is none.
+// streamID names a stream of effects. Each life of a master and each promotion begins a new stream. Offsets of
+// different streams cannot be compared. The zero streamID means no stream.
 type streamID struct {
 	master sim.ProcessID
 	number int
 }
 
-// replication is what a node knows about replication.
+// replication is the replication state of a node.
 type replication struct {
-	// involved is true from when the node has to do with replication at all; a node on its own spends nothing on it.
+	// involved is set once the node takes part in replication. A node without replication does none of its work.
 	involved bool
-	// master is whom a replica follows; empty for a master. It outlives the process, as redis.conf does.
+	// master is the node that a replica follows; empty for a master. It outlives the process, as redis.conf does.
 	master sim.ProcessID
-	// restricted is true for those that may refuse a write.
+	// restricted is true if the node may have to refuse writes.
 	restricted bool
-	// tick is the number of the timer of what is done once a second; earlier ones are void.
+	// tick is the number of the timer of the work that is done once a second; earlier timers are void.
 	tick uint64
-	// The data is the result of the first offset effects of stream id, of a replica once it is linked.
+	// The data is the result of the first offset effects of stream id. For a replica this holds once it is linked.
 	id     streamID
 	offset int64
-	begun  int // streams that this node began
+	begun  int // number of streams that this node has begun
 
-	// Of a replica.
-	linked   bool // in sync and following; otherwise it asks for all data once a second
-	applying bool // carrying out what its master sent
+	// For a replica.
+	linked   bool // it is in sync and follows; otherwise it asks for all data once a second
+	applying bool // it is applying effects of its master
 
-	// Of a master.
+	// For a master.
 	replicas []replica      // in the order in which they joined
-	good     int            // how many of them have acknowledged anything of late, as counted last
-	pending  []store.Effect // of this turn
+	good     int            // how many of them had acknowledged anything recently, at the last count
+	pending  []store.Effect // effects of this turn
 	askAcks  bool           // a WAIT has blocked in this turn
-	asker    sim.Key        // for whom
-	degraded bool           // semi-synchronous replication has fallen back
+	asker    sim.Key        // key of the request that waits
+	degraded bool           // semi-synchronous replication has fallen back to asynchronous
 
 	outbox   []outgoing
-	observer sim.ProcessID // the Sentinel that has asked it; empty if none has
-	ordered  sim.ProcessID // by a FailOver that has not been carried out
+	observer sim.ProcessID // the Sentinel that has sent it a probe; empty if none has
+	ordered  sim.ProcessID // the master that a FailOver fault has ordered, until that is carried out
 
-	// For records only: what a deposed master had when it was deposed, and when it stopped before it got its new
+	// For records only: what a deposed master had when it was deposed, and its data at a stop before it got its new
 	// master's data.
 	recorded map[store.Title]bool
 	had      *store.Snapshot
 }
 
-// replica is what a master knows of one of its replicas.
+// replica is what a master knows about one of its replicas.
 type replica struct {
 	name   sim.ProcessID
 	online bool          // it has all data, and follows
-	acked  int64         // offset that it has acknowledged
-	at     int64         // wall clock when it last did, ns
-	seen   time.Duration // the same on the monotonic clock, or when the master began
+	acked  int64         // the offset that it has acknowledged
+	at     int64         // wall clock at its last acknowledgement, in ns
+	seen   time.Duration // the same on the monotonic clock; at first the time at which the master began
 }
 
-// outgoing is a message that leaves at the end of the turn, after the fsync if there is one.
+// outgoing is a message that is sent at the end of the turn, after the fsync if there is one.
 type outgoing struct {
 	to    sim.ProcessID
 	phase string
@@ -72,9 +72,9 @@ type outgoing struct {
 	body  any
 }
 
-// The messages between nodes. One that is answered carries its key, which is also its answer's.
+// The messages between nodes. A message that is answered carries a key, and the answer has the same key.
 type (
-	// effects are what one turn changed, and the offset after it. Urgent ones are acknowledged at once.
+	// effects are what one turn changed, with the offset after it. Urgent effects are acknowledged at once.
 	effects struct {
 		id     streamID
 		offset int64
@@ -89,20 +89,20 @@ type (
 		list   []store.Effect
 		key    sim.Key
 	}
-	// getAck is REPLCONF GETACK.
+	// getAck corresponds to REPLCONF GETACK.
 	getAck struct{ key sim.Key }
-	// ack is REPLCONF ACK.
+	// ack corresponds to REPLCONF ACK.
 	ack struct {
 		id     streamID
 		offset int64
 	}
 	// psync asks for all data.
 	psync struct{ key sim.Key }
-	// leave notifies a master that a replica follows it no more, as the end of the connection does.
+	// leave tells a master that a replica no longer follows it, as the end of the connection does.
 	leave struct{}
 )
 
-// Phases of messages; they key the draws of delays.
+// Phases of messages. The random delays of messages depend on them.
 const (
 	phaseReplicate = "replicate"
 	phaseSync      = "sync"
@@ -114,7 +114,7 @@ const (
 
 var _ sim.Peer = (*Node)(nil)
 
-// resetReplication makes it as cfg says, before the first life.
+// resetReplication sets the replication state as cfg says, before the first life.
 func (n *Node) resetReplication() {
 	r := &n.repl
 	clear(r.replicas)
@@ -125,7 +125,7 @@ func (n *Node) resetReplication() {
 
 func (n *Node) restrict() { n.repl.restricted = n.repl.master != "" || n.cfg.MinReplicasToWrite > 0 }
 
-// joinReplication begins the replication of a life. In the first one replicas and their master have the same, nothing.
+// joinReplication begins the replication of a life. In the first life, master and replicas have the same data: none.
 func (n *Node) joinReplication() {
 	r := &n.repl
 	n.cfg.Group.join(n)
@@ -153,7 +153,7 @@ func (n *Node) joinReplication() {
 	}
 }
 
-// beginStream begins a stream of effects.
+// beginStream begins a new stream of effects.
 func (n *Node) beginStream() {
 	n.repl.begun++
 	n.repl.id = streamID{n.host.Name(), n.repl.begun}
@@ -168,11 +168,11 @@ func (n *Node) endReplication() {
 	r.id, r.linked, r.applying, r.askAcks, r.degraded = streamID{}, false, false, false, false
 	r.ordered, r.observer = "", ""
 	if r.master != "" {
-		r.offset = 0 // nothing that it could say how far it has come
+		r.offset = 0 // without a stream, its offset has no meaning
 	}
 }
 
-// end is the replication offset after all that has been done.
+// end returns the replication offset after everything that has been executed.
 func (r *replication) end() int64 { return r.offset + int64(len(r.pending)) }
 
 // Receive takes a message of another server.
@@ -186,7 +186,7 @@ func (n *Node) Receive(from sim.ProcessID, body any) {
 	n.finishTurn()
 }
 
-// read acts on a message.
+// read handles a message.
 func (n *Node) read(from sim.ProcessID, body any) {
 	n.data.Attempt, n.data.Out = "", n.data.Out[:0]
 	n.attend(0)
@@ -217,21 +217,23 @@ func (n *Node) read(from sim.ProcessID, body any) {
 	}
 }
 
-// post has a message sent at the end of the turn.
+// post sends a message at the end of the turn.
 func (n *Node) post(to sim.ProcessID, phase string, key sim.Key, body any) {
 	n.repl.outbox = append(n.repl.outbox, outgoing{to, phase, key, body})
 }
 
-// second is the second of the node's own time. It distinguishes what is sent again and again.
+// second returns the current second of the node's monotonic clock. It distinguishes messages that are sent repeatedly.
 func (n *Node) second() sim.Key { return sim.Key(n.host.Monotonic() / time.Second) }
 
-// keyOf names effects by the last of them. The offset would not do: it counts what others wrote before.
+// keyOf returns a key for effects, from the last of them. It does not use the offset, which depends on the writes of
+// others.
 func (n *Node) keyOf(list []store.Effect) sim.Key {
 	last := &list[len(list)-1]
 	return n.second().Text(string(last.Attempt)).Text(last.Key).Word(uint64(last.Op))
 }
 
-// endReplicationTurn carries out a change of role that the turn ordered, and sends the replicas what it changed.
+// endReplicationTurn carries out a change of role that was ordered in the turn, and sends the turn's changes to the
+// replicas.
 func (n *Node) endReplicationTurn() {
 	if to := n.repl.ordered; to != "" {
 		n.repl.ordered = ""
@@ -252,7 +254,7 @@ func (n *Node) feed() {
 			n.post(r.replicas[i].name, phaseReplicate, m.key, m)
 		}
 		if len(r.replicas) > 0 {
-			r.pending = nil // the messages keep it
+			r.pending = nil // the messages refer to it
 		} else {
 			clear(r.pending)
 			r.pending = r.pending[:0]
@@ -266,9 +268,9 @@ func (n *Node) feed() {
 	}
 }
 
-// sendCopy sends a replica all data, and from then on what changes. key is that of the message that it answers.
+// sendCopy sends all data to a replica, and from then on all changes. key is the key of the message that it answers.
 func (n *Node) sendCopy(to sim.ProcessID, key sim.Key) {
-	n.feed() // before the newcomer: the copy has it
+	n.feed() // before the replica joins, since the copy contains these changes
 	r := n.replicaNamed(to)
 	if r == nil {
 		n.repl.replicas = append(n.repl.replicas, replica{name: to, seen: n.host.Monotonic()})
@@ -288,7 +290,7 @@ func (n *Node) replicaNamed(name sim.ProcessID) *replica {
 	return nil
 }
 
-// takeAck notes how far a replica has come. One that follows a stream of before this life gets all data.
+// takeAck records the offset of a replica. A replica that follows another stream gets all data.
 func (n *Node) takeAck(from sim.ProcessID, m ack) {
 	if n.repl.master != "" {
 		return
@@ -314,7 +316,7 @@ func (n *Node) takeAck(from sim.ProcessID, m ack) {
 	n.acknowledged()
 }
 
-// acked counts the replicas that have acknowledged an offset.
+// acked returns the number of replicas that have acknowledged an offset.
 func (n *Node) acked(offset int64) (count int64) {
 	for i := range n.repl.replicas {
 		if r := &n.repl.replicas[i]; r.online && r.acked >= offset {
@@ -324,7 +326,7 @@ func (n *Node) acked(offset int64) (count int64) {
 	return count
 }
 
-// refusesWrites is the error with which every write is refused now, or nothing.
+// refusesWrites returns the error with which every write is refused at present, or "".
 func (n *Node) refusesWrites() string {
 	r := &n.repl
 	switch {
@@ -338,8 +340,8 @@ func (n *Node) refusesWrites() string {
 	return ""
 }
 
-// countGood counts the replicas that have acknowledged anything within the greatest lag, in whole seconds of the wall
-// clock. As in Redis that is done once a second, and when a replica joins or leaves (refreshGoodSlavesCount).
+// countGood counts the replicas that have acknowledged anything within the maximum lag, in whole seconds of the wall
+// clock. As in Redis, this is done once a second, and when a replica joins or leaves (refreshGoodSlavesCount).
 func (n *Node) countGood() {
 	n.repl.good = 0
 	for i := range n.repl.replicas {
@@ -350,5 +352,5 @@ func (n *Node) countGood() {
 	}
 }
 
-// lag is for how long a replica has been silent, in seconds of the wall clock.
+// lag returns how long a replica has been silent, in seconds of the wall clock.
 func (r *replica) lag(wall int64) int64 { return wall/int64(time.Second) - r.at/int64(time.Second) }

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// role is ROLE.
+// role implements ROLE.
 func role(n *Node, _ []string) {
 	r := &n.repl
 	if r.master != "" {
@@ -45,7 +45,7 @@ func role(n *Node, _ []string) {
 	}
 }
 
-// replicaOf is REPLICAOF and SLAVEOF. The node takes its new role when its turn ends. It must know the master.
+// replicaOf implements REPLICAOF and SLAVEOF. The node takes its new role when the turn ends. It must know the master.
 func replicaOf(n *Node, args []string) {
 	if strings.EqualFold(args[1], "no") && strings.EqualFold(args[2], "one") {
 		n.repl.involved, n.repl.ordered = true, n.host.Name()
@@ -69,12 +69,12 @@ func replicaOf(n *Node, args []string) {
 	}
 }
 
-// knows reports whether the node knows of another, by its configuration or by a message of a replica.
+// knows reports whether the node knows another node, from its configuration or as one of its replicas.
 func (n *Node) knows(name sim.ProcessID) bool {
 	return name == n.cfg.Replicates || slices.Contains(n.cfg.Replicas, name) || n.replicaNamed(name) != nil
 }
 
-// info is INFO with the sections that are simulated.
+// info implements INFO with the sections that are simulated.
 func info(n *Node, args []string) {
 	wanted := func(section string) bool {
 		return len(args) == 1 || slices.ContainsFunc(args[1:], func(a string) bool {
@@ -122,7 +122,7 @@ func (n *Node) infoReplication(b *strings.Builder) {
 		line("slave"+strconv.Itoa(i), "ip="+string(s.name)+",port="+resp.Port+",state="+state+
 			",offset="+strconv.FormatInt(s.acked, 10)+",lag="+strconv.FormatInt(s.lag(n.data.Wall), 10))
 	}
-	if n.cfg.SemiSync { // Fencepost's own line
+	if n.cfg.SemiSync { // a line that only Fencepost has
 		line("semi_sync", map[bool]string{false: "on", true: "degraded"}[r.degraded])
 	}
 	line("master_replid", r.id.replid())

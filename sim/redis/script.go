@@ -8,9 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/lua"
 )
 
-const maxText = 1 << 20 // bytes of one script
+const maxText = 1 << 20 // maximum size of a script, in bytes
 
-// compile has the script in compiled form; trouble is the error if its text is no Lua.
+// compile makes sure that the script is compiled. trouble is the error if its text is not valid Lua.
 func (n *Node) compile(t *compiledScript) (trouble string) {
 	if n.scripts.Engine == nil {
 		n.scripts.Engine = lua.New(n.cfg.Version.String(), n.callFromScript)
@@ -25,14 +25,14 @@ const tooLong = "ERR fencepost: the script is longer than a megabyte"
 
 const errNoScript = "NOSCRIPT No matching script. Please use EVAL."
 
-// eval is EVAL and EVAL_RO and, by the hash of a script, EVALSHA and EVALSHA_RO.
+// eval implements EVAL, EVAL_RO, EVALSHA and EVALSHA_RO.
 func eval(byHash, readOnly bool) func(n *Node, args []string) {
 	return func(n *Node, args []string) {
 		if !byHash && len(args[1]) > maxText {
 			n.data.ReplyError(tooLong)
 			return
 		}
-		if byHash && len(args[1]) != sha1.Size*2 { // before the keys are counted
+		if byHash && len(args[1]) != sha1.Size*2 { // Redis checks this before the number of keys
 			n.data.ReplyError(errNoScript)
 			return
 		}
@@ -53,7 +53,7 @@ func eval(byHash, readOnly bool) func(n *Node, args []string) {
 	}
 }
 
-// runScript executes a script by its twin if it has one that takes the case on, else in Lua.
+// runScript executes a script: by its twin in Go if it has one that handles the case, else in Lua.
 func (n *Node) runScript(t *compiledScript, keys, argv []string, readOnly bool) {
 	n.inScript, n.readOnly = true, readOnly
 	looks := n.data.Looks()
@@ -76,8 +76,8 @@ func (n *Node) runScript(t *compiledScript, keys, argv []string, readOnly bool) 
 	n.data.Out = append(n.data.Out[:from], reply...)
 }
 
-// needsLua reports whether a twin would omit something that its script does apart from reading and writing: being
-// refused, being remembered, notifying others.
+// needsLua reports whether a script's twin must not be used, since it would omit something that the script does apart
+// from reading and writing: refuse writes, remember what was read, or publish notifications.
 func (n *Node) needsLua() bool {
 	return n.readOnly || n.data.Notifies != 0 || n.repl.restricted && n.refusesWrites() != "" ||
 		n.tracking.remembers(n.conn)
@@ -102,7 +102,7 @@ func (n *Node) callFromScript(args []string, resp3 bool) (reply []byte, trouble 
 	from := len(n.data.Out)
 	n.data.RESP3 = resp3
 	n.dispatch(args)
-	if c.run == nil { // it is about data
+	if c.run == nil { // it is a data command
 		c.look(n.data, args)
 	}
 	reply, n.data.Out = n.data.Out[from:], n.data.Out[:from]

@@ -6,28 +6,28 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/lua"
 )
 
-// How many scripts are kept.
+// Limits of the number of scripts that are kept.
 const (
-	MaxScripts  = 256 // beyond the life that loaded them
-	MaxCompiled = 64  // compiled: a compiled script takes some 17 KB
+	MaxScripts  = 256 // after the end of the life that loaded them
+	MaxCompiled = 64  // compiled; each takes about 17 KB
 )
 
-// compiledScript is a script as one life of the node or several have seen it.
+// compiledScript is a script that one or more lives of the node have loaded.
 type compiledScript struct {
 	SHA  string // hexadecimal SHA1 of text
 	text string
 	life uint64 // the life that last loaded it
-	Twin twin   // the same in Go, for well-known scripts
+	Twin twin   // the script in Go, if it is well known
 	Lua  *lua.Script
 }
 
-// scripts are the scripts known to a node. A life knows only what it has loaded, even if the compiled form of others is
-// cached.
+// scripts are the scripts that a node knows. A life knows only the scripts that it has loaded, even if the compiled
+// forms of others are cached.
 type scripts struct {
 	life     uint64
 	byText   map[string]*compiledScript
 	bySHA    map[string]*compiledScript
-	latest   *compiledScript // that was loaded: clients send the same text over and over
+	latest   *compiledScript // the script loaded last, since clients send the same text repeatedly
 	compiled int
 	Engine   *lua.Engine // made when first needed
 }
@@ -40,7 +40,7 @@ func (s *scripts) endLife() {
 	}
 }
 
-// forget makes all scripts unknown, as the end of a life and SCRIPT FLUSH do.
+// forget makes all scripts unknown, as the end of a life or SCRIPT FLUSH does.
 func (s *scripts) forget() {
 	s.life++
 	if len(s.bySHA) > MaxScripts {
@@ -50,7 +50,7 @@ func (s *scripts) forget() {
 	}
 }
 
-// load makes a text known to this life. It is not compiled yet.
+// load makes a script known to this life. It does not compile it.
 func (s *scripts) load(text string) *compiledScript {
 	t := s.latest
 	if t == nil || t.text != text {
@@ -68,7 +68,7 @@ func (s *scripts) load(text string) *compiledScript {
 	return t
 }
 
-// known finds a script that this life has loaded.
+// known returns a script that this life has loaded, or nil.
 func (s *scripts) known(sha string) *compiledScript {
 	t := s.bySHA[sha]
 	if t == nil {
@@ -80,7 +80,8 @@ func (s *scripts) known(sha string) *compiledScript {
 	return t
 }
 
-// compile has the script in compiled form. The error says why its text is no Lua; this life does not know it then.
+// compile makes sure that the script is compiled. The error says why its text is not valid Lua; this life then forgets
+// the script.
 func (s *scripts) compile(t *compiledScript) error {
 	if t.Lua != nil {
 		return nil

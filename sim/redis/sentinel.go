@@ -1,7 +1,8 @@
 package redis
 
-// Redis Sentinel, a program of a server process: it watches the masters of groups, promotes a replica when one is down,
-// and informs clients who is master. A node receives from it only pings and orders to follow a master.
+// Redis Sentinel as a server process. It watches the masters of groups, promotes a replica when a master is down, and
+// tells clients which node is the master. A node gets only pings, requests for INFO and orders to follow a master from
+// it.
 
 import (
 	"slices"
@@ -10,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Defaults of a Sentinel: those of sentinel.conf and of its source.
+// Defaults of a Sentinel, from sentinel.conf and its source.
 const (
 	DefaultDownAfter        = 30 * time.Second
 	defaultPingEvery        = time.Second
@@ -18,47 +19,47 @@ const (
 	DefaultReconfigureAfter = 8 * time.Second
 )
 
-// A Sentinel that has not looked for longer than tiltTrigger mistrusts what it sees and only watches for tiltPeriod
-// (TILT).
+// If a Sentinel has not looked at the nodes for longer than tiltTrigger, it mistrusts what it sees, and only watches
+// for tiltPeriod (TILT).
 const (
 	tiltTrigger = 2 * time.Second
 	tiltPeriod  = 30 * time.Second
 )
 
-// replTimeout is after how long without a sign of the other a master and a replica give their link up (repl-timeout).
+// replTimeout is the time without a sign of life after which master and replica give up their link (repl-timeout).
 const replTimeout = 60 * time.Second
 
-// A node is asked for its role and its offset (INFO) every infoPeriod. A replica is asked every closeInfoPeriod while
-// its master is down or is being replaced. A master that says it is a replica counts as down after DownAfter and two of
+// A node is asked for its role and offset (INFO) every infoPeriod. A replica is asked every closeInfoPeriod while its
+// master is down or is being replaced. A master that reports to be a replica counts as down after DownAfter plus twice
 // infoPeriod.
 const (
 	infoPeriod      = 10 * time.Second
 	closeInfoPeriod = time.Second
 )
 
-// reconfTimeout is after how long a replica that was sent after a new master, and does not follow it yet, is not waited
-// for.
+// reconfTimeout is how long the Sentinel waits for a replica that was ordered to follow the new master and does not
+// follow it yet.
 const reconfTimeout = 10 * time.Second
 
-// Between two looks at all nodes lies a second divided by a number from leastHz, drawn anew after each look, below
-// twice that: 52 to 100 ms.
+// The time between two looks at all nodes is 1 s divided by a random number from leastHz to 2*leastHz-1, drawn for each
+// look: 52 to 100 ms.
 const leastHz = 10
 
-// SentinelConfig is what a run may choose about a Sentinel. Zero durations are the defaults.
+// SentinelConfig is what a run can choose about a Sentinel. Zero durations mean the defaults.
 type SentinelConfig struct {
-	// Groups lists the nodes of each group, its first master first. A group is named after that.
+	// Groups lists the nodes of each group, with its first master first. A group has the name of its first master.
 	Groups [][]sim.ProcessID
-	// Version is that of the Redis that it comes with, by the name that [redis.VersionOf] reads; empty is 7.0.
+	// Version names the Redis version of the Sentinel, for [redis.VersionOf]; empty means 7.0.
 	Version string
-	// DownAfter is for how long a node must leave a ping unanswered to count as down.
+	// DownAfter is how long a node must leave a ping unanswered to count as down.
 	DownAfter time.Duration
-	// PingEvery is how long after an answer a node is pinged again; DownAfter if that is shorter.
+	// PingEvery is the time from an answer to the next ping of a node. If DownAfter is shorter, that is used.
 	PingEvery time.Duration
-	// FailoverTimeout is after which an order to promote that nothing came of is given up. Between the beginnings of
-	// two failovers of which the first came to nothing lies at least twice as much.
+	// FailoverTimeout is the time after which the Sentinel gives up on a replica that does not become master. After a
+	// failover that failed, the next one begins at least twice this time after the beginning of the first.
 	FailoverTimeout time.Duration
-	// ReconfigureAfter is for how long a deposed master must be reachable before it is made a replica. Until then it
-	// continues to serve. Negative is at once.
+	// ReconfigureAfter is how long a deposed master must be reachable before it is made a replica. Until then it
+	// continues to serve. Negative means at once.
 	ReconfigureAfter time.Duration
 }
 
@@ -75,81 +76,82 @@ func (c SentinelConfig) withDefaults() SentinelConfig {
 	return c
 }
 
-// Sentinel watches the masters of groups, promotes a replica when one is down, and informs clients who is master. It
-// implements [sim.Peer].
+// Sentinel watches the masters of groups, promotes a replica when a master is down, and tells clients which node is the
+// master. It implements [sim.Peer].
 //
-// It looks at its nodes every 52 to 100 ms, and takes one step of a failover at each look, as Redis's does
-// (sentinel.c): it finds the master down, chooses a replica, orders it to be master, waits until the replica says so,
-// sends the other replicas after it one by one, and announces the switch.
+// It looks at its nodes every 52 to 100 ms, and takes one step of a failover at each look, as Redis's Sentinel does
+// (sentinel.c): it finds the master down, chooses a replica, orders it to be master, waits until the replica reports
+// that it is, makes the other replicas follow it one by one, and announces the switch.
 //
 // It answers client libraries as Redis's Sentinel does (clients.go). Hosts are the names of processes, as with
-// resolve-hostnames and announce-hostnames in sentinel.conf. Of its channels there is +switch-master. Modelled clients
-// get the same in short: SUBSCRIBE switch-master, and then a push "switch-master old new" for each switch.
+// resolve-hostnames and announce-hostnames in sentinel.conf. Of the channels only +switch-master is simulated. Modelled
+// clients use a short form: SUBSCRIBE switch-master, and then a push "switch-master old new" for each switch.
 //
-// It represents a quorum of Sentinels that agree at once: their votes, their elections, and a minority that is cut off
-// with a master are not modelled. So it may promote a replica although others would still reach the master, as one
-// Sentinel with a quorum of one does. For how long a replica has been without its master is what the master saw of it:
-// a link that is cut towards the replica alone counts as up. A deposed master is made a replica as soon as
-// ReconfigureAfter is over, where a real Sentinel waits for its next INFO, every 10 s. Partial resynchronisation is not
-// modelled either: every change of master is a full resync, which leaves the same data.
+// It represents a quorum of Sentinels that agree at once. Their votes, their elections, and a minority that is cut off
+// with a master are not modelled. So it may promote a replica although other Sentinels would still reach the master,
+// like a single Sentinel with a quorum of one. The time that a replica has been without its master is taken from the
+// master: if only the link towards the replica is cut, it counts as up. A deposed master is made a replica as soon as
+// ReconfigureAfter is over, while a real Sentinel waits for its next INFO, every 10 s. Partial resynchronisation is not
+// modelled: every change of master is a full resync, with the same result.
 type Sentinel struct {
 	cfg         SentinelConfig
-	host        sim.Host // nil between lives
+	host        sim.Host // nil while the process is down
 	groups      []*group // they outlive the process, as sentinel.conf does
 	subscribers []uint64
 	lastLook    time.Duration
 	tiltUntil   time.Duration
-	face        *Node // serves client libraries; nil before there is any
+	face        *Node // serves client libraries; nil until there are any
 }
 
-// group is what a Sentinel knows of one group.
+// group is what a Sentinel knows about one group.
 type group struct {
 	name   string
 	nodes  []*watched
 	master *watched
-	wanted *watched // a fault has ordered that it be master, and it is not yet; nil if none has
+	wanted *watched // the node that a fault has ordered to be master, until it is; nil if there is none
 
 	stage     stage
 	since     time.Duration // when the stage began
-	promoting *watched      // the replica chosen; nil until one is
+	promoting *watched      // the replica chosen; nil before that
 	attempted bool          // a failover has begun since the last switch
-	began     time.Duration // when it did, and the part of a second that a real Sentinel adds
+	began     time.Duration // when that began, plus the random part of a second that a real Sentinel adds
 }
 
-// stage is how far a failover is. Each takes at least one look.
+// stage is how far a failover has come. Each stage lasts until the next look or longer.
 type stage uint8
 
 const (
 	idle stage = iota
 	starting
-	selecting     // a replica to promote
-	ordering      // it to be master
-	awaiting      // its INFO, which says that it is
-	reconfiguring // the other replicas
+	selecting     // choosing the replica to promote
+	ordering      // ordering it to be master
+	awaiting      // waiting for the INFO in which it reports that it is
+	reconfiguring // making the other replicas follow it
 )
 
 // watched is a node as a Sentinel sees it. Times are on the Sentinel's monotonic clock.
 type watched struct {
 	name     sim.ProcessID
-	linked   bool          // there is a connection to it, or at least no sign that there is none
+	linked   bool          // there is a connection to it, as far as the Sentinel knows
 	dialed   time.Duration // when the latest connection was begun
-	pinged   time.Duration // the oldest ping that is unanswered, or when the node became known
-	waiting  bool          // there is one
+	pinged   time.Duration // when the oldest unanswered ping was sent, or when the node became known
+	waiting  bool          // there is an unanswered ping
 	lastPing time.Duration
 	lastPong time.Duration
 	down     bool // it has been silent for too long
 	downAt   time.Duration
 
 	informed bool          // it has answered an INFO
-	info     time.Duration // when it last did
+	info     time.Duration // when it last answered one
 	asked    time.Duration // when it was last sent one
-	last     pong          // the answer
-	// linkDown is for how long its link to the master had been down when the master last answered.
+	last     pong          // its latest answer to INFO
+	// linkDown is how long its link to the master had been down when the master last answered.
 	linkDown   time.Duration
 	wrong      bool // it is up and reports that it follows the wrong master, or none
 	wrongSince time.Duration
 
-	// Of a failover: when it was sent after the new master, if it was, and whether that is done or given up.
+	// For a failover: whether and when the node was ordered to follow the new master, and whether it does, or is no
+	// longer waited for.
 	sentAfter bool
 	sentAt    time.Duration
 	follows   bool
@@ -168,7 +170,7 @@ func NewSentinel(cfg SentinelConfig) *Sentinel {
 	return s
 }
 
-// reset makes s as new, for the next run.
+// reset makes s like a new Sentinel, for the next run.
 func (s *Sentinel) reset(cfg SentinelConfig) {
 	*s = Sentinel{cfg: cfg.withDefaults()}
 	for _, names := range cfg.Groups {
@@ -184,7 +186,7 @@ func (s *Sentinel) reset(cfg SentinelConfig) {
 	}
 }
 
-// Start begins to watch, with what the last life knew of who is master.
+// Start begins to watch the nodes, with the masters that the last life knew.
 func (s *Sentinel) Start(h sim.Host) {
 	s.host = h
 	s.lastLook, s.tiltUntil = h.Monotonic(), 0
@@ -194,7 +196,8 @@ func (s *Sentinel) Start(h sim.Host) {
 	h.WakeAfter(0, 0)
 }
 
-// meet forgets all of a group but who is master, and gives every node the time that it may be silent for.
+// meet forgets everything about a group except which node is the master, and begins to wait for signs of life of all
+// nodes.
 func (s *Sentinel) meet(g *group, now time.Duration) {
 	*g = group{name: g.name, nodes: g.nodes, master: g.master, wanted: g.wanted}
 	for _, w := range g.nodes {
@@ -202,7 +205,7 @@ func (s *Sentinel) meet(g *group, now time.Duration) {
 	}
 }
 
-// EventLoop makes it a [sim.EventLoop].
+// EventLoop marks the Sentinel as a [sim.EventLoop].
 func (s *Sentinel) EventLoop() {}
 
 // Stop ends the life.
@@ -213,11 +216,12 @@ func (s *Sentinel) Stop(sim.Stop) {
 	}
 }
 
-// ClockChanged does nothing: all is counted on the monotonic clock. A real Sentinel counts on the wall clock, and
-// mistrusts a jump as it does a pause (TILT).
+// ClockChanged does nothing, since all times are counted on the monotonic clock. A real Sentinel counts on the wall
+// clock, and mistrusts a jump as it does a pause (TILT).
 func (s *Sentinel) ClockChanged() {}
 
-// Fault takes the order of a failover, carried out once the node meant can be chosen; others are not a Sentinel's.
+// Fault accepts the order of a failover, which is carried out once the named node can be chosen. It ignores other
+// faults.
 func (s *Sentinel) Fault(f sim.ServerFault) {
 	if f.Kind != sim.FailOver || s.host == nil {
 		return
@@ -229,7 +233,7 @@ func (s *Sentinel) Fault(f sim.ServerFault) {
 	}
 }
 
-// node is the node with a name; nil if it is of another group.
+// node returns the node with a name; nil if it is not in the group.
 func (g *group) node(name sim.ProcessID) *watched {
 	if i := slices.IndexFunc(g.nodes, func(w *watched) bool { return w.name == name }); i >= 0 {
 		return g.nodes[i]
@@ -237,19 +241,19 @@ func (g *group) node(name sim.ProcessID) *watched {
 	return nil
 }
 
-// The messages between a node and its observer, a Sentinel. A pong has the key of what it answers.
+// The messages between a node and the Sentinel that observes it. A pong has the key of the message that it answers.
 type (
 	// probe asks a node for a sign of life, as PING does, or for its state, as INFO does.
 	probe struct {
 		Key  sim.Key
 		Info bool
 	}
-	// order makes a node follow a master, or be one, as REPLICAOF does. If that is new to the node it disconnects its
-	// clients.
+	// order makes a node follow a master, or be the master, as REPLICAOF does. If this changes the node's role or
+	// master, the node disconnects its clients.
 	order struct{ Master sim.ProcessID }
-	// pong answers a probe: whether of an INFO, whom the node follows (nobody: it is a master) and whether it has that
-	// one's data, how far it has come, its replication offset in effects, and, of a master, its replicas that have long
-	// said nothing.
+	// pong answers a probe. Info says whether it was an INFO. Master is the node that it follows, empty for a master;
+	// Linked says whether it is in sync with that master. Offset is its replication offset, in effects. Silent lists
+	// the replicas of a master from which it has not heard for longer than replTimeout.
 	pong struct {
 		Info   bool
 		Master sim.ProcessID
@@ -257,14 +261,14 @@ type (
 		Offset int64
 		Silent []silence
 	}
-	// silence is for how long the link to a replica has been down.
+	// silence is how long the link to a replica has been down.
 	silence struct {
 		replica sim.ProcessID
 		down    time.Duration
 	}
 )
 
-// Phases of these messages; they key the draws of delays.
+// Phases of these messages. The random delays of messages depend on them.
 const (
 	phasePing  = "ping"
 	phaseInfo  = "info"
@@ -272,7 +276,7 @@ const (
 	phasePong  = "pong"
 )
 
-// pong answers the observer.
+// pong answers a probe.
 func (n *Node) pong(to sim.ProcessID, of probe) {
 	n.repl.observer = to
 	p := pong{Info: of.Info, Master: n.repl.master, Linked: n.repl.linked, Offset: n.repl.end()}

@@ -33,7 +33,7 @@ func selectDB(n *Node, args []string) {
 	n.data.ReplyOK()
 }
 
-// now is TIME: seconds and microseconds of the node's wall clock.
+// now implements TIME, which returns the seconds and microseconds of the node's wall clock.
 func now(n *Node, _ []string) {
 	micros := n.data.Wall / 1000
 	n.data.ReplyLen(2)
@@ -41,10 +41,10 @@ func now(n *Node, _ []string) {
 	n.data.ReplyBulk(strconv.FormatInt(micros%1_000_000, 10))
 }
 
-// notifyKeyspaceEvents is the one parameter that CONFIG reads and sets.
+// notifyKeyspaceEvents is the only parameter that CONFIG can read and set.
 const notifyKeyspaceEvents = "notify-keyspace-events"
 
-// config is CONFIG GET and CONFIG SET. A parameter that is not simulated is refused, and so is a pattern.
+// config implements CONFIG GET and CONFIG SET. It refuses parameters that are not simulated, and patterns.
 func config(n *Node, args []string) {
 	set := strings.EqualFold(args[1], "set")
 	if set && len(args)%2 != 0 {
@@ -64,7 +64,7 @@ func config(n *Node, args []string) {
 	}
 	if !set {
 		n.data.ReplyMap(1)
-		n.data.ReplyBulk(args[2]) // as it was spelled
+		n.data.ReplyBulk(args[2]) // as the client spelled it
 		n.data.ReplyBulk(n.data.Notifies.String())
 		return
 	}
@@ -78,7 +78,7 @@ func (n *Node) setNotifications(args []string) {
 		trouble = "duplicate parameter"
 	case n.cfg.Version == Redis8 && strings.ContainsAny(args[3], "oc"):
 		trouble = "fencepost: o and c are not simulated: nothing is sent about keys that are overwritten"
-	case trouble != "": // it goes back to what it writes of the value, which may leave out n
+	case trouble != "": // Redis parses its own text of the previous value again, which may lack n
 		n.data.Notifies, _ = store.ParseEvents(n.data.Notifies.String())
 	}
 	if trouble != "" {

@@ -13,12 +13,12 @@ import (
 // setOptions are the options of SET and GETEX.
 type setOptions struct {
 	nx, xx, get, keepTTL, persist bool
-	unit                          string // the expiry option in upper case: EX, PX, EXAT, PXAT; empty without
+	unit                          string // the expiry option in upper case: EX, PX, EXAT or PXAT; empty if there is none
 	amount                        string // its argument
 	only                          condition
 }
 
-// upper gives a known option in upper case, without allocating for the usual spellings.
+// upper returns an option in upper case, without allocating for the usual spellings.
 func upper(s string) string {
 	switch s {
 	case "NX", "PX", "EX", "XX":
@@ -33,8 +33,8 @@ func upper(s string) string {
 	return strings.ToUpper(s)
 }
 
-// parseSetOptions reads the options of SET, or of GETEX; nothing else may stand among them, nor, unless they compare,
-// IFEQ and IFNE.
+// parseSetOptions parses the options of SET, or of GETEX. Any other option is an error, and so are IFEQ and IFNE unless
+// compare is set.
 func parseSetOptions(args []string, getex, compare bool) (o setOptions, ok bool) {
 	for i := 0; i < len(args); i++ {
 		switch name := upper(args[i]); name {
@@ -58,7 +58,7 @@ func parseSetOptions(args []string, getex, compare bool) (o setOptions, ok bool)
 			if o.unit != "" && o.unit != name || i+1 == len(args) {
 				return o, false
 			}
-			i++ // the last of several wins
+			i++ // the last of several counts
 			o.unit, o.amount = name, args[i]
 		default:
 			return o, false
@@ -77,8 +77,8 @@ func parseSetOptions(args []string, getex, compare bool) (o setOptions, ok bool)
 	return o, timed <= 1 && !(o.nx && o.xx) && !(o.compares() && (o.nx || o.xx)) && !foreign
 }
 
-// deadlineOf turns an expiry option into a deadline in ms, and an empty one into none; trouble is the error if it is
-// neither.
+// deadlineOf returns the deadline, in ms, for an expiry option; store.Never if there is none. trouble is an error text
+// if the amount is not valid.
 func deadlineOf(d *store.Data, unit, amount, command string) (when int64, trouble string) {
 	if unit == "" {
 		return store.Never, ""
@@ -105,7 +105,7 @@ func deadlineOf(d *store.Data, unit, amount, command string) (when int64, troubl
 
 func badExpire(command string) string { return "ERR invalid expire time in '" + command + "' command" }
 
-// set is SET, and setComparing SET as Redis 8.4 has it.
+// set implements SET, and setComparing SET of Redis 8.4.
 func set(d *store.Data, args []string)          { setWith(d, args, false) }
 func setComparing(d *store.Data, args []string) { setWith(d, args, true) }
 
@@ -157,8 +157,8 @@ func setWith(d *store.Data, args []string, compare bool) {
 	}
 }
 
-// findText finds a string; nil if there is none. It answers with an error and reports false if the key holds another
-// type.
+// findText looks up a string; k is nil if there is no key. If the key holds another type, it answers with an error and
+// ok is false.
 func findText(d *store.Data, name string) (k *store.Entry, ok bool) {
 	if k = d.Find(name); k != nil && !k.Text {
 		d.ReplyError(resp.ErrWrongType)
@@ -167,7 +167,7 @@ func findText(d *store.Data, name string) (k *store.Entry, ok bool) {
 	return k, true
 }
 
-// replyText answers with a string, or null; it answers with an error and reports false if the key holds another type.
+// replyText answers with a string, or null. If the key holds another type, it answers with an error and returns false.
 func replyText(d *store.Data, k *store.Entry) bool {
 	switch {
 	case k == nil:
@@ -191,7 +191,7 @@ func setnx(d *store.Data, args []string) {
 	d.ReplyBool(absent)
 }
 
-// setex is SETEX and PSETEX.
+// setex implements SETEX and PSETEX.
 func setex(unit, command string) func(d *store.Data, args []string) {
 	return func(d *store.Data, args []string) {
 		when, trouble := deadlineOf(d, unit, args[2], command)
@@ -255,7 +255,7 @@ func mget(d *store.Data, args []string) {
 	}
 }
 
-// mset is MSET and, if it must find none of the keys, MSETNX.
+// mset implements MSET and, if none of the keys may exist, MSETNX.
 func mset(onlyNew bool) func(d *store.Data, args []string) {
 	return func(d *store.Data, args []string) {
 		pairs := args[1:]
@@ -280,7 +280,7 @@ func mset(onlyNew bool) func(d *store.Data, args []string) {
 	}
 }
 
-// incr is INCR and DECR (sign), incrBy the two with an amount.
+// incr implements INCR and DECR, depending on sign. incrBy implements INCRBY and DECRBY.
 func incr(sign int64) func(d *store.Data, args []string) {
 	return func(d *store.Data, args []string) { increase(d, args, sign) }
 }
@@ -299,7 +299,7 @@ func incrBy(sign int64) func(d *store.Data, args []string) {
 	}
 }
 
-// increase adds to a counter. A counter that is there keeps its owner and deadline, and has no record.
+// increase adds to a counter. An existing counter keeps its owner and deadline, and the change is not recorded.
 func increase(d *store.Data, args []string, by int64) {
 	name := args[1]
 	k, ok := findText(d, name)
@@ -334,7 +334,8 @@ func strlen(d *store.Data, args []string) {
 	}
 }
 
-// getrange gives the bytes from one index to another, both included; negative ones count from the end.
+// getrange implements GETRANGE: it returns the bytes from one index to another, inclusive. Negative indices count from
+// the end.
 func getrange(d *store.Data, args []string) {
 	from, ok := resp.ParseInt(args[2])
 	to, ok2 := resp.ParseInt(args[3])

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// nodeCommand is a command of a node: one that is about data, or with run one of the node's own.
+// nodeCommand is a command of a node: a data command or, if run is set, a command that the node itself implements.
 type nodeCommand struct {
 	*command
 	run func(n *Node, args []string)
@@ -39,36 +39,36 @@ func (n *Node) find(name string) *nodeCommand {
 	return n.commands[strings.ToLower(name)]
 }
 
-// own is a row of the table below.
+// own makes a row of the table below.
 func own(name string, arity int, flags flag, run func(n *Node, args []string)) nodeCommand {
 	return nodeCommand{&command{Name: name, Arity: arity, Flags: flags}, run}
 }
 
-// with gives a command its subcommands.
+// with sets the subcommands of a command.
 func (c nodeCommand) with(subs arities) nodeCommand {
 	c.Subs = subs
 	return c
 }
 
-// in says which versions have the command as it stands.
+// in sets the versions that have the command in this form.
 func (c nodeCommand) in(v versionRange) nodeCommand {
 	c.In = v
 	return c
 }
 
-// byVersion is a command that scripts may call since Redis 7.2.
+// byVersion makes the rows of a command that scripts may call since Redis 7.2.
 func byVersion(name string, arity int, flags flag, run func(n *Node, args []string)) []nodeCommand {
 	return []nodeCommand{own(name, arity, flags|noScript, run).in(before8),
 		own(name, arity, flags, run).in(only8)}
 }
 
-// clientSubs are the subcommands of CLIENT before Redis 8, and those that it has beside.
+// clientSubs are the subcommands of CLIENT before Redis 8. clientSubs8 returns those of Redis 8.
 var clientSubs = arities{"id": 2, "getname": 2, "setname": 3, "no-evict": 3, "tracking": -3, "trackinginfo": 2,
 	"caching": 3, "getredir": 2, "unblock": -3}
 
 func clientSubs8() arities {
 	subs := maps.Clone(clientSubs)
-	subs["setinfo"], subs["no-touch"] = 4, 3 // of Redis 7.2
+	subs["setinfo"], subs["no-touch"] = 4, 3 // since Redis 7.2
 	return subs
 }
 
@@ -119,7 +119,7 @@ var nodeCommands = slices.Concat([]nodeCommand{
 	byVersion("blmove", 6, write, blmove),
 	byVersion("brpoplpush", 4, write, brpoplpush))
 
-// dispatch executes a command, or queues it in a transaction, and appends its reply to out.
+// dispatch executes a command, or queues it in a transaction, and appends the reply to n.data.Out.
 func (n *Node) dispatch(args []string) {
 	if len(args) == 0 {
 		n.data.ReplyError("ERR fencepost: a request without a command")
@@ -165,8 +165,8 @@ func (n *Node) dispatch(args []string) {
 	}
 }
 
-// refuse answers with the error with which a command (nil: an unknown one) is refused. An open transaction will not be
-// executed; an EXEC ends it.
+// refuse answers with the error with which a command (nil: an unknown one) is refused. An open transaction will then
+// not be executed; a refused EXEC ends it.
 func (n *Node) refuse(c *nodeCommand, trouble string) {
 	t := n.transaction()
 	if c != nil && c.Name == "exec" {

@@ -6,11 +6,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// cronEvery is how often Redis looks for expired keys in the background: hz 10. It then finds nearly all of them.
+// cronEvery is how often Redis looks for expired keys in the background (hz 10). It finds nearly all of them each time.
 const cronEvery = 100 * time.Millisecond
 
-// armTimer makes sure that the node is woken at the earliest deadline. A timer that is early does no harm: it finds
-// nothing due and arms the next.
+// armTimer makes sure that the node is woken at the earliest deadline. A timer that fires early does no harm: it finds
+// nothing due and sets the next one.
 func (n *Node) armTimer() {
 	n.armCron()
 	if n.repl.master != "" {

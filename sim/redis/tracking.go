@@ -1,8 +1,8 @@
 package redis
 
-// The keys that a node remembers for clients that cache what they read (CLIENT TRACKING): who has read which, or
-// subscribed to all with a prefix. It does what tracking.c of Redis 7.0 does, without a limit of keys and without
-// redirection.
+// The keys that a node remembers for clients that cache what they read (CLIENT TRACKING): which client has read which
+// key, and which clients want to know about all keys with a prefix. It does what tracking.c of Redis 7.0 does, but
+// without a limit of keys and without redirection.
 
 import (
 	"maps"
@@ -12,16 +12,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// options are those of CLIENT TRACKING ON.
+// options are the options of CLIENT TRACKING ON.
 type options struct {
 	Broadcast bool // BCAST: notify of every key that begins with a prefix, read or not
-	OptIn     bool // remember only what CLIENT CACHING YES stands before
-	OptOut    bool // remember all but what CLIENT CACHING NO stands before
-	NoLoop    bool // do not notify of one's own changes
+	OptIn     bool // remember only keys that are read after CLIENT CACHING YES
+	OptOut    bool // remember all keys except those that are read after CLIENT CACHING NO
+	NoLoop    bool // do not notify a client of its own changes
 	Prefixes  []string
 }
 
-// parseOptions reads what stands behind CLIENT TRACKING ON or OFF.
+// parseOptions parses the arguments after CLIENT TRACKING ON or OFF.
 func parseOptions(args []string) (o options, trouble string) {
 	for i := 0; i < len(args); i++ {
 		switch strings.ToLower(args[i]) {
@@ -47,19 +47,19 @@ func parseOptions(args []string) (o options, trouble string) {
 	return o, ""
 }
 
-// trackedClient is a connection that tracks.
+// trackedClient is a connection with tracking on.
 type trackedClient struct {
 	options
-	Caching bool // CLIENT CACHING was called for the next command, or for the transaction that is open
+	Caching bool // CLIENT CACHING was called for the next command, or for the open transaction
 }
 
-// remembers reports whether the keys that the client reads now are remembered. CLIENT CACHING outlives a change of the
-// mode, and says nothing where neither OPTIN nor OPTOUT is on.
+// remembers reports whether the keys that the client reads now are remembered. The effect of CLIENT CACHING survives a
+// change of the mode, and does not matter unless OPTIN or OPTOUT is on.
 func (c *trackedClient) remembers() bool {
 	return c != nil && !c.Broadcast && !(c.OptIn && !c.Caching || c.OptOut && c.Caching)
 }
 
-// flags are those that CLIENT TRACKINGINFO shows, also of a connection that does not track (nil).
+// flags returns the flags that CLIENT TRACKINGINFO shows. c is nil for a connection without tracking.
 func (c *trackedClient) flags() []string {
 	if c == nil {
 		return []string{"off"}
@@ -77,18 +77,20 @@ func (c *trackedClient) flags() []string {
 	return flags
 }
 
-// table records who tracks what. Connections are known by their numbers. The zero table is ready.
+// table records which connections track which keys. Connections are identified by their numbers. The zero table is
+// ready to use.
 type table struct {
 	clients map[uint64]*trackedClient
-	// readers of a key, since they were last notified of it, in the order in which they read it first.
+	// readers are the connections that have read a key since they were last notified of it, in the order of their first
+	// read.
 	readers map[string][]uint64
-	changed map[string]uint64 // for subscribers of prefixes: keys, and who changed each of them last; 0: nobody
+	changed map[string]uint64 // for broadcasting mode: changed keys with the connection that changed each last; 0: none
 }
 
-// active reports whether anybody tracks, or did and left something remembered.
+// active reports whether any client tracks keys, or has done so and left keys remembered.
 func (t *table) active() bool { return len(t.clients)+len(t.readers) > 0 }
 
-// client is the tracking of a connection; nil if it does not track.
+// client returns the tracking state of a connection; nil if it does not track.
 func (t *table) client(conn uint64) *trackedClient { return t.clients[conn] }
 
 // reset forgets everything.
@@ -98,7 +100,7 @@ func (t *table) reset() {
 	clear(t.changed)
 }
 
-// trouble says why a connection cannot track with these options; empty if it can.
+// trouble returns an error text if a connection cannot track with these options, else "".
 func (t *table) trouble(conn uint64, o options) string {
 	c := t.clients[conn]
 	const otherwise = " before disabling tracking for this client, and then re-enabling it with a different mode."
@@ -136,7 +138,7 @@ func collision(prefix, which, other string) string {
 		"'. Prefixes for a single client must not overlap."
 }
 
-// on makes a connection track. Options that [table.Trouble] rejects must not be given.
+// on makes a connection track. The options must not be ones that [table.trouble] rejects.
 func (t *table) on(conn uint64, o options) {
 	if o.Broadcast && len(o.Prefixes) == 0 {
 		o.Prefixes = []string{""}
@@ -151,11 +153,11 @@ func (t *table) on(conn uint64, o options) {
 	}
 	o.Prefixes = append(c.Prefixes, o.Prefixes...)
 	slices.Sort(o.Prefixes)
-	o.Prefixes = slices.Compact(o.Prefixes) // no prefix at all may be given twice
+	o.Prefixes = slices.Compact(o.Prefixes) // remove duplicates
 	c.options = o
 }
 
-// off ends the tracking of a connection. The keys that it has read stay remembered, in case it tracks again.
+// off ends the tracking of a connection. The keys that it has read remain remembered, in case it tracks again.
 func (t *table) off(conn uint64) { delete(t.clients, conn) }
 
 // close removes a connection that is closed.
@@ -182,7 +184,7 @@ func (t *table) remember(conn uint64, names []string) {
 	}
 }
 
-// broadcasts reports whether anybody subscribes to prefixes.
+// broadcasts reports whether any client is in broadcasting mode.
 func (t *table) broadcasts() bool {
 	for _, c := range t.clients {
 		if c.Broadcast {
@@ -192,9 +194,9 @@ func (t *table) broadcasts() bool {
 	return false
 }
 
-// dataChanged records that a key has changed while a request of a connection is executed, or none (0), and returns
-// those to notify at once. aside means that the cause was not the request itself, but a script that it runs, or the
-// key's expiry: to subscribers of prefixes that is another's change.
+// dataChanged records that a key has changed while a request of connection by is executed (0: no request). It returns
+// the connections to notify at once. aside says that not the request itself made the change, but a script that it runs,
+// or the key's expiry. For clients in broadcasting mode the change is then not their own.
 func (t *table) dataChanged(name string, by uint64, aside bool) (notify []uint64) {
 	if t.broadcasts() {
 		t.changed[name] = by
@@ -211,19 +213,19 @@ func (t *table) dataChanged(name string, by uint64, aside bool) (notify []uint64
 	return notify
 }
 
-// flushed records that all keys are gone, and returns those to notify: all who track.
+// flushed records that all keys are gone, and returns the connections to notify: all that track.
 func (t *table) flushed() (notify []uint64) {
 	clear(t.readers)
 	return slices.Sorted(maps.Keys(t.clients))
 }
 
-// notice is what a connection is to be sent: that it must forget these keys.
+// notice is a message to a connection that it must forget keys.
 type notice struct {
 	Conn uint64
 	Keys []string
 }
 
-// broadcasting returns the changes since the last call, for subscribers of prefixes: a notice for each prefix.
+// broadcasting returns the changes since the last call for clients in broadcasting mode: a notice for each prefix.
 func (t *table) broadcasting() (list []notice) {
 	if len(t.changed) == 0 {
 		return nil

@@ -9,16 +9,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// The scripts that locks live on are so well known that the node carries them out in Go, some ten times faster than in
-// Lua. A script is recognised by its tokens: spaces, comments, quotes, semicolons and the case of command names do not
-// matter, everything else does. FuzzTwinEqualsLua holds each twin equal to its Lua.
+// The scripts that many locks use are implemented in Go, which is about ten times faster than running them in Lua. A
+// script is recognised by its tokens: spaces, comments, quotes, semicolons and the case of command names do not matter,
+// everything else does. FuzzTwinEqualsLua checks that each twin equals its Lua script.
 
-// twin carries out a script. It declines, before it has changed anything, whatever it does not do exactly as Lua does:
-// missing arguments, keys of other types, numbers that Redis refuses.
+// twin executes a script. Before it changes anything, it returns false for a case in which it would not do exactly what
+// the Lua script does: missing arguments, keys of other types, numbers that Redis refuses.
 type twin func(d *store.Data, keys, argv []string) (done bool)
 
-// WellKnown are the texts and their twins. Users: the documents' releases and renewals, Redis's own manual, redis-py,
-// redsync, redlock-rb, node-redlock, and Fencepost's fenced acquisition.
+// WellKnown lists the scripts that have twins. They come from the documented ways to release and renew a lock, Redis's
+// own manual, redis-py, redsync, redlock-rb, node-redlock, and Fencepost's fenced acquisition.
 var WellKnown = []struct {
 	Name string
 	Text string
@@ -64,14 +64,14 @@ var twins = func() map[string]twin {
 	return m
 }()
 
-// FindTwin is the twin of a script, or nil.
+// FindTwin returns the twin of a script, or nil.
 func FindTwin(text string) twin { return twins[lua.Tokens(text)] }
 
-// compared is the outcome of GET and of a comparison with a value.
+// compared is the outcome of a GET and a comparison of its reply with a value.
 type compared uint8
 
 const (
-	declined compared = iota // not for a twin
+	declined compared = iota // not a case for a twin
 	absent
 	foreign
 	owned
@@ -95,7 +95,7 @@ func compareValue(d *store.Data, keys, argv []string) (*store.Entry, compared) {
 	return k, owned
 }
 
-// ttlOf reads the argument of PX or PEXPIRE. Twins take on positive ones only.
+// ttlOf parses the argument of PX or PEXPIRE. It accepts only positive times.
 func ttlOf(d *store.Data, argv []string, unit int64) (when int64, ok bool) {
 	if len(argv) < 2 {
 		return 0, false
@@ -107,7 +107,7 @@ func ttlOf(d *store.Data, argv []string, unit int64) (when int64, ok bool) {
 	return d.Now + v*unit, true
 }
 
-// twinRelease answers with ifAbsent where there is no key.
+// twinRelease returns the twin of a release. Its reply is ifAbsent if there is no key.
 func twinRelease(ifAbsent int64) twin {
 	return func(d *store.Data, keys, argv []string) bool {
 		switch _, c := compareValue(d, keys, argv); c {
@@ -196,7 +196,7 @@ func twinExtendAll(d *store.Data, keys, argv []string) bool {
 	return true
 }
 
-// setAll sets the keys in turn and answers with their number.
+// setAll sets the keys in order and answers with their number.
 func setAll(d *store.Data, keys []string, value string, when int64) {
 	for _, name := range keys {
 		d.SetString(name, value, when)
@@ -221,7 +221,7 @@ func twinAcquireAll(d *store.Data, keys, argv []string) bool {
 }
 
 func twinReleaseAll(d *store.Data, keys, argv []string) bool {
-	for _, name := range keys { // without encountering them before their turn
+	for _, name := range keys { // Peek does not delete an expired key before its turn
 		if k := d.Peek(name); len(argv) == 0 || k != nil && !k.Text {
 			return false
 		}
@@ -249,8 +249,8 @@ func twinFencedAcquire(d *store.Data, keys, argv []string) bool {
 		d.ReplyInt(0)
 		return true
 	}
-	d.Look(keys[0], "", history.CheckedPresence) // NX
-	if k := d.Peek(keys[1]); k != nil {          // encountered after the first key is set
+	d.Look(keys[0], "", history.CheckedPresence) // the script uses NX
+	if k := d.Peek(keys[1]); k != nil {          // its expired key is deleted only after the first key was set
 		v, ok := resp.ParseInt(k.Value)
 		if !k.Text || !ok || v >= 1<<53 {
 			return false // an error in Lua, or a number that Lua would round

@@ -7,26 +7,26 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// connection is the state of a connection that has one, until it is closed. On a node with replication, and while
-// anybody waits, every connection that asks for anything has one.
+// connection is the state of a connection, until it is closed. Most connections have none. On a node with replication,
+// and while any request waits, every connection that sends a request gets one.
 type connection struct {
 	name    string
 	multi   bool // between MULTI and EXEC
-	resp3   bool // it asked for RESP3 by HELLO 3
-	authed  bool // it has given the password
+	resp3   bool // the client asked for RESP3 with HELLO 3
+	authed  bool // the client has sent the password
 	refused bool // a command was refused meanwhile: EXEC will abort
 	dirty   bool // a watched key has changed: EXEC will do nothing
 	queue   [][]string
 	watched []watchedKey
 
-	subscribed [audiences][]string // by the kind of subscription, in their order
+	subscribed [audiences][]string // by kind of subscription, in the order of subscribing
 
 	woff    int64           // replication offset after its last write
-	blocked bool            // its last request waits, for replicas or for an element of a list
-	behind  []*sim.Incoming // requests that wait for that
+	blocked bool            // its last request waits for replicas or for an element of a list
+	behind  []*sim.Incoming // requests behind the one that waits
 }
 
-// state gives the connection of the current request a state if it has none.
+// state returns the state of the current connection, and creates it if there is none.
 func (n *Node) state() *connection {
 	if n.c == nil {
 		n.c = n.conns[n.conn]
@@ -38,13 +38,13 @@ func (n *Node) state() *connection {
 	return n.c
 }
 
-// watchedKey is a key and whether it had expired, but was still there, when WATCH was called.
+// watchedKey is a watched key. expired says that it had expired, but still existed, when WATCH was called.
 type watchedKey struct {
 	name    string
 	expired bool
 }
 
-// changed marks the connections that watch a key. The deletion of a key that had expired before is no change.
+// changed marks the connections that watch a key. The deletion of a key that had expired before WATCH is not a change.
 func (n *Node) changed(name string) {
 	for _, c := range n.conns {
 		for i := range c.watched {
@@ -60,7 +60,7 @@ func (n *Node) changed(name string) {
 	}
 }
 
-// flushed marks the connections that watch existing keys: all of these end now.
+// flushed marks the connections that watch existing keys, because all keys are deleted now.
 func (n *Node) flushed() {
 	for _, c := range n.conns {
 		for _, w := range c.watched {
@@ -69,12 +69,12 @@ func (n *Node) flushed() {
 	}
 }
 
-// overtaken reports whether a watched key has expired since, so that EXEC will do nothing.
+// overtaken reports whether a watched key has expired since WATCH, so that EXEC will do nothing.
 func (n *Node) overtaken(c *connection) bool {
 	return slices.ContainsFunc(c.watched, func(w watchedKey) bool { return !w.expired && n.data.IsHidden(w.name) })
 }
 
-// transaction is the open transaction of the current connection, or nil.
+// transaction returns the open transaction of the current connection, or nil.
 func (n *Node) transaction() *connection {
 	if n.c == nil || !n.c.multi || n.inScript || n.replaying() {
 		return nil
@@ -124,7 +124,7 @@ func execQueue(n *Node, _ []string) {
 	n.data.ExpireDue()
 	queue, refused, dirty := c.queue, c.refused, c.dirty || n.overtaken(c)
 	c.queue = nil
-	for _, w := range c.watched { // its client has seen what they hold, and they have not changed since
+	for _, w := range c.watched { // its client has seen their values, which have not changed since
 		n.data.Look(w.name, "", history.CheckedValue)
 	}
 	defer n.data.Forget(0)

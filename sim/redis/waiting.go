@@ -9,13 +9,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// blocking is a node's state of waiting requests: for replicas, or for an element of a list. Later requests of their
-// connections wait behind them; other connections are served.
+// blocking is the state of a node's waiting requests: for replicas, or for an element of a list. Later requests on the
+// same connection wait behind them. Other connections are served.
 type blocking struct {
-	block      *blocked   // what the current request waits for, if it does
+	block      *blocked   // what the current request waits for; nil if it does not wait
 	waiting    []*blocked // in the order in which they began to wait
-	numbers    uint64     // of those that waited
-	ready      []string   // lists that were made while somebody waits for them
+	numbers    uint64     // number of requests that have waited so far
+	ready      []string   // lists that were created while a request waits for them
 	released   []*connection
 	proceeding bool
 }
@@ -24,20 +24,20 @@ type blocking struct {
 type blocked struct {
 	r      *sim.Incoming
 	c      *connection
-	number uint64 // of its timer
+	number uint64 // the number of its timer
 	until  int64  // last millisecond of the wall clock at which it still waits; 0: for ever
 
-	// Of a WAIT, or of a write under semi-synchronous replication.
-	offset int64  // that the replicas must have acknowledged
-	need   int64  // how many of them
-	reply  []byte // of a write; nil for a WAIT, which replies how many there are
+	// For a WAIT, or a write under semi-synchronous replication.
+	offset int64  // the offset that the replicas must have acknowledged
+	need   int64  // the number of replicas that must have acknowledged it
+	reply  []byte // the reply to a write; nil for a WAIT, which replies with the number of replicas
 
-	// Of a pop from lists: pop takes an element and answers, once the list name, which is one of keys, has any.
+	// For a pop from lists: once one of the lists keys has an element, pop takes it and answers. name is that list.
 	keys []string
 	pop  func(name string)
 }
 
-// mayBlock reports whether requests have to be checked: whether they, or those before them, may wait.
+// mayBlock reports whether requests have to be checked because they, or earlier ones on their connection, may wait.
 func (n *Node) mayBlock() bool { return n.repl.involved || n.block != nil || len(n.waiting) > 0 }
 
 func (n *Node) endBlocking() {
@@ -45,9 +45,9 @@ func (n *Node) endBlocking() {
 	n.blocking = blocking{waiting: n.waiting[:0], numbers: n.numbers}
 }
 
-// wait is WAIT: it counts the replicas that have acknowledged the connection's last write. In a transaction it counts
-// for what the connection wrote before; in a script, where 7.0 refuses it, it counts the replicas that are online.
-// Redis 7.0 takes every command for a write: a WAIT after a WAIT may count less there.
+// wait implements WAIT, which counts the replicas that have acknowledged the connection's last write. In a transaction,
+// that is the last write before the transaction. In a script, where Redis 7.0 refuses it, it counts the replicas that
+// are online. Redis 7.0 treats every command as a write, so a WAIT after a WAIT may count fewer replicas there.
 func wait(n *Node, args []string) {
 	if n.repl.master != "" {
 		n.data.ReplyError("ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if " +
@@ -80,7 +80,7 @@ func wait(n *Node, args []string) {
 	n.repl.askAcks, n.repl.asker = true, n.second().Text(string(n.data.Attempt))
 }
 
-// inMillis is the last millisecond of a wait of so many; 0, for ever, of none.
+// inMillis returns the last millisecond of a wait with the given timeout; 0, which means for ever, if the timeout is 0.
 func (n *Node) inMillis(timeout int64) int64 {
 	if timeout == 0 {
 		return 0
@@ -104,8 +104,8 @@ func (n *Node) admit(r *sim.Incoming) {
 	n.conclude(r, c, before)
 }
 
-// conclude answers a request that has been executed, or blocks its connection. before is the replication offset that
-// it found.
+// conclude answers a request that has been executed, or makes its connection wait. before is the replication offset
+// before the request.
 func (n *Node) conclude(r *sim.Incoming, c *connection, before int64) {
 	b := n.block
 	n.block = nil
@@ -127,7 +127,7 @@ func (n *Node) conclude(r *sim.Incoming, c *connection, before int64) {
 	n.limit(b)
 }
 
-// limit sets the timer that ends a wait. A WAIT and a pop count on the wall clock, as Redis does.
+// limit sets the timer that ends a wait. A WAIT and a pop count on the wall clock, as in Redis.
 func (n *Node) limit(b *blocked) {
 	switch {
 	case b.reply != nil:
@@ -137,7 +137,7 @@ func (n *Node) limit(b *blocked) {
 	}
 }
 
-// limitAgain sets the timers anew after the wall clock has changed.
+// limitAgain sets the timers again after the wall clock has changed.
 func (n *Node) limitAgain() {
 	for _, b := range n.waiting {
 		if b.reply == nil {
@@ -146,7 +146,7 @@ func (n *Node) limitAgain() {
 	}
 }
 
-// release answers those for which over is true, in the order in which their time ends.
+// release answers the requests for which over is true, in the order in which their waits would time out.
 func (n *Node) release(over func(*blocked) bool) {
 	list := slices.DeleteFunc(slices.Clone(n.waiting), func(b *blocked) bool { return !over(b) })
 	slices.SortStableFunc(list, func(a, b *blocked) int { return cmp.Compare(a.until, b.until) })
@@ -156,7 +156,7 @@ func (n *Node) release(over func(*blocked) bool) {
 	n.proceed()
 }
 
-// waitedFor is the reply to a request that waits no more, however that came about.
+// waitedFor returns the reply to a request that stops waiting, for whatever reason.
 func (n *Node) waitedFor(b *blocked) []byte {
 	switch {
 	case b.reply != nil:
@@ -169,15 +169,15 @@ func (n *Node) waitedFor(b *blocked) []byte {
 	return w.Out
 }
 
-// acknowledged releases those that an acknowledgement has satisfied.
+// acknowledged answers the requests whose number of acknowledgements has been reached.
 func (n *Node) acknowledged() {
 	if len(n.waiting) > 0 {
 		n.release(func(b *blocked) bool { return b.pop == nil && n.acked(b.offset) >= b.need })
 	}
 }
 
-// timedOut ends the waits that have lasted too long, before anything that came in behind is executed. If the one of the
-// timer was a write's, replication is asynchronous from now on.
+// timedOut ends the waits that have lasted too long, before any request that arrived behind them is executed. If the
+// timer was that of a semi-synchronous write, replication is asynchronous from now on.
 func (n *Node) timedOut(number uint64) {
 	for _, b := range n.waiting {
 		if b.number == number && b.reply != nil {
@@ -192,8 +192,8 @@ func (n *Node) timedOut(number uint64) {
 	})
 }
 
-// unblockAll answers all who wait with an error and closes their connections, since the node is a master no more
-// (disconnectAllBlockedClients, blocked.c).
+// unblockAll answers all waiting requests with an error and closes their connections, since the node is no longer a
+// master (disconnectAllBlockedClients, blocked.c).
 func (n *Node) unblockAll(reply string) {
 	list := n.waiting
 	n.waiting = nil
@@ -203,7 +203,7 @@ func (n *Node) unblockAll(reply string) {
 	}
 }
 
-// unblock answers a request that has waited. Requests that arrived after it are executed once the node proceeds.
+// unblock answers a request that has waited. Requests that arrived behind it are executed when the node proceeds.
 func (n *Node) unblock(b *blocked, reply []byte) {
 	n.hold(b.r, reply)
 	n.leaveLine(b)
@@ -215,8 +215,8 @@ func (n *Node) leaveLine(b *blocked) {
 	n.released = append(n.released, b.c)
 }
 
-// proceed does what a request has made possible: it serves those who wait for lists that were created, and executes
-// requests behind those that no longer wait, until there is nothing left of either.
+// proceed continues until nothing is left to do: it serves the clients that wait for lists that were created, and
+// executes the requests behind those that no longer wait.
 func (n *Node) proceed() {
 	if n.proceeding {
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// Wake is a look at all nodes. The time until the next is drawn.
+// Wake looks at all nodes, and draws the time until the next look.
 func (s *Sentinel) Wake(uint64) {
 	now := s.host.Monotonic()
 	if now-s.lastLook > tiltTrigger {
@@ -23,8 +23,8 @@ func (s *Sentinel) Wake(uint64) {
 	s.host.WakeAfter(time.Duration(1000/hz)*time.Millisecond, 0)
 }
 
-// look asks the nodes of a group for signs of life, the master first, and takes the next step of a failover if there is
-// one.
+// look checks the nodes of a group for signs of life, the master first, and takes the next step of a failover if one is
+// under way.
 func (s *Sentinel) look(g *group, now time.Duration) {
 	s.visit(g, g.master, now)
 	if now >= s.tiltUntil {
@@ -44,7 +44,7 @@ func (s *Sentinel) look(g *group, now time.Duration) {
 	}
 }
 
-// visit asks a node for signs of life, and finds out whether it has been silent for too long.
+// visit asks a node for signs of life, and determines whether it has been silent for too long.
 func (s *Sentinel) visit(g *group, w *watched, now time.Duration) {
 	s.ask(g, w, now)
 	if now < s.tiltUntil {
@@ -63,11 +63,11 @@ func (s *Sentinel) visit(g *group, w *watched, now time.Duration) {
 	}
 	w.down = down
 	if !s.reachable(w, now) {
-		w.wrong = w.wrong && w == g.master // another must be reachable for a while anew
+		w.wrong = w.wrong && w == g.master // other nodes must first be reachable again for a while
 	}
 }
 
-// ask sends a node the PING and the INFO that are due. To one that is not connected it connects first.
+// ask sends a node the PING and the INFO that are due. If there is no connection, it connects first.
 func (s *Sentinel) ask(g *group, w *watched, now time.Duration) {
 	if !w.linked {
 		if now-w.dialed < s.cfg.PingEvery {
@@ -96,23 +96,24 @@ func (s *Sentinel) ping(w *watched, now time.Duration) {
 	s.host.Send(w.name, phasePing, s.round(now), probe{Key: s.round(now)})
 }
 
-// round is how often the Sentinel could have looked by its own time. It distinguishes what is sent again and again.
+// round returns how many looks the Sentinel could have made by its own time. It distinguishes messages that are sent
+// repeatedly.
 func (s *Sentinel) round(now time.Duration) sim.Key {
 	return sim.Key(now / (time.Second / (2 * leastHz)))
 }
 
-// assign orders a node to follow another, or to be master if that is itself.
+// assign orders a node to follow another one, or to be master if it is that node itself.
 func (s *Sentinel) assign(w, master *watched, now time.Duration) {
 	s.host.Send(w.name, phaseOrder, s.round(now).Text(string(master.name)), order{master.name})
 }
 
-// reachable reports whether a node has answered of late.
+// reachable reports whether a node has answered recently.
 func (s *Sentinel) reachable(w *watched, now time.Duration) bool {
 	return w.informed && w.linked && now-w.lastPong <= 5*s.cfg.PingEvery
 }
 
-// failOver begins a failover if the master is down or a fault has ordered one, and takes one step of that under way
-// (sentinelFailoverStateMachine).
+// failOver begins a failover if the master is down or a fault has ordered one, and takes one step of the failover that
+// is under way (sentinelFailoverStateMachine).
 func (s *Sentinel) failOver(g *group, now time.Duration) {
 	if g.stage == idle {
 		s.begin(g, now)
@@ -144,8 +145,8 @@ func (s *Sentinel) failOver(g *group, now time.Duration) {
 	}
 }
 
-// begin begins a failover if there is a reason and the last one that came to nothing is long enough ago. One that a
-// fault has ordered is under way before the next look.
+// begin begins a failover if there is a reason, and if the last failed one was long enough ago. A failover that a fault
+// has ordered begins without that delay.
 func (s *Sentinel) begin(g *group, now time.Duration) {
 	if g.wanted == g.master {
 		g.wanted = nil
@@ -166,7 +167,7 @@ func (g *group) enter(next stage, now time.Duration) { g.stage, g.since = next, 
 
 func (g *group) abort() { g.stage, g.promoting = idle, nil }
 
-// noteLinks keeps for how long the links of the replicas have been down.
+// noteLinks records how long the links of the replicas have been down.
 func (g *group) noteLinks(silent []silence) {
 	for _, w := range g.nodes {
 		w.linkDown = 0
@@ -176,9 +177,9 @@ func (g *group) noteLinks(silent []silence) {
 	}
 }
 
-// selectable reports whether a replica may be promoted (sentinelSelectSlave): it has answered a ping and an INFO of
-// late, and its link has not been down for longer than the master has, and ten times DownAfter more. That the master is
-// down makes no difference to the last: from then on both grow alike.
+// selectable reports whether a replica may be promoted (sentinelSelectSlave). It must have answered a ping and an INFO
+// recently. Its link must not have been down for longer than ten times DownAfter; the time during which the master
+// itself is down does not count, since both times grow alike from then on.
 func (s *Sentinel) selectable(g *group, w *watched, now time.Duration) bool {
 	fresh := 3 * infoPeriod
 	if g.master.down {
@@ -187,8 +188,8 @@ func (s *Sentinel) selectable(g *group, w *watched, now time.Duration) bool {
 	return w != g.master && !w.down && s.reachable(w, now) && now-w.info <= fresh && w.linkDown <= 10*s.cfg.DownAfter
 }
 
-// best is the replica that had come farthest by its last INFO, of those that may be promoted, in the group's order
-// among equals; nil if there is none.
+// best returns the replica that may be promoted with the highest offset at its last INFO; among equals, the first in
+// the group's order; nil if there is none.
 func (s *Sentinel) best(g *group, now time.Duration) *watched {
 	var best *watched
 	for _, w := range g.nodes {
@@ -199,8 +200,8 @@ func (s *Sentinel) best(g *group, now time.Duration) *watched {
 	return best
 }
 
-// sendNext sends the next replica after the new master, if none is on its way (parallel-syncs 1). One that takes too
-// long is not waited for (sentinelFailoverReconfNextSlave).
+// sendNext orders the next replica to follow the new master, unless another one is still changing over (parallel-syncs
+// 1). A replica that takes too long is not waited for (sentinelFailoverReconfNextSlave).
 func (s *Sentinel) sendNext(g *group, now time.Duration) {
 	for _, w := range g.nodes {
 		w.follows = w.follows || w.sentAfter && now-w.sentAt > reconfTimeout
@@ -217,13 +218,13 @@ func (s *Sentinel) sendNext(g *group, now time.Duration) {
 	}
 }
 
-// others are the replicas that are not being promoted.
+// others returns the replicas that are not being promoted.
 func (g *group) others() []*watched {
 	return slices.DeleteFunc(slices.Clone(g.nodes), func(w *watched) bool { return w == g.master || w == g.promoting })
 }
 
-// allFollow reports whether every replica that is up follows the new master, or has had its time. Those that have not
-// been sent by then are, without being waited for (sentinelFailoverDetectEnd).
+// allFollow reports whether every replica that is up follows the new master, or has had time to. At the end, replicas
+// that have not been ordered to follow it are ordered now, and not waited for (sentinelFailoverDetectEnd).
 func (s *Sentinel) allFollow(g *group, now time.Duration) bool {
 	if g.promoting.down {
 		return false
@@ -241,7 +242,7 @@ func (s *Sentinel) allFollow(g *group, now time.Duration) bool {
 	return true
 }
 
-// Receive takes the answer of a node, or that it has closed the connection.
+// Receive takes the answer of a node, or the notice that it has closed the connection.
 func (s *Sentinel) Receive(from sim.ProcessID, body any) {
 	now := s.host.Monotonic()
 	for _, g := range s.groups {
@@ -266,7 +267,7 @@ func (s *Sentinel) Receive(from sim.ProcessID, body any) {
 	}
 }
 
-// informed takes what a node says of itself.
+// informed records what a node reports in its INFO.
 func (s *Sentinel) informed(g *group, w *watched, m pong, now time.Duration) {
 	w.informed, w.info, w.last = true, now, m
 	s.note(g, w, now)
@@ -279,7 +280,7 @@ func (s *Sentinel) informed(g *group, w *watched, m pong, now time.Duration) {
 	}
 }
 
-// current is the master as clients are told: a replica that was promoted is it before the switch is announced.
+// current returns the master that clients are told: a promoted replica even before the switch is announced.
 func (g *group) current() *watched {
 	if g.stage == reconfiguring {
 		return g.promoting
@@ -287,7 +288,7 @@ func (g *group) current() *watched {
 	return g.master
 }
 
-// switched announces that a group has a new master, and begins to watch it anew.
+// switched announces that a group has a new master, and begins to watch the group again from scratch.
 func (s *Sentinel) switched(g *group, now time.Duration) {
 	old, w := g.master, g.promoting
 	g.master = w
@@ -302,7 +303,7 @@ func (s *Sentinel) switched(g *group, now time.Duration) {
 	}
 }
 
-// note keeps since when a node says that it follows the wrong master.
+// note records since when a node reports that it follows the wrong master.
 func (s *Sentinel) note(g *group, w *watched, now time.Duration) {
 	wrong := w.last.Master != g.master.name
 	if w == g.master {
@@ -314,8 +315,9 @@ func (s *Sentinel) note(g *group, w *watched, now time.Duration) {
 	w.wrong = wrong
 }
 
-// reconfigure sends those after the master who have been reachable and wrong for long enough, while it is there to
-// follow. A replica of another is given as long as a failover is.
+// reconfigure makes nodes follow the master if they have been reachable and followed the wrong master, or none, for
+// long enough. It does so only while the master is up. A node that is a replica of another node gets FailoverTimeout, a
+// node that is a master ReconfigureAfter.
 func (s *Sentinel) reconfigure(g *group, now time.Duration) {
 	if m := g.master; m.down || !m.informed || m.last.Master != "" {
 		return

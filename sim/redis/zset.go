@@ -17,7 +17,7 @@ import (
 // zaddOptions are the options of ZADD.
 type zaddOptions struct{ nx, xx, gt, lt, ch, incr bool }
 
-// trouble is the error for options or a number of words that do not go together, or nothing.
+// trouble returns the error for options that exclude each other or for a wrong number of words, or "".
 func (o *zaddOptions) trouble(words int) string {
 	switch {
 	case words%2 != 0 || words == 0:
@@ -32,7 +32,7 @@ func (o *zaddOptions) trouble(words int) string {
 	return ""
 }
 
-// zadd is ZADD and, with INCR from the start, ZINCRBY.
+// zadd implements ZADD and, if incr is set, ZINCRBY.
 func zadd(incr bool) func(d *store.Data, args []string) {
 	return func(d *store.Data, args []string) {
 		o := zaddOptions{incr: incr}
@@ -58,7 +58,7 @@ func zadd(incr bool) func(d *store.Data, args []string) {
 	}
 }
 
-// addScores gives members their scores; pairs are args from the first score on.
+// addScores gives members their scores. pairs are the arguments from the first score on.
 func addScores(d *store.Data, args []string, o zaddOptions, scores []float64, pairs []string) {
 	name := args[1]
 	added, updated, processed := int64(0), int64(0), false
@@ -66,7 +66,7 @@ func addScores(d *store.Data, args []string, o zaddOptions, scores []float64, pa
 	if o.nx || o.xx || o.gt || o.lt {
 		d.Depends(history.CheckedPresence)
 	}
-	members, _ := d.DB.SortedSet(name) // of another type it is not
+	members, _ := d.DB.SortedSet(name) // the key has no other type
 	if members == nil {
 		members = map[string]float64{}
 	}
@@ -98,7 +98,7 @@ func addScores(d *store.Data, args []string, o zaddOptions, scores []float64, pa
 			continue
 		}
 		done.Set = append(done.Set, member)
-		members[member] = score + 0 // Redis keeps no -0
+		members[member] = score + 0 // Redis does not keep -0
 		_, _ = d.DB.ZAdd(name, score+0, member)
 	}
 	if added+updated > 0 {
@@ -118,8 +118,8 @@ func addScores(d *store.Data, args []string, o zaddOptions, scores []float64, pa
 	}
 }
 
-// byScore is a command whose arguments 2 and 3 are bounds of scores: they are read as Redis does, and written as
-// miniredis reads them, which takes an open infinite bound for a closed one.
+// byScore handles a command whose arguments 2 and 3 are bounds of scores. It parses them like Redis, and writes them
+// for miniredis, which would treat an open infinite bound as a closed one.
 func byScore(d *store.Data, args []string) bool {
 	args = slices.Clone(args)
 	nothing := false
@@ -147,8 +147,8 @@ func byScore(d *store.Data, args []string) bool {
 	return true
 }
 
-// rescore writes the scores in a reply as Redis does: with 17 digits, where miniredis uses as few as distinguish them.
-// In an array every step-th element is one.
+// rescore formats the scores in a reply as Redis does: with 17 digits, while miniredis uses only as many as distinguish
+// them. In an array every step-th element is a score.
 func rescore(reply []byte, step int) []byte {
 	if reply[0] == '$' {
 		return appendScore(nil, reply)
@@ -183,7 +183,7 @@ func appendScore(out, bulk []byte) []byte {
 	return sim.AppendBulk(out, lua.FormatNumber(f, 17))
 }
 
-// scoreStep says which elements of a reply are scores: every one, or every second one; 0 if none.
+// scoreStep says which elements of a reply are scores: 1 means every one, 2 every second one, 0 none.
 func scoreStep(args []string) int {
 	switch strings.ToLower(args[0]) {
 	case "zscore", "zmscore":
@@ -199,7 +199,7 @@ func scoreStep(args []string) int {
 	return 0
 }
 
-// lposOptions are those of LPOS.
+// lposOptions are the options of LPOS.
 type lposOptions struct {
 	rank, count, most int64
 	all               bool // COUNT was given
@@ -232,7 +232,7 @@ func parseLposOptions(args []string) (o lposOptions, trouble string) {
 	return o, ""
 }
 
-// lpos is LPOS. The least integer as a rank is as any other Redis counts: it overflows.
+// lpos implements LPOS. As in Redis, the least integer as a rank overflows.
 func lpos(d *store.Data, args []string) {
 	o, trouble := parseLposOptions(args[3:])
 	if trouble != "" {
@@ -243,7 +243,7 @@ func lpos(d *store.Data, args []string) {
 		d.ReplyError(resp.ErrWrongType)
 		return
 	}
-	list, _ := d.DB.List(args[1]) // of another type it is not
+	list, _ := d.DB.List(args[1]) // the key has no other type
 	rank, size, matches := o.rank, int64(len(list)), int64(0)
 	if o.rank < 0 {
 		rank = -rank
