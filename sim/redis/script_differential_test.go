@@ -77,6 +77,7 @@ var scriptTexts = []string{
 	"return type(redis.call('get', 'none'))",
 	"return redis.call('hgetall', 'none')",
 	"return redis.sha1hex('')",
+	"return {redis.sha1hex(nil), redis.sha1hex(12.5), redis.sha1hex({}), redis.sha1hex(true)}",
 	"return redis.log(redis.LOG_WARNING, 'x')",
 	"return redis.REDIS_VERSION",
 	"return redis.call('ping')",

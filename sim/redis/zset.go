@@ -118,9 +118,33 @@ func addScores(d *store.Data, args []string, o zaddOptions, scores []float64, pa
 	}
 }
 
+// scoreOptions returns the error for what follows the bounds of ZRANGEBYSCORE, at which Redis looks before the bounds;
+// "" if there is none.
+func scoreOptions(words []string) string {
+	for i := 0; i < len(words); i++ {
+		switch rest := words[i+1:]; {
+		case strings.EqualFold(words[i], "WITHSCORES"):
+		case strings.EqualFold(words[i], "LIMIT") && len(rest) >= 2:
+			for _, number := range rest[:2] {
+				if _, ok := resp.ParseInt(number); !ok {
+					return resp.ErrNotInt
+				}
+			}
+			i += 2
+		default:
+			return resp.ErrSyntax
+		}
+	}
+	return ""
+}
+
 // byScore handles a command whose arguments 2 and 3 are bounds of scores. It parses them like Redis, and writes them
 // for miniredis, which would treat an open infinite bound as a closed one.
 func byScore(d *store.Data, args []string) bool {
+	if trouble := scoreOptions(args[4:]); trouble != "" {
+		d.ReplyError(trouble)
+		return true
+	}
 	args = slices.Clone(args)
 	nothing := false
 	for i := 2; i <= 3; i++ {

@@ -21,7 +21,11 @@ func (e *Engine) redisLibrary() *lua.LTable {
 			if L.GetTop() != 1 {
 				return e.raise(L, "ERR wrong number of arguments")
 			}
-			L.Push(lua.LString(SHA1Hex(e.toString(L, L.Get(1)))))
+			text := "" // of what is neither a string nor a number
+			if v := L.Get(1); lua.LVCanConvToString(v) {
+				text = e.toString(L, v)
+			}
+			L.Push(lua.LString(SHA1Hex(text)))
 			return 1
 		},
 		"log":                func(*lua.LState) int { return 0 }, // a simulated server has no log file
