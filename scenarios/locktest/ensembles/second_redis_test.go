@@ -121,15 +121,16 @@ func (c *respConn) untilMarked() string {
 	}
 }
 
-// syntax are commands as Redis' documentation spells them, for users of locks. A word in braces is one of several, % is a
-// space within an argument; fillings has the other marks. Commands whose reply depends on the time, on the order of a hash
-// table, or on when Redis looks for expired keys are not among them.
+// syntax are commands as Redis' documentation spells them, for users of locks. A word in braces is one of several, % is
+// a space within an argument; fillings has the other marks. Commands whose reply depends on the time, on the order of a
+// hash table, or on when Redis looks for expired keys are not among them.
 var syntax = []string{
 	"SET <k> <v>", "set <k> <v> nx px <t>", "SET <k> <v> PX <t> NX", "Set <k> <v> {EX|PX|ex} <t> {XX|GET|xx|nX}",
 	"SET <k> <v> XX GET", "SET <k> <v> NX GET PX <t>", "SET <k> <v> KEEPTTL {NX|XX|GET}", "SET <k> <v> PX {0|-1|1.5|}",
 	"SET <k>", "SET <k> <v> NX XX", "SET <k> <v> EX <t> PX <t>", "SETNX <k> <v>", "SETEX <k> <t> <v>", "GET <k>",
 	"GETDEL <k>", "GETSET <k> <v>", "GETEX <k> {PERSIST|PX|EX}", "GETEX <k> PX <t>", "DEL <k> <k>", "UNLINK <k>",
-	"EXISTS <k> <k> <k>", "TYPE <k>", "PERSIST <k>", "PEXPIRE <k> <t> {NX|XX|ZZ}", "PEXPIREAT <k> {8888888888888|9999999999999} {GT|LT|XX}", "EXPIRE <k> <n>0000",
+	"EXISTS <k> <k> <k>", "TYPE <k>", "PERSIST <k>", "PEXPIRE <k> <t> {NX|XX|ZZ}",
+	"PEXPIREAT <k> {8888888888888|9999999999999} {GT|LT|XX}", "EXPIRE <k> <n>0000",
 	"EXPIRE <k> -<n>", "INCR <k>", "DECR <k>", "INCRBY <k> <n>", "DECRBY <k> {9223372036854775807|-1|x|}", "STRLEN <k>",
 	"INCRBYFLOAT <k> {0.5|-1e2|x|3}", "APPEND <k> <v>", "GETRANGE <k> <n> -<n>", "SETRANGE <k> <n> <v>",
 	"HSET <k> <v> <v>", "HSET <k> f <v> g <v>", "HSETNX <k> f <v>", "HGET <k> {f|g|h}", "HDEL <k> f {g|h}",
@@ -172,10 +173,11 @@ var syntax = []string{
 var listening = []string{"SUBSCRIBE <k>", "SUBSCRIBE <k> <k>", "UNSUBSCRIBE <k>", "PSUBSCRIBE {*|a*|[ab]}",
 	"PSUBSCRIBE __key*__:*", "PUNSUBSCRIBE {*|a*}", "HELLO {2|3}", "GET <k>", "PING", "RESET", "PING <v>",
 	"CLIENT TRACKING ON", "CLIENT TRACKING OFF",
-	"CLIENT TRACKING ON NOLOOP", "MGET <k> <k>", "CLIENT GETREDIR", "SSUBSCRIBE <k>", "SUNSUBSCRIBE <k>", "SPUBLISH <k> <v>"}
+	"CLIENT TRACKING ON NOLOOP", "MGET <k> <k>", "CLIENT GETREDIR", "SSUBSCRIBE <k>", "SUNSUBSCRIBE <k>",
+	"SPUBLISH <k> <v>"}
 
-// fillings are what stands for the marks of a command: <k> a key, <v> a value, <n> a number, <s> a score, <t> a TTL that
-// outlasts the test.
+// fillings are what stands for the marks of a command: <k> a key, <v> a value, <n> a number, <s> a score, <t> a TTL
+// that outlasts the test.
 var fillings = map[string][]string{
 	"<k>": {"a", "b", "c"},
 	"<n>": {"0", "1", "2", "5"},
@@ -185,8 +187,8 @@ var fillings = map[string][]string{
 }
 
 // strange are arguments that hardly fit anywhere.
-var strange = []string{"", "-1", "0", "9223372036854775806", "9223372036854775808", "-9223372036854775808", "nan", "1e400",
-	"+1", "%1", "01", "\xff", "nx", "a", "0x10", "1.0", "*", "4294967296"}
+var strange = []string{"", "-1", "0", "9223372036854775806", "9223372036854775808", "-9223372036854775808", "nan",
+	"1e400", "+1", "%1", "01", "\xff", "nx", "a", "0x10", "1.0", "*", "4294967296"}
 
 // command draws a command. Some have an argument too few, too many, or a strange one.
 func command(r *rand.Rand, syntax []string) []string {
@@ -303,7 +305,8 @@ func blocking(r *rand.Rand, conn int) step[redisSide] {
 			"EVAL return%redis.call('rpush',KEYS[1],'s',ARGV[1]) 1 <k> <v>"}))
 	}
 	other := (conn + 1 + r.IntN(2)) % 3
-	return step[redisSide]{"blocking", fmt.Sprintf("connection %d: %q; meanwhile connection %d: %q", conn, wait, other, all),
+	name := fmt.Sprintf("connection %d: %q; meanwhile connection %d: %q", conn, wait, other, all)
+	return step[redisSide]{"blocking", name,
 		func(s redisSide) (replies string) {
 			s.clients[conn].send(wire([]string{"PING"}) + wire(wait))
 			replies = s.clients[conn].value() // the server has read both
@@ -319,8 +322,8 @@ func blocking(r *rand.Rand, conn int) step[redisSide] {
 		}}
 }
 
-// own matches what differs between two servers: the number of a connection in the reply to HELLO, what Lua itself says of
-// a script, and deadlines that follow from the time of the request.
+// own matches what differs between two servers: the number of a connection in the reply to HELLO, what Lua itself says
+// of a script, and deadlines that follow from the time of the request.
 var own = regexp.MustCompile(`id\r\n:\d+|:1[78]\d{8}(\d{3})?\r|(Error compiling script|user_script:\d+:)[^\r]*`)
 
 // TestSecondRedis compares with redis-server 7.0, over the wire.

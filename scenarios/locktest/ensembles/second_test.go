@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// The tests named TestSecond… compare the simulated servers with real ones by a second kind of requests. Their generators
-// share nothing with those of the other comparisons but the two servers: they are written from the servers' public
-// documentation, and draw few names, much contention, strange arguments and several requests at once.
+// The tests named TestSecond… compare the simulated servers with real ones by a second kind of requests. Their
+// generators share nothing with those of the other comparisons but the two servers: they are written from the servers'
+// public documentation, and draw few names, much contention, strange arguments and several requests at once.
 
 // step is one thing that is done to a server: what it is, for people, and how it is done to one of the two. do returns
 // all that the server sent, as text.
