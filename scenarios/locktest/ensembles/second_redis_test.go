@@ -145,9 +145,11 @@ var syntax = []string{
 	"ZRANGEBYSCORE <k> {-inf|(1|0} <s>",
 	"ZREMRANGEBYSCORE <k> -inf <s>", "ZPOPMIN <k>", "ZCOUNT <k> -inf +inf", "ZINCRBY <k> <s> <v>",
 	"ZREMRANGEBYRANK <k> 0 0",
-	"MULTI", "EXEC", "DISCARD", "WATCH <k>", "UNWATCH", "MULTI", "EXEC", "PING", "PING <v>", "ECHO <v>", "HELLO {2|3|4|x}",
+	"MULTI", "EXEC", "DISCARD", "WATCH <k>", "UNWATCH", "MULTI", "EXEC", "PING", "PING <v>", "ECHO <v>",
+	"HELLO {2|3|4|x}",
 	"CLIENT {GETNAME|SETNAME}", "CLIENT SETNAME {me|a%b}", "RESET", "PUBLISH <k> <v>",
-	"MGET <k> <k>", "MSET <k> <v> <k> <v>", "MSETNX <k> <v> <k> <v>", "RENAME <k> <k>", "RENAMENX <k> <k>", "COPY <k> <k>",
+	"MGET <k> <k>", "MSET <k> <v> <k> <v>", "MSETNX <k> <v> <k> <v>", "RENAME <k> <k>", "RENAMENX <k> <k>",
+	"COPY <k> <k>",
 	"nosuch <v>", "GET", "GET <k> <k>", "EXPIRE <k>", "WAIT 0 10",
 	"EVAL return%redis.call('get',KEYS[1]) 1 <k>", "EVAL return%redis.pcall('incr',KEYS[1]) 1 <k>",
 	"EVAL return%{1,'two',false,{3}} 0", "EVAL return%redis.error_reply('MY%ERR') 0",
@@ -282,7 +284,8 @@ func expiry(r *rand.Rand) step[redisSide] {
 			"SET <k> <v> {XX|NX} PX 1", "GETEX <k> PX 1", "PSETEX <k> 1 <v>",
 			"EVAL redis.call('rpush',KEYS[1],'x')%return%redis.call('pexpire',KEYS[1],1) 1 <k>"}))
 	}
-	return step[redisSide]{"expiry", fmt.Sprintf("helper: %q, until it is over", all), func(s redisSide) (replies string) {
+	name := fmt.Sprintf("helper: %q, until it is over", all)
+	return step[redisSide]{"expiry", name, func(s redisSide) (replies string) {
 		s.helper.ask("MULTI") // its commands share one instant
 		for _, words := range all {
 			replies += s.helper.ask(words...)
