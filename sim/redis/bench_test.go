@@ -16,7 +16,7 @@ import (
 
 const releaseScript = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end`
 
-// benchmark serves the requests in turn, without a kernel around the node.
+// benchmark serves the requests in turn, without the simulator around the node.
 func benchmark(b *testing.B, cfg Config, requests ...[]string) {
 	m := newMachine(cfg)
 	m.quiet = true
@@ -32,7 +32,7 @@ func benchmark(b *testing.B, cfg Config, requests ...[]string) {
 			m.node.Serve(r)
 		}
 		if m.timers = m.timers[:0]; i%4096 == 0 {
-			m.node.Reset(cfg) // the log of one run is not endless
+			m.node.Reset(cfg) // otherwise the log would grow without end
 			m.node.Start(m)
 		}
 	}
@@ -67,7 +67,7 @@ func BenchmarkSet(b *testing.B) {
 
 func BenchmarkSetNXHeld(b *testing.B) { benchmark(b, Config{}, acquire) }
 
-// BenchmarkAcquireRelease is two commands: SET NX PX and DEL.
+// BenchmarkAcquireRelease measures two commands: SET NX PX and DEL.
 func BenchmarkAcquireRelease(b *testing.B) {
 	del := []string{"DEL", "lock"}
 	b.Run("none", func(b *testing.B) { benchmark(b, Config{}, acquire, del) })
@@ -77,13 +77,13 @@ func BenchmarkAcquireRelease(b *testing.B) {
 	b.Run("always", func(b *testing.B) { benchmark(b, Config{Persistence: store.Always}, acquire, del) })
 }
 
-// BenchmarkReleaseScript is the release of a lock that is held, by its script; the SET that acquires it is included
-// and costs what BenchmarkSet says.
+// BenchmarkReleaseScript measures the release of a held lock by a script. The time includes the SET that acquires the
+// lock, whose cost BenchmarkSet shows.
 func BenchmarkReleaseScript(b *testing.B) {
 	b.Run("twin", func(b *testing.B) { benchmark(b, Config{}, acquire, release) })
 	b.Run("lua", func(b *testing.B) {
 		other := []string{"EVAL", releaseScript + " -- " + "\n local unused = 1", "1", "lock", "client-1/1"}
-		other[1] = `local unused = 1 ` + releaseScript // no twin
+		other[1] = `local unused = 1 ` + releaseScript // a script without a twin
 		benchmark(b, Config{}, acquire, other)
 	})
 }

@@ -18,8 +18,8 @@ func (s *session) caches(to sim.ProcessID, options ...string) {
 	}
 }
 
-// Whoever has read a key is notified once of its next change: by another client, or by itself after the reply unless it
-// opted out.
+// A client that has read a key is notified once of its next change: by another client, or by itself, after the reply,
+// unless it opted out.
 func TestClientsThatCacheAreNotifiedOfChanges(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 0, func(s *session) {
@@ -49,8 +49,8 @@ func TestClientsThatCacheAreNotifiedOfChanges(t *testing.T) {
 		"1.112s client-1 hears nothing")
 }
 
-// A key that has expired is forgotten when the node deletes it: in its background cycle, every 100 ms of its life, or
-// when a command comes across it.
+// A client is told to forget a key that has expired when the node deletes the key: in its background cycle, every 100
+// ms of its life, or when a command comes across it.
 func TestClientsThatCacheAreNotifiedOfExpiryWhenTheKeyIsDeleted(t *testing.T) {
 	for _, comesAcross := range []bool{false, true} {
 		c := newCluster(t, redis.Config{}, 0)
@@ -67,13 +67,13 @@ func TestClientsThatCacheAreNotifiedOfExpiryWhenTheKeyIsDeleted(t *testing.T) {
 			}
 		})
 		c.run(3 * time.Second)
-		at := map[bool]string{false: "201ms", true: "151ms"}[comesAcross] // it has ended at 126 ms
+		at := map[bool]string{false: "201ms", true: "151ms"}[comesAcross] // it has expired at 126 ms
 		want(t, "said", c.said, at+" client-1 hears >2 $10 invalidate *1 $4 lock",
 			map[bool]string{false: "1.201s", true: "1.151s"}[comesAcross]+" client-1 hears nothing")
 	}
 }
 
-// A replica's clients are notified when its master's DEL arrives, and after a full resync that nothing is left.
+// A replica's clients are notified when its master's DEL arrives, and after a full resync, which removes all keys.
 func TestClientsThatCacheFromAReplicaAreNotifiedAsItFollows(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1)
 	c.client("client-1", 0, func(s *session) {
@@ -88,12 +88,12 @@ func TestClientsThatCacheFromAReplicaAreNotifiedAsItFollows(t *testing.T) {
 	c.at(1500*ms, func() { c.Stop(master, sim.PowerLoss); c.Restart(master) })
 	c.run(5 * time.Second)
 	for i, line := range c.said {
-		_, c.said[i], _ = strings.Cut(line, " client-1 ") // when a replica asks for all data is drawn
+		_, c.said[i], _ = strings.Cut(line, " client-1 ") // the time at which a replica asks for all data is random
 	}
 	want(t, "said", c.said, "hears >2 $10 invalidate *1 $4 lock", "hears nothing", "hears >2 $10 invalidate _")
 }
 
-// The keys that a connection tracks are forgotten with it, and by RESET.
+// The keys that a connection tracks are forgotten when the connection ends, and after RESET.
 func TestTrackingEndsWithTheConnection(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 0, func(s *session) {
@@ -115,7 +115,7 @@ func TestTrackingEndsWithTheConnection(t *testing.T) {
 		"22ms client-1 GET lock: $-1", "24ms client-1 SET lock a: +OK", "1.024s client-1 hears nothing")
 }
 
-// In RESP3 a subscribed connection does other things as well, and messages are pushes.
+// In RESP3 a connection with subscriptions can send other commands, too, and messages arrive as pushes.
 func TestConnectionThatListensInRESP3DoesOtherThingsToo(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 0, func(s *session) {
@@ -163,7 +163,7 @@ func TestServerWithAPasswordAsksForItOnEachConnection(t *testing.T) {
 		"HELLO 3 AUTH default secret SETNAME me: %7", "CLIENT GETNAME: $2", "GET lock: $1")
 }
 
-// A library asks the Sentinel who is master and listens to its channel, as RESP has it.
+// A client library asks the Sentinel for the master and subscribes to its channel, in RESP.
 func TestSentinelNotifiesLibrariesOfASwitch(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1).watch(redis.SentinelConfig{})
 	c.client("client-1", 0, func(s *session) {

@@ -9,14 +9,14 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestRecordsSayWhatARequestHasChecked: what it looked at before it changed a key or a member that another owns, in one
-// step with the change.
+// TestRecordsSayWhatARequestHasChecked: the record of a change shows what the request checked, atomically with the
+// change, before it changed a key or member of another owner.
 func TestRecordsSayWhatARequestHasChecked(t *testing.T) {
 	const released = `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end`
 	for _, test := range []struct {
 		name, owned string // the commands of the owner
 		version     Version
-		requests    []string // of another; a script's text stands in backquotes
+		requests    []string // of another client; a script's text is in backquotes
 		want        string
 	}{
 		{"a plain SET", "SET k v", Redis7, []string{"SET k w"}, "key-set nothing"},
@@ -88,7 +88,7 @@ func TestRecordsSayWhatARequestHasChecked(t *testing.T) {
 			}
 			m.sleep(time.Second / 5)
 			if strings.Contains(test.owned, "PX 9") && !strings.Contains(test.owned, "PX 9000") {
-				m.do("owner/1", test.owned) // it has expired
+				m.do("owner/1", test.owned) // the owner's key has expired
 			}
 			m.events = nil
 			for _, r := range test.requests {
@@ -101,7 +101,7 @@ func TestRecordsSayWhatARequestHasChecked(t *testing.T) {
 	}
 }
 
-// words are those of a request; what stands in backquotes is one.
+// words returns the words of a request. A text in backquotes is one word.
 func words(request string) (list []string) {
 	for i, part := range strings.Split(request, "`") {
 		if i%2 == 1 {
@@ -113,7 +113,7 @@ func words(request string) (list []string) {
 	return list
 }
 
-// checks are what records say that requests have checked.
+// checks returns what the records say about the checks of requests.
 func checks(events []history.Event) string {
 	var all []string
 	for _, e := range events {
@@ -122,7 +122,7 @@ func checks(events []history.Event) string {
 	return strings.Join(all, "; ")
 }
 
-// TestOnlyRequestsCheck: what happens to a key by itself depends on nobody's look.
+// TestOnlyRequestsCheck: a record of what happens to a key by itself, such as its expiry, shows no check.
 func TestOnlyRequestsCheck(t *testing.T) {
 	m := newMachine(everysec)
 	m.do("a/1", "SET k v PX 100")

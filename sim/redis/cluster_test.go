@@ -20,14 +20,14 @@ const (
 	observer = sim.ProcessID("sentinel")
 )
 
-// cluster is one group, with a Sentinel if asked for, behind links of a millisecond.
+// cluster is a group, with a Sentinel if asked for. All messages take a millisecond.
 type cluster struct {
 	*sim.World
 	t     *testing.T
 	names []sim.ProcessID
 	nodes map[sim.ProcessID]*redis.Node
 	group *redis.Group
-	said  []string // by clients, with the true time
+	said  []string // what clients have noted, with the true time
 }
 
 // newCluster makes a master and its replicas, all with the properties of cfg.
@@ -35,7 +35,7 @@ func newCluster(t *testing.T, cfg redis.Config, replicas int) *cluster {
 	return newSeeded(t, 3, cfg, replicas)
 }
 
-// newSeeded is newCluster with a seed, from which the Sentinel draws when it looks, and a node its turns.
+// newSeeded does what newCluster does, with a seed for the random times of the Sentinel and the nodes.
 func newSeeded(t *testing.T, seed uint64, cfg redis.Config, replicas int) *cluster {
 	c := &cluster{World: sim.New(seed, sim.Options{Delay: sim.Delay{Lo: ms, Hi: ms}}), t: t,
 		names: []sim.ProcessID{master, replica1, replica2}[:replicas+1],
@@ -61,7 +61,7 @@ func (c *cluster) watch(cfg redis.SentinelConfig) *cluster {
 	return c
 }
 
-// session is what a client works with.
+// session is the environment of a client.
 type session struct {
 	sim.Env
 	c       *cluster
@@ -92,7 +92,7 @@ func (s *session) ask(to sim.ProcessID, n int, args ...string) string {
 	return "refused"
 }
 
-// do is ask with the words of a command, and notes the reply.
+// do sends the words of a command with ask, and notes the reply.
 func (s *session) do(to sim.ProcessID, command string) string {
 	reply := s.ask(to, 0, strings.Fields(command)...)
 	s.say("%s: %s", command, reply)
@@ -105,7 +105,7 @@ func (s *session) say(format string, args ...any) {
 
 func (c *cluster) at(t time.Duration, f func()) { c.At(sim.Time(t), f) }
 
-// cut separates one process from others, both ways.
+// cut separates one process from others, in both directions.
 func (c *cluster) cut(p sim.ProcessID, others ...sim.ProcessID) {
 	for _, o := range others {
 		c.Cut(p, o)
@@ -120,12 +120,12 @@ func (c *cluster) heal(p sim.ProcessID, others ...sim.ProcessID) {
 	}
 }
 
-// failOver orders a failover at the Sentinel.
+// failOver orders the Sentinel to fail over.
 func (c *cluster) failOver(to sim.ProcessID) {
 	c.ServerFault(observer, sim.ServerFault{Kind: sim.FailOver, To: to})
 }
 
-// run lets the given time pass and gives the records of the nodes, one a line.
+// run lets the given time pass and returns the records of the nodes, one per line.
 func (c *cluster) run(limit time.Duration) (records []string) {
 	c.t.Helper()
 	c.Run(sim.Time(limit), nil)
@@ -146,7 +146,7 @@ func (c *cluster) run(limit time.Duration) (records []string) {
 	return records
 }
 
-// keys is the data of a node, for onlookers.
+// keys describes the data of a node.
 func (c *cluster) keys(name sim.ProcessID) string {
 	var b strings.Builder
 	for _, k := range c.nodes[name].Keys() {
@@ -167,7 +167,7 @@ func want(t *testing.T, what string, got []string, lines ...string) {
 	}
 }
 
-// untimed leaves the time out of what clients said. When a Sentinel acts is drawn.
+// untimed removes the times from what clients have noted, since the times at which a Sentinel acts are random.
 func untimed(said []string) (list []string) {
 	for _, line := range said {
 		_, rest, _ := strings.Cut(line, " ")

@@ -13,16 +13,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// listed is a command of a list in testdata: of redis-server 7.0.15, as it answers to COMMAND, with its arity and those
-// of its flags that decide whether it may change data and be called by scripts; or added since, with the version that
-// brought it. A subcommand stands after a bar.
+// listed is a command of a list in testdata. A command of redis-server 7.0.15 is listed as in the reply to COMMAND,
+// with its arity and those of its flags that say whether it may change data and whether scripts may call it. A command
+// that was added later is listed with the version that added it. A subcommand is written after a bar.
 type listed struct {
 	name  string
 	arity int
 	flags []string
 }
 
-// readCommands reads the lists of a version: that of 7.0, and for Redis 8 what was added since.
+// readCommands reads the list of 7.0 and, for Redis 8, also the list of commands added since.
 func readCommands(t *testing.T, v Version) (list []listed) {
 	t.Helper()
 	for _, file := range []string{"testdata/commands-7.0.txt", "testdata/commands-8.txt"} {
@@ -32,7 +32,7 @@ func readCommands(t *testing.T, v Version) (list []listed) {
 		}
 		for line := range strings.Lines(string(text)) {
 			words := strings.Fields(line)
-			arity, _ := strconv.Atoi(words[1]) // 0 of a version
+			arity, _ := strconv.Atoi(words[1]) // 0 if the word is a version
 			list = append(list, listed{words[0], arity, words[2:]})
 		}
 		if v != Redis8 {
@@ -42,7 +42,7 @@ func readCommands(t *testing.T, v Version) (list []listed) {
 	return list
 }
 
-// simulated finds a command, or a subcommand, that a version of the node carries out, and its arity.
+// simulated finds a command or subcommand that a version of the node executes, and its arity.
 func simulated(v Version, name string) (c *nodeCommand, arity int) {
 	name, sub, is := strings.Cut(name, "|")
 	c = commands[v][name]
@@ -59,7 +59,7 @@ func simulated(v Version, name string) (c *nodeCommand, arity int) {
 	return c, arity
 }
 
-// whyRefused says why a command or a subcommand is refused: itself, or as one of a command that is.
+// whyRefused returns why a command or subcommand is refused, by itself or with the command to which it belongs.
 func whyRefused(v Version, name string) string {
 	container, _, _ := strings.Cut(name, "|")
 	if why := refusedBecause(v, container); why != "" {
@@ -68,8 +68,8 @@ func whyRefused(v Version, name string) string {
 	return refusedBecause(v, name)
 }
 
-// TestEveryCommandIsSimulatedOrRefused holds the node to the commands that a version has: each is carried out, or
-// refused for a reason, and there are no others.
+// TestEveryCommandIsSimulatedOrRefused: each command that a version has is either executed or refused with a reason.
+// The node has no other commands.
 func TestEveryCommandIsSimulatedOrRefused(t *testing.T) {
 	for _, v := range []Version{Redis7, Redis8} {
 		m := newMachine(Config{Version: v})
@@ -103,8 +103,8 @@ func TestEveryCommandIsSimulatedOrRefused(t *testing.T) {
 	}
 }
 
-// TestFlagsOfCommandsAreThoseOfRedis: what may change data, and what scripts may not call. A container has the flags of
-// its subcommands here.
+// TestFlagsOfCommandsAreThoseOfRedis compares which commands may change data, and which ones scripts may not call. A
+// command with subcommands is left out, since the node gives it the flags of its subcommands.
 func TestFlagsOfCommandsAreThoseOfRedis(t *testing.T) {
 	for _, l := range readCommands(t, Redis7) {
 		c, _ := simulated(Redis7, l.name)
@@ -116,7 +116,7 @@ func TestFlagsOfCommandsAreThoseOfRedis(t *testing.T) {
 	}
 }
 
-// TestListOfCommandsIsThatOfRedis holds the list of 7.0 to a real server's COMMAND.
+// TestListOfCommandsIsThatOfRedis compares the list of 7.0 with a real server's reply to COMMAND.
 func TestListOfCommandsIsThatOfRedis(t *testing.T) {
 	reply, _ := resp.Parse([]byte(startRealRedis(t).dial().do("COMMAND")))
 	var lines []string
@@ -140,8 +140,8 @@ func TestListOfCommandsIsThatOfRedis(t *testing.T) {
 	testkit.Golden(t, "testdata/commands-7.0.txt", strings.Join(lines, ""))
 }
 
-// TestLaterCommandsAreUnknownToRedis7 sends a node that is Redis 7.0, and a real one, all that only other versions
-// have: commands, options and subcommands.
+// TestLaterCommandsAreUnknownToRedis7 sends to a node with version 7.0, and to a real server, everything that only
+// other versions have: commands, options and subcommands.
 func TestLaterCommandsAreUnknownToRedis7(t *testing.T) {
 	real := startRealRedis(t).dial()
 	m := newMachine(Config{})
@@ -157,7 +157,7 @@ func TestLaterCommandsAreUnknownToRedis7(t *testing.T) {
 		}
 	}
 	for _, l := range readCommands(t, Redis8)[len(readCommands(t, Redis7)):] {
-		if whyRefused(Redis7, l.name) == "" { // as part of a command that is not simulated either
+		if whyRefused(Redis7, l.name) == "" { // otherwise its command is not simulated either
 			lines = append(lines, strings.ReplaceAll(l.name, "|", " ")+" x y z")
 		}
 	}
@@ -191,7 +191,7 @@ func TestVersionIsGivenInEveryText(t *testing.T) {
 	}
 }
 
-// TestDocumentOfCommands holds COMMANDS.md to the tables.
+// TestDocumentOfCommands checks that COMMANDS.md agrees with the tables.
 func TestDocumentOfCommands(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`# Commands of the simulated Redis
@@ -208,7 +208,7 @@ redis-server says to COMMAND.
 	b.WriteString("| version | commands | simulated | refused | subcommands | simulated | refused |\n" +
 		"|---|---|---|---|---|---|---|\n")
 	for _, v := range []Version{Redis7, Redis8} {
-		var count [2][2]int // commands and subcommands, simulated and refused
+		var count [2][2]int // commands and subcommands; simulated and refused
 		for _, l := range readCommands(t, v) {
 			c, _ := simulated(v, l.name)
 			count[strings.Count(l.name, "|")][map[bool]int{true: 0, false: 1}[c != nil]]++
@@ -270,5 +270,5 @@ made first from 7.0, and of the first that it named from 8.
 	testkit.Golden(t, "COMMANDS.md", b.String())
 }
 
-// inCapitals is a command as its documentation writes it.
+// inCapitals writes a command as its documentation does.
 func inCapitals(name string) string { return strings.ToUpper(strings.ReplaceAll(name, "|", " ")) }

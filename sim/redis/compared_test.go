@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// uncompared are the simulated commands of Redis 7.0 that no test compares with redis-server, and why.
+// uncompared lists the simulated commands of Redis 7.0 that no test compares with redis-server, with the reasons.
 var uncompared = map[string]string{
 	"client|id": "each server numbers its connections by itself",
 	"info":      "most of it is about a real server; TestVersionIsGivenInEveryText compares the version",
 }
 
-// patterns are all patterns of random comparisons with redis-server, by the table that holds them.
+// patterns returns all patterns that are used for random comparisons with redis-server, by table.
 func patterns() [][]string {
 	tables := [][]string{slices.Concat(waits, pushes), slices.Concat(modern, cached), notified, looking}
 	for _, family := range slices.Sorted(maps.Keys(families)) {
@@ -23,7 +23,7 @@ func patterns() [][]string {
 	return tables
 }
 
-// commandNames lists the commands and subcommands that a pattern may begin with: "SCRIPT LOAD|FLUSH" is script,
+// commandNames lists the commands and subcommands with which a pattern may begin: for "SCRIPT LOAD|FLUSH" script,
 // script|load and script|flush.
 func commandNames(pattern string) (names []string) {
 	words := strings.Fields(strings.ToLower(pattern))
@@ -38,11 +38,11 @@ func commandNames(pattern string) (names []string) {
 	return names
 }
 
-// simulatedNames lists the commands and subcommands that a version of the node carries out.
+// simulatedNames lists the commands and subcommands that a version of the node executes.
 func simulatedNames(v Version) (names []string) {
 	for name, c := range commands[v] {
 		if name != c.Name {
-			continue // in upper case
+			continue // the entry in upper case
 		}
 		names = append(names, name)
 		for sub := range c.Subs {
@@ -53,8 +53,8 @@ func simulatedNames(v Version) (names []string) {
 	return names
 }
 
-// TestEveryCommandIsCompared demands of each simulated command that its replies are compared: with those of a real
-// redis-server if 7.0 has it, else with those that the documents of its version give.
+// TestEveryCommandIsCompared: the replies of each simulated command are compared with those of a real redis-server if
+// 7.0 has the command, else with those that the documentation of its version shows.
 func TestEveryCommandIsCompared(t *testing.T) {
 	real, documented := map[string]bool{}, map[string]bool{}
 	for _, table := range patterns() {
@@ -108,8 +108,8 @@ func TestEveryCommandIsCompared(t *testing.T) {
 	}
 }
 
-// TestEveryCommandIsCarriedOutAsByRedis draws the patterns of each command, amid others of their tables, until one is
-// carried out: a command of which only errors are compared is not compared.
+// TestEveryCommandIsCarriedOutAsByRedis draws the patterns of each command, mixed with others of their tables, until
+// the command succeeds. A command of which only errors are compared would not really be compared.
 func TestEveryCommandIsCarriedOutAsByRedis(t *testing.T) {
 	const plays, inPlay = 60, 60
 	r := newRig(t, 4)
@@ -124,7 +124,7 @@ func TestEveryCommandIsCarriedOutAsByRedis(t *testing.T) {
 			}
 		}
 		if len(own) == 0 {
-			continue // TestEveryCommandIsCompared says so
+			continue // TestEveryCommandIsCompared reports it
 		}
 		for play := 0; play < plays && !r.carried[name]; play++ {
 			var steps []step

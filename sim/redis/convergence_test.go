@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// ofAllTypes are commands about keys of all types, ofLists about lists, for whose elements some wait.
+// ofAllTypes are commands about keys of all types. ofLists are commands about lists, including some that wait.
 var (
 	ofAllTypes = [][]string{{"SET", "a", "v", "NX", "PX", "2000"}, {"SET", "b", "v"}, {"DEL", "b"}, {"INCR", "n"},
 		{"RPUSH", "l", "x"}, {"LPOP", "l"}, {"RPOPLPUSH", "l", "m"}, {"GET", "a"},
@@ -27,7 +27,7 @@ var (
 		{"PEXPIRE", "b", "500"}, {"MULTI"}, {"EXEC"}, {"WATCH", "a"}, {"CLIENT", "UNBLOCK", "2"}}
 )
 
-// storm is a group under random faults and clients who write to all its nodes. All faults end after thirty seconds.
+// storm is a group under random faults, with clients that write to all its nodes. All faults end after thirty seconds.
 func storm(t *testing.T, seed uint64, commands [][]string) *cluster {
 	r := rand.New(rand.NewPCG(seed, 5))
 	cfg := redis.Config{Version: redis.Tair, Persistence: store.Policy(r.IntN(4)),
@@ -79,8 +79,8 @@ func storm(t *testing.T, seed uint64, commands [][]string) *cluster {
 	return c
 }
 
-// TestNodesConverge runs groups through storms. In the end one node is master, all have its data, and no key is gone
-// without a record.
+// TestNodesConverge runs groups through storms. In the end one node is master, all nodes have its data, and no key is
+// gone without a record.
 func TestNodesConverge(t *testing.T) {
 	seeds := uint64(20)
 	if testkit.Full() {
@@ -114,7 +114,8 @@ func converges(t *testing.T, seed uint64, commands [][]string) {
 	}
 }
 
-// accounted checks that each key set is there in the end, or was set over, or has a record of its end.
+// accounted checks that each key that was set exists at the end, was set again by another attempt, or has a record of
+// its end.
 func accounted(t *testing.T, c *cluster, seed uint64) {
 	type owned struct {
 		name string
@@ -139,7 +140,7 @@ func accounted(t *testing.T, c *cluster, seed uint64) {
 		case history.KeySet:
 			set[owned{name, e.Of}] = true
 			if old, ok := last[name]; ok && old != e.Of {
-				ended[owned{name, old}] = true // set over
+				ended[owned{name, old}] = true // set by another attempt
 			}
 			last[name] = e.Of
 		case history.KeyGone:

@@ -62,7 +62,7 @@ func TestSameCallsGiveSameBytes(t *testing.T) {
 	}
 }
 
-// TestLogGivesTheDataBack replays the log of random lives: nothing that a shutdown keeps may be missing or changed.
+// TestLogGivesTheDataBack replays the log of random lives. What a clean shutdown keeps must be complete and unchanged.
 func TestLogGivesTheDataBack(t *testing.T) {
 	for seed := range uint64(40) {
 		m := newMachine(Config{Persistence: store.Everysec})
@@ -75,8 +75,8 @@ func TestLogGivesTheDataBack(t *testing.T) {
 	}
 }
 
-// TestKeysOfTheNodeAreThoseOfMiniredis holds the invariant of store.Data after random lives, once miniredis was lent
-// the strings.
+// TestKeysOfTheNodeAreThoseOfMiniredis checks the invariant of store.Data after random lives: node and miniredis have
+// the same keys, once the strings have been copied to miniredis.
 func TestKeysOfTheNodeAreThoseOfMiniredis(t *testing.T) {
 	for seed := range uint64(40) {
 		m := newMachine(Config{})
@@ -90,10 +90,10 @@ func TestKeysOfTheNodeAreThoseOfMiniredis(t *testing.T) {
 			check(t, "a string is known as one", m.node.data.Peek(k.Name).Text, k.Type == "string")
 		}
 		d := m.node.data
-		d.Ask("PING") // it is lent the strings
+		d.Ask("PING") // this copies the strings to miniredis
 		check(t, fmt.Sprintf("seed %d: names", seed), fmt.Sprint(names), fmt.Sprint(d.DB.Keys()))
 		for _, name := range names {
-			value, _ := d.DB.Get(name) // empty if it is no string
+			value, _ := d.DB.Get(name) // empty if it is not a string
 			check(t, fmt.Sprintf("seed %d: %s", seed, name), d.Peek(name).Value, value)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// at is a deadline the given time after the epoch of tests, in Redis's milliseconds.
+// at returns a deadline the given time after the epoch of the tests, in Redis's milliseconds.
 func at(d time.Duration) string { return strconv.FormatInt((epoch+int64(d))/1_000_000, 10) }
 
 func TestKeyIsAliveThroughTheMillisecondOfItsDeadline(t *testing.T) {
@@ -30,7 +30,7 @@ func TestKeyGoesAtTheInstantItDies(t *testing.T) {
 	m.sleep(11 * time.Second)
 	check(t, "records", m.story(), "0.000 s key-set lock of client-1/1 by client-1/1 = a until 10.0006 s\n"+
 		"10.0006 s key-gone lock of client-1/1: expired\n")
-	check(t, "timers fired", m.fired, 2) // for the key and for the background cycle after it
+	check(t, "timers fired", m.fired, 2) // for the key, and for the background cycle after it
 }
 
 func TestTimersAreNotSetForEveryKey(t *testing.T) {
@@ -80,8 +80,8 @@ func TestBackwardJumpLetsKeysLiveLonger(t *testing.T) {
 	check(t, "records", m.story(), "6.0006 s key-gone lock of client-1/1: expired\n")
 }
 
-// A key that has expired is deleted when a command comes across it or by the background cycle, every 100 ms. If the
-// clock goes back before, it is alive again, and the records say so.
+// An expired key is deleted when a command comes across it, or by the background cycle, every 100 ms. If the clock goes
+// back before that, the key is alive again, and the records say so.
 func TestExpiredKeyThatNobodyCameAcrossIsAliveAgainWhenTheClockGoesBack(t *testing.T) {
 	for _, c := range []struct {
 		name, meanwhile string
@@ -122,7 +122,8 @@ func TestExpiredKeyThatNobodyCameAcrossIsAliveAgainWhenTheClockGoesBack(t *testi
 	}
 }
 
-// WATCH asks what Redis 7.0 asks: whether the key has expired between WATCH and EXEC, by the clocks of both.
+// WATCH checks what it checks in Redis 7.0: whether the key has expired between WATCH and EXEC, by the clock at either
+// time.
 func TestWatchedKeyThatExpiresStopsTheTransaction(t *testing.T) {
 	for back, want := range map[time.Duration]string{0: "null array", -2 * time.Second: "[PONG]"} {
 		m := newMachine(Config{})
@@ -136,8 +137,8 @@ func TestWatchedKeyThatExpiresStopsTheTransaction(t *testing.T) {
 	}
 }
 
-// The miniredis bugs that REDIS-FACTS names: PXAT of exactly now makes an immortal key, and a past PXAT leaves a TTL
-// behind that kills a later SET.
+// Two bugs of miniredis must not show: with PXAT of exactly now it makes a key that never expires, and a past PXAT
+// leaves a TTL behind that ends a later SET.
 func TestSetWithADeadlineThatIsNow(t *testing.T) {
 	m := newMachine(Config{})
 	check(t, "reply", m.do("client-1/1", "SET lock a PXAT "+at(0)), "OK")
@@ -190,7 +191,7 @@ func TestRenewalsAreRecordedWithOwnerAndRenewer(t *testing.T) {
 		{"PEXPIRE lock 2000", "1", "until 2.0006 s"},
 		{"PEXPIRE lock 500 GT", "0", ""},
 		{"PEXPIRE lock 500 LT", "1", "until 0.5006 s"},
-		{"PEXPIRE lock 500", "1", ""}, // nothing moved
+		{"PEXPIRE lock 500", "1", ""}, // the deadline does not change
 		{"PERSIST lock", "1", "until never"},
 		{"PERSIST lock", "0", ""},
 		{"GETEX lock PX 700", "a", "until 0.7006 s"},

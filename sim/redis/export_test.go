@@ -8,13 +8,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Connections is how many connections a node keeps something for.
+// Connections returns the number of connections for which a node keeps any state.
 func Connections(n *Node) int { return len(n.conns) }
 
-// Keys lists the data, sorted by name. It is for tests and reports, and does not expire anything.
+// Keys lists the data, sorted by name. It does not expire anything.
 func (n *Node) Keys() []store.Key { return n.data.Snapshot().Keys }
 
-// Log lists the append-only file as commands, one a line, whether or not they are on disk yet.
+// Log lists the append-only file as commands, one per line, whether or not they are on disk yet.
 func (n *Node) Log() []string {
 	list := n.aof.All()
 	lines := make([]string, len(list))
@@ -24,13 +24,13 @@ func (n *Node) Log() []string {
 	return lines
 }
 
-// Master is the node that n follows; empty if n is a master itself.
+// Master returns the node that n follows; empty if n is a master.
 func (n *Node) Master() sim.ProcessID { return n.repl.master }
 
 // Degraded reports whether semi-synchronous replication has fallen back to asynchronous.
 func (n *Node) Degraded() bool { return n.repl.degraded }
 
-// written is the effect as Redis would write it.
+// written returns an effect as Redis would write it.
 func written(e *store.Effect) []string {
 	switch e.Op {
 	case store.OpSet:

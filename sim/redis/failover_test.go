@@ -10,10 +10,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// quick is a Sentinel that finds a master down after three seconds.
+// quick is a Sentinel that considers a master down after three seconds.
 var quick = redis.SentinelConfig{DownAfter: 3 * time.Second}
 
-// fourLooks is longer than a Sentinel takes to begin a failover that was ordered, to choose, and to order it.
+// fourLooks is longer than a Sentinel takes to begin a failover that was ordered, to choose a replica, and to order it
+// to be master.
 const fourLooks = 400 * ms
 
 func TestFailoverLosesALockThatHadNotReachedTheReplica(t *testing.T) {
@@ -96,7 +97,7 @@ func TestFailoverInsideWait(t *testing.T) {
 		c.at(3*time.Second, func() { c.Heal(master, replica1) })
 		c.run(20 * time.Second)
 		want(t, "said", untimed(c.said), "client-1 SET lock a NX PX 60000: +OK",
-			// the Sentinel has all clients disconnected
+			// The Sentinel makes the node disconnect all clients.
 			"client-1 WAIT 1 0: reset", "client-1 GET lock: $1 a")
 	})
 }
@@ -117,7 +118,7 @@ func TestAnotherReplicaThanTheOneThatAcknowledgedIsPromoted(t *testing.T) {
 		"2.008s client-1 SET lock b NX PX 60000: +OK", "2.01s client-1 GET lock: $1 b")
 	want(t, "records", records, "redis-1: lock set of client-1/1 by client-1/1",
 		"redis-1-replica-2: lock gone of client-1/1, lost in failover",
-		"redis-1-replica-1: lock gone of client-1/1, lost in failover", // it dropped it for its new master's data
+		"redis-1-replica-1: lock gone of client-1/1, lost in failover", // dropped in favour of its new master's data
 		"redis-1-replica-2: lock set of client-1/1 by client-1/1")
 }
 
@@ -186,8 +187,8 @@ func TestOldMasterServesThoseWhoReachItAndThenDropsItsWrites(t *testing.T) {
 	}
 }
 
-// A deposed master is the master again if a failover makes it that before it has followed the one in its place. It has
-// what it had, and nothing of what that one was sent.
+// A failover makes a deposed master the master again before it has followed the new one. It has its own data, and
+// nothing of what the other master was sent.
 func TestDeposedMasterIsReinstated(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1).watch(redis.SentinelConfig{ReconfigureAfter: time.Minute})
 	var switches []string

@@ -10,16 +10,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// epoch is where the wall clocks of tests start: 2024-01-01 00:00:00 UTC plus 400 µs, to see that Redis rounds down.
+// epoch is where the wall clocks of tests start: 2024-01-01 00:00:00 UTC plus 400 µs, to show that Redis rounds down.
 const epoch = int64(1_704_067_200)*1e9 + 400_000
 
-// machine is a machine for one node whose clocks a test moves by hand. True time is its monotonic clock.
+// machine is the host of one node. A test moves its clocks. Its monotonic clock shows true time.
 type machine struct {
 	wall, mono int64
 	timers     []timer
 	fired      int
 	events     []history.Event
-	quiet      bool // for benchmarks: records are counted only
+	quiet      bool // for benchmarks: records are only counted
 	count      int
 	node       *Node
 	up         bool
@@ -62,7 +62,7 @@ func (m *machine) Record(e history.Event) {
 	m.events = append(m.events, e)
 }
 
-// sleep lets d pass, waking the node on time.
+// sleep lets d pass, and wakes the node on time.
 func (m *machine) sleep(d time.Duration) {
 	end := m.mono + int64(d)
 	for m.up {
@@ -90,7 +90,7 @@ func (m *machine) sleep(d time.Duration) {
 	m.mono = end
 }
 
-// freeze lets d pass while the node is paused: due timers fire at its end.
+// freeze lets d pass while the node is paused. Timers that are due fire afterwards.
 func (m *machine) freeze(d time.Duration) {
 	m.wall += int64(d)
 	m.mono += int64(d)
@@ -124,7 +124,7 @@ func (m *machine) slowFsync(by time.Duration, begin bool) {
 	m.node.Fault(sim.ServerFault{Kind: sim.SlowFsync, By: by, Begin: begin})
 }
 
-// send sends a request; the pointer holds the reply once there is one.
+// send sends a request. The result points to the reply, once there is one.
 func (m *machine) send(attempt history.Attempt, args ...string) *string {
 	reply := new(string)
 	client, _, _ := strings.Cut(string(attempt), "/")
@@ -132,7 +132,7 @@ func (m *machine) send(attempt history.Attempt, args ...string) *string {
 	return reply
 }
 
-// do sends a command and returns the reply as one line: "OK", ":1" is 1, null, errors with their '-'.
+// do sends a command and returns the reply as one line: +OK as OK, :1 as 1, null, and errors with their '-'.
 func (m *machine) do(attempt history.Attempt, command string) string {
 	return m.args(attempt, strings.Fields(command)...)
 }
@@ -193,7 +193,7 @@ func render(s string) (text, rest string) {
 	return "[" + all + "]", rest
 }
 
-// story returns the records since the last call, one a line.
+// story returns the records since the last call, one per line.
 func (m *machine) story() string {
 	var b strings.Builder
 	for _, e := range m.events {
@@ -230,7 +230,7 @@ func seconds(t history.Time) string {
 	return s + strings.Repeat("0", max(3-len(decimals), 0)) + " s"
 }
 
-// check is a terse assertion.
+// check is a short assertion.
 func check[T comparable](t *testing.T, what string, got, want T) {
 	t.Helper()
 	if got != want {

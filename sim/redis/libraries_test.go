@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// libraryScripts are scripts as libraries ship them, with the file that they stand in, to be compared on a real Redis:
-// keys and argv are patterns of [vocabulary.spell].
+// libraryScripts are scripts as libraries ship them, with the names of their files, for comparisons with a real Redis.
+// keys and argv are patterns for [vocabulary.spell].
 var libraryScripts = []struct{ source, keys, argv, text string }{
 	{"redsync 4, mutex.go: acquire is SET NX; release", "K", "tom|tim", `local val = redis.call("GET", KEYS[1])
 		if val == ARGV[1] then return redis.call("DEL", KEYS[1]) elseif val == false then return -1 else return 0 end`},
@@ -176,7 +176,7 @@ var libraryScripts = []struct{ source, keys, argv, text string }{
 					else redis.call('hset', KEYS[1], 'mode', 'read'); end; return 1; end; end; end; return nil;`},
 }
 
-// TestScriptsOfLibrariesAnswerAsInRedis runs the scripts of lock libraries one after another on the same few keys, by
+// TestScriptsOfLibrariesAnswerAsInRedis runs the scripts of lock libraries one after another on the same few keys, for
 // two owners on two connections.
 func TestScriptsOfLibrariesAnswerAsInRedis(t *testing.T) {
 	r := newRig(t, 2)

@@ -25,7 +25,7 @@ func TestEachMemberHasAnOwnerAndRecordsOfItsOwn(t *testing.T) {
 		{"client-1/1", "HSET lock a 1", "key-set lock.a of client-1/1 by client-1/1 = 1 until never"},
 		{"client-1/1", "PEXPIRE lock 5000", "key-prolonged lock.a of client-1/1 by client-1/1 until 5.0006 s"},
 		{"client-2/1", "HINCRBY lock b 1", "key-set lock.b of client-2/1 by client-2/1 = 1 until 5.0006 s"},
-		{"client-2/1", "HINCRBY lock b 1", ""}, // a counter that is there keeps its owner
+		{"client-2/1", "HINCRBY lock b 1", ""}, // an existing counter keeps its owner
 		{"client-2/1", "PEXPIRE lock 8000", "key-prolonged lock.a of client-1/1 until 8.0006 s; key-prolonged lock.b " +
 			"of client-2/1 by client-2/1 until 8.0006 s"},
 		{"client-2/1", "PEXPIRE lock 6000", "key-prolonged lock.a of client-1/1 by client-2/1 until 6.0006 s; " +
@@ -66,7 +66,8 @@ func TestEachMemberHasAnOwnerAndRecordsOfItsOwn(t *testing.T) {
 	}
 }
 
-// The mode of a read-write lock is set by its first reader, and goes with its last one.
+// When an attempt removes its own field, its other fields have no owner any more. Example: the mode field of a
+// read-write lock is set by the first reader, and removed with the last one.
 func TestWhoGivesBackItsFieldLeavesTheRestToNobody(t *testing.T) {
 	m := newMachine(Config{})
 	m.do("client-1/1", "HSET lock mode read first 1")
@@ -88,7 +89,7 @@ func TestWhoGivesBackItsFieldLeavesTheRestToNobody(t *testing.T) {
 		"deleted")
 }
 
-// Owners outlive expiry, a clock that goes back, a restart and a loss of power.
+// Members keep their owners after expiry, a backward jump of the clock, a restart and a loss of power.
 func TestMembersKeepTheirOwners(t *testing.T) {
 	m := newMachine(everysec)
 	m.do("client-1/1", "HSET lock a 1")

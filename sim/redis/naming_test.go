@@ -37,7 +37,7 @@ func TestRequestsAreNamed(t *testing.T) {
 			t.Errorf("%q is named %q, want %q", c.args, got, c.want)
 		}
 	}
-	for range 2 { // a run knows nothing of what was sent in another
+	for range 2 { // a run does not know what was sent in another one
 		n.Begin()
 		for _, want := range []string{"EVALSHA", "-- takes it 1"} {
 			if got := n.Name([]string{"EVALSHA", hash(own), "1", "lock"}); got != want {
@@ -48,7 +48,7 @@ func TestRequestsAreNamed(t *testing.T) {
 	}
 }
 
-// What is kept of scripts does not grow without bound, although each request may have one of its own.
+// The number of scripts that are kept is bounded, even if each request sends a new one.
 func TestFewScriptsAreKept(t *testing.T) {
 	var n Namer
 	for i := range 10 * mostScripts {

@@ -17,21 +17,21 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/front"
 )
 
-// A lock may be kept in any type of key and be asked for in many spellings: who owns it, and who commits an offence,
-// must not depend on that. Each spelling here goes through the wire to a node, and is compared with a model that knows
-// only who holds the lock and until when.
+// A lock may be stored in any type of key, and be acquired with many different commands. Who owns it, and who removes a
+// key of another, must not depend on that. Each spelling in this file is sent to a node over the wire, and compared
+// with a model that knows only who holds the lock and until when.
 
 const lockTTL = time.Second
 
-// storage is how a lock is kept. Commands have names for what is passed: @lock and @twin are keys, $owner and $ttl are
-// arguments. The lock is free if @lock does not exist.
+// storage is how a lock is stored. Its commands use names for their arguments: @lock and @twin are keys, $owner and
+// $ttl are values. The lock is free if @lock does not exist.
 type storage struct {
 	name  string
 	take  []string
-	owns  string // a condition in Lua
-	read  string // the command that shows it
+	owns  string // a condition in Lua: the client owns the lock
+	read  string // the command that shows whether the client owns it
 	shows func(reply, owner string) bool
-	drop  []string // deletes whatever is there
+	drop  []string // deletes the lock, whoever owns it
 	all   string   // the command that lists the owner, and perhaps other things
 }
 
@@ -58,39 +58,39 @@ var storages = []storage{
 		"redis.call('GET', @lock) == $owner", "GET @lock", isValue, []string{"DEL @twin @lock"}, "GET @lock"},
 }
 
-// forms are the ways to ask: plain commands, a transaction, scripts.
+// forms are the ways to send commands: as plain commands, in a transaction, and in scripts.
 var forms = []string{"commands", "MULTI", "EVAL", "EVALSHA"}
 
-// spelling is one way to write a lock down.
+// spelling is one way to implement a lock.
 type spelling struct {
 	storage
 	form     string
-	reversed bool // the order of keys, and of arguments
+	reversed bool // whether the order of keys and of arguments is reversed
 	release  letting
 	value    func(client string, n int) string
 }
 
-// letting says how a lock is given back.
+// letting says how a lock is released.
 type letting string
 
 const (
-	checked  letting = "checked"   // if it is one's own
-	blind    letting = "blind"     // whoever has it
-	readBack letting = "read back" // if it is that of whom the client has just read from the key
+	checked  letting = "checked"   // if the client owns it
+	blind    letting = "blind"     // whoever owns it
+	readBack letting = "read back" // if its owner is the one that the client has just read from the key
 )
 
-// takesAny reports whether a release gives back whatever lock there is.
+// takesAny reports whether a release removes the lock of any owner.
 func (r letting) takesAny() bool { return r != checked }
 
 func (s *spelling) String() string {
 	return fmt.Sprintf("%s by %s, reversed %t, release %s", s.name, s.form, s.reversed, s.release)
 }
 
-// spellings are all of them.
+// spellings returns all spellings.
 func spellings() (all []*spelling) {
 	values := []func(string, int) string{
 		func(c string, n int) string { return c + "." + strconv.Itoa(n) },
-		func(c string, n int) string { return strconv.Itoa(1000*int(c[0]) + n) }, // as a TTL
+		func(c string, n int) string { return strconv.Itoa(1000*int(c[0]) + n) }, // it looks like a TTL
 		func(c string, n int) string { return fmt.Sprintf(`{"by":%q,"n":%d}`, c, n) },
 	}
 	for _, k := range storages {
@@ -105,16 +105,16 @@ func spellings() (all []*spelling) {
 	return all
 }
 
-// stageOf is a node with clients before it, each on a connection of its own.
+// stageOf is a node with clients, each on a connection of its own.
 type stageOf struct {
 	*machine
 	*spelling
 	callers sim.Callers
 	clients map[string]*asker
-	told    int // records that the front has been told of
+	told    int // number of records that were passed to the front
 }
 
-// asker is a client, and its line to the node.
+// asker is a client with its connection to the node.
 type asker struct {
 	sim.Line
 	stage  *stageOf
@@ -125,13 +125,13 @@ type asker struct {
 	n      int
 	reply  string
 	other  string // a value that it has read; empty: it uses its own
-	wrong  string // what the front has got wrong
+	wrong  string // what the front got wrong
 }
 
 func (a *asker) Now() sim.Time  { return history.Time(a.stage.mono) }
 func (a *asker) Deliver([]byte) {}
 
-// Ask has the node execute a request, and tells the front what that has done.
+// Ask makes the node execute a request, and passes the resulting records to the front.
 func (a *asker) Ask(args []string, of history.Attempt, _ string) {
 	m := a.stage.machine
 	m.conn = a.conn
@@ -146,11 +146,11 @@ func (a *asker) Ask(args []string, of history.Attempt, _ string) {
 	a.reply = readable(*reply)
 }
 
-// attempt is the latest of the client, and owner the value that it uses.
+// attempt returns the client's latest attempt, and owner the value that it uses.
 func (a *asker) attempt() history.Attempt { return history.Attempt(a.name + "/" + strconv.Itoa(a.n)) }
 func (a *asker) owner() string            { return cmp.Or(a.other, a.stage.value(a.name, a.n)) }
 
-// do writes a command with its names replaced.
+// do sends a command with the names of its arguments replaced.
 func (a *asker) do(command string) string {
 	args := strings.Fields(command)
 	for i, w := range args {
@@ -184,8 +184,8 @@ func (a *asker) send(args ...string) string {
 	return a.reply
 }
 
-// when executes commands if a condition is true, in the form of the spelling. The condition is given twice: in Lua, and
-// as a command and what it must answer.
+// when executes commands if a condition is true, in the form of the spelling. The condition is given in two ways: in
+// Lua, and as a command with a test of its reply.
 func (a *asker) when(lua, read string, is func(reply, owner string) bool, commands []string) bool {
 	switch s := a.stage.spelling; s.form {
 	case "commands":
@@ -211,7 +211,7 @@ func (a *asker) when(lua, read string, is func(reply, owner string) bool, comman
 	return a.script(lua, commands) == "1"
 }
 
-// script executes them by EVAL, or by EVALSHA once it is loaded.
+// script executes the commands by EVAL, or by EVALSHA if the script has been loaded.
 func (a *asker) script(lua string, commands []string) string {
 	text := "if not (" + lua + ") then return 0 end "
 	for _, c := range commands {
@@ -244,7 +244,7 @@ func (a *asker) script(lua string, commands []string) string {
 	return a.send(request...)
 }
 
-// take asks for the lock once, as an attempt of its own.
+// take tries once to acquire the lock, as an attempt of its own.
 func (a *asker) take() bool {
 	a.n++
 	s := a.stage
@@ -288,10 +288,10 @@ func (a *asker) give() {
 	s.note(e)
 }
 
-// reads is the value of the owner that the key has; what is none if there is no key.
+// reads returns the owner value that the key has, or another text if there is no key.
 func (a *asker) reads() string { return strings.Trim(a.do(a.stage.all), "[]") }
 
-// note records what a client does.
+// note records an event of a client.
 func (s *stageOf) note(e history.Event) {
 	e.Time, e.Index = history.Time(s.mono), len(s.events)
 	s.events = append(s.events, e)
@@ -309,7 +309,7 @@ func newStage(s *spelling, names ...string) *stageOf {
 	return stage
 }
 
-// outcome is what came of a schedule: whether each take was granted, and who offended whom.
+// outcome is the result of a schedule: whether each acquire succeeded, and who removed whose lock.
 type outcome struct {
 	granted  []bool
 	offences []string // "a/1 removes b/1"
@@ -317,10 +317,10 @@ type outcome struct {
 
 func (o *outcome) String() string { return fmt.Sprint(o.granted, o.offences) }
 
-// half is the time between two steps: a lease ends two steps after it was taken.
+// half is the time between two steps. A lease ends two steps after it was taken.
 const half = lockTTL/2 + 10*time.Millisecond
 
-// play carries a schedule out: "a+" takes the lock, "a-" gives it back.
+// play executes a schedule: "a+" means that client a acquires the lock, "a-" that it releases it.
 func (s *stageOf) play(schedule []string) (o outcome) {
 	for _, step := range schedule {
 		a := s.clients[step[:1]]
@@ -340,7 +340,7 @@ func (s *stageOf) play(schedule []string) (o outcome) {
 	return o
 }
 
-// model is the lock as its users think of it.
+// model returns the outcome of a schedule for a lock as its users understand it.
 func model(schedule []string, r letting) (o outcome) {
 	holder, ends, n := "", time.Duration(0), map[string]int{}
 	for i, step := range schedule {
@@ -367,8 +367,8 @@ func model(schedule []string, r letting) (o outcome) {
 	return o
 }
 
-// schedules are all of a length in which two clients take and give back the lock; a client gives back only what it was
-// granted, as the model has it, and takes nothing meanwhile.
+// schedules returns all schedules of a length in which two clients acquire and release the lock. A client releases only
+// a lock that it got according to the model, and does not acquire while it has one.
 func schedules(length int, r letting) (all [][]string) {
 	var extend func(s []string, has map[string]bool)
 	extend = func(s []string, has map[string]bool) {
@@ -390,8 +390,8 @@ func schedules(length int, r letting) (all [][]string) {
 	return all
 }
 
-// TestWhoOwnsALockDoesNotDependOnItsSpelling: each spelling of each schedule comes out as the model says, in what is
-// granted, in who removes whose key, and in the verdict on ownership.
+// TestWhoOwnsALockDoesNotDependOnItsSpelling: for each spelling, each schedule has the outcome of the model: which
+// acquires succeed, who removes whose key, and the verdict on ownership.
 func TestWhoOwnsALockDoesNotDependOnItsSpelling(t *testing.T) {
 	length, offences := 4, 0
 	if testkit.Full() {
@@ -415,7 +415,7 @@ func TestWhoOwnsALockDoesNotDependOnItsSpelling(t *testing.T) {
 	}
 }
 
-// respellings are other ways to set the key of the storages, by their names.
+// respellings are other ways to set the key of each storage, by the storages' names.
 var respellings = map[string][][]string{
 	"string": {{"set @lock $owner px $ttl nx"}, {"SET @lock $owner NX EX 1"}, {"SETEX @lock 1 $owner"},
 		{"PSETEX @lock $ttl $owner"}, {"SET @lock $owner", "PEXPIRE @lock $ttl"},
@@ -431,14 +431,14 @@ var respellings = map[string][][]string{
 		{"SET @lock $owner PX $ttl", "SET @twin $owner PX $ttl"}},
 }
 
-// TestRespellingALockChangesNothing: other commands to the same effect, other values of owners, and another order of
-// keys and arguments change no verdict, no cause and nobody who is named in it.
+// TestRespellingALockChangesNothing: other commands with the same effect, other owner values, and another order of keys
+// and arguments change no verdict, no cause and none of the clients named in it.
 func TestRespellingALockChangesNothing(t *testing.T) {
 	told := func(s *spelling, schedule []string) string {
 		stage := newStage(s, "a", "b")
 		text := fmt.Sprint(stage.play(schedule))
 		for _, f := range checker.Check(stage.history()).Findings {
-			if f.Outcome == checker.Violated { // whether the others were seen at all may differ
+			if f.Outcome == checker.Violated { // whether other laws were judged at all may differ
 				text += fmt.Sprintf("\n%s: %v, between %v", f.Law, f.Cause, f.Holders)
 			}
 		}
@@ -467,7 +467,7 @@ func TestRespellingALockChangesNothing(t *testing.T) {
 	}
 }
 
-// history is what the clients and the node have recorded.
+// history returns what the clients and the node have recorded.
 func (s *stageOf) history() *history.History {
 	h := &history.History{Header: history.Header{Servers: []history.Process{"redis-1"}, Quorum: 1,
 		TTL: history.Time(lockTTL), Service: history.Redis, End: history.Time(s.mono)}, Events: slices.Clone(s.events)}
@@ -479,7 +479,7 @@ func (s *stageOf) history() *history.History {
 	return h
 }
 
-// misjudged says in what the checker is wrong about a schedule; empty if it is right.
+// misjudged says what the checker gets wrong about a schedule; empty if nothing.
 func (s *stageOf) misjudged(want *outcome) string {
 	for _, a := range s.clients {
 		if a.wrong != "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// startRealPair is a real master and its replica, in sync, on ports of this machine.
+// startRealPair starts a real master and its replica on ports of this machine, and waits until they are in sync.
 func startRealPair(t *testing.T) (pair [2]*realRedis, master string) {
 	t.Helper()
 	for i := range pair {
@@ -27,7 +27,7 @@ func startRealPair(t *testing.T) (pair [2]*realRedis, master string) {
 	return pair, master
 }
 
-// pairScript is for a master and its replica, one command after another: a number says which of the two gets it.
+// pairScript is a list of commands for a master (1) and its replica (2), executed one after another.
 var pairScript = strings.Split(strings.TrimSpace(`
 1 SET lock a
 1 WAIT 1 0
@@ -73,7 +73,7 @@ var pairScript = strings.Split(strings.TrimSpace(`
 1 QUIT
 `), "\n")
 
-// TestReplicationAnswersAsRedis gives a simulated and a real pair the same commands.
+// TestReplicationAnswersAsRedis sends the same commands to a simulated and to a real pair.
 func TestReplicationAnswersAsRedis(t *testing.T) {
 	real, master := startRealPair(t)
 	w := sim.New(1, sim.Options{Delay: sim.Delay{Lo: time.Millisecond, Hi: time.Millisecond}})

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// listen waits for what a server pushes on connection n, for at most a second.
+// listen waits for what a server pushes on connection n, for at most a second, and notes it.
 func (s *session) listen(to sim.ProcessID, n int) {
 	b, status := s.Receive(sim.Conn{Server: to, N: n}, time.Second)
 	said := strings.ReplaceAll(strings.TrimSuffix(string(b), "\r\n"), "\r\n", " ")
@@ -46,7 +46,8 @@ func TestMessagesReachThoseWhoListenOnceAndInOrder(t *testing.T) {
 		"106ms client-2 PUBLISH two 3: :0", "1.104s client-1 hears nothing", "2.104s client-1 hears nothing")
 }
 
-// A message goes to the subscribers of replicas as well, but not back, and not into the file.
+// A message is sent to the subscribers of replicas as well. A message to a replica is not sent to the master. Neither
+// is written to the file.
 func TestMessagesReachTheSubscribersOfReplicas(t *testing.T) {
 	c := newCluster(t, redis.Config{Persistence: store.Always}, 1)
 	c.client("client-1", 0, func(s *session) {
@@ -66,7 +67,7 @@ func TestMessagesReachTheSubscribersOfReplicas(t *testing.T) {
 	want(t, "the files", append(c.nodes[master].Log(), c.nodes[replica1].Log()...))
 }
 
-// With store.Always nothing leaves before the fsync, messages included.
+// With store.Always nothing is sent before the fsync, not even messages.
 func TestMessagesOfATransactionLeaveAfterItsFsync(t *testing.T) {
 	c := newCluster(t, redis.Config{Persistence: store.Always, FsyncTime: 10 * ms}, 0)
 	c.client("client-1", 0, func(s *session) {
@@ -82,8 +83,8 @@ func TestMessagesOfATransactionLeaveAfterItsFsync(t *testing.T) {
 	want(t, "said", c.said[1:], "112ms client-2 EVAL: :1", "112ms client-1 hears *3 $7 message $4 free $1 1")
 }
 
-// Everything that the server keeps for a connection goes with it, however it ends: its subscriptions, its transaction,
-// what it watches.
+// Everything that the server keeps for a connection is dropped when the connection ends, for whatever reason: its
+// subscriptions, its transaction and its watched keys.
 func TestClosedConnectionsLeaveNothingBehind(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1)
 	begin := func(s *session) {
@@ -118,7 +119,7 @@ func TestClosedConnectionsLeaveNothingBehind(t *testing.T) {
 	}
 }
 
-// The end of a connection is a message like any other: a cut holds it up.
+// The end of a connection is a message like any other: a cut delays it.
 func TestServerBehindACutDoesNotKnowThatItsClientHasGone(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 0, func(s *session) {
@@ -138,15 +139,16 @@ func TestServerBehindACutDoesNotKnowThatItsClientHasGone(t *testing.T) {
 	want(t, "said", c.said, "502ms client-2 PUBLISH free 1: :1", "1.504s client-2 PUBLISH free 2: :0")
 }
 
-// A Sentinel has a node whose role it changes disconnect its clients (sentinelSendSlaveOf in Redis's sentinel.c), so
-// that they ask anew who is master: the old master as it is reconfigured, and the one it promotes.
+// A Sentinel makes a node disconnect its clients when it changes the node's role (sentinelSendSlaveOf in Redis's
+// sentinel.c), so that they ask again which node is the master. This happens to the old master when it is reconfigured,
+// and to the new one.
 func TestNodeWhoseRoleChangesClosesItsConnections(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1).watch(redis.SentinelConfig{ReconfigureAfter: 2 * time.Second})
 	for i, name := range []sim.ProcessID{master, replica1} {
 		c.client([]string{"client-1", "client-2"}[i], 0, func(s *session) {
 			s.ask(name, 0, "SUBSCRIBE", "free")
 			s.ask(name, 1, "MULTI")
-			for range []int{5, 2}[i] { // until it learns of the end
+			for range []int{5, 2}[i] { // until it is notified of the end
 				s.listen(name, 0)
 			}
 			s.say("EXEC: %s", s.ask(name, 1, "EXEC"))
@@ -157,12 +159,13 @@ func TestNodeWhoseRoleChangesClosesItsConnections(t *testing.T) {
 	c.run(10 * time.Second)
 	want(t, "said", untimed(c.said), "client-1 hears nothing", "client-2 hears nothing", "client-2 hears closed",
 		"client-2 EXEC: -ERR EXEC without MULTI", "client-2 PUBSUB CHANNELS: *0",
-		// the switch comes a second after the promotion, and the old master is left alone for two more
+		// The switch is announced about a second after the promotion, and the old master is reconfigured two seconds
+		// later.
 		"client-1 hears nothing", "client-1 hears nothing", "client-1 hears nothing", "client-1 hears closed",
 		"client-1 EXEC: -ERR EXEC without MULTI", "client-1 PUBSUB CHANNELS: *0")
 }
 
-// Clients that wait for replicas meanwhile are disconnected like all others, and get no answer.
+// Clients that wait for replicas when the role changes are disconnected like all others, and get no reply.
 func TestWaitOfANodeWhoseRoleChangesEndsWithItsConnection(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1).watch(redis.SentinelConfig{ReconfigureAfter: -1})
 	c.Cut(master, replica1)
@@ -178,7 +181,7 @@ func TestWaitOfANodeWhoseRoleChangesEndsWithItsConnection(t *testing.T) {
 	want(t, "said", untimed(c.said), "client-1 SET lock a: +OK", "client-1 WAIT: reset true", "client-1 hears closed")
 }
 
-// REPLICAOF by hand disconnects only clients that wait for replicas; their reply states why.
+// REPLICAOF by a client disconnects only clients that wait for replicas. They get an error as reply.
 func TestReplicaOfDisconnectsThoseWhoWait(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1)
 	c.Cut(master, replica1)

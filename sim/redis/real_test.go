@@ -18,7 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// cannotCompare skips a test that needs what this machine does not have, unless the full comparison is asked for.
+// cannotCompare skips a test if this machine lacks what it needs. At full size it fails the test instead.
 func cannotCompare(t *testing.T, why string) {
 	t.Helper()
 	if testkit.Full() {
@@ -37,7 +37,7 @@ func tool(t *testing.T, name string) string {
 	return path
 }
 
-// start starts a redis-server that ends with the test, and waits until its log says ready.
+// start starts a redis-server that ends with the test, and waits until its log contains the text ready.
 func start(t *testing.T, ready string, env []string, args ...string) {
 	t.Helper()
 	cmd := exec.Command(tool(t, "redis-server"), args...)
@@ -80,7 +80,7 @@ func connect(t *testing.T, network, address string) *realRedis {
 }
 
 // realServer is a redis-server of this machine, empty and without persistence, on a socket in a temporary folder. The
-// test moves its wall clock. It deletes no key by itself, only when it comes across it.
+// test moves its wall clock. It deletes expired keys only when a command comes across them.
 type realServer struct {
 	t      *testing.T
 	socket string
@@ -131,7 +131,7 @@ func (s *realRedis) send(args ...string) {
 	}
 }
 
-// await reads so many values. The error says what did not come within two seconds.
+// await reads count values. It returns an error if they do not arrive within two seconds.
 func (s *realRedis) await(count int) (all string, err error) {
 	if count == 0 {
 		return "", nil

@@ -13,16 +13,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// standing is what a reader of the records knows of a key that stands on a server, or of a member of one.
+// standing is what a reader of the records knows about a key, or a member of a key, on a server.
 type standing struct {
 	of    history.Attempt
 	until history.Time
 }
 
-// account is what stands on a server by its records.
+// account is what exists on a server according to its records.
 type account map[[2]string]standing
 
-// note takes a record as a reader of the history does: a record of a key that does not stand there changes nothing.
+// note applies a record as a reader of the history does: a record of a key that does not exist there changes nothing.
 func (a account) note(e *history.Event) {
 	p := [2]string{string(e.Lock), e.Member}
 	was, there := a[p]
@@ -37,17 +37,17 @@ func (a account) note(e *history.Event) {
 	}
 }
 
-// bookkeeper is a group whose records are read as they come.
+// bookkeeper is a group whose records are read as they are written.
 type bookkeeper struct {
 	*groupOfThree
 	accounts map[sim.ProcessID]account
-	replaced map[sim.ProcessID]account // what stood on a node before it was promoted; it says what of that has expired
+	replaced map[sim.ProcessID]account // what existed on a node before it was promoted; the node must record the expiry of these keys
 	group    *Group
-	family   []string // patterns of commands that clients favour
-	attempts int      // so far; several commands in a row are of one
+	family   []string // patterns of commands that clients prefer
+	attempts int      // number of attempts so far; several commands in a row belong to one
 }
 
-// desk is the machine of a node whose records are read. A due time is what its wall clock shows then.
+// desk is the host of a node whose records are read. Due times in the records are times of its wall clock.
 type desk struct {
 	host
 	books *bookkeeper
@@ -75,7 +75,7 @@ func newBookkeeper(t *testing.T, r *rand.Rand, p store.Policy, grouped bool) *bo
 	if !grouped {
 		names = names[:1]
 	}
-	// A reader of a promotion knows that the new master had what the old one had, except for what is recorded next.
+	// A reader of a promotion assumes that the new master has what the old one had, except for what is recorded next.
 	b.group = &Group{Promoted: func(old, promoted sim.ProcessID) {
 		b.report = append(b.report, fmt.Sprintf("    fail over %s to %s", old, promoted))
 		had := account{}
@@ -104,14 +104,14 @@ func (b *bookkeeper) start(m *member) {
 	m.node.Start(desk{host{m, b.groupOfThree}, b})
 }
 
-// pass lets time pass for all.
+// pass lets time pass for all nodes.
 func (b *bookkeeper) pass(d time.Duration) {
 	for _, m := range b.nodes {
-		m.sleep(d) // freezes one that is down
+		m.sleep(d) // for a node that is down this only moves its clocks
 	}
 }
 
-// holds is what a node truly holds, by its own clock.
+// holds returns what a node really holds, by its own clock.
 func (m *member) holds() account {
 	is := account{}
 	for _, h := range m.node.data.Snapshot().Holdings() {
@@ -126,7 +126,7 @@ func (m *member) holds() account {
 	return is
 }
 
-// audit compares what stands on each master by the records with what it holds.
+// audit compares, for each master, what exists according to the records with what it holds.
 func (b *bookkeeper) audit() {
 	b.t.Helper()
 	for _, m := range b.nodes {
@@ -146,7 +146,7 @@ func (b *bookkeeper) audit() {
 	}
 }
 
-// order makes the Sentinel order everybody to follow one node. Messages on the way to a server that is down are lost.
+// order makes the Sentinel order all nodes to follow one of them. Messages to a server that is down are lost.
 func (b *bookkeeper) order(to *member) {
 	for _, m := range b.nodes {
 		if m.up {
@@ -209,14 +209,14 @@ func (b *bookkeeper) act(v vocabulary) {
 		m.send(attempt, args...)
 	}
 	for _, m := range b.nodes {
-		m.sleep(0) // what is due
+		m.sleep(0) // handle timers that are due
 	}
 	b.audit()
 }
 
-// TestRecordsShowWhatIsThere runs a node, and a group, under random commands, clocks that go both ways, stops of every
-// kind, starts, promotions and full resyncs. After each step, whoever has read the records of a master knows what
-// it holds.
+// TestRecordsShowWhatIsThere runs a node, and a group, under random commands, clocks that jump forward and back, stops
+// of every kind, starts, promotions and full resyncs. After each step, a reader of a master's records knows exactly
+// what the master holds.
 func TestRecordsShowWhatIsThere(t *testing.T) {
 	groups := testkit.Size(400, 4000)
 	seen := map[string]int{}

@@ -13,17 +13,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// groupOfThree are three nodes on machines whose clocks a test moves by hand, and the messages between them, which it
-// delivers by hand.
+// groupOfThree is three nodes whose clocks a test moves, and the messages between them, which the test delivers.
 type groupOfThree struct {
 	t      *testing.T
 	r      *rand.Rand
 	nodes  []*member
-	report []string // what has been done, for a test that fails
+	report []string // what has been done, for the message of a test that fails
 }
 
-// member is a node, and an obvious account of the data that has reached it: the effects in the order in which they
-// came, to be carried out by a node that never hides anything.
+// member is a node, with a simple account of the data that has reached it: the effects in the order in which they
+// arrived. A node that never hides anything can replay them.
 type member struct {
 	*machine
 	name    sim.ProcessID
@@ -38,7 +37,7 @@ type posted struct {
 
 func (m *member) Name() sim.ProcessID { return m.name }
 
-// host is the machine of a member: its messages go to the others.
+// host is the host of a member. It passes messages to the other members.
 type host struct {
 	*member
 	group *groupOfThree
@@ -67,7 +66,7 @@ func newGroupOfThree(t *testing.T, r *rand.Rand, p store.Policy) *groupOfThree {
 	return s
 }
 
-// deliver hands a node its next message, and notes which data came with it.
+// deliver hands a node its next message, and records which data came with it.
 func (s *groupOfThree) deliver(m *member) {
 	if len(m.inbox) == 0 {
 		return
@@ -87,24 +86,24 @@ func (s *groupOfThree) deliver(m *member) {
 		}
 	case order:
 		if before.master == "" && m.node.Master() != "" {
-			m.arrived = m.node.image() // deposed, it keeps its own until its master's comes
+			m.arrived = m.node.image() // a deposed master keeps its data until its new master's arrives
 		}
 	}
 }
 
-// dataOf is the data that effects result in.
+// dataOf returns the data that results from effects.
 func dataOf(list []store.Effect) []store.Key {
 	plain := New(Config{})
 	plain.data.Quietly(func() { plain.replay(list) })
 	return plain.Keys()
 }
 
-// restart stops a node in good order and starts it again.
+// restart shuts a node down cleanly and starts it again.
 func (s *groupOfThree) restart(m *member) {
 	was := m.node.Keys()
 	m.stop(sim.ShutDown)
 	m.freeze(time.Duration(s.r.IntN(3)) * 100 * time.Millisecond)
-	m.wall += int64(s.r.IntN(3)-1) * int64(time.Second) // set by hand meanwhile
+	m.wall += int64(s.r.IntN(3)-1) * int64(time.Second) // the clock was set while the node was down
 	m.up = true
 	m.node.Start(host{m, s})
 	s.same("after a restart of "+string(m.name), m, was)
@@ -119,7 +118,7 @@ func (s *groupOfThree) promote(m *member) {
 	for _, other := range s.nodes {
 		other.inbox = append(other.inbox, posted{"sentinel", order{Master: m.name}})
 	}
-	for m.node.Master() != "" { // what waited there comes first
+	for m.node.Master() != "" { // earlier messages come first
 		s.deliver(m)
 		if m.node.Master() != "" {
 			was = dataOf(m.arrived)
@@ -128,7 +127,7 @@ func (s *groupOfThree) promote(m *member) {
 	s.same("after the promotion of "+string(m.name), m, was)
 }
 
-// list lists keys, without what the records know of them.
+// list describes keys, without what the records know about them.
 func list(keys []store.Key) string {
 	var b strings.Builder
 	for _, k := range keys {
@@ -137,7 +136,7 @@ func list(keys []store.Key) string {
 	return b.String()
 }
 
-// same checks that a node has what it had.
+// same checks that a node has the given data.
 func (s *groupOfThree) same(when string, m *member, was []store.Key) {
 	s.t.Helper()
 	is := m.node.Keys()
@@ -184,8 +183,9 @@ func (s *groupOfThree) step(v vocabulary) {
 	}
 }
 
-// TestDataOutlivesRestartsAndPromotions runs a group under random commands, clocks that go both ways, restarts and
-// promotions. After a clean restart a node has what it had, hidden keys included; after a promotion, what had arrived.
+// TestDataOutlivesRestartsAndPromotions runs a group under random commands, clocks that jump forward and back, restarts
+// and promotions. After a clean restart a node has the data that it had, including hidden keys; after a promotion, the
+// data that had arrived.
 func TestDataOutlivesRestartsAndPromotions(t *testing.T) {
 	groups := 400
 	if !testkit.Full() {
@@ -208,8 +208,8 @@ func TestDataOutlivesRestartsAndPromotions(t *testing.T) {
 	}
 }
 
-// TestLogGivesTheDataAgain carries out random commands while keys expire and are not deleted yet, and carries out what
-// the node has logged of them on an empty node: it has the same data then.
+// TestLogGivesTheDataAgain executes random commands while expired keys are not deleted yet, and replays the node's log
+// on an empty node, which must then have the same data.
 func TestLogGivesTheDataAgain(t *testing.T) {
 	rounds := 4000
 	if testkit.Full() {

@@ -13,10 +13,10 @@ import (
 )
 
 func TestWait(t *testing.T) {
-	c := newCluster(t, redis.Config{Version: redis.Redis8}, 2) // where scripts may call it
+	c := newCluster(t, redis.Config{Version: redis.Redis8}, 2) // a version in which scripts may call WAIT
 	c.Cut(master, replica2)
 	c.client("client-1", 0, func(s *session) {
-		s.do(master, "WAIT 2 0") // it wrote nothing, so all who are online have it
+		s.do(master, "WAIT 2 0") // it wrote nothing, so all online replicas have it
 		s.do(master, "SET lock a")
 		s.do(master, "WAIT 0 0")
 		s.do(master, "WAIT 1 0")
@@ -27,7 +27,7 @@ func TestWait(t *testing.T) {
 		s.do(master, "MULTI")
 		s.do(master, "SET lock c")
 		s.do(master, "WAIT 2 0")
-		s.do(master, "EXEC") // it counts for what was written before: b, which nobody was asked about
+		s.do(master, "EXEC") // it waits for the write before the transaction, b, for which no replica was asked yet
 		s.say("%s", s.ask(master, 0, "EVAL", "redis.call('set', 'lock', 'd') return redis.call('wait', 2, 0)", "0"))
 		s.do(master, "WAIT x 0")
 		s.do(master, "WAIT 1 x")
@@ -35,7 +35,7 @@ func TestWait(t *testing.T) {
 		s.do(replica1, "WAIT 0 0")
 		s.do(replica1, "WAIT x 0")
 	})
-	c.client("client-2", time.Second, func(s *session) { s.do(master, "WAIT 1 0") }) // others' writes are no concern
+	c.client("client-2", time.Second, func(s *session) { s.do(master, "WAIT 1 0") }) // it does not wait for writes of others
 	c.run(5 * time.Second)
 	const onReplica = "-ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a " +
 		"replica is configured to be writable (which is not the default) writes to replicas are just local and are " +
@@ -154,7 +154,7 @@ func TestIsolatedMasterAcceptsWritesForTheLag(t *testing.T) {
 	c.cut(master, replica1)
 	c.client("client-1", 10*time.Second, func(s *session) {
 		s.do(master, "SET lock a NX PX 60000")
-		s.Sleep(2 * time.Second) // the master counts once a second
+		s.Sleep(2 * time.Second) // the master counts its replicas once a second
 		s.do(master, "SET lock b XX")
 		s.say("%s", s.ask(master, 0, "EVAL", "return redis.call('get', KEYS[1])", "1", "lock"))
 		s.say("%s", s.ask(master, 0, "EVAL", releaseScript, "1", "lock", "a"))
@@ -177,16 +177,16 @@ func TestIsolatedMasterAcceptsWritesForTheLag(t *testing.T) {
 		"13.016s client-1 DEL lock: :1")
 }
 
-// TestGoodReplicasAreCountedOnceASecond: a write is refused for up to a second after the replica has been heard of
-// again, and accepted for up to a second after it has been silent for too long.
+// TestGoodReplicasAreCountedOnceASecond: a write is refused for up to a second after the replica has been heard from
+// again, and accepted for up to a second after the replica has been silent for too long.
 func TestGoodReplicasAreCountedOnceASecond(t *testing.T) {
 	stale := 0
 	for seed := range uint64(50) {
 		c := newSeeded(t, seed, redis.Config{MinReplicasToWrite: 1, MinReplicasMaxLag: 2 * time.Second}, 1)
 		c.at(5*time.Second, func() { c.cut(master, replica1) })
-		heard := 9*time.Second + 10*ms // acknowledgements that waited for this
+		heard := 9*time.Second + 10*ms // when acknowledgements that the cut delayed arrive
 		c.at(heard-9*ms, func() { c.heal(master, replica1) })
-		var from, until time.Duration // of refusals
+		var from, until time.Duration // the time of the refusals
 		c.client("client-1", 0, func(s *session) {
 			for c.Now().Duration() < 12*time.Second {
 				if strings.HasPrefix(s.ask(master, 0, "SET", "lock", "a"), "-NOREPLICAS") {
@@ -199,7 +199,8 @@ func TestGoodReplicasAreCountedOnceASecond(t *testing.T) {
 			}
 		})
 		c.run(15 * time.Second)
-		// Silent since 4 to 5 s, for three begun seconds, and counted up to a second later.
+		// The replica has been silent since 4 to 5 s, which is too long after three whole seconds, and this is noticed
+		// up to a second later.
 		if from < 6*time.Second || from > 9*time.Second || until > heard+time.Second {
 			t.Errorf("seed %d: refused from %v until %v", seed, from, until)
 		}
@@ -264,7 +265,7 @@ func TestReplicaHidesExpiredKeysAndWaitsForItsMasterToDeleteThem(t *testing.T) {
 			t.Errorf("the replica has %s", got)
 		}
 		s.do(replica1, "TYPE list")
-		s.do(master, "PEXPIRE list 60000") // a key that the replica hides
+		s.do(master, "PEXPIRE list 60000") // the replica hides this key
 		s.Sleep(10 * ms)
 		s.do(replica1, "LRANGE list 0 -1")
 		c.Jump(replica1, -5*time.Second)
@@ -274,7 +275,7 @@ func TestReplicaHidesExpiredKeysAndWaitsForItsMasterToDeleteThem(t *testing.T) {
 		s.do(replica1, "GET lock")
 		s.do(replica1, "DBSIZE")
 		c.Resume(master)
-		s.Sleep(110 * ms) // its background cycle finds the key
+		s.Sleep(110 * ms) // the background cycle deletes the key
 		s.do(replica1, "DBSIZE")
 	})
 	records := c.run(10 * time.Second)
@@ -314,7 +315,7 @@ func TestReplyAndEffectsOfAlwaysWaitForTheFsync(t *testing.T) {
 		}
 	})
 	c.run(time.Second)
-	// 11 + 1, then the replica's own fsync to 22, + 1 + 1
+	// 11 + 1 ms, then the replica's own fsync until 22 ms, + 1 + 1 ms.
 	want(t, "said", c.said, "12ms client-1 SET lock a: +OK", "24ms client-1 WAIT 1 0: :1")
 }
 
@@ -341,7 +342,8 @@ func TestReplicaOfMovesANode(t *testing.T) {
 		"redis-1-replica-1: own gone of client-1/1, lost in failover")
 }
 
-// failoverLock is an example of a client: the lock of a group with a Sentinel, held only if one replica has it.
+// failoverLock is an example of a client. It uses a lock of a group with a Sentinel, and holds it only if one replica
+// has it.
 func failoverLock(s *session, value string) (master sim.ProcessID, held bool) {
 	fields := strings.Fields(s.ask(observer, 0, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", "redis-1"))
 	master = sim.ProcessID(fields[2])

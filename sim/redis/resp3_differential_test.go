@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// preludes are the first commands of connections that use RESP3, or may. Some track what they read.
+// preludes are the first commands of connections that use RESP3, or may use it. Some track what they read.
 var preludes = []string{"HELLO 3", "HELLO 3", "HELLO 2", "HELLO 3; CLIENT TRACKING ON",
 	"HELLO 3; CLIENT TRACKING ON NOLOOP",
 	"HELLO 3; CLIENT TRACKING ON OPTIN", "HELLO 3; CLIENT TRACKING ON OPTOUT", "HELLO 3; CLIENT TRACKING ON BCAST",
@@ -24,7 +24,7 @@ var modern = []string{"HELLO 2|3|3|4|1|x", "HELLO", "HELLO 3 SETNAME M", "HELLO 
 	"CLIENT TRACKINGINFO x", "CLIENT GETREDIR", "CLIENT GETNAME", "CLIENT SETNAME M", "CLIENT NO-EVICT ON|OFF|foo",
 	"CLIENT foo", "RESET", "AUTH V", "AUTH default|tom V"}
 
-// cached are patterns of commands that clients cache, or that make them forget.
+// cached are patterns of commands whose replies clients cache, or that make clients forget keys.
 var cached = []string{"GET K", "GET K", "MGET K+", "EXISTS|TOUCH K+", "TTL|PTTL|TYPE|STRLEN K", "HGETALL K",
 	"SUNION K+", "CLIENT CACHING YES", "CLIENT CACHING NO",
 	"SET K V", "SET K V PX P", "SET K V XX|NX", "DEL K+", "MSET K V K V", "RENAME K K", "COPY K K REPLACE",
@@ -38,7 +38,7 @@ var cached = []string{"GET K", "GET K", "MGET K+", "EXISTS|TOUCH K+", "TTL|PTTL|
 	"EVAL redis.call('publish','one','m')return(redis.call('set',KEYS[1],'v')) 1 K",
 	"EVAL return(redis.call('dbsize')) 2 K K"}
 
-// typed are scripts that speak RESP3, or answer with its types.
+// typed are scripts that use RESP3, or return its types.
 var typed = []string{"redis.setresp(3)return(redis.call('hgetall',KEYS[1]))",
 	"redis.setresp(3)return(redis.call('smembers',KEYS[1]))",
 	"redis.setresp(3)return(redis.call('zscore',KEYS[1],'x'))", "redis.setresp(3)return(redis.call('get',KEYS[1]))",
@@ -50,8 +50,9 @@ var typed = []string{"redis.setresp(3)return(redis.call('hgetall',KEYS[1]))",
 	"redis.setresp(3)redis.setresp(2)return(redis.call('hgetall',KEYS[1]))", "return(false)", "return(nil)",
 	"redis.setresp(3)return(redis.call('set',KEYS[1],'v','NX'))"}
 
-// TestNodeAnswersAsRedisInRESP3 sends random commands to the node and to a real Redis on connections that use RESP3 and
-// may track: replies are compared byte by byte, and pushes whether the same have come before and after them.
+// TestNodeAnswersAsRedisInRESP3 sends random commands to the node and to a real Redis, on connections that use RESP3
+// and may track keys. Replies must be the same, byte for byte, and the same pushes must come before and after each
+// reply.
 func TestNodeAnswersAsRedisInRESP3(t *testing.T) {
 	r := newRig(t, 2)
 	all := maps.Clone(families)

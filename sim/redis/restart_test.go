@@ -12,7 +12,7 @@ import (
 
 var everysec = Config{Persistence: store.Everysec, FsyncTime: store.DefaultFsyncTime}
 
-// restart stops the node, lets down pass and starts it again; it returns what was recorded at the start.
+// restart stops the node, lets down pass and starts it again. It returns what was recorded at the start.
 func (m *machine) restart(how sim.Stop, down time.Duration) string {
 	m.stop(how)
 	m.freeze(down)
@@ -60,7 +60,7 @@ func TestNodeWithoutPersistenceForgets(t *testing.T) {
 func TestEverysecLosesTheUnsyncedSecond(t *testing.T) {
 	for _, c := range []struct {
 		name                        string
-		quiet, between, then        time.Duration // before the first write, before the second, before the power loss
+		quiet, between, then        time.Duration // before the first write, before the second one, and before the power loss
 		firstSurvives, secondSurves bool
 	}{
 		{"in the first second of a life", 0, 500 * time.Millisecond, 400 * time.Millisecond, false, false},
@@ -82,7 +82,7 @@ func TestEverysecLosesTheUnsyncedSecond(t *testing.T) {
 	}
 }
 
-// Redis 7.0 compares whole seconds (server.unixtime > server.aof_last_fsync): what matters is not how long ago the last
+// Redis 7.0 compares whole seconds (server.unixtime > server.aof_last_fsync). What matters is not how long ago the last
 // fsync was, but whether the wall clock has begun another second.
 func TestEverysecSyncsAsTheWallClockBeginsASecond(t *testing.T) {
 	for _, c := range []struct {
@@ -103,7 +103,7 @@ func TestEverysecSyncsAsTheWallClockBeginsASecond(t *testing.T) {
 		m.restart(sim.PowerLoss, time.Second)
 		check(t, fmt.Sprintf("%+v", c), m.do("client-1/1", "GET lock") == "a", c.survives)
 	}
-	m := newMachine(everysec) // a clock that goes back puts it off
+	m := newMachine(everysec) // a backward jump of the clock delays the fsync
 	m.do("client-1/1", "SET lock a")
 	m.jump(-10 * time.Second)
 	m.sleep(9 * time.Second)
@@ -128,7 +128,7 @@ func TestSlowFsyncEndsWithTheFault(t *testing.T) {
 	m := newMachine(Config{Persistence: store.Always, FsyncTime: time.Millisecond})
 	m.slowFsync(2*time.Second, true)
 	reply := m.send("client-1/1", "SET", "lock", "a")
-	m.slowFsync(2*time.Second, false) // the fsync has begun
+	m.slowFsync(2*time.Second, false) // the fsync has already begun
 	m.sleep(2 * time.Second)
 	check(t, "inside", *reply, "")
 	m.sleep(time.Millisecond)

@@ -25,18 +25,18 @@ func (s step) String() string {
 	return fmt.Sprintf("connection %d: %q", s.conn+1, s.args)
 }
 
-// rig does the same to a node and to a real Redis. All that comes on a connection is compared, replies and pushes
-// alike.
+// rig does the same to a node and to a real Redis. It compares everything that they send on a connection, replies and
+// pushes.
 type rig struct {
 	t        *testing.T
 	server   *realServer
-	helper   *realRedis // a connection of its own, to look at the real Redis
+	helper   *realRedis // a separate connection, for looking at the real Redis
 	real     []*realRedis
-	ids      []string // their numbers
+	ids      []string // the connections' numbers in the real Redis
 	node     *Node
-	strict   bool            // pushes come in the same order, too
-	compared int             // commands
-	carried  map[string]bool // those of them, by name, that gave a reply other than an error
+	strict   bool            // pushes must come in the same order, too
+	compared int             // number of commands
+	carried  map[string]bool // the commands among them, by name, that had a reply other than an error
 }
 
 func newRig(t *testing.T, connections int) *rig {
@@ -57,7 +57,7 @@ func (r *rig) dial() {
 	}
 }
 
-// manyClients is the machine of a node with several clients, with what arrives for each of them.
+// manyClients is the host of a node with several clients, with what the node sends to each of them.
 type manyClients struct {
 	*machine
 	came []string
@@ -71,7 +71,7 @@ func (m *manyClients) waits(conn int) bool {
 	return c != nil && c.blocked
 }
 
-// waiting counts the connections that wait.
+// waiting returns the number of connections that wait.
 func (m *manyClients) waiting() (count int) {
 	for i := range m.came {
 		if m.waits(i) {
@@ -81,7 +81,7 @@ func (m *manyClients) waiting() (count int) {
 	return count
 }
 
-// tied reports whether two waits may end at the same moment: the order in which Redis ends them is that of addresses.
+// tied reports whether two waits may end at the same moment. Redis ends them in the order of their addresses.
 func (m *manyClients) tied() bool {
 	seen := map[int64]bool{0: true}
 	for _, b := range m.node.waiting {
@@ -93,8 +93,8 @@ func (m *manyClients) tied() bool {
 	return false
 }
 
-// ending are steps at the end of every play: the last connection, which never waits, releases all that wait, and then
-// nothing else may arrive on any.
+// ending returns the steps at the end of every play: the last connection, which never waits, releases all waiting ones.
+// Then nothing else may arrive on any connection.
 func (r *rig) ending() (steps []step) {
 	last := len(r.real) - 1
 	if last > 1 {
@@ -109,7 +109,7 @@ func (r *rig) ending() (steps []step) {
 	return steps
 }
 
-// play carries out the steps on both, from an empty start, and returns their first difference; "" if there is none.
+// play does the steps on both servers, starting empty, and returns their first difference; "" if there is none.
 func (r *rig) play(steps []step) string {
 	for _, c := range r.real {
 		c.do("RESET")
@@ -133,17 +133,17 @@ func (r *rig) play(steps []step) string {
 			trouble = r.both(m, s)
 		}
 		if trouble != "" {
-			r.dial() // what is left on these is not known
+			r.dial() // their state is not known now
 			return fmt.Sprintf("step %d, %v\n%s", i+1, s, trouble)
 		}
 	}
-	if m.waiting() > 0 { // for what came in behind
+	if m.waiting() > 0 { // requests behind the waiting ones may be left
 		r.dial()
 	}
 	return ""
 }
 
-// jump moves the clocks of both. The node's may end waits.
+// jump moves the clocks of both servers. The node's waits may end.
 func (r *rig) jump(m *manyClients, by time.Duration) string {
 	clear(m.came)
 	m.jump(by)
@@ -156,7 +156,7 @@ func (r *rig) jump(m *manyClients, by time.Duration) string {
 	return r.sameWaiting(m)
 }
 
-// both sends a command to both.
+// both sends a command to both servers.
 func (r *rig) both(m *manyClients, s step) string {
 	r.compared++
 	clear(m.came)
@@ -192,7 +192,7 @@ func (r *rig) both(m *manyClients, s step) string {
 	return r.sameWaiting(m)
 }
 
-// same compares so many values that have come on a connection. args is the command that it sent, if it sent one.
+// same compares the next count values on a connection. args is the command that was sent on it, if one was.
 func (r *rig) same(m *manyClients, conn int, args []string, count int) string {
 	got := m.came[conn]
 	want, err := r.real[conn].await(count)
@@ -209,8 +209,8 @@ func (r *rig) same(m *manyClients, conn int, args []string, count int) string {
 	return ""
 }
 
-// sameWaiting waits until as many connections of the real Redis wait as of the node. That they do must be certain
-// before another connection sends anything.
+// sameWaiting waits until the real Redis has as many waiting connections as the node. Only then may another connection
+// send anything.
 func (r *rig) sameWaiting(m *manyClients) string {
 	want := m.waiting()
 	if want == 0 {
@@ -224,7 +224,7 @@ func (r *rig) sameWaiting(m *manyClients) string {
 	return fmt.Sprintf("%d connections of the node wait, of Redis %s", want, r.helper.do("INFO", "clients"))
 }
 
-// values counts the values in a row of them.
+// values returns the number of RESP values in s.
 func values(s string) (count int) {
 	for ; s != ""; count++ {
 		_, s = render(s)
@@ -232,7 +232,7 @@ func values(s string) (count int) {
 	return count
 }
 
-// differ plays the steps and, if the two differ, fails with as few steps as still show it.
+// differ plays the steps and, if the servers differ, fails with as few steps as still show the difference.
 func (r *rig) differ(steps []step) {
 	r.t.Helper()
 	first := r.play(steps)
@@ -247,7 +247,7 @@ func (r *rig) differ(steps []step) {
 	r.t.Fatalf("%s\nat first %s\nafter all of\n%s", r.play(steps), first, strings.Join(list, "\n"))
 }
 
-// shrink leaves out as many steps as it can, halves first and single ones last.
+// shrink leaves out as many steps as it can, first halves and last single ones.
 func shrink(steps []step, fails func([]step) bool) []step {
 	for smaller := true; smaller; {
 		smaller = false

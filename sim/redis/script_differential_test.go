@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/lua"
 )
 
-// scriptTexts are run by the node and by a real Redis, each several times on changing data.
+// scriptTexts are executed by the node and by a real Redis, each several times on changing data.
 var scriptTexts = []string{
 	releaseScript,
 	"return redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])",
@@ -178,7 +178,7 @@ var jsonScripts = []string{
 	"return cjson.encode(KEYS) .. cjson.encode(ARGV)",
 }
 
-// readOnlyScripts are scripts that EVAL_RO takes or refuses.
+// readOnlyScripts are scripts that EVAL_RO executes or refuses.
 var readOnlyScripts = []string{
 	"return redis.call('get', KEYS[1])",
 	"return redis.call('set', KEYS[1], 'v')",
@@ -195,12 +195,12 @@ var readOnlyScripts = []string{
 	releaseScript,
 }
 
-// sameScriptExcept are scripts whose errors are worded differently from those of Redis.
+// sameScriptExcept are scripts whose errors have other texts than those of Redis.
 var sameScriptExcept = map[string]bool{
 	"return redis.call('xadd', 'never', 'mind') and 1": true, // not simulated
-	"local a = nil\nreturn a .. 'x'":                   true, // gopher-lua's wording
-	"return string.format('%d', 'x')":                  true, // likewise
-	// the same error, but without a line, since it is pcall that calls decode
+	"local a = nil\nreturn a .. 'x'":                   true, // gopher-lua's text
+	"return string.format('%d', 'x')":                  true, // gopher-lua's text
+	// The same error, but without a line number, since pcall calls decode directly.
 	"local ok, e = pcall(cjson.decode, 'x') return {tostring(ok), e}": true,
 }
 
@@ -212,8 +212,8 @@ func TestScriptsThatOnlyReadAnswerAsInRedis(t *testing.T) {
 	sameScripts(t, "EVAL_RO", slices.Concat(readOnlyScripts, scriptTexts))
 }
 
-// sameScripts runs scripts on the node and on a real Redis, several times on changing data: all by EVAL or EVAL_RO, and
-// those that are loaded by EVALSHA or EVALSHA_RO.
+// sameScripts runs scripts on the node and on a real Redis, several times on changing data: all of them by EVAL or
+// EVAL_RO, and loaded ones also by EVALSHA or EVALSHA_RO.
 func sameScripts(t *testing.T, eval string, texts []string) {
 	real := startRealRedis(t).dial()
 	m := newMachine(Config{})

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// numberTexts are texts that a script may be given where it needs a number.
+// numberTexts are texts that a script may get where it needs a number.
 var numberTexts = []string{"0", "1", "-1", "+1", "007", "010", "08", "-0", "12", "1.5", "-2.5", ".5", "5.", "1e2",
 	"1E2", "1e15", "1e+15", "5e-3", "1.5e2", "1e400", "-1e400", "1e-400", "1e", "e1", "0x10", "0X1F", "0x", "0x1p4",
 	"0x1.8p1", "0x1.8", "-0x10", "1_0", "0b11", "0o17", "inf", "-inf", "Infinity", "INF", "infinit", "nan", "-nan",
@@ -14,7 +14,7 @@ var numberTexts = []string{"0", "1", "-1", "+1", "007", "010", "08", "-0", "12",
 	"7fffffffffffffff", "9007199254740993", "9223372036854775807", "18446744073709551615", "18446744073709551616",
 	"1700000000000000", "1.7e15", "5\x00", "5\x006", "\x005", "1,5", "½", "0x1g", "1e5 ", "1e5.5"}
 
-// TestScriptsReadNumbersAsRedis gives every text to every way in which a script makes a number of one.
+// TestScriptsReadNumbersAsRedis tries every text in every way in which a script converts a text to a number.
 func TestScriptsReadNumbersAsRedis(t *testing.T) {
 	real := startRealRedis(t).dial()
 	m := newMachine(Config{})
@@ -34,7 +34,7 @@ func TestScriptsReadNumbersAsRedis(t *testing.T) {
 		for _, number := range numberTexts {
 			args := []string{"EVAL", "return tostring(" + text + ")", "1", "k", number}
 			want, got := real.do(args...), *m.send("client-1/1", args...)
-			if strings.Contains(text, "^") { // whether pow keeps the sign of NaN is C's affair
+			if strings.Contains(text, "^") { // whether pow keeps the sign of NaN depends on the C library
 				want = strings.Replace(want, "$4\r\n-nan", "$3\r\nnan", 1)
 			}
 			// Lua's own errors name the variable that has the wrong type.
@@ -47,8 +47,8 @@ func TestScriptsReadNumbersAsRedis(t *testing.T) {
 	t.Logf("%d scripts compared", compared)
 }
 
-// TestScriptsMissNothingSilently walks what a script of a real Redis has: the node has the same, or says that it has it
-// not.
+// TestScriptsMissNothingSilently lists everything that a script of a real Redis can use. The node has the same, or says
+// that it does not provide it.
 func TestScriptsMissNothingSilently(t *testing.T) {
 	real := startRealRedis(t).dial()
 	m := newMachine(Config{})
@@ -63,7 +63,7 @@ func TestScriptsMissNothingSilently(t *testing.T) {
 			"local names = {} for name in pairs("+library+") do names[#names + 1] = name end return names", "0"))
 		for _, name := range strings.Fields(strings.Trim(list, "[]")) {
 			if name == "__redis__err__handler" {
-				continue // of the server itself
+				continue // the server itself uses it
 			}
 			whole := library + "." + name
 			theirs, ours := look(whole)
@@ -77,7 +77,7 @@ func TestScriptsMissNothingSilently(t *testing.T) {
 	}
 }
 
-// TestWhatTablesOfScriptsBecomeInRESP3 compares the tables that stand for types of RESP3.
+// TestWhatTablesOfScriptsBecomeInRESP3 compares the replies for tables that represent types of RESP3.
 func TestWhatTablesOfScriptsBecomeInRESP3(t *testing.T) {
 	real := startRealRedis(t).dial()
 	m := newMachine(Config{})

@@ -27,8 +27,8 @@ func TestReplicaThatHasComeFarthestIsPromoted(t *testing.T) {
 		"9.004s client-1 "+who+": *2 $17 redis-1-replica-2 $4 6379", "9.006s client-1 GET lock: $1 a")
 }
 
-// TestStaleReplicaIsNotPromoted: a link is given up after repl-timeout, 60 s, and a replica may have been without its
-// master for ten times DownAfter, 3 s.
+// TestStaleReplicaIsNotPromoted: a link is given up after repl-timeout, 60 s. A replica may then have been without its
+// master for ten times DownAfter, which is 3 s.
 func TestStaleReplicaIsNotPromoted(t *testing.T) {
 	for _, x := range []struct {
 		cut, heal, dies time.Duration
@@ -67,10 +67,10 @@ func TestSubscribersAreNotifiedOfASwitch(t *testing.T) {
 		"client-1 switch-master redis-1 redis-1-replica-1", "client-1 switch-master redis-1-replica-1 redis-1")
 }
 
-// steps of a failover, after the master stopped answering.
+// steps are the times of a failover, counted from when the master stopped answering.
 type steps struct{ promoted, announced time.Duration }
 
-// replaced pauses the master at a time, and returns when a replica took its place.
+// replaced pauses the master at a time, and returns when a replica was promoted and announced.
 func replaced(t *testing.T, seed uint64, at time.Duration, replicas int) (s steps) {
 	c := newSeeded(t, seed, redis.Config{}, replicas).watch(quick)
 	c.group.Promoted = func(_, _ sim.ProcessID) { s.promoted = c.Now().Duration() - at }
@@ -84,18 +84,18 @@ func replaced(t *testing.T, seed uint64, at time.Duration, replicas int) (s step
 	return s
 }
 
-// look and inquiry are the longest times between two looks of a Sentinel, and from an INFO to the look that sends the
-// next, once the master is down. travel is that of a question and its answer.
+// look is the longest time between two looks of a Sentinel. inquiry is the longest time from an INFO to the look that
+// sends the next one, once the master is down. travel is the time of a question and its answer.
 const (
 	look    = 100 * ms
 	inquiry = time.Second + look
 	travel  = 2 * ms
 )
 
-// TestTimesOfAFailover: the master counts as down once a ping has been unanswered for DownAfter; one is sent a second
-// after the last answer. At the next look a replica is chosen, at the one after that it is ordered to be master. Its
-// INFO, a second apart, says that it is, and the look after that announces it. Real Sentinels take the same times, and
-// as different ones.
+// TestTimesOfAFailover: the master counts as down once a ping has been unanswered for DownAfter; pings are sent a
+// second after the last answer. At the next look a replica is chosen, and at the one after that it is ordered to be
+// master. Its INFO, which is requested once a second, reports that it is, and the look after that announces it. Real
+// Sentinels take the same times, with the same spread.
 func TestTimesOfAFailover(t *testing.T) {
 	var promoted, announced []time.Duration
 	for seed := range uint64(1000) {
@@ -118,8 +118,8 @@ func TestTimesOfAFailover(t *testing.T) {
 	between("the announcement", announced, 0, inquiry+travel+2*look, 500*ms)
 }
 
-// TestSwitchIsAnnouncedOnceTheOtherReplicasFollow: each is sent after the new master, and asked a second apart whether
-// it follows.
+// TestSwitchIsAnnouncedOnceTheOtherReplicasFollow: each replica is ordered to follow the new master, and asked once a
+// second whether it does.
 func TestSwitchIsAnnouncedOnceTheOtherReplicasFollow(t *testing.T) {
 	for seed := range uint64(50) {
 		s := replaced(t, seed, 5*time.Second, 2)
@@ -129,7 +129,7 @@ func TestSwitchIsAnnouncedOnceTheOtherReplicasFollow(t *testing.T) {
 	}
 }
 
-// TestFailoverThatFoundNoReplicaIsTriedAgainAfterTwiceItsTimeout, although there is a replica long before.
+// TestFailoverThatFoundNoReplicaIsTriedAgainAfterTwiceItsTimeout: that holds although there is a replica long before.
 func TestFailoverThatFoundNoReplicaIsTriedAgainAfterTwiceItsTimeout(t *testing.T) {
 	for seed := range uint64(50) {
 		c := newSeeded(t, seed, redis.Config{}, 1)
@@ -139,14 +139,15 @@ func TestFailoverThatFoundNoReplicaIsTriedAgainAfterTwiceItsTimeout(t *testing.T
 		c.at(10*time.Second, func() { c.cut(observer, master, replica1) })
 		c.at(15*time.Second, func() { c.heal(observer, replica1) })
 		c.run(2 * time.Minute)
-		first := 11 * time.Second // not before that the master is down; the second one comes up to a second later
+		first := 11 * time.Second // the master is down at the earliest then; the second failover comes up to a second later
 		if at < first+40*time.Second || at > first+time.Second+2*look+40*time.Second+time.Second+4*look {
 			t.Errorf("seed %d: the replica was promoted at %v", seed, at)
 		}
 	}
 }
 
-// TestSentinelKnowsAtOnceOfAProcessThatEnds: its connection breaks. One to a machine that loses power does not.
+// TestSentinelKnowsAtOnceOfAProcessThatEnds: the connection to such a process breaks. The connection to a machine that
+// loses power does not.
 func TestSentinelKnowsAtOnceOfAProcessThatEnds(t *testing.T) {
 	for seed := range uint64(50) {
 		c := newSeeded(t, seed, redis.Config{}, 1).watch(quick)

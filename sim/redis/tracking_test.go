@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestBroadcastSubscribersLearnOfLaterChanges: not of changes before the subscription, whoever had read the key.
+// TestBroadcastSubscribersLearnOfLaterChanges: a client in broadcasting mode is not notified of changes before it chose
+// that mode, even if it had read the key.
 func TestBroadcastSubscribersLearnOfLaterChanges(t *testing.T) {
 	var table table
 	table.on(1, options{})
@@ -24,7 +25,7 @@ func TestBroadcastSubscribersLearnOfLaterChanges(t *testing.T) {
 	}
 }
 
-// TestWhatIsRemembered: CLIENT CACHING counts where OPTIN or OPTOUT asks for it, and has no effect otherwise.
+// TestWhatIsRemembered: CLIENT CACHING has an effect only with OPTIN or OPTOUT.
 func TestWhatIsRemembered(t *testing.T) {
 	for _, test := range []struct {
 		o       options

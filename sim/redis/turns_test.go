@@ -10,19 +10,19 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// sent is a command that adds an element to a list, when it arrives, in ms after one second, and which client sends it.
+// sent is a command that adds an element to a list: when it arrives, in ms after one second, and which client sends it.
 type sent struct {
 	at      int
 	client  string
 	element string
 }
 
-// TestAServerThatWasStoppedReadsOneConnectionAfterTheOther: the orders are those of redis-server 7.0, stopped by
-// SIGSTOP while the commands arrive. A server that is busy with an fsync finds them in the same order.
+// TestAServerThatWasStoppedReadsOneConnectionAfterTheOther: the orders are those of redis-server 7.0 that is stopped by
+// SIGSTOP while the commands arrive. A server that is blocked by an fsync reads them in the same order.
 func TestAServerThatWasStoppedReadsOneConnectionAfterTheOther(t *testing.T) {
 	for name, c := range map[string]struct {
 		sent []sent
-		anew string // who has connected anew by then
+		anew string // the client that has reconnected by then
 		want string
 	}{
 		"all of one connection": {[]sent{{10, "b", "b1"}, {20, "a", "a1"}, {30, "b", "b2"}, {40, "a", "a2"},
@@ -42,8 +42,8 @@ func TestAServerThatWasStoppedReadsOneConnectionAfterTheOther(t *testing.T) {
 	}
 }
 
-// inOrder lists the elements in the order in which the server has added them. Without persistence it is paused while
-// they arrive.
+// inOrder returns the elements in the order in which the server has added them. Without persistence the server is
+// paused while the commands arrive.
 func inOrder(t *testing.T, cfg redis.Config, list []sent, anew string) (order string) {
 	c := newCluster(t, cfg, 0)
 	if cfg.Persistence == store.None {
@@ -77,8 +77,8 @@ func inOrder(t *testing.T, cfg redis.Config, list []sent, anew string) (order st
 	return order
 }
 
-// TestAPopWhoseTimeIsOverInAPauseGetsNothing, although an element came in time: SIGCONT interrupts the wait for events,
-// so that timers are looked at before connections.
+// TestAPopWhoseTimeIsOverInAPauseGetsNothing: the pop times out although an element arrived in time. SIGCONT interrupts
+// the wait for events, so that timers are handled before connections.
 func TestAPopWhoseTimeIsOverInAPauseGetsNothing(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 900*ms, func(s *session) { s.do(master, "BLPOP list 0.3") })

@@ -13,7 +13,7 @@ import (
 )
 
 // twinCase is a run in which scripts with twins are executed on data of all kinds. It is drawn from a seed, so that a
-// fuzzer can steer it with one number.
+// fuzzer can control it with one number.
 type twinCase struct {
 	vocabulary
 	cfg Config
@@ -25,14 +25,14 @@ func drawTwinCase(seed uint64) twinCase {
 	return c
 }
 
-// prepare draws a command that leaves data for scripts.
+// prepare draws a command that creates data for scripts.
 func (c twinCase) prepare() []string {
 	return c.spell(c.one("SET K a", "SET K b PX 5|1000", "SET K V", "LPUSH K a", "HSET K f v", "DEL K",
 		"SET K 9007199254740993|9223372036854775807|x",
 		"PEXPIRE K 1|500", "SET K a PXAT 1", "INCR K", "PERSIST K", "SET K a PX T"))
 }
 
-// arguments draws the keys and arguments of a script: mostly right, sometimes too few, too many, or no numbers.
+// arguments draws the keys and arguments of a script: usually valid ones, sometimes too few, too many, or not numbers.
 func (c twinCase) arguments() (keys, argv []string) {
 	for range c.one("1", "2", "2", "2", "0", "3")[0] - '0' {
 		keys = append(keys, c.key())
@@ -43,7 +43,7 @@ func (c twinCase) arguments() (keys, argv []string) {
 	return keys, argv[:c.IntN(4)]
 }
 
-// runTwinCase executes a case with twins or without and returns everything that can be seen of it.
+// runTwinCase executes a case with or without twins and returns everything that can be seen of it.
 func runTwinCase(seed uint64, withTwins bool) string {
 	c := drawTwinCase(seed)
 	m := newMachine(c.cfg)
@@ -85,7 +85,7 @@ func compareTwins(t *testing.T, seed uint64) {
 	}
 }
 
-// TestTwinsEqualLua holds every twin equal to its Lua: in replies, data, records and log.
+// TestTwinsEqualLua: every twin has the same replies, data, records and log as its Lua script.
 func TestTwinsEqualLua(t *testing.T) {
 	seeds := uint64(150)
 	if testkit.Full() {
@@ -102,7 +102,7 @@ func FuzzTwinEqualsLua(f *testing.F) {
 	f.Fuzz(compareTwins)
 }
 
-// TestTwinsTakeOnWhatLocksDo guards against twins that decline everything, and so equal Lua without being used.
+// TestTwinsTakeOnWhatLocksDo: twins handle the usual cases. Otherwise they could equal Lua because they are never used.
 func TestTwinsTakeOnWhatLocksDo(t *testing.T) {
 	for _, w := range WellKnown {
 		for _, held := range []string{"a", "b", ""} {

@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// A pop that was waited for is written to the file and to the replicas as the pop that was executed, after what made it
-// possible; and the records of the elements that are gone name its attempt.
+// A pop that had to wait is written to the file and sent to the replicas as the pop that was executed, after the
+// command that made it possible. The records of the removed elements name its attempt.
 func TestPopThatWaitedIsLoggedAsAPop(t *testing.T) {
 	c := newCluster(t, redis.Config{Persistence: store.Always, FsyncTime: 10 * ms}, 1)
 	c.client("client-1", 0, func(s *session) { s.do(master, "BLPOP free 0") })
@@ -35,7 +35,7 @@ func TestPopThatWaitedIsLoggedAsAPop(t *testing.T) {
 		"redis-1: taken set of client-2/1 by client-2/1")
 }
 
-// A client that has gone is not served: the element is left for the next.
+// A client that has gone is not served. The element is left for the next one.
 func TestWhoeverGoesAwayIsServedNoMore(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 0, func(s *session) {
@@ -52,8 +52,8 @@ func TestWhoeverGoesAwayIsServedNoMore(t *testing.T) {
 		"102ms client-3 BLPOP free 0: *2 $4 free $1 x")
 }
 
-// Clients that wait on a master that is deposed get an error and are disconnected, and nobody waits for a server's next
-// life.
+// Clients that wait on a master that is deposed get an error and are disconnected. No client is left waiting in a
+// server's next life.
 func TestWaitForAListEndsWithTheRoleAndTheLifeOfItsServer(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1)
 	c.client("client-1", 0, func(s *session) {
@@ -70,7 +70,7 @@ func TestWaitForAListEndsWithTheRoleAndTheLifeOfItsServer(t *testing.T) {
 	}
 }
 
-// With semi-synchronous replication an element that was waited for is handed out once a replica has the pop.
+// With semi-synchronous replication, a waiting client gets its element only when a replica has the pop.
 func TestElementIsHandedOutOnceAReplicaHasThePop(t *testing.T) {
 	c := newCluster(t, redis.Config{SemiSync: true}, 1)
 	c.client("client-1", 0, func(s *session) { s.do(master, "BLPOP free 0") })
@@ -80,7 +80,7 @@ func TestElementIsHandedOutOnceAReplicaHasThePop(t *testing.T) {
 }
 
 // Subscribers are notified that a key has expired when it is deleted: when a command comes across it, or at the next
-// background cycle; on a replica, with its master's DEL.
+// background cycle; on a replica, when its master's DEL arrives.
 func TestExpiryIsNotifiedOfWhenTheKeyIsDeleted(t *testing.T) {
 	c := newCluster(t, redis.Config{NotifyKeyspaceEvents: "KEA"}, 1)
 	for i, name := range []sim.ProcessID{master, replica1} {
@@ -102,8 +102,9 @@ func TestExpiryIsNotifiedOfWhenTheKeyIsDeleted(t *testing.T) {
 		"202ms client-2 hears *4 $8 pmessage $16 __keyevent@0__:* $18 __keyevent@0__:del $4 lock")
 }
 
-// signalLock is a lock that wakes one waiter: whoever gets the key has it, a waiter waits for an element of a list, and
-// a release deletes the key if it is the holder's, and leaves one element for the next. So does python-redis-lock.
+// signalLockRelease is the release of a lock that wakes one waiter. A client that sets the key has the lock, and a
+// waiter waits for an element of a list. The release deletes the key if the client is the holder, and leaves one
+// element for the next waiter. python-redis-lock works like this.
 const signalLockRelease = `if redis.call("get", KEYS[1]) ~= ARGV[1] then return 1 else
 	redis.call("del", KEYS[2])
 	redis.call("lpush", KEYS[2], 1)
@@ -112,7 +113,7 @@ const signalLockRelease = `if redis.call("get", KEYS[1]) ~= ARGV[1] then return 
 	return 0
 end`
 
-// TestWokenWaiterGetsTheLock: those who wait are woken one after another, once the lock is free, and each gets it.
+// TestWokenWaiterGetsTheLock: waiting clients are woken one after another when the lock becomes free, and each gets it.
 func TestWokenWaiterGetsTheLock(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	for i, name := range []string{"client-1", "client-2", "client-3"} {

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// call sends one command to redis-1 and gives the reply in RESP, without its line ends.
+// call sends one command to redis-1 and returns the reply in RESP, without its line ends.
 func call(env sim.Env, attempt history.Attempt, command string) string {
 	reply := env.Call(time.Second, nil,
 		sim.Request{Conn: sim.Conn{Server: "redis-1"}, Args: strings.Fields(command), Attempt: attempt,
@@ -24,7 +24,7 @@ func call(env sim.Env, attempt history.Attempt, command string) string {
 	return strings.ReplaceAll(strings.TrimSuffix(string(reply.Raw()), "\r\n"), "\r\n", " ")
 }
 
-// lossOfPower is a run in which redis-1 loses power after it has granted a lock, inside the unsynced second.
+// lossOfPower is a run in which redis-1 loses power after it has granted a lock, before the next fsync.
 func lossOfPower(node *redis.Node, persistence store.Policy) (report []string, digest sim.Digest) {
 	node.Reset(redis.Config{Persistence: persistence, FsyncTime: store.DefaultFsyncTime})
 	w := sim.New(1, sim.Options{Delay: sim.Delay{Lo: time.Millisecond, Hi: 2 * time.Millisecond}})
