@@ -84,7 +84,7 @@ const Environment, Served = "FENCEPOST_LOCKTEST_SERVE", "1"
 // Test is a test that calls locktest.Run, in the test binary of its package.
 type Test struct {
 	folder, binary, name string
-	built                *temporary.Folder // of the binary, which Close removes; nil if the binary is not the Test's own
+	built                *temporary.Folder // of the binary, which Close removes; nil if it is not the Test's own
 	flags                []string
 
 	mu      sync.Mutex

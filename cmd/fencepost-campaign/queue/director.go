@@ -89,18 +89,15 @@ type StageProgress struct {
 	Done uint64 `json:"done"` // positions with a part
 	Lost uint64 `json:"lost"` // those of Done that gave no result
 	Size uint64 `json:"size"`
+	// Due is how many positions count: all, or, of a stage that was ended early, those that had a part then.
+	Due uint64 `json:"due"`
 	// Ended is why the stage was ended before all of it was made; empty if it was not.
 	Ended string `json:"ended,omitempty"`
 }
 
-// Lacking returns how many positions of a stage have no part although it was not ended early. In a finished campaign,
-// these parts have been lost since.
-func (s StageProgress) Lacking() uint64 {
-	if s.Ended != "" {
-		return 0
-	}
-	return s.Size - s.Done
-}
+// Lacking returns how many positions of a stage count and have no part. In a finished campaign, these parts have been
+// lost since.
+func (s StageProgress) Lacking() uint64 { return s.Due - s.Done }
 
 // Loss is a range of positions that gave no result.
 type Loss struct {
@@ -155,18 +152,18 @@ type fold struct {
 	campaign.Stage
 	key     string
 	take    func(campaign.Part) error
-	covered covered
-	next    uint64 // the stream sequence of the next part to look at
-	taken   uint64 // the stream sequence of the last part that was counted
-	given   uint64 // all positions below it are covered or were put on the queue
-	end     *ending
-	at      int // the stage's index in progress.Stages
+	due     covered // the positions that count
+	covered covered // those of them that were counted
+	next    uint64  // the stream sequence of the next part to look at
+	given   uint64  // all positions below it that count are covered or were put on the queue
+	end     *ending // how the stage was ended early; nil if it was not
+	at      int     // the stage's index in progress.Stages
 }
 
 // Do makes all positions of a stage, as campaign.Hands requires. It also returns nil for a stage that was ended early,
 // and for one of which parts are missing if it only reads what is stored; Progress tells.
 func (d *Director) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part) error) error {
-	f := &fold{Director: d, Stage: s, key: token(s.Name), take: take, next: 1}
+	f := &fold{Director: d, Stage: s, key: token(s.Name), take: take, due: covered{{0, s.Size}}, next: 1}
 	if err := f.declare(ctx); err != nil {
 		return err
 	}
@@ -224,13 +221,33 @@ func (f *fold) declare(ctx context.Context) error {
 	default:
 		return fmt.Errorf("stage %s is another one in this campaign", f.Name)
 	}
-	if f.end, err = f.c.ended(ctx, f.key); err != nil {
-		return err
-	}
 	f.mu.Lock()
 	f.at = len(f.progress.Stages)
-	f.progress.Stages = append(f.progress.Stages, StageProgress{Name: f.Name, Size: f.Size})
+	f.progress.Stages = append(f.progress.Stages, StageProgress{Name: f.Name, Size: f.Size, Due: f.Size})
 	f.mu.Unlock()
+	return f.readEnding(ctx)
+}
+
+// readEnding reads whether the stage was ended early.
+func (f *fold) readEnding(ctx context.Context) error {
+	end, err := f.c.ended(ctx, f.key)
+	if end == nil || err != nil {
+		return err
+	}
+	return f.ended(end)
+}
+
+// ended leaves the stage with the positions that had a part when it was ended. If a part of these is lost later, it is
+// made again.
+func (f *fold) ended(end *ending) error {
+	if !end.Counted.includes(f.covered) {
+		return errAgain
+	}
+	f.end, f.due = end, end.Counted
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := &f.progress.Stages[f.at]
+	s.Ended, s.Due = end.Reason, f.due.below(f.Size)
 	return nil
 }
 
@@ -248,24 +265,25 @@ func (f *fold) step(ctx context.Context) (over bool, err error) {
 			break
 		}
 	}
-	if f.stored || f.end != nil {
+	if f.stored {
 		return true, nil
 	}
+	before := f.end
 	if err := f.look(ctx); err != nil {
 		return false, err
 	}
 	if over, err := f.over(ctx); over || err != nil {
 		return over, err
 	}
-	if f.end != nil {
-		return f.step(ctx) // more parts that count may have come
+	if f.end != before {
+		return f.step(ctx) // the parts that count are there, unless they were lost
 	}
 	return false, f.give(ctx)
 }
 
 // part counts the next part that is stored, and reports whether there was a message.
 func (f *fold) part(ctx context.Context) (found bool, err error) {
-	if f.next == 0 || f.end != nil && f.next > f.end.Last {
+	if f.next == 0 {
 		return false, nil
 	}
 	var m *jetstream.RawStreamMsg
@@ -278,7 +296,7 @@ func (f *fold) part(ctx context.Context) (found bool, err error) {
 		}
 		return err
 	})
-	if err != nil || m == nil || f.end != nil && m.Sequence > f.end.Last {
+	if err != nil || m == nil {
 		return false, err
 	}
 	f.next = m.Sequence + 1
@@ -290,10 +308,9 @@ func (f *fold) part(ctx context.Context) (found bool, err error) {
 		}
 		return true, err
 	}
-	if err != nil || !f.covered.add(p) {
+	if err != nil || !f.due.includes(covered{p}) || !f.covered.add(p) {
 		return true, err
 	}
-	f.taken = m.Sequence
 	took, _ := strconv.ParseInt(m.Header.Get(headerTook), 10, 64)
 	lost := m.Header.Get(headerLost)
 	f.mu.Lock()
@@ -309,6 +326,11 @@ func (f *fold) part(ctx context.Context) (found bool, err error) {
 	err = f.take(campaign.Part{First: p.first, Size: p.size, Value: value, Lost: lost})
 	if err != nil && !f.stored && f.end == nil {
 		err = errors.Join(err, f.finish(ctx, "the search needs no more of it"))
+	}
+	if err != nil {
+		f.mu.Lock()
+		s.Due = s.Done
+		f.mu.Unlock()
 	}
 	return true, err
 }
@@ -344,17 +366,8 @@ func (f *fold) read(ctx context.Context, m *jetstream.RawStreamMsg) (p portion, 
 // over decides whether the stage is over: all of it is made, or it has been ended, or is ended now by the rule.
 func (f *fold) over(ctx context.Context) (bool, error) {
 	f.clock()
-	done := f.covered.below(f.Size) == f.Size
-	switch {
-	case f.end != nil:
-		if f.taken > f.end.Last {
-			return false, errAgain
-		}
-		f.mu.Lock()
-		f.progress.Stages[f.at].Ended = f.end.Reason
-		f.mu.Unlock()
-		return done || f.taken == f.end.Last, nil
-	case done || f.stored || f.Rule == nil:
+	done := f.covered.below(f.Size) == f.due.below(f.Size)
+	if done || f.end != nil || f.stored || f.Rule == nil {
 		return done, nil
 	}
 	reason := f.Rule(f.Progress())
@@ -370,15 +383,18 @@ func (f *fold) over(ctx context.Context) (bool, error) {
 // finish ends the stage with the parts that were counted, unless another coordinator has ended it before, and removes
 // its portions from the queue.
 func (f *fold) finish(ctx context.Context, reason string) error {
-	text, err := json.Marshal(ending{reason, f.taken})
+	text, err := json.Marshal(ending{reason, f.covered})
 	if err != nil {
 		return err
 	}
 	if text, err = f.c.once(ctx, keyEnded+f.key, text); err != nil {
 		return err
 	}
-	f.end = new(ending)
-	if err := json.Unmarshal(text, f.end); err != nil {
+	end := new(ending)
+	if err := json.Unmarshal(text, end); err != nil {
+		return err
+	}
+	if err := f.ended(end); err != nil {
 		return err
 	}
 	return f.c.persist(ctx, func(ctx context.Context) error {
@@ -408,7 +424,7 @@ func (f *fold) look(ctx context.Context) error {
 	f.progress.Stop = string(why)
 	f.mu.Unlock()
 	if f.end == nil {
-		if f.end, err = f.c.ended(ctx, f.key); err != nil {
+		if err := f.readEnding(ctx); err != nil {
 			return err
 		}
 	}
@@ -458,7 +474,7 @@ func (f *fold) unreadable(ctx context.Context) error {
 	}
 	for _, subject := range slices.Sorted(maps.Keys(subjects)) {
 		_, p, err := f.c.parse(parts, subject)
-		if err != nil || f.covered.gap(p.first, p.size, p.end()).size == 0 {
+		if err != nil || f.covered.includes(covered{p}) || !f.due.includes(covered{p}) {
 			continue
 		}
 		if yes, err := f.c.readable(ctx, subject); err != nil || !yes {
@@ -485,14 +501,14 @@ func (d *Director) report(ctx context.Context) error {
 
 // room returns how many more portions may be put on the queue.
 func (f *fold) room() uint64 {
-	waiting := (f.given - f.covered.below(f.given) + f.Portion - 1) / f.Portion
+	waiting := (f.due.below(f.given) - f.covered.below(f.given) + f.Portion - 1) / f.Portion
 	return ahead - min(ahead, waiting)
 }
 
 // give puts missing portions on the queue.
 func (f *fold) give(ctx context.Context) error {
 	for range min(burst, f.room()) {
-		p := f.covered.gap(f.given, f.Portion, f.Size)
+		p := f.missing()
 		if p.size == 0 {
 			f.given = f.Size
 			return nil
@@ -503,4 +519,14 @@ func (f *fold) give(ctx context.Context) error {
 		f.given = p.end()
 	}
 	return nil
+}
+
+// missing returns the first portion at or above given that counts and has no part. Its size is 0 if there is none.
+func (f *fold) missing() portion {
+	for _, r := range f.due {
+		if p := f.covered.gap(max(f.given, r.first), f.Portion, r.end()); p.size > 0 {
+			return p
+		}
+	}
+	return portion{}
 }

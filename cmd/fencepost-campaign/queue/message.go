@@ -202,9 +202,8 @@ func (c *Campaign) under(ctx context.Context, bucket jetstream.KeyValue, begin s
 
 // ending records that a stage was ended before all of it was made.
 type ending struct {
-	Reason string `json:"reason"`
-	// Last is the stream sequence of the last part that counts.
-	Last uint64 `json:"last"`
+	Reason  string  `json:"reason"`
+	Counted covered `json:"counted"` // the positions that had been counted
 }
 
 // declared is a stage as it is stored under its key.

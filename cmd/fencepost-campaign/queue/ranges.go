@@ -2,6 +2,7 @@ package queue
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 )
 
@@ -9,6 +10,17 @@ import (
 type portion struct{ first, size uint64 }
 
 func (p portion) end() uint64 { return p.first + p.size }
+
+// MarshalJSON writes a portion as [first, size].
+func (p portion) MarshalJSON() ([]byte, error) { return json.Marshal([2]uint64{p.first, p.size}) }
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (p *portion) UnmarshalJSON(text []byte) error {
+	var numbers [2]uint64
+	err := json.Unmarshal(text, &numbers)
+	*p = portion{numbers[0], numbers[1]}
+	return err
+}
 
 // halves divides a portion of at least two positions.
 func (p portion) halves() [2]portion {
@@ -60,6 +72,16 @@ func (c covered) gap(from, most, end uint64) portion {
 		return portion{first: end}
 	}
 	return portion{from, min(most, end-from)}
+}
+
+// includes reports whether all positions of others are covered.
+func (c covered) includes(others covered) bool {
+	for _, p := range others {
+		if c.gap(p.first, p.size, p.end()).size > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // below returns the number of covered positions before end.

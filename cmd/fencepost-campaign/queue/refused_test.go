@@ -367,6 +367,117 @@ func TestAStageEndedEarlyIsTheSameForAll(t *testing.T) {
 	}
 }
 
+// Parts that the server loses after their stage was ended early are made again, and no others: the search comes to the
+// same. A part that was stored after the stage was ended never counts.
+func TestLostPartsOfAStageEndedEarlyAreMadeAgain(t *testing.T) {
+	t.Parallel()
+	s := serve(t, embedded.Options{})
+	nc := connect(t, s.Access)
+	const size = 1000
+	c := create(t, nc, "early", "{}")
+	ctx, cancel := context.WithCancel(t.Context())
+	k := newCrew(t, s.Access)
+	k.work(ctx, "early", honest)
+	ends := func(p Progress) string {
+		if s := p.Stage(); s.Name == "numbers" && s.Done >= 50 {
+			return "fifty are enough"
+		}
+		return ""
+	}
+	coordinate := func() (got string) {
+		t.Helper()
+		if err := c.Coordinate(t.Context(), "first", func(ctx context.Context, d *Director) (err error) {
+			d.Rule = ends
+			got, err = count(size)(ctx, d)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	want := coordinate()
+	cancel()
+	k.all.Wait()
+	stored := func() StageProgress {
+		t.Helper()
+		d := c.Stored()
+		if _, err := count(size)(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		return d.Progress().Stages[0]
+	}
+	before := stored()
+	late := campaign.Stage{Name: "numbers", Spec: []byte("1")}
+	value, err := counter{}.Make(t.Context(), late, 994, 6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.store(t.Context(), "numbers", campaign.Part{First: 994, Size: 6, Value: value}, 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []portion{{0, 7}, {14, 7}} {
+		m, err := c.parts.GetLastMsgForSubject(t.Context(), c.subjectOf(parts, "numbers", p))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.parts.DeleteMsg(t.Context(), m.Sequence); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if p := stored(); p.Lacking() != 14 || p.Done != before.Done-14 || p.Ended != before.Ended {
+		t.Errorf("%+v lacks %d; before it was %+v", p, p.Lacking(), before)
+	}
+	if err := c.Reopen(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	newCrew(t, s.Access).work(t.Context(), "early", honest)
+	if got := coordinate(); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if p := stored(); p != before || p.Complete() {
+		t.Errorf("%+v, want %+v", p, before)
+	}
+}
+
+// A search that has found enough lacks nothing if a part is lost that it does not need.
+func TestASearchThatHasEnoughLacksNothing(t *testing.T) {
+	t.Parallel()
+	s := serve(t, embedded.Options{})
+	c := create(t, connect(t, s.Access), "enough", "{}")
+	newCrew(t, s.Access).work(t.Context(), "enough", honest)
+	enough := errors.New("this is enough")
+	search := func(ctx context.Context, d *Director) error {
+		err := d.Do(ctx, campaign.Stage{Name: "numbers", Spec: []byte("1"), Size: 100, Portion: 7},
+			func(p campaign.Part) error {
+				if p.First == 6 {
+					return enough
+				}
+				return nil
+			})
+		if errors.Is(err, enough) {
+			return nil
+		}
+		return errors.Join(err, errors.New("it had not enough"))
+	}
+	if err := c.Coordinate(t.Context(), "first", search); err != nil {
+		t.Fatal(err)
+	}
+	m, err := c.parts.GetLastMsgForSubject(t.Context(), c.subjectOf(parts, "numbers", portion{0, 2}))
+	if err == nil {
+		err = c.parts.DeleteMsg(t.Context(), m.Sequence)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := c.Stored()
+	if err := search(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	if p := d.Progress().Stage(); p.Lacking() != 0 || p.Done == 0 || p.Ended == "" {
+		t.Errorf("%+v lacks %d", p, p.Lacking())
+	}
+}
+
 // An unfinished campaign is not reported as complete, and reading it waits for nothing.
 func TestAnIncompleteCampaignIsNotComplete(t *testing.T) {
 	t.Parallel()

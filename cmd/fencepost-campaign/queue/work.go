@@ -218,12 +218,12 @@ func (h *Hand) make(ctx context.Context, w campaign.Worker, m jetstream.Msg, s *
 }
 
 // keeping calls do, which may take long, and meanwhile keeps the server from delivering the message again. The context
-// of do is cancelled if the stage is ended.
+// of do is cancelled if the stage was ended without this portion.
 func (h *Hand) keeping(ctx context.Context, m jetstream.Msg, do func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	kept := make(chan struct{})
-	key, _, _ := h.c.parse(work, m.Subject())
+	key, p, _ := h.c.parse(work, m.Subject())
 	go func() {
 		defer close(kept)
 		for {
@@ -234,7 +234,7 @@ func (h *Hand) keeping(ctx context.Context, m jetstream.Msg, do func(context.Con
 			}
 			m.InProgress()    // if this fails, the portion is made again, which does no harm
 			h.showWithin(ctx) // a server that cannot store this keeps the message all the same
-			if end, err := h.c.ended(ctx, key); err == nil && end != nil {
+			if end, err := h.c.ended(ctx, key); err == nil && end != nil && !end.Counted.includes(covered{p}) {
 				cancel(errEnded)
 			}
 		}
