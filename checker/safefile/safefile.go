@@ -98,8 +98,9 @@ func (f *Folder) Write(name string, content []byte) error {
 	return nil
 }
 
-// Reason returns what is wrong with a file, without the operation and the name that an error of package os states. Other
-// errors are returned as they are. It is for messages that name the file themselves, where the error names a temporary one.
+// Reason returns what is wrong with a file, without the operation and the name that an error of package os states.
+// Other errors are returned as they are. It is for messages that name the file themselves, where the error names a
+// temporary one.
 func Reason(err error) error {
 	var of *fs.PathError
 	if errors.As(err, &of) {

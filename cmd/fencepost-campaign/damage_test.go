@@ -41,15 +41,18 @@ func flipped(at func(size int) int) func([]byte) []byte {
 // are lost and makes them again. The report is then the same as before, to the byte.
 func TestPartsDamagedAfterTheEndAreMadeAgain(t *testing.T) {
 	t.Parallel()
+	third := func(text []byte) []byte { return text[:len(text)/3] }
+	nothing := func([]byte) []byte { return nil }
+	rule := []string{"--until-findings", "1"}
 	for how, one := range map[string]struct {
 		change func([]byte) []byte
 		rule   []string
 	}{
-		"a bit of one":            {flipped(func(size int) int { return size / 2 }), nil},
-		"cut off":                 {func(text []byte) []byte { return text[:len(text)/3] }, nil},
-		"nothing is left":         {func([]byte) []byte { return nil }, nil},
-		"cut off, with a rule":    {func(text []byte) []byte { return text[:len(text)/3] }, []string{"--until-findings", "1"}},
-		"nothing, where it ended": {func([]byte) []byte { return nil }, []string{"--until-findings", "1"}},
+		"a bit of one":         {flipped(func(size int) int { return size / 2 }), nil},
+		"cut off":              {third, nil},
+		"nothing is left":      {nothing, nil},
+		"cut off, ended early": {third, rule},
+		"nothing is left of one that was ended early": {nothing, rule},
 	} {
 		dir, change := t.TempDir(), one.change
 		want := call(t, campaignOf(t, dir, append([]string{"run", "kleppmann-gc-pause", "--seeds", "400", "--out", "x",

@@ -71,9 +71,10 @@ func (x *attacker) call(name string, args ...string) *exec.Cmd {
 	return c
 }
 
-// gets runs a shell script as the attacker, and returns what the script prints.
+// gets runs a shell script as the attacker, and returns what the script prints. The script should fail, so the error
+// does not matter.
 func (x *attacker) gets(script string, args ...string) string {
-	text, _ := x.call("/bin/sh", append([]string{"-c", script, "sh"}, args...)...).CombinedOutput() // the script should fail, so the error does not matter
+	text, _ := x.call("/bin/sh", append([]string{"-c", script, "sh"}, args...)...).CombinedOutput()
 	return string(text)
 }
 

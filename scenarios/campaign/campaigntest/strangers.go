@@ -44,7 +44,7 @@ func (h *Strangers) Do(ctx context.Context, s campaign.Stage, take func(campaign
 		parts = append(parts, campaign.Part{First: first, Size: size})
 		first += size
 	}
-	for window := range slices.Chunk(parts, 4) { // only within a window, so that little work is wasted if the stage ends early
+	for window := range slices.Chunk(parts, 4) { // if the stage ends early, little work is wasted
 		h.draws.Shuffle(len(window), func(i, j int) { window[i], window[j] = window[j], window[i] })
 	}
 	for _, p := range parts {

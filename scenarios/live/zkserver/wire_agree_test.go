@@ -177,7 +177,7 @@ type conversation struct {
 	made            []string // znodes
 	live            [lines]bool
 	ends            int               // number of connections that the client has cut so far
-	due             [lines][][]string // events that the real server must still send, in groups within which any order is allowed
+	due             [lines][][]string // events that the real server must still send, in groups of any order
 	zxids           map[int64]int64   // zxids of the simulated server to zxids of the real one
 	log             []string
 	xid             int32
