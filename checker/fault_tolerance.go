@@ -251,7 +251,8 @@ func (t *judge) asksOn(a *trace.Ask, end int) bool {
 }
 
 // fastest is the shortest time that any attempt but that of one acquire took to get a lock, or if none did, to have a
-// key set; Never if servers whose records we have carried none out, and 0 if nothing is known.
+// key set; Never if servers whose records we have carried none out, and 0 if nothing is known. A client that had no key
+// set before it asked again may have asked for the next one earlier.
 func (t *judge) fastest(but *trace.Ask) history.Time {
 	var granted, set history.Time
 	note := func(least *history.Time, took history.Time) {
@@ -275,7 +276,7 @@ func (t *judge) fastest(but *trace.Ask) history.Time {
 			e := &t.History.Events[at]
 			if int(at) > a.Call && e.F == history.KeySet && e.Lock == t.Locks[a.Lock].Name &&
 				t.ProcessOf(e.By) == a.Process {
-				note(&set, e.Time-t.Time(a.Call))
+				note(&set, e.Time-t.Time(t.firstCall(a, int(at))))
 				break
 			}
 		}
@@ -285,6 +286,26 @@ func (t *judge) fastest(but *trace.Ask) history.Time {
 		return history.Never
 	}
 	return cmp.Or(granted, set)
+}
+
+// firstCall is the earliest call for the lock of an acquire by its client with no key set in between by that client,
+// before position set.
+func (t *judge) firstCall(of *trace.Ask, set int) int {
+	first, after := of.Call, -1 // after the key set before
+	for _, at := range t.Keys {
+		e := &t.History.Events[at]
+		if int(at) < set && e.F == history.KeySet && e.Lock == t.Locks[of.Lock].Name &&
+			t.ProcessOf(e.By) == of.Process {
+			after = int(at)
+		}
+	}
+	for _, n := range t.Locks[of.Lock].Asks {
+		a := &t.Asks[n]
+		if a.Process == of.Process && a.Call > after {
+			return min(first, a.Call)
+		}
+	}
+	return first
 }
 
 // quorumText names a smallest set of servers that were available.

@@ -82,8 +82,19 @@ func (t *judge) unreleasedStory(f *Finding, r *trace.Handback) {
 		s += sentence(" had been neither deleted nor overwritten by %v.", called+t.History.Header.Bound)
 	}
 	s += sentence(" No fault struck %s, a lock server, or a link between them.", g.Process)
-	t.facts.unanswered = g.Done <= r.End && t.History.Events[g.Done].Type == history.Info
+	t.facts.unanswered = g.Done <= r.End && t.History.Events[g.Done].Type == history.Info ||
+		g.Done > r.End && t.deletedLater(g, r.End)
 	b.violated(t, cause, s, witness)
+}
+
+// deletedLater reports whether a key of a grant was deleted by its own attempt after a position: its release had asked
+// for it, and that took long.
+func (t *judge) deletedLater(g *trace.Grant, end int) bool {
+	return slices.ContainsFunc(t.Keys, func(i int32) bool {
+		e := &t.History.Events[i]
+		return int(i) > end && e.F == history.KeyGone && e.Why == history.Deleted &&
+			e.Lock == t.Locks[g.Lock].Name && e.Of == g.Attempt && e.By == g.Attempt
+	})
 }
 
 // returned describes the return of a release: "ok", or "fail (not owner)".

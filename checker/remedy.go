@@ -71,11 +71,11 @@ func tokens(when func(*situation) bool) []advice {
 	}
 	return slices.Concat([]advice{
 		{text: "Draw a token for each grant, in the same atomic step as the lock.", unless: history.GrantToken,
-			only: anyRedis, when: all(when, not(lost))},
+			only: anyRedis, when: all(when, not(lost), not(isSplit))},
 		{text: "Keep the counter where a crash cannot take it back: appendfsync always.", unless: history.FsyncAlways,
-			only: anyRedis, when: all(when, lost, kept)},
+			only: anyRedis, when: all(when, lost, kept, not(isSplit))},
 		{text: "Take the revision of a consensus service for a token: it survives the loss of a server.",
-			only: anyRedis, when: all(when, lost, not(kept))},
+			only: anyRedis, when: all(when, func(s *situation) bool { return isSplit(s) || lost(s) && !kept(s) })},
 		{text: "Take for a token what is the grant's own, as the czxid of the znode that it creates, and not what " +
 			"all grants share.", unless: history.GrantToken, only: onZooKeeper, when: when},
 	}, together(
@@ -327,13 +327,19 @@ var remedies = map[CauseKind][]advice{
 			unless: history.LooksAgain, only: []history.Service{history.Redis},
 			when: all(not(isFar), not(isTurnedAway), not(isUngranted))},
 		{text: "Give each server a timeout far below the TTL, and go on with the majority that answers.",
-			unless: history.ShortTimeout, only: []history.Service{history.Redlock},
-			when: against(history.Kills, history.ShutsDown, history.Parts, history.Stops)},
+			unless: history.ShortTimeout, only: []history.Service{history.Redlock}, when: func(s *situation) bool {
+				return s.heldUp && !s.far || against(history.Kills, history.ShutsDown, history.Parts, history.Stops)(s)
+			}},
+		{text: "Let WAIT ask for no more replicas than are left when one is lost: while it asks for all, nobody gets " +
+			"the lock then.", given: history.WaitForReplicas, only: anyRedis, when: isAway},
 		{text: "Release partial locks on every server at once.", unless: history.Parallel, given: history.RandomRetry,
 			only: []history.Service{history.Redlock}, when: all(not(isFar), contended, not(isUnreleased))},
 		{text: "Release on every server also after an attempt that was given up.", given: history.RandomRetry,
-			only: []history.Service{history.Redlock}, when: all(not(isFar), contended, isUnreleased)},
-		{text: slowNetwork, when: isSlow},
+			only: []history.Service{history.Redlock}, when: all(not(isFar), not(isHeldUp), contended, isUnreleased)},
+		{text: slowNetwork, when: all(isSlow, not(sleepsOn))},
+		{text: "Let a request have far more time than a round trip takes, and look again when the other's lease must " +
+			"be over: no fault holds these requests up, and a message that gets lost wakes nobody.",
+			when: all(isSlow, sleepsOn)},
 	},
 	NoQuorumLeft: {{text: "No lock service survives the loss of its quorum: bring servers back, or spread them so " +
 		"that no one failure takes a majority."}},

@@ -20,7 +20,7 @@ var deciding = []struct {
 }{
 	// A client that asks for a lock of Kubernetes counts the lease of another from when it began to ask.
 	{"gives up within a lease", DeadlockFreedom, StuckWithoutHolder, `
-header servers=kubernetes-1 quorum=1 ttl=10s hold=1s slack=1s service=kubernetes measures=seen-lease,looks-again end=60s
+header servers=kubernetes-1 quorum=1 ttl=10s hold=1s service=kubernetes measures=seen-lease,looks-again end=60s
 0s client-1 acquire invoke
 1ms kubernetes-1 key-set of=client-1/1 until=10.001s
 2ms client-1 acquire ok until=9s
@@ -37,7 +37,7 @@ header servers=kubernetes-1 quorum=1 ttl=10s hold=1s slack=1s service=kubernetes
 `, []string{"ask for longer than a lease lasts"}, []string{"lasted longer than 0.150 s, less than the TTL"},
 		[]string{"round trip"}},
 	{"asks for longer than a lease", DeadlockFreedom, StuckWithoutHolder, `
-header servers=kubernetes-1 quorum=1 ttl=10s hold=1s slack=1s service=kubernetes measures=seen-lease,looks-again end=60s
+header servers=kubernetes-1 quorum=1 ttl=10s hold=1s service=kubernetes measures=seen-lease,looks-again end=60s
 0s client-1 acquire invoke
 1ms kubernetes-1 key-set of=client-1/1 until=10.001s
 2ms client-1 acquire ok until=9s
@@ -199,6 +199,107 @@ header servers=redis-1 quorum=1 ttl=10s service=redis measures=expiry,renewal,co
 12s resource apply op=write of=client-1/1 value=x
 13s client-1 release invoke attempt=client-1/1
 `, []string{"Send a fencing token"}, nil, []string{"guards the data already"}},
+	// Nobody has got the lock since answers come too late; the message that is to wake a waiter may be lost as well.
+	{"woken by messages, nobody ever got the lock, and the server crashed", DeadlockFreedom, StuckWithoutHolder, `
+header servers=redis-1 quorum=1 ttl=10s hold=1s slack=1s service=redis measures=expiry end=60s
+2s client-2 acquire invoke
+2.1s redis-1 key-set of=client-2/1 until=12.1s
+3s fault redis-1: crash redis-1 losing everything at 3s, restart after 1s
+4s redis-1 key-gone of=client-2/1 why=lost_in_crash_(disk_lost)
+4s fault-ends redis-1: crash redis-1 losing everything at 3s, restart after 1s
+13s redis-1 key-set of=client-2/2 until=23s
+23s redis-1 key-gone of=client-2/2 why=expired
+`, []string{"round trip takes, and look again"}, nil, []string{"no fault holds these requests up."}},
+	// Redlock's attempts get a quorum at once, and wait on for a server that is down until the lease is over: they give
+	// up nothing that a release could still free, and the network is fast.
+	{"a quorum in time, but for a server that is down", DeadlockFreedom, StuckWithoutHolder, `
+header servers=redis-1,redis-2,redis-3 quorum=2 ttl=10s hold=2s service=redlock measures=random-retry end=60s
+1s fault redis-3: shut down redis-3 at 1s
+2s client-2 acquire invoke
+2.1s redis-1,redis-2 key-set of=client-2/1 until=12.1s
+12.1s redis-1,redis-2 key-gone of=client-2/1 why=expired
+15s redis-1,redis-2 key-set of=client-2/2 until=25s
+25s redis-1,redis-2 key-gone of=client-2/2 why=expired
+`, []string{"Give each server a timeout"}, nil, []string{"round trip", "given up"}},
+	{"no quorum, and a server that is down", DeadlockFreedom, StuckWithoutHolder, `
+header servers=redis-1,redis-2,redis-3 quorum=2 ttl=10s hold=2s service=redlock measures=random-retry end=60s
+1s fault redis-3: shut down redis-3 at 1s
+2s client-2 acquire invoke
+2.1s redis-1 key-set of=client-2/1 until=12.1s
+12.1s redis-1 key-gone of=client-2/1 why=expired
+15s redis-2 key-set of=client-2/2 until=25s
+25s redis-2 key-gone of=client-2/2 why=expired
+`, []string{"given up"}, nil, []string{"round trip"}},
+	// Who waits for all replicas waits for one that the Sentinel could not tell who its master is.
+	{"a replica that is cut off from the Sentinel", DeadlockFreedom, StuckWithoutHolder, `
+header servers=redis-1,redis-2 shards=redis-1+redis-2 quorum=1 ttl=10s service=redis measures=looks-again,wait end=60s
+1s fault redis-2,sentinel-1: cut redis-2 -> sentinel-1 at 1s
+2s client-2 acquire invoke
+2.1s redis-1 key-set of=client-2/1 until=12.1s
+3.1s redis-1 key-gone of=client-2/1 by=client-2/1 why=deleted
+`, []string{"no more replicas than are left"}, nil, []string{"round trip"}},
+	// The first key is that of the first acquire, whose request was under way for three seconds.
+	{"the request of an acquire that had ended", FaultTolerance, TooSlow, `
+header clients=client-1,client-2 servers=redis-1 quorum=1 ttl=3s bound=3s service=redis measures=expiry,looks-again
+0s client-1 acquire invoke
+2.5s client-1 acquire fail why=timeout
+2.6s client-1 acquire invoke
+2.7s redis-1 key-set of=client-1/1 until=5.7s
+5.1s client-1 acquire fail why=timeout
+5.7s redis-1 key-gone of=client-1/1 why=expired
+20s client-2 acquire invoke
+22.5s client-2 acquire fail why=timeout
+`, []string{"round trip"}, nil, []string{"ask for longer"}},
+	{"the request of the acquire itself", FaultTolerance, TooSlow, `
+header clients=client-1,client-2 servers=redis-1 quorum=1 ttl=3s bound=3s service=redis measures=expiry,looks-again
+2.6s client-1 acquire invoke
+2.7s redis-1 key-set of=client-1/1 until=5.7s
+5.1s client-1 acquire fail why=timeout
+5.7s redis-1 key-gone of=client-1/1 why=expired
+20s client-2 acquire invoke
+22.5s client-2 acquire fail why=timeout
+`, []string{"ask for longer"}, nil, []string{"round trip"}},
+	// A release that is still under way when it should be over, and that the server has not got, or gets later.
+	{"the key goes later", FaultTolerance, ReleaseWithoutEffect, `
+header servers=redis-1 quorum=1 bound=3s ttl=10s service=redis measures=expiry end=30s
+0s client-1 acquire invoke
+1ms redis-1 key-set of=client-1/1 until=10.001s
+2ms client-1 acquire ok until=10s
+1s client-2 acquire invoke
+4s client-1 release invoke
+8s redis-1 key-gone of=client-1/1 by=client-1/1 why=deleted
+9s client-1 release ok
+`, []string{"round trip"}, nil, []string{"Let the release delete"}},
+	{"the key stays", FaultTolerance, ReleaseWithoutEffect, `
+header servers=redis-1 quorum=1 bound=3s ttl=10s service=redis measures=expiry end=30s
+0s client-1 acquire invoke
+1ms redis-1 key-set of=client-1/1 until=10.001s
+2ms client-1 acquire ok until=10s
+1s client-2 acquire invoke
+4s client-1 release invoke
+9s client-1 release ok
+10.001s redis-1 key-gone of=client-1/1 why=expired
+`, []string{"Let the release delete"}, nil, []string{"round trip"}},
+	// Two masters draw the same token; or one, from a counter that all grants share.
+	{"tokens of two masters", TokenOrder, TokenRepeated, `
+header servers=redis-1,redis-2 shards=redis-1+redis-2 quorum=1 ttl=10s service=redis measures=expiry,grant-token
+1s fault redis-1,redis-2: fail over redis-1 to redis-2 at 1s
+2s client-1 acquire invoke
+2.1s redis-1 key-set of=client-1/1 until=12s
+2.2s client-1 acquire ok until=12s token=7 counted=redis-1
+3s client-2 acquire invoke
+3.1s redis-2 key-set of=client-2/1 until=13s
+3.2s client-2 acquire ok until=13s token=7 counted=redis-2
+`, []string{"consensus service"}, []string{"two masters drew tokens", "fail over redis-1"}, nil},
+	{"tokens of one master", TokenOrder, TokenRepeated, `
+header servers=redis-1,redis-2 shards=redis-1+redis-2 quorum=1 ttl=10s service=redis measures=expiry
+2s client-1 acquire invoke
+2.1s redis-1 key-set of=client-1/1 until=12s
+2.2s client-1 acquire ok until=12s token=7 counted=redis-1
+3s client-2 acquire invoke
+3.1s redis-1 key-set of=client-2/1 until=13s
+3.2s client-2 acquire ok until=13s token=7 counted=redis-1
+`, []string{"Draw a token"}, nil, []string{"consensus service"}},
 }
 
 // TestRemediesFollowWhatHappened goes through all of them.

@@ -16,6 +16,7 @@ type situation struct {
 	faults   []*trace.Fault
 	extends  bool           // somebody prolonged a lock
 	confused bool           // fencing tokens do not tell a later grant from an earlier one
+	split    bool           // they are drawn by two masters of one group
 	stale    bool           // a resource that compares values accepted a write of a superseded holder
 	forgot   []*trace.Fault // the faults that lost the counter of the tokens, if they do not
 }
@@ -59,6 +60,7 @@ func (t *judge) situation(cause Cause) *situation {
 	for i := range t.Locks {
 		for _, c := range t.tokenClashes(&t.Locks[i]) {
 			s.confused, s.forgot = true, append(s.forgot, t.forgetting(c.a, c.b.OK)...)
+			s.split = s.split || t.deposedGrant(c.a, c.b) != nil
 		}
 	}
 	return s
@@ -137,6 +139,9 @@ func isFar(s *situation) bool         { return s.far }
 func isHasty(s *situation) bool       { return s.hasty }
 func isUngranted(s *situation) bool   { return s.ungranted }
 func isUnreleased(s *situation) bool  { return s.unreleased }
+func isHeldUp(s *situation) bool      { return s.heldUp }
+func isAway(s *situation) bool        { return s.away }
+func isSplit(s *situation) bool       { return s.split }
 
 // counted reports whether a stated end was counted wrongly, and not because of a key that was gone by then.
 func counted(s *situation) bool { return s.cause.Detail == "" && !s.untold }
@@ -160,13 +165,18 @@ func byExtension(s *situation) bool {
 	return s.extending || s.MayApply(history.Expiry) || !s.StatesMeasures()
 }
 
+// sleepsOn reports whether a waiter is known to wait for messages alone where a fault may have swallowed one.
+func sleepsOn(s *situation) bool {
+	return s.Service == history.Redis && s.struck && s.StatesMeasures() && !s.MayApply(history.LooksAgain)
+}
+
 // isSlow reports whether requests are known to take too long, or may: nothing else explains why nobody gets the lock.
 func isSlow(s *situation) bool {
 	split := s.Service == history.Redlock && contended(s)
 	counting := s.Service == history.Kubernetes && (s.hasty || !s.Applies(history.SeenLease))
 	woken := s.Applies(history.LooksAgain) ||
 		s.Service == history.Redis && s.ungranted && !s.Unsure(history.LooksAgain) && s.StatesMeasures()
-	return s.far || !s.silent && !split && !counting && woken && !s.Unsure(history.ShortTimeout) &&
+	return s.far || !s.silent && !split && !counting && woken && !s.heldUp && !s.Unsure(history.ShortTimeout) &&
 		!s.Applies(history.WaitForReplicas)
 }
 

@@ -122,6 +122,23 @@ func (t *judge) tokenStory(f *Finding, a, b *trace.Grant) {
 		quoted(t.Locks[b.Lock].Name), t.Time(b.OK), b.Token, how, t.who(a, b), t.Time(a.OK))
 	if lost := t.forgetting(a, b.OK); len(lost) > 0 {
 		story += sentence(" Since then the counter had been lost%s.", t.faultText(lost...))
+	} else if set := t.deposedGrant(a, b); set != nil {
+		story += sentence(" %s granted one of them when it had been replaced as master: two masters drew tokens, each "+
+			"from a counter of its own%s.", capital(string(set.Process)),
+			t.faultText(t.deposing(t.Unit(set.Process), b.OK)))
 	}
 	found.violated(t, cause, story, []int{a.OK, b.OK})
+}
+
+// deposedGrant is the record of the key of one of two grants that a server set when it had been replaced as its group's
+// master; nil if neither was set so.
+func (t *judge) deposedGrant(a, b *trace.Grant) *history.Event {
+	for _, at := range t.Keys {
+		e := &t.History.Events[at]
+		isOf := func(g *trace.Grant) bool { return e.Of == g.Attempt && e.Lock == t.Locks[g.Lock].Name }
+		if e.F == history.KeySet && (isOf(a) || isOf(b)) && t.deposed(int(at)) {
+			return e
+		}
+	}
+	return nil
 }

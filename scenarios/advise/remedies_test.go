@@ -210,6 +210,10 @@ var confirmations = []confirmation{
 		changes: []string{"servers.etcd: 3", "servers.zookeeper: 3", "servers.kubernetes: 3"}},
 	{text: "Let a request have far more time than a round trip takes, and a lease far more than that: no fault holds " +
 		"these requests up.", apply: fastNetwork},
+	{text: "Let a request have far more time than a round trip takes, and look again when the other's lease must be " +
+		"over: no fault holds these requests up, and a message that gets lost wakes nobody.", apply: fastAndAwake},
+	{text: "Let WAIT ask for no more replicas than are left when one is lost: while it asks for all, nobody gets the " +
+		"lock then.", changes: []string{"lock.wait.replicas: 1"}},
 	{text: "Give each server a timeout far below the TTL, and go on with the majority that answers.",
 		changes: []string{"lock.timeout: 50ms", "lock.timeout: 5ms"},
 		but: map[string]string{"printed-redlock-hung-master": "its release ends at the first server that does not " +
@@ -424,6 +428,11 @@ func fastNetwork(b *subject, _ *nemesis.Plan) (edits []edit) {
 		}
 	}
 	return edits
+}
+
+// fastAndAwake has waiters look again, too.
+func fastAndAwake(b *subject, p *nemesis.Plan) []edit {
+	return append(fastNetwork(b, p), b.set("lock.retry.wake", "message-or-ttl").edits...)
 }
 
 // ordered has every client take its locks in the order of their names.

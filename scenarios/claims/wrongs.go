@@ -34,7 +34,7 @@ func (w *Wrongs) Add(kind string, s *Story, format string, args ...any) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	path := filepath.Join(w.folder, fmt.Sprintf("%s-%d.yaml", s.Scenario.Name, s.Plan.Seed))
+	path := w.path(fmt.Sprintf("%s-%d", s.Scenario.Name, s.Plan.Seed), text)
 	w.write(path, text)
 	var b strings.Builder
 	fmt.Fprintf(&b, format, args...)
@@ -48,6 +48,18 @@ func (w *Wrongs) Add(kind string, s *Story, format string, args ...any) {
 	}
 	fmt.Fprintf(&b, "    Remedy: %s\n", s.Remedy)
 	w.kinds[kind] = append(w.kinds[kind], b.String())
+}
+
+// path is that of a file of a name with some text: different scenarios may share name and seed.
+func (w *Wrongs) path(name, text string) string {
+	path := filepath.Join(w.folder, name+".yaml")
+	for n := 2; ; n++ {
+		there, err := os.ReadFile(path)
+		if err != nil || string(there) == text {
+			return path
+		}
+		path = filepath.Join(w.folder, fmt.Sprintf("%s-%d.yaml", name, n))
+	}
 }
 
 // Count returns the number of cases whose kind has the prefix.

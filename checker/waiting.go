@@ -1,0 +1,134 @@
+package checker
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
+)
+
+// waiting is what is known of somebody who waited although nobody held the lock.
+type waiting struct {
+	silent     bool // its requests had ended long before
+	turnedAway bool // they went on, although no server had a key of the lock
+	hasty      bool // it gave each acquire up before it could have seen a lease of Kubernetes end
+	ungranted  bool // nobody had got any lock yet
+	unreleased bool // keys of attempts that had failed were left to expire
+	heldUp     bool // an attempt had a quorum in time, and gave it up as it waited for a server that did not answer
+	away       bool // a server was gone for good, or cut off
+	struck     bool // some fault had struck by then
+	// of a key in the way:
+	earlierTry  bool // it is of an earlier try of somebody who still waits
+	everlasting bool // it never expires
+	leftSection bool // its client had got the lock with it, and has left
+}
+
+// waitingStory says what became of the requests of a waiter from a time on, if that is known.
+func (t *judge) waitingStory(a *trace.Ask, since history.Time, now moment) string {
+	h := &t.History.Header
+	asked, known := h.Asked[a.Process]
+	silent, longest := t.isSilent(a.Process, now.time), t.longestTry(a, since, now)
+	t.facts.waiting = waiting{silent: silent, turnedAway: known && !silent && t.isFree(a.Lock, since, now.at),
+		hasty: h.Service == history.Kubernetes && longest < h.TTL, ungranted: t.grantedBy(now.at) == 0,
+		unreleased: t.leftToExpire(a.Lock, since, now.at), heldUp: t.outlasted(a.Lock, since, now.at),
+		away: t.serverAway(now.at), struck: len(t.Faults) > 0 && t.Faults[0].Start < now.at}
+	t.facts.far = h.TTL > 0 && t.fastest(nil) > h.TTL/6
+	switch {
+	case t.facts.silent && asked == 0:
+		return sentence(" No request of %s for it reached a server.", a.Process)
+	case t.facts.silent:
+		return sentence(" The last request of %s for it reached a server at %v.", a.Process, asked)
+	case t.facts.turnedAway:
+		return t.turnedAwayStory(a.Process)
+	case t.facts.hasty && !t.facts.far:
+		return sentence(" No acquire of %s lasted longer than %v, less than the TTL.", a.Process, longest)
+	}
+	return ""
+}
+
+// longestTry is the longest time for which a waiter asked without giving up, from a time on until a moment.
+func (t *judge) longestTry(of *trace.Ask, since history.Time, now moment) (longest history.Time) {
+	for _, n := range t.Locks[of.Lock].Asks {
+		a := &t.Asks[n]
+		if a.Process == of.Process && t.Time(a.Ret) >= since && a.Call < now.at {
+			longest = max(longest, min(t.Time(a.Ret), now.time)-t.Time(a.Call))
+		}
+	}
+	return longest
+}
+
+// grantedBy is how many acquires had succeeded before position at.
+func (t *judge) grantedBy(at int) (n int) {
+	for i := range t.Grants {
+		if t.Grants[i].OK < at {
+			n++
+		}
+	}
+	return n
+}
+
+// leftToExpire reports whether from a time on until position at a key of a lock expired whose attempt had not got it.
+func (t *judge) leftToExpire(lock int32, since history.Time, at int) bool {
+	name := t.Locks[lock].Name
+	return slices.ContainsFunc(t.Keys, func(i int32) bool {
+		e := &t.History.Events[i]
+		_, granted := t.Owner[trace.Title{Lock: name, Attempt: e.Of}]
+		return e.F == history.KeyGone && e.Why == history.Expired && e.Lock == name && !granted &&
+			since <= e.Time && int(i) < at
+	})
+}
+
+func (t *judge) turnedAwayStory(client history.Process) string {
+	return sentence(" Requests of %s for it reached the servers, the last at %v, and no server had a key of it.",
+		client, t.History.Header.Asked[client])
+}
+
+// isFree reports whether no server had a key of a lock from a time on until position at.
+func (t *judge) isFree(lock int32, since history.Time, at int) bool {
+	return len(t.standing(lock, at)) == 0 && !slices.ContainsFunc(t.Keys, func(i int32) bool {
+		e := &t.History.Events[i]
+		return e.Lock == t.Locks[lock].Name && since <= e.Time && int(i) < at
+	})
+}
+
+// outlasted reports whether from a time on until position at an attempt set keys on a quorum of servers within a sixth of
+// the TTL and yet did not get the lock, while some server was out of reach: it had waited for the answer of that one.
+func (t *judge) outlasted(lock int32, since history.Time, at int) bool {
+	h := &t.History.Header
+	if h.Service != history.Redlock || !t.serverAway(at) {
+		return false
+	}
+	type vote struct {
+		first   history.Time
+		servers []history.Process
+	}
+	votes := make(map[history.Attempt]*vote)
+	for _, i := range t.Keys {
+		e := &t.History.Events[i]
+		_, granted := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.Of}]
+		if e.F != history.KeySet || granted || e.Lock != t.Locks[lock].Name || e.Time < since || int(i) >= at {
+			continue
+		}
+		v := votes[e.Of]
+		if v == nil {
+			v = &vote{first: e.Time}
+			votes[e.Of] = v
+		}
+		if e.Time-v.first <= h.TTL/6 && !slices.Contains(v.servers, e.Process) {
+			v.servers = append(v.servers, e.Process)
+		}
+		if h.IsQuorum(v.servers) {
+			return true
+		}
+	}
+	return false
+}
+
+// serverAway reports whether at position at some server was down, stopped, or cut off from others.
+func (t *judge) serverAway(at int) bool {
+	return slices.ContainsFunc(t.Faults, func(f trace.Fault) bool {
+		gone := f.Does.IsDown() || f.Does == history.Stops || f.Does == history.Parts
+		return gone && f.Start < at && (f.Stop == trace.Open || f.Stop >= at) &&
+			slices.ContainsFunc(t.History.Header.Servers, f.Strikes)
+	})
+}
