@@ -16,9 +16,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestAKillWhileAPackageIsBuiltLeavesNothing kills the command that begins a campaign of a Go package, alone or with
-// all that it has started. Once what it has started has ended, the next command leaves nothing in the folder for
-// temporary files, and reports what one process does. The moments of the kills only vary what the next command finds.
+// TestAKillWhileAPackageIsBuiltLeavesNothing kills the command that starts a campaign of a Go package, alone or with
+// all processes that it has started. When those have ended, too, the next command leaves nothing in the folder for
+// temporary files, and its report equals that of one process. Killing at different moments varies what the next command
+// finds.
 func TestAKillWhileAPackageIsBuiltLeavesNothing(t *testing.T) {
 	t.Parallel()
 	here, err := filepath.Abs(lockPackage)
@@ -27,7 +28,7 @@ func TestAKillWhileAPackageIsBuiltLeavesNothing(t *testing.T) {
 	}
 	args := []string{here, "--run", "TestALockThatHoldsItsLease", "--seeds", "20"}
 	want, files := inOneProcess(t, append([]string{"explore"}, args...)...)
-	moments := []string{"*/go-build*"} // files in the folder for temporary files that are there then
+	moments := []string{"*/go-build*"} // kill when a file of this pattern exists in the folder for temporary files
 	if testkit.Full() {
 		moments = []string{"*", "*/go-build*", "*/go-build*/b001", "*/go-build*/*/importcfg.link", "*/lock.test", "no"}
 	}
@@ -53,11 +54,11 @@ func TestAKillWhileAPackageIsBuiltLeavesNothing(t *testing.T) {
 	}
 }
 
-// killOnceThere starts a command and kills it, or its whole group, once there are files of a pattern or the command
-// serves its campaign. It returns when all that the command has started has ended.
+// killOnceThere starts a command and kills it, or its whole process group, as soon as a file matches the pattern or the
+// command serves its campaign. It returns when all processes that the command has started have ended.
 func killOnceThere(t *testing.T, c *exec.Cmd, pattern string, group bool) {
 	t.Helper()
-	lives, held, err := os.Pipe() // each process that the command starts holds the other end
+	lives, held, err := os.Pipe() // every process that the command starts inherits the other end
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,8 +33,8 @@ type entry struct {
 	Name    string          `json:"name"`             // unique within the order
 	Path    string          `json:"path"`             // as the user named it; empty for a scenario of the catalogue
 	File    string          `json:"file,omitempty"`   // the name of the campaign's file with its content
-	System  string          `json:"system,omitempty"` // the platform on which the file runs, such as linux/amd64; empty: any
-	Options json.RawMessage `json:"options"`          // of its kind
+	System  string          `json:"system,omitempty"` // platform that runs the file, such as linux/amd64; empty: any
+	Options json.RawMessage `json:"options"`          // options of its kind
 	Probes  []probe         `json:"probes"`
 }
 
@@ -94,8 +94,8 @@ func probes(s *scenarios.Scenario, seeds ...uint64) (all []probe, err error) {
 type job struct {
 	*queue.Campaign
 	order    order
-	subjects []subject // of the entries
-	binaries []string  // sums of those that may be executed here
+	subjects []subject // one for each entry
+	binaries []string  // checksums of the test binaries that may be executed here
 }
 
 // join opens a campaign, and makes sure that this program is the one that created it. If it is not, join returns both
@@ -242,7 +242,7 @@ func (h whole) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part
 // worker makes parts of all entries.
 type worker struct {
 	j   *job
-	all []campaign.Worker // of the entries
+	all []campaign.Worker // one for each entry
 }
 
 // workers makes the workers of all entries.

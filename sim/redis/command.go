@@ -34,8 +34,8 @@ const (
 
 // command is a row of the table of commands.
 type command struct {
-	Name  string // number of arguments including the name; negative: at least that many
-	Arity int    // number of arguments with the name; negative: at least
+	Name  string // lower case
+	Arity int    // number of arguments including the name; negative: at least that many
 	Flags flag
 	// run executes the command. A command without run is executed by miniredis, unless first has answered it.
 	run   func(d *store.Data, args []string)
@@ -44,7 +44,7 @@ type command struct {
 	// checks is what every change by a writing command depends on, or what a reading command shows of a key, whatever
 	// the arguments are. The defaults are nothing and the value.
 	checks history.Check
-	Subs   arities      // of a command with subcommands
+	Subs   arities      // the subcommands, if the command has any
 	In     versionRange // versions that have the command in this form
 }
 

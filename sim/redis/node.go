@@ -206,7 +206,7 @@ func (n *Node) Serve(r *sim.Incoming) {
 		return
 	}
 	n.execute(r)
-	if n.mayBlock() || len(n.held) > 0 || n.quits || n.tracking.active() { // more than the reply has to be sent, or less
+	if n.mayBlock() || len(n.held) > 0 || n.quits || n.tracking.active() { // more than the reply is sent, or less
 		n.respond(r)
 		n.finishTurn()
 		return

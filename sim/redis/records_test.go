@@ -41,7 +41,8 @@ func (a account) note(e *history.Event) {
 type bookkeeper struct {
 	*groupOfThree
 	accounts map[sim.ProcessID]account
-	replaced map[sim.ProcessID]account // what existed on a node before it was promoted; the node must record the expiry of these keys
+	// replaced is what existed on a node before it was promoted. The node must record the expiry of these keys.
+	replaced map[sim.ProcessID]account
 	group    *Group
 	family   []string // patterns of commands that clients prefer
 	attempts int      // number of attempts so far; several commands in a row belong to one

@@ -80,7 +80,7 @@ func (h *hooks) LogCommand(args []string) {
 	}
 	name := (*Node)(h).find(args[0]).Name // in one spelling
 	if h.repl.involved {
-		h.Log(store.Effect{Op: store.OpCommand, Args: append([]string{name}, args[1:]...)}) // the replicas need the arguments later
+		h.Log(store.Effect{Op: store.OpCommand, Args: append([]string{name}, args[1:]...)}) // replicas keep it
 		return
 	}
 	h.Log(store.Effect{Op: store.OpCommand, Args: h.aof.Keep(name, args[1:])})

@@ -27,7 +27,7 @@ func TestWait(t *testing.T) {
 		s.do(master, "MULTI")
 		s.do(master, "SET lock c")
 		s.do(master, "WAIT 2 0")
-		s.do(master, "EXEC") // it waits for the write before the transaction, b, for which no replica was asked yet
+		s.do(master, "EXEC") // WAIT counts replicas that have b, the write before MULTI; none was asked yet
 		s.say("%s", s.ask(master, 0, "EVAL", "redis.call('set', 'lock', 'd') return redis.call('wait', 2, 0)", "0"))
 		s.do(master, "WAIT x 0")
 		s.do(master, "WAIT 1 x")
@@ -35,7 +35,7 @@ func TestWait(t *testing.T) {
 		s.do(replica1, "WAIT 0 0")
 		s.do(replica1, "WAIT x 0")
 	})
-	c.client("client-2", time.Second, func(s *session) { s.do(master, "WAIT 1 0") }) // it does not wait for writes of others
+	c.client("client-2", time.Second, func(s *session) { s.do(master, "WAIT 1 0") }) // not for others' writes
 	c.run(5 * time.Second)
 	const onReplica = "-ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a " +
 		"replica is configured to be writable (which is not the default) writes to replicas are just local and are " +

@@ -60,7 +60,7 @@ func TestNodeWithoutPersistenceForgets(t *testing.T) {
 func TestEverysecLosesTheUnsyncedSecond(t *testing.T) {
 	for _, c := range []struct {
 		name                        string
-		quiet, between, then        time.Duration // before the first write, before the second one, and before the power loss
+		quiet, between, then        time.Duration // before the first write, the second one, and the power loss
 		firstSurvives, secondSurves bool
 	}{
 		{"in the first second of a life", 0, 500 * time.Millisecond, 400 * time.Millisecond, false, false},

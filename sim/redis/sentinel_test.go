@@ -139,7 +139,8 @@ func TestFailoverThatFoundNoReplicaIsTriedAgainAfterTwiceItsTimeout(t *testing.T
 		c.at(10*time.Second, func() { c.cut(observer, master, replica1) })
 		c.at(15*time.Second, func() { c.heal(observer, replica1) })
 		c.run(2 * time.Minute)
-		first := 11 * time.Second // the master is down at the earliest then; the second failover comes up to a second later
+		// The master is down at the earliest then. The second failover comes up to a second later.
+		first := 11 * time.Second
 		if at < first+40*time.Second || at > first+time.Second+2*look+40*time.Second+time.Second+4*look {
 			t.Errorf("seed %d: the replica was promoted at %v", seed, at)
 		}

@@ -13,7 +13,7 @@ import (
 // setOptions are the options of SET and GETEX.
 type setOptions struct {
 	nx, xx, get, keepTTL, persist bool
-	unit                          string // the expiry option in upper case: EX, PX, EXAT or PXAT; empty if there is none
+	unit                          string // the expiry option in upper case: EX, PX, EXAT or PXAT; empty: none
 	amount                        string // its argument
 	only                          condition
 }

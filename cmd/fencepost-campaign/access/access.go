@@ -24,7 +24,7 @@ import (
 
 // Server is how to reach a server and authenticate to it. The files and the URL have the meaning that NATS gives them.
 type Server struct {
-	URL   string `json:"url,omitempty"`   // may contain a user and password, or a token; several are separated by commas
+	URL   string `json:"url,omitempty"`   // may hold a user and password, or a token; several are separated by commas
 	Token string `json:"token,omitempty"` // in place of one in the URL
 	// Certificate, in PEM, is the only certificate that the server may show. Empty: any that a trusted authority has
 	// signed.

@@ -31,7 +31,7 @@ func At(listener *net.TCPAddr) string {
 	hosts := []string{listener.IP.String()}
 	if listener.IP.IsUnspecified() {
 		hosts = nil
-		all, _ := net.InterfaceAddrs() // without them the machine itself is left
+		all, _ := net.InterfaceAddrs() // if this fails, only the loopback address is left
 		for _, a := range all {
 			if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() {
 				hosts = append(hosts, n.IP.String())

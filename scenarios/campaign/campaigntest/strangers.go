@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Strangers is a campaign.Hands that makes each portion of a stage, of 1 to 5 positions, with a new worker. It makes
-// the portions out of order, and some of them twice.
+// Strangers is a campaign.Hands that divides a stage into portions of 1 to 5 positions and makes each portion with a
+// new worker. It makes the portions out of order, and some of them twice.
 type Strangers struct {
 	T      *testing.T
 	Worker func() (campaign.Worker, error) // creates a new worker

@@ -21,8 +21,8 @@ import (
 	redisfront "github.com/fencepost-sim/fencepost/sim/redis/front"
 )
 
-// redisSide is one Redis with the connections of a round: three that send commands, one that listens, and one that
-// clears up.
+// redisSide is one of the two Redis servers with the connections of a round: three that send commands, one that
+// receives messages, and one for preparing and cleaning up.
 type redisSide struct {
 	clients          [3]*respConn
 	listener, helper *respConn
@@ -38,7 +38,7 @@ func newRedisSide(t *testing.T, address string) redisSide {
 	return s
 }
 
-// respConn is a connection that speaks RESP.
+// respConn is a connection that uses RESP.
 type respConn struct {
 	net.Conn
 	in *bufio.Reader
@@ -47,7 +47,7 @@ type respConn struct {
 func dialRedis(t *testing.T, address string) *respConn {
 	t.Helper()
 	var err error
-	for range 250 { // until it listens
+	for range 250 { // until the server listens
 		var c net.Conn
 		if c, err = net.Dial("tcp", address); err == nil {
 			t.Cleanup(func() { c.Close() })
@@ -59,7 +59,7 @@ func dialRedis(t *testing.T, address string) *respConn {
 	return nil
 }
 
-// wire is a command as it is sent.
+// wire returns a command as it is sent.
 func wire(words []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "*%d\r\n", len(words))
@@ -69,13 +69,13 @@ func wire(words []string) string {
 	return b.String()
 }
 
-// send sends bytes. An error shows when the reply is read.
+// send sends bytes. If that fails, reading the reply fails as well.
 func (c *respConn) send(b string) {
 	c.SetDeadline(time.Now().Add(10 * time.Second))
 	io.WriteString(c, b)
 }
 
-// ask sends a command and returns its reply as it came.
+// ask sends a command and returns its reply unchanged.
 func (c *respConn) ask(words ...string) string {
 	c.send(wire(words))
 	return c.value()
@@ -106,8 +106,8 @@ func (c *respConn) value() string {
 	return line
 }
 
-// untilMarked reads what has come on a connection up to the reply to a PING that is sent now. The values are sorted: if
-// several patterns match a channel, the order is that of a hash table.
+// untilMarked sends a PING and reads everything that arrives on a connection up to its reply. It sorts the values,
+// because a server sends a message for several matching patterns in the order of a hash table.
 func (c *respConn) untilMarked() string {
 	var all []string
 	const mark = "all of it"
@@ -121,9 +121,9 @@ func (c *respConn) untilMarked() string {
 	}
 }
 
-// syntax are commands as Redis' documentation spells them, for users of locks. A word in braces is one of several, % is
-// a space within an argument; fillings has the other marks. Commands whose reply depends on the time, on the order of a
-// hash table, or on when Redis looks for expired keys are not among them.
+// syntax are commands in the spelling of Redis's documentation, as users of locks need them. A word in braces stands
+// for one of several words, and % for a space within an argument; fillings explains the other marks. Commands whose
+// replies depend on the time, on the order of a hash table, or on when Redis looks for expired keys are left out.
 var syntax = []string{
 	"SET <k> <v>", "set <k> <v> nx px <t>", "SET <k> <v> PX <t> NX", "Set <k> <v> {EX|PX|ex} <t> {XX|GET|xx|nX}",
 	"SET <k> <v> XX GET", "SET <k> <v> NX GET PX <t>", "SET <k> <v> KEEPTTL {NX|XX|GET}", "SET <k> <v> PX {0|-1|1.5|}",
@@ -171,15 +171,15 @@ var syntax = []string{
 	"SMOVE <k> <k> <v>", "PUBSUB NUMSUB <k> <v>", "QUIT now",
 }
 
-// listening are commands of a connection that subscribes.
+// listening are commands of a connection with subscriptions.
 var listening = []string{"SUBSCRIBE <k>", "SUBSCRIBE <k> <k>", "UNSUBSCRIBE <k>", "PSUBSCRIBE {*|a*|[ab]}",
 	"PSUBSCRIBE __key*__:*", "PUNSUBSCRIBE {*|a*}", "HELLO {2|3}", "GET <k>", "PING", "RESET", "PING <v>",
 	"CLIENT TRACKING ON", "CLIENT TRACKING OFF",
 	"CLIENT TRACKING ON NOLOOP", "MGET <k> <k>", "CLIENT GETREDIR", "SSUBSCRIBE <k>", "SUNSUBSCRIBE <k>",
 	"SPUBLISH <k> <v>"}
 
-// fillings are what stands for the marks of a command: <k> a key, <v> a value, <n> a number, <s> a score, <t> a TTL
-// that outlasts the test.
+// fillings are the words for the marks of a command: <k> a key, <v> a value, <n> a number, <s> a score, <t> a TTL that
+// outlasts the test.
 var fillings = map[string][]string{
 	"<k>": {"a", "b", "c"},
 	"<n>": {"0", "1", "2", "5"},
@@ -188,11 +188,11 @@ var fillings = map[string][]string{
 	"<t>": {"1000000", "70000000"},
 }
 
-// strange are arguments that hardly fit anywhere.
+// strange are arguments that are valid almost nowhere.
 var strange = []string{"", "-1", "0", "9223372036854775806", "9223372036854775808", "-9223372036854775808", "nan",
 	"1e400", "+1", "%1", "01", "\xff", "nx", "a", "0x10", "1.0", "*", "4294967296"}
 
-// command draws a command. Some have an argument too few, too many, or a strange one.
+// command draws a command. Some have an argument too few or too many, or a strange one.
 func command(r *rand.Rand, syntax []string) []string {
 	words := wellFormed(r, syntax)
 	if r.IntN(12) == 0 {
@@ -234,10 +234,11 @@ func redisStep(r *rand.Rand) step[redisSide] {
 	case n == 0:
 		return expiry(r)
 	case n == 1:
-		words := wellFormed(r, listening) // without a name, they would end all, in the order of a hash table
+		// Only well-formed commands: without a name, they would end all subscriptions, in the order of a hash table.
+		words := wellFormed(r, listening)
 		return step[redisSide]{"listening", fmt.Sprintf("listener: %q", words), func(s redisSide) string {
 			s.listener.send(wire(words))
-			return "" // read with what the listener hears
+			return "" // it is read with the messages
 		}}
 	case n == 2:
 		return blocking(r, conn)
@@ -249,7 +250,7 @@ func redisStep(r *rand.Rand) step[redisSide] {
 		func(s redisSide) string { return s.clients[conn].ask(words...) }}
 }
 
-// pipeline draws several commands that arrive at once, or cut somewhere.
+// pipeline draws several commands that arrive at once, or in two pieces.
 func pipeline(r *rand.Rand, conn int) step[redisSide] {
 	var all [][]string
 	var b string
@@ -266,7 +267,7 @@ func pipeline(r *rand.Rand, conn int) step[redisSide] {
 		func(s redisSide) (replies string) {
 			s.clients[conn].send(b[:cut])
 			if cut < len(b) {
-				s.helper.ask("PING") // the first part has been read
+				s.helper.ask("PING") // now the server has read the first part
 				s.clients[conn].send(b[cut:])
 			}
 			for range all {
@@ -276,7 +277,7 @@ func pipeline(r *rand.Rand, conn int) step[redisSide] {
 		}}
 }
 
-// expiry draws keys that expire, which nobody looks at until all of them have.
+// expiry draws commands that make keys expire. No command looks at the keys until all of them have expired.
 func expiry(r *rand.Rand) step[redisSide] {
 	var all [][]string
 	for range 1 + r.IntN(3) {
@@ -286,7 +287,7 @@ func expiry(r *rand.Rand) step[redisSide] {
 	}
 	name := fmt.Sprintf("helper: %q, until it is over", all)
 	return step[redisSide]{"expiry", name, func(s redisSide) (replies string) {
-		s.helper.ask("MULTI") // its commands share one instant
+		s.helper.ask("MULTI") // so that its commands are executed at one instant
 		for _, words := range all {
 			replies += s.helper.ask(words...)
 		}
@@ -297,7 +298,8 @@ func expiry(r *rand.Rand) step[redisSide] {
 	}}
 }
 
-// blocking draws a command that may wait, what another connection does meanwhile, and what releases it for certain.
+// blocking draws a command that may wait, commands of another connection meanwhile, and commands that end the wait for
+// certain.
 func blocking(r *rand.Rand, conn int) step[redisSide] {
 	wait := command(r, []string{"{BLPOP|BRPOP} <k> 0", "{BLPOP|BRPOP} <k> <k> <k> 0", "BRPOPLPUSH <k> <k> 0",
 		"BLMOVE <k> <k> {LEFT|RIGHT} {LEFT|RIGHT} 0"})
@@ -312,7 +314,7 @@ func blocking(r *rand.Rand, conn int) step[redisSide] {
 	return step[redisSide]{"blocking", name,
 		func(s redisSide) (replies string) {
 			s.clients[conn].send(wire([]string{"PING"}) + wire(wait))
-			replies = s.clients[conn].value() // the server has read both
+			replies = s.clients[conn].value() // then the server has read both commands
 			s.helper.ask("PING")
 			for _, words := range all {
 				replies += s.clients[other].ask(words...)
@@ -325,11 +327,11 @@ func blocking(r *rand.Rand, conn int) step[redisSide] {
 		}}
 }
 
-// own matches what differs between two servers: the number of a connection in the reply to HELLO, what Lua itself says
-// of a script, and deadlines that follow from the time of the request.
+// own matches the parts of replies that may differ between the servers: the number of a connection in the reply to
+// HELLO, Lua's own texts about a script, and deadlines that depend on the time of the request.
 var own = regexp.MustCompile(`id\r\n:\d+|:1[78]\d{8}(\d{3})?\r|(Error compiling script|user_script:\d+:)[^\r]*`)
 
-// TestSecondRedis compares with redis-server 7.0, over the wire.
+// TestSecondRedis compares the node with redis-server 7.0, over the wire.
 func TestSecondRedis(t *testing.T) {
 	program, err := exec.LookPath("redis-server")
 	lacks(t, err, "apt install redis-server")

@@ -13,18 +13,19 @@ import (
 )
 
 // The tests named TestSecond… compare the simulated servers with real ones by a second kind of requests. Their
-// generators share nothing with those of the other comparisons but the two servers: they are written from the servers'
-// public documentation, and draw few names, much contention, strange arguments and several requests at once.
+// generators have nothing in common with those of the other comparisons. They were written from the servers' public
+// documentation, and use few names, so that requests conflict, strange arguments, and several requests at once.
 
-// step is one thing that is done to a server: what it is, for people, and how it is done to one of the two. do returns
-// all that the server sent, as text.
+// step is one thing that is done to a server. name describes it for people. do does it to one of the two sides, and
+// returns everything that the server sent, as text.
 type step[S any] struct {
 	area, name string
 	do         func(side S) string
 }
 
-// compare takes the same steps on both servers, each of them so many in a round, and reports the first difference of a
-// round. begin opens the two sides of a round. The steps are a function of the test's name and the round.
+// compare does the same random steps on both servers and reports the first difference of each round. A round has as
+// many steps as each says. begin opens the two sides for a round. The steps depend only on the test's name and the
+// round.
 func compare[S any](t *testing.T, rounds, each int, begin func(t *testing.T, round int) (real, simulated S),
 	draw func(r *rand.Rand) step[S]) {
 	t.Helper()
@@ -61,10 +62,10 @@ func compare[S any](t *testing.T, rounds, each int, begin func(t *testing.T, rou
 	t.Logf("%d steps compared, %d rounds differ: %s", compared, different, strings.Join(by, ", "))
 }
 
-// oneOf draws one of a list.
+// oneOf draws one element of a list.
 func oneOf[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
 
-// size is the number of rounds: few every day, more at full size.
+// size returns the number of rounds: few in everyday tests, more at full size.
 func size(everyDay, whole int) int {
 	if full() {
 		return whole

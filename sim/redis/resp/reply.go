@@ -45,7 +45,7 @@ func (w *Writer) ReplyBulk(s string) { w.Out = sim.AppendBulk(w.Out, s) }
 // ReplyLen begins an array of count elements.
 func (w *Writer) ReplyLen(count int) { w.Out = sim.AppendArray(w.Out, count) }
 
-// ReplyMap begins a map of so many pairs.
+// ReplyMap begins a map with the given number of pairs.
 func (w *Writer) ReplyMap(pairs int) {
 	if w.RESP3 {
 		w.head('%', pairs)
@@ -57,7 +57,7 @@ func (w *Writer) ReplyMap(pairs int) {
 // ReplySet begins a set of count elements.
 func (w *Writer) ReplySet(count int) { w.head(either[byte](w.RESP3, '~', '*'), count) }
 
-// ReplyPush begins a push, which is not a reply to a request, with so many parts.
+// ReplyPush begins a push with the given number of parts. A push is not a reply to a request.
 func (w *Writer) ReplyPush(parts int) { w.head(either[byte](w.RESP3, '>', '*'), parts) }
 
 func (w *Writer) head(sort byte, count int) {

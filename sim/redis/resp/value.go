@@ -109,7 +109,7 @@ func (v Value) Append(b []byte) []byte {
 	return append(append(append(b, v.Kind), v.Text...), "\r\n"...)
 }
 
-// isString reports whether the value has a length, followed by so many bytes.
+// isString reports whether the value is sent as a length and that many bytes.
 func (v Value) isString() bool { return v.Kind == '$' || v.Kind == '=' || v.Kind == '!' }
 
 func (v Value) isAggregate() bool {
