@@ -40,7 +40,7 @@ func (x *Exploration) Prepare() error { return x.Open("explore") }
 // Spare checks that the folder of the results contains no other files that would be overwritten. Call it after reading
 // the record there, if there is one.
 func (x *Exploration) Spare() error {
-	if text, err := readRecord(filepath.Join(x.Out, ExplorationFile)); err == nil {
+	if text, err := readRecord(filepath.Join(x.Out, ExplorationFile), mostRecord); err == nil {
 		x.Files.Adopt(ExplorationFile, text)
 	}
 	return x.Files.Spare(ExplorationFile, search.ScenarioFile, VerdictFile)

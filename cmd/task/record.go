@@ -45,7 +45,7 @@ func ReadRuns(dir string) (*search.Runs, error) {
 // readKept decodes a file that an earlier call has left in a folder. what describes its content in errors.
 func readKept[R any](dir, file, what string, decode func([]byte) (*R, error)) (*R, error) {
 	path := filepath.Join(dir, file)
-	text, err := readRecord(path)
+	text, err := readRecord(path, mostRecord)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%s holds no %s: %w", dir, what, err)
 	}
@@ -62,16 +62,25 @@ func readKept[R any](dir, file, what string, decode func([]byte) (*R, error)) (*
 // mostRecord is how long a record may be, in bytes: those of large searches take some MB.
 const mostRecord = 256 << 20
 
-// readRecord reads the file of a record, which somebody else may have made.
-func readRecord(path string) ([]byte, error) {
+// readRecord reads the file of a record, which somebody else may have made, if it has at most most bytes. It reads no
+// file that is known to be longer, and of one without an end no more than that.
+func readRecord(path string, most int64) (text []byte, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, mostRecord+1))
-	if err == nil && len(text) > mostRecord {
-		err = fmt.Errorf("%s is longer than %d bytes, and so is no record of a search", path, mostRecord)
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	length := info.Size()
+	if length <= most {
+		text, err = io.ReadAll(io.LimitReader(f, most+1))
+		length = int64(len(text))
+	}
+	if length > most {
+		return nil, fmt.Errorf("%s is longer than %d bytes, and so is no record of a search", path, most)
 	}
 	return text, err
 }

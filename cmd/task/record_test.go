@@ -1,0 +1,53 @@
+package task
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// TestRecordsAreReadUpToALimit: a file of as many bytes is read, and one with a byte more is refused, without being read
+// if its length is known. A device that has no end is refused, too.
+func TestRecordsAreReadUpToALimit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "record")
+	for _, text := range []string{"", "1234", "12345"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := readRecord(path, 5); string(got) != text || err != nil {
+			t.Errorf("%q: %q, %v", text, got, err)
+		}
+	}
+	if err := os.WriteFile(path, []byte("123456"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, path, 5, "record is longer than 5 bytes")
+	if runtime.GOOS != "windows" {
+		refused(t, "/dev/zero", 5, "/dev/zero is longer than 5 bytes")
+	}
+}
+
+// TestNoRecordOfAQuarterGigabyteIsRead: the error names the limit. The file has a hole in place of its content.
+func TestNoRecordOfAQuarterGigabyteIsRead(t *testing.T) {
+	dir := t.TempDir()
+	f, err := os.Create(filepath.Join(dir, ExplorationFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := f.Truncate(256<<20 + 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadExploration(dir); err == nil || !strings.Contains(err.Error(), "is longer than 268435456 bytes") {
+		t.Error(err)
+	}
+}
+
+func refused(t *testing.T, path string, most int64, why string) {
+	t.Helper()
+	if got, err := readRecord(path, most); got != nil || err == nil || !strings.Contains(err.Error(), why) {
+		t.Errorf("%q, %v", got, err)
+	}
+}
