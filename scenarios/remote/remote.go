@@ -92,8 +92,8 @@ type Test struct {
 	oneEach bool // each process makes only one run
 }
 
-// Build builds the test binary of the package in a folder, for its test with the given name. Close removes the binary;
-// if this process is killed, the next one that builds does.
+// Build builds the test binary of the package in a folder, for its test with the given name. Close removes the binary.
+// If this process is killed before, the next process that builds one removes it.
 func Build(folder, name string) (*Test, error) {
 	if name == "" {
 		return nil, fmt.Errorf("%s is a Go package: say which of its tests with --run", folder)
@@ -105,7 +105,7 @@ func Build(folder, name string) (*Test, error) {
 	t := &Test{folder: folder, binary: filepath.Join(dir.Path(), "lock.test"), name: name, built: dir}
 	build := exec.Command("go", "test", "-c", "-o", t.binary, ".")
 	build.Dir = folder
-	build.Env = append(os.Environ(), "GOTMPDIR="+dir.Path()) // what the go command leaves if it is killed, too
+	build.Env = append(os.Environ(), "GOTMPDIR="+dir.Path()) // for files of a go command that is killed, too
 	text, err := build.CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("go test -c in %s: %w\n%s", folder, err, text)

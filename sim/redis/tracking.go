@@ -15,8 +15,8 @@ import (
 // options are the options of CLIENT TRACKING ON.
 type options struct {
 	Broadcast bool // BCAST: notify of every key that begins with a prefix, read or not
-	OptIn     bool // remember only keys that are read after CLIENT CACHING YES
-	OptOut    bool // remember all keys except those that are read after CLIENT CACHING NO
+	OptIn     bool // remember only what the command after CLIENT CACHING YES reads
+	OptOut    bool // remember all but what the command after CLIENT CACHING NO reads
 	NoLoop    bool // do not notify a client of its own changes
 	Prefixes  []string
 }

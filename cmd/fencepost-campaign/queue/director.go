@@ -89,7 +89,7 @@ type StageProgress struct {
 	Done uint64 `json:"done"` // positions with a part
 	Lost uint64 `json:"lost"` // those of Done that gave no result
 	Size uint64 `json:"size"`
-	// Due is how many positions count: all, or, of a stage that was ended early, those that had a part then.
+	// Due is how many positions count: all of them, or, if the stage was ended early, those that had a part then.
 	Due uint64 `json:"due"`
 	// Ended is why the stage was ended before all of it was made; empty if it was not.
 	Ended string `json:"ended,omitempty"`
@@ -237,8 +237,8 @@ func (f *fold) readEnding(ctx context.Context) error {
 	return f.ended(end)
 }
 
-// ended leaves the stage with the positions that had a part when it was ended. If a part of these is lost later, it is
-// made again.
+// ended restricts the stage to the positions that had been counted when it was ended early. If a part of these is lost
+// later, it is made again. ended returns errAgain if this process has counted other positions, too.
 func (f *fold) ended(end *ending) error {
 	if !end.Counted.includes(f.covered) {
 		return errAgain
@@ -276,7 +276,7 @@ func (f *fold) step(ctx context.Context) (over bool, err error) {
 		return over, err
 	}
 	if f.end != before {
-		return f.step(ctx) // the parts that count are there, unless they were lost
+		return f.step(ctx) // count the remaining parts, unless they were lost
 	}
 	return false, f.give(ctx)
 }

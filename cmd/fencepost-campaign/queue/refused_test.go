@@ -367,8 +367,8 @@ func TestAStageEndedEarlyIsTheSameForAll(t *testing.T) {
 	}
 }
 
-// Parts that the server loses after their stage was ended early are made again, and no others: the search comes to the
-// same. A part that was stored after the stage was ended never counts.
+// If a stage was ended early and the server loses some of its parts later, these parts and no others are made again.
+// The search then has the same result. A part that was stored after the stage was ended never counts.
 func TestLostPartsOfAStageEndedEarlyAreMadeAgain(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
@@ -439,7 +439,7 @@ func TestLostPartsOfAStageEndedEarlyAreMadeAgain(t *testing.T) {
 	}
 }
 
-// A search that has found enough lacks nothing if a part is lost that it does not need.
+// A search that has found enough is not incomplete if a part is lost that it does not need.
 func TestASearchThatHasEnoughLacksNothing(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
