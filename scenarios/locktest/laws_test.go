@@ -80,35 +80,6 @@ func TestTheLossOfAllServersIsNotPromised(t *testing.T) {
 	}
 }
 
-// What is the limit of every lease is said so first, and nothing else is.
-func TestAPauseThatNoLeaseSurvivesIsSaidFirst(t *testing.T) {
-	for name, test := range map[string]struct {
-		lock  func(*Client) Lock
-		limit bool
-	}{
-		"a sound lock":              {newPlain, true},
-		"a lock that everybody has": {func(*Client) Lock { return open{} }, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := examine(t, Config{New: test.lock, Seeds: testkit.Size(2, 6), Hold: 3 * time.Second, Untried: true,
-				Plan: []string{"pause client-1 for 12s after acquired"},
-				Laws: []checker.Law{checker.MutualExclusion, checker.ResourceSafety}})
-			if p == nil {
-				return
-			}
-			groups := p.groups()
-			if len(groups) == 0 {
-				t.Fatal("nothing broke")
-			}
-			for _, g := range groups {
-				if story := p.story(g); strings.HasPrefix(story, waysOn[pauses]) != test.limit {
-					t.Errorf("%s\n%s", g.Cause, story)
-				}
-			}
-		})
-	}
-}
-
 // What the servers do to every lease is said so first; the same run without that breaks nothing. A clock that runs
 // fast is none of it: a lock can keep a margin.
 func TestWhatServersDoToEveryLeaseIsSaidFirst(t *testing.T) {
