@@ -75,7 +75,9 @@ report is that of one machine that did it all.`,
 		SilenceUsage:  true,
 	}
 	root.SuggestionsMinimumDistance = 2
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "{{.CommandPath}}", "fencepost {{.CommandPath}}"))
+	root.SetUsageTemplate(strings.NewReplacer("{{.CommandPath}}", "fencepost {{.CommandPath}}", "{{.UseLine}}",
+		"fencepost {{.UseLine}}").Replace(root.UsageTemplate()))
+	root.CompletionOptions.DisableDefaultCmd = true // a script for the shell would be that of fencepost
 	root.AddCommand(newRun(c), newStart(c), newWork(c), newStatus(c), newReport(c), newStop(c))
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%s\nsee: fencepost %s -h", output.FlagProblem(c, err), c.CommandPath())

@@ -126,7 +126,7 @@ func (p *place) reach() error {
 	running, a, err := embedded.Running(storeIn(p.folder))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s holds no campaign", p.folder)
+		return fmt.Errorf("there is no campaign in the folder %s", p.folder)
 	case err != nil:
 		return err
 	case !running:

@@ -65,7 +65,7 @@ func TestCallsThatCannotBe(t *testing.T) {
 		"--workers must be 1 to 4096, not -1":                      {"work", "--access", file, "--workers", "-1"},
 		"(did you mean \"--seed\"?)":                               {"run", lock, "--sead", "1"},
 		"say where the campaign is: --nats URL, --access FILE, or": {"work"},
-		"holds no campaign":                                        {"report", "--out", "nowhere"},
+		"there is no campaign in the folder nowhere":               {"report", "--out", "nowhere"},
 		"no NATS server answers at nats://127.0.0.1:1":             {"work", "--nats", "nats://127.0.0.1:1"},
 		"no NATS server answers at nats://127.0.0.1:2":             {"start", lock, "--nats", "nats://127.0.0.1:2"},
 		"campaign elsewhere: there is no such campaign":            {"status", "--access", file, "--name", "elsewhere"},

@@ -39,8 +39,8 @@ func newStart(to console) *cobra.Command {
 		Use:   "start FILE...",
 		Short: "Begin a campaign for workers anywhere, and follow it",
 		Long: `Puts a campaign on a NATS server and follows it to its end. Without --nats it is a server itself,
-names its URL, and stays until Ctrl-C. Ctrl-C leaves the campaign as it is: workers go on with it as
-long as there is a server, and the same command follows it again.`,
+says how workers join, and stays until Ctrl-C. Ctrl-C leaves the campaign as it is: workers go on with
+it as long as there is a server, and the same command follows it again.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error { return b.run(c, args, false) },
 	}

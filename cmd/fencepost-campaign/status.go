@@ -187,7 +187,7 @@ func (s *status) facts(p queue.StageProgress) document.Facts {
 		left := time.Duration(float64(s.Elapsed) * float64(p.Size-p.Done) / float64(p.Done))
 		add("left", "about "+left.Round(time.Second).String())
 	}
-	add("queue", fmt.Sprintf("%d portions wait or are under way; %s of parts, %s", s.Stored.Waiting,
+	add("queue", fmt.Sprintf("%s waiting or under way; %s of parts, %s", text.Count(int(s.Stored.Waiting), "portion"),
 		text.Count(int(s.Stored.Parts), "message"), size(s.Stored.Bytes)))
 	add("program", "fencepost-campaign "+s.Version)
 	return facts
