@@ -362,8 +362,8 @@ func readWrite(op jute.Op, f *jute.Fields) (c command, known bool) {
 }
 
 // readMulti decodes the parts of a multi; f is Torn if it contains anything else. For a create in a multi, the flags
-// decide the mode. If the flags ask for a kind that needs extended types, the multi fails, when it reaches that part,
-// as if it were torn (MultiOperationRecord).
+// decide the mode. If the flags of another create than createTTL ask for a TTL, the multi fails, when it reaches that
+// part, as if it were torn (MultiOperationRecord).
 func readMulti(f *jute.Fields) command {
 	c := command{kind: multi}
 	for {
@@ -376,7 +376,7 @@ func readMulti(f *jute.Fields) command {
 		if f.Torn = f.Torn || !known; f.Torn {
 			return c
 		}
-		if creates(op) {
+		if creates(op) && (op != jute.CreateTTL || part.mode != withTTL) {
 			part.op = jute.Create
 			if flags == jute.Container {
 				part.op = jute.CreateContainer
@@ -398,6 +398,9 @@ func readPart(op jute.Op, f *jute.Fields) (c command, flags int32, known bool) {
 		c.data, c.null = f.Buffer()
 		c.acl = append([]permission{}, readACL(f)...)
 		flags = f.Int()
+		if op == jute.CreateTTL {
+			f.Long()
+		}
 		c.mode = modeOf(op, flags)
 	case jute.Delete, jute.Check:
 		c.kind, c.version = deleteNode, int64(f.Int())

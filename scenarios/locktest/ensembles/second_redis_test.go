@@ -348,7 +348,7 @@ func TestSecondRedis(t *testing.T) {
 	simulated := served(t, []sim.ProcessID{"redis-1"}, func(w *sim.World) {
 		w.AddServer("redis-1", redis.New(redis.Config{}))
 	}, redisfront.Redis{})[0]
-	begin := func(t *testing.T, _ int) (a, b redisSide) { return newRedisSide(t, real), newRedisSide(t, simulated) }
+	begin := func(t *testing.T) (a, b redisSide) { return newRedisSide(t, real), newRedisSide(t, simulated) }
 	compare(t, size(30, 2000), 60, begin, func(r *rand.Rand) step[redisSide] {
 		s := redisStep(r)
 		act := s.do
@@ -357,5 +357,5 @@ func TestSecondRedis(t *testing.T) {
 			return own.ReplaceAllString(replies+" heard "+side.listener.untilMarked(), "own")
 		}
 		return s
-	})
+	}, nil)
 }

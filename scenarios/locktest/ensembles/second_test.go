@@ -24,10 +24,10 @@ type step[S any] struct {
 }
 
 // compare does the same random steps on both servers and reports the first difference of each round. A round has as
-// many steps as each says. begin opens the two sides for a round. The steps depend only on the test's name and the
-// round.
-func compare[S any](t *testing.T, rounds, each int, begin func(t *testing.T, round int) (real, simulated S),
-	draw func(r *rand.Rand) step[S]) {
+// many steps as each says. begin opens the two sides for a round, and draw draws a step. If end is not nil, it compares
+// what is left at the end of a round without a difference. The steps depend only on the test's name and the round.
+func compare[S any](t *testing.T, rounds, each int, begin func(t *testing.T) (real, simulated S),
+	draw func(r *rand.Rand) step[S], end func(t *testing.T, round int, real, simulated S)) {
 	t.Helper()
 	hash := fnv.New64a()
 	hash.Write([]byte(t.Name()))
@@ -35,20 +35,26 @@ func compare[S any](t *testing.T, rounds, each int, begin func(t *testing.T, rou
 	for round := range rounds {
 		t.Run(fmt.Sprint("round ", round), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(round), hash.Sum64()))
-			real, simulated := begin(t, round)
+			real, simulated := begin(t)
 			var taken []string
 			for range each {
 				s := draw(r)
 				taken = append(taken, s.name)
-				want, got := s.do(real), s.do(simulated)
+				got := s.do(simulated)
+				want := s.do(real)
 				areas[s.area]++
 				compared++
 				if got != want {
-					different++
-					t.Errorf("after\n  %s\nreal      %q\nsimulated %q",
-						strings.Join(taken[max(0, len(taken)-25):], "\n  "), want, got)
+					t.Errorf("real      %q\nsimulated %q", want, got)
 					break
 				}
+			}
+			if end != nil && !t.Failed() {
+				end(t, round, real, simulated)
+			}
+			if t.Failed() {
+				different++
+				t.Logf("after\n  %s", strings.Join(taken[max(0, len(taken)-25):], "\n  "))
 			}
 		})
 		if different == 5 {

@@ -89,7 +89,8 @@ func realZooKeeper(t *testing.T) string {
 	address := freeAddress(t)
 	_, port, _ := strings.Cut(address, ":")
 	cmd := exec.Command("java", "-Xmx64m", "-Dzookeeper.admin.enableServer=false", "-Dzookeeper.jmx.log4j.disable=true",
-		"-cp", classes, "org.apache.zookeeper.server.ZooKeeperServerMain", port, t.TempDir())
+		"-Dznode.container.checkIntervalMs=100000000", "-cp", classes,
+		"org.apache.zookeeper.server.ZooKeeperServerMain", port, t.TempDir(), "2000", "0")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
