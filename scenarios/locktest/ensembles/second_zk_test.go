@@ -84,9 +84,8 @@ func (s *zkSide) zxid(z int64) string {
 
 // zkShapes are the records of replies: a text, a buffer, a list of texts, an integer, access control, a stat.
 var zkShapes = map[jute.Op]string{jute.Create: "t", jute.Create2: "ts", jute.CreateContainer: "ts",
-	jute.CreateTTL: "ts",
-	jute.Exists:    "s", jute.GetData: "bs", jute.SetData: "s", jute.GetACL: "as", jute.SetACL: "s", jute.GetChildren: "l",
-	jute.GetChildren2: "ls", jute.Sync: "t", jute.Multi: "m"}
+	jute.CreateTTL: "ts", jute.Exists: "s", jute.GetData: "bs", jute.SetData: "s", jute.GetACL: "as", jute.SetACL: "s",
+	jute.GetChildren: "l", jute.GetChildren2: "ls", jute.Sync: "t", jute.Multi: "m"}
 
 // show writes the record of a reply down.
 func (s *zkSide) show(shape string, f *jute.Fields) string {
@@ -216,7 +215,8 @@ func zkACL(r *rand.Rand) jute.Record {
 	}
 	return oneOf(r, open(31, "world", "anyone"), open(31, "world", "anyone"), open(31, "world", "anyone"),
 		open(31, "world", "anyone"), open(31, "world", "anyone"),
-		open(1, "world", "anyone"), open(31, "auth", ""), open(0, "world", "anyone"), open(31, "digest", "me:Zm9v"), jute.Record(nil).Int(0),
+		open(1, "world", "anyone"), open(31, "auth", ""), open(0, "world", "anyone"), open(31, "digest", "me:Zm9v"),
+		jute.Record(nil).Int(0),
 		open(31, "world", "everyone"), open(31, "x509", "me"))
 }
 
