@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestRecordsAreReadUpToALimit: a file of as many bytes is read, and one with a byte more is refused, without being read
-// if its length is known. A device that has no end is refused, too.
+// TestRecordsAreReadUpToALimit: a file of as many bytes is read, and one with a byte more is refused, without being
+// read if its length is known. A device that has no end is refused, too.
 func TestRecordsAreReadUpToALimit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "record")
 	for _, text := range []string{"", "1234", "12345"} {
