@@ -128,12 +128,15 @@ func (s *status) document() *document.Document {
 			broken++
 		}
 	}
-	p := s.stage()
+	p, soFar := s.stage(), " so far"
+	if s.Verdict == "finished" {
+		soFar = ""
+	}
 	switch {
 	case broken > 0:
-		d.Headline = fmt.Sprintf("%s of what is promised so far.", text.Count(broken, "distinct violation"))
+		d.Headline = fmt.Sprintf("%s of what is promised%s.", text.Count(broken, "distinct violation"), soFar)
 	case s.Runs > 0:
-		d.Headline = fmt.Sprintf("No promise is broken in %s so far.", text.CountGrouped(s.Runs, "run"))
+		d.Headline = fmt.Sprintf("No promise is broken in %s%s.", text.CountGrouped(s.Runs, "run"), soFar)
 	}
 	section := func(heading string, blocks ...document.Block) {
 		d.Body = append(d.Body, document.Section{Heading: heading, Body: blocks})
@@ -247,7 +250,10 @@ func (s *status) workers() document.Table {
 		{Title: "state", Words: true}}}
 	for _, w := range s.Workers {
 		row := document.Row{Name: w.Host, Sign: "·"}
-		state := "gone"
+		state, made := "gone", ""
+		if w.Here || w.Ended {
+			made = text.Grouped(int(w.Made))
+		}
 		switch {
 		case w.Refused != "":
 			state = "refused: " + w.Refused
@@ -258,8 +264,10 @@ func (s *status) workers() document.Table {
 				state += ": " + w.Doing
 			}
 			row.Sign, row.Tone = document.Passed.Sign(), document.Passed.Tone()
+		case w.Ended:
+			state = "ended"
 		}
-		row.Cells = []document.Cell{{Words: fmt.Sprint(w.Process)}, {Words: text.Grouped(int(w.Made))}, {Words: state}}
+		row.Cells = []document.Cell{{Words: fmt.Sprint(w.Process)}, {Words: made}, {Words: state}}
 		t.Rows = append(t.Rows, row)
 	}
 	return t

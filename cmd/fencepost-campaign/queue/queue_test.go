@@ -221,6 +221,21 @@ func TestACampaignComesToWhatOneProcessDoes(t *testing.T) {
 	if err != nil || len(p.Stages) != 2 || !p.Stages[0].Complete() || !p.Stages[1].Complete() {
 		t.Errorf("progress %+v, %v", p, err)
 	}
+	// Workers that have ended say how much they have made: all of it, or more, if a portion was delivered twice.
+	k.all.Wait()
+	state, err := c.State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var made uint64
+	for _, w := range state.Workers {
+		if made += w.Made; w.Here || !w.Ended {
+			t.Errorf("%+v", w)
+		}
+	}
+	if len(state.Workers) != 4 || made < 2*size {
+		t.Errorf("%d workers made %d", len(state.Workers), made)
+	}
 }
 
 // Workers that die at any position are replaced: others make what they had under way. Coordinators that die are

@@ -23,6 +23,7 @@ type Present struct {
 	Refused string `json:"refused,omitempty"`
 	Doing   string `json:"doing,omitempty"` // the portion that it is making
 	Made    uint64 `json:"made"`            // positions that it has made
+	Ended   bool   `json:"ended,omitempty"` // it has ended by itself, and Made is all that it has made
 }
 
 // Hand is one worker process of a campaign.
@@ -59,6 +60,7 @@ const fetchFor = 2 * time.Second
 
 // Work makes portions until the campaign is over (it then returns nil) or has failed, or ctx is done.
 func (h *Hand) Work(ctx context.Context, w campaign.Worker) error {
+	defer h.leave(ctx)
 	for {
 		if err := h.show(ctx); err != nil {
 			return err
@@ -68,11 +70,7 @@ func (h *Hand) Work(ctx context.Context, w campaign.Worker) error {
 			return err
 		}
 		if m == nil {
-			over, err := h.over(ctx)
-			if over && err == nil {
-				h.leave(ctx)
-			}
-			if over || err != nil {
+			if over, err := h.over(ctx); over || err != nil {
 				return err
 			}
 			continue
@@ -83,11 +81,17 @@ func (h *Hand) Work(ctx context.Context, w campaign.Worker) error {
 	}
 }
 
-// leave tells other processes that the worker no longer needs the server. If that fails, they notice when its sign of
-// life expires.
+// leave tells other processes how much the worker has made, and that it no longer needs the server. If that fails, they
+// notice when its sign of life expires.
 func (h *Hand) leave(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, tryFor)
+	h.Ended = true
+	text, err := json.Marshal(h.Present)
+	if err != nil || !h.c.nc.IsConnected() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tryFor)
 	defer cancel()
+	h.c.keys.Put(ctx, keyWorker+token(h.ID), text)
 	h.c.present.Delete(ctx, token(h.ID))
 }
 
