@@ -44,31 +44,33 @@ func (r *request) register(c *cobra.Command) {
 	f.StringVar(&r.test, "run", "", task.TestUsage)
 	f.Uint64Var(&r.from, "seed", 1, "the first seed")
 	output.Count(c, &r.seeds, "seeds", 0, 1, 0,
-		"how many runs to make of each (default 1000; with a rule to stop, 80 million or what the rate takes)")
-	f.DurationVar(&r.rules.Time, "until-time", 0, "stop after this time, such as 8h")
+		"number of runs of each scenario (default 1000; with --until-time or --until-findings 80 million;\n"+
+			"with --until-rate as many as the rate needs)")
+	f.DurationVar(&r.rules.Time, "until-time", 0, "stop after this time, for example 8h")
 	output.Count(c, &r.rules.Findings, "until-findings", 0, 1, 0,
-		"stop at so many distinct violations of what is promised")
+		"stop after this many distinct violations of promised laws")
 	f.Float64Var(&r.rules.Rate, "until-rate", 0,
-		"stop when a promise is broken in less than this share of runs, 95 % sure, such as 1e-8")
-	f.BoolVar(&r.verify, "verify", false, "verify instead: try every placement of few faults")
+		"stop when, with 95 % confidence, fewer than this fraction of runs break a promise, for example 1e-8")
+	f.BoolVar(&r.verify, "verify", false, "verify instead of exploring: try every placement of up to --faults faults")
 	output.Count(c, &r.options.Faults, "faults", 1, 0, verify.MaxFaults,
-		"with --verify: the most faults in one placement")
+		"with --verify: largest number of faults in one placement")
 	output.Count(c, &r.options.Delays, "delays", 0, 1, 0,
-		"with --verify: how many assignments of delays (default 2; 1 with several faults)")
-	f.BoolVar(&r.options.Orders, "orders", false, "with --verify: also with two other orders of what arrives at once")
+		"with --verify: number of delay assignments to try (default 2; with several faults 1)")
+	f.BoolVar(&r.options.Orders, "orders", false, "with --verify: also try two other orders of simultaneous messages")
 	f.BoolVar(&r.options.AllEnds, "all-ends", false,
-		"with --verify: with several faults, go on from each end of the earlier ones")
+		"with --verify: with several faults, continue from every end of the earlier ones")
 	f.BoolVar(&r.options.Requests, "requests", false,
-		"with --verify: try each single fault of one run, that of --seed, with its own delays")
+		"with --verify: try every single fault in one run, the one of --seed, with that run's delays")
 	f.BoolVar(&r.options.KeepFaults, "keep-faults", false,
-		"with --verify: let the scenario's own faults strike in every run")
-	output.Count(c, &r.options.Budget, "budget", 0, 1, 0, "with --verify: end undecided after so many runs")
+		"with --verify: keep the scenario's own faults in every run")
+	output.Count(c, &r.options.Budget, "budget", 0, 1, 0,
+		"with --verify: stop after this many runs, with the result undecided")
 	f.BoolVar(&r.corpus, "corpus", false, "run the corpus instead of files")
 	output.Count(c, &r.starts, "starts", 1, 1, 0,
-		"with --corpus: from how many start seeds each mutant is searched")
-	f.BoolVar(&r.unaimed, "unaimed", false, "with --corpus: search each mutant also with faults of which none is aimed")
-	f.IntVar(&r.sound, "sound", 0, "with --corpus: how many runs to make of all sound locks together (default none)")
-	f.DurationVar(&r.patience, "patience", patience, "how long a process may be silent before another takes its place")
+		"with --corpus: number of start seeds for each mutant")
+	f.BoolVar(&r.unaimed, "unaimed", false, "with --corpus: also search each mutant with unaimed faults only")
+	f.IntVar(&r.sound, "sound", 0, "with --corpus: total number of runs of the sound locks (default none)")
+	f.DurationVar(&r.patience, "patience", patience, "replace a process that gives no sign of life for this long")
 }
 
 // given lists, for each kind of request, the flags that are allowed with it.
@@ -100,22 +102,23 @@ func (r *request) check(c *cobra.Command, files []string) error {
 	for _, list := range given {
 		for _, flag := range list {
 			if !goes[flag] && c.Flags().Changed(flag) {
-				return fmt.Errorf("--%s does not go with %s", flag, map[string]string{"explore": "an exploration",
+				return fmt.Errorf("--%s cannot be used with %s", flag, map[string]string{"explore": "an exploration",
 					"verify": "--verify", "corpus": "--corpus"}[kind])
 			}
 		}
 	}
 	switch {
 	case r.corpus && r.verify:
-		return errors.New("--corpus does not go with --verify")
+		return errors.New("--corpus cannot be used with --verify")
 	case r.corpus && len(files) > 0:
-		return errors.New("--corpus runs scenarios of its own, and takes no files")
+		return errors.New("--corpus runs its own scenarios and takes no arguments")
 	case !r.corpus && len(files) == 0:
-		return fmt.Errorf("it needs scenarios, by name or file, or --corpus\nsee: fencepost %s -h", c.CommandPath())
+		return fmt.Errorf("%s needs scenarios, by name or file, or --corpus\nsee: fencepost %s -h", c.Name(),
+			c.CommandPath())
 	case r.rules.Time < 0:
 		return fmt.Errorf("--until-time must be above zero, not %s", r.rules.Time)
 	case r.rules.Rate != 0 && !(r.rules.Rate >= smallestRate && r.rules.Rate < 1):
-		return fmt.Errorf("--until-rate must be %g to 1, not %g", smallestRate, r.rules.Rate)
+		return fmt.Errorf("--until-rate must be at least %g and below 1, not %g", smallestRate, r.rules.Rate)
 	case r.patience < time.Second:
 		return fmt.Errorf("--patience must be at least 1s, not %s", r.patience)
 	}
@@ -197,7 +200,7 @@ func (r *request) entry(c *cobra.Command, name string) (e entry, content []byte,
 	switch {
 	case r.verify:
 		if test != nil {
-			return e, nil, errors.New("--verify does not go with a Go package")
+			return e, nil, errors.New("--verify cannot be used with a Go package")
 		}
 		options = verified{r.options, r.repeat(c, name)}
 		if _, err := verify.NewWorker(s, r.options); err != nil {

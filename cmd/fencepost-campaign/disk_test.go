@@ -133,9 +133,9 @@ func TestAFullDiskIsReportedAndOutlived(t *testing.T) {
 		<-stored
 	}
 	d.fill(0)
-	const trouble = "the server stores nothing, and what is done waits: no space left on device in "
+	const trouble = "the server cannot store results, and all work waits: no space left on device in "
 	for _, from := range []*os.File{k.says, says} {
-		if line := waitFor(t, from, "the server stores nothing"); !strings.Contains(line, trouble+store+" on ") {
+		if line := waitFor(t, from, "the server cannot store results"); !strings.Contains(line, trouble+store+" on ") {
 			t.Errorf("%q does not say where and why", line)
 		}
 	}
@@ -145,10 +145,10 @@ func TestAFullDiskIsReportedAndOutlived(t *testing.T) {
 		t.Errorf("status says of the trouble %q, %v\n%s", s.Trouble, err, got.problems)
 	}
 	d.empty()
-	waitFor(t, k.says, "the server stores again")
+	waitFor(t, k.says, "the server stores data again")
 	waitFor(t, k.says, "the campaign is over")
 	got = call(t, campaignOf(t, dir, "status", "--out", "x"))
-	if strings.Contains(got.out, "stores nothing") {
+	if strings.Contains(got.out, "cannot store") {
 		t.Errorf("status still says of the trouble:\n%s", got.out)
 	}
 	got = call(t, campaignOf(t, dir, "report", "--out", "x"))
@@ -188,7 +188,7 @@ func TestACampaignCannotBeginOnAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer kill(c)
-	waitFor(t, says, "workers join by")
+	waitFor(t, says, "workers join with")
 }
 
 // On a disk that becomes full, each file of a report is either complete or as it was before, and the error names the

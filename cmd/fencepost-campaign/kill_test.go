@@ -153,7 +153,7 @@ func TestKillsChangeNothing(t *testing.T) {
 		if servers++; full {
 			d.fill(0)
 			if servers%4 == 1 {
-				waitFor(t, k.says, "the server stores nothing")
+				waitFor(t, k.says, "the server cannot store results")
 			}
 		}
 		kill(k.server)

@@ -270,7 +270,7 @@ func (v *verification) conclude(_ context.Context, f output.Frame) error {
 func (v *verification) story(finding) (*document.Document, error) { return nil, errNoStory }
 
 // errNoStory says that no run can be shown before the search is over.
-var errNoStory = errors.New("there is nothing to show before the report")
+var errNoStory = errors.New("nothing can be shown before the search is over")
 
 func (v *verification) close() {}
 

@@ -94,10 +94,10 @@ func TestWhatWasSetAsideIsNamedByItsSeeds(t *testing.T) {
 	j := &job{order: order{Entries: []entry{{Name: "a-lock"}, {Name: "another"}}},
 		subjects: []subject{x, &verification{}}}
 	for want, l := range map[string]queue.Loss{
-		"a-lock: seed 107":                        {Stage: "a-lock: seeds", First: 7, Size: 1},
-		"a-lock: seeds 107 to 109":                {Stage: "a-lock: seeds", First: 7, Size: 3},
-		"number 8 of a-lock: cut":                 {Stage: "a-lock: cut", First: 7, Size: 1},
-		"number 8 of another: parts with 1 fault": {Stage: "another: parts with 1 fault", First: 7, Size: 1},
+		"a-lock: seed 107":                          {Stage: "a-lock: seeds", First: 7, Size: 1},
+		"a-lock: seeds 107 to 109":                  {Stage: "a-lock: seeds", First: 7, Size: 3},
+		"position 7 of a-lock: cut":                 {Stage: "a-lock: cut", First: 7, Size: 1},
+		"position 7 of another: parts with 1 fault": {Stage: "another: parts with 1 fault", First: 7, Size: 1},
 	} {
 		if got := j.positions(l); got != want {
 			t.Errorf("%+v is %q, want %q", l, got, want)
@@ -116,9 +116,11 @@ func TestRulesEndACampaign(t *testing.T) {
 	for want, args := range map[string][]string{
 		"1 distinct violation found": {"kleppmann-gc-pause", "--until-findings", "1", "--seeds",
 			"3000"},
-		"a promise is broken in less than ":             {"keeps.yaml", "--until-rate", "0.05"},
-		"kleppmann-gc-pause: seeds was ended early: 1s": {"kleppmann-gc-pause", "--until-time", "1s"},
-		"kleppmann-gc-pause: parts with 0 faults was ended early: 1ns": {"kleppmann-gc-pause", "--verify",
+		"fewer than ": {"keeps.yaml", "--until-rate", "0.05"},
+		"kleppmann-gc-pause: seeds was ended early: the time limit of 1s ": {"kleppmann-gc-pause",
+			"--until-time", "1s"},
+		"kleppmann-gc-pause: parts with 0 faults was ended early: the time limit of 1ns ": {"kleppmann-gc-pause",
+			"--verify",
 			"--until-time", "1ns"},
 	} {
 		got := call(t, campaignOf(t, dir, append([]string{"run", "--out", strings.Trim(args[1], "-"), "--patience",

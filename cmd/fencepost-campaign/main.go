@@ -64,10 +64,10 @@ func (c console) notice(text string) {
 func newRoot(c console) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "campaign",
-		Short: "Search with as many machines as there are, and report as one",
+		Short: "Divide a search among any number of machines, with one report",
 		Long: `Divides explorations, verifications and the corpus among any number of processes on any machines,
-which take their work from a NATS server. Workers join and leave at will, and may be killed; the
-report is that of one machine that did it all.`,
+which take their work from a NATS server. Workers may join, leave and be killed at any
+time. The report is the same as if one machine had done all the work.`,
 		Example: `  fencepost campaign run our-lock.yaml --seeds 1000000
   fencepost campaign start our-lock.yaml --seeds 1000000000 --nats nats://queue:4222
   fencepost campaign work --nats nats://queue:4222`,

@@ -108,16 +108,20 @@ func (p *place) join(ctx context.Context) (*job, error) {
 	}
 	c.Notice = p.notice
 	j := &job{Campaign: c, binaries: p.access.Binaries}
-	if err := json.Unmarshal(c.What, &j.order); err != nil || len(j.order.Entries) == 0 {
-		return j, fmt.Errorf("campaign %s is of another version of this program: %w", name, errors.Join(err))
+	err = json.Unmarshal(c.What, &j.order)
+	if err == nil && len(j.order.Entries) == 0 {
+		err = errors.New("it names nothing to run")
+	}
+	if err != nil {
+		return j, fmt.Errorf("campaign %s was created by another version of this program: %w", name, err)
 	}
 	own, err := version()
 	if err != nil {
 		return j, err
 	}
 	if own != j.order.Version {
-		return j, fmt.Errorf("campaign %s was begun by fencepost-campaign %s, and this is %s: use that version", name,
-			j.order.Version, own)
+		return j, fmt.Errorf("campaign %s was created by fencepost-campaign %s, but this is %s: use the same version",
+			name, j.order.Version, own)
 	}
 	for _, e := range j.order.Entries {
 		s, err := j.open(ctx, e)
@@ -133,10 +137,10 @@ func (p *place) join(ctx context.Context) (*job, error) {
 func (j *job) open(ctx context.Context, e entry) (subject, error) {
 	k := kindOf(e.Kind)
 	if k == nil {
-		return nil, fmt.Errorf("there is no kind of work %q", e.Kind)
+		return nil, fmt.Errorf("unknown kind of work %q", e.Kind)
 	}
 	if e.System != "" && e.System != system {
-		return nil, fmt.Errorf("it is a program for %s, and this machine is %s", e.System, system)
+		return nil, fmt.Errorf("its test binary is for %s, but this machine is %s", e.System, system)
 	}
 	var content []byte
 	if e.File != "" {
@@ -146,8 +150,8 @@ func (j *job) open(ctx context.Context, e entry) (subject, error) {
 		}
 	}
 	if sum := sumOf(content); k.executes && !slices.Contains(j.binaries, sum) {
-		return nil, fmt.Errorf("campaign %s has a test binary executed that was not built here: if you know whose it "+
-			"is, and that its SHA-256 is this one, allow it by --binary %s", j.Name, sum)
+		return nil, fmt.Errorf("campaign %s runs a test binary that was not built on this machine: if you trust its "+
+			"author and this is its SHA-256, allow it with --binary %s", j.Name, sum)
 	}
 	return k.open(e, content)
 }
@@ -181,8 +185,8 @@ func (j *job) prove() error {
 		}
 		for k, p := range e.Probes {
 			if own[k] != p {
-				return fmt.Errorf("%s runs otherwise here: seed %d has the digest %s, and %s where the campaign was "+
-					"begun", e.Name, p.Seed, own[k].Digest, p.Digest)
+				return fmt.Errorf("%s behaves differently on this machine: seed %d has the digest %s here, but %s "+
+					"where the campaign was created", e.Name, p.Seed, own[k].Digest, p.Digest)
 			}
 		}
 	}

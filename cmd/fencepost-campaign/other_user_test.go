@@ -167,8 +167,8 @@ func TestAnotherUserLearnsNothingChangesNothingAndRunsNothing(t *testing.T) {
 		after["key.pem"] != before["key.pem"] {
 		t.Error("the access to the server was changed")
 	}
-	if got := call(t, campaignOf(t, dir, "status", "--out", "x")); strings.Contains(got.out, "not understood") ||
-		strings.Contains(got.out, "stores nothing") {
+	if got := call(t, campaignOf(t, dir, "status", "--out", "x")); strings.Contains(got.out, "not interpreted") ||
+		strings.Contains(got.out, "cannot store") {
 		t.Errorf("he has changed the campaign:\n%s", got.out)
 	}
 	x.takesThePort(k, port, a.Token)
@@ -248,7 +248,7 @@ func (x *attacker) takesThePort(k *killed, port, token string) {
 	}
 	first := lines.Text()
 	if got := call(x.t, campaignOf(x.t, k.dir, "work", "--out", "x")); got.code != exitBadInput ||
-		!strings.Contains(got.problems, "the server of the campaign does not run") {
+		!strings.Contains(got.problems, "the server of the campaign is not running") {
 		x.t.Errorf("work: exit %d: %s", got.code, got.problems)
 	}
 	if got := call(x.t, campaignOf(x.t, k.dir, "report", "--out", "x")); !strings.Contains(got.problems,

@@ -21,7 +21,7 @@ import (
 
 // registerPage gives a command the flag --serve.
 func registerPage(c *cobra.Command, page *string) {
-	c.Flags().StringVar(page, "serve", "", "serve a page that follows the campaign, at `HOST:PORT` of this machine")
+	c.Flags().StringVar(page, "serve", "", "serve a live web page of the campaign at `HOST:PORT` of this machine")
 	c.Flags().Lookup("serve").NoOptDefVal = "127.0.0.1:0"
 }
 
@@ -59,7 +59,8 @@ func serve(ctx context.Context, at string, j *job, to console) (end func(), err 
 	address := l.Addr().(*net.TCPAddr)
 	if !address.IP.IsLoopback() {
 		l.Close()
-		return nil, fmt.Errorf("--serve %s: the page is for this machine alone, such as 127.0.0.1:8080", at)
+		return nil, fmt.Errorf("--serve %s: the address must be on the loopback interface, for example "+
+			"127.0.0.1:8080", at)
 	}
 	s := &site{job: j, ctx: ctx, stories: map[string][]byte{}, secret: "/" + rand.Text(),
 		hosts: []string{address.String(), fmt.Sprintf("localhost:%d", address.Port)}}
@@ -76,7 +77,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		known = known || r.Host == host
 	}
 	if !known || r.Method != http.MethodGet { // a foreign page whose host name resolves to this machine
-		http.Error(w, "this is not served here", http.StatusForbidden)
+		http.Error(w, "forbidden", http.StatusForbidden)
 		return
 	}
 	page, ours := strings.CutPrefix(r.URL.Path, s.secret)

@@ -65,8 +65,8 @@ func TestThePageFollowsTheCampaign(t *testing.T) {
 	for link.FindString(text) == "" {
 		text, _ = get(t, page, "")
 	}
-	for _, want := range []string{"mutual-exclusion", "holder outlived its lease (pause)", "first seed", "of core time",
-		"runs a second", "kleppmann-gc-pause: seeds"} {
+	for _, want := range []string{"mutual-exclusion", "holder outlived its lease (pause)", "first seed",
+		"of worker time", "runs per second", "kleppmann-gc-pause: seeds"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q:\n%s", want, text)
 		}
@@ -95,12 +95,12 @@ func TestThePageFollowsTheCampaign(t *testing.T) {
 	}
 	waitFor(t, says, "the campaign is over")
 	if text, r := get(t, page, ""); r.Header.Get("Refresh") != "" || !strings.Contains(text, "finished") ||
-		!strings.Contains(text, "somebody has stopped it") {
+		!strings.Contains(text, "stopped by a user") {
 		t.Errorf("%v\n%s", r.Header, text)
 	}
 	worker.Wait()
 	got := call(t, campaignOf(t, dir, "report", "--out", "x"))
-	if !strings.Contains(got.problems, "was ended early: somebody has stopped it") || strings.Contains(got.problems,
+	if !strings.Contains(got.problems, "was ended early: stopped by a user") || strings.Contains(got.problems,
 		"not finished") || !strings.Contains(got.out, "of 2000000 seeds were run") {
 		t.Errorf("exit %d\n%s%s", got.code, got.out, got.problems)
 	}

@@ -38,15 +38,16 @@ const natsURL = "NATS_URL"
 func (p *place) register(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&p.access.URL, "nats", "",
-		"the `URL` of a NATS server with JetStream (default $"+natsURL+", which may hold a password or token)")
-	f.StringVar(&p.file, "access", "", "a `FILE` with the access to a server: a copy of DIR/nats/"+access.FileName)
-	f.StringVar(&p.access.Creds, "creds", "", "a `FILE` with NATS credentials")
-	f.StringVar(&p.access.CA, "tls-ca", "", "a `FILE` with certificates of authorities to trust")
-	f.StringVar(&p.access.Cert, "tls-cert", "", "a `FILE` with a certificate of this client")
-	f.StringVar(&p.access.Key, "tls-key", "", "a `FILE` with its key")
+		"`URL` of a NATS server with JetStream (default $"+natsURL+", which may hold a password or token)")
+	f.StringVar(&p.file, "access", "",
+		"`FILE` with the address and credentials of a server: a copy of DIR/nats/"+access.FileName)
+	f.StringVar(&p.access.Creds, "creds", "", "`FILE` with NATS credentials")
+	f.StringVar(&p.access.CA, "tls-ca", "", "`FILE` with trusted CA certificates")
+	f.StringVar(&p.access.Cert, "tls-cert", "", "`FILE` with the TLS client certificate")
+	f.StringVar(&p.access.Key, "tls-key", "", "`FILE` with the key of the client certificate")
 	f.StringVar(&p.name, "name", "", "the campaign's `NAME`")
 	f.StringSliceVar(&p.access.Binaries, "binary", nil,
-		"the `SHA256` of a test binary that may be executed here, though it was not built here")
+		"allow the test binary with this `SHA256` to run on this machine, although it was not built here")
 	c.MarkFlagsMutuallyExclusive("nats", "access")
 }
 
@@ -65,9 +66,9 @@ func (p *place) settle() (elsewhere bool, err error) {
 		p.access = *a
 		return true, nil
 	case p.access.URL != "" && p.access.Secret():
-		return true, errors.New("--nats must not hold a user, a password or a token, which every user of this " +
-			"machine could read in the list of processes: put the URL into the variable " + natsURL +
-			", or name a file by --creds or --access")
+		return true, errors.New("--nats must not contain a user, password or token, since every user of this " +
+			"machine can see it in the process list: set the environment variable " + natsURL +
+			", or use --creds or --access")
 	case p.access.URL == "":
 		p.access.URL = fromVariable
 	}
@@ -110,7 +111,7 @@ func (p *place) find() error {
 }
 
 // errAway says that the server of a folder does not run.
-var errAway = errors.New("the server of the campaign does not run")
+var errAway = errors.New("the server of the campaign is not running")
 
 // reach connects to the server that the user named, or to the one that serves the campaign's folder.
 func (p *place) reach() error {
@@ -120,8 +121,8 @@ func (p *place) reach() error {
 		return p.connect()
 	}
 	if p.folder == "" {
-		return errors.New("say where the campaign is: --nats URL, --access FILE, or --out DIR if it was begun " +
-			"on this machine")
+		return errors.New("name the campaign's server with --nats URL or --access FILE, or its folder with " +
+			"--out DIR if it was started on this machine")
 	}
 	running, a, err := embedded.Running(storeIn(p.folder))
 	switch {
@@ -130,7 +131,7 @@ func (p *place) reach() error {
 	case err != nil:
 		return err
 	case !running:
-		return fmt.Errorf("%w in %s: the command that began the campaign starts it again", errAway, p.folder)
+		return fmt.Errorf("%w in %s: run the command that started the campaign again", errAway, p.folder)
 	}
 	p.trust(a)
 	return p.connect()
@@ -148,7 +149,7 @@ func (p *place) choose(ctx context.Context) error {
 	case len(names) == 0:
 		return fmt.Errorf("there is no campaign at %s", p.access.Shown())
 	case len(names) > 1:
-		return fmt.Errorf("there are several campaigns at %s: say which with --name: %s", p.access.Shown(),
+		return fmt.Errorf("there are several campaigns at %s: choose one with --name: %s", p.access.Shown(),
 			strings.Join(names, ", "))
 	}
 	p.name = names[0]

@@ -46,7 +46,7 @@ func TestThreeTerminals(t *testing.T) {
 		}
 		if i == 0 {
 			end.Close()
-			waitFor(t, says, "workers join by: fencepost campaign work --out night")
+			waitFor(t, says, "workers join with: fencepost campaign work --out night")
 		}
 		terminals = append(terminals, c)
 	}

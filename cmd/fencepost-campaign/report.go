@@ -19,15 +19,15 @@ import (
 type report struct{ output.Frame }
 
 func (r *report) register(c *cobra.Command) {
-	r.Register(c, ", and others beside it")
-	c.Flags().BoolVar(&r.All, "all", false, "report each finding in full, not only what fits a screen")
+	r.Register(c, ", and its other pages beside it")
+	c.Flags().BoolVar(&r.All, "all", false, "report every finding in full, not only as much as fits on the screen")
 	c.Flags().StringVar(&r.Out, "out", "", "keep the campaign and its report in `DIR` (default _runs/campaign-NAME)")
 }
 
 // check returns an error for flags that require a single report if there are several entries.
 func (r *report) check(entries int) error {
 	if entries > 1 && (r.JSON || r.JUnit != "" || r.HTML != "") {
-		return errors.New("--json, --junit and --html go with a campaign of one scenario")
+		return errors.New("--json, --junit and --html can only be used with a campaign of one scenario")
 	}
 	return nil
 }
@@ -56,7 +56,7 @@ func (r *report) conclude(ctx context.Context, to console, j *job) error {
 		return err
 	}
 	for _, l := range d.Progress().Lost {
-		to.notice(fmt.Sprintf("nothing came of %s, which was set aside: %s", j.positions(l), l.Why))
+		to.notice(fmt.Sprintf("%s gave no result and was set aside: %s", j.positions(l), l.Why))
 	}
 	for _, s := range d.Progress().Stages {
 		if s.Ended != "" {
@@ -68,7 +68,7 @@ func (r *report) conclude(ctx context.Context, to console, j *job) error {
 		return err
 	}
 	if !over {
-		to.notice("the campaign is not finished, and this is what there is so far")
+		to.notice("the campaign is not finished; this is the result so far")
 	}
 	var worst error
 	for i, s := range j.subjects {
@@ -104,8 +104,8 @@ func (j *job) again(ctx context.Context, to console) (open bool, err error) {
 	}
 	for _, s := range d.Progress().Stages {
 		if n := s.Lacking(); n > 0 {
-			to.notice(fmt.Sprintf("the server has lost or damaged %s of %s of %s since the campaign was over: they "+
-				"are made again", text.Grouped(int(n)), text.Grouped(int(s.Size)), s.Name))
+			to.notice(fmt.Sprintf("since the campaign ended, the server has lost or damaged %s of the %s positions of "+
+				"%s: they are made again", text.Grouped(int(n)), text.Grouped(int(s.Size)), s.Name))
 			return true, j.Reopen(ctx)
 		}
 	}
@@ -132,7 +132,7 @@ func (j *job) positions(l queue.Loss) string {
 			return fmt.Sprintf("%s: seeds %d to %d", e.Name, first, first+l.Size-1)
 		}
 	}
-	return fmt.Sprintf("number %d of %s", l.First+1, l.Stage)
+	return fmt.Sprintf("position %d of %s", l.First, l.Stage)
 }
 
 func newReport(to console) *cobra.Command {
@@ -140,9 +140,9 @@ func newReport(to console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "report",
 		Short: "Report what a campaign has found",
-		Long: `Reports what a campaign has found, as explore, verify and corpus report it. A campaign that is not
-finished is reported as far as it is; the exit code is then 3, or 1 if a promise is broken. Parts of a
-finished one that the server has lost or damaged since are made again first, with all cores.`,
+		Long: `Reports what a campaign has found, in the form of explore, verify and corpus. For a campaign that is
+not finished, it reports the results so far; the exit code is then 3, or 1 if a promise is broken. If
+the server has lost or damaged parts of a finished campaign, they are first made again, on all cores.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, stop := output.Interruptible()
@@ -187,8 +187,8 @@ func newStop(to console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "stop",
 		Short: "End a campaign early",
-		Long: `Ends the exploration as it is: what is found is still cut down, by the workers that are there, and
-reported. --remove removes the campaign from the server, with all that was found.`,
+		Long: `Ends the exploration early: the workers still shrink what was found, and it is reported. --remove
+removes the campaign from the server with all its results.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			ctx, stop := output.Interruptible()
@@ -201,11 +201,11 @@ reported. --remove removes the campaign from the server, with all that was found
 			if remove {
 				return c.Remove(ctx)
 			}
-			return c.Stop(ctx, "somebody has stopped it")
+			return c.Stop(ctx, "stopped by a user")
 		},
 	}
 	p.register(c)
-	c.Flags().StringVar(&p.folder, "out", "", "the `DIR` of a campaign that was begun on this machine")
+	c.Flags().StringVar(&p.folder, "out", "", "`DIR` of a campaign that was started on this machine")
 	c.Flags().BoolVar(&remove, "remove", false, "remove the campaign from the server")
 	return c
 }

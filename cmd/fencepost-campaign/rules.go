@@ -77,11 +77,11 @@ func (r rules) met(p queue.Progress, s state) string {
 	case p.Stop != "":
 		return p.Stop
 	case r.Time > 0 && p.Elapsed >= r.Time:
-		return fmt.Sprintf("%s are over", r.Time)
+		return fmt.Sprintf("the time limit of %s was reached", r.Time)
 	case r.Findings > 0 && broken >= r.Findings:
 		return text.Count(broken, "distinct violation") + " found"
 	case r.Rate > 0 && s.Sure > 0 && campaign.UpperBound(s.Sure) < r.Rate:
-		return fmt.Sprintf("a promise is broken in less than %s of the runs (95 %% sure)",
+		return fmt.Sprintf("fewer than %s of the runs break a promise (95 %% confidence)",
 			text.Percentage(campaign.UpperBound(s.Sure)))
 	}
 	return ""

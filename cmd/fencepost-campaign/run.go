@@ -20,8 +20,8 @@ func newRun(to console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run FILE...",
 		Short: "Run a campaign on this machine, with all its cores",
-		Long: `Starts a server and workers on this machine, waits for the end, and reports. Ctrl-C stops; the
-same command goes on. Workers of other machines may join a campaign that was begun with start.`,
+		Long: `Starts a server and workers on this machine, waits for the end, and reports. Ctrl-C stops it; the
+same command continues it. To let workers on other machines join, use start.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error { return b.run(c, args, true) },
 	}
@@ -37,10 +37,10 @@ func newStart(to console) *cobra.Command {
 	b := begun{place: place{console: to}}
 	c := &cobra.Command{
 		Use:   "start FILE...",
-		Short: "Begin a campaign for workers anywhere, and follow it",
-		Long: `Puts a campaign on a NATS server and follows it to its end. Without --nats it is a server itself,
-says how workers join, and stays until Ctrl-C. Ctrl-C leaves the campaign as it is: workers go on with
-it as long as there is a server, and the same command follows it again.`,
+		Short: "Start a campaign for workers on any machines, and follow it",
+		Long: `Puts a campaign on a NATS server and follows it to its end. Without --nats it runs a server
+itself, prints how workers join, and stays until Ctrl-C. Ctrl-C does not end the campaign: workers
+continue as long as there is a server, and the same command follows it again.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error { return b.run(c, args, false) },
 	}
@@ -48,7 +48,7 @@ it as long as there is a server, and the same command follows it again.`,
 	b.report.register(c)
 	b.place.register(c)
 	c.Flags().StringVar(&b.listen, "listen", "",
-		"where the server of this process listens, `HOST:PORT` (default: a free port of this machine alone)")
+		"`HOST:PORT` where the server of this process listens (default: a free port on the loopback interface)")
 	registerPage(c, &b.page)
 	return c
 }
@@ -68,7 +68,7 @@ func (b *begun) run(c *cobra.Command, args []string, here bool) error {
 	}
 	elsewhere, err := b.settle()
 	if elsewhere = elsewhere && !here; err == nil && b.listen != "" && elsewhere {
-		err = errors.New("--listen does not go with --nats, --access or " + natsURL)
+		err = errors.New("--listen cannot be used with --nats, --access or " + natsURL)
 	}
 	if err != nil {
 		return err
@@ -101,8 +101,8 @@ func (b *begun) run(c *cobra.Command, args []string, here bool) error {
 		return err
 	}
 	if _, err = queue.Create(ctx, b.nc, b.name, what, files, b.request.patience); errors.Is(err, queue.ErrOther) {
-		return fmt.Errorf("%w (this is fencepost-campaign %s): give this one another --name, or remove that one with: "+
-			"fencepost campaign stop --remove --name %s", err, own, b.name)
+		return fmt.Errorf("%w, or was created by another version than this one, %s: choose another --name, or remove "+
+			"the existing campaign with: fencepost campaign stop --remove --name %s", err, own, b.name)
 	}
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func (b *begun) follow(ctx context.Context, c *cobra.Command, here, embedded boo
 	}
 	err = b.report.conclude(ctx, b.console, j)
 	if embedded && !here {
-		b.notice("the campaign is over; the server stays for status and report until Ctrl-C")
+		b.notice("the campaign is over; the server keeps running for status and report until Ctrl-C")
 		<-ctx.Done()
 		j.Farewell()
 	}
@@ -170,15 +170,15 @@ func (b *begun) invite(embedded bool) {
 		for _, sum := range b.access.Binaries {
 			binaries += " --binary " + sum
 		}
-		b.notice(fmt.Sprintf("campaign %s is at %s; workers join by: fencepost campaign work --name %s%s", b.name,
+		b.notice(fmt.Sprintf("campaign %s is on %s; workers join with: fencepost campaign work --name %s%s", b.name,
 			b.access.Shown(), b.name, binaries))
 		return
 	}
-	b.notice(fmt.Sprintf("the server of campaign %s is here; workers join by: fencepost campaign work --out %s", b.name,
-		output.Word(filepath.Clean(b.report.Out))))
+	b.notice(fmt.Sprintf("this process runs the server of campaign %s; workers join with: "+
+		"fencepost campaign work --out %s", b.name, output.Word(filepath.Clean(b.report.Out))))
 	if b.access.Listen != "" {
-		b.notice(fmt.Sprintf("it listens at %s; on another machine, with a copy of %s that only you can read: "+
-			"fencepost campaign work --access %s", b.access.Shown(),
+		b.notice(fmt.Sprintf("it listens at %s; to join from another machine, copy %s there so that only you can "+
+			"read it, and run: fencepost campaign work --access %s", b.access.Shown(),
 			output.Word(filepath.Join(storeIn(b.report.Out), access.FileName)), access.FileName))
 	}
 }
@@ -228,10 +228,10 @@ func (b *begun) left(ctx context.Context, err error, serving bool) error {
 	if !errors.Is(err, context.Canceled) {
 		return err
 	}
-	text := fmt.Sprintf("campaign %s is left as it is; the same command goes on with it", b.name)
+	text := fmt.Sprintf("this command was interrupted; run it again to continue campaign %s", b.name)
 	if serving {
-		text += ", and its workers wait for that"
+		text += "; its workers wait until then"
 	}
-	return fmt.Errorf("%w: %s; what there is so far: fencepost campaign report --out %s", errUnfinished, text,
+	return fmt.Errorf("%w: %s; to see the results so far: fencepost campaign report --out %s", errUnfinished, text,
 		output.Word(filepath.Clean(b.report.Out)))
 }

@@ -19,7 +19,7 @@ func newStatus(to console) *cobra.Command {
 	p, f, page := place{console: to}, output.Frame{}, ""
 	c := &cobra.Command{
 		Use:   "status",
-		Short: "Say how far a campaign is, and what it has found",
+		Short: "Show the progress of a campaign and what it has found",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, stop := output.Interruptible()
@@ -53,7 +53,7 @@ func newStatus(to console) *cobra.Command {
 		},
 	}
 	p.register(c)
-	c.Flags().StringVar(&p.folder, "out", "", "the `DIR` of a campaign that was begun on this machine")
+	c.Flags().StringVar(&p.folder, "out", "", "`DIR` of a campaign that was started on this machine")
 	f.RegisterJSON(c)
 	registerPage(c, &page)
 	return c
@@ -75,13 +75,13 @@ type status struct {
 	Workers  []queue.Worker `json:"workers"`
 	Aside    []string       `json:"put_aside"`
 	Stored   queue.Stored   `json:"stored"`
-	Trouble  string         `json:"trouble,omitempty" doc:"why the server stores nothing"`
+	Trouble  string         `json:"trouble,omitempty" doc:"why the server cannot store results"`
 }
 
 func statusOf(ctx context.Context, c *queue.Campaign) (*status, error) {
 	var o order
 	if err := json.Unmarshal(c.What, &o); err != nil {
-		return nil, fmt.Errorf("campaign %s is of another version of this program: %w", c.Name, err)
+		return nil, fmt.Errorf("campaign %s was created by another version of this program: %w", c.Name, err)
 	}
 	s, err := c.State(ctx)
 	if err != nil {
@@ -134,7 +134,7 @@ func (s *status) document() *document.Document {
 	}
 	switch {
 	case broken > 0:
-		d.Headline = fmt.Sprintf("%s of what is promised%s.", text.Count(broken, "distinct violation"), soFar)
+		d.Headline = fmt.Sprintf("%s of promised laws%s.", text.Count(broken, "distinct violation"), soFar)
 	case s.Runs > 0:
 		d.Headline = fmt.Sprintf("No promise is broken in %s%s.", text.CountGrouped(s.Runs, "run"), soFar)
 	}
@@ -154,7 +154,7 @@ func (s *status) document() *document.Document {
 		})))
 	}
 	if len(s.Aside) > 0 {
-		section("Messages that nobody understands", document.Notes("not understood", s.Aside))
+		section("Messages that could not be interpreted", document.Notes("not interpreted", s.Aside))
 	}
 	if len(s.Workers) > 0 {
 		section("Workers", s.workers())
@@ -180,18 +180,18 @@ func (s *status) facts(p queue.StageProgress) document.Facts {
 	add("reason", s.Reason)
 	add("trouble", s.Trouble)
 	add("time", s.Elapsed.Round(time.Second).String())
-	add("cost", fmt.Sprintf("%s of core time", s.Worked.Round(time.Second)))
+	add("cost", fmt.Sprintf("%s of worker time in total", s.Worked.Round(time.Second)))
 	if s.Runs > 0 && s.Worked > 0 {
-		perCore := float64(s.Runs) / s.Worked.Seconds()
-		add("rate", fmt.Sprintf("%s runs a second, %s on a core",
-			text.Grouped(int(float64(s.Runs)/max(s.Elapsed.Seconds(), 1))), text.Grouped(int(perCore))))
+		perWorker := float64(s.Runs) / s.Worked.Seconds()
+		add("rate", fmt.Sprintf("%s runs per second, %s per worker",
+			text.Grouped(int(float64(s.Runs)/max(s.Elapsed.Seconds(), 1))), text.Grouped(int(perWorker))))
 	}
 	if s.Verdict == "running" && p.Done > 0 && p.Done < p.Size && len(s.Stages) == 1 {
 		left := time.Duration(float64(s.Elapsed) * float64(p.Size-p.Done) / float64(p.Done))
 		add("left", "about "+left.Round(time.Second).String())
 	}
-	add("queue", fmt.Sprintf("%s waiting or under way; %s of parts, %s", text.Count(int(s.Stored.Waiting), "portion"),
-		text.Count(int(s.Stored.Parts), "message"), size(s.Stored.Bytes)))
+	add("queue", fmt.Sprintf("%s queued or in progress; %s, %s", text.Count(int(s.Stored.Waiting), "portion"),
+		text.Count(int(s.Stored.Parts), "stored result"), size(s.Stored.Bytes)))
 	add("program", "fencepost-campaign "+s.Version)
 	return facts
 }

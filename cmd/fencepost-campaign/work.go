@@ -30,8 +30,8 @@ func newWork(to console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "work",
 		Short: "Work on a campaign, until it is over",
-		Long: `Takes work of a campaign from its server until the campaign is over, with a process for each core. May
-be killed at any moment: what it was doing is done by others.`,
+		Long: `Works on a campaign until it is over, with one process per core. It may be killed at any moment: other
+workers redo what it was doing.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			ctx, stop := output.Interruptible()
@@ -57,9 +57,9 @@ be killed at any moment: what it was doing is done by others.`,
 		},
 	}
 	k.register(c)
-	c.Flags().StringVar(&k.folder, "out", "", "the `DIR` of a campaign that was begun on this machine")
+	c.Flags().StringVar(&k.folder, "out", "", "`DIR` of a campaign that was started on this machine")
 	output.Workers(c, &k.workers, "how many worker processes to start")
-	c.Flags().BoolVar(&k.stay, "stay", false, "work on whatever campaign is there, and wait for the next one")
+	c.Flags().BoolVar(&k.stay, "stay", false, "work on any campaign on the server, and wait for further ones")
 	c.Flags().BoolVar(&child, childFlag, false, "")
 	c.Flags().MarkHidden(childFlag)
 	return c
@@ -76,7 +76,7 @@ func (k *crew) told(by *bufio.Reader) error {
 		err = json.Unmarshal(line, &k.access)
 	}
 	if err != nil {
-		return fmt.Errorf("--%s is for processes that fencepost campaign work starts: %w", childFlag, err)
+		return fmt.Errorf("--%s is only for processes started by fencepost campaign work: %w", childFlag, err)
 	}
 	return nil
 }
@@ -164,7 +164,7 @@ func (k *crew) run(ctx context.Context) error {
 	defer cancel(nil)
 	var all sync.WaitGroup
 	n := cmp.Or(k.workers, runtime.GOMAXPROCS(0))
-	k.notice(fmt.Sprintf("%s on campaign %s", text.Count(n, "worker"), k.name))
+	k.notice(fmt.Sprintf("%s working on campaign %s", text.Count(n, "worker"), k.name))
 	for range n {
 		all.Go(func() {
 			if err := k.keepOne(ctx); err != nil {
@@ -198,12 +198,12 @@ func (k *crew) keepOne(ctx context.Context) error {
 		case !errors.As(err, &exit):
 			return err
 		}
-		k.notice(fmt.Sprintf("a worker process has died (%s), and another takes its place", err))
+		k.notice(fmt.Sprintf("a worker process died (%s); starting another one", err))
 		if soon++; time.Since(began) > tooSoon {
 			soon = 0
 		}
 		if soon == mostDeaths {
-			return fmt.Errorf("%d worker processes have died as soon as they were started: %w", soon, err)
+			return fmt.Errorf("giving up: %d worker processes in a row died right after their start: %w", soon, err)
 		}
 	}
 	return nil
@@ -229,7 +229,8 @@ func (k *crew) one(ctx context.Context) error {
 	}
 	defer context.AfterFunc(ctx, func() { life.Close() })()
 	if err := json.NewEncoder(life).Encode(k.access); err != nil {
-		k.notice(fmt.Sprintf("a worker process does not listen: %s", err)) // it has died, which is noticed below
+		// the process has died, which is noticed below
+		k.notice(fmt.Sprintf("cannot send the access to a worker process: %s", err))
 	}
 	for lines := bufio.NewScanner(said); lines.Scan(); {
 		k.notice(strings.TrimPrefix(lines.Text(), "fencepost campaign: "))

@@ -19,10 +19,10 @@ const campaignProgram = "fencepost-campaign"
 func newCampaign() *cobra.Command {
 	return &cobra.Command{
 		Use:   "campaign COMMAND",
-		Short: "Search with as many machines as there are, and report as one",
-		Long: `Runs fencepost-campaign, a program of its own: it divides explorations, verifications and the
-corpus among any number of processes on any machines, and reports as one. It is installed from a
-clone of the repository:
+		Short: "Divide a search among any number of machines, with one report",
+		Long: `Runs the separate program fencepost-campaign, which divides explorations, verifications and the
+corpus among any number of processes on any machines, and makes one report. Install it from a clone
+of the repository:
 
   go install -C cmd/fencepost-campaign`,
 		Example: `  fencepost campaign run my-lock.yaml --seeds 1000000

@@ -36,10 +36,10 @@ Exit 1 if a mutant is not caught, or if a sound lock breaks a promise.`,
 	c.Flags().Uint64Var(&o.First, "seed", 0, "the first seed of each mutant and of each sound lock")
 	output.Count(c, &o.Seeds, "seeds", 20_000, 0, 0,
 		"how many runs a search of a mutant has at most; with 0 only the sound locks run")
-	output.Count(c, &o.Starts, "starts", 1, 1, 0, "from how many start seeds each mutant is searched")
+	output.Count(c, &o.Starts, "starts", 1, 1, 0, "number of start seeds for each mutant")
 	c.Flags().BoolVar(&o.Unaimed, "unaimed", false,
-		"search each mutant also with faults of which none is aimed (mix.aimed: 0%), and compare")
-	c.Flags().IntVar(&o.Sound, "sound", 0, "how many runs to make of all sound locks together (default none)")
+		"also search each mutant with unaimed faults only (mix.aimed: 0%), and compare")
+	c.Flags().IntVar(&o.Sound, "sound", 0, "total number of runs of the sound locks (default none)")
 	output.Workers(c, &o.Workers, "how many runs to make at once")
 	c.Flags().StringVar(&j.Out, "out", "",
 		"write the scenario of each mutant and each lock to `DIR`\n(default _runs/corpus-SEED-SEEDS-SOUND)")

@@ -125,7 +125,7 @@ func (x *explore) refuse() error {
 func (x *explore) proceed(args []string, changed func(string) bool) error {
 	for _, flag := range []string{"seed", "shard", "out"} {
 		if changed(flag) {
-			return fmt.Errorf("--%s does not go with --resume: what was begun says it", flag)
+			return fmt.Errorf("--%s cannot be used with --resume: the exploration keeps its own", flag)
 		}
 	}
 	if _, err := task.ReadExploration(x.resume); err != nil {
@@ -158,7 +158,7 @@ func (x *explore) proceed(args []string, changed func(string) bool) error {
 			return fmt.Errorf("--seeds %d is less than the %d that were begun with", x.seeds, x.Found.Seeds)
 		}
 		if x.Found.Shard != search.Whole {
-			return fmt.Errorf("--seeds does not go with --resume %s: shard %s has its share of %d seeds", x.resume,
+			return fmt.Errorf("--seeds cannot be used with --resume %s: shard %s has its share of %d seeds", x.resume,
 				x.Found.Shard, x.Found.Seeds)
 		}
 		x.Found.Seeds = x.seeds

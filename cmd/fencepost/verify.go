@@ -60,18 +60,21 @@ Ctrl-C ended it first, or if a promise is undecided.`,
 	}
 	f, o := c.Flags(), &j.options
 	output.Count(c, &o.Faults, "faults", 1, 0, verify.MaxFaults,
-		fmt.Sprintf("the most faults in one placement, 0 to %d", verify.MaxFaults))
+		fmt.Sprintf("largest number of faults in one placement, 0 to %d", verify.MaxFaults))
 	f.StringSliceVar(&j.kinds, "kinds", nil,
-		"try only faults of these `KINDS`, such as pause,crash (default: all that matter)")
+		"try only faults of these `KINDS`, for example pause,crash (default: all that matter)")
 	output.Count(c, &o.Delays, "delays", 0, 1, 0,
-		"how many assignments of delays to try (default: 2; with several faults 1)")
-	f.BoolVar(&o.Orders, "orders", false, "try each also with two other orders of what arrives at once")
-	f.BoolVar(&o.AllEnds, "all-ends", false, "with several faults, go on from each end of the earlier ones")
-	f.BoolVar(&o.Requests, "requests", false, "try each single fault of one run, that of --seed, with its own delays")
-	f.BoolVar(&o.KeepFaults, "keep-faults", false, "let the scenario's own faults strike in every run")
+		"number of delay assignments to try (default: 2; with several faults 1)")
+	f.BoolVar(&o.Orders, "orders", false, "also try two other orders of simultaneous messages")
+	f.BoolVar(&o.AllEnds, "all-ends", false, "with several faults, continue from every end of the earlier ones")
+	f.BoolVar(&o.Requests, "requests", false,
+		"try every single fault in one run, the one of --seed, with that run's delays")
+	f.BoolVar(&o.KeepFaults, "keep-faults", false, "keep the scenario's own faults in every run")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of back-offs and owner values")
-	output.Count(c, &o.Budget, "budget", 0, 1, 0, "end undecided after so many runs (default: no limit)")
-	f.DurationVar(&j.time, "time", 0, "end undecided after this time, such as 2m (default: no limit)")
+	output.Count(c, &o.Budget, "budget", 0, 1, 0,
+		"stop after this many runs, with the result undecided (default: no limit)")
+	f.DurationVar(&j.time, "time", 0,
+		"stop after this time, with the result undecided, for example 2m (default: no limit)")
 	output.Workers(c, &o.Workers, "how many runs to make at once")
 	f.StringVar(&j.Out, "out", "", "write verdict and counterexample to `DIR` (default _runs/verify-SCENARIO-…)")
 	j.Register(c, ", with the picture of a counterexample")

@@ -17,7 +17,7 @@ func OnlyBeside(c *cobra.Command, mode string, beside ...string) error {
 	var err error
 	c.Flags().Visit(func(f *pflag.Flag) {
 		if err == nil && f.Name != mode && !slices.Contains(beside, f.Name) {
-			err = fmt.Errorf("--%s does not go with --%s\nsee: %s -h", f.Name, mode, c.CommandPath())
+			err = fmt.Errorf("--%s cannot be used with --%s\nsee: %s -h", f.Name, mode, c.CommandPath())
 		}
 	})
 	return err

@@ -21,7 +21,7 @@ type Verification struct {
 func OneRun(o *verify.Options, changed func(flag string) bool) error {
 	for _, flag := range []string{"faults", "delays", "orders", "all-ends"} {
 		if o.Requests && changed(flag) {
-			return fmt.Errorf("--%s does not go with --requests: one fault strikes a run with the delays that its "+
+			return fmt.Errorf("--%s cannot be used with --requests: one fault strikes a run with the delays that its "+
 				"seed "+
 				"draws", flag)
 		}

@@ -20,16 +20,16 @@ import (
 // undisturbed is the seed of the run whose single faults Config.Every tries.
 const undisturbed = 1
 
-// everyRefused says what of a Config does not go with its Every; empty if all does.
+// everyRefused returns an error text if a Config has a field that cannot be used with Every, or "" if it has none.
 func (c *Config) everyRefused() string {
 	switch {
 	case c.Every < 0 || c.Every > 1:
 		return fmt.Sprintf("Config.Every is %d: it is 1, for each single fault of one run, or 0, for faults at random",
 			c.Every)
 	case c.Every == 1 && c.Plan != nil:
-		return "Config.Plan does not go with Every: a single fault strikes in each run"
+		return "Config.Plan cannot be used with Every: a single fault strikes in each run"
 	case c.Every == 1 && c.Seeds != 0:
-		return "Config.Seeds does not go with Every: the run that is disturbed has one seed"
+		return "Config.Seeds cannot be used with Every: the run that is disturbed has one seed"
 	}
 	return ""
 }

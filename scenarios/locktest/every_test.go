@@ -144,9 +144,9 @@ func TestWhatDoesNotGoWithEvery(t *testing.T) {
 	for want, c := range map[string]Config{
 		"Config.Every is 2: it is 1, for each single fault of one run, or 0, for faults at random":  {Every: 2},
 		"Config.Every is -1: it is 1, for each single fault of one run, or 0, for faults at random": {Every: -1},
-		"Config.Plan does not go with Every: a single fault strikes in each run": {Every: 1,
+		"Config.Plan cannot be used with Every: a single fault strikes in each run": {Every: 1,
 			Plan: []string{}},
-		"Config.Seeds does not go with Every: the run that is disturbed has one seed": {Every: 1,
+		"Config.Seeds cannot be used with Every: the run that is disturbed has one seed": {Every: 1,
 			Seeds: 5},
 		"": {Every: 1},
 	} {

@@ -40,7 +40,7 @@ type Server struct {
 }
 
 // ErrRefused reports that a server rejects the credentials.
-var ErrRefused = errors.New("refuses these credentials")
+var ErrRefused = errors.New("rejects the credentials")
 
 // ErrOther reports that the program that listens at the address is not the server of the campaign.
 var ErrOther = errors.New("is not the server of this campaign")
@@ -69,9 +69,8 @@ func (a Server) urls() (all []*url.URL, err error) {
 		u, err := url.Parse(strings.TrimSpace(one))
 		if err != nil || !slices.Contains(schemes, u.Scheme) || u.Hostname() == "" || u.RawQuery != "" ||
 			u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
-			return nil, errors.New("the URL of the NATS server cannot be read: write it as nats://HOST:4222, several " +
-				"with commas between them, and escape what a user or password has besides letters and digits, " +
-				"such as %40 for @")
+			return nil, errors.New("cannot parse the URL of the NATS server: write it as nats://HOST:4222; separate " +
+				"several with commas; percent-encode special characters in a user name or password, such as %40 for @")
 		}
 		all = append(all, u)
 	}
@@ -89,7 +88,7 @@ func (a Server) Secret() bool {
 func (a Server) Shown() string {
 	all, err := a.urls()
 	if err != nil {
-		return "a URL that cannot be read"
+		return "an invalid URL"
 	}
 	var shown []string
 	for _, u := range all {
@@ -112,7 +111,7 @@ func (a Server) Connect(name string, notice func(string)) (*nats.Conn, error) {
 		nats.ReconnectWait(tryAgain), nats.IgnoreAuthErrorAbort(),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
-				notice(fmt.Sprintf("the NATS server at %s has gone, and what is under way waits for it", at))
+				notice(fmt.Sprintf("lost the connection to the NATS server at %s; work waits until it is back", at))
 			}
 		}),
 		nats.ReconnectHandler(func(*nats.Conn) { notice(fmt.Sprintf("the NATS server at %s is back", at)) })}
@@ -124,7 +123,7 @@ func (a Server) Connect(name string, notice func(string)) (*nats.Conn, error) {
 	switch {
 	case err == nil && !keepsCampaigns(nc):
 		nc.Close()
-		return nil, fmt.Errorf("the NATS server at %s has no JetStream, in which campaigns are kept", at)
+		return nil, fmt.Errorf("the NATS server at %s does not have JetStream enabled, which campaigns need", at)
 	case err == nil:
 		return nc, nil
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired),
@@ -132,7 +131,7 @@ func (a Server) Connect(name string, notice func(string)) (*nats.Conn, error) {
 		return nil, fmt.Errorf("the NATS server at %s %w: %w", at, ErrRefused, err)
 	case a.Certificate != "" && (errors.As(err, new(*tls.CertificateVerificationError)) ||
 		errors.As(err, new(tls.RecordHeaderError))):
-		return nil, fmt.Errorf("what listens at %s %w, and was told nothing: %w", at, ErrOther, err)
+		return nil, fmt.Errorf("the program that listens at %s %w; nothing was sent to it: %w", at, ErrOther, err)
 	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout):
 		return nil, fmt.Errorf("no NATS server answers at %s: %w", at, err)
 	}
@@ -161,7 +160,7 @@ func (a Server) secrets() (options []nats.Option, err error) {
 	}
 	pinned := x509.NewCertPool()
 	if !pinned.AppendCertsFromPEM([]byte(a.Certificate)) {
-		return nil, errors.New("the certificate of the campaign's server cannot be read")
+		return nil, errors.New("cannot parse the certificate of the campaign's server")
 	}
 	return append(options, nats.TLSHandshakeFirst(), nats.DontRandomize(), nats.IgnoreDiscoveredServers(),
 		nats.Secure(&tls.Config{MinVersion: tls.VersionTLS13, RootCAs: pinned, ServerName: Name})), nil

@@ -34,10 +34,10 @@ func TestConnectionsThatCannotBe(t *testing.T) {
 	at := natsServer(t, server.Options{Authorization: "right"})
 	for url, want := range map[string]string{
 		"nats://127.0.0.1:1":     "no NATS server answers at nats://127.0.0.1:1",
-		"nats://" + at:           "refuses these credentials",
-		"nats://wrong@" + at:     "refuses these credentials",
-		"nats://wrong:who@" + at: "refuses these credentials",
-		"nats://right@" + at:     "has no JetStream",
+		"nats://" + at:           "rejects the credentials",
+		"nats://wrong@" + at:     "rejects the credentials",
+		"nats://wrong:who@" + at: "rejects the credentials",
+		"nats://right@" + at:     "does not have JetStream enabled",
 	} {
 		_, err := access.Server{URL: url}.Connect("test", nil)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "wrong") {
@@ -172,7 +172,7 @@ func TestAServerIsTheSameAgain(t *testing.T) {
 			t.Errorf("it is at %s, and was at %s", s.Access.URL, before.URL)
 		}
 		if _, err := embedded.Start(embedded.Options{Folder: folder}); err == nil ||
-			!strings.Contains(err.Error(), "is running in") || strings.Contains(err.Error(), before.Token) {
+			!strings.Contains(err.Error(), "already running in") || strings.Contains(err.Error(), before.Token) {
 			t.Error(err)
 		}
 		if running, a, err := embedded.Running(folder); !running || err != nil || a.URL != before.URL {
@@ -215,9 +215,9 @@ func TestATakenPortIsLeftToItsOwner(t *testing.T) {
 func TestForeignStateIsRefused(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(t *testing.T, folder, file string){
-		"other users may use": func(t *testing.T, _, file string) { must(t, os.Chmod(file, 0o644)) },
-		"chmod":               func(t *testing.T, folder, _ string) { must(t, os.Chmod(folder, 0o755)) },
-		"every user may write": func(t *testing.T, folder, _ string) {
+		"other users can access": func(t *testing.T, _, file string) { must(t, os.Chmod(file, 0o644)) },
+		"chmod":                  func(t *testing.T, folder, _ string) { must(t, os.Chmod(folder, 0o755)) },
+		"every user can write": func(t *testing.T, folder, _ string) {
 			must(t, os.Chmod(filepath.Dir(folder), 0o777))
 		},
 		"is not a file": func(t *testing.T, folder, file string) {
@@ -228,18 +228,20 @@ func TestForeignStateIsRefused(t *testing.T) {
 			must(t, os.Rename(folder, folder+"-elsewhere"))
 			must(t, os.Symlink(folder+"-elsewhere", folder))
 		},
-		"no token": func(t *testing.T, _, file string) {
+		"lacks the token": func(t *testing.T, _, file string) {
 			edit(t, file, `"certificate"`, `"token": "short", "certificate"`)
 		},
-		"is not where a server listens": func(t *testing.T, _, file string) {
+		"is not an address at which the server": func(t *testing.T, _, file string) {
 			edit(t, file, "tls://127.0.0.1", "tls://0.0.0.0")
 		},
-		"asked for nothing else":   func(t *testing.T, _, file string) { edit(t, file, "tls://", "nats://") },
-		"cannot be read":           func(t *testing.T, _, file string) { edit(t, file, "{", "{{") },
-		"no certificate":           func(t *testing.T, _, file string) { edit(t, file, `"certificate"`, `"cert"`) },
-		"belongs to another user":  func(t *testing.T, _, file string) { give(t, file) },
-		"another user, and is not": func(t *testing.T, folder, _ string) { give(t, folder) },
-		"choose one of your own":   func(t *testing.T, folder, _ string) { give(t, filepath.Dir(folder)) },
+		"somebody may have changed the file": func(t *testing.T, _, file string) { edit(t, file, "tls://", "nats://") },
+		"cannot parse":                       func(t *testing.T, _, file string) { edit(t, file, "{", "{{") },
+		"the certificate of the server": func(t *testing.T, _, file string) {
+			edit(t, file, `"certificate"`, `"cert"`)
+		},
+		"belongs to another user": func(t *testing.T, _, file string) { give(t, file) },
+		"refusing to use":         func(t *testing.T, folder, _ string) { give(t, folder) },
+		"choose one of your own":  func(t *testing.T, folder, _ string) { give(t, filepath.Dir(folder)) },
 		"the certificate of the": func(t *testing.T, folder, _ string) {
 			must(t, os.Chmod(filepath.Join(folder, "key.pem"), 0o640))
 		},

@@ -68,8 +68,8 @@ func guarded(path string) error {
 			return fmt.Errorf("the folder %s belongs to another user: choose one of your own", path)
 		}
 		if writable(info) {
-			return fmt.Errorf("every user may write to the folder %s: choose another one, or take that away with "+
-				"chmod o-w", path)
+			return fmt.Errorf("every user can write to the folder %s: choose another folder, or run "+
+				"chmod o-w on it", path)
 		}
 		above := filepath.Dir(path)
 		if above == path {
@@ -87,10 +87,10 @@ func private(path string, info fs.FileInfo) error {
 	}
 	switch {
 	case !owned(info):
-		return fmt.Errorf("%s belongs to another user, and is not used", path)
+		return fmt.Errorf("refusing to use %s: it belongs to another user", path)
 	case !closed(info):
-		return fmt.Errorf("other users may use %s, and so it is not used: if nobody else has changed it, "+
-			"chmod %s %[1]s", path, mode)
+		return fmt.Errorf("refusing to use %s, because other users can access it: if nobody else has changed it, "+
+			"run chmod %s %[1]s", path, mode)
 	}
 	return nil
 }
@@ -167,13 +167,16 @@ func (f *Folder) Server() (*Server, error) {
 	}
 	a, err := parse(filepath.Join(f.path, FileName), text)
 	if err == nil && (len(a.Token) < leastToken || a.Certificate == "") {
-		err = fmt.Errorf("%s has no token or no certificate of the server: remove it, and begin the campaign again",
-			filepath.Join(f.path, FileName))
+		err = fmt.Errorf("%s lacks the token or the certificate of the server: remove the file and start the campaign "+
+			"again", filepath.Join(f.path, FileName))
 	}
-	if err == nil {
-		err = a.local()
+	if err != nil {
+		return a, err
 	}
-	return a, err
+	if err := a.local(); err != nil {
+		return a, fmt.Errorf("%s: %w", filepath.Join(f.path, FileName), err)
+	}
+	return a, nil
 }
 
 // leastToken is the smallest length of an embedded server's token, in characters.
@@ -188,8 +191,8 @@ func (a *Server) local() error {
 	}
 	for _, u := range all {
 		if u.User != nil || u.Scheme != "tls" || a.Listen == "" && !loopback(u.Hostname()) {
-			return fmt.Errorf("%s is not where a server listens that was asked for nothing else than this machine",
-				a.Shown())
+			return fmt.Errorf("%s is not an address at which the server of this folder listens: somebody may have "+
+				"changed the file; remove it and start the campaign again", a.Shown())
 		}
 	}
 	return nil
@@ -224,8 +227,8 @@ func parse(path string, text []byte) (*Server, error) {
 	d := json.NewDecoder(strings.NewReader(string(text)))
 	d.DisallowUnknownFields()
 	if err := d.Decode(a); err != nil || d.More() {
-		return nil, fmt.Errorf("%s cannot be read: it must be JSON with url, token and certificate, such as the %s of "+
-			"a campaign's folder", path, FileName) // the decoder's error might quote a part of the token
+		return nil, fmt.Errorf("cannot parse %s: it must be JSON with url, token and certificate, like the %s in a "+
+			"campaign's folder", path, FileName) // the decoder's error might quote a part of the token
 	}
 	if err := a.Check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

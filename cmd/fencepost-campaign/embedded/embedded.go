@@ -93,7 +93,8 @@ func Start(o Options) (*Server, error) {
 	defer cancel()
 	switch _, err := lock.TryLockContext(ctx, lockAgain); {
 	case errors.Is(err, context.DeadlineExceeded):
-		err = fmt.Errorf("a server is running in %s already: join it, or end it first", o.Folder)
+		err = fmt.Errorf("a server is already running in %s: join it with fencepost campaign work, or stop it first",
+			o.Folder)
 		return nil, errors.Join(err, folder.Close())
 	case err != nil:
 		folder.Close()
@@ -168,7 +169,7 @@ func (s *Server) run(ctx context.Context) error {
 		if s.log.fatal() || ctx.Err() != nil || time.Now().After(end) {
 			n.Shutdown()
 			n.WaitForShutdown()
-			return fmt.Errorf("the NATS server does not start: %w", errors.Join(s.log.seen()...))
+			return fmt.Errorf("the NATS server did not start: %w", errors.Join(s.log.seen()...))
 		}
 	}
 	return nil
@@ -214,7 +215,7 @@ func (s *Server) address(asked string) (*net.TCPAddr, error) {
 func resolved(listen string) (*net.TCPAddr, error) {
 	at, err := net.ResolveTCPAddr("tcp", listen)
 	if err != nil {
-		return nil, fmt.Errorf("%s is no host:port to listen at: %w", listen, err)
+		return nil, fmt.Errorf("%s is not a valid HOST:PORT: %w", listen, err)
 	}
 	if at.IP == nil {
 		at.IP = net.IPv4zero

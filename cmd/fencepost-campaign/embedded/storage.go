@@ -36,7 +36,7 @@ func (s *Server) watch(ctx context.Context) {
 	for began := time.Now(); wait(ctx, lookEvery); {
 		why := s.log.stuck()
 		if why == nil && !s.server.JetStreamEnabled() {
-			why = errors.New("NATS has switched JetStream off")
+			why = errors.New("NATS has disabled JetStream")
 		}
 		if why == nil {
 			continue
@@ -87,8 +87,7 @@ func (s *Server) heal(ctx context.Context, why error, pause time.Duration) {
 		telling.Unsubscribe()
 	}
 	if ctx.Err() == nil {
-		s.options.Notice(fmt.Sprintf("the server stores again: this process has started it anew after a write "+
-			"failed: %s", why))
+		s.options.Notice(fmt.Sprintf("the server stores data again; it was restarted after a failed write: %s", why))
 	}
 }
 
@@ -99,8 +98,8 @@ func (s *Server) trouble(err error) string {
 		folder = full
 	}
 	host, _ := os.Hostname()
-	return fmt.Sprintf("the server stores nothing, and what is done waits: %s in %s on %s; "+
-		"when %d MiB are free there, it goes on by itself", safefile.Reason(err), folder, host, room>>20)
+	return fmt.Sprintf("the server cannot store results, and all work waits: %s in %s on %s; "+
+		"it continues by itself when %d MiB are free there", safefile.Reason(err), folder, host, room>>20)
 }
 
 // tell replaces the answer to the question why nothing is stored.

@@ -64,10 +64,10 @@ const (
 const consumer = "workers"
 
 // ErrOther reports that a campaign of the same name runs something else.
-var ErrOther = errors.New("is there already and runs something else")
+var ErrOther = errors.New("already exists and runs something else")
 
 // ErrNone reports that there is no campaign of that name.
-var ErrNone = errors.New("there is no such campaign")
+var ErrNone = errors.New("no such campaign")
 
 // answerWithin is how long a command waits for the server's answers before it gives up.
 const answerWithin = 10 * time.Second
@@ -178,7 +178,8 @@ func (c *Campaign) stream(ctx context.Context, config jetstream.StreamConfig) (j
 		return nil, err
 	}
 	if s.CachedInfo().Config.Metadata["fencepost"] == "" {
-		return nil, fmt.Errorf("the server has a stream %s that is not of a campaign: choose another name", config.Name)
+		return nil, fmt.Errorf("the server has a stream %s that belongs to no campaign: choose another name",
+			config.Name)
 	}
 	return nil, ErrOther
 }
@@ -217,7 +218,7 @@ func (c *Campaign) open(ctx context.Context) (err error) {
 		return none(err)
 	}
 	if err := json.Unmarshal(entry.Value(), &c.Spec); err != nil {
-		return fmt.Errorf("the server's bucket %s is not of a campaign: %w", bucketOf(c.Name), err)
+		return fmt.Errorf("the server's bucket %s does not hold a campaign: %w", bucketOf(c.Name), err)
 	}
 	c.ID = sumOf(entry.Value())
 	if c.present, err = c.js.KeyValue(ctx, presentOf(c.Name)); err != nil {

@@ -197,7 +197,7 @@ func (c *Campaign) resign(revision uint64) {
 func (c *Campaign) Stop(ctx context.Context, reason string) error {
 	has, err := c.once(ctx, keyStop, []byte(reason))
 	if err == nil && !bytes.Equal(has, []byte(reason)) {
-		return fmt.Errorf("campaign %s was stopped before: %s", c.Name, has)
+		return fmt.Errorf("campaign %s had already been stopped: %s", c.Name, has)
 	}
 	return err
 }

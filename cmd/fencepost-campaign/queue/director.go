@@ -144,7 +144,7 @@ func (d *Director) Progress() Progress {
 }
 
 // errAgain ends a search that has counted parts which another coordinator has decided not to count.
-var errAgain = errors.New("the stage was ended by another coordinator, before parts that were counted here")
+var errAgain = errors.New("another coordinator ended the stage before parts that this one had counted")
 
 // fold is the state of one stage while its parts are gathered.
 type fold struct {
@@ -219,7 +219,7 @@ func (f *fold) declare(ctx context.Context) error {
 	case f.stored:
 		f.next = 0 // nothing is stored, or it belongs to another stage
 	default:
-		return fmt.Errorf("stage %s is another one in this campaign", f.Name)
+		return fmt.Errorf("stage %s of this campaign differs from the stored one", f.Name)
 	}
 	f.mu.Lock()
 	f.at = len(f.progress.Stages)
@@ -325,7 +325,7 @@ func (f *fold) part(ctx context.Context) (found bool, err error) {
 	f.mu.Unlock()
 	err = f.take(campaign.Part{First: p.first, Size: p.size, Value: value, Lost: lost})
 	if err != nil && !f.stored && f.end == nil {
-		err = errors.Join(err, f.finish(ctx, "the search needs no more of it"))
+		err = errors.Join(err, f.finish(ctx, "the search does not need the rest"))
 	}
 	if err != nil {
 		f.mu.Lock()
@@ -478,9 +478,9 @@ func (f *fold) unreadable(ctx context.Context) error {
 			continue
 		}
 		if yes, err := f.c.readable(ctx, subject); err != nil || !yes {
-			return errors.Join(err, &serverError{fmt.Errorf("the server's store is damaged: it counts the part %s and "+
-				"cannot read it. Start the server again, one of your own without the file msgs/index.db of its stream "+
-				"%s: then the part is made again", subject, partsOf(f.c.Name))})
+			return errors.Join(err, &serverError{fmt.Errorf("the server's store is damaged: it lists the part %s but "+
+				"cannot read it. Restart the server; if it is a NATS server of your own, first delete the file "+
+				"msgs/index.db of its stream %s. The part is then made again", subject, partsOf(f.c.Name))})
 		}
 	}
 	return nil

@@ -37,7 +37,7 @@ func partSum(subject string, h nats.Header, data []byte) string {
 // whole returns an error unless a part's message is as its worker wrote it.
 func whole(m *jetstream.RawStreamMsg) error {
 	if m.Header.Get(headerSum) != partSum(m.Subject, m.Header, m.Data) {
-		return errors.New("it is damaged: its sum does not match what it holds")
+		return errors.New("it is damaged: its checksum does not match its content")
 	}
 	return nil
 }
@@ -132,7 +132,7 @@ func (c *Campaign) ours(h nats.Header) error {
 	case c.ID:
 		return nil
 	case "":
-		return errors.New("it is no message of a campaign")
+		return errors.New("it is not a campaign's message")
 	default:
 		return fmt.Errorf("it is a message of another campaign, %.12s", id)
 	}

@@ -50,7 +50,7 @@ type serverError struct{ error }
 func (e *serverError) Unwrap() error { return e.error }
 
 // ErrRemoved reports that a campaign has been removed from the server.
-var ErrRemoved = errors.New("was removed meanwhile")
+var ErrRemoved = errors.New("has been removed")
 
 // removed reports whether the server says that it no longer has the campaign. It is false if the server does not
 // answer.

@@ -377,7 +377,7 @@ func TestAPositionThatKillsIsSetAside(t *testing.T) {
 	if sum.Lost != 2 || sum.Positions != size-2 || sum.Sum != size*(size-1)/2-kills-fails {
 		t.Errorf("%+v", sum)
 	}
-	for _, why := range []string{"3 workers ended while they made it", "it cannot be made"} {
+	for _, why := range []string{"3 workers died while working on it", "it cannot be made"} {
 		if !strings.Contains(sum.reasons, why) {
 			t.Errorf("%q does not say: %s", sum.reasons, why)
 		}

@@ -55,7 +55,7 @@ func TestACampaignIsNotMixedWithAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Create(t.Context(), nc, "two", json.RawMessage("{}"), nil, impatient); err == nil ||
-		!strings.Contains(err.Error(), "has a stream fencepost_two_work that is not of a campaign") {
+		!strings.Contains(err.Error(), "has a stream fencepost_two_work that belongs to no campaign") {
 		t.Errorf("a stream of somebody else: %v", err)
 	}
 	names, err := List(t.Context(), nc)
@@ -250,7 +250,7 @@ func TestASilentServerIsReported(t *testing.T) {
 		if one.says {
 			times = 1
 		}
-		if strings.Contains(why, "does not answer") != one.says || said-before != times {
+		if strings.Contains(why, "does not answer storage requests") != one.says || said-before != times {
 			t.Errorf("%v since %v: said it %d times, and answered %q", one.err, one.since, said-before, why)
 		}
 		w.end()
@@ -298,7 +298,7 @@ func TestAFullServerIsWaitedFor(t *testing.T) {
 	}()
 	select {
 	case text := <-told:
-		if why := access.Trouble(t.Context(), nc); why != text || !strings.Contains(text, "no room") {
+		if why := access.Trouble(t.Context(), nc); why != text || !strings.Contains(text, "the server is full") {
 			t.Errorf("said %q, and answered %q to who asked", text, why)
 		}
 	case err := <-over:

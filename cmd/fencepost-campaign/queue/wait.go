@@ -34,7 +34,7 @@ type wait struct {
 func (w *wait) failed(ctx context.Context, c *Campaign, err error) {
 	switch {
 	case full(err):
-		w.wait(c, fmt.Sprintf("the server has no room left, and what is done waits for it: %s", err))
+		w.wait(c, fmt.Sprintf("the server is full, and all work waits until it has room: %s", err))
 	case !unanswered(err) || !c.nc.IsConnected():
 		w.since = time.Time{}
 	default:
@@ -43,8 +43,8 @@ func (w *wait) failed(ctx context.Context, c *Campaign, err error) {
 			w.since = time.Now().Add(-tryFor)
 		}
 		if why == "" && time.Since(w.since) >= silent {
-			why = fmt.Sprintf("the NATS server at %s is there, and does not answer requests to its store: if its disk "+
-				"is full, make room and start it again; what is done waits for it", c.nc.ConnectedUrlRedacted())
+			why = fmt.Sprintf("the NATS server at %s is connected but does not answer storage requests: if its disk "+
+				"is full, make room and restart the server; all work waits until then", c.nc.ConnectedUrlRedacted())
 		}
 		if why != "" {
 			w.wait(c, why)

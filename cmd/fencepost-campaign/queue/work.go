@@ -145,7 +145,7 @@ func (h *Hand) portion(ctx context.Context, w campaign.Worker, m jetstream.Msg) 
 		return err
 	}
 	if meta.NumDelivered > deaths {
-		return h.divide(ctx, m, s, p, fmt.Sprintf("%d workers ended while they made it", deaths))
+		return h.divide(ctx, m, s, p, fmt.Sprintf("%d workers died while working on it", deaths))
 	}
 	began := time.Now()
 	value, err := h.make(ctx, w, m, s, p)
@@ -184,7 +184,7 @@ func (h *Hand) read(ctx context.Context, m jetstream.Msg) (*campaign.Stage, port
 			h.stages[key] = s
 		}
 		if s == nil || p.end() > s.Size {
-			err = errors.New("no stage of the campaign has such positions")
+			err = errors.New("no stage of the campaign has these positions")
 		}
 	}
 	if err == nil {
