@@ -123,6 +123,32 @@ func TestSentinelFailsOverByItself(t *testing.T) {
 	}
 }
 
+// TestSentinelPingsAsShipped: no downAfter changes how often a Sentinel pings, which the choice of a replica and the
+// next connection to a server follow, too. sentinel.c pings a server with a shorter down-after more often by itself.
+func TestSentinelPingsAsShipped(t *testing.T) {
+	testkit.Needs(t, "redis-server")
+	for _, downAfter := range []time.Duration{0, 300 * time.Millisecond, time.Minute} {
+		r := start(t, Config{Groups: [][]sim.ProcessID{{"redis-1", "redis-1-replica-1"}}, Sentinel: "sentinel",
+			DownAfter: downAfter})
+		if !r.fleet.seven {
+			t.Skip("Redis before 7.0 does not say how often its Sentinel pings")
+		}
+		w, err := r.fleet.all["sentinel"].at.dial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		periods, err := w.ask("SENTINEL", "DEBUG")
+		w.close()
+		var words []string
+		for _, v := range periods.List {
+			words = append(words, v.Text)
+		}
+		if all := strings.ToLower(strings.Join(words, " ")); !strings.Contains(all, "ping-period 1000 ") {
+			t.Errorf("with down-after %v: %q, %v", downAfter, all, err)
+		}
+	}
+}
+
 // TestRealServersTellNamesAsSimulatedOnesDo, and never the addresses at which they listen. Values set by clients are
 // not translated.
 func TestRealServersTellNamesAsSimulatedOnesDo(t *testing.T) {

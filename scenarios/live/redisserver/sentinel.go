@@ -25,7 +25,6 @@ type watcher struct {
 const (
 	defaultDownAfter        = 30 * time.Second
 	defaultReconfigureAfter = 8 * time.Second
-	defaultPingEvery        = time.Second
 )
 
 // shortSwitch is the channel on which simulated clients are notified of switches, as by the simulated Sentinel;
@@ -70,17 +69,16 @@ func (f *servers) launchSentinel() error {
 	return nil
 }
 
-// tune sets those periods of a Sentinel that are not in its configuration. Redis 7 or later is needed.
+// tune sets those periods of a Sentinel that are not in its configuration. Redis 7 or later is needed. The period of
+// pings remains as shipped: 1 s, or down-after-milliseconds if that is shorter. The simulated Sentinel has the same.
 func (n *watcher) tune(w *wire) error {
 	c := n.s.cfg
 	if !c.seven {
 		return nil
 	}
-	ping := min(defaultPingEvery, cmp.Or(c.DownAfter, defaultDownAfter))
 	// a deposed master is reconfigured after four periods of publishing (sentinel.c)
 	publish := cmp.Or(c.ReconfigureAfter, defaultReconfigureAfter) / 4
-	_, err := w.ask("SENTINEL", "DEBUG", "ping-period", millis(ping), "info-period", millis(refresh),
-		"publish-period", millis(publish))
+	_, err := w.ask("SENTINEL", "DEBUG", "info-period", millis(refresh), "publish-period", millis(publish))
 	return err
 }
 
