@@ -39,8 +39,8 @@ const (
 
 // object is a Lease object as clients of the API server see it. Fields that it does not know are kept.
 type object struct {
-	Kind       string         `json:"kind"`
-	APIVersion string         `json:"apiVersion"`
+	Kind       string         `json:"kind,omitempty"`
+	APIVersion string         `json:"apiVersion,omitempty"`
 	Metadata   map[string]any `json:"metadata"`
 	Spec       map[string]any `json:"spec"`
 }
@@ -217,7 +217,9 @@ func (q *apiCall) list() *Status {
 		key, end := q.within()
 		from, to := span(keys, key, end)
 		for i := from; i < to; i++ {
-			items = append(items, shown(&keys[i].KeyValue))
+			item := shown(&keys[i].KeyValue)
+			item.Kind, item.APIVersion = "", "" // the list has them
+			items = append(items, item)
 		}
 		q.r.Reply(Answer(200, map[string]any{"kind": "LeaseList", "apiVersion": leasesVersion, "items": items,
 			"metadata": map[string]string{"resourceVersion": format(revision)}}))
@@ -225,7 +227,8 @@ func (q *apiCall) list() *Status {
 	})
 }
 
-// sent decodes and checks the object in the body.
+// sent decodes and checks the object in the body. An object that can be decoded, but whose content is invalid, is
+// returned beside the failure: the API server looks at namespaces and versions before the content.
 func (q *apiCall) sent() (l *object, failed *Status) {
 	media, _, _ := strings.Cut(q.ContentType, ";")
 	if media != "" && strings.TrimSpace(media) != "application/json" {
@@ -246,6 +249,9 @@ func (q *apiCall) sent() (l *object, failed *Status) {
 	switch namespace := l.text("namespace"); {
 	case name == "" && l.text("generateName") != "":
 		return nil, Failure(501, "NotImplemented", "fencepost: generateName is not simulated: give a name")
+	case name == "" && q.name != "":
+		return nil, badRequest("the name of the object (%s based on URL) was undeterminable: name must be provided",
+			q.name)
 	case name == "":
 		return nil, invalid("", "metadata.name: Required value: name or generateName is required")
 	case q.name != "" && name != q.name:
@@ -270,13 +276,16 @@ func (l *object) stored() string {
 
 func (q *apiCall) create() *Status {
 	l, failed := q.sent()
-	switch {
-	case failed != nil:
+	if l == nil {
 		return failed
-	case l.text("resourceVersion") != "":
-		return badRequest("resourceVersion should not be set on objects to be created")
 	}
 	put := func() *Status {
+		switch {
+		case failed != nil:
+			return failed
+		case l.text("resourceVersion") != "":
+			return Failure(500, "", "resourceVersion should not be set on objects to be created")
+		}
 		q.put(l, 0, func() *Status { return exists(q.name) })
 		return nil
 	}
@@ -332,7 +341,7 @@ func (q *apiCall) commit(done func(revision int64, held bool) *Status, args ...s
 // permits for Lease objects. If the object exists, an update without a version is refused.
 func (q *apiCall) update() *Status {
 	l, failed := q.sent()
-	if failed != nil {
+	if l == nil {
 		return failed
 	}
 	version, err := strconv.ParseInt("0"+l.text("resourceVersion"), 10, 64)
@@ -354,13 +363,17 @@ func (q *apiCall) update() *Status {
 				"object meta: %s", strings.Replace(q.key(), "//", "/", 1), uid, was)
 		case k == nil && !q.hasNamespace(q.namespace):
 			return noNamespace(q.namespace)
-		case k == nil:
+		case k == nil && failed == nil:
 			q.put(l, 0, func() *Status { return conflict(q.name) })
 			return nil
+		case k == nil:
+			return failed
 		case version == 0:
 			return invalid(q.name, "metadata.resourceVersion: Invalid value: 0x0: must be specified for an update")
 		case version != k.Mod:
 			return conflict(q.name)
+		case failed != nil:
+			return failed
 		}
 		old := shown(&k.KeyValue)
 		for _, field := range []string{"uid", "creationTimestamp"} {

@@ -244,3 +244,25 @@ func TestWatchEndsAfterItsTime(t *testing.T) {
 		wantIn(t, "no number", watch.ask("GET", leasesOfDefault+"?watch=true&timeoutSeconds=soon", ""), "400 ")
 	})
 }
+
+// TestWhatKubernetesRefusesFirst: it looks at the namespace before the content, at the version before the content, and
+// at the content before a version that a new object must not have. Measured at kube-apiserver 1.33.13.
+func TestWhatKubernetesRefusesFirst(t *testing.T) {
+	const bad = `"spec":{"leaseDurationSeconds":0}`
+	asAPI(t, func(_ *desk, c apiCaller) {
+		nowhere := strings.Replace(leasesOfDefault, "default", "nosuch", 1)
+		wantIn(t, "a namespace that is absent", c.ask("POST", nowhere, `{"metadata":{"name":"a"},`+bad+`}`), "404 ")
+		wantIn(t, "an update there", c.ask("PUT", nowhere+"/a", `{"metadata":{"name":"a"},`+bad+`}`), "404 ")
+		wantIn(t, "a version of a new object", c.ask("POST", leasesOfDefault,
+			`{"metadata":{"name":"a","resourceVersion":"5"}}`), "500 ", "should not be set")
+		wantIn(t, "bad content, too",
+			c.ask("POST", leasesOfDefault, `{"metadata":{"name":"a","resourceVersion":"5"},`+bad+`}`), "422 ")
+		wantIn(t, "a new object", c.ask("POST", leasesOfDefault, `{"metadata":{"name":"a"}}`), "201 ")
+		wantIn(t, "a version of before", c.ask("PUT", leasesOfDefault+"/a",
+			`{"metadata":{"name":"a","resourceVersion":"1000000"},`+bad+`}`), "409 ")
+		wantIn(t, "no name", c.ask("PUT", leasesOfDefault+"/a", `{"metadata":{"name":""}}`), "400 ", "undeterminable")
+		if list := c.ask("GET", leasesOfDefault, ""); strings.Contains(list, `"kind":"Lease"`) {
+			t.Errorf("an object in a list repeats its kind: %s", list)
+		}
+	})
+}

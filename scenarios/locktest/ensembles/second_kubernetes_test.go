@@ -1,0 +1,330 @@
+//go:build linux
+
+package ensembles
+
+import (
+	"bytes"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/etcd"
+	"github.com/fencepost-sim/fencepost/sim/etcd/apiserver"
+	"github.com/fencepost-sim/fencepost/sim/raft"
+)
+
+// apiSide is one API server. Uids and versions are shown by the order in which they first came. Of each Lease object it
+// knows the states that it has seen, as a client may still have them.
+type apiSide struct {
+	base     string
+	versions map[string]int
+	uids     map[string]int
+	seen     map[string][]map[string]any // by name
+	first    string                      // the version at the beginning of a round
+}
+
+// apiClient accepts the certificate that a new API server makes for itself.
+var apiClient = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
+	Timeout: 20 * time.Second}
+
+const leasesAt = "/apis/coordination.k8s.io/v1/namespaces/"
+
+// ask makes a request, and returns the answers: of a watch there are several.
+func (s *apiSide) ask(method, path string, body any) (all string) {
+	text, isText := body.(string)
+	if !isText && body != nil {
+		b, _ := json.Marshal(body)
+		text = string(b)
+	}
+	q, err := http.NewRequest(method, s.base+path, strings.NewReader(text))
+	if err != nil {
+		return err.Error()
+	}
+	q.Header.Set("Authorization", "Bearer secret")
+	q.Header.Set("Content-Type", "application/json")
+	a, err := apiClient.Do(q)
+	if err != nil {
+		return err.Error()
+	}
+	defer a.Body.Close()
+	b, err := io.ReadAll(a.Body)
+	all = fmt.Sprint(a.StatusCode, " ")
+	for in := json.NewDecoder(bytes.NewReader(b)); err == nil; {
+		var v map[string]any
+		if err = in.Decode(&v); err == nil {
+			all += s.show(v) + " "
+		}
+	}
+	return all
+}
+
+// named shows a text that only one server has by the order in which it first came.
+func named(list map[string]int, v any) any {
+	text, is := v.(string)
+	if !is || text == "" {
+		return v
+	}
+	if _, known := list[text]; !known {
+		list[text] = len(list)
+	}
+	return fmt.Sprint("#", list[text])
+}
+
+// show writes an object, a list, an event or a failure down. Of failures that say what is wrong with the body, the text
+// is the server's own.
+func (s *apiSide) show(v map[string]any) string {
+	if event, is := v["object"].(map[string]any); is {
+		return fmt.Sprint(v["type"], " ", s.show(event))
+	}
+	switch v["kind"] {
+	case "Status":
+		message := v["message"]
+		if v["code"] == 400. || v["code"] == 422. {
+			message = "…"
+		}
+		text := fmt.Sprint(v["status"], v["code"], v["reason"], message)
+		for uid, n := range s.uids {
+			text = strings.ReplaceAll(text, uid, fmt.Sprint("#", n))
+		}
+		return ownText.ReplaceAllString(text, "…")
+	case "LeaseList":
+		text := "list "
+		items, _ := v["items"].([]any)
+		for _, i := range items {
+			text += s.show(i.(map[string]any))
+		}
+		return text
+	}
+	metadata, _ := v["metadata"].(map[string]any)
+	if metadata == nil {
+		b, _ := json.Marshal(v)
+		return string(b)
+	}
+	shown := map[string]any{}
+	for k, of := range metadata {
+		shown[k] = of
+	}
+	delete(shown, "managedFields")
+	delete(shown, "creationTimestamp")
+	name, _ := metadata["name"].(string)
+	s.seen[name] = append(s.seen[name], v)
+	shown["uid"] = named(s.uids, metadata["uid"])
+	shown["resourceVersion"] = named(s.versions, metadata["resourceVersion"])
+	b, _ := json.Marshal([]any{v["kind"], v["apiVersion"], shown, v["spec"]})
+	return string(b)
+}
+
+// ownText matches the key of an object in etcd, and its versions, in the text of a conflict.
+var ownText = regexp.MustCompile(`Key: \S+|\(\d+\)`)
+
+// at returns a state of an object that has been seen: the latest if back is 0. Nothing is known of those never seen.
+func (s *apiSide) at(name string, back int) map[string]any {
+	all := s.seen[name]
+	if len(all) <= back {
+		return map[string]any{}
+	}
+	metadata, _ := all[len(all)-1-back]["metadata"].(map[string]any)
+	return metadata
+}
+
+var apiNames = []string{"a", "a", "a", "b", "b", "orders-42"}
+
+func apiSpec(r *rand.Rand) map[string]any {
+	spec := map[string]any{}
+	set := func(field string, values ...any) {
+		if r.IntN(2) == 0 {
+			spec[field] = values[r.IntN(len(values))]
+			if r.IntN(12) > 0 {
+				spec[field] = values[0]
+			}
+		}
+	}
+	set("holderIdentity", oneOf[any](r, "me", "you", ""), 5, nil)
+	set("leaseDurationSeconds", oneOf[any](r, 15, 1), "15", 1.5, 0, -1, 2147483648, nil)
+	set("leaseTransitions", oneOf[any](r, 0, 1, 2), "1", -1, nil)
+	for _, field := range []string{"acquireTime", "renewTime"} {
+		set(field, oneOf[any](r, "2026-01-01T00:00:00.000000Z", "2026-01-01T00:00:01.123456Z"),
+			"2026-01-01T00:00:00.123Z", "2026-01-01T00:00:00Z", "2026-01-01T02:00:00.123456+02:00", "", 5, nil,
+			"2026-01-01T00:00:00.123456")
+	}
+	set("unknown", "x")
+	return spec
+}
+
+// apiObject draws what a client sends: mostly what it has read, changed.
+func apiObject(r *rand.Rand, s *apiSide, name string) map[string]any {
+	metadata := map[string]any{"name": name}
+	if version := s.at(name, oneOf(r, 0, 0, 0, 1, 3))["resourceVersion"]; version != nil && r.IntN(4) > 0 {
+		metadata["resourceVersion"] = version
+	}
+	if uid := s.at(name, oneOf(r, 0, 0, 0, 9))["uid"]; uid != nil && r.IntN(2) > 0 {
+		metadata["uid"] = uid
+	}
+	switch r.IntN(20) {
+	case 0:
+		metadata["name"] = oneOf(r, "UPPER", "a_b", "orders:42", "-a", "a.b", strings.Repeat("a", 254), "")
+	case 1:
+		metadata["labels"] = map[string]any{oneOf(r, "app", "bad key!", "x/y"): oneOf(r, "lock", "a b", "")}
+	case 2:
+		metadata["namespace"] = oneOf(r, "default", "other")
+	case 3:
+		metadata["annotations"] = map[string]any{"note": "x y"}
+	case 4:
+		metadata["resourceVersion"] = oneOf(r, "0", "", "1")
+	}
+	object := map[string]any{"metadata": metadata, "spec": apiSpec(r)}
+	if r.IntN(2) == 0 {
+		object["kind"], object["apiVersion"] = "Lease", "coordination.k8s.io/v1"
+	}
+	if r.IntN(40) == 0 {
+		object["kind"] = "Pod"
+	}
+	return object
+}
+
+// apiStep draws a step.
+func apiStep(r *rand.Rand) step[*apiSide] {
+	name, namespace, seed := oneOf(r, apiNames...), "default", r.Uint64()
+	if r.IntN(15) == 0 {
+		namespace = oneOf(r, "nosuch", "kube-system")
+	}
+	folder := leasesAt + namespace + "/leases"
+	request := func(area, method, path string, body func(r *rand.Rand, s *apiSide) any) step[*apiSide] {
+		return step[*apiSide]{area, fmt.Sprintf("%s %s", method, path), func(s *apiSide) string {
+			var sent any
+			if body != nil {
+				sent = body(rand.New(rand.NewPCG(seed, 1)), s)
+			}
+			return s.ask(method, path, sent)
+		}}
+	}
+	object := func(r *rand.Rand, s *apiSide) any { return apiObject(r, s, name) }
+	switch n := r.IntN(20); {
+	case n < 4:
+		return request("create", "POST", folder+oneOf(r, "", "", "", "?fieldValidation=Strict"),
+			func(r *rand.Rand, s *apiSide) any {
+				o := apiObject(r, s, name)
+				if r.IntN(8) > 0 {
+					delete(o["metadata"].(map[string]any), "resourceVersion")
+				}
+				return o
+			})
+	case n < 12:
+		return request("update", "PUT", folder+"/"+name, object)
+	case n < 14:
+		return request("get", "GET", folder+"/"+name, nil)
+	case n < 16:
+		return request("list", "GET", leasesAt+"default/leases"+oneOf(r, "", "?fieldSelector=metadata.name%3Da"), nil)
+	case n < 17:
+		return request("unchanged update", "PUT", folder+"/"+name, func(r *rand.Rand, s *apiSide) any {
+			if all := s.seen[name]; len(all) > 0 {
+				return all[len(all)-1]
+			}
+			return "{"
+		})
+	}
+	return request("delete", "DELETE", folder+"/"+name, func(r *rand.Rand, s *apiSide) any {
+		wants := map[string]any{}
+		if uid := s.at(name, oneOf(r, 0, 0, 9))["uid"]; uid != nil && r.IntN(2) == 0 {
+			wants["uid"] = uid
+		}
+		if version := s.at(name, oneOf(r, 0, 0, 1))["resourceVersion"]; version != nil && r.IntN(3) == 0 {
+			wants["resourceVersion"] = version
+		}
+		if len(wants) == 0 && r.IntN(2) == 0 {
+			return nil
+		}
+		return map[string]any{"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": wants}
+	})
+}
+
+// begin deletes what other rounds have left.
+func (s *apiSide) begin() *apiSide {
+	*s = apiSide{base: s.base, versions: map[string]int{}, uids: map[string]int{}, seen: map[string][]map[string]any{}}
+	for _, namespace := range []string{"default", "kube-system"} {
+		for _, name := range append(slices.Clone(apiNames), "a.b") {
+			s.ask("DELETE", leasesAt+namespace+"/leases/"+name, nil)
+		}
+	}
+	s.ask("POST", leasesAt+"default/leases", map[string]any{"metadata": map[string]any{"name": "a"}})
+	s.first, _ = s.at("a", 0)["resourceVersion"].(string)
+	s.seen = map[string][]map[string]any{"a": s.seen["a"]} // the deletions answer with objects
+	return s
+}
+
+// realAPI starts kube-apiserver on an etcd of its own. No package manager that tests may use has it. Therefore the test
+// is skipped without it, also at full size. It is built from the module k8s.io/kubernetes, whose parts under staging
+// are modules of their own: those of 1.33.13 have the version 0.33.13.
+func realAPI(t *testing.T) string {
+	t.Helper()
+	program, err := exec.LookPath("kube-apiserver")
+	if err != nil {
+		t.Skipf("%v: build k8s.io/kubernetes/cmd/kube-apiserver 1.33 into PATH", err)
+	}
+	etcdAt, at, folder := realEtcd(t), freeAddress(t), t.TempDir()
+	file := func(name, content string) string {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	key, err := exec.Command("openssl", "genrsa", "2048").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	account := file("account.key", string(key))
+	_, port, _ := strings.Cut(at, ":")
+	cmd := exec.Command(program, "--etcd-servers=http://"+etcdAt, "--secure-port="+port, "--bind-address=127.0.0.1",
+		"--cert-dir="+folder, "--token-auth-file="+file("tokens", "secret,admin,admin,\"system:masters\"\n"),
+		"--authorization-mode=RBAC", "--service-account-issuer=https://x", "--service-account-key-file="+account,
+		"--service-account-signing-key-file="+account, "--service-cluster-ip-range=10.0.0.0/24",
+		"--disable-admission-plugins=ServiceAccount")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	s := &apiSide{base: "https://" + at, versions: map[string]int{}, uids: map[string]int{},
+		seen: map[string][]map[string]any{}}
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+		if made := s.ask("POST", leasesAt+"kube-system/leases", map[string]any{
+			"metadata": map[string]any{"name": "ready"}}); strings.HasPrefix(made, "201") {
+			return s.base
+		}
+	}
+	t.Fatal("kube-apiserver does not serve")
+	return ""
+}
+
+// TestSecondKubernetes compares with a real API server, over HTTP.
+func TestSecondKubernetes(t *testing.T) {
+	real := &apiSide{base: realAPI(t)}
+	members := []sim.ProcessID{"kubernetes-1"}
+	simulated := &apiSide{base: "http://" + served(t, members, func(w *sim.World) {
+		etcd.New(raft.Config{}, members).AddTo(func(id sim.ProcessID, s sim.Server) { w.AddServer(id, s) })
+	}, apiserver.API{})[0]}
+	begin := func(*testing.T) (a, b *apiSide) { return real.begin(), simulated.begin() }
+	compare(t, size(5, 200), 60, begin, apiStep, func(t *testing.T, _ int, real, simulated *apiSide) {
+		watch := func(s *apiSide) string {
+			return s.ask("GET", leasesAt+"default/leases?watch=true&timeoutSeconds=1&resourceVersion="+s.first, nil)
+		}
+		if want, got := watch(real), watch(simulated); want != got {
+			t.Errorf("a watch of the round\nreal      %s\nsimulated %s", want, got)
+		}
+	})
+}
