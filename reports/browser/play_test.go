@@ -255,12 +255,17 @@ func TestALinkHoldsAllOfIt(t *testing.T) {
 	if got := value[string](other, shown); got != want {
 		t.Errorf("the link shows another run:\n%s\n%s", got, want)
 	}
-	broken := p.again(t, screens[0], link[:40])
-	var large string
-	p.do(chromedp.Evaluate(longLink, &large, awaited))
-	p.again(t, screens[0], large).until("a link that unpacks to very much is not refused",
-		`document.getElementById("problem").textContent.includes("more than 4 MiB")`)
-	broken.until("a damaged link is not reported", `document.getElementById("problem").textContent.includes("damaged")`)
+	says := func(words string) string {
+		return fmt.Sprintf(`document.getElementById("problem").textContent.includes(%q)`, words)
+	}
+	p.again(t, screens[0], link[:40]).until("a damaged link is not reported", says("damaged"))
+	p.again(t, screens[0], p.link(`"name: x"`, "18446744073709551616")).until("a seed that is too large is not reported",
+		says("damaged"))
+	large := p.again(t, screens[0], p.link(`"#".repeat(6e7)`, "1"))
+	large.until("a link that unpacks to very much is not refused", says("more than 4 MiB"))
+	if used := value[float64](large, "performance.memory.usedJSHeapSize"); used > 3e7 {
+		t.Errorf("a link of 60 KB takes %.0f bytes", used)
+	}
 }
 
 func TestAWrongLineChangesNothing(t *testing.T) {
@@ -383,10 +388,14 @@ func TestThePageOnEachScreen(t *testing.T) {
 	}
 }
 
-// longLink makes a link of a few KB that unpacks to 5 MB.
-const longLink = `(async () => {
-	const packed = new Blob([JSON.stringify({text: "#".repeat(5e6), seed: "1"})]).stream()
-		.pipeThrough(new CompressionStream("deflate-raw"));
+// link returns a link that holds a text, which is an expression of JavaScript, and a seed.
+func (p *playing) link(text, seed string) (link string) {
+	p.do(chromedp.Evaluate(fmt.Sprintf(`(async () => {
+	const packed = new Blob([JSON.stringify({text: %s, seed: %q})]).stream().pipeThrough(new CompressionStream("deflate-raw"));
 	const bytes = new Uint8Array(await new Response(packed).arrayBuffer());
-	return "#" + btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-})()`
+	let text = "";
+	for (const b of bytes) text += String.fromCharCode(b);
+	return "#" + btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+})()`, text, seed), &link, awaited))
+	return link
+}

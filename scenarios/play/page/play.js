@@ -520,7 +520,9 @@
   const mostLinked = 4 << 20;
   async function linked(hash) {
     const packed = Uint8Array.from(atob(hash.slice(1).replaceAll("-", "+").replaceAll("_", "/")), c => c.charCodeAt(0));
-    const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw")).getReader(), decoder = new TextDecoder();
+    let at = 0; // small pieces, since all that one of them unpacks to is in memory at once
+    const pieces = new ReadableStream({pull: to => at < packed.length ? to.enqueue(packed.subarray(at, at += 1024)) : to.close()});
+    const unpacked = pieces.pipeThrough(new DecompressionStream("deflate-raw")).getReader(), decoder = new TextDecoder();
     let json = "", size = 0;
     for (let part; !(part = await unpacked.read()).done; json += decoder.decode(part.value, {stream: true})) {
       if ((size += part.value.length) > mostLinked) {
@@ -529,7 +531,7 @@
       }
     }
     const {text, seed} = JSON.parse(json + decoder.decode());
-    if (typeof text !== "string" || !/^[0-9]{1,20}$/.test(seed)) throw new Error(broken);
+    if (typeof text !== "string" || !/^[0-9]{1,20}$/.test(seed) || BigInt(seed) >= 2n ** 64n) throw new Error(broken);
     return {text, seed: String(seed)};
   }
   let saved = "";
@@ -548,7 +550,7 @@
     else if (problem) byId("problem").textContent = problem;
   }
   const tooLong = "This link holds more than 4 MiB, which no scenario has. What is shown is not what it held.";
-  const broken = "This link is damaged: part of it is missing. What is shown is not what it held.";
+  const broken = "This link is damaged or incomplete. What is shown is not what it held.";
   addEventListener("hashchange", () => { if (location.hash !== saved) openLink(null); });
   byId("link").addEventListener("click", async () => {
     const link = location.href.split("#")[0] + await linkOf(state);
