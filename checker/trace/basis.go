@@ -6,44 +6,44 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// worker is an attempt at work on the data of one lock.
+// worker identifies an attempt that reads and writes the data of one lock.
 type worker struct {
 	lock int32
 	of   history.Attempt
 }
 
-// Basis is a value that a write builds on.
+// Basis is the value that a write was computed from.
 type Basis struct {
 	known bool
 	Value string
-	At    int // the event that made it known to the worker
-	asked int // it was read after this position; -1 if it may have been read at any time before at
+	At    int // position of the event from which the worker knows the value
+	asked int // the value was read after this position; -1 if it may have been read at any time before At
 }
 
-// knowledge is what one worker has learned of the data. What the resource accepted and what the client received are
-// kept apart: a read whose answer the client stopped waiting for may be accepted later than the one that it works with,
-// and so may a write.
+// knowledge is what one worker knows about the data. It keeps what the resource accepted apart from what the client
+// received: if a client stops waiting for a read's answer and reads again, the resource may accept the first read later
+// than the one whose value the client uses. The same holds for writes.
 type knowledge struct {
 	worker
-	accepted Basis // its last accepted read, or the write after it
-	received Basis // its last read that returned, or the write after it that was confirmed
-	reading  int   // the call of its read under way, -1 if none is known
+	accepted Basis // its last accepted read, or an accepted write after that read
+	received Basis // its last read that returned, or a confirmed write after that read
+	reading  int   // position of the call of its unfinished read; -1 if there is none
 	calls    []call
-	latest   map[string]int // by value, its last call among the first entered ones; made when it is needed
+	latest   map[string]int // index of the last call of each value among the first entered calls; made when needed
 	entered  int
 }
 
-// call is a write as its client called it.
+// call is a call of a write by its client, with the value that the write was computed from.
 type call struct {
 	value string
 	on    Basis
 }
 
-// bases keeps the knowledge of all workers.
+// bases stores the knowledge of all workers.
 type bases struct {
 	number map[worker]int32
 	known  []knowledge
-	latest int32 // the last one requested: usually the next too
+	latest int32 // index of the worker asked for last; usually it is asked for again
 }
 
 func (b *bases) reset() {
@@ -70,10 +70,10 @@ func (b *bases) worker(lock int32, of history.Attempt) *knowledge {
 	return &b.known[n]
 }
 
-// accept records a read or write that the resource accepted. A write without any read makes nothing known: others may
-// have written between it and the next.
+// accept records a read or write that the resource accepted. A write by a worker that has read nothing is ignored:
+// others may have written between it and the worker's next write.
 func (b *bases) accept(at int, lock int32, e *history.Event) {
-	if e.Of == "" { // it is not known whose it was
+	if e.Of == "" { // the history does not say who made the request
 		return
 	}
 	k := b.worker(lock, e.Of)
@@ -95,12 +95,12 @@ func (b *bases) Client(at int, lock int32, e *history.Event) {
 	case e.F == history.Write && e.Type == history.OK && k.received.known && len(k.calls) > 0:
 		k.received = Basis{true, k.calls[len(k.calls)-1].value, at, at}
 	case e.F == history.Write && e.Type == history.Info:
-		k.received.known = false // it may or may not build on its own write
+		k.received.known = false // whether that write took effect is unknown
 	}
 }
 
-// Under is what an accepted write builds on: what its client knew when it called it, as far as the history records
-// that.
+// Under returns the value that an accepted write builds on: what its client knew when it called the write. If the
+// history does not record that call, it is what the resource last accepted from the worker.
 func (b *bases) Under(lock int32, e *history.Event) Basis {
 	if e.Of == "" {
 		return Basis{}
@@ -112,7 +112,7 @@ func (b *bases) Under(lock int32, e *history.Event) Basis {
 	return k.accepted
 }
 
-// call is the latest call of a write of that value, nil if there is none.
+// call returns the latest call of a write with the given value, or nil if there is none.
 func (k *knowledge) call(value string) *call {
 	n := len(k.calls)
 	switch {

@@ -6,15 +6,15 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// datum is the resource behind one lock.
+// datum is the state of the resource that one lock guards.
 type datum struct {
 	Value   string
 	Initial string
-	At      int // the write it comes from, -1 if none
+	At      int // position of the write that set Value; -1 if no write did
 	started bool
 	Effects []effect // the first accepted effect of each grant
 	kinds   [kinds]int
-	ranks   [2]ranks // of all grants that took effect, and of those that were not shared
+	ranks   [2]ranks // of all grants that took effect, and of the exclusive ones
 }
 
 type effect struct {
@@ -22,15 +22,15 @@ type effect struct {
 	At    int
 }
 
-// scan is the state of the resource while its records are read.
+// scan is the state of the resource as of the records read so far.
 type scan struct {
 	Data    []datum // by lock
-	Ranked  []bool  // by grant: whether it took effect
+	Ranked  []bool  // by grant: whether Rank has added it
 	written map[datumValue]bool
 	Bases   bases
 }
 
-// datumValue is a value of the data that one lock guards.
+// datumValue is a value of the data that a lock guards.
 type datumValue struct {
 	lock  history.Lock
 	value string
@@ -54,7 +54,7 @@ func (s *scan) Reset(locks, grants int) {
 	}
 }
 
-// Effect adds an accepted effect.
+// Effect records an effect that the resource accepted.
 func (s *scan) Effect(at int, lock int32, e *history.Event) {
 	d := &s.Data[lock]
 	if e.Op == history.Write {
@@ -66,9 +66,9 @@ func (s *scan) Effect(at int, lock int32, e *history.Event) {
 	s.Bases.accept(at, lock, e)
 }
 
-// Loses reports whether a write that builds on own overwrites another that it does not know of. A value that nobody
-// wrote is no update; nor does this write lose one that somebody outside the history had overwritten before it was
-// read.
+// Loses reports whether a write that builds on own overwrites a write that its client did not know of. If the current
+// value was not written by anyone in the history, nothing is lost. Nor is anything lost if the client read, after that
+// other write, a value that nobody in the history wrote: somebody outside the history had overwritten it before.
 func (t *Trace) Loses(lock int32, own Basis) bool {
 	d := &t.Scan.Data[lock]
 	if !own.known || own.Value == d.Value || d.At < 0 {
@@ -77,7 +77,7 @@ func (t *Trace) Loses(lock int32, own Basis) bool {
 	return own.asked <= d.At || !t.fromNowhere(lock, own.Value)
 }
 
-// fromNowhere reports whether nobody in the history wrote a value, and it is not the initial one.
+// fromNowhere reports whether a value is neither the initial value nor written by anyone in the history.
 func (t *Trace) fromNowhere(lock int32, value string) bool {
 	s := &t.Scan
 	if value == s.Data[lock].Initial {
@@ -94,7 +94,7 @@ func (t *Trace) fromNowhere(lock int32, value string) bool {
 	return !s.written[datumValue{t.Locks[lock].Name, value}]
 }
 
-// GrantAt returns the grant of an attempt at a lock.
+// GrantAt returns the grant of an attempt on a lock, if the attempt was granted.
 func (t *Trace) GrantAt(of history.Attempt, lock int32) (int32, bool) {
 	n, ok := t.Owner[Title{t.Locks[lock].Name, of}]
 	return n, ok && of != ""

@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Fault is one fault as it struck and ended.
+// Fault is one fault with the positions at which it struck and ended.
 type Fault struct {
 	history.Fault
 	Kind  history.F
@@ -16,8 +16,8 @@ type Fault struct {
 	Stop  int // Open if its end was not recorded
 }
 
-// Faults lists the faults of a history in the order in which they struck, as the laws read them. An end without a
-// recorded beginning is ignored.
+// Faults returns the faults of a history in the order in which they struck, in the form that the laws use. It ignores
+// the end of a fault whose beginning was not recorded.
 func Faults(h *history.History) []Fault {
 	t := Trace{History: h, struck: underWay{}}
 	for i := range h.Events {
@@ -28,7 +28,7 @@ func Faults(h *history.History) []Fault {
 	return t.Faults
 }
 
-// fault records a strike, or the end of the oldest open fault of the same line.
+// fault records that a fault struck, or that the oldest open fault with the same line ended.
 func (t *Trace) fault(i int, e *history.Event) {
 	switch e.Type {
 	case history.Invoke:
@@ -54,14 +54,14 @@ func (t *Trace) strike(i int, e *history.Event) {
 	t.Faults = append(t.Faults, f)
 }
 
-// faultName is what the end of a fault has in common with its beginning. An end without a line ends any of its kind.
+// faultName identifies the fault that an end belongs to. An end without a line ends any fault of its kind.
 type faultName struct {
 	kind history.F
 	line string
 }
 
-// underWay lists by name the faults that have struck, in order; those whose end was recorded are dropped when they are
-// encountered.
+// underWay lists, by name, the faults that have struck, in order. A fault whose end was recorded stays in its list
+// until oldest meets it.
 type underWay map[faultName][]int32
 
 func (u underWay) add(n int32, name faultName) {
@@ -72,7 +72,7 @@ func (u underWay) add(n int32, name faultName) {
 	}
 }
 
-// oldest returns the oldest fault of that name that has not ended, -1 if there is none.
+// oldest returns the oldest fault of that name that has not ended, or -1 if there is none.
 func (u underWay) oldest(faults []Fault, name faultName) int32 {
 	list := u[name]
 	for len(list) > 0 && faults[list[0]].Stop != Open {
@@ -85,8 +85,8 @@ func (u underWay) oldest(faults []Fault, name faultName) int32 {
 	return list[0]
 }
 
-// Over is the position at which the fault is over: its end, or its beginning if it has no length or is for good. A
-// crash without restart leaves a smaller system, not a fault under way.
+// Over returns the position at which the fault is over. This is its end, or its beginning if it has no duration or is
+// permanent: after a crash without restart, the system is smaller, but no fault is under way.
 func (f *Fault) Over() int {
 	if f.Stop == Open && !f.Ends && !f.Kind.Lasts() {
 		return f.Start
@@ -94,8 +94,8 @@ func (f *Fault) Over() int {
 	return f.Stop
 }
 
-// ofResource reports whether a fault strikes only the resource, or its links: if nobody uses the resource, it affects
-// nobody.
+// ofResource reports whether a fault strikes only the resource or its links. Such a fault affects nobody while nobody
+// uses the resource.
 func ofResource(f Fault) bool {
 	all := func(side []history.Process) bool {
 		return len(side) > 0 &&
@@ -104,8 +104,9 @@ func ofResource(f Fault) bool {
 	return all(f.On) || all(f.To)
 }
 
-// Counted is the position from which the time counts again for waiters: where the fault is over. A permanent fault is
-// how things are from then on; but if it is not known whether a cut leaves a quorum, no such position is known.
+// Counted returns the position from which waiting time counts again after a fault: where the fault is over. A clock
+// rate that stays changed and a permanent cut count from their beginning, since they are how things are from then on.
+// If the history does not state a quorum, a permanent cut is never over, since nobody knows whether it leaves a quorum.
 func (t *Trace) Counted(f *Fault) int {
 	known := t.History.Header.StatesQuorum()
 	if f.Stop == Open && !f.Ends && (f.Does == history.PacesClock || f.Does == history.Parts && known) {
@@ -114,9 +115,9 @@ func (t *Trace) Counted(f *Fault) int {
 	return f.Over()
 }
 
-// Mended is the position at which what f took away is back: for a crash the restart, open if there is none; for others
-// their end. One of several members that has lost everything is not a member any more: a stranger of its name may not
-// vote. The only member comes back empty.
+// Mended returns the position at which what f took away is back. For a crash this is the restart, or Open if there is
+// none; for other faults it is their end. A member of a service that comes back without its data never counts again,
+// since it may not vote under its old name. If it is the service's only member, it comes back empty.
 func (t *Trace) Mended(f *Fault) int {
 	switch {
 	case f.Loses == history.LosesEverything && t.History.Header.OneService():
@@ -127,13 +128,13 @@ func (t *Trace) Mended(f *Fault) int {
 	return f.Over()
 }
 
-// Cite returns the line of a fault for a story that names it as a reason, and records that it was named.
+// Cite returns the line of a fault for a story that names it as a reason, and records that the fault was named.
 func (t *Trace) Cite(f *Fault) string {
 	t.Cited = append(t.Cited, f.Start)
 	return f.Line
 }
 
-// FaultsIn lists the faults that struck between two positions and match.
+// FaultsIn returns the faults that struck strictly between two positions and for which matches is true.
 func (t *Trace) FaultsIn(from, to int, matches func(*Fault) bool) []*Fault {
 	var list []*Fault
 	for i := range t.Faults {
@@ -144,7 +145,8 @@ func (t *Trace) FaultsIn(from, to int, matches func(*Fault) bool) []*Fault {
 	return list
 }
 
-// LastFault returns the latest fault that struck before position i and matches.
+// LastFault returns the latest fault that struck before position i and for which matches is true, or nil if there is
+// none.
 func (t *Trace) LastFault(i int, matches func(*Fault) bool) *Fault {
 	for n := len(t.Faults) - 1; n >= 0; n-- {
 		if f := &t.Faults[n]; f.Start < i && matches(f) {

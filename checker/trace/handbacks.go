@@ -8,74 +8,75 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Handback is a release that can be seen to have had an effect, or none: when it was called, the lease was valid, the
-// client's own key, which no earlier release had set, stood on so many servers that the lock was not free with it
-// there, and the client had no other hold of that lock.
+// Handback is a release of which the history shows whether it had an effect. The following must hold when the release
+// is called: the lease is valid; the client's own keys, none of them set by an earlier release, stand on so many
+// servers that they keep the lock taken; and the client has no other hold of that lock.
 //
-// It has an effect if, after its call, such a key is deleted, overwritten or given a shorter life; a client that sets
-// its own key to the same value again only prolongs it. It has one also if, while all the keys stand, another client is
-// granted the lock, or the same client, which had asked for it before. It has none if the bound passes, or a key
-// expires, without that. A key that expires before the release has returned, or so soon after its call that the request
-// may have been on its way, shows nothing; nor does one that a crash or a failover takes away.
+// The release had an effect if, after its call, such a key is deleted, overwritten or given a shorter life. (A client
+// that sets its own key to the same value again only prolongs it.) It also had an effect if another client is granted
+// the lock while all the keys stand, or the same client with an acquire that it had called before the release. It had
+// no effect if the bound passes, or a key expires, without any of these. The history shows nothing if a key expires
+// before the release returns or so soon after its call that the request may still have been on its way, or if a crash
+// or failover removes a key.
 type Handback struct {
 	Grant int32
-	End   int     // what happens after this position no longer matters
-	Left  []int32 // the records by which the keys stand that were left as they were; empty if it had an effect
+	End   int     // position after which no event matters
+	Left  []int32 // positions of the records that set the keys that were left in place; empty if it had an effect
 }
 
-// standing is a key of a lock that stands on a server, or on one of those that share a copy, or has stood there.
+// standing is a key of a lock that is, or was, present on a server or on a group of servers that share one copy.
 type standing struct {
 	unit  history.Process
 	of    history.Process
 	value string
 	until history.Time
-	at    int32 // the record that set it; none if it does not stand
+	at    int32 // position of the record that set it; none if it is not present
 }
 
-// ownKey is a key of a client that releases the lock, and the record by which it stands then.
+// ownKey is a key of a client that releases the lock, and the position of the record that had set it.
 type ownKey struct{ key, at int32 }
 
-// watch is a release whose effect is awaited.
+// watch is a release whose effect is not yet known.
 type watch struct {
 	Handback
-	from, to int32 // in handbacks.own: its keys
+	from, to int32 // its keys are handbacks.own[from:to]
 	came     outcome
 }
 
-// outcome is what has come of the keys of a release.
+// outcome says what happened to the keys of a release.
 type outcome uint8
 
 const (
-	allStand outcome = iota // all of them stand
+	allStand outcome = iota // all keys are still there
 	changed                 // the release had an effect
-	expired                 // the first of them expired, at position End
-	gone                    // one is gone for another reason
+	expired                 // the first key to go expired, at position End
+	gone                    // a key disappeared for another reason
 )
 
-// handbacks reads the records of keys beside the releases.
+// handbacks compares the releases with the records of keys.
 type handbacks struct {
 	read    bool
 	list    []Handback
-	order   []int32                // grants by their release
-	keys    table[place, standing] // with the unit in place of the server
-	stand   [][]int32              // by lock: the keys that stand
-	own     []ownKey               // of all releases, one after the other
+	order   []int32                // grants in the order of their release calls
+	keys    table[place, standing] // a place has the unit instead of the server
+	stand   [][]int32              // by lock: the keys that are present
+	own     []ownKey               // the keys of all releases, one release after the other
 	watched []watch
-	active  [][]int32 // by lock: in watched, those of which nothing is known yet
-	inside  [][]int32 // by process: sections that have begun before the latest release, and not ended long before
-	entered int       // in Trace.Grants: the first that has not begun
+	active  [][]int32 // by lock: indexes in watched of the releases whose outcome is still open
+	inside  [][]int32 // by process: sections that began before the latest release and had not ended by the one before
+	entered int       // index in Trace.Grants of the first that has not begun
 	free    []history.Process
 	left    []int32
 }
 
-// reset prepares it for another history.
+// reset prepares h for another history.
 func (h *handbacks) reset() {
 	h.read, h.entered = false, 0
 	h.list, h.own, h.watched, h.left = h.list[:0], h.own[:0], h.watched[:0], h.left[:0]
 	h.keys.reset()
 }
 
-// emptied is a list of so many empty lists, in the memory of another.
+// emptied returns n empty lists, in the memory of lists.
 func emptied(lists [][]int32, n int) [][]int32 {
 	lists = slices.Grow(lists[:0], n)[:n]
 	for i := range lists {
@@ -84,9 +85,10 @@ func emptied(lists [][]int32, n int) [][]int32 {
 	return lists
 }
 
-// Handbacks lists the releases that can be seen to have had an effect or none, in the order of their calls. It needs
-// the header's servers, quorum and bound, and the servers' records of keys. An election on Kubernetes need not give
-// back what it has: it may let the lease end. The list is valid until the next history is read.
+// Handbacks returns the releases of which the history shows whether they had an effect, in the order of their calls. It
+// returns none unless the header states servers, quorum and bound, and the servers recorded their keys. It returns none
+// for elections on Kubernetes, which may let the lease end instead of giving it back. The list is valid until the next
+// history is read.
 func (t *Trace) Handbacks() []Handback {
 	h, header := &t.handbacks, &t.History.Header
 	if h.read {
@@ -116,7 +118,7 @@ func (t *Trace) Handbacks() []Handback {
 	return h.list
 }
 
-// byRelease lists the grants that were released, in the order of the calls.
+// byRelease lists the grants that were released, in the order of the release calls.
 func (t *Trace) byRelease() []int32 {
 	order := t.handbacks.order[:0]
 	for n := range t.Grants {
@@ -129,15 +131,15 @@ func (t *Trace) byRelease() []int32 {
 	return order
 }
 
-// handedBack reports whether the key-set at a position was made by a release: a token that is put back, or a value that
-// says "free".
+// handedBack reports whether a release set the key at a position, for example by putting back a token or by writing a
+// value that means "free".
 func (t *Trace) handedBack(at int) bool {
 	e := &t.History.Events[at]
 	n, granted := t.Owner[Title{e.Lock, Setter(e)}]
 	return granted && t.Grants[n].Release < at
 }
 
-// beginWatch watches what becomes of the keys of a grant that is released.
+// beginWatch starts to watch the keys of grant n, which is being released.
 func (t *Trace) beginWatch(n int32) {
 	h, g := &t.handbacks, &t.Grants[n]
 	another := t.holdsAnother(n)
@@ -157,7 +159,7 @@ func (t *Trace) beginWatch(n int32) {
 		Handback: Handback{Grant: n, End: t.LastBy(g.Release, now+t.History.Header.Bound)}})
 }
 
-// keepsTaken reports whether without the servers that have the keys no quorum is left.
+// keepsTaken reports whether no quorum is left without the servers that have the keys.
 func (t *Trace) keepsTaken(keys []ownKey) bool {
 	h, header := &t.handbacks, &t.History.Header
 	if len(keys) == 0 || header.OneService() {
@@ -180,8 +182,8 @@ func (t *Trace) keepsTaken(keys []ownKey) bool {
 	return !header.IsQuorum(h.free)
 }
 
-// holdsAnother reports whether the client of a grant had another section of the lock when it released this one.
-// Releases ascend from one call to the next.
+// holdsAnother reports whether the client of grant n had another section of the same lock when it released this one.
+// Calls must come in the order of the releases.
 func (t *Trace) holdsAnother(n int32) bool {
 	h, g := &t.handbacks, &t.Grants[n]
 	for ; h.entered < len(t.Grants) && t.Grants[h.entered].OK < g.Release; h.entered++ {
@@ -194,7 +196,7 @@ func (t *Trace) holdsAnother(n int32) bool {
 		func(m int32) bool { return m != n && t.Grants[m].Lock == g.Lock && t.Grants[m].End > g.Release })
 }
 
-// noteKey applies a record to the keys that stand, and to the releases under way.
+// noteKey applies the record at a position to the keys that are present and to the releases under way.
 func (t *Trace) noteKey(at int32) {
 	h, e := &t.handbacks, &t.History.Events[at]
 	lock, isLock := t.LockNumber[e.Lock]
@@ -227,7 +229,7 @@ func (t *Trace) noteKey(at int32) {
 	}
 }
 
-// applyTo applies the record at a position, of a key that stands, to the releases that left this key.
+// applyTo updates the releases that left a key in place with the record at a position, which changes this key.
 func (t *Trace) applyTo(lock, key int32, at int) {
 	h := &t.handbacks
 	h.active[lock] = slices.DeleteFunc(h.active[lock],
@@ -243,7 +245,7 @@ func (t *Trace) applyTo(lock, key int32, at int) {
 	}
 }
 
-// cameOf says what a record does to a key of a client that has released it.
+// cameOf returns what a record does to a key that its client has released.
 func (t *Trace) cameOf(was *standing, e *history.Event, client history.Process) outcome {
 	isSame := e.F == history.KeyProlonged || t.ProcessOf(Setter(e)) == client && t.ProcessOf(e.Of) == client &&
 		e.Value != "" && e.Value == was.value
@@ -258,7 +260,7 @@ func (t *Trace) cameOf(was *standing, e *history.Event, client history.Process) 
 	return changed
 }
 
-// shows completes what is known of a release, and reports whether that shows an effect or none.
+// shows completes the outcome of a release, and reports whether it shows an effect or the lack of one.
 func (t *Trace) shows(w *watch) bool {
 	h, g := &t.handbacks, &t.Grants[w.Grant]
 	crash := t.CrashAfter(g.Process, g.Release)
@@ -280,8 +282,8 @@ func (t *Trace) shows(w *watch) bool {
 	return true
 }
 
-// takenOver reports whether, between the release of a grant and a position, another client was granted the lock, or the
-// same client which had asked for it before.
+// takenOver reports whether, after the release of g and up to position end, another client was granted the lock, or the
+// same client with an acquire that it had called before the release.
 func (t *Trace) takenOver(g *Grant, end int) bool {
 	grants := t.Locks[g.Lock].Grants
 	first := sort.Search(len(grants), func(i int) bool { return t.Grants[grants[i]].OK > g.Release })
@@ -297,8 +299,8 @@ func (t *Trace) takenOver(g *Grant, end int) bool {
 	return false
 }
 
-// LastBy is the position of the last event after position from that is not later than due; from itself if there is
-// none.
+// LastBy returns the position of the last event, from position from on, whose time is not later than due; from-1 if
+// there is none.
 func (t *Trace) LastBy(from int, due history.Time) int {
 	rest := t.History.Events[from:]
 	if t.Ascending {

@@ -6,14 +6,15 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// place is where a key may be stored: on a server, for a lock, as one member of what several hold.
+// place is where a key may be stored: on a server, for a lock, and, if several clients can hold the key, for one of
+// them.
 type place struct {
 	server history.Process
 	lock   history.Lock
 	member string
 }
 
-// liveKey is a key that is present on a server, or was.
+// liveKey is a key that is, or was, present on a server.
 type liveKey struct {
 	there bool
 	of    history.Attempt
@@ -23,16 +24,17 @@ type liveKey struct {
 // keys tracks which keys are present, according to the records read so far.
 type keys struct{ at table[place, liveKey] }
 
-// reset removes all keys.
+// reset forgets all keys.
 func (k *keys) reset() { k.at.reset() }
 
-// liveAt is what is present where a record's key is stored. What several members keep together has one place, whichever
-// of them records it.
+// liveAt returns the key that is stored where the key of a record is. All members of one service share the same place,
+// whichever member made the record.
 func (t *Trace) liveAt(e *history.Event) *liveKey {
 	return t.live.at.of(place{t.Keeper(e.Process), e.Lock, e.Member})
 }
 
-// Keeper is who keeps what a server records: the service of which it is a member, else the server itself.
+// Keeper returns who stores what a server records: the service if the server is a member of one, and otherwise the
+// server.
 func (t *Trace) Keeper(server history.Process) history.Process {
 	if t.History.Header.OneService() {
 		return t.Unit(server)
@@ -40,7 +42,8 @@ func (t *Trace) Keeper(server history.Process) history.Process {
 	return server
 }
 
-// Unit names the servers that share one copy of a lock: a group by its first member, or a server alone.
+// Unit returns the name for the servers that share one copy of a lock: the first member of their group, or the server
+// itself if it belongs to no group.
 func (t *Trace) Unit(p history.Process) history.Process {
 	for _, group := range t.History.Header.Groups {
 		if slices.Contains(group, p) {
@@ -50,7 +53,7 @@ func (t *Trace) Unit(p history.Process) history.Process {
 	return p
 }
 
-// Setter is the attempt that set a key.
+// Setter returns the attempt that set a key.
 func Setter(e *history.Event) history.Attempt {
 	if e.By != "" {
 		return e.By
@@ -58,8 +61,8 @@ func Setter(e *history.Event) history.Attempt {
 	return e.Of
 }
 
-// promote gives a replica that takes its master's place the master's keys: what it lacks is recorded as lost
-// afterwards. What it had itself, when it was the master before, was replaced long ago.
+// promote gives the master's keys to the replica that replaces the master. Keys that the replica lacks are recorded as
+// lost afterwards. The replica's own earlier keys, from a time when it was the master, are dropped.
 func (k *keys) promote(f *Fault) {
 	if f.Does != history.Promotes || len(f.On) == 0 || len(f.To) == 0 {
 		return
@@ -78,7 +81,7 @@ func (k *keys) promote(f *Fault) {
 	}
 }
 
-// note applies a record of the key. A record of a key that is not there changes nothing.
+// note applies a record to the key. A record about a key of another owner changes nothing.
 func (k *liveKey) note(e *history.Event) {
 	switch {
 	case e.F == history.KeySet:
@@ -93,11 +96,11 @@ func (k *liveKey) note(e *history.Event) {
 
 // Change is a record that removes, overwrites or prolongs a key.
 type Change struct {
-	At        int             // its position
-	Owner, By history.Attempt // whose key it was, and who changed it; By is empty if a flush does not say so
+	At        int             // position of the record
+	Owner, By history.Attempt // whose key it was, and who changed it; By is empty if the record does not say
 }
 
-// Changes yields the changes of keys of locks for which the history says whose the key was and who changed it.
+// Changes yields the changes to keys of locks for which the history says who owned the key and who changed it.
 func (t *Trace) Changes(yield func(Change) bool) {
 	faults := t.Faults
 	t.live.reset()
@@ -118,8 +121,9 @@ func (t *Trace) Changes(yield func(Change) bool) {
 	}
 }
 
-// change is what the record at a position does to the key that was there before; it has no owner if it changes none. If
-// expiry is not recorded, a key that is overwritten must not have been due to expire.
+// change returns what the record at a position does to the key that was there before. The result has no Owner if the
+// record changes no key. If the history does not record expiries, an overwritten key counts only if it was not yet due
+// to expire.
 func (t *Trace) change(was *liveKey, at int) Change {
 	e := &t.History.Events[at]
 	switch {

@@ -7,8 +7,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Jepsen's nemesis reports everything it does as info, once when it begins and once when it has finished. What begins
-// with a word on the left is ended by one on the right, and what begins with "start-WHAT" by "stop-WHAT".
+// endings says which words of Jepsen's nemesis end a fault, by the word that begins it. The nemesis reports every
+// action as info twice, when the action begins and when it has finished. A fault that begins with "start-WHAT" ends
+// with "stop-WHAT".
 var endings = map[string][]string{
 	"start":     {"stop"},
 	"kill":      {"start", "restart"},
@@ -18,7 +19,7 @@ var endings = map[string][]string{
 	"isolate":   {"heal"},
 }
 
-// endsOf returns the words that end a fault that begins with f; none if f begins no fault.
+// endsOf returns the words that end a fault that begins with f, or none if f begins no fault.
 func endsOf(f history.F) []string {
 	if what, ok := strings.CutPrefix(string(f), "start-"); ok {
 		return []string{"stop-" + what}
@@ -26,16 +27,16 @@ func endsOf(f history.F) []string {
 	return endings[string(f)]
 }
 
-// report is what a nemesis recorded as info of one kind of fault.
+// report is the latest fault of one kind that a nemesis reported as info.
 type report struct {
 	kind  history.F
 	ends  []string
-	fault int // the latest, in Trace.Faults
+	fault int // its index in Trace.Faults
 	over  bool
 }
 
-// reported records a fault that is reported as info. Its second report repeats the first, and the last report of its
-// end states when it was over.
+// reported records a fault that is reported as info. The second report of its beginning is ignored. The fault ends at
+// the last report of its end.
 func (t *Trace) reported(i int, e *history.Event) {
 	ended := false
 	for n := range t.reports {

@@ -12,8 +12,8 @@ func (t *Trace) forGood(f *Fault) bool {
 		f.Loses == history.LosesEverything && t.History.Header.OneService()
 }
 
-// withoutQuorum lists a minimal set of faults before position at that have taken so many servers from a client for good
-// that no quorum is left to it; none if a quorum is left, or if the history does not state what a quorum is.
+// withoutQuorum returns a minimal set of permanent faults before position at that leave a client no quorum of servers.
+// It returns none if a quorum is left, or if the history does not list its servers.
 func (t *Trace) withoutQuorum(client history.Process, at int) (faults []*Fault) {
 	if len(t.History.Header.Servers) == 0 {
 		return nil
@@ -34,7 +34,7 @@ func (t *Trace) withoutQuorum(client history.Process, at int) (faults []*Fault) 
 	if left(faults) {
 		return nil
 	}
-	for _, f := range slices.Backward(slices.Clone(faults)) { // what struck first was missing first
+	for _, f := range slices.Backward(slices.Clone(faults)) { // earlier faults are kept: they took servers first
 		if fewer := slices.DeleteFunc(slices.Clone(faults), func(o *Fault) bool { return o == f }); !left(fewer) {
 			faults = fewer
 		}

@@ -7,10 +7,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// openEnd is the end of a lease of which no end was stated: when its holder was told that the lock was lost. No lock
-// can tell a holder that is paused: if it was paused at any time since its key was last renewed, the lease ends no
-// later than that key. A key without expiry ends nothing by itself; others may take the lock over once it has been left
-// alone for a TTL.
+// openEnd returns the end of a lease for which no end was stated: the moment when its holder was told that the lock was
+// lost. A paused holder cannot be told. If the holder was paused at any time since its key was last renewed, the lease
+// ends no later than that key. If that key has no expiry, it counts as ended when it has been left alone for a TTL,
+// because others may take the lock over then.
 func (t *Trace) openEnd(g *Grant, lease *history.Grant) history.Time {
 	due, renewed := t.lastDue(g, lease)
 	for i := range t.Faults {
@@ -23,9 +23,10 @@ func (t *Trace) openEnd(g *Grant, lease *history.Grant) history.Time {
 	return lease.Until
 }
 
-// lastDue is when the keys of a grant were due to expire, or to have been left alone for a TTL, as last set or
-// prolonged before its holder was told that they are lost, and when that was. Of several servers that decide by their
-// number the one counts with which too few are left. It is Never if the servers have not recorded as many keys.
+// lastDue returns when the keys of a grant were due to expire, as last set or prolonged before its holder was told that
+// they were lost, and when they were last set or prolonged. A key without expiry is due when it has been left alone for
+// a TTL. If a quorum of servers decides, the result is for the key whose loss leaves fewer than a quorum. It is Never
+// if the servers recorded fewer keys than a quorum.
 func (t *Trace) lastDue(g *Grant, lease *history.Grant) (due, renewed history.Time) {
 	type deadline struct {
 		server    history.Process
@@ -61,8 +62,8 @@ func (t *Trace) lastDue(g *Grant, lease *history.Grant) (due, renewed history.Ti
 	return all[needed-1].due, all[needed-1].from
 }
 
-// PausedOpen is the first process that was paused in a history in which it has a lease without a stated end; empty if
-// there is none.
+// PausedOpen returns the first process that has a lease without a stated end and that was paused at some time in the
+// history; empty if there is none.
 func (t *Trace) PausedOpen() history.Process {
 	for n := range t.Grants {
 		g := &t.Grants[n]

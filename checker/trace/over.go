@@ -7,9 +7,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Over reports whether the hold of a key's owner had ended by the record that changes it, so that another may do so, if
-// it checks what it changes: the owner had called its release, or the lease that it was told had run out; if it was
-// told no end, it had learned of the loss, or crashed, or had left its key alone for a TTL; or it had given up asking.
+// Over reports whether the hold of a key's owner had ended before the change c, so that another client that checks the
+// key may change it. The hold had ended if the owner had called its release or the lease that it had been told of had
+// run out. If the owner was told no end, the hold had ended if the owner had learned of the loss, had crashed, or had
+// left its key alone for a TTL. If the owner was never granted the lock, it must have given up asking.
 func (t *Trace) Over(c Change) bool {
 	e := &t.History.Events[c.At]
 	n, granted := t.Owner[Title{e.Lock, c.Owner}]
@@ -23,19 +24,21 @@ func (t *Trace) Over(c Change) bool {
 	return g.OK < c.At && (g.Release < c.At || until <= e.Time || until == history.Never && g.End < c.At)
 }
 
-// LooksAtOwner reports whether the request that made a change looked at something that shows whose hold it ends. That a
-// key is there shows it to who takes it away, such as an element of a list, but not to who sets another in its place.
+// LooksAtOwner reports whether the request that made a change checked something that shows whose hold it ends. The
+// presence of a key is enough for a request that removes it, such as an element of a list, but not for one that
+// overwrites it.
 func (t *Trace) LooksAtOwner(c Change) bool {
 	e := &t.History.Events[c.At]
 	return e.Checked == history.CheckedValue || e.Checked == history.CheckedPresence && e.F != history.KeySet
 }
 
-// rounding is the unit in which servers count the time of day.
+// rounding is the resolution of a server's time of day.
 const rounding = history.Time(time.Millisecond)
 
-// LapsedEarly reports whether the owner had neither set nor prolonged its key for a TTL by the wall clock of the key's
-// server, although less time had passed: a fault had set that clock forward or let it run fast. A lock that keeps the
-// end of the lease in the key, and compares it with the server's time of day, takes the lease for over then.
+// LapsedEarly reports whether a fault made the owner's lease end early. This is so if the owner had neither set nor
+// prolonged its key for a TTL by the wall clock of the key's server, although less time had passed, because a fault had
+// set that clock forward or made it run fast. A lock that stores the end of the lease in the key, and compares it with
+// the server's time of day, then considers the lease over.
 func (t *Trace) LapsedEarly(c Change) bool {
 	at, ttl := t.LastKept(c), t.History.Header.TTL
 	if at < 0 || ttl <= 0 || t.History.Header.OneService() {
@@ -65,14 +68,14 @@ func (t *Trace) gained(server history.Process, from, to int) (gain history.Time)
 	return gain
 }
 
-// untouched reports whether the owner had neither set nor prolonged its key for a TTL, so that no lease was left of it.
+// untouched reports whether the owner had neither set nor prolonged its key for a TTL, so that its lease had run out.
 func (t *Trace) untouched(c Change) bool {
 	at, ttl := t.LastKept(c), t.History.Header.TTL
 	return at >= 0 && ttl > 0 && t.History.Events[c.At].Time-t.Time(at) >= ttl
 }
 
-// LastKept returns the position before a change at which the owner last set or prolonged its key on that server, -1 if
-// it never did.
+// LastKept returns the last position before a change at which the owner set or prolonged its key on that server, or -1
+// if it never did.
 func (t *Trace) LastKept(c Change) int {
 	e := &t.History.Events[c.At]
 	for _, at := range slices.Backward(t.Keys) {
@@ -86,9 +89,9 @@ func (t *Trace) LastKept(c Change) int {
 	return -1
 }
 
-// GivenBy is the position at which another, who was giving the lock back, set the key that the lock of a window's
-// holder rests on: the one that was set last, while the holder asked and had set none itself. It is -1 if there is
-// none, or if the holder counted servers of its own.
+// GivenBy returns the position at which another client, which was giving the lock back, set the key that a window's
+// holder rests on. This is the last key set while the holder asked, provided the holder had set none itself. It returns
+// -1 if there is no such key, or if the history says which servers the holder counted.
 func (t *Trace) GivenBy(s *Span) int {
 	g := &t.Grants[s.Grant]
 	if s.At != g.OK || g.Attempt == "" || len(t.History.Events[s.At].Grant.Counted) > 0 {
@@ -118,9 +121,9 @@ func (t *Trace) GivenBy(s *Span) int {
 	return last
 }
 
-// EarlierKey is the attempt whose key a window rests on if its own attempt has set none: an earlier one of the same
-// client, and not the one given, whose key was set last before the window was stated and still stood then. It is empty
-// if there is none.
+// EarlierKey returns the attempt whose key a window rests on if the window's own attempt has set none: another attempt
+// of the same client, other than not, that set its key last before the window was stated, and whose key still stood
+// then. It is empty if there is none.
 func (t *Trace) EarlierKey(s *Span, not history.Attempt) (of history.Attempt) {
 	g := &t.Grants[s.Grant]
 	for _, i := range t.Keys {
@@ -140,8 +143,8 @@ func (t *Trace) EarlierKey(s *Span, not history.Attempt) (of history.Attempt) {
 	return of
 }
 
-// toldUntil is the end of the lease as its holder had been told by position at; Never if it had been told none, as
-// while it still asked.
+// toldUntil returns the end of the lease that the holder of grant n had been told by position at. It is Never if it had
+// been told none, for example because it was still asking.
 func (t *Trace) toldUntil(n int32, at int) history.Time {
 	g := &t.Grants[n]
 	if at <= g.OK {
@@ -159,9 +162,9 @@ func (t *Trace) toldUntil(n int32, at int) history.Time {
 	return last.Until
 }
 
-// gaveUp reports whether the owner, which was never granted the lock, no longer asked for it. A history does not say
-// which attempts an ask made: one whose key stood before the ask was of an earlier one, and a process that acts for a
-// later attempt has given this one up.
+// gaveUp reports whether the owner, which was never granted the lock, had stopped asking for it. A history does not say
+// which attempts belong to an acquire. So a key that stood before the acquire was called belongs to an earlier attempt,
+// and a process that acts for a later attempt has given up the earlier one.
 func (t *Trace) gaveUp(c Change) bool {
 	p, lock := t.ProcessOf(c.Owner), t.History.Events[c.At].Lock
 	if p == t.ProcessOf(c.By) {

@@ -7,15 +7,15 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// What a grant states about its place among others: the bits of its kind.
+// The bits of a grant's kind: what the grant states about its order relative to other grants.
 const (
-	HasTimes = 1 << iota // when it was requested and decided
+	HasTimes = 1 << iota // when it was requested and when it was decided
 	HasToken
 	isShared
-	kinds // how many kinds there are
+	kinds // number of kinds
 )
 
-// Kind returns the bits of what a grant states about its place.
+// Kind returns which facts about its order a grant states, as bits.
 func (g *Grant) Kind() (k int) {
 	if g.Lease != nil {
 		k |= HasTimes
@@ -29,7 +29,8 @@ func (g *Grant) Kind() (k int) {
 	return k
 }
 
-// Since is when the winning request of a grant left: after its call, if it is not stated.
+// Since returns when the winning request of a grant left its client. If the history does not state that, it is the
+// acquire's call, before which the request cannot have left.
 func (t *Trace) Since(g *Grant) history.Time {
 	if g.Lease == nil {
 		return t.Time(t.Asks[g.Ask].Call)
@@ -37,7 +38,8 @@ func (t *Trace) Since(g *Grant) history.Time {
 	return g.Lease.Since
 }
 
-// Decided is when a grant was decided: before its return, if it is not stated.
+// Decided returns when a grant was decided. If the history does not state that, it is the acquire's return, after which
+// it cannot have been decided.
 func (t *Trace) Decided(g *Grant) history.Time {
 	if g.Lease == nil {
 		return t.Time(g.OK)
@@ -45,9 +47,9 @@ func (t *Trace) Decided(g *Grant) history.Time {
 	return g.Lease.Granted
 }
 
-// earlier orders two grants: a was decided before b's request left; or if neither was so, a's token is lower, where
-// both have one. Two holders of a shared lock do not supersede each other. If the clocks of two processes may be off,
-// this holds whatever their true error.
+// earlier reports whether grant a comes before grant b: a was decided before b's request left; or neither was decided
+// before the other's request left, and a has the lower token, if both have tokens. Two holders of a shared lock have no
+// order. If the clocks of their processes may be wrong, the order must hold for every possible error.
 func (t *Trace) earlier(a, b *Grant) bool {
 	off := history.Time(0)
 	if a.Process != b.Process {
@@ -64,25 +66,24 @@ func (t *Trace) earlier(a, b *Grant) bool {
 	return a.Token != 0 && a.Token < b.Token
 }
 
-// Incomparable reports whether a cannot be ordered with some other grant that took effect, for want of times and
-// tokens. counted means that a itself is among those.
+// Incomparable reports whether a cannot be ordered relative to some other grant that took effect, because one of them
+// lacks the times or tokens to compare. counted says that a itself is among the grants that took effect.
 func (d *datum) Incomparable(a *Grant, counted bool) bool {
 	own := a.Kind()
 	for k, n := range d.kinds {
 		if counted && k == own {
 			n--
 		}
-		if n > 0 && own&k == 0 { // two shared ones need no order
+		if n > 0 && own&k == 0 { // two shared holders need no order
 			return true
 		}
 	}
 	return false
 }
 
-// ranks shows quickly that no grant of a set is later than a given one: those that it does not rule out are searched
-// for.
+// ranks tells quickly for most grants that no grant of a set is later. Only for the others is the set searched.
 type ranks struct {
-	latest history.Time // the latest request of a grant
+	latest history.Time // the latest time at which a request of a grant left
 	// top holds the grants that no other exceeds both in token and in the time of its decision: tokens ascend, times
 	// descend.
 	top []ranked
@@ -114,7 +115,8 @@ func (r *ranks) add(x ranked, since history.Time) {
 	r.top = slices.Replace(r.top, from, i, x)
 }
 
-// exceed reports whether some grant may be later than one with that token, requested at since and decided at decided.
+// exceed reports whether some grant of the set may be later than a grant with that token, requested at since and
+// decided at decided.
 func (r *ranks) exceed(token history.Token, since, decided history.Time) bool {
 	if decided < r.latest {
 		return true
@@ -123,7 +125,7 @@ func (r *ranks) exceed(token history.Token, since, decided history.Time) bool {
 	return token != 0 && i < len(r.top) && r.top[i].decided >= since
 }
 
-// Rank adds a grant that took effect, unless it has been added before.
+// Rank adds grant n, which took effect at position at, unless it was added before.
 func (t *Trace) Rank(at int, lock, n int32) {
 	if t.Scan.Ranked[n] {
 		return
@@ -139,8 +141,8 @@ func (t *Trace) Rank(at int, lock, n int32) {
 	}
 }
 
-// Superseded returns the first effect of a grant later than grant n, as its place in the lock's effects, or -1 if there
-// is none.
+// Superseded returns the first effect of a grant that is later than grant n, as an index in the lock's effects, or -1
+// if there is none.
 func (t *Trace) Superseded(lock, n int32) int {
 	d, g := &t.Scan.Data[lock], &t.Grants[n]
 	others := &d.ranks[0]
@@ -153,7 +155,8 @@ func (t *Trace) Superseded(lock, n int32) int {
 	return slices.IndexFunc(d.Effects, func(e effect) bool { return t.earlier(g, &t.Grants[e.Grant]) })
 }
 
-// GrantedAt is when the protocol decided; if the history does not state that, when the acquire returned.
+// GrantedAt returns when the protocol decided the grant, or when the acquire returned if the history does not state
+// that.
 func (g *Grant) GrantedAt(t *Trace) history.Time {
 	if g.Lease != nil {
 		return min(g.Lease.Granted, t.Time(g.OK))

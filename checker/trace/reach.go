@@ -7,31 +7,32 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// reach tracks, from ask to ask in the order of their calls, the faults that keep clients from servers.
+// reach tracks the faults that keep clients from servers. It is moved forward from one acquire to the next, in the
+// order of their calls.
 type reach struct {
-	next   int      // in Trace.Faults: the first that strikes after the last call looked at
-	active []Impact // of those before it, the ones not over then
+	next   int      // index in Trace.Faults of the first that strikes after the last call looked at
+	active []Impact // the earlier faults that were not over at that call
 	Gone   absence
-	left   []history.Process // scratch space for those that are not gone
+	left   []history.Process // scratch space for the servers that are left
 }
 
-// absence is what a client cannot count on: servers that are away from it, and pairs of them that are separated from
-// each other.
+// absence is what a client cannot use: servers that it cannot reach, and pairs of servers that are separated from each
+// other.
 type absence struct {
 	Away   []history.Process
 	parted [][2]history.Process
 }
 
-// Impact is a fault with the position up to which it, or another like it, takes something away.
+// Impact is a fault, with the position up to which it or a fault like it takes something away.
 type Impact struct {
 	*Fault
 	mended int
 }
 
-// Reset prepares it for another history.
+// Reset prepares r for another history.
 func (r *reach) Reset() { r.next, r.active = 0, r.active[:0] }
 
-// goTo adds the faults that strike before position call.
+// goTo adds the faults that strike before position call, and drops those that are over by then.
 func (r *reach) goTo(t *Trace, call int) {
 	r.active = slices.DeleteFunc(r.active, func(x Impact) bool { return x.mended < call })
 	for ; r.next < len(t.Faults) && t.Faults[r.next].Start < call; r.next++ {
@@ -47,13 +48,13 @@ func (r *reach) goTo(t *Trace, call int) {
 	}
 }
 
-// IsLike reports whether two impacts leave the same servers.
+// IsLike reports whether two faults are of the same kind and strike the same processes.
 func (x *Impact) IsLike(y Impact) bool {
 	return x.Kind == y.Kind && slices.Equal(x.On, y.On) && slices.Equal(x.To, y.To)
 }
 
-// QuorumReachable reports whether from position call to position end the client was up and unpaused, and at least a
-// quorum of servers was each up, unpaused and reachable from it. Calls ascend from one to the next.
+// QuorumReachable reports whether, from position call to position end, the client was up and not paused, and at least a
+// quorum of servers was up, not paused and reachable from it. It must be called in the order of the positions call.
 func (t *Trace) QuorumReachable(client history.Process, call, end int) bool {
 	r := &t.Reach
 	r.goTo(t, call)
@@ -71,8 +72,8 @@ func (t *Trace) QuorumReachable(client history.Process, call, end int) bool {
 	return t.enough(&r.Gone)
 }
 
-// spares reports whether the client itself is up and unpaused under f, and adds to gone what f takes from it. If a
-// fault names no process, assume that it may affect anyone.
+// spares reports whether f leaves the client itself up and not paused, and records what f takes from the client. A
+// fault that names no process may affect anyone, so it spares nobody.
 func (t *Trace) spares(f *Fault, client history.Process) bool {
 	if len(f.On)+len(f.To) == 0 || !f.Does.IsLink() && f.Does != history.SlowsDisk && f.Strikes(client) {
 		return false
@@ -81,8 +82,9 @@ func (t *Trace) spares(f *Fault, client history.Process) bool {
 	return true
 }
 
-// add takes from the client what f takes: the servers that f strikes, those on the other side of a link from it, and
-// the links between members of a group. A foreign history may not say who is on which side of a link.
+// add records what f takes from the client: the servers that f strikes, the servers on the other side of a link that f
+// breaks, and links between members of a group. In a history from outside, a fault may not say which process is on
+// which side of a link.
 func (g *absence) add(t *Trace, f *Fault, client history.Process) {
 	sides := [2][]history.Process{f.On, f.To}
 	for i, side := range sides {
@@ -112,7 +114,7 @@ func (t *Trace) sameGroup(a, b history.Process) bool {
 		func(group []history.Process) bool { return slices.Contains(group, a) && slices.Contains(group, b) })
 }
 
-// enough reports whether a quorum is left without what is gone.
+// enough reports whether the servers that are left form a quorum.
 func (t *Trace) enough(g *absence) bool {
 	h := &t.History.Header
 	isAway := func(s history.Process) bool { return slices.Contains(g.Away, s) }
@@ -138,7 +140,7 @@ func (t *Trace) enough(g *absence) bool {
 	return h.IsQuorum(left)
 }
 
-// agree reports whether some of the members, no two of which are separated, are enough.
+// agree reports whether some subset of the members is enough such that no two of its members are separated.
 func (g *absence) agree(members []history.Process, enough func([]history.Process) bool) bool {
 	for enough(members) {
 		i := slices.IndexFunc(g.parted, func(p [2]history.Process) bool {
@@ -158,14 +160,14 @@ func (g *absence) agree(members []history.Process, enough func([]history.Process
 	return false
 }
 
-// IsServer reports whether a process is a lock server of the header.
+// IsServer reports whether a process is one of the header's lock servers.
 func (t *Trace) IsServer(p history.Process) bool {
 	h := &t.History.Header
 	return slices.Contains(h.Servers, p) ||
 		slices.ContainsFunc(h.Groups, func(group []history.Process) bool { return slices.Contains(group, p) })
 }
 
-// calmAt records that of the faults that had struck by position from, the last was over at position over.
+// calmAt records that the last of the faults that had struck by position from was over at position over.
 type calmAt struct{ from, over int }
 
 // listCalm fills in t.calms.
@@ -179,8 +181,8 @@ func (t *Trace) listCalm() {
 	}
 }
 
-// calmBefore is the position at which the last of the faults that struck before position i was over, open if one is
-// still active, -1 if none struck.
+// calmBefore returns the position at which all faults that struck before position i were over: Open if one is still
+// active, -1 if none struck.
 func (t *Trace) calmBefore(i int) int {
 	n := sort.Search(len(t.calms), func(n int) bool { return t.calms[n].from >= i })
 	if n == 0 {

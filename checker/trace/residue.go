@@ -6,34 +6,35 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// shelf is where the keys of one lock are stored: on a server, or on one of the servers that share one copy, named by
-// the first.
+// shelf is where the keys of one lock are stored: on one server, or on a group of servers that share one copy, which is
+// named after its first member.
 type shelf struct {
 	lock history.Lock
 	unit history.Process
 }
 
-// residue tracks, from ask to ask in the order of their calls, whose keys are on the servers.
+// residue tracks whose keys are on the servers. It is moved forward from one acquire to the next, in the order of their
+// calls.
 type residue struct {
-	next  int                 // in Trace.Keys: the first record after the last call looked at
-	there table[place, owned] // with the unit in place of the server
-	keys  table[shelf, int]   // how many there are
+	next  int                 // index in Trace.Keys of the first record after the last call looked at
+	there table[place, owned] // a place has the unit instead of the server
+	keys  table[shelf, int]   // number of keys
 }
 
-// owned is a key that is there, or was.
+// owned is a key that is, or was, present.
 type owned struct {
 	there bool
 	of    history.Attempt
 }
 
-// Reset prepares it for another history.
+// Reset prepares r for another history.
 func (r *residue) Reset() {
 	r.there.reset()
 	r.keys.reset()
 	r.next = 0
 }
 
-// note applies a record. What one member of a group has lost, another may have.
+// note applies a record. The servers of a unit share one entry.
 func (r *residue) note(e *history.Event, unit history.Process) {
 	k := r.there.of(place{unit, e.Lock, e.Member})
 	switch {
@@ -48,9 +49,9 @@ func (r *residue) note(e *history.Event, unit history.Process) {
 	}
 }
 
-// FreeQuorum reports whether a quorum is left besides the servers out of reach and those on which, up to position end,
-// another attempt's key was in the way of ask a: one that never expires, or that a request abandoned long before had
-// set. Calls ascend from one to the next.
+// FreeQuorum reports whether a quorum of servers is both in reach and free, up to position end, of keys in the way of
+// acquire a. A key is in the way if it stood before the call or if another process sets it meanwhile. FreeQuorum must
+// be called in the order of the calls.
 func (t *Trace) FreeQuorum(a *Ask, end int) bool {
 	r := &t.Residue
 	for ; r.next < len(t.Keys) && int(t.Keys[r.next]) < a.Call; r.next++ {

@@ -6,19 +6,20 @@ import (
 	"slices"
 )
 
-// Span is a half-open interval in which a lock is held: of positions for sections, of true time for leases. One that
-// ends where it begins is an instant, and one may end before it begins, as Trace.Sections says: these overlap only
-// spans that contain them strictly.
+// Span is a half-open interval in which a lock is held, in positions for sections and in true time for leases. A span
+// may be an instant, which ends where it begins, and a section may end before it begins (see Trace.Sections). Such a
+// span overlaps only spans that contain it strictly.
 type Span struct {
 	From, To int64
 	Grant    int32
-	At       int // position at which the history says so; lists of spans ascend in it
+	At       int // position at which the history states the span; lists of spans are sorted by it
 	Shared   bool
 	goesOn   bool  // the grant's next span begins where this one ends
-	before   int32 // while windows are listed: the place of the grant's previous one, or none
+	before   int32 // used while windows are listed: index of the grant's previous window, or none
 }
 
-// clash reports whether two spans contradict the lock: different grants, not both shared, one instant in common.
+// clash reports whether two spans break the lock: they belong to different grants, are not both shared, and have an
+// instant in common.
 func (a *Span) clash(b *Span) bool {
 	return a.Grant != b.Grant && !(a.Shared && b.Shared) && a.reaches(b) && b.reaches(a)
 }
@@ -28,17 +29,17 @@ func (a *Span) reaches(b *Span) bool {
 	return b.From < a.To || a.goesOn && b.isInstant() && b.From == a.To
 }
 
-// isInstant reports whether a span begins and ends at once.
+// isInstant reports whether a span ends where it begins.
 func (a *Span) isInstant() bool { return a.From == a.To }
 
-// interval is the fast check: it finds the spans that clash.
+// interval is the fast check, which finds the spans that clash.
 type interval struct {
 	sorted          []Span
-	soonest         []int64 // by place: where the first span begins that is stated there or later
-	alone, together []int   // places of earlier spans that later ones may reach: exclusive ones, and shared ones
+	soonest         []int64 // by index: the earliest start of the spans at this index or later
+	alone, together []int   // indexes of earlier spans that later ones may reach: exclusive and shared
 }
 
-// First returns the first of Clashes.
+// First returns the first pair that Clashes returns.
 func (v *interval) First(spans []Span) (i, j int, found bool) {
 	pairs := v.Clashes(spans, 1)
 	if len(pairs) == 0 {
@@ -47,9 +48,9 @@ func (v *interval) First(spans []Span) (i, j int, found bool) {
 	return pairs[0][0], pairs[0][1], true
 }
 
-// Clashes returns the places i < j in spans that clash, in the order of j and then of i, and no more than most pairs.
-// It takes time in proportion to the number of spans, of clashes up to the last one returned, and of spans that began
-// before others that were stated earlier.
+// Clashes returns the index pairs i < j of spans that clash, sorted by j and then by i, and at most most of them. Its
+// running time is proportional to the number of spans, plus the number of clashes up to the last one returned, plus the
+// number of spans that began before others that were stated earlier.
 func (v *interval) Clashes(spans []Span, most int) (pairs [][2]int) {
 	if !v.anyClash(spans) {
 		return nil
@@ -87,10 +88,10 @@ func (v *interval) Clashes(spans []Span, most int) (pairs [][2]int) {
 	return pairs
 }
 
-// anyClash reports whether any two spans clash. It sweeps over them by their start. Of the spans that began earlier it
-// is enough to remember, for each kind, the one that ends last: if that belongs to the same grant as the new one, and
-// another that began earlier reaches into the new one too, then those two share the instant at which the new one
-// begins, and so clash themselves.
+// anyClash reports whether any two spans clash. It visits the spans in the order of their starts. Of the spans that
+// began earlier, it remembers for each kind (exclusive or shared) only the one that ends last. That is enough: suppose
+// that one belongs to the same grant as the new span, and another earlier span also reaches into the new one. Then
+// these two earlier spans share the instant at which the new one begins, so they clash themselves.
 func (v *interval) anyClash(spans []Span) bool {
 	if !slices.IsSortedFunc(spans, byStart) {
 		v.sorted = append(v.sorted[:0], spans...)
@@ -116,8 +117,8 @@ func (v *interval) anyClash(spans []Span) bool {
 	return false
 }
 
-// byStart orders spans by their start, or by their end if they end before it. An instant, and a span that ends before
-// it begins, stand before the spans that begin there: these do not contain them.
+// byStart orders spans by their start, or by their end if they end before they start. Instants, and spans that end
+// before they begin, come before the spans that begin at the same place, since those do not contain them.
 func byStart(a, b Span) int {
 	contained := func(s *Span) int {
 		if s.To <= s.From {

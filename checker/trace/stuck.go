@@ -7,41 +7,41 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// never is later than any time of a history: for a lock that makes progress.
+// never marks a lock that makes progress. It is later than any time in a history.
 const never = history.Never
 
 // Stuck is a waiter that was stuck for too long.
 type Stuck struct {
-	Ask          int32 // its first ask
-	At           int   // the position at which the state below was taken
+	Ask          int32 // its first acquire
+	At           int   // the position for which the state below holds
 	Since, Until history.Time
-	Cycle        []int32 // asks that wait in a circle, empty if it is none
-	Root         int32   // where following waiters to holders that wait ends: the last ask, of the lock that blocks all
-	Holders      []int32 // open holds of the root's lock
-	// Gone lists the faults that have left the waiter of Root no quorum of servers for good; none if a quorum is left.
+	Cycle        []int32 // acquires that wait in a circle; empty if there is no circle
+	Root         int32   // last acquire on the way from waiter to waiting holder: its lock blocks all the others
+	Holders      []int32 // the grants that hold Root's lock
+	// Gone lists the permanent faults that leave the waiter of Root no quorum of servers; empty if a quorum is left.
 	Gone []*Fault
 }
 
-// standstill replays who waits for and who holds which lock, and keeps for each lock with waiters since when it has
-// made no progress.
+// standstill replays who waits for and who holds each lock. For each lock with waiters it keeps the time since which
+// the lock has made no progress.
 type standstill struct {
 	t       *Trace
 	waits   []wait
 	over    []bool                      // by wait
-	waiting map[history.Process][]int32 // waits under way
-	line    [][]int32                   // by lock: waits by their beginnings; the first is under way
+	waiting map[history.Process][]int32 // waits in progress
+	line    [][]int32                   // by lock: waits in the order of their beginnings; the first is in progress
 	holders [][]int32                   // by lock: open sections
 	// by lock: when it stopped, or will stop, making progress; never if it makes progress
 	since   []history.Time
-	before  []history.Time // since, as it was before the turns under way
+	before  []history.Time // copy of since from before the current turns
 	endless map[Title]bool // attempts whose key never expires
-	faults  int            // that are under way
+	faults  int            // number of faults under way
 	calm    history.Time   // when the last fault was over
-	// by wait: since when it was stuck, as found before
+	// by wait: the time since which it was stuck, for waits already reported
 	noted map[int32]history.Time
 }
 
-// FirstStuck is the first of Stuck.
+// FirstStuck returns the first waiter that Stuck returns, if any.
 func (t *Trace) FirstStuck(limit history.Time) (Stuck, bool) {
 	if all := t.Stuck(limit, 1); len(all) > 0 {
 		return all[0], true
@@ -49,10 +49,11 @@ func (t *Trace) FirstStuck(limit history.Time) (Stuck, bool) {
 	return Stuck{}, false
 }
 
-// Stuck finds the waiters that were stuck for longer than limit while no fault was under way, each once for each
-// stretch of time between faults, in the order in which that became too long. The first of them is one that still had
-// a quorum of servers, if there is any, since for the others only their servers can help. It finds no more than most,
-// and that first one. Until the first wait is long enough, what stands still need not be known.
+// Stuck returns the waiters that were stuck for longer than limit while no fault was under way. Each is reported once
+// for each stretch of time between faults, in the order in which they became overdue. If a waiter still had a quorum of
+// servers, the first such waiter comes first, since the others can only be helped by their servers. Stuck returns at
+// most most waiters, and that one. As long as no wait has lasted longer than limit, it does not compute which locks
+// stand still.
 func (t *Trace) Stuck(limit history.Time, most int) []Stuck {
 	waits := t.waits()
 	first := slices.IndexFunc(waits, func(w wait) bool { return t.Time(w.to)-t.Time(w.from) > limit })
@@ -65,7 +66,7 @@ func (t *Trace) Stuck(limit history.Time, most int) []Stuck {
 		holders: make([][]int32, n), since: slices.Repeat([]history.Time{never}, n), before: make([]history.Time, n),
 		noted: make(map[int32]history.Time)}
 	var all []Stuck
-	reaching := -1 // the first that still had a quorum
+	reaching := -1 // index of the first that still had a quorum
 	look := func(at int) (enough bool) {
 		for _, x := range s.overdue(at, limit) {
 			switch {
@@ -99,8 +100,9 @@ func (t *Trace) Stuck(limit history.Time, most int) []Stuck {
 	return all
 }
 
-// pass carries out the turns of one moment. A lock that stood still before and after it has stood still throughout,
-// unless it was acquired, or a holder left it alive and so made progress: a crash changes nothing for those who wait.
+// pass applies the turns of one moment. A lock that stood still before and after the turns has stood still throughout,
+// unless it was acquired, or a holder left it without crashing and so made progress. A crash changes nothing for the
+// waiters.
 func (s *standstill) pass(now history.Time, turns []turn, closely bool) {
 	copy(s.before, s.since)
 	for _, u := range turns {
@@ -148,8 +150,8 @@ func (s *standstill) apply(now history.Time, u turn) {
 	}
 }
 
-// overdue looks at the moment before position at for the waiters that have been stuck for longer than limit and were
-// not noted before: those that have been stuck longest come first.
+// overdue returns the waiters that, at the moment before position at, had been stuck for longer than limit and were not
+// yet reported. Those that have been stuck longest come first.
 func (s *standstill) overdue(at int, limit history.Time) (all []Stuck) {
 	if s.faults > 0 {
 		return nil
@@ -167,7 +169,7 @@ func (s *standstill) overdue(at int, limit history.Time) (all []Stuck) {
 				found = append(found, late{n, since})
 				s.noted[n] = since
 			}
-			if i == 0 && !tooLong { // of those that wait for one lock, nobody is stuck for longer than the first
+			if i == 0 && !tooLong { // of the waiters for one lock, none is stuck longer than the first
 				break
 			}
 		}
@@ -179,7 +181,7 @@ func (s *standstill) overdue(at int, limit history.Time) (all []Stuck) {
 	return all
 }
 
-// stuck describes waiter n, which has been stuck since a time.
+// stuck describes waiter n, which has been stuck since the given time.
 func (s *standstill) stuck(n int32, at int, since history.Time) Stuck {
 	cycle, root := s.follow(n)
 	ask := s.waits[root].ask
@@ -187,9 +189,9 @@ func (s *standstill) stuck(n int32, at int, since history.Time) Stuck {
 		Holders: slices.Clone(s.holders[s.waits[root].lock]), Gone: s.t.withoutQuorum(s.t.Asks[ask].Process, at)}
 }
 
-// settle computes the greatest set of locks that stand still from now on, or from a later moment on if nothing else
-// happens. It starts by assuming that every lock with waiters does, and corrects upwards until nothing changes, so that
-// circles of waiters remain.
+// settle computes the greatest set of locks that stand still, now or from a later moment on if nothing else happens. It
+// first assumes that every lock with waiters stands still, and then corrects this until nothing changes. So circles of
+// waiters remain in the set.
 func (s *standstill) settle(now history.Time) {
 	for l := range s.since {
 		if s.since[l] = never; len(s.line[l]) > 0 {
@@ -208,8 +210,8 @@ func (s *standstill) settle(now history.Time) {
 	}
 }
 
-// holderStuck is the moment from which holder n counts as stuck: when it began to wait for a lock that stands still, or
-// when a hold that nothing ends had lasted the declared hold.
+// holderStuck returns the moment from which holder n counts as stuck: when it began to wait for a lock that stands
+// still, or, if nothing limits its hold, when the hold had lasted for the declared hold.
 func (s *standstill) holderStuck(n int32) history.Time {
 	g := &s.t.Grants[n]
 	from := never
@@ -222,7 +224,8 @@ func (s *standstill) holderStuck(n int32) history.Time {
 	return from
 }
 
-// follow goes from waiter n to a holder of its lock that waits too, and so on, until a waiter repeats or there is none.
+// follow goes from waiter n to a holder of its lock that is waiting too, and so on, until a waiter repeats or no holder
+// waits.
 func (s *standstill) follow(n int32) (cycle []int32, root int32) {
 	var path []int32
 	for {
@@ -248,7 +251,7 @@ func (s *standstill) follow(n int32) (cycle []int32, root int32) {
 	}
 }
 
-// keysWithoutExpiry lists the attempts whose key never expires according to the servers' last record.
+// keysWithoutExpiry returns the attempts whose key never expires, according to the last record of it.
 func (t *Trace) keysWithoutExpiry() map[Title]bool {
 	never := make(map[Title]bool)
 	for _, at := range t.Keys {

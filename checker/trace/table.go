@@ -1,8 +1,8 @@
 package trace
 
-// table is a map whose values are changed in place, in memory that is reused: a change costs one search.
+// table is a map whose values can be changed in place with a single lookup. Its memory is reused.
 type table[K comparable, V any] struct {
-	number map[K]int32 // in all
+	number map[K]int32 // index in all
 	all    []V
 }
 
@@ -14,10 +14,10 @@ func (t *table[K, V]) reset() {
 	t.all = t.all[:0]
 }
 
-// of returns the value of a key, which is valid until the next call; at first it is zero.
+// of returns a pointer to the value of a key, which is zero at first. The pointer is valid until the next call.
 func (t *table[K, V]) of(key K) *V { return &t.all[t.numberOf(key)] }
 
-// numberOf returns the place of a key's value in all.
+// numberOf returns the index in all of a key's value.
 func (t *table[K, V]) numberOf(key K) int32 {
 	n, known := t.number[key]
 	if !known {

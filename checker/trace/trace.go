@@ -1,8 +1,8 @@
-// Package trace reads a history once, into what the laws need: who requested which lock and was granted it, when
-// sections and leases began and ended, which faults struck whom, which keys were where, who waited for whom, and what
-// took effect at the resource.
+// Package trace reads a history once and collects what the laws need: who requested and was granted which lock, when
+// sections and leases began and ended, which faults struck whom, which keys were on which servers, who waited for whom,
+// and what took effect at the resource.
 //
-// Goals: one reading for all laws, in time linear in the history, in memory that is reused. Non-goals: judging;
+// Goals: one reading for all laws, in time linear in the history, in memory that is reused. Non-goals: verdicts and
 // stories.
 package trace
 
@@ -18,14 +18,14 @@ import (
 // Open is the position of something that has not happened by the end of the history.
 const Open = math.MaxInt
 
-// Ask is one acquire operation. Positions are places in History.Events, which is the order of the history.
+// Ask is one acquire operation. Positions are indexes in History.Events, which is the order of the history.
 type Ask struct {
 	Process history.Process
-	Lock    int32 // in Trace.Locks
-	Grant   int32 // in Trace.Grants, -1 if it was not granted
+	Lock    int32 // index in Trace.Locks
+	Grant   int32 // index in Trace.Grants; -1 if it was not granted
 	Call    int
-	Ret     int          // open if it never returned; a crash of its process ends it too
-	Outcome history.Type // zero while open or crashed
+	Ret     int          // Open if it never returned; a crash of its process also ends it
+	Outcome history.Type // zero if it has not returned
 }
 
 // ending is how a section ended.
@@ -38,7 +38,7 @@ const (
 	Crashed
 )
 
-// Grant is one acquire ok with its section: [ok, end) in positions.
+// Grant is one successful acquire with its section, the positions [OK, End).
 type Grant struct {
 	Ask     int32
 	Lock    int32
@@ -47,41 +47,41 @@ type Grant struct {
 	Process history.Process
 	Attempt history.Attempt
 	Token   history.Token
-	OK, End int            // end is open if the section never ended
+	OK, End int            // End is Open if the section never ended
 	Lease   *history.Grant // nil if the history does not state it
-	// release is the position of the first release call, which may come after the section ended otherwise; done is
-	// that call's return. Both are open if there was none. A release known only by its outcome was called when it
-	// returned.
+	// Release is the position of the first release call, which may come after the section has ended in another way.
+	// Done is the return of that call. Both are Open if there was no release. If only the outcome of a release is
+	// recorded, both are the position of the outcome.
 	Release, Done int
-	window        int32        // while windows are listed: the place of its latest, or none
-	Stated        history.Time // from when on it states how long it was valid; Never if it does not
-	Until         history.Time // the end of its validity, as last stated before its release was called
+	window        int32        // used while windows are listed: index of its latest window, or none
+	Stated        history.Time // time from which it states how long it is valid; Never if it does not
+	Until         history.Time // end of its validity, as last stated before its release was called
 }
 
-// Title names a grant in the records of servers and of the resource: an attempt of one lock. The same attempt on
-// another lock is another grant.
+// Title identifies a grant in the records of servers and of the resource: an attempt on one lock. The same attempt name
+// on another lock means another grant.
 type Title struct {
 	Lock    history.Lock
 	Attempt history.Attempt
 }
 
-// extension is one extend ok.
+// extension is one successful extend.
 type extension struct {
 	grant int32
 	at    int
 }
 
-// LockTrace collects what belongs to one lock, in order.
+// LockTrace collects what concerns one lock, in order.
 type LockTrace struct {
 	Name   history.Lock
 	Grants []int32
 	Asks   []int32
-	// windows and sections are the spans of the grants in true time and in positions: see windows.go.
+	// Windows and Sections are the spans of the grants, in true time and in positions. See windows.go.
 	Windows, Sections []Span
-	Stated            int // windows that its grants state, including those of which nothing is left
+	Stated            int // number of windows that its grants state, including those of which nothing is left
 }
 
-// processTrace is the state of one process while a history is read. It has lists because a process may have several
+// processTrace is the state of one process while a history is read. It holds lists because a process may have several
 // tasks.
 type processTrace struct {
 	asks     []int32 // open
@@ -100,17 +100,17 @@ type Trace struct {
 	Grants     []Grant
 	extensions []extension
 	Owner      map[Title]int32                     // the latest grant of a title
-	maker      map[history.Attempt]history.Process // whose attempt it is
+	maker      map[history.Attempt]history.Process // the process that made an attempt
 	processes  []processTrace
 	Number     map[history.Process]int32
 	Faults     []Fault
-	Cited      []int // positions at which the faults struck that the current story has named
+	Cited      []int // start positions of the faults that the current story has named
 	struck     underWay
 	reports    []report
-	Data       []int32 // positions of the resource's records, and of the clients' reads and writes
-	Keys       []int32 // positions of the servers' records of keys
+	Data       []int32 // positions of the resource's records and of the clients' reads and writes
+	Keys       []int32 // positions of the servers' records about keys
 	crashes    []int32 // positions at which processes crashed
-	Expiries   bool    // the servers record the end of keys that expire
+	Expiries   bool    // whether the servers record the expiry of keys
 	Interval   interval
 	Scan       scan
 	live       keys
@@ -166,11 +166,11 @@ func (t *Trace) Read(h *history.History) {
 	}
 }
 
-// longHistory is the number of events from which it pays to count their kinds before reading them.
+// longHistory is the number of events from which it is worth counting them by kind before reading them.
 const longHistory = 1 << 16
 
-// makeRoom allocates memory for the acquires of a history at once: lists that grow leave several times their size as
-// garbage.
+// makeRoom allocates memory for all acquires of a history at once. A list that grows would leave several times its size
+// as garbage.
 func (t *Trace) makeRoom(h *history.History) {
 	asks, grants := 0, 0
 	for i := range h.Events {
@@ -208,8 +208,8 @@ func (t *Trace) reset(h *history.History) {
 	t.handbacks.reset()
 }
 
-// lock returns the number of a lock. The locks that are judged are those of the header and those that somebody
-// requested; a key with another name is no lock.
+// lock returns the number of a lock. Locks are those that the header lists and those that somebody requested. A key
+// with any other name is not a lock.
 func (t *Trace) lock(name history.Lock) int32 {
 	if n := len(t.Locks); n > 0 && t.Locks[n-1].Name == name { // most histories have one
 		return int32(n - 1)
@@ -277,8 +277,9 @@ func (t *Trace) acquire(i int, e *history.Event) {
 	}
 }
 
-// asked removes from the list of p the open acquire of lock l that an event of an attempt answers, -1 if there is none:
-// the one whose call names that attempt; failing that, the oldest if either names none.
+// asked removes from the list of p the open acquire of lock l that an event of an attempt answers, and returns it, or
+// -1 if there is none. This is the acquire whose call names the attempt. If there is none, it is the oldest one,
+// provided the call or the event names no attempt.
 func (t *Trace) asked(p *processTrace, l int32, of history.Attempt) int32 {
 	found := -1
 	for i, n := range p.asks {
@@ -302,8 +303,9 @@ func (t *Trace) asked(p *processTrace, l int32, of history.Attempt) int32 {
 	return n
 }
 
-// sectionOf finds the grant an event belongs to: that of its attempt, or without one, the latest open section of its
-// process on that lock. It is -1 if there is none, as for the clean-up release of an attempt that was never granted.
+// sectionOf returns the grant that an event belongs to: the grant of its attempt, or, if it names no attempt, the
+// latest open section of its process on that lock. It is -1 if there is none, for example for the clean-up release of
+// an attempt that was never granted.
 func (t *Trace) sectionOf(e *history.Event) int32 {
 	if e.Attempt != "" {
 		g, ok := t.Owner[Title{e.Lock, e.Attempt}]
@@ -338,7 +340,7 @@ func (t *Trace) released(i int, e *history.Event) {
 		return
 	}
 	s := &t.Grants[g]
-	if s.Release == Open { // the history records only its outcome
+	if s.Release == Open { // the history records only the outcome of the release
 		s.Release = i
 		t.close(g, i, Released)
 	}
@@ -347,8 +349,8 @@ func (t *Trace) released(i int, e *history.Event) {
 	}
 }
 
-// releasing removes from the list of its process the grant whose release returns: that of its attempt, or without one,
-// the oldest of that lock. If none is under way the history records only outcomes.
+// releasing removes from the list of its process the grant whose release returns: the grant of the event's attempt, or,
+// if the event names none, the oldest one on that lock. If no release is under way, the history records only outcomes.
 func (t *Trace) releasing(p *processTrace, e *history.Event) int32 {
 	for i, g := range p.releases {
 		of := &t.Grants[g]
@@ -360,7 +362,7 @@ func (t *Trace) releasing(p *processTrace, e *history.Event) int32 {
 	return t.sectionOf(e)
 }
 
-// close ends a section, unless it has ended already.
+// close ends a section, unless it has already ended.
 func (t *Trace) close(g int32, i int, how ending) {
 	s := &t.Grants[g]
 	if s.Ending != StillOpen {
@@ -383,11 +385,12 @@ func (t *Trace) crash(i int, e *history.Event) {
 	p.asks, p.releases = p.asks[:0], p.releases[:0]
 }
 
-// Left is the first position from which on the section of a grant may have been over. It may stand before the one at
-// which the section was recorded to begin, but not before the acquire's call.
+// Left returns the first position at which the section of a grant may have been over. It may come before the position
+// at which the section was recorded to begin, but not before the acquire's call.
 func (t *Trace) Left(g *Grant) int { return t.earliest(g.Process, t.Asks[g.Ask].Call, g.End) }
 
-// Waited is up to which position the process of an ask waited: for certain, where a crash ended that.
+// Waited returns the position up to which the process of an acquire certainly waited. If it crashed, this may be before
+// the crash was recorded.
 func (t *Trace) Waited(a *Ask) int {
 	if a.Outcome != 0 {
 		return a.Ret
@@ -395,15 +398,15 @@ func (t *Trace) Waited(a *Ask) int {
 	return t.earliest(a.Process, a.Call, a.Ret)
 }
 
-// MayBeGone reports whether the process of a grant may have ended by position at, between its release's call and
-// return.
+// MayBeGone reports whether the process of a grant may have died by position at, between the call and the return of its
+// release.
 func (t *Trace) MayBeGone(g *Grant, at int) bool {
 	crash := t.CrashAfter(g.Process, g.Release)
 	return crash < g.Done && t.earliest(g.Process, g.Release, crash) <= at
 }
 
-// earliest is the first position after call from which on what a process did until end may have been over: end itself,
-// unless the process crashed and is not known to have lived until then.
+// earliest returns the first position after call at which an activity of a process, recorded to end at position end,
+// may have been over. This is end, unless the process crashed and is not known to have lived until then.
 func (t *Trace) earliest(p history.Process, call, end int) int {
 	crash := t.CrashAfter(p, call)
 	if crash == Open || end == Open {
@@ -428,7 +431,7 @@ func (t *Trace) EndsUnseen() bool {
 	return slices.ContainsFunc(t.crashes, func(i int32) bool { return t.History.Events[i].Until != 0 })
 }
 
-// CrashAfter is the position of the first crash of a process after another; open if there is none.
+// CrashAfter returns the position of the first crash of a process at position at or later; Open if there is none.
 func (t *Trace) CrashAfter(p history.Process, at int) int {
 	from, _ := slices.BinarySearch(t.crashes, int32(min(at, math.MaxInt32)))
 	for _, i := range t.crashes[from:] {
@@ -439,10 +442,10 @@ func (t *Trace) CrashAfter(p history.Process, at int) int {
 	return Open
 }
 
-// Extended reports whether anybody extended a lock.
+// Extended reports whether any lease was extended.
 func (t *Trace) Extended() bool { return len(t.extensions) > 0 }
 
-// Time is when the event at position i happened; for open, when recording stopped.
+// Time returns when the event at position i happened. For Open it returns when recording stopped.
 func (t *Trace) Time(i int) history.Time {
 	if i == Open {
 		return t.End
@@ -450,8 +453,8 @@ func (t *Trace) Time(i int) history.Time {
 	return t.History.Events[i].Time
 }
 
-// ProcessOf is the process that made an attempt. For an attempt that was never granted it is taken from the name, which
-// begins with the process.
+// ProcessOf returns the process that made an attempt. If the attempt was never granted, it is taken from the attempt's
+// name, which begins with the process.
 func (t *Trace) ProcessOf(a history.Attempt) history.Process {
 	if p, ok := t.maker[a]; ok {
 		return p

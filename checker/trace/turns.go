@@ -7,13 +7,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// wait is the time in which a process waits for a lock: for one ask, or for several if it asked again within a TTL of
-// each that was not granted.
+// wait is a period in which a process waits for a lock. It covers several acquires if the process asked again within a
+// TTL after each one that was not granted.
 type wait struct {
-	ask      int32 // the first
+	ask      int32 // the first acquire
 	process  history.Process
 	lock     int32
-	from, to int // to is open if it lasts to the end
+	from, to int // to is Open if the wait lasts to the end
 }
 
 // waits lists the waits in the order of their beginnings.
@@ -23,7 +23,7 @@ func (t *Trace) waits() []wait {
 		lock    int32
 	}
 	all := make([]wait, 0, len(t.Asks))
-	gaveUp := make(map[waiter][]int) // what the next ask may continue; more than one only if tasks asked at once
+	gaveUp := make(map[waiter][]int) // waits that the next acquire may continue; several if tasks asked at once
 	for n := range t.Asks {
 		a := &t.Asks[n]
 		w, this := waiter{a.Process, a.Lock}, -1
@@ -46,7 +46,7 @@ func (t *Trace) waits() []wait {
 	return all
 }
 
-// SingleWaits lists one wait for each ask, however soon it is called again.
+// SingleWaits returns one wait for each acquire, however soon the process asks again.
 func (t *Trace) SingleWaits() []wait {
 	all := make([]wait, len(t.Asks))
 	for n := range t.Asks {
@@ -56,25 +56,25 @@ func (t *Trace) SingleWaits() []wait {
 	return all
 }
 
-// turn is one change of who waits or holds, or of whether a fault is under way.
+// turn is a change in who waits or holds, or in which faults are under way.
 type turn struct {
 	At   int
 	Kind turnKind
-	N    int32 // of the wait, the grant or the fault
+	N    int32 // index of the wait, the grant or the fault
 }
 
 type turnKind uint8
 
 const (
 	WaitBegins   turnKind = iota // a wait begins
-	WaitEnds                     // a wait ends; one of which only the outcome is known ends as it begins
+	WaitEnds                     // a wait ends; if only its outcome is recorded, it ends as it begins
 	HoldBegins                   // a section begins
 	HoldEnds                     // a section ends
 	FaultStrikes                 // a fault strikes
 	FaultIsOver                  // a fault is over
 )
 
-// Turns lists, in order, who begins and ends to wait and to hold.
+// Turns returns, in order, when waits, holds and faults begin and end.
 func (t *Trace) Turns(waits []wait) []turn {
 	turns := make([]turn, 0, 2*(len(waits)+len(t.Grants)+len(t.Faults)))
 	add := func(at int, kind turnKind, n int) {

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// clashesByPairs is the slow twin of interval.Clashes: it examines every pair.
+// clashesByPairs is a simple version of interval.Clashes for comparison: it examines every pair.
 func clashesByPairs(spans []Span) (pairs [][2]int) {
 	for j := range spans {
 		for i := range spans[:j] {
@@ -21,8 +21,9 @@ func clashesByPairs(spans []Span) (pairs [][2]int) {
 	return pairs
 }
 
-// TestTheSweepFindsThePairThatPairsFind tries random spans in any order of their starts: several of one grant, as
-// leases with extensions are, and one of each grant, some of which end before they begin, as sections do.
+// TestTheSweepFindsThePairThatPairsFind: interval.Clashes finds the same pairs as a comparison of every pair. The
+// random spans begin in any order. Some rounds have several spans per grant, like leases with extensions; others have
+// one per grant, some of which end before they begin, like sections.
 func TestTheSweepFindsThePairThatPairsFind(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var v interval
@@ -60,7 +61,7 @@ func TestTheSweepFindsThePairThatPairsFind(t *testing.T) {
 	}
 }
 
-// randomUses makes a history of three clients that request, hold and release two locks, with crashes and faults.
+// randomUses makes a random history of three clients that request, hold and release two locks, with crashes and faults.
 func randomUses(r *rand.Rand) *history.History {
 	h := &history.History{Header: history.Header{TTL: 5, Servers: []history.Process{"redis-1"}}}
 	type client struct {
@@ -116,7 +117,7 @@ func randomUses(r *rand.Rand) *history.History {
 	return h
 }
 
-// undisturbedByPairs is the slow twin of uses and undisturbed: it examines every other ask.
+// undisturbedByPairs is a simple version of Uses and Undisturbed for comparison: it examines every other acquire.
 func undisturbedByPairs(t *Trace, n, end int) bool {
 	a := &t.Asks[n]
 	since := t.Time(a.Call) - t.History.Header.TTL

@@ -5,22 +5,23 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/linear"
 )
 
-// MaxUpdates is the most read-modify-writes of one lock's data that porcupine is asked about.
+// MaxUpdates is the largest number of read-modify-writes on one lock's data for which porcupine is asked.
 const MaxUpdates = 10_000
 
-// pairing follows one attempt's reads and writes, to find its read-modify-writes.
+// pairing follows one attempt's reads and writes to find its read-modify-writes.
 type pairing struct {
 	lock   int32
-	called int  // of the read, -1 if none is open
-	read   bool // a value is known to build on
+	called int  // position of the read's call; -1 if no read is open
+	read   bool // whether the attempt knows a value to build on
 	value  string
 	from   int // position at which the update begins: the read's call, or the previous write's return
-	write  int // number of the update whose write is under way, -1 if none
+	write  int // index of the update whose write has not returned; -1 if there is none
 }
 
-// Updates collects, for each lock, the read-modify-writes that the clients saw: a read that returned, then a write that
-// was confirmed, or whose outcome is unknown. A write that the client saw fail does not count. Nor does one that the
-// resource refused: it may have confirmed it all the same, as for an operation that it had applied before.
+// Updates returns, for each lock, the read-modify-writes that the clients saw: a read that returned, then a write that
+// was confirmed or whose outcome is unknown. A write that failed for its client does not count. Nor does a write that
+// the resource refused, even if the resource confirmed it to the client, as it does for an operation that it had
+// already applied.
 func (t *Trace) Updates() [][]linear.Update {
 	u := &t.pairs
 	u.reset(len(t.Locks))
@@ -59,7 +60,7 @@ func (t *Trace) Updates() [][]linear.Update {
 
 // pairs collects updates by lock.
 type pairs struct {
-	of    map[history.Attempt]int // in all
+	of    map[history.Attempt]int // index in all
 	all   []pairing
 	lists [][]linear.Update
 }
@@ -91,7 +92,8 @@ func (p *pairing) readEvent(i int, e *history.Event) {
 	}
 }
 
-// writeEvent records a write. One that builds on a value from outside the history builds on nothing in it.
+// writeEvent records a write. A write that builds on a value from outside the history counts as blind, since it builds
+// on nothing in the history.
 func (t *Trace) writeEvent(p *pairing, i int, e *history.Event) {
 	list := &t.pairs.lists[p.lock]
 	if e.Type == history.Invoke {
@@ -114,11 +116,11 @@ func (t *Trace) writeEvent(p *pairing, i int, e *history.Event) {
 	switch e.Type {
 	case history.OK:
 		up.Optional, up.Return = false, int64(i)
-		p.value, p.from = up.Written, i // nothing is known: the resource may record others in between
+		p.value, p.from = up.Written, i // the next update begins here, since others may write in between
 	case history.Fail:
-		up.Blind, up.Optional, up.Written = false, true, up.Read // no effect, wherever it is placed
+		up.Blind, up.Optional, up.Written = false, true, up.Read // it has no effect, wherever porcupine places it
 	case history.Info:
-		p.read = false // it may or may not build on its own write
+		p.read = false // whether that write took effect is unknown
 	}
 }
 
@@ -129,7 +131,7 @@ func (u *pairs) refused(p *pairing) {
 	p.write = -1
 }
 
-// UpdatesRefuted asks porcupine about the updates of every lock.
+// UpdatesRefuted reports whether porcupine refutes the updates of some lock.
 func (t *Trace) UpdatesRefuted() bool {
 	for n, list := range t.Updates() {
 		if n >= len(t.Locks) || len(list) < 2 || len(list) > MaxUpdates {

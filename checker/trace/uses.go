@@ -6,14 +6,14 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Long is before any time of a history: nothing touched the lock.
+// Long is earlier than any time in a history. It means that nothing touched the lock.
 const Long = -history.Never
 
-// use records what else touched the lock of one ask, and when.
+// use records when the lock of one acquire was touched by other acquires.
 type use struct {
-	before history.Time // end of the latest use by another process that was called earlier
-	own    history.Time // the same for the ask's own process, of the uses that may have left keys behind
-	after  int          // call of the next ask of another process; open if there is none
+	before history.Time // end of the latest use by another process among the acquires called before
+	own    history.Time // the same for earlier uses by the acquire's own process that may have left keys behind
+	after  int          // position of the call of the next acquire by another process; Open if there is none
 }
 
 // Uses fills in t.touched for every ask.
@@ -28,8 +28,8 @@ func (t *Trace) Uses() {
 	}
 }
 
-// usesBefore walks along a lock's asks in the order of their calls, with the latest end so far and the latest of any
-// process other than that one's.
+// usesBefore visits a lock's acquires in the order of their calls. It remembers the latest end of a use so far, and the
+// latest end among the other processes than the one with that use.
 func (t *Trace) usesBefore(asks []int32) {
 	var first history.Process
 	latest, second := Long, Long
@@ -51,9 +51,10 @@ func (t *Trace) usesBefore(asks []int32) {
 	}
 }
 
-// usesOwn lists what a process left behind itself. A use leaves nothing if its release returned ok and no fault was
-// active from its call to the ask. It is enough to examine the process's latest use at each of its asks: a fault that
-// is over by the call of a later use was known when that later one was examined.
+// usesOwn records which earlier uses of the same process may have left keys behind. A use leaves nothing if its release
+// returned ok and no fault was active from its call to the new acquire. At each acquire it is enough to examine the
+// process's latest use: if a fault was over by the call of a later use, it was taken into account when that later use
+// was examined.
 func (t *Trace) usesOwn(asks []int32) {
 	type past struct {
 		latest int32 // -1: none
@@ -90,7 +91,8 @@ func (t *Trace) usesAfter(asks []int32) {
 	}
 }
 
-// lets is when the client has let go of the lock: the return of its release, or of an acquire that was not granted.
+// lets returns when the client let go of the lock: when its release returned, or when an acquire that was not granted
+// returned.
 func (t *Trace) lets(a *Ask) history.Time {
 	if a.Grant < 0 {
 		return t.Time(a.Ret)
@@ -105,7 +107,7 @@ func (t *Trace) lets(a *Ask) history.Time {
 	return t.Time(max(g.End, g.Done))
 }
 
-// gaveBack reports whether the ask was granted and its release returned ok.
+// gaveBack reports whether the acquire was granted and its release returned ok.
 func (t *Trace) gaveBack(a *Ask) bool {
 	if a.Grant < 0 {
 		return false
@@ -114,16 +116,17 @@ func (t *Trace) gaveBack(a *Ask) bool {
 	return done != Open && t.History.Events[done].Type == history.OK
 }
 
-// Undisturbed reports whether ask n found its lock without residue, its client's session was not one that a fault had
-// ended within the last TTL, and nobody else requested the lock up to position end.
+// Undisturbed reports whether acquire n found its lock without residue, no fault had ended its client's session within
+// the last TTL, and nobody else requested the lock up to position end.
 func (t *Trace) Undisturbed(n int32, end int) bool {
 	u := &t.touched[n]
 	since := t.Time(t.Asks[n].Call) - t.History.Header.TTL
 	return u.before < since && u.own < since && u.after > end && !t.sessionsLost(since, t.Asks[n].Call)
 }
 
-// sessionsLost reports whether, later than since, the only member of a service came back without its disk and with that
-// without all sessions. It may be that long until a client notices: ZooKeeper turns away who has seen more than it has.
+// sessionsLost reports whether, between the time since and position call, the only member of a service came back
+// without its disk, and so without any sessions. A client may not notice that for so long: ZooKeeper rejects clients
+// that have seen a later state than its own.
 func (t *Trace) sessionsLost(since history.Time, call int) bool {
 	h := &t.History.Header
 	return h.OnlyMember() && h.Service.KeepsSessions() && slices.ContainsFunc(t.Faults, func(f Fault) bool {

@@ -6,10 +6,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Windows lists, for each lock, the true-time spans in which its grants were valid, in the order of the events that
-// state them: [granted, until) of the acquire, and one more for each extension, which replaces what was left of the one
-// before from its own grant on, so that the spans of one grant share no instant. A span is never less than the instant
-// of its decision; only a release call ends it early, and a span that it ends at its beginning is dropped.
+// Windows computes, for each lock, the true-time spans in which its grants were valid, in the order of the events that
+// state them. An acquire states [granted, until). Each extension states another span, which replaces the rest of the
+// previous one from its own grant on, so the spans of one grant share no instant. A span is never shorter than the
+// instant of its decision. Only a release call ends it early; a span that would end where it begins is dropped.
 func (t *Trace) Windows() {
 	for i := range t.Locks {
 		l := &t.Locks[i]
@@ -36,11 +36,11 @@ func (t *Trace) Windows() {
 	}
 }
 
-// none is the place of a span that does not exist.
+// none is the index used when there is no such span.
 const none = -1
 
-// addWindow adds the span that the event at position at states for grant n, and removes what it replaces from earlier
-// ones.
+// addWindow adds the span that the event at position at states for grant n, and cuts earlier spans of the grant where
+// the new one replaces them.
 func (t *Trace) addWindow(n int32, at int) {
 	g, lease := &t.Grants[n], t.History.Events[at].Grant
 	l := &t.Locks[g.Lock]
@@ -56,13 +56,13 @@ func (t *Trace) addWindow(n int32, at int) {
 	if g.Release != Open {
 		s.To = min(s.To, int64(t.Time(g.Release)))
 		if s.To < s.From || s.To == s.From && until > lease.Granted {
-			return // the release left nothing of it
+			return // nothing is left of it after the release
 		}
 	}
 	if at != g.OK {
 		l.Stated++
 	}
-	for g.window != none && l.Windows[g.window].From >= s.From { // all of it is replaced
+	for g.window != none && l.Windows[g.window].From >= s.From { // the new span replaces all of it
 		o := &l.Windows[g.window]
 		o.To, g.window = o.From-1, o.before
 	}
@@ -75,7 +75,7 @@ func (t *Trace) addWindow(n int32, at int) {
 	l.Windows = append(l.Windows, s)
 }
 
-// LastWindow is the window of a grant that ends last, nil if it has none.
+// LastWindow returns the window of a grant that ends last, or nil if the grant has none.
 func (t *Trace) LastWindow(lock, grant int32) (last *Span) {
 	windows := t.Locks[lock].Windows
 	for i := range windows {
@@ -86,7 +86,7 @@ func (t *Trace) LastWindow(lock, grant int32) (last *Span) {
 	return last
 }
 
-// WindowsOf are the windows of two grants of a lock, in the order of the events that state them.
+// WindowsOf returns the windows of two grants of a lock, in the order of the events that state them.
 func (t *Trace) WindowsOf(lock, a, b int32) []Span {
 	others := func(w Span) bool { return w.Grant != a && w.Grant != b }
 	windows := t.Locks[lock].Windows
@@ -96,8 +96,9 @@ func (t *Trace) WindowsOf(lock, a, b int32) []Span {
 	return windows
 }
 
-// WithUnstated adds to the windows of a lock the spans in which its grants that state none may have been valid: from
-// the call at the earliest to the first extension that states one, or the release. It returns none if all state theirs.
+// WithUnstated returns the windows of a lock, together with the spans in which grants that state no window may have
+// been valid: from the call at the earliest to the first extension that states one, or to the release. It returns none
+// if all grants state their windows.
 func (t *Trace) WithUnstated(l *LockTrace) []Span {
 	var spans []Span
 	for _, n := range l.Grants {
@@ -117,9 +118,9 @@ func (t *Trace) WithUnstated(l *LockTrace) []Span {
 	return spans
 }
 
-// Sections lists, for each lock, its critical sections as spans of positions, no longer than they lasted for certain.
-// One that may have been over before it was recorded to begin ends before it begins: it overlaps what reaches over
-// both.
+// Sections computes, for each lock, its critical sections as spans of positions, no longer than they certainly lasted.
+// A section that may have been over before it was recorded to begin ends before it begins. Such a section overlaps only
+// sections that contain both positions.
 func (t *Trace) Sections() {
 	for i := range t.Locks {
 		l := &t.Locks[i]
@@ -132,8 +133,8 @@ func (t *Trace) Sections() {
 	}
 }
 
-// GaveBack reports whether release had been called by a time, while the lease was still valid: it ended by that, and
-// not by itself.
+// GaveBack reports whether the release had been called by the given time, while the lease was still valid, so that the
+// release ended the lease.
 func (g *Grant) GaveBack(t *Trace, by history.Time) bool {
 	return g.Release != Open && t.Time(g.Release) <= by && t.Time(g.Release) < g.Until
 }
