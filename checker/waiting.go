@@ -92,7 +92,7 @@ func (t *judge) isFree(lock int32, since history.Time, at int) bool {
 }
 
 // outlasted reports whether from a time on until position at an attempt set keys on a quorum of servers within a sixth
-// of the TTL and yet did not get the lock, while some server was out of reach: it had waited for the answer of that one.
+// of the TTL and yet did not get the lock, while some server was out of reach: it had waited for that one to answer.
 func (t *judge) outlasted(lock int32, since history.Time, at int) bool {
 	h := &t.History.Header
 	if h.Service != history.Redlock || !t.serverAway(at) {
