@@ -195,7 +195,7 @@ func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about histo
 		t.facts.everlasting = x.until == history.Never
 		_, granted := t.Owner[trace.Title{Lock: t.Locks[a.Lock].Name, Attempt: x.of}]
 		t.facts.leftSection = granted && x.left < trace.Open
-		return Cause{StuckBehindAbandoned, x.detail}, x.client, t.abandonedStory(a.Lock, x, now.at),
+		return Cause{StuckBehindAbandoned, x.detail}, x.client, t.abandonedStory(a.Lock, x, now),
 			[]int{x.set, x.prolonged, x.left}
 	}
 	story := "No living process held it."

@@ -172,7 +172,7 @@ func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int,
 		}
 	}
 	if t.facts.turnedAway = op == history.Acquire && t.asksOn(a, end); t.facts.turnedAway {
-		story += t.turnedAwayStory(a.Process)
+		story += t.turnedAwayStory(a.Process, t.Time(call)+t.History.Header.Bound)
 	}
 	t.facts.far = t.fastest(a) > t.History.Header.Bound/6
 	t.facts.refused = refused
@@ -243,11 +243,11 @@ func (t *judge) hurrying(g *trace.Grant, gone int) *trace.Fault {
 	})
 }
 
-// asksOn reports whether the client of an acquire is known to ask on after the bound was over, at position end,
-// although no server had a key of the lock until then.
+// asksOn reports whether the client of an acquire is known to have gone on asking in the second half of its bound,
+// although no server had a key of the lock until position end.
 func (t *judge) asksOn(a *trace.Ask, end int) bool {
-	return t.History.Header.Asked[a.Process] > t.Time(a.Call)+t.History.Header.Bound &&
-		t.isFree(a.Lock, t.Time(a.Call), end+1)
+	call, bound := t.Time(a.Call), t.History.Header.Bound
+	return t.asks(a.Process, call+bound/2, call+bound) && t.isFree(a.Lock, call, end+1)
 }
 
 // fastest is the shortest time that any attempt but that of one acquire took to get a lock, or if none did, to have a

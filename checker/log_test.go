@@ -206,6 +206,13 @@ func (p *parser) header(word string) {
 		h.Quorum = p.number(value)
 	case "asked": // all requests were read
 		h.Asked = map[history.Process]history.Time{}
+		if client, at, some := strings.Cut(value, "@"); some {
+			h.Asked[history.Process(client)] = p.time(at)
+		}
+	case "quiet":
+		client, times, _ := strings.Cut(value, "@")
+		from, to, _ := strings.Cut(times, "..")
+		h.Quiet = map[history.Process]history.Span{history.Process(client): {From: p.time(from), To: p.time(to)}}
 	case "uncapped":
 		h.Uncapped = true
 	case "service":

@@ -312,7 +312,8 @@ var remedies = map[CauseKind][]advice{
 	StuckInCycle: {{text: "Take locks in one fixed order, parents before children, or give up after a timeout, " +
 		"release, and retry after a random delay."}},
 	StuckWithoutHolder: {
-		{text: "Bound each dial, each request and each wait for a message by a time far below the TTL, and ask again.",
+		{text: "Bound each dial, each request, that for a session included, and each wait for a message by a time " +
+			"far below the TTL, and ask again.",
 			when: func(s *situation) bool { return s.silent && s.Unsure(history.ShortTimeout) }},
 		takenByWhat,
 		{text: seenByKubernetes, unless: history.SeenLease, only: onKubernetes, when: not(isFar)},

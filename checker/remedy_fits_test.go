@@ -238,6 +238,30 @@ header servers=redis-1,redis-2 shards=redis-1+redis-2 quorum=1 ttl=10s service=r
 2.1s redis-1 key-set of=client-2/1 until=12.1s
 3.1s redis-1 key-gone of=client-2/1 by=client-2/1 why=deleted
 `, []string{"no more replicas than are left"}, nil, []string{"round trip"}},
+	// A waiter that gets the lock in the end has asked in the end. What it did before shows in how long it was quiet.
+	{"no request until late", DeadlockFreedom, StuckWithoutHolder, `
+header servers=zk quorum=1 ttl=8s hold=1s service=zookeeper unknown=short-timeout asked=client-1@57s quiet=client-1@0s..53s
+0s client-1 acquire invoke
+53s zk key-set of=client-1/1 until=never
+53.1s client-1 acquire ok
+57s client-1 release invoke
+`, []string{"Bound each dial"}, []string{"No request of client-1 for it reached a server until 53.000 s"},
+		[]string{"what keeps the lock taken"}},
+	{"requests all the time", DeadlockFreedom, StuckWithoutHolder, `
+header servers=zk quorum=1 ttl=8s hold=1s service=zookeeper unknown=short-timeout asked=client-1@57s quiet=client-1@20s..21s
+0s client-1 acquire invoke
+53s zk key-set of=client-1/1 until=never
+53.1s client-1 acquire ok
+57s client-1 release invoke
+`, []string{"what keeps the lock taken"}, []string{"reached the servers and no server had a key of it"},
+		[]string{"Bound each dial"}},
+	{"requests, and nobody knows when", DeadlockFreedom, StuckWithoutHolder, `
+header servers=zk quorum=1 ttl=8s hold=1s service=zookeeper unknown=short-timeout asked=client-1@57s
+0s client-1 acquire invoke
+53s zk key-set of=client-1/1 until=never
+53.1s client-1 acquire ok
+57s client-1 release invoke
+`, nil, nil, []string{"Bound each dial", "what keeps the lock taken"}},
 	// The first key is that of the first acquire, whose request was under way for three seconds.
 	{"the request of an acquire that had ended", FaultTolerance, TooSlow, `
 header clients=client-1,client-2 servers=redis-1 quorum=1 ttl=3s bound=3s service=redis measures=expiry,looks-again

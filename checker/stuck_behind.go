@@ -212,8 +212,30 @@ func (t *judge) missedTurn(keys standingKeys, n int, now history.Time) bool {
 
 // isSilent reports whether it is known that no request of a client for a lock reached a server within the last TTL.
 func (t *judge) isSilent(client history.Process, now history.Time) bool {
-	asked, known := t.History.Header.Asked[client]
-	return known && now-asked > t.History.Header.TTL
+	h := &t.History.Header
+	last, known := t.lastAsked(client, now)
+	return known && now-last > h.TTL
+}
+
+// lastAsked is when the latest request of a client for a lock reached a server by some time, 0 if none had. It is known
+// if it was the last one of all, or if the time lies in the longest one between two of them.
+func (t *judge) lastAsked(client history.Process, by history.Time) (last history.Time, known bool) {
+	h := &t.History.Header
+	last, known = h.Asked[client]
+	if q := h.Quiet[client]; known && last > by {
+		return q.From, q.From <= by && by <= q.To && q.To > 0
+	}
+	return last, known
+}
+
+// asks reports whether a request of a client for a lock is known to have reached a server after one time and by another.
+func (t *judge) asks(client history.Process, after, by history.Time) bool {
+	h := &t.History.Header
+	if last, known := t.lastAsked(client, by); known {
+		return last > after
+	}
+	q, known := h.Quiet[client]
+	return known && q.To-q.From < by-after
 }
 
 // doneWith is the position at which the client that had set a key, for an attempt and at a position, was done with that
@@ -246,17 +268,17 @@ func (x *abandonedKey) stay(t *judge) string {
 }
 
 // abandonedStory describes what the waiters were stuck behind.
-func (t *judge) abandonedStory(lock int32, x *abandonedKey, at int) string {
+func (t *judge) abandonedStory(lock int32, x *abandonedKey, now moment) string {
 	server, set, why := t.History.Events[x.set].Process, t.Time(x.set), ""
 	if x.detail == "" {
-		why = t.faultText(t.abandoning(x, at))
+		why = t.faultText(t.abandoning(x, now.at))
 	}
 	switch {
 	case x.detail == TurnNotTaken:
 		story := sentence("The key of %s on %s, set at %v, is the first in line since %v, and %s, which still "+
-			"waits, has not taken its turn", x.client, server, set, t.Time(t.firstSince(lock, x.standingKey, at)),
+			"waits, has not taken its turn", x.client, server, set, t.Time(t.firstSince(lock, x.standingKey, now.at)),
 			x.client)
-		if asked, known := t.History.Header.Asked[x.client]; known {
+		if asked, known := t.lastAsked(x.client, now.time); known {
 			return story + sentence(": its last request for the lock reached a server at %v.", asked)
 		}
 		return story + "."

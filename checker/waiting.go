@@ -26,20 +26,23 @@ type waiting struct {
 // waitingStory says what became of the requests of a waiter from a time on, if that is known.
 func (t *judge) waitingStory(a *trace.Ask, since history.Time, now moment) string {
 	h := &t.History.Header
-	asked, known := h.Asked[a.Process]
+	asked, _ := t.lastAsked(a.Process, now.time)
 	silent, longest := t.isSilent(a.Process, now.time), t.longestTry(a, since, now)
-	t.facts.waiting = waiting{silent: silent, turnedAway: known && !silent && t.isFree(a.Lock, since, now.at),
-		hasty: h.Service == history.Kubernetes && longest < h.TTL, ungranted: t.grantedBy(now.at) == 0,
+	t.facts.waiting = waiting{silent: silent,
+		turnedAway: !silent && t.asks(a.Process, since, now.time) && t.isFree(a.Lock, since, now.at),
+		hasty:      h.Service == history.Kubernetes && longest < h.TTL, ungranted: t.grantedBy(now.at) == 0,
 		unreleased: t.leftToExpire(a.Lock, since, now.at), heldUp: t.outlasted(a.Lock, since, now.at),
 		away: t.serverAway(now.at), struck: len(t.Faults) > 0 && t.Faults[0].Start < now.at}
 	t.facts.far = h.TTL > 0 && t.fastest(nil) > h.TTL/6
 	switch {
+	case t.facts.silent && asked == 0 && h.Asked[a.Process] > 0:
+		return sentence(" No request of %s for it reached a server until %v.", a.Process, h.Quiet[a.Process].To)
 	case t.facts.silent && asked == 0:
 		return sentence(" No request of %s for it reached a server.", a.Process)
 	case t.facts.silent:
 		return sentence(" The last request of %s for it reached a server at %v.", a.Process, asked)
 	case t.facts.turnedAway:
-		return t.turnedAwayStory(a.Process)
+		return t.turnedAwayStory(a.Process, now.time)
 	case t.facts.hasty && !t.facts.far:
 		return sentence(" No acquire of %s lasted longer than %v, less than the TTL.", a.Process, longest)
 	}
@@ -78,9 +81,13 @@ func (t *judge) leftToExpire(lock int32, since history.Time, at int) bool {
 	})
 }
 
-func (t *judge) turnedAwayStory(client history.Process) string {
-	return sentence(" Requests of %s for it reached the servers, the last at %v, and no server had a key of it.",
-		client, t.History.Header.Asked[client])
+// turnedAwayStory says of a client that it asked on, until some time, for a lock that no server had a key of.
+func (t *judge) turnedAwayStory(client history.Process, by history.Time) string {
+	last := ""
+	if asked, known := t.lastAsked(client, by); known {
+		last = sentence(", the last at %v,", asked)
+	}
+	return sentence(" Requests of %s for it reached the servers%s and no server had a key of it.", client, last)
 }
 
 // isFree reports whether no server had a key of a lock from a time on until position at.

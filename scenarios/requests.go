@@ -33,7 +33,9 @@ type requestReader struct {
 	values  map[string]history.Attempt // owner values, with the attempt that sent each first
 	scripts map[string]*script         // by the hash of their text
 	conns   map[uint64]*connection
-	asked   map[history.Process]history.Time // see history.Header
+	// see history.Header
+	asked map[history.Process]history.Time
+	quiet map[history.Process]history.Span
 }
 
 // connection is the transaction state of a connection.
@@ -45,7 +47,17 @@ type connection struct {
 // newRequestReader makes a requestReader for a run. isLock reports whether a key is that of a lock.
 func newRequestReader(isLock func(key string) bool) *requestReader {
 	return &requestReader{isLock: isLock, shown: map[history.Measure]showing{}, values: map[string]history.Attempt{},
-		scripts: map[string]*script{}, conns: map[uint64]*connection{}, asked: map[history.Process]history.Time{}}
+		scripts: map[string]*script{}, conns: map[uint64]*connection{}, asked: map[history.Process]history.Time{},
+		quiet: map[history.Process]history.Span{}}
+}
+
+// reached records that a request of a client for a lock reached a server.
+func (r *requestReader) reached(client history.Process, now history.Time) {
+	last, q := r.asked[client], r.quiet[client]
+	if now-last > q.To-q.From {
+		r.quiet[client] = history.Span{From: last, To: now}
+	}
+	r.asked[client] = now
 }
 
 // note records what a request shows about a measure. Absent once means absent. If one request hides the measure, only a

@@ -245,7 +245,7 @@ func (r *Runner) run(p nemesis.Plan) (Result, error) {
 	h.Header.Attempts, h.Header.Taken = attempts, taken
 	if seen != nil {
 		h.Header.Measures, h.Header.Unknown = s.foreignMeasures(seen, h.Events)
-		h.Header.Lapses, h.Header.Asked = seen.lapses, seen.asked
+		h.Header.Lapses, h.Header.Asked, h.Header.Quiet = seen.lapses, seen.asked, seen.quiet
 	}
 	missed, err := plan.Missed()
 	result := Result{Plan: p, History: h, Digest: w.Digest(), Events: w.Events(), Limited: limited, Missed: missed}
@@ -274,7 +274,7 @@ func (r *Runner) readRequests(o *sim.Options) *requestReader {
 			return
 		}
 		if !upkeep(q.Args) {
-			seen.asked[q.Client] = r.world.Now()
+			seen.reached(q.Client, r.world.Now())
 		}
 		seen.read(request{Conn: q.ConnID, Attempt: q.Attempt, Args: q.Args})
 	}

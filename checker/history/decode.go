@@ -213,6 +213,12 @@ func (h *Header) wrong() error {
 			return fmt.Errorf("\"asked\" of %q is %d: it cannot be negative", p, at)
 		}
 	}
+	for _, p := range slices.Sorted(maps.Keys(h.Quiet)) {
+		if q := h.Quiet[p]; q.From < 0 || q.To < q.From {
+			return fmt.Errorf("\"quiet\" of %q runs from %d to %d: it cannot begin below 0, nor end before it begins",
+				p, q.From, q.To)
+		}
+	}
 	for _, p := range slices.Sorted(maps.Keys(h.ClockErrors)) {
 		if e := h.ClockErrors[p]; e < 0 || e > h.ClockError {
 			return fmt.Errorf("\"clock_errors\" of %q is %d: it lies between 0 and \"clock_error\", %d", p, e,
@@ -227,7 +233,8 @@ func (h *Header) wrong() error {
 
 var headerKeys = []string{"header", "scenario", "seed", "clients", "servers", "shards", "locks", "quorum", "ttl",
 	"hold", "uncapped", "slack", "messages", "attempts", "taken", "bound", "service", "measures", "unknown_measures",
-	"lapses", "asked", "end", "start", "clock_error", "clock_errors", "seen", "reading", "reentrant", "initial"}
+	"lapses", "asked", "quiet", "end", "start", "clock_error", "clock_errors", "seen", "reading", "reentrant",
+	"initial"}
 
 func headerError(err error) error {
 	if key, found := strings.CutPrefix(err.Error(), `json: unknown field "`); found {

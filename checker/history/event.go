@@ -184,6 +184,12 @@ type Grant struct {
 	Open bool
 }
 
+// Span is the time from one instant to another.
+type Span struct {
+	From Time `json:"from"`
+	To   Time `json:"to"` // not before From
+}
+
 // Header describes the system that produced the events. Laws that need a field that is not stated are unchecked.
 type Header struct {
 	Scenario string      `json:"scenario,omitempty"`
@@ -214,6 +220,8 @@ type Header struct {
 	// that only keep a connection or a session alive do not count. Asked is nil if the requests of the run were not
 	// inspected.
 	Asked map[Process]Time `json:"asked,omitzero"`
+	// Quiet gives, for each client in Asked, the longest time between two such requests, or before the first one.
+	Quiet map[Process]Span `json:"quiet,omitzero"`
 	End   Time             `json:"end"` // true time at which recording stopped
 	Recording
 }

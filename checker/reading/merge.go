@@ -135,7 +135,7 @@ func mergeHeader(to *history.Header, p *Part, first bool) error {
 	to.Unknown = slices.DeleteFunc(union(to.Unknown, h.Unknown),
 		func(m history.Measure) bool { return !before.MayApply(m) || !h.MayApply(m) })
 	to.Measures = slices.DeleteFunc(slices.Clone(to.Measures), func(m history.Measure) bool { return !h.Applies(m) })
-	to.Lapses, to.Asked = union(to.Lapses, h.Lapses), nil
+	to.Lapses, to.Asked, to.Quiet = union(to.Lapses, h.Lapses), nil, nil
 	to.TTL, to.Hold, to.Slack = max(to.TTL, h.TTL), max(to.Hold, h.Hold), max(to.Slack, h.Slack)
 	to.Bound, to.ClockError = max(to.Bound, h.Bound), max(to.ClockError, h.ClockError)
 	to.Messages, to.Attempts, to.Taken = to.Messages+h.Messages, to.Attempts+h.Attempts, to.Taken+h.Taken

@@ -190,5 +190,6 @@ func (r *reading) isOnly(keys []int, set int, owner history.Process) bool {
 // quiet reports whether the client is not known to have asked for anything within the last TTL.
 func (r *reading) quiet(p history.Process, now history.Time) bool {
 	asked, known := r.Header.Asked[p]
-	return !known || now-asked > r.Header.TTL
+	q := r.Header.Quiet[p]
+	return !known || now-asked > r.Header.TTL || now <= q.To && now-q.From > r.Header.TTL
 }

@@ -100,8 +100,8 @@ var confirmations = []confirmation{
 		changes: []string{"lock.reentrant: counted"}},
 	{text: "Give each try a random value of its own: what an earlier one asks for late then finds nothing that it " +
 		"owns.", reason: seenOnly},
-	{text: "Bound each dial, each request and each wait for a message by a time far below the TTL, and ask again.",
-		reason: seenOnly},
+	{text: "Bound each dial, each request, that for a session included, and each wait for a message by a time far " +
+		"below the TTL, and ask again.", reason: seenOnly},
 	{text: "What would help depends on how the lock works, which the history does not show.", reason: seenOnly},
 	{text: "Or let the resource set only onto the value that the writer has read (compare-and-set).",
 		changes: []string{"resource.writes: compare-and-set"}},

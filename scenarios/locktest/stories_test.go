@@ -172,7 +172,7 @@ func TestStoriesOfForeignLocks(t *testing.T) {
 			Config{New: func(c *Client) Lock { return &patient{plain{c: c, ttl: ttl}} }, Hold: time.Second,
 				Plan: []string{"crash client-1 after acquired"}},
 			checker.DeadlockFreedom, "stuck although nobody holds",
-			[]string{"Remedy: Bound each dial, each request and each wait for a message"},
+			[]string{"Remedy: Bound each dial, each request, that for a session included, and each wait for a message"},
 			[]string{"random delay"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -131,8 +131,8 @@ type Machine interface {
 	// Serve takes a client's request. The machine must Reply to it: at once, or later from Propose, ReadIndex,
 	// ReceiveFromPeer or Wake.
 	Serve(m *Member, r *sim.Incoming)
-	// LeaderChanged is called when Leading or Leader has changed. There may be committed commands that have not been
-	// applied yet.
+	// LeaderChanged is called when Leading, Leader or Unled has changed. There may be committed commands that have not
+	// been applied yet.
 	LeaderChanged(m *Member)
 	// Wake is called when a timer runs out that was set with After in this life.
 	Wake(m *Member, tag uint64)

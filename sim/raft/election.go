@@ -115,8 +115,12 @@ func (m *Member) suspect(number uint64) {
 	quiet := m.host.Monotonic() - m.watch.latest
 	switch {
 	case quiet >= m.watch.patience:
+		unled := m.Unled()
 		_ = m.node.Campaign() // raft refuses this only to a leader
 		m.listen(m.watch.tries + 1)
+		if unled {
+			m.machine.LeaderChanged(m)
+		}
 		return
 	case quiet >= m.config.Silence:
 		_ = m.node.ForgetLeader() // raft never refuses this to a follower

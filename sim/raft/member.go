@@ -32,6 +32,7 @@ type Member struct {
 	term    uint64
 	lead    uint64 // raft id of the leader; 0 if unknown
 	leading bool
+	led     bool // it has learned of a leader
 	applied uint64
 	reigned uint64 // term of the last entry applied
 	entry   Entry  // passed to the machine; its memory is reused
@@ -52,7 +53,7 @@ func (m *Member) reset(c Config) {
 // endLife drops the state that a process has in memory.
 func (m *Member) endLife() {
 	m.host, m.node = nil, nil
-	m.term, m.lead, m.leading, m.applied, m.reigned = 0, 0, false, 0, 0
+	m.term, m.lead, m.leading, m.led, m.applied, m.reigned = 0, 0, false, false, 0, 0
 	m.loop, m.beat, m.lines, m.watch = readyLoop{}, heartbeat{}, m.lines[:0], watch{}
 	m.waiting.clear()
 }
@@ -249,6 +250,9 @@ func (m *Member) Number() int { return int(m.id) }
 
 // Life returns the number of the member's current life in this run, from 1.
 func (m *Member) Life() uint64 { return m.lives }
+
+// Unled reports whether the member has neither learned of a leader in its current life nor campaigned.
+func (m *Member) Unled() bool { return !m.led && m.watch.tries == 0 }
 
 // Up reports whether the member is running and belongs to the cluster.
 func (m *Member) Up() bool { return m.node != nil }

@@ -55,6 +55,7 @@ func (m *Member) note(rd *raft.Ready) {
 	}
 	was, led := m.lead, m.leading
 	m.lead, m.leading = rd.Lead, rd.RaftState == raft.StateLeader
+	m.led = m.led || m.lead != 0
 	switch {
 	case m.leading && !led:
 		m.beginBeat()

@@ -19,7 +19,8 @@ type server struct {
 	out     []byte        // the reply being written
 
 	// early holds the requests of the run's first moments. The ensemble has been up before, so these requests wait
-	// until this member has learned of the leader. Later in the run, a member without a leader refuses its clients.
+	// until this member has learned of the leader, or has campaigned since it heard of none for SyncLimit ticks. Later
+	// in the run, a member without a leader refuses its clients.
 	early []*sim.Incoming
 
 	// leader and term identify the leadership under which the connections were opened. The connections end with it.
@@ -129,12 +130,21 @@ func (s *server) outcome(c *command, r *result) []byte {
 	return b
 }
 
-// LeaderChanged ends all connections: a server that loses its leader, or becomes leader again, starts afresh. A new
-// leader gives every session its whole timeout.
+// LeaderChanged ends all connections: a server that loses its leader, or becomes leader again, starts afresh. It also
+// takes up the early requests.
 func (s *server) LeaderChanged(m *raft.Member) {
-	if m.Leader() == s.leader && m.Term() == s.term {
-		return
+	if m.Leader() != s.leader || m.Term() != s.term {
+		s.startAfresh(m)
 	}
+	early := s.early
+	s.early = nil
+	for _, r := range early {
+		s.Serve(m, r)
+	}
+}
+
+// startAfresh ends all connections. A new leader gives every session its whole timeout.
+func (s *server) startAfresh(m *raft.Member) {
 	s.leader, s.term = m.Leader(), m.Term()
 	for len(s.conns) > 0 {
 		s.hangUp(m, s.conns[0])
@@ -151,16 +161,11 @@ func (s *server) LeaderChanged(m *raft.Member) {
 		}
 		m.After(s.tracker.next-now, s.reign)
 	}
-	early := s.early
-	s.early = nil
-	for _, r := range early {
-		s.Serve(m, r)
-	}
 }
 
 // unled reports whether this member has not learned of a leader yet, although the ensemble has one from the start.
 func (s *server) unled(m *raft.Member) bool {
-	return m.Leader() == "" && s.term == 0 && m.Life() == 1 && !m.Config().ColdStart
+	return m.Unled() && m.Life() == 1 && !m.Config().ColdStart
 }
 
 // Wake sends a report to the leader, or checks for expired sessions.

@@ -2,6 +2,7 @@ package zookeeper_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -87,6 +88,25 @@ func TestMemberWithoutItsLeaderClosesItsConnections(t *testing.T) {
 		s.isolate(id, []sim.ProcessID{members[test.number%3], members[(test.number+1)%3]}, 1500*ms, 30*time.Second)
 		s.run(time.Minute)
 		want(t, s.report, append([]string{fmt.Sprintf("0.0 client-%d CONNECTED", test.number)}, test.report...)...)
+	}
+}
+
+// TestMemberThatIsCutOffFromTheStartRefusesItsClients cuts a member off before it has received anything. Its client,
+// which is patient, is turned away within a second after the ticks of syncLimit, as it is by a member that loses its
+// leader later.
+func TestMemberThatIsCutOffFromTheStartRefusesItsClients(t *testing.T) {
+	for syncLimit, refused := range map[int]string{1: "2.", 5: "10."} {
+		s := newCalm(t, zookeeper.Config{SyncLimit: syncLimit})
+		patient := func(c *zookeeper.ClientConfig) { c.Timeout = time.Minute }
+		s.client(2, patient, linger(s, time.Second))
+		for _, other := range []sim.ProcessID{"zookeeper-1", "zookeeper-3"} {
+			s.Cut("zookeeper-2", other)
+			s.Cut(other, "zookeeper-2")
+		}
+		s.run(time.Minute)
+		if len(s.report) == 0 || !strings.HasPrefix(s.report[0], refused) {
+			t.Errorf("syncLimit %d: %q, want a connection to another member at %ss", syncLimit, s.report, refused)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
@@ -55,4 +56,46 @@ func TestRemediesHelp(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestBoundingTheRequestForASessionHelps loses all that a client sends to its first member after the dial. go-zookeeper's request for a session is lost with it, and is waited for until everybody has waited for too long.
+// A client that bounds that wait asks another member.
+func TestBoundingTheRequestForASessionHelps(t *testing.T) {
+	const fault = "cut client-1 -> zookeeper-1 at 2500us"
+	stuck := func(t *testing.T, answer time.Duration) (remedies []string) {
+		r, ok := locktest.Explore(t, locktest.Config{Servers: locktest.ZooKeeper(3), TTL: ttl, Plan: []string{fault},
+			Clients: 1, Seeds: 20, Laws: []checker.Law{checker.DeadlockFreedom},
+			New: func(c *locktest.Client) locktest.Lock {
+				l := &zkLock{c: c, timeout: ttl, answer: answer, lost: make(chan struct{})}
+				if err := l.open(); err != nil {
+					return locktest.Refused(err)
+				}
+				return l
+			}})
+		if !ok {
+			t.FailNow()
+		}
+		for _, b := range r.Breaches {
+			small, err := r.Shrink(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			remedies = append(remedies, strings.Join(strings.Fields(small.Text), " "))
+		}
+		return remedies
+	}
+	t.Run("waits", func(t *testing.T) {
+		got := stuck(t, 0)
+		for _, words := range []string{"no request of client-1 for it reached a server until",
+			"remedy: bound each dial, each request, that for a session included,"} {
+			if len(got) == 0 || !strings.Contains(strings.ToLower(got[0]), words) {
+				t.Errorf("want %q in %q", words, got)
+			}
+		}
+	})
+	t.Run("does not wait", func(t *testing.T) {
+		if got := stuck(t, ttl/8); len(got) > 0 {
+			t.Errorf("it is stuck, too: %q", got)
+		}
+	})
 }

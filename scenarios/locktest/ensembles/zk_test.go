@@ -27,6 +27,7 @@ func init() {
 type zkLock struct {
 	c       *locktest.Client
 	timeout time.Duration // of the session
+	answer  time.Duration // how long it waits for the answer to a request for a session; 0: go-zookeeper decides
 	conn    *zk.Conn
 	lock    *zk.Lock
 
@@ -62,7 +63,11 @@ func (l *zkLock) open() (err error) {
 	dial := func(network, address string, patience time.Duration) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(l.c.Context(), patience)
 		defer cancel()
-		return l.c.DialContext(ctx, network, address)
+		c, err := l.c.DialContext(ctx, network, address)
+		if err == nil && l.answer > 0 {
+			c = &promptConn{Conn: c, longest: l.answer}
+		}
+		return c, err
 	}
 	l.conn, _, err = zk.Connect(l.c.Addrs, l.timeout, zk.WithDialer(dial), zk.WithEventCallback(l.observe),
 		zk.WithLogger(silent{}))
@@ -71,6 +76,27 @@ func (l *zkLock) open() (err error) {
 		l.lock = zk.NewLock(l.conn, "/locks/"+l.c.Key, zk.WorldACL(zk.PermAll))
 	}
 	return err
+}
+
+// promptConn gives its first read no longer than some time. go-zookeeper waits for the answer to its request for a
+// session for almost seven times the session's time-out, and meanwhile tries no other member.
+type promptConn struct {
+	net.Conn
+	longest  time.Duration
+	answered bool
+}
+
+func (c *promptConn) SetReadDeadline(t time.Time) error {
+	if longest := time.Now().Add(c.longest); !c.answered && t.After(longest) {
+		t = longest
+	}
+	return c.Conn.SetReadDeadline(t)
+}
+
+func (c *promptConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.answered = c.answered || n > 0
+	return n, err
 }
 
 // observe is called with each event of the session.
