@@ -228,7 +228,8 @@ func (t *judge) lastAsked(client history.Process, by history.Time) (last history
 	return last, known
 }
 
-// asks reports whether a request of a client for a lock is known to have reached a server after one time and by another.
+// asks reports whether some request of a client for a lock is known to have reached a server after one time and by
+// another.
 func (t *judge) asks(client history.Process, after, by history.Time) bool {
 	h := &t.History.Header
 	if last, known := t.lastAsked(client, by); known {
