@@ -65,7 +65,9 @@ func (t *judge) unreleasedStory(f *Finding, r *trace.Handback) {
 	}
 	var servers []history.Process
 	witness := []int{g.OK, g.Release, g.Done, r.End}
+	earlier := false
 	for _, at := range r.Left {
+		earlier = earlier || t.History.Events[at].Of != g.Attempt
 		if e := &t.History.Events[at]; !slices.Contains(servers, e.Process) {
 			servers = append(servers, e.Process)
 		}
@@ -82,6 +84,7 @@ func (t *judge) unreleasedStory(f *Finding, r *trace.Handback) {
 		s += sentence(" had been neither deleted nor overwritten by %v.", called+t.History.Header.Bound)
 	}
 	s += sentence(" No fault struck %s, a lock server, or a link between them.", g.Process)
+	t.facts.earlierTry = earlier
 	t.facts.unanswered = g.Done <= r.End && t.History.Events[g.Done].Type == history.Info ||
 		g.Done > r.End && t.deletedLater(g, r.End)
 	b.violated(t, cause, s, witness)

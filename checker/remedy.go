@@ -335,8 +335,9 @@ var remedies = map[CauseKind][]advice{
 			"the lock then.", given: history.WaitForReplicas, only: anyRedis, when: isAway},
 		{text: "Release partial locks on every server at once.", unless: history.Parallel, given: history.RandomRetry,
 			only: []history.Service{history.Redlock}, when: all(not(isFar), contended, not(isUnreleased))},
-		{text: "Release on every server also after an attempt that was given up.", given: history.RandomRetry,
-			only: []history.Service{history.Redlock}, when: all(not(isFar), not(isHeldUp), contended, isUnreleased)},
+		{text: "Release on every server also after an attempt that was given up.",
+			only: []history.Service{history.Redlock}, when: all(not(isFar), not(isHeldUp), contended, isUnreleased,
+				func(s *situation) bool { return s.MayApply(history.RandomRetry) })},
 		{text: slowNetwork, when: all(isSlow, not(sleepsOn))},
 		{text: "Let a request have far more time than a round trip takes, and look again when the other's lease must " +
 			"be over: no fault holds these requests up, and a message that gets lost wakes nobody.",
@@ -376,8 +377,10 @@ var remedies = map[CauseKind][]advice{
 	},
 	ReleaseWithoutEffect: {
 		{text: keptExtension, unless: history.KeptExtension, only: anyRedis, when: all(isExtended, not(isUnanswered))},
+		{text: "After an acquire that failed, take back what it may have done, before asking again: delete the key, or " +
+			"the hold that it has counted.", when: all(not(isUnanswered), keepsKey, isEarlierTry)},
 		{text: "Let the release delete the key that the acquire has set, and report an error if nothing was deleted.",
-			when: all(not(isUnanswered), keepsKey)},
+			when: all(not(isUnanswered), keepsKey, not(isEarlierTry))},
 		{text: slowNetwork, when: isUnanswered},
 		{text: "Compare the owner on the master, not on a replica: what that has may be out of date.",
 			only: anyRedis, when: replicates},

@@ -139,6 +139,7 @@ func isFar(s *situation) bool         { return s.far }
 func isHasty(s *situation) bool       { return s.hasty }
 func isUngranted(s *situation) bool   { return s.ungranted }
 func isUnreleased(s *situation) bool  { return s.unreleased }
+func isEarlierTry(s *situation) bool  { return s.earlierTry }
 func isHeldUp(s *situation) bool      { return s.heldUp }
 func isAway(s *situation) bool        { return s.away }
 func isSplit(s *situation) bool       { return s.split }

@@ -13,12 +13,12 @@ type waiting struct {
 	turnedAway bool // they went on, although no server had a key of the lock
 	hasty      bool // it gave each acquire up before it could have seen a lease of Kubernetes end
 	ungranted  bool // nobody had got any lock yet
-	unreleased bool // keys of attempts that had failed were left to expire
+	unreleased bool // keys of attempts that had failed were left to expire, each of them
 	heldUp     bool // an attempt had a quorum in time, and gave it up as it waited for a server that did not answer
 	away       bool // a server was gone for good, or cut off
 	struck     bool // some fault had struck by then
 	// of a key in the way:
-	earlierTry  bool // it is of an earlier try of somebody who still waits
+	earlierTry  bool // it is of an earlier try of somebody who still waits, or who got the lock later
 	everlasting bool // it never expires
 	leftSection bool // its client had got the lock with it, and has left
 }
@@ -70,15 +70,19 @@ func (t *judge) grantedBy(at int) (n int) {
 	return n
 }
 
-// leftToExpire reports whether from a time on until position at a key of a lock expired whose attempt had not got it.
+// leftToExpire reports whether from a time on until position at a key of a lock expired whose attempt had not got it,
+// and no such key was deleted.
 func (t *judge) leftToExpire(lock int32, since history.Time, at int) bool {
 	name := t.Locks[lock].Name
-	return slices.ContainsFunc(t.Keys, func(i int32) bool {
-		e := &t.History.Events[i]
-		_, granted := t.Owner[trace.Title{Lock: name, Attempt: e.Of}]
-		return e.F == history.KeyGone && e.Why == history.Expired && e.Lock == name && !granted &&
-			since <= e.Time && int(i) < at
-	})
+	went := func(why history.Why) bool {
+		return slices.ContainsFunc(t.Keys, func(i int32) bool {
+			e := &t.History.Events[i]
+			_, granted := t.Owner[trace.Title{Lock: name, Attempt: e.Of}]
+			return e.F == history.KeyGone && e.Why == why && e.Lock == name && !granted &&
+				since <= e.Time && int(i) < at
+		})
+	}
+	return went(history.Expired) && !went(history.Deleted)
 }
 
 // turnedAwayStory says of a client that it asked on, until some time, for a lock that no server had a key of.
