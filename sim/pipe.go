@@ -131,8 +131,9 @@ func cutNumber(b []byte, kind byte) (n int, rest []byte, err error) {
 	if end < 0 {
 		return 0, nil, nil
 	}
-	n, err = strconv.Atoi(string(bytes.TrimSuffix(b[min(1, end):end], []byte("\r"))))
-	if err != nil || n < 0 || n > longest {
+	text := string(bytes.TrimSuffix(b[min(1, end):end], []byte("\r")))
+	n, err = strconv.Atoi(text)
+	if err != nil || n < 0 || n > longest || text != strconv.Itoa(n) { // neither a plus sign nor leading zeros
 		return 0, nil, ErrProtocol
 	}
 	return n, b[end+1:], nil

@@ -326,7 +326,9 @@ func (q *rpc) serveCompact() error {
 }
 
 func (q *rpc) serveMembers() error {
-	b := q.header(q.m).append(nil, 1)
+	h := q.header(q.m)
+	h.revision = 0 // etcd leaves it out
+	b := h.append(nil, 1)
 	for i, name := range q.m.Peers() {
 		p := appendNumber(nil, 1, memberID(i+1))
 		p = appendText(p, 2, string(name))

@@ -180,6 +180,9 @@ func etcdRequest(r *rand.Rand, latest int64) (area, method string, request, resp
 		return "leases", "Lease/LeaseTimeToLive", &pb.LeaseTimeToLiveRequest{ID: etcdLease(r), Keys: r.IntN(2) == 0},
 			&pb.LeaseTimeToLiveResponse{}
 	case n < 19:
+		if r.IntN(4) == 0 {
+			return "members", "Cluster/MemberList", &pb.MemberListRequest{}, &pb.MemberListResponse{}
+		}
 		return "leases", "Lease/LeaseLeases", &pb.LeaseLeasesRequest{}, &pb.LeaseLeasesResponse{}
 	}
 	return "Compact", "KV/Compact", &pb.CompactionRequest{Revision: latest - r.Int64N(60) + 1},

@@ -52,6 +52,23 @@ var (
 	releasing = settings{15 * time.Second, 10 * time.Second, 2 * time.Second, 5 * time.Second, true, "per-acquire"}
 )
 
+// requestTimeout is how long a request may take. Code takes no virtual time: if two requests got no answer, the second
+// one would time out at the very instant of the renew deadline, and which of two timers fires first is random. On a
+// real machine, the second request starts a little later, so that the deadline comes first.
+func (s settings) requestTimeout() time.Duration { return s.timeout + time.Microsecond }
+
+// TestNoRequestEndsAtTheRenewDeadline: requests without an answer, one after the other from the beginning of a renewal,
+// never end at the instant of its deadline. If one did, equal seeds would give unequal runs: in a bubble, the order of
+// two timers of one instant is drawn anew in each process.
+func TestNoRequestEndsAtTheRenewDeadline(t *testing.T) {
+	for _, s := range []settings{defaults, releasing} {
+		if s.renewDeadline%s.requestTimeout() == 0 {
+			t.Errorf("%d requests of %v take exactly the renew deadline, %v", s.renewDeadline/s.requestTimeout(),
+				s.requestTimeout(), s.renewDeadline)
+		}
+	}
+}
+
 // elector takes part in an election from Lock to Unlock.
 type elector struct {
 	settings
@@ -77,10 +94,7 @@ func (s settings) join(c *locktest.Client) locktest.Lock {
 	// affect later runs. It does not cache a transport with a Proxy function, which it cannot compare.
 	direct := func(*http.Request) (*url.URL, error) { return nil, nil }
 	leases, err := coordination.NewForConfig(&rest.Config{Host: "http://" + c.Addr(0), Dial: dial, Proxy: direct,
-		// Code takes no virtual time. If two requests get no answer, the second one would time out at the very instant
-		// of the renew deadline, and which of the two timers fires first is random. On a real machine, the second
-		// request starts a little later, so that the deadline comes first.
-		Timeout: s.timeout + time.Microsecond, ContentConfig: rest.ContentConfig{ContentType: "application/json"}})
+		Timeout: s.requestTimeout(), ContentConfig: rest.ContentConfig{ContentType: "application/json"}})
 	if err != nil {
 		return locktest.Refused(err)
 	}
