@@ -13,18 +13,20 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/scenarios/temporary"
 )
 
 // programs is the folder that holds the programs once they are built.
 var programs string
 
 func TestMain(m *testing.M) {
-	var err error
-	if programs, err = os.MkdirTemp("", "fencepost-"); err != nil {
+	folder, err := temporary.New()
+	if err != nil {
 		panic(err)
 	}
+	programs = folder.Path()
 	code := m.Run()
-	os.RemoveAll(programs)
+	folder.Close()
 	os.Exit(code)
 }
 
