@@ -21,9 +21,11 @@ type desk struct {
 	log []string
 }
 
-func newDesk(t testing.TB) *desk {
+func newDesk(t testing.TB) *desk { return newDeskOf(t, "etcd-1", "etcd-2", "etcd-3") }
+
+func newDeskOf(t testing.TB, members ...sim.ProcessID) *desk {
 	d := &desk{World: sim.New(3, sim.Options{Delay: sim.Delay{Lo: ms, Hi: ms}}), t: t}
-	d.Cluster = New(raft.Config{}, []sim.ProcessID{"etcd-1", "etcd-2", "etcd-3"})
+	d.Cluster = New(raft.Config{}, members)
 	d.AddTo(d.World.AddServer)
 	return d
 }
@@ -216,6 +218,23 @@ func TestALeaseEndsByTheLeadersClockAndTakesItsKeysAlong(t *testing.T) {
 	d.want(1, "LEASE REVOKE 9", errLeaseNotFound.Text)
 	d.wantRecords("key-set l of:c/1 by:c/1", "key-set l of:c/1 by:c/1", "key-set l of:c/1 by:c/1",
 		"key-gone l of:c/1 by: expired")
+}
+
+// TestLeasesThatEndAtOnceOnAMemberAlone: without others and without a time for an fsync, the member applies the end of
+// a lease while it still looks for others that have ended.
+func TestLeasesThatEndAtOnceOnAMemberAlone(t *testing.T) {
+	d := newDeskOf(t, "etcd-1")
+	for n := range 4 {
+		d.ask(1, fmt.Sprintf("LEASE GRANT 5 %d", n+1))
+		d.ask(1, fmt.Sprintf("PUT l/%d - LEASE %d", n+1, n+1))
+	}
+	d.ask(1, "LEASE GRANT 60 9")
+	d.ask(1, "PUT l/9 - LEASE 9")
+	d.pass(6 * time.Second)
+	d.want(1, "RANGE l/ PREFIX", "[10 1 [[l/9 - 6 6 1 9]]]")
+	for n := range 4 {
+		d.want(1, fmt.Sprintf("LEASE TIMETOLIVE %d", n+1), fmt.Sprintf("[%d -1 0]", n+1))
+	}
 }
 
 func TestKeepalivesProlongALease(t *testing.T) {

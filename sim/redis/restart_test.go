@@ -254,3 +254,13 @@ func TestRestartDropsConnectionsAndScripts(t *testing.T) {
 	check(t, "script", m.args("client-1/1", "EVALSHA", sha, "1", "lock", "a"),
 		"-NOSCRIPT No matching script. Please use EVAL.")
 }
+
+func TestRenameOntoAnExpiredKeyOutlivesARestart(t *testing.T) {
+	m := newMachine(Config{Persistence: store.Always})
+	m.do("client-1/1", "SET b s PX 30")
+	m.do("client-1/1", "SET a 1")
+	m.sleep(60 * time.Millisecond) // nobody has deleted b yet
+	check(t, "renamed", m.do("client-1/1", "RENAME a b"), "OK")
+	m.restart(sim.PowerLoss, time.Second)
+	check(t, "the key", m.do("client-2/1", "GET b"), "1")
+}

@@ -3,14 +3,19 @@
 package zkserver
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
@@ -201,4 +206,33 @@ func (c *client) standing() map[string]history.Attempt {
 		}
 	}
 	return list
+}
+
+// TestMembersHaveTheTimesOfTheScenario: their tickTime and syncLimit are those of the scenario, by default ZooKeeper's
+// own, as in the simulated ensemble.
+func TestMembersHaveTheTimesOfTheScenario(t *testing.T) {
+	needs(t)
+	for want, c := range map[string]Config{
+		"tickTime=2000 syncLimit=5": {},
+		"tickTime=500 syncLimit=3":  {TickTime: 500 * time.Millisecond, SyncLimit: 3}} {
+		k, err := process.Start()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Keeper, c.Members, c.Failed = k, names(1), func(err error) { t.Error(err) }
+		f, err := Launch(c, nil)
+		if err == nil {
+			var text []byte
+			text, err = os.ReadFile(f.Server(c.Members[0]).(*member).file())
+			for _, line := range strings.Fields(want) {
+				if !slices.Contains(strings.Fields(string(text)), line) {
+					t.Errorf("the configuration lacks %s:\n%s", line, text)
+				}
+			}
+			f.End()
+		}
+		if err = errors.Join(err, k.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
