@@ -7,17 +7,21 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// section measures how close other clients came to entering while a holder was still in its section after its lease had
-// ended.
+// section measures how close other clients came to entering while a holder was still in its section.
 func (r *Reader) section(lock *trace.LockTrace, i int) {
 	t := r.t
 	g := &t.Grants[lock.Grants[i]]
-	if g.Ending == trace.Crashed || g.Until == history.Never || g.Lease == nil {
+	if g.Until == history.Never || g.Lease == nil {
 		return
 	}
-	left := t.Time(g.End)
+	left, within := t.Time(g.End), r.within(lock, i)
 	value := 1 + r.share(g.Until-left)
-	if left >= g.Until {
+	switch {
+	case within != history.Never:
+		value = 0.05 + 0.4*r.share(within-left)
+	case g.Ending == trace.Crashed:
+		return
+	case left >= g.Until:
 		value = 0.999
 		switch since := r.protectedUntil(g); {
 		case since < left:
@@ -43,6 +47,24 @@ func (r *Reader) section(lock *trace.LockTrace, i int) {
 			}
 		}
 	})
+}
+
+// within returns when another client was first granted the lock although the lease of the i-th grant had not ended and
+// its release had not begun. It returns history.Never if no client was.
+func (r *Reader) within(lock *trace.LockTrace, i int) history.Time {
+	t := r.t
+	g := &t.Grants[lock.Grants[i]]
+	for _, n := range lock.Grants[i+1:] {
+		b := &t.Grants[n]
+		if b.Process == history.Probe || g.Shared && b.Shared {
+			continue
+		}
+		if at := t.Time(b.OK); at < g.Until && (g.Release == trace.Open || at < t.Time(g.Release)) {
+			return at
+		}
+		break
+	}
+	return history.Never
 }
 
 // protectedUntil returns until when the keys of a grant keep other clients from a quorum, apart from keys that the
@@ -110,7 +132,7 @@ func (r *Reader) writes(lock *trace.LockTrace, number int32) {
 			continue
 		}
 		value, after := 1+r.share(g.Until-wrote), history.Never
-		if wrote >= g.Until {
+		if wrote >= g.Until || r.within(lock, i) != history.Never {
 			value = 0.999
 			for _, b := range lock.Grants[i+1:] {
 				if f, ok := first[b]; ok {

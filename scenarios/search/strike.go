@@ -20,7 +20,7 @@ var strikes = [margin.Ways][]func(*variation) []nemesis.Fault{
 	margin.Removed: {(*variation).lateRequest, (*variation).lateRequest, (*variation).pauseClient,
 		(*variation).fewerKeys},
 	margin.Overstated: {(*variation).overstate},
-	margin.Deposed:    {(*variation).isolate, (*variation).isolate, (*variation).pauseServer},
+	margin.Deposed:    {(*variation).isolate, (*variation).replace, (*variation).replace},
 	margin.Outlives: {(*variation).pauseClient, (*variation).pauseClient, (*variation).cutOff,
 		(*variation).lateWrite},
 	margin.Writes:   {(*variation).pauseClient, (*variation).lateWrite},
@@ -139,17 +139,39 @@ func (v *variation) failOver() []nemesis.Fault {
 	return nil
 }
 
-// isolate cuts the master or leader, together with a client, off from all other servers. Half the time it also pauses
-// the master, which afterwards goes on as if nobody had replaced it.
+// isolate cuts the master or leader, together with a client, off from all other servers.
 func (v *variation) isolate() []nemesis.Fault {
-	t := v.plans.scenario.Targets()
 	from, to := v.window()
 	at := v.when(from, to)
 	if v.below(2) == 0 { // before the holder asks for the lock
 		at = max(v.call.Called.Duration()-v.some(to-from), 0)
 	}
-	client, server := v.client(), v.standing()
-	near := []sim.ProcessID{client, server}
+	return v.aside(v.standing(), at)
+}
+
+// replace isolates the master or leader and pauses it meanwhile, until another one has taken its place and shortly
+// before the holder sends its next request. The old one then serves that request, because it does not know better yet.
+func (v *variation) replace() []nemesis.Fault {
+	const elected = 1500 * time.Millisecond // after which a service has mostly chosen another leader
+	from, to := v.window()
+	at := (from + v.some(to-from)).Truncate(time.Millisecond)
+	end := at + v.some(to-from)
+	if next, ok := v.asks(at + elected); ok {
+		end = v.between(next-elected, next)
+	}
+	server := v.standing()
+	cut := v.aside(server, at)
+	if cut == nil {
+		return nil
+	}
+	return append(cut, nemesis.Fault{Kind: nemesis.Pause, Target: server, For: (end - at).Truncate(time.Millisecond),
+		Trigger: nemesis.Trigger{Time: at}})
+}
+
+// aside cuts a server and a client off from all other servers of the service or group, from the given time until after
+// the end of the lease. It returns none if there are no others.
+func (v *variation) aside(server sim.ProcessID, at time.Duration) []nemesis.Fault {
+	t := v.plans.scenario.Targets()
 	var far []sim.ProcessID
 	for _, p := range append(t.Servers(), t.Sentinel) {
 		if p != server && p != "" && (len(t.Groups) == 0 || v.together(p, server) || p == t.Sentinel) {
@@ -159,12 +181,20 @@ func (v *variation) isolate() []nemesis.Fault {
 	if len(far) == 0 {
 		return nil
 	}
-	cut := nemesis.Fault{Kind: nemesis.Cut, Left: near, Right: far, For: v.beyond(at, v.end(), v.end()-from),
-		Trigger: nemesis.Trigger{Time: at}}
-	if v.below(2) == 0 {
-		return []nemesis.Fault{cut}
+	return []nemesis.Fault{{Kind: nemesis.Cut, Left: []sim.ProcessID{v.client(), server}, Right: far,
+		For: v.beyond(at, v.end(), v.end()-v.call.From.Duration()), Trigger: nemesis.Trigger{Time: at}}}
+}
+
+// asks returns when the first request of the holder left after the given time. ok is false if there was none.
+func (v *variation) asks(after time.Duration) (first time.Duration, ok bool) {
+	for _, of := range v.kinds {
+		for i := range of {
+			if s := &of[i]; s.Client == v.call.Holder && s.Left.Duration() > after && (!ok || s.Left.Duration() < first) {
+				first, ok = s.Left.Duration(), true
+			}
+		}
 	}
-	return []nemesis.Fault{cut, {Kind: nemesis.Pause, Target: server, For: v.some(to - from), Trigger: cut.Trigger}}
+	return first, ok
 }
 
 // together reports whether two servers belong to the same group.
@@ -172,19 +202,6 @@ func (v *variation) together(a, b sim.ProcessID) bool {
 	return slices.ContainsFunc(v.plans.scenario.Targets().Groups, func(group []sim.ProcessID) bool {
 		return slices.Contains(group, a) && slices.Contains(group, b)
 	})
-}
-
-// pauseServer pauses a server at any time, or when another fault strikes.
-func (v *variation) pauseServer() []nemesis.Fault {
-	from, to := v.window()
-	f := nemesis.Fault{Kind: nemesis.Pause, Target: v.standing(), For: v.some(to - from),
-		Trigger: nemesis.Trigger{Time: v.when(from, to)}}
-	if n := len(v.faults); n > 0 && v.below(2) == 0 {
-		if at := v.faults[v.below(n)].Trigger; at.Timed() {
-			f.Trigger = at
-		}
-	}
-	return []nemesis.Fault{f}
 }
 
 // pauseClient pauses the holder until after the end of its lease. The pause begins at some time before, or when a
