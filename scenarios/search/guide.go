@@ -41,11 +41,10 @@ type guide struct {
 	runner          *scenarios.Runner // makes the runs that nobody else has made; nil until one is needed
 }
 
-// choice says which plan a plan varies and what was added to it.
+// choice says which plan a plan varies.
 type choice struct {
 	parent *elite // nil: the plan was drawn freely
 	niche  int
-	added  []nemesis.Kind // the kinds of the faults that were added
 }
 
 // Shown is what later plans of a block need to know about the run of one of its seeds. The zero value stands for a run
@@ -56,9 +55,8 @@ type Shown struct {
 	Calls  []margin.Call `json:",omitempty"` // the calls that matter to later plans; none if the run failed
 	// Parent is the seed of the run whose plan this plan varies, found in the niche Niche. It is nil if the plan was
 	// drawn freely.
-	Parent *uint64        `json:",omitempty"`
-	Niche  int            `json:",omitempty"`
-	Added  []nemesis.Kind `json:",omitempty"`
+	Parent *uint64 `json:",omitempty"`
+	Niche  int     `json:",omitempty"`
 	// Differing, if set, is the seed of a run that came out different when it was repeated in order to draw this plan.
 	// From here on the plans of the block are drawn freely.
 	Differing *uint64 `json:",omitempty"`
@@ -123,7 +121,7 @@ func (p *Plans) Resume(seed uint64, shown []Shown) error {
 			if k < 0 {
 				return fmt.Errorf("the plan of seed %d varies that of seed %d, which is not kept", at, *s.Parent)
 			}
-			g.choice = choice{n.elites[k], s.Niche, s.Added}
+			g.choice = choice{n.elites[k], s.Niche}
 			g.repeated = true
 		}
 		g.learn(s, nil)
@@ -134,7 +132,7 @@ func (p *Plans) Resume(seed uint64, shown []Shown) error {
 // shown extracts from a run what later plans need to know.
 func (g *guide) shown(j Judged) (s Shown) {
 	if c := &g.choice; c.parent != nil {
-		s.Parent, s.Niche, s.Added = &c.parent.seed, c.niche, c.added
+		s.Parent, s.Niche = &c.parent.seed, c.niche
 	}
 	if j.Result == nil {
 		return s
@@ -245,7 +243,7 @@ func (p *Plans) next(seed uint64) nemesis.Plan {
 		pool = append(pool, p.generator.Draw(seed^(i+1)<<40)...)
 	}
 	v := variation{archer: archer{e.aim, random, p.scenario.FromLibrary()}, plans: p,
-		faults: slices.Clone(e.plan.Faults), call: &e.call, niche: &g.niches[of], added: &g.choice.added}
+		faults: slices.Clone(e.plan.Faults), call: &e.call}
 	v.vary(pool)
 	return p.of(e.plan.Seed, v.faults)
 }

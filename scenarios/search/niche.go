@@ -26,7 +26,6 @@ type niche struct {
 	elites []*elite // sorted, the closest first
 	broken int      // how many variations of its plans violated the law
 	idle   int      // how many variations were made since one came closer; halved each time one does
-	kinds  [nemesis.MaxKinds + 1]struct{ added, helped int }
 }
 
 // elite is a plan that is worth varying.
@@ -114,15 +113,8 @@ func (n *niche) credit(c *choice, closer, broken bool) {
 	if closer {
 		c.parent.tried = 0
 	}
-	helped := closer || broken
-	if helped {
+	if closer || broken {
 		n.idle /= 2
-	}
-	for _, k := range c.added {
-		n.kinds[k].added++
-		if helped {
-			n.kinds[k].helped++
-		}
 	}
 	n.elites = slices.DeleteFunc(n.elites, func(e *elite) bool { return e.tried >= patience })
 }

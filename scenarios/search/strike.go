@@ -17,8 +17,8 @@ var strikes = [margin.Ways][]func(*variation) []nemesis.Fault{
 	margin.Expires:  {(*variation).fastServer, (*variation).fastServer, (*variation).fewerKeys},
 	margin.Crashes:  {(*variation).forgetful, (*variation).forgetful, (*variation).fewerKeys},
 	margin.Failover: {(*variation).failOver, (*variation).failOver, (*variation).fewerKeys},
-	margin.Removed: {(*variation).lateRequest, (*variation).lateRequest, (*variation).pauseClient,
-		(*variation).fewerKeys},
+	margin.Removed: {(*variation).lateRequest, (*variation).lateRequest, (*variation).lateTry,
+		(*variation).pauseClient, (*variation).fewerKeys},
 	margin.Overstated: {(*variation).overstate},
 	margin.Deposed:    {(*variation).isolate, (*variation).replace, (*variation).replace},
 	margin.Outlives: {(*variation).pauseClient, (*variation).pauseClient, (*variation).cutOff,
@@ -220,11 +220,12 @@ func (v *variation) pauseClient() []nemesis.Fault {
 	return []nemesis.Fault{f}
 }
 
-// overstate makes the holder count on its lease for too long. If the holder does so already, overstate mostly keeps it
-// from learning of a new end of its lease, or from leaving before that end.
+// overstate makes the holder count on its lease for too long. If the holder does so already, by more than another
+// client needs to come in, overstate mostly keeps it from learning of a new end of its lease, or from leaving before
+// that end.
 func (v *variation) overstate() []nemesis.Fault {
 	of := []func(*variation) []nemesis.Fault{(*variation).lateAnswer, (*variation).slowClient}
-	if v.call.After > 0 && v.below(4) > 0 {
+	if v.call.After > (v.call.To-v.call.From)/50 && v.below(4) > 0 {
 		of = []func(*variation) []nemesis.Fault{(*variation).cutOff, (*variation).pauseClient}
 	}
 	return of[v.below(2)](v)
@@ -260,6 +261,29 @@ func (v *variation) lateAnswer() []nemesis.Fault {
 			For: v.some(time.Second), Trigger: nemesis.Trigger{Time: r.Left.Duration().Truncate(time.Millisecond)}}}
 	}
 	return []nemesis.Fault{r.Strike(nemesis.Fault{Kind: nemesis.DelayMessage, By: v.some(length)}, true)}
+}
+
+// lateTry delays a request by which the holder gave up an earlier try to get the lock, so that it arrives when a later
+// try has set the holder's key. Which requests those are, only their order tells: each but the first and the last that
+// the holder sent to a server until it was granted the lock may be one.
+func (v *variation) lateTry() []nemesis.Fault {
+	server, from := v.standing(), v.call.From.Duration()
+	var sent []*nemesis.Sent
+	for _, of := range v.kinds {
+		for i := range of {
+			s := &of[i]
+			if s.Server == server && s.Attempt == v.call.Attempt && s.Left.Duration() < from {
+				sent = append(sent, s)
+			}
+		}
+	}
+	if len(sent) < 3 {
+		return nil
+	}
+	slices.SortFunc(sent, func(a, b *nemesis.Sent) int { return cmp.Compare(a.Left, b.Left) })
+	s := sent[1+v.below(len(sent)-2)]
+	by := from + v.some(max(v.call.To.Duration()-from, time.Millisecond)) - s.Left.Duration()
+	return []nemesis.Fault{s.Strike(nemesis.Fault{Kind: nemesis.DelayMessage, By: by.Truncate(time.Millisecond)}, false)}
 }
 
 // lateRequest delays the last request of an attempt to a server, so that it arrives while the holder's key is there. If
