@@ -3,10 +3,13 @@ package search
 import (
 	"context"
 	"fmt"
+	"math"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/fencepost-sim/fencepost/cmd/processor"
+	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
 // BenchmarkExplore shows how much a second worker helps. It reports the runs per second of kleppmann-gc-pause, with
@@ -68,4 +71,30 @@ func BenchmarkFindTheGCPause(b *testing.B) {
 		}
 	}
 	b.ReportMetric((processor.Time()-start).Seconds()/float64(b.N), "cpu-s/find")
+}
+
+// BenchmarkGuided reports the processor time of a schedule in a search of which half is guided, relative to a search
+// whose plans are all drawn freely: for each scenario, and the geometric mean.
+func BenchmarkGuided(b *testing.B) {
+	product, n := 1.0, 0.0
+	for _, name := range []string{"restart-forgets", "kleppmann-gc-pause", "lua-release-by-slow-client",
+		"redlock-failover-loses-locks", "etcd-keepalive-counted-from-receipt", "zookeeper-pause-fenced"} {
+		b.Run(name, func(b *testing.B) {
+			guided := named(b, name)
+			free := *guided
+			free.Mix.Guided = 0
+			var cpu [2]time.Duration
+			for b.Loop() {
+				for i, s := range []*scenarios.Scenario{&free, guided} {
+					start := processor.Time()
+					explored(b, s, 1, 2048, Whole, 1)
+					cpu[i] += processor.Time() - start
+				}
+			}
+			ratio := float64(cpu[1]) / float64(cpu[0])
+			b.ReportMetric(ratio, "guided/free")
+			product, n = product*ratio, n+1
+		})
+	}
+	b.Logf("geometric mean: %.2f", math.Pow(product, 1/max(n, 1)))
 }
