@@ -189,8 +189,9 @@ func (v *variation) aside(server sim.ProcessID, at time.Duration) []nemesis.Faul
 func (v *variation) asks(after time.Duration) (first time.Duration, ok bool) {
 	for _, of := range v.kinds {
 		for i := range of {
-			if s := &of[i]; s.Client == v.call.Holder && s.Left.Duration() > after && (!ok || s.Left.Duration() < first) {
-				first, ok = s.Left.Duration(), true
+			left := of[i].Left.Duration()
+			if of[i].Client == v.call.Holder && left > after && (!ok || left < first) {
+				first, ok = left, true
 			}
 		}
 	}
@@ -283,7 +284,8 @@ func (v *variation) lateTry() []nemesis.Fault {
 	slices.SortFunc(sent, func(a, b *nemesis.Sent) int { return cmp.Compare(a.Left, b.Left) })
 	s := sent[1+v.below(len(sent)-2)]
 	by := from + v.some(max(v.call.To.Duration()-from, time.Millisecond)) - s.Left.Duration()
-	return []nemesis.Fault{s.Strike(nemesis.Fault{Kind: nemesis.DelayMessage, By: by.Truncate(time.Millisecond)}, false)}
+	late := nemesis.Fault{Kind: nemesis.DelayMessage, By: by.Truncate(time.Millisecond)}
+	return []nemesis.Fault{s.Strike(late, false)}
 }
 
 // lateRequest delays the last request of an attempt to a server, so that it arrives while the holder's key is there. If
