@@ -420,3 +420,44 @@ func TestServersAreOfTheVersionThatIsAskedFor(t *testing.T) {
 		t.Errorf("9: %v", err)
 	}
 }
+
+// stranded dials a server whose host is off, before its first Lock.
+type stranded struct {
+	*plain
+	dialed bool
+}
+
+// Lock panics, which fails the run, unless a dial ends when it should.
+func (l *stranded) Lock(ctx context.Context) error {
+	if l.c.Name != "probe" && !l.dialed { // the server is back when the probe asks
+		l.dialed = true
+		time.Sleep(10 * time.Millisecond)
+		for _, limit := range []time.Duration{0, 2 * time.Second, 8 * time.Second} {
+			of, want, cancel := context.Background(), DialTimeout, func() {}
+			if limit > 0 {
+				want = limit
+				of, cancel = context.WithTimeout(of, limit)
+			}
+			begin := time.Now()
+			_, err := l.c.DialContext(of, "tcp", l.c.Addr(0))
+			if took := time.Since(begin); err == nil || took != want {
+				panic(fmt.Sprintf("a dial with a limit of %v took %v: %v", limit, took, err))
+			}
+			cancel()
+		}
+		time.Sleep(30 * time.Second) // until the server is back
+	}
+	return l.plain.Lock(ctx)
+}
+
+// TestDialsGiveUp: a dial to a host that is off ends after DialTimeout, or with its context if that has a deadline, as
+// the dialers of libraries do.
+func TestDialsGiveUp(t *testing.T) {
+	r, ok := Explore(t, Config{Seeds: 2, Clients: 1, Cycles: 1, Untried: true,
+		Laws: []checker.Law{checker.MutualExclusion},
+		Plan: []string{"crash redis-1 losing everything at 1ms, restart after 30s"},
+		New:  func(c *Client) Lock { return &stranded{plain: &plain{c: c, ttl: 8 * time.Second}} }})
+	if ok && (r.Runs != 2 || len(r.Failures) > 0 || len(r.Breaches) > 0) {
+		t.Errorf("%d runs, failures %+v, breaches %+v", r.Runs, r.Failures, r.Breaches)
+	}
+}
