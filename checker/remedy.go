@@ -321,7 +321,7 @@ var remedies = map[CauseKind][]advice{
 			"another from when it began to ask.", given: history.SeenLease, only: onKubernetes,
 			when: all(isHasty, not(isFar))},
 		{text: "Retry after a random delay.", unless: history.RandomRetry,
-			only: []history.Service{history.Redlock}, when: all(not(isFar), not(isTurnedAway),
+			only: []history.Service{history.Redlock}, when: all(not(isFar), not(isTurnedAway), not(isUnreleased),
 				func(s *situation) bool { return !s.silent || !s.Unsure(history.RandomRetry) })},
 		{text: "Look again when the other's lease must be over: a message that is never sent, or that gets lost, " +
 			"wakes nobody.",
@@ -336,8 +336,7 @@ var remedies = map[CauseKind][]advice{
 		{text: "Release partial locks on every server at once.", unless: history.Parallel, given: history.RandomRetry,
 			only: []history.Service{history.Redlock}, when: all(not(isFar), contended, not(isUnreleased))},
 		{text: "Release on every server also after an attempt that was given up.",
-			only: []history.Service{history.Redlock}, when: all(not(isFar), not(isHeldUp), contended, isUnreleased,
-				func(s *situation) bool { return s.MayApply(history.RandomRetry) })},
+			only: []history.Service{history.Redlock}, when: all(isQuick, not(isHeldUp), contended, isUnreleased)},
 		{text: slowNetwork, when: all(isSlow, not(sleepsOn))},
 		{text: "Let a request have far more time than a round trip takes, and look again when the other's lease must " +
 			"be over: no fault holds these requests up, and a message that gets lost wakes nobody.",

@@ -113,6 +113,22 @@ header servers=redis-1,redis-2 quorum=2 ttl=10s hold=1s slack=1s service=redlock
 12.3s redis-2 key-set of=client-2/2 until=22.3s
 22.3s redis-2 key-gone of=client-2/2 why=expired
 `, []string{"also after an attempt that was given up"}, nil, []string{"partial locks"}},
+	{"partial locks are left to expire, at fixed intervals", DeadlockFreedom, StuckWithoutHolder, `
+header servers=redis-1,redis-2 quorum=2 ttl=10s hold=1s slack=1s service=redlock measures=expiry end=60s
+2s client-2 acquire invoke
+2.1s redis-1 key-set of=client-2/1 until=12.1s
+12.1s redis-1 key-gone of=client-2/1 why=expired
+12.3s redis-2 key-set of=client-2/2 until=22.3s
+22.3s redis-2 key-gone of=client-2/2 why=expired
+`, []string{"also after an attempt that was given up"}, nil, []string{"random", "partial locks"}},
+	{"partial locks are deleted, at fixed intervals", DeadlockFreedom, StuckWithoutHolder, `
+header servers=redis-1,redis-2 quorum=2 ttl=10s hold=1s slack=1s service=redlock measures=expiry end=60s
+2s client-2 acquire invoke
+2.1s redis-1 key-set of=client-2/1 until=12.1s
+2.2s redis-1 key-gone of=client-2/1 by=client-2/1 why=deleted
+2.3s redis-2 key-set of=client-2/2 until=12.3s
+2.4s redis-2 key-gone of=client-2/2 by=client-2/2 why=deleted
+`, []string{"Retry after a random delay"}, nil, []string{"given up"}},
 	// A key that is prolonged for ever has an expiry already.
 	{"a hold that never ends", DeadlockFreedom, StuckBehindUncapped, `
 header servers=redis-1 quorum=1 ttl=10s hold=1s slack=1s service=redis measures=own-value uncapped end=60s

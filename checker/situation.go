@@ -30,6 +30,7 @@ type facts struct {
 	// far is set if no request of the whole history was carried out within a sixth of the time that there was for it:
 	// of the bound, or of the TTL.
 	far       bool
+	quick     bool // some request was carried out within a sixth of the TTL
 	refused   bool // the operation was not slow: it failed in time
 	stood     bool // the key was still there when its release was refused
 	went      bool // it was gone by then
@@ -136,6 +137,7 @@ func isEndless(s *situation) bool     { return s.endless }
 func isShortened(s *situation) bool   { return s.shortened }
 func isConfused(s *situation) bool    { return s.confused }
 func isFar(s *situation) bool         { return s.far }
+func isQuick(s *situation) bool       { return s.quick }
 func isHasty(s *situation) bool       { return s.hasty }
 func isUngranted(s *situation) bool   { return s.ungranted }
 func isUnreleased(s *situation) bool  { return s.unreleased }

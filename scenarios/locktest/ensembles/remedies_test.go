@@ -58,9 +58,9 @@ func TestRemediesHelp(t *testing.T) {
 	}
 }
 
-// TestBoundingTheRequestForASessionHelps loses all that a client sends to its first member after the dial. The request of
-// go-zookeeper for a session is lost with it, and is waited for until everybody has waited for too long. A client that
-// bounds that wait asks another member.
+// TestBoundingTheRequestForASessionHelps loses all that a client sends to its first member after the dial. The request
+// of go-zookeeper for a session is lost with it, and is waited for until everybody has waited for too long. A client
+// that bounds that wait asks another member.
 func TestBoundingTheRequestForASessionHelps(t *testing.T) {
 	const fault = "cut client-1 -> zookeeper-1 at 2500us"
 	stuck := func(t *testing.T, answer time.Duration) (remedies []string) {
