@@ -62,8 +62,8 @@ const (
 	BySlowWork    = "slow work"         // HolderOutlivedLease
 	// StuckBehindAbandoned: the key would expire if its client's session, or lease, did
 	SessionLives = "session lives on"
-	// StuckBehindAbandoned: the key is prolonged although nobody uses it. Only services whose keys have expiries of their
-	// own have it. In etcd and ZooKeeper a session or lease is prolonged, for all its keys: that is SessionLives.
+	// StuckBehindAbandoned: the key is prolonged although nobody uses it. Only services whose keys have expiries of
+	// their own have it. In etcd and ZooKeeper a session or lease is prolonged, for all its keys: that is SessionLives.
 	KeptProlonged = "prolonged"
 	// StuckBehindAbandoned: the key is the first in line, and its client, which waits, does not notice
 	TurnNotTaken = "turn not taken"
