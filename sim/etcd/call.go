@@ -113,12 +113,6 @@ func (c Call) Owned() (key string, deletes bool) {
 	return "", false
 }
 
-// Succeeded reports whether the response says that the call was carried out. For a txn, this means that its conditions
-// held.
-func (c Call) Succeeded(response string) bool {
-	return c.Path != txnPath || stillLeader([]byte(response)) == nil
-}
-
 // Record is a part of what a member sends to a client of its gRPC services. One reply may contain several records.
 type Record struct {
 	Kind   RecordKind

@@ -28,27 +28,40 @@ func (Etcd) Port() int { return 2379 }
 func (Etcd) Serial() bool { return false }
 
 // Begin starts a run.
-func (Etcd) Begin() sim.Callers { return callers{} }
+func (Etcd) Begin() sim.Callers { return &callers{} }
 
-type callers struct{}
-
-// Recorded does nothing, because a cluster grants a lock as a whole.
-func (callers) Recorded(*history.Event) {}
+// callers holds the clients of one run.
+type callers struct{ all []*caller }
 
 // Caller returns a client that has not called anything yet.
-func (callers) Caller(sim.ProcessID) sim.Caller {
-	return &caller{leases: map[int64]history.Attempt{}, keys: map[string]history.Attempt{}}
+func (c *callers) Caller(sim.ProcessID) sim.Caller {
+	k := &caller{leases: map[int64]history.Attempt{}, asked: map[history.Attempt]string{},
+		keys: map[string]history.Attempt{}}
+	c.all = append(c.all, k)
+	return k
+}
+
+// Recorded tells the client whose attempt has put a key that it has.
+func (c *callers) Recorded(e *history.Event) {
+	if e.F != history.KeySet {
+		return
+	}
+	for _, k := range c.all {
+		if key, asked := k.asked[e.Of]; asked {
+			k.keys[key] = e.Of
+		}
+	}
 }
 
 // caller is a client. Its calls for a lease are made on behalf of the attempt that was granted the lease. Its deletion
 // of its own key is made on behalf of the attempt that put the key: a session that finds the key of an earlier attempt
 // of the same client takes it as its own. All other calls are made on behalf of the latest attempt.
 type caller struct {
-	callers
 	attempt history.Attempt
 	since   sim.Time
 	leases  map[int64]history.Attempt
-	keys    map[string]history.Attempt // keys that it may have put and has not asked to delete since
+	asked   map[history.Attempt]string // the key that each attempt last asked to put
+	keys    map[string]history.Attempt // which attempt's request put a key, unless the client has asked to delete it since
 }
 
 // Wire returns the client's end of a new connection.
@@ -65,27 +78,21 @@ func (c *caller) behalf(call *etcd.Call) history.Attempt {
 	if of, known := c.leases[call.Lease()]; known {
 		return of
 	}
-	key, deletes := call.Owned()
-	of, known := c.keys[key]
-	switch {
+	switch key, deletes := call.Owned(); {
 	case key == "":
-	case deletes:
+	case !deletes:
+		c.asked[c.attempt] = key
+	case c.keys[key] != "":
+		of := c.keys[key]
 		delete(c.keys, key)
-		if known {
-			return of
-		}
-	case !known:
-		c.keys[key] = c.attempt
+		return of
 	}
 	return c.attempt
 }
 
-// learn remembers the lease or the key that a response grants.
+// learn remembers the lease that a response grants.
 func (c *caller) learn(of history.Attempt, call *etcd.Call, response string) {
 	if lease := call.Granted(response); lease != 0 {
 		c.leases[lease] = of
-	}
-	if key, deletes := call.Owned(); key != "" && !deletes && call.Succeeded(response) {
-		c.keys[key] = of
 	}
 }

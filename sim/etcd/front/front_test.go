@@ -1,0 +1,40 @@
+package front
+
+import (
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim/etcd"
+)
+
+// A client whose earlier attempts asked for the same key deletes it on behalf of the attempt whose request put it, as
+// the record of the members says. If none is recorded, it does so on behalf of the latest attempt.
+func TestAKeyIsDeletedOnBehalfOfTheAttemptThatPutIt(t *testing.T) {
+	put := etcd.Call{Path: "/etcdserverpb.KV/Put", Message: "\n\x01k"}
+	remove := etcd.Call{Path: "/etcdserverpb.KV/DeleteRange", Message: "\n\x01k"}
+	for _, by := range []history.Attempt{"client-1/1", "client-1/2", ""} {
+		callers := Etcd{}.Begin()
+		c := callers.Caller("client-1").(*caller)
+		for _, a := range []history.Attempt{"client-1/1", "client-1/2", "client-1/3"} {
+			if c.Begin(a, 0); a == "client-1/3" {
+				break
+			}
+			if got := c.behalf(&put); got != a {
+				t.Errorf("%s puts the key on behalf of %s", a, got)
+			}
+			if a == by {
+				callers.Recorded(&history.Event{F: history.KeySet, Of: by, By: by})
+			}
+		}
+		want := by
+		if want == "" {
+			want = "client-1/3"
+		}
+		if got := c.behalf(&remove); got != want {
+			t.Errorf("the key that %q put is deleted on behalf of %s, want %s", by, got, want)
+		}
+		if got := c.behalf(&remove); got != "client-1/3" {
+			t.Errorf("a second deletion is on behalf of %s", got)
+		}
+	}
+}
