@@ -8,31 +8,31 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// A fault is blamed for a client's lateness only if the client would have been in time without it: it struck before the
-// harm was done, it held the client up, and for long enough. What held a client up cannot be seen, only what the client
-// did next: a pause that ended while the client slept anyway cost it nothing.
+// A fault is blamed for a client's lateness only if the client would have been in time without it: the fault struck
+// before the harm was done, it held the client up, and it lasted long enough. A history does not show what held a
+// client up, only what the client did next. A pause that ended while the client was sleeping anyway cost it nothing.
 
-// lateness records that a client still did something at position left, though another had entered at position met.
+// lateness describes a client that was still active at position left, although another had entered at position met.
 type lateness struct {
 	grant     int32
 	met, left int
-	deadline  history.Time // the time by which it would have been in time
+	deadline  history.Time // by when it would have had to stop to be in time
 	ended     history.Time // end of its lease
 }
 
-// blame is why a client was late.
+// blame says why a client was late.
 type blame struct {
 	cause  Cause
 	faults []*trace.Fault
 	held   pending // the call that was held up: read, write, extend or release
-	ask    int32   // the wait for another lock
+	ask    int32   // index of the wait for another lock
 	inTime bool    // the pauses ended before the lease did
-	acted  bool    // the call is the one that took effect too late
+	acted  bool    // held is the request that took effect too late
 }
 
-// blameFor finds out why a client was late: it was paused, one of its calls was held up, it waited for another lock, or
-// none of these would have changed it: its session was ended, or its work took longer than the lease, which it did or
-// did not try to renew. No renewal saves a lease whose session is ended.
+// blameFor finds out why a client was late. It may have been paused, one of its calls may have been held up, or it may
+// have waited for another lock. If none of these explains the lateness, either its session was ended, which no renewal
+// prevents, or its work took longer than the lease, which it may or may not have tried to renew.
 func (t *judge) blameFor(l lateness) blame {
 	calls := t.calls(l)
 	before, after := t.pauses(l)
@@ -66,8 +66,8 @@ func (t *judge) blameFor(l lateness) blame {
 	return blame{cause: Cause{HolderOutlivedLease, BySlowWork}}
 }
 
-// stayedFor finds out why a client was inside when its lease had ended. One whose lease was over when it was granted
-// the lock should not have come in, whatever kept it there.
+// stayedFor finds out why a client was inside after its lease had ended. A client whose lease was already over when it
+// was granted should not have entered, whatever kept it inside.
 func (t *judge) stayedFor(l lateness) blame {
 	if g := &t.Grants[l.grant]; g.Lease != nil && l.ended <= g.Lease.Granted {
 		return blame{cause: Cause{Kind: LeaseNotRechecked}, faults: t.madeEmpty(l.grant)}
@@ -75,7 +75,7 @@ func (t *judge) stayedFor(l lateness) blame {
 	return t.blameFor(l)
 }
 
-// madeEmpty finds the fault that kept a client from the lock until its key had expired, or its lease was over.
+// madeEmpty finds the faults that kept a client from the lock until its key had expired or its lease was over.
 func (t *judge) madeEmpty(n int32) []*trace.Fault {
 	g := &t.Grants[n]
 	gone := g.OK
@@ -92,8 +92,7 @@ func (t *judge) madeEmpty(n int32) []*trace.Fault {
 	return nil
 }
 
-// upTo is the lateness of the client itself: where the late act was a request, what counts is when the client called
-// it.
+// upTo returns the lateness with the client's own late act: if this act was a request, its call counts, not its effect.
 func (l lateness) upTo(calls []pending) lateness {
 	for _, c := range calls {
 		if c.ret == l.left && c.ret != trace.Open {
@@ -103,11 +102,11 @@ func (l lateness) upTo(calls []pending) lateness {
 	return l
 }
 
-// excess is by how much the client was too late.
+// excess returns by how much the client was too late.
 func (t *judge) excess(l lateness) history.Time { return t.Time(l.left) - l.deadline }
 
 // pauses lists the pauses that held the client up between its grant and the harm: those before the other client
-// entered, and those after, which could not have happened inside the section without the earlier ones.
+// entered, and those after. The later ones could not have happened inside the section without the earlier ones.
 func (t *judge) pauses(l lateness) (before, after []delay) {
 	g := &t.Grants[l.grant]
 	for _, p := range t.stretches(g.Process) {
@@ -128,7 +127,8 @@ func (t *judge) pauses(l lateness) (before, after []delay) {
 	return before, after
 }
 
-// stretch is a time during which a process stood still, by one pause or by several without a gap between them.
+// stretch is a time during which a process was paused, by one pause or by several that follow one another without a
+// gap.
 type stretch struct {
 	from, over int
 	faults     []*trace.Fault
@@ -148,8 +148,8 @@ func (t *judge) stretches(p history.Process) (all []stretch) {
 	return all
 }
 
-// wokeLate reports whether a holder had something to do when it woke from a stretch: it acted at once (within a tenth
-// of the stretch's length), or its section lasted longer than any declared hold.
+// wokeLate reports whether a holder had work to do when a stretch ended: it acted at once (within a tenth of the
+// stretch's length), or its section lasted longer than the declared hold.
 func (t *judge) wokeLate(n int32, from, over int) bool {
 	g := &t.Grants[n]
 	if over == trace.Open || t.Time(g.End)-t.Time(g.OK) > t.History.Header.Hold {
@@ -164,8 +164,8 @@ func (t *judge) wokeLate(n int32, from, over int) bool {
 	return false
 }
 
-// missedBeat finds the pause that kept a holder from renewing: one that was active when the lease ended of a holder
-// that had renewed before, or whose lock service has its clients renew.
+// missedBeat finds the pause that kept a holder from renewing its lease: a pause that was active when the lease ended.
+// The holder must have renewed before, or use a lock service whose clients renew on their own.
 func (t *judge) missedBeat(l lateness, calls []pending) *trace.Fault {
 	if !slices.ContainsFunc(calls, func(c pending) bool { return c.f == history.Extend }) {
 		return nil
@@ -179,15 +179,15 @@ func (t *judge) missedBeat(l lateness, calls []pending) *trace.Fault {
 // pending is a read, write, extension or release of a grant, from its call to its return.
 type pending struct {
 	f         history.F
-	call, ret int // ret is open if it never returned
+	call, ret int // ret is Open if it never returned
 	ok        bool
 	value     string // of a write
-	implied   bool   // it is not recorded: a client that renews on its own is always at it
+	implied   bool   // it is not recorded: a client that renews on its own always has a renewal under way
 }
 
-// calls lists what a holder asked of the resource and the servers. Clients of a service that has them renew on their
-// own (etcd, ZooKeeper) ask all the time: a renewal that had not arrived by the end of the lease was under way then,
-// unless it is its release that took effect late.
+// calls lists the requests of a holder to the resource and the servers. Clients of etcd and ZooKeeper renew on their
+// own all the time, so a renewal that had not arrived by the end of the lease was under way then, unless the request
+// that took effect late is the holder's release.
 func (t *judge) calls(l lateness) []pending {
 	g := &t.Grants[l.grant]
 	var list []pending
@@ -230,7 +230,7 @@ func (t *judge) calls(l lateness) []pending {
 	return list
 }
 
-// made reports whether an event is the late effect of the call.
+// made reports whether an event is the effect of the call.
 func (c *pending) made(e *history.Event) bool {
 	switch e.F {
 	case history.Apply:
@@ -243,18 +243,19 @@ func (c *pending) made(e *history.Event) bool {
 	return false
 }
 
-// isOf reports whether an event of a client belongs to grant n.
+// isOf reports whether an event of the client of grant n belongs to this grant.
 func (t *judge) isOf(e *history.Event, n int32) bool {
 	g := &t.Grants[n]
 	return e.Lock == t.Locks[g.Lock].Name && (e.Attempt == "" || e.Attempt == g.Attempt)
 }
 
-// heldUp finds what kept a holder inside too long: the request that took effect late; or the extension without which
-// its lease ended; or the reads and writes whose answers it waited for inside. With it come the faults that delayed the
-// requests or their answers. An extension that had failed by then counts: with it the lease would not have ended.
+// heldUp finds what kept a holder inside too long: the request that took effect late, the extension without which its
+// lease ended, or the reads and writes whose answers it waited for inside. It also returns the faults that delayed the
+// requests or their answers. An extension that had failed by then counts too: if it had succeeded, the lease would not
+// have ended.
 func (t *judge) heldUp(l lateness, calls []pending) (held pending, acted bool, faults []*trace.Fault) {
 	var delays []delay
-	extended := false // the last extension arrived, so the lease was as long as it could be
+	extended := false // the last extension arrived, so the lease could not have been longer
 	for _, c := range slices.Backward(calls) {
 		acts := c.ret == l.left && c.ret != trace.Open
 		switch {
@@ -288,8 +289,8 @@ func (t *judge) heldUp(l lateness, calls []pending) (held pending, acted bool, f
 	return held, false, faults
 }
 
-// hanging lists the faults that delayed an extension until the lease ended: those active within the last third of the
-// TTL, and all of them if the client was still waiting for the answer then.
+// hanging lists the faults that delayed an extension until the lease ended: the faults active within the last third of
+// the TTL, or all of them if the client was still waiting for the answer then.
 func (t *judge) hanging(l lateness, c *pending) []*trace.Fault {
 	soon := l.ended - t.History.Header.TTL/3
 	return slices.DeleteFunc(t.delaying(l.grant, c, l.met),
@@ -298,9 +299,9 @@ func (t *judge) hanging(l lateness, c *pending) []*trace.Fault {
 		})
 }
 
-// parting picks, of the faults that may have kept an extension from the servers, those that kept it from enough of
-// them, the ones that affect the most servers first. If the other faults would have sufficed without these, they are
-// named too. If this cannot be decided, all are named.
+// parting picks, from the faults that may have kept an extension from the servers, those that kept it from so many
+// servers that no quorum was left. It prefers the faults that affect the most servers. If the other faults would have
+// sufficed without these, it returns them too. If it cannot decide, it returns all.
 func (t *judge) parting(n int32, faults []*trace.Fault) []*trace.Fault {
 	servers := t.History.Header.Servers
 	if lease := t.Grants[n].Lease; lease != nil && len(lease.Counted) > 0 {
@@ -336,8 +337,8 @@ func spared(servers []history.Process, faults ...*trace.Fault) []history.Process
 	})
 }
 
-// delayOf is how long a fault delayed the answer to a call. A lost message has no length: the whole duration of the
-// call counts.
+// delayOf returns how long a fault delayed the answer to a call. If the fault has no duration, such as a lost message,
+// the whole duration of the call counts.
 func (t *judge) delayOf(f *trace.Fault, c *pending) delay {
 	call, ret := t.Time(c.call), t.Time(c.ret)
 	if f.Over() == f.Start || t.Time(f.Over()) == t.Time(f.Start) {
@@ -350,8 +351,8 @@ func (t *judge) delayOf(f *trace.Fault, c *pending) delay {
 	return d
 }
 
-// delaying lists the faults that struck before position met and may have held up a call: on the link to the server it
-// was sent to, or on that server itself.
+// delaying lists the faults that struck before position met and may have held up a call: faults on the link to the
+// server that the call was sent to, or on that server.
 func (t *judge) delaying(n int32, c *pending, met int) []*trace.Fault {
 	g := &t.Grants[n]
 	peer := func(p history.Process) bool { return p == history.Resource }
@@ -371,7 +372,7 @@ func (t *judge) delaying(n int32, c *pending, met int) []*trace.Fault {
 	return list
 }
 
-// onTheWay reports whether f strikes the link between a client and one of its peers, or the peer.
+// onTheWay reports whether f strikes the link between a client and one of its peers, or a peer itself.
 func (t *judge) onTheWay(f *trace.Fault, client history.Process, peer func(history.Process) bool) bool {
 	if !f.Does.IsLink() {
 		return slices.ContainsFunc(f.On, peer)
@@ -379,7 +380,7 @@ func (t *judge) onTheWay(f *trace.Fault, client history.Process, peer func(histo
 	return f.Strikes(client) && (slices.ContainsFunc(f.On, peer) || slices.ContainsFunc(f.To, peer))
 }
 
-// otherWait finds the wait for another lock without which the client would have been in time, -1 if there is none.
+// otherWait finds the wait for another lock without which the client would have been in time; -1 if there is none.
 func (t *judge) otherWait(l lateness) int32 {
 	g := &t.Grants[l.grant]
 	for n := range t.Asks {
@@ -394,8 +395,8 @@ func (t *judge) otherWait(l lateness) int32 {
 	return -1
 }
 
-// slowedAsk lists the faults on the servers, or on the links to them, that made an acquire longer by at least as much
-// as the client was late.
+// slowedAsk lists the faults on servers, or on the links to them, that made an acquire longer by at least the time by
+// which the client was late.
 func (t *judge) slowedAsk(n int32, l lateness) []*trace.Fault {
 	a := &t.Asks[n]
 	c := pending{f: history.Acquire, call: a.Call, ret: a.Ret}

@@ -8,9 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// delay is a stretch of a client's time that a fault may have cost it, or an amount of time that no other clock
-// measures: how far one jumped, or by how much a link became slower. The time of overlapping stretches counts once;
-// amounts add up.
+// delay is a period of a client's time that a fault may have cost it, or an amount of time that cannot be placed: how
+// far a clock jumped, or by how much a link became slower. Where periods overlap, the time counts once; amounts add up.
 type delay struct {
 	fault    *trace.Fault
 	from, to history.Time
@@ -19,7 +18,7 @@ type delay struct {
 
 func (d delay) length() history.Time { return max(0, d.to-d.from) + d.amount }
 
-// spent is how much time some delays cost together.
+// spent returns how much time some delays cost together.
 func spent(delays []delay) history.Time {
 	var sum, till history.Time
 	for _, d := range slices.SortedFunc(slices.Values(delays),
@@ -29,12 +28,12 @@ func spent(delays []delay) history.Time {
 	return sum
 }
 
-// mostBlamed is how many faults a story names for one lateness. If more of them were needed together, these cost the
-// most.
+// mostBlamed is the largest number of faults that a story names for one lateness. If more were needed together, it
+// names those that cost the most.
 const mostBlamed = 8
 
-// enoughOf picks from delays the one without which a client would have been in time, given how late it was, or else the
-// fewest that would have to be absent together; nil if it would have been late without all of them.
+// enoughOf picks the delay without which a client would have been in time, given how late it was. If no single delay
+// suffices, it picks a small set that does. It returns nil if the client would have been late even without all of them.
 func enoughOf(late history.Time, delays []delay) []*trace.Fault {
 	delays = slices.DeleteFunc(delays, func(d delay) bool { return d.length() == 0 })
 	all := spent(delays)
@@ -54,7 +53,8 @@ func enoughOf(late history.Time, delays []delay) []*trace.Fault {
 	return faults
 }
 
-// saved is how much less time the delays would cost without each of them: its amount, and what it alone covers.
+// saved returns, for each delay, how much less the delays would cost together without it: its amount, plus the time
+// that no other delay covers.
 func saved(delays []delay) []history.Time {
 	type bound struct {
 		at    history.Time

@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// strayBlame finds what delayed the request that removed or prolonged, at position at, a key that another attempt had
-// set at position set: without the delay the request would have found its own key, or none.
+// strayBlame finds what delayed the request that, at position at, removed or prolonged a key that another attempt had
+// set at position set. Without the delay, the request would have found its own key, or none.
 func (t *judge) strayBlame(at, set int) blame {
 	e := &t.History.Events[at]
 	n, granted := t.Owner[trace.Title{Lock: e.Lock, Attempt: e.By}]
@@ -22,9 +22,10 @@ func (t *judge) strayBlame(at, set int) blame {
 	return t.blameFor(l)
 }
 
-// miscounted lists the faults that made the lease stated by the event at position at longer than the life of its key;
-// the other holder set its own key at time other. The client was paused, or its answers were late, between its first
-// request and the grant, or its clock ran slow or went back before the lease ended.
+// miscounted lists the faults that made the lease, as stated by the event at position at, longer than the life of its
+// key. The other holder set its own key at time other. Between the first request of the grant and the grant itself, the
+// client was paused, its answers were late, or a server waited for another; or the client's clock ran slow or was set
+// back before the lease ended.
 func (t *judge) miscounted(n int32, at int, other history.Time) []*trace.Fault {
 	g, lease := &t.Grants[n], t.History.Events[at].Grant
 	l := lateness{grant: n, met: at, left: at, deadline: t.Time(at) - (lease.Until - other), ended: lease.Until}
@@ -61,13 +62,13 @@ func (t *judge) miscounted(n int32, at int, other history.Time) []*trace.Fault {
 	return enoughOf(t.excess(l), delays)
 }
 
-// between reports whether f lies on a link between servers: one of them may have waited for the other to answer.
+// between reports whether f lies on a link between two servers. One of them may have waited for the other's answer.
 func (t *judge) between(f *trace.Fault, servers func(history.Process) bool) bool {
 	return f.Does.IsLink() && slices.ContainsFunc(f.On, servers) && slices.ContainsFunc(f.To, servers)
 }
 
-// unrenewed finds what kept a waiter from renewing its lease, which had ended at position gone: a pause, or a fault on
-// its link to the servers, that was active then.
+// unrenewed finds what kept the holder of grant n from renewing its lease, which had ended at position gone: a pause,
+// or a fault on its link to the servers, that was active then.
 func (t *judge) unrenewed(n int32, gone int) *trace.Fault {
 	g := &t.Grants[n]
 	return t.lastSuspect(gone, func(f *trace.Fault) bool {
@@ -76,8 +77,8 @@ func (t *judge) unrenewed(n int32, gone int) *trace.Fault {
 	})
 }
 
-// deposing finds what made a replica take the place of the master of unit u by position at: what struck the master
-// before, or the failover itself where nothing did. Sentinel starts a failover only if something struck the master.
+// deposing finds why a replica had replaced the master of unit u by position at: the fault that struck the master
+// before, or the failover itself if no fault did. Sentinel starts a failover only if a fault struck the master.
 func (t *judge) deposing(u history.Process, at int) *trace.Fault {
 	over := t.lastSuspect(at, func(f *trace.Fault) bool {
 		return f.Does == history.Promotes &&
@@ -97,13 +98,13 @@ func (t *judge) deposing(u history.Process, at int) *trace.Fault {
 	return why
 }
 
-// ordered reports whether a failover is a fault, and not Sentinel's own act.
+// ordered reports whether a failover is a fault of the plan, and not started by Sentinel.
 func (t *judge) ordered(f *trace.Fault) bool {
 	return t.History.Events[f.Start].Why != history.BySentinel
 }
 
-// misleading lists what kept a member from learning of the next leader until it prolonged a lease at position at: what
-// held it up, or separated it from other members, after the new leader had taken the leases over.
+// misleading lists the faults that kept a member, until it prolonged a lease at position at, from learning of the next
+// leader: faults that paused it, or separated it from other members, after the new leader had taken the leases over.
 func (t *judge) misleading(p history.Process, at int) []*trace.Fault {
 	over := t.takenOver(at)
 	return t.suspectsIn(-1, at, func(f *trace.Fault) bool {
@@ -112,9 +113,10 @@ func (t *judge) misleading(p history.Process, at int) []*trace.Fault {
 	})
 }
 
-// forgetting lists what may have lost the counter behind a grant's token before position to: crashes in which a server
-// counted by the grant lost data, and failovers; where there was neither, shut-downs of a server that keeps nothing on
-// disk. What one member of a service loses the others still have, and what was fsynced only goes with the disk.
+// forgetting lists the faults before position to that may have lost the counter behind a grant's token: crashes in
+// which a server counted by the grant lost data, and failovers. If there are none, it lists shutdowns of a server that
+// stores nothing on disk. It lists nothing for a service of several members, since the others still have what one
+// loses. What was fsynced is lost only with the disk.
 func (t *judge) forgetting(g *trace.Grant, to int) []*trace.Fault {
 	if t.History.Header.OneService() {
 		return nil

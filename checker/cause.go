@@ -1,24 +1,24 @@
 package checker
 
-// CauseKind is a way in which a law is broken.
+// CauseKind names a way in which a law is broken.
 type CauseKind string
 
-// Kinds of causes. Those about two grants of one lock come first, in the order of LAWS.
+// The kinds of causes. Those about two grants of one lock come first, in the order of LAWS.
 const (
 	CountedWithoutQuorum CauseKind = "counted without quorum"      // the two grants share no server
 	GrantedByNone        CauseKind = "granted by no server"        // no server had a key of the grant's client
 	GrantedTwice         CauseKind = "granted twice by one server" // the keys of both stood there at once
 	DeposedMaster        CauseKind = "granted by a deposed master" // two masters served one group
-	// the key expired on time but the stated validity lies after it
+	// the key expired on time, but the stated validity ends later; plain, or (gone key extended)
 	ValidityMiscounted CauseKind = "validity miscounted" // plainly, or (gone key extended)
 	// the work took longer than the lease, and nobody asked for an extension
 	NeverRenewed      CauseKind = "never renewed"
 	ExpiredEarly      CauseKind = "expired early"       // (server clock): the key expired before its time
 	LeaseNotRechecked CauseKind = "lease not rechecked" // the stated validity had ended before the grant
-	// another attempt deleted the key (overwritten: set its own over it; flushed: nobody checked whose it was)
+	// another attempt deleted the key (overwritten: it set its own key over it; flushed: nobody checked who owned it)
 	RemovedByNonOwner   CauseKind = "removed by non-owner"
 	ProlongedByNonOwner CauseKind = "prolonged by non-owner" // another attempt prolonged the key
-	// the holder deleted its key and worked on (late try: through a request it made before it had the lock)
+	// the holder deleted its key and continued to work (late try: by a request sent before it had the lock)
 	RemovedByOwner CauseKind = "removed by its own holder"
 	LostInCrash    CauseKind = "lost in crash"    // (unsynced | no persistence | disk lost)
 	LostInFailover CauseKind = "lost in failover" // the promoted replica lacked the key
@@ -40,17 +40,17 @@ const (
 	StuckWithoutHolder   CauseKind = "stuck although nobody holds"
 	NoQuorumLeft         CauseKind = "no quorum left" // servers are down or cut off for good
 	TooSlow              CauseKind = "not within the bound"
-	// a release that was called in time was answered in time, by a no
+	// a release that was called in time returned in time, but was refused
 	ReleaseRefused CauseKind = "release refused"
-	// a release that was called in time left the key as it was
+	// a release that was called in time did not change the key
 	ReleaseWithoutEffect CauseKind = "release without effect"
 )
 
-// Variants of causes: the Detail of a Cause.
+// The variants of causes: values of Cause.Detail.
 const (
-	GoneKey       = "gone key extended" // ValidityMiscounted: an extension counted though the key had expired before it
+	GoneKey       = "gone key extended" // ValidityMiscounted: an extension was counted though the key had expired
 	ServerClock   = "server clock"      // ExpiredEarly
-	ClientClock   = "client clock"      // ExpiredEarly, where the next holder judges whether a lease is over
+	ClientClock   = "client clock"      // ExpiredEarly: the next client judged by its own clock that a lease is over
 	Unsynced      = "unsynced"          // LostInCrash
 	NoPersistence = "no persistence"    // LostInCrash: the server keeps nothing on disk
 	DiskLost      = "disk lost"         // LostInCrash: the server came back with an empty disk
@@ -60,16 +60,16 @@ const (
 	ByPause       = "pause"             // HolderOutlivedLease
 	ByLatePacket  = "late packet"       // HolderOutlivedLease
 	BySlowWork    = "slow work"         // HolderOutlivedLease
-	// StuckBehindAbandoned: the key would expire if its client's session, or lease, did
+	// StuckBehindAbandoned: the key lasts as long as its client's session or lease, which has not ended
 	SessionLives = "session lives on"
 	// StuckBehindAbandoned: the key is prolonged although nobody uses it. Only services whose keys have expiries of
 	// their own have it. In etcd and ZooKeeper a session or lease is prolonged, for all its keys: that is SessionLives.
 	KeptProlonged = "prolonged"
-	// StuckBehindAbandoned: the key is the first in line, and its client, which waits, does not notice
+	// StuckBehindAbandoned: the key is first in line, but its client, which is waiting, does not notice
 	TurnNotTaken = "turn not taken"
 )
 
-// Causes are all kinds of causes, each with the details that distinguish its variants.
+// Causes lists all kinds of causes, each with the details that distinguish its variants.
 var Causes = []struct {
 	Kind    CauseKind
 	Details []string

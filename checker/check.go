@@ -13,18 +13,18 @@ import (
 // used by two goroutines at once.
 type Checker struct{ t judge }
 
-// Check judges all laws on h as it stands (package reading applies the header's reading). It never changes h, and the
-// verdict keeps no reference to the Checker.
+// Check judges all laws on h as it stands. (To read it as its header says, use package reading.) It never changes h,
+// and the verdict keeps no reference to the Checker.
 func (c *Checker) Check(h *history.History) Verdict { return c.CheckOnly(h, Laws) }
 
-// Trace is what the Checker has read of the history that it judged last, which h must be. It is valid until the Checker
-// judges another.
+// Trace returns what the Checker has read of the history that it judged last. h must be that history. The trace is
+// valid until the Checker judges another history.
 func (c *Checker) Trace(h *history.History) *trace.Trace {
 	c.t.History = h
 	return &c.t.Trace
 }
 
-// CheckOnly judges the given laws on h, as Check does; the verdict has a finding for each, in their order.
+// CheckOnly judges the given laws on h, like Check. The verdict has one finding for each law, in the given order.
 func (c *Checker) CheckOnly(h *history.History, laws []Law) Verdict {
 	c.t.Read(h)
 	v := c.judge(laws)
@@ -32,7 +32,7 @@ func (c *Checker) CheckOnly(h *history.History, laws []Law) Verdict {
 	return v
 }
 
-// judge judges laws on the history that was read.
+// judge judges laws on the history that was read last.
 func (c *Checker) judge(laws []Law) Verdict {
 	t := &c.t
 	t.Windows()
@@ -51,8 +51,8 @@ func (c *Checker) judge(laws []Law) Verdict {
 	return v
 }
 
-// leaveOpen makes a finding undecided if inexact clocks leave it open: a law that holds, or every breach of one that is
-// violated.
+// leaveOpen makes a finding undecided if inexact clocks leave it open: if the law holds only as far as the clocks are
+// exact, or if every breach of it depends on them. Breaches that depend on them are removed if others remain.
 func (t *judge) leaveOpen(row *lawRow, f *Finding) {
 	why := ""
 	certain := func(f *Finding) bool {
@@ -65,8 +65,7 @@ func (t *judge) leaveOpen(row *lawRow, f *Finding) {
 	}
 }
 
-// CheckAndMeasure returns the results of Check and Measure for little more than the price of one of them on a long
-// history.
+// CheckAndMeasure returns the results of Check and Measure. On a long history it costs little more than one of them.
 func CheckAndMeasure(h *history.History) (Verdict, Metrics) {
 	var c Checker
 	c.t.Read(h)
@@ -82,14 +81,14 @@ func Check(h *history.History) Verdict {
 	return c.Check(h)
 }
 
-// judge is what the laws read: a history and its trace.
+// judge holds what the laws read: a history and its trace.
 type judge struct {
 	trace.Trace
-	mutexOps []linear.MutexOp                     // of the lock under way
-	parts    linear.Parts                         // the parts in which porcupine is asked
-	answers  []Judges                             // of both judges, by lock
-	instead  func([]linear.MutexOp) linear.Answer // in tests, called in place of porcupine
-	known    Known                                // facts about faults, established by trials
-	only     *Finding                             // the breach that is to be explained; nil: all
-	facts    facts                                // about the violation whose story is being written
+	mutexOps []linear.MutexOp                     // of the lock being judged
+	parts    linear.Parts                         // the parts about which porcupine is asked
+	answers  []Judges                             // answers of both judges, by lock
+	instead  func([]linear.MutexOp) linear.Answer // in tests, called instead of porcupine
+	known    Known                                // facts about faults that trials have shown
+	only     *Finding                             // the breach that is to be explained; nil: all breaches
+	facts    facts                                // facts about the violation whose story is being written
 }

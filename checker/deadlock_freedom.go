@@ -18,21 +18,23 @@ func init() {
 		judge:  (*judge).deadlockFreedom, uncertain: clockerror.Waits})
 }
 
-// deadlockFreedom judges that while no fault is under way nobody stays stuck.
+// deadlockFreedom judges that nobody stays stuck while no fault is under way.
 //
-// A waiter is an acquire that has been called and has not returned; one that was not granted and is called again within
-// a TTL continues to wait. It is stuck while nobody acquires its lock and no holder of it makes progress: holders have
-// crashed, or wait, stuck themselves, for another lock (a cycle counts), or there is none; a hold that is renewed
-// without limit, or whose key never expires, stops counting as progress once it has lasted the longest declared hold. A
-// holder that leaves alive has made progress, and the time begins anew; one that crashes while it is stuck changes
-// nothing. The law is violated when a waiter was stuck for longer than the longest TTL + declared hold + slack while no
-// fault was under way that anybody can feel (where nobody uses the resource, nobody feels what strikes it or its
-// links): whatever happens later heals nothing. A permanent fault, such as a lost server or a cut or a drift without
-// end, is from then on the normal state.
+// A waiter is an acquire that has been called and has not returned. If it was not granted and is called again within a
+// TTL, it continues to wait. A waiter is stuck while nobody acquires its lock and no holder of the lock makes progress.
+// That is so if there is no holder, or if every holder has crashed or is stuck itself, waiting for another lock (a
+// cycle counts). A hold that is renewed without limit, or whose key never expires, no longer counts as progress once it
+// has lasted the longest declared hold. A holder that leaves alive has made progress, and the time starts anew; a
+// holder that crashes while it is stuck changes nothing.
 //
-// It holds only if after the last fault the probe acquired every lock, or where there is no probe, somebody did and
-// nobody is inside, and nobody is left waiting. A run that ended sooner is undecided. It needs the header's TTL, hold
-// and slack.
+// The law is violated if a waiter was stuck for longer than the longest TTL + declared hold + slack while no fault was
+// under way that could affect anybody. (If nobody uses the resource, faults of the resource or its links affect
+// nobody.) Nothing that happens later heals this. A permanent fault, such as a lost server, or a cut or a clock drift
+// without end, is the normal state from then on.
+//
+// The law holds only if the probe acquired every lock after the last fault and nobody is left waiting. If there is no
+// probe, somebody must have acquired every lock, and nobody may be inside. A run that ended sooner is undecided. The
+// law needs the header's TTL, hold and slack.
 func (t *judge) deadlockFreedom(f *Finding) {
 	h := &t.History.Header
 	limit := h.TTL + h.Hold + h.Slack
@@ -45,7 +47,7 @@ func (t *judge) deadlockFreedom(f *Finding) {
 		return
 	}
 	if all := t.Stuck(limit, mostBreaches); len(all) > 0 {
-		if h.ClockError > 0 { // of the others, nobody can tell for how long they were stuck
+		if h.ClockError > 0 { // nobody can tell for how long the others were stuck
 			all = all[:1]
 		}
 		for i := range all {
@@ -61,12 +63,12 @@ func (t *judge) deadlockFreedom(f *Finding) {
 		" in all), and nobody was left waiting.")
 }
 
-// hasProbe reports whether the history is of a run that ends with a probe.
+// hasProbe reports whether the history comes from a run that ends with a probe.
 func (t *judge) hasProbe() bool { return slices.Contains(t.History.Header.Clients, history.Probe) }
 
-// missing describes what the run ended too early for; it is empty if everything was done.
+// missing describes what was still undone when the run ended; it is empty if everything was done.
 func (t *judge) missing() string {
-	calm := -1 // when the last fault was over
+	calm := -1 // position at which the last fault was over
 	for i := range t.Faults {
 		x := &t.Faults[i]
 		if calm = max(calm, t.Counted(x)); calm == trace.Open {
@@ -124,7 +126,7 @@ func (t *judge) stuckFinding(f *Finding, s *trace.Stuck, limit history.Time) {
 	b.About = about
 }
 
-// calm says that no fault was under way while somebody was stuck, except for those that last for good.
+// calm says that no fault was under way while somebody was stuck, except for permanent ones.
 func (t *judge) calm(s *trace.Stuck) string {
 	var kinds []string
 	for i := range t.Faults {
@@ -139,7 +141,7 @@ func (t *judge) calm(s *trace.Stuck) string {
 	return "no fault was under way but " + list(kinds)
 }
 
-// lasting says what a fault is that has no end although waiters are judged while it goes on; empty if it is none.
+// lasting describes a permanent fault during which waiters are judged; empty if f is not such a fault.
 func (t *judge) lasting(f *trace.Fault) string {
 	switch {
 	case f.Stop != trace.Open || f.Ends:
@@ -153,7 +155,7 @@ func (t *judge) lasting(f *trace.Fault) string {
 	return ""
 }
 
-// stuckCause finds what, and whom, the waiter was stuck behind, as things were when it had waited for too long.
+// stuckCause finds what, and which process, the waiter was stuck behind at the moment when it had waited for too long.
 func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about history.Process, why string, witness []int) {
 	a := &t.Asks[s.Root]
 	if len(s.Gone) > 0 {
@@ -207,7 +209,7 @@ func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about histo
 	return Cause{Kind: StuckWithoutHolder}, about, story + t.waitingStory(a, s.Since, now), witness
 }
 
-// circle describes who waits for whom in a circle.
+// circle describes a circle of processes that wait for one another.
 func (t *judge) circle(s *trace.Stuck) (cause Cause, about history.Process, why string, witness []int) {
 	if len(s.Cycle) == 1 {
 		c, held := &t.Asks[s.Cycle[0]], []int(nil)
@@ -231,7 +233,7 @@ func (t *judge) circle(s *trace.Stuck) (cause Cause, about history.Process, why 
 	return Cause{Kind: StuckInCycle}, "", "Each holds what the next one wants: " + list(names) + ".", w
 }
 
-// quorumStory reports that faults have taken too many servers away for good.
+// quorumStory says that faults have permanently taken too many servers away.
 func (t *judge) quorumStory(gone []*trace.Fault) string {
 	h := &t.History.Header
 	if len(h.Servers) == 1 {
@@ -242,7 +244,7 @@ func (t *judge) quorumStory(gone []*trace.Fault) string {
 		t.faultText(gone...))
 }
 
-// lastBy is the position of the last event that is not later than a time and precedes all events that are.
+// lastBy returns the position before the first event that is later than limit, or the last position if there is none.
 func (t *judge) lastBy(limit history.Time) int {
 	later := slices.IndexFunc(t.History.Events, func(e history.Event) bool { return e.Time > limit })
 	if later < 0 {
@@ -251,7 +253,7 @@ func (t *judge) lastBy(limit history.Time) int {
 	return max(0, later-1)
 }
 
-// starts are the positions at which faults struck.
+// starts returns the positions at which faults struck.
 func starts(faults []*trace.Fault) (w []int) {
 	for _, f := range faults {
 		w = append(w, f.Start)
@@ -259,26 +261,26 @@ func starts(faults []*trace.Fault) (w []int) {
 	return w
 }
 
-// recorded reports whether a server has recorded a key of a grant.
+// recorded reports whether a server recorded that a key was set for a grant.
 func (t *judge) recorded(g *trace.Grant) bool {
 	return slices.ContainsFunc(t.Keys,
 		func(i int32) bool { e := &t.History.Events[i]; return e.F == history.KeySet && e.Of == g.Attempt })
 }
 
-// crashText names the fault that ended a process at position crash.
+// crashText names the fault that made a process crash at position crash.
 func (t *judge) crashText(p history.Process, crash int) string {
 	return t.faultText(t.lastSuspect(crash+1,
 		func(f *trace.Fault) bool { return f.Does == history.Kills && f.Strikes(p) }))
 }
 
-// isDown reports whether a server had crashed or been shut down before position at and not come back by then.
+// isDown reports whether a server was down at position at: it had crashed or been shut down, and had not come back.
 func (t *judge) isDown(server history.Process, at int) bool {
 	return slices.ContainsFunc(t.Faults, func(f trace.Fault) bool {
 		return f.Does.IsDown() && f.Strikes(server) && f.Start < at && (f.Stop == trace.Open || f.Stop >= at)
 	})
 }
 
-// crashedHolder finds the last grant of the lock before position at, if its holder crashed inside.
+// crashedHolder returns the last grant of the lock before position at if its holder crashed inside; otherwise nil.
 func (t *judge) crashedHolder(lock int32, at int) *trace.Grant {
 	grants := t.Locks[lock].Grants
 	for i := len(grants) - 1; i >= 0; i-- {

@@ -10,7 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// clash is a pair of grants of one lock that contradict each other: spans i < j by index.
+// clash is a pair of grants of one lock that contradict each other, given by two of their spans, in the order in which
+// the history states them.
 type clash struct {
 	law   Law
 	lock  int32
@@ -18,27 +19,27 @@ type clash struct {
 	then  trace.Span
 }
 
-// rounding is how early a key may expire without its server's clock being at fault: Redis counts in whole milliseconds,
+// rounding is how early a key may expire without an error of its server's clock. Redis counts in whole milliseconds,
 // once when it sets the deadline and once when it checks it.
 const rounding = history.Time(2 * time.Millisecond)
 
-// record is what one server (or replicated group) recorded of a clash: the key that was set first there is the victim,
-// and how it went before the other was granted is the record.
+// record is what one server (or group of replicas) recorded about a clash. Of the keys behind the two grants, the one
+// that was set first is the victim. The record shows how the victim disappeared before the other grant.
 type record struct {
-	set       [2]int       // positions of the key-sets that the clash's first and then rest on; -1 if there is none
+	set       [2]int       // positions of the key-sets that the clash's two grants rest on; -1 if there is none
 	victim    int          // 0 or 1
-	gone      int          // how the victim's key went; -1 if it did not
-	due       history.Time // when it was due to expire, as of gone
-	undone    int          // the loss that brought it back with an earlier deadline, -1 if none did
-	promised  history.Time // when it had been due before that
-	shortened bool         // an extension moved the deadline back
+	gone      int          // position at which the victim's key disappeared; -1 if it did not
+	due       history.Time // deadline that the key had when it disappeared
+	undone    int          // position of the loss that gave the key back an earlier deadline; -1 if there was none
+	promised  history.Time // deadline that the key had before that loss
+	shortened bool         // an extension had moved the deadline to an earlier time
 	overwrote int          // first key-set of another attempt on the same server while the key was there, or -1
 	at        int          // position of the record; -1 if this server has none
 	cause     Cause
 }
 
-// decide finds the cause of a clash of leases. It returns the records of all servers that both grants counted, in order
-// of position; the last is the decisive one. The list is empty if the cause lies elsewhere.
+// decide finds the cause of a clash of leases. It returns the records of all servers that both grants counted, in the
+// order of their positions; the last one is decisive. It returns no records if the cause lies elsewhere.
 func (t *judge) decide(c *clash) (Cause, []record) {
 	counted := [2][]history.Process{t.counted(&c.first), t.counted(&c.then)}
 	if t.hasNoKeys(c.lock) || t.keyless(&c.first) || t.keyless(&c.then) {
@@ -68,7 +69,7 @@ func (t *judge) decide(c *clash) (Cause, []record) {
 	return recorded[len(recorded)-1].cause, recorded
 }
 
-// counted are the servers that a window counted, or the one on which its holder was given the lock.
+// counted returns the servers that a window counted, or the server on which another client gave its holder the lock.
 func (t *judge) counted(s *trace.Span) []history.Process {
 	if counted := t.History.Events[s.At].Grant.Counted; len(counted) > 0 {
 		return counted
@@ -79,16 +80,17 @@ func (t *judge) counted(s *trace.Span) []history.Process {
 	return nil
 }
 
-// keyless reports whether servers record keys of the lock, and none had a key of a grant's client when the client was
-// told that it has the lock; nor had one set a key of its attempt, or been given a key for it. The members of one
-// service answer as one, so that what a grant counted there is no evidence.
+// keyless reports whether a client was told that it had the lock although it had no key for it. This is so if the
+// servers record keys of the lock, but none had a key of this client at that moment, none had set one for the attempt,
+// and no other client had handed one over. For a service of several members, the servers that a grant counted are no
+// evidence, since the members answer as one.
 func (t *judge) keyless(s *trace.Span) bool {
 	g, counted := &t.Grants[s.Grant], t.counted(s)
 	if s.At != g.OK || g.Attempt == "" || len(counted) > 0 && !t.History.Header.OneService() {
 		return false
 	}
 	recorded := false
-	there := make(map[history.Attempt]bool) // of its client
+	there := make(map[history.Attempt]bool) // keys of its client that are present
 	for _, at := range t.Keys {
 		e := &t.History.Events[at]
 		switch {
@@ -110,7 +112,7 @@ func (t *judge) keyless(s *trace.Span) bool {
 	return recorded
 }
 
-// records collects what each unit recorded of the two keys until the later of the two grants.
+// records collects what each unit recorded about the two keys up to the later grant.
 func (t *judge) records(c *clash, units []history.Process) []record {
 	all := t.restsOn(c, units)
 	for i := range all {
@@ -119,7 +121,7 @@ func (t *judge) records(c *clash, units []history.Process) []record {
 			t.tookTwo(c, units[i], r)
 			continue
 		}
-		if r.set[0] == r.set[1] { // what became of the one key of both is not what gave them the lock
+		if r.set[0] == r.set[1] { // both rest on one key, so what happened to it later did not give them the lock
 			continue
 		}
 		if r.set[1] < r.set[0] {
@@ -131,7 +133,7 @@ func (t *judge) records(c *clash, units []history.Process) []record {
 	return all
 }
 
-// tookTwo finds what two grants rest on that have set no key both: elements that they have taken out of a list.
+// tookTwo finds what two grants rest on if they did not both set a key: elements that they took out of a list.
 func (t *judge) tookTwo(c *clash, u history.Process, r *record) {
 	took := [2]int{-1, -1}
 	for _, at := range t.Keys {
@@ -155,15 +157,15 @@ func (t *judge) tookTwo(c *clash, u history.Process, r *record) {
 	}
 }
 
-// restsOn finds, for each unit, the keys that the two grants rest on: the one that the attempt set last before its
-// grant, on a server that it counted (or on any server of the unit, if that server has since been replaced), since an
-// extension may have set it anew; or the one by which another has given it the lock.
+// restsOn finds, for each unit, the keys that the two grants rest on. For each grant this is the key that its attempt
+// set last before the grant (an extension may have set it anew), on a server that the grant counted, or on any server
+// of the unit if that server has been replaced since. It may also be the key by which another client gave it the lock.
 func (t *judge) restsOn(c *clash, units []history.Process) []record {
 	all := make([]record, len(units))
 	for i := range all {
 		all[i] = record{set: [2]int{-1, -1}, gone: -1, undone: -1, overwrote: -1, at: -1}
 	}
-	found := make([][2]bool, len(units)) // on a server that was counted
+	found := make([][2]bool, len(units)) // whether the key was set on a server that was counted
 	for k, s := range [2]*trace.Span{&c.first, &c.then} {
 		if given := t.GivenBy(s); given >= 0 {
 			if u := slices.Index(units, t.Unit(t.History.Events[given].Process)); u >= 0 {
@@ -199,13 +201,14 @@ func (t *judge) restsOn(c *clash, units []history.Process) []record {
 	return all
 }
 
-// ownerOf is the attempt whose key a window rests on, beside another window: its own, or an earlier one of its client.
+// ownerOf returns the attempt whose key window s rests on: its own attempt, or an earlier one of the same client that
+// is not the attempt of the other window.
 func (t *judge) ownerOf(s, other *trace.Span) history.Attempt {
 	return cmp.Or(t.EarlierKey(s, t.Grants[other.Grant].Attempt), t.Grants[s.Grant].Attempt)
 }
 
-// countedOn reports whether a window counted a server's grant. A replica's data is not its master's answer; the members
-// of one service answer as one.
+// countedOn reports whether a window counted the answer of a server. The answer of a master does not count for its
+// replica. The members of one service answer as one.
 func (t *judge) countedOn(s *trace.Span, p history.Process) bool {
 	return t.History.Header.OneService() || slices.Contains(t.History.Events[s.At].Grant.Counted, p)
 }
@@ -214,14 +217,15 @@ func (t *judge) isKeyOf(e *history.Event, lock int32, u history.Process) bool {
 	return e.Lock == t.Locks[lock].Name && t.Unit(e.Process) == u
 }
 
-// follow traces the victim's key, on the server that was counted or the one that replaced it in a failover: to its last
-// end before the other key was set, or else, as in a queue, to its last end before the later grant.
+// follow traces the victim's key on the server that was counted, or on the one that replaced it in a failover. It looks
+// for the last time the key disappeared before the other key was set, or, if it did not (as in a queue), before the
+// later grant.
 func (t *judge) follow(c *clash, u history.Process, r *record) {
 	from, other := r.set[r.victim], r.set[1-r.victim]
 	owner := t.History.Events[from].Of
 	due := t.History.Events[from].Until
-	lost, owed := -1, history.Time(0) // the last loss, and when the key had been due until then
-	lasts := history.Never            // of the first deadline
+	lost, owed := -1, history.Time(0) // the last loss, and the key's deadline until then
+	lasts := history.Never            // duration of the first deadline
 	if due != history.Never {
 		lasts = due - t.History.Events[from].Time
 	}
@@ -246,7 +250,7 @@ func (t *judge) follow(c *clash, u history.Process, r *record) {
 			}
 		case e.Of == owner && e.F == history.KeySet:
 			if i < other {
-				r.gone, r.overwrote = -1, -1 // it came back, as after a replay
+				r.gone, r.overwrote = -1, -1 // it came back, for example after a replay
 			}
 			if r.undone = -1; lost >= 0 && e.Until < owed {
 				r.undone, r.promised = lost, owed
@@ -266,7 +270,7 @@ func (t *judge) follow(c *clash, u history.Process, r *record) {
 	}
 }
 
-// replaces reports whether a key-set removed another attempt's key: it was in the same place and had not expired.
+// replaces reports whether a key-set removed another attempt's key: it was in the same place and had not yet expired.
 func (t *judge) replaces(e, set *history.Event, due history.Time) bool {
 	return e.Process == set.Process && e.Member == set.Member && trace.Setter(e) != set.Of &&
 		(t.Expiries || e.Time < due)
@@ -277,7 +281,7 @@ func isLoss(w history.Why) bool {
 	return lossCause(w).Kind != CauseNotRecorded
 }
 
-// judge names the cause that the record shows, if it shows any.
+// judge sets the cause that the record shows, if it shows any.
 func (t *judge) judge(c *clash, r *record) {
 	apart := t.History.Events[r.set[0]].Process != t.History.Events[r.set[1]].Process
 	switch {
@@ -293,8 +297,8 @@ func (t *judge) judge(c *clash, r *record) {
 	}
 }
 
-// causeOfChange returns the cause where a request of another changed the key of a lock that two hold: offence if it had
-// no right to.
+// causeOfChange returns the cause of a violation in which another client's request changed the key of a holder. This is
+// offence if the request had no right to do so.
 func (t *judge) causeOfChange(c trace.Change, offence Cause) Cause {
 	switch {
 	case !t.mayChange(c):
@@ -305,27 +309,27 @@ func (t *judge) causeOfChange(c trace.Change, offence Cause) Cause {
 	return Cause{Kind: ValidityMiscounted}
 }
 
-// changeAt is the change that the event at a position makes of an owner's key.
+// changeAt returns the change that the event at a position makes to an owner's key.
 func (t *judge) changeAt(at int, owner history.Attempt) trace.Change {
 	return trace.Change{At: at, Owner: owner, By: trace.Setter(&t.History.Events[at])}
 }
 
-// beside reports whether the victim's key, which has not gone, stood beside the other one when that was set.
+// beside reports whether the victim's key was still there, beside the other key, when the other was set.
 func (t *judge) beside(r *record) bool {
 	victim, other := &t.History.Events[r.set[r.victim]], &t.History.Events[r.set[1-r.victim]]
 	return !t.History.Header.OneService() && victim.Process == other.Process && victim.Member != other.Member &&
 		(t.Expiries || other.Time < victim.Until)
 }
 
-// deposed reports whether the server of the event at position i had been replaced as its group's master by then.
+// deposed reports whether, by position i, the server of the event at i had been replaced as its group's master.
 func (t *judge) deposed(i int) bool {
 	p := t.History.Events[i].Process
 	f := t.LastFault(i, func(f *trace.Fault) bool { return f.Does == history.Promotes && f.Strikes(p) })
 	return f != nil && f.On[0] == p
 }
 
-// lateTry returns LateTry for a key that its own attempt deleted at position gone if an earlier try requested the
-// deletion: the request left before the first one of the try that got the lock.
+// lateTry returns LateTry for a key that its own attempt deleted at position gone, if an earlier try had requested the
+// deletion: the request left the client before the first request of the try that got the lock.
 func (t *judge) lateTry(grant int32, gone int) string {
 	g, sent := &t.Grants[grant], t.History.Events[gone].Sent
 	if g.Lease != nil && 0 < sent && sent < g.Lease.Since {
@@ -334,7 +338,7 @@ func (t *judge) lateTry(grant int32, gone int) string {
 	return ""
 }
 
-// neverTold reports whether no end of a lease was stated to its holder, and it was never told that the lock was lost.
+// neverTold reports whether a holder was told no end of its lease, and was never told that it had lost the lock.
 func (t *judge) neverTold(s *trace.Span) bool {
 	lease := t.History.Events[s.At].Grant
 	if !lease.Open || lease.Until == history.Never {
@@ -344,8 +348,9 @@ func (t *judge) neverTold(s *trace.Span) bool {
 	return crash != trace.Open && t.Time(crash) == lease.Until
 }
 
-// causeOfLoss finds out why the victim's key went, and by which record: its key-gone, or the loss that undid its
-// prolongation, so that it expired when due and yet before the time that had been acknowledged.
+// causeOfLoss finds out why the victim's key disappeared, and which record shows it. This is the key-gone record, or
+// the loss that undid a prolongation of the key: then the key expired at its old deadline, earlier than had been
+// acknowledged.
 func (t *judge) causeOfLoss(c *clash, r *record) (int, Cause) {
 	gone := &t.History.Events[r.gone]
 	switch gone.Why {
@@ -392,15 +397,15 @@ func (t *judge) causeOfLoss(c *clash, r *record) (int, Cause) {
 }
 
 // inVain reports whether the event at position i prolongs a lease at a member of a service that is no longer its
-// leader, so that the end of the lease does not change.
+// leader, which does not change the end of the lease.
 func (t *judge) inVain(i int) bool {
 	over := t.takenOver(i)
 	return over >= 0 && t.History.Events[over].Process != t.History.Events[i].Process
 }
 
-// takenOver is where, before the keepalive at position i, a member of a service last took the leases over, which it
-// records as a prolongation of each lease that nobody requested. It is -1 if none did, or if the event at i is no
-// keepalive.
+// takenOver returns the last position before the keepalive at position i at which a member of a service took over the
+// leases as the new leader. The history records this as a prolongation of each lease that nobody requested. It returns
+// -1 if there is none, or if the event at i is not a keepalive.
 func (t *judge) takenOver(i int) int {
 	e := &t.History.Events[i]
 	if e.F != history.KeyProlonged || e.By == "" || !t.History.Header.OneService() {
@@ -414,8 +419,8 @@ func (t *judge) takenOver(i int) int {
 	return -1
 }
 
-// prolongedByDeposed is where a master or leader that had been replaced last prolonged the victim's key before its
-// lease was stated; -1 if none did.
+// prolongedByDeposed returns the last position, before the victim's lease was stated, at which a replaced master or
+// leader prolonged the victim's key; -1 if there is none.
 func (t *judge) prolongedByDeposed(c *clash, r *record) int {
 	span := r.victimSpan(c)
 	for i := span.At - 1; i > r.set[r.victim]; i-- {
@@ -428,15 +433,15 @@ func (t *judge) prolongedByDeposed(c *clash, r *record) int {
 	return -1
 }
 
-// expiredSession finds the faults that ended the session on which the victim's key depended; any of them would have
+// expiredSession finds the faults that ended the session on which the victim's key depended. Each of them would have
 // sufficed.
 func (t *judge) expiredSession(c *clash, r *record) []*trace.Fault {
 	return t.endingSession(t.Grants[r.victimSpan(c).Grant].Process, r.gone)
 }
 
-// endingSession finds the faults that ended the session with which a holder's key went at a position.
+// endingSession finds the faults that ended the session of a holder whose key disappeared with it at position gone.
 func (t *judge) endingSession(holder history.Process, gone int) []*trace.Fault {
-	since := -1 // another key went with an earlier session, and this one belonged to a later one
+	since := -1 // position at which a key disappeared with an earlier session
 	for i := range t.History.Events[:gone] {
 		if e := &t.History.Events[i]; e.F == history.KeyGone && e.Why == history.Expired &&
 			t.ProcessOf(e.Of) == holder {
@@ -447,9 +452,9 @@ func (t *judge) endingSession(holder history.Process, gone int) []*trace.Fault {
 		func(f *trace.Fault) bool { return f.Does == history.EndsSession && f.Strikes(holder) })
 }
 
-// cutShort finds the faults that ended the session of a holder, and with it the lease that it outlived: its key was
-// gone by the end of that lease, and before it was due, or it was due already when it was set, since its session was
-// over. There are none if the lease was over when it was granted.
+// cutShort finds the faults that ended a holder's session, and with it the lease that the holder outlived. Either the
+// holder's key was gone by the end of that lease and before its deadline, or the key was already past its deadline when
+// it was set, because the session was over. It finds none if the lease was over when it was granted.
 func (t *judge) cutShort(l lateness) []*trace.Fault {
 	g := &t.Grants[l.grant]
 	if g.Lease == nil || l.ended <= g.Lease.Granted {
@@ -491,7 +496,7 @@ func (r *record) victimSpan(c *clash) *trace.Span {
 	return &c.first
 }
 
-// leaseFacts are what the decisive record of a clash shows beside the cause.
+// leaseFacts returns what the decisive record of a clash shows in addition to the cause.
 func (t *judge) leaseFacts(c *clash, recorded []record) (f facts) {
 	if n := len(recorded); n > 0 {
 		r := &recorded[n-1]
@@ -504,12 +509,13 @@ func (t *judge) leaseFacts(c *clash, recorded []record) (f facts) {
 	return f
 }
 
-// unrecorded reports whether the cause is not known although the decisive record is there: it does not say why.
+// unrecorded reports whether the cause is unknown although there is a decisive record, because the record does not say
+// why the key disappeared.
 func unrecorded(cause Cause, recorded []record) bool {
 	return cause.Kind == CauseNotRecorded && len(recorded) > 0
 }
 
-// about is the process whose lease or key the decisive record concerns.
+// about returns the process whose lease or key the decisive record concerns.
 func (t *judge) about(c *clash, recorded []record) history.Process {
 	if t.hasNoKeys(c.lock) {
 		return t.Grants[c.then.Grant].Process
@@ -525,7 +531,7 @@ func (t *judge) about(c *clash, recorded []record) history.Process {
 	return t.Grants[recorded[len(recorded)-1].victimSpan(c).Grant].Process
 }
 
-// witness collects the events that show a clash.
+// witness returns the positions of the events that show a clash.
 func (t *judge) witness(c *clash, recorded []record) []int {
 	w := []int{c.first.At, c.then.At, t.Grants[c.first.Grant].OK, t.Grants[c.then.Grant].OK}
 	for _, r := range recorded {

@@ -12,19 +12,20 @@ import (
 // LockEvidence is porcupine's answer for one lock, with its drawing.
 type LockEvidence struct {
 	Lock history.Lock
-	// Mutex judges the critical sections: all of them, or if some part is refuted, those of that part. It is nil if
-	// porcupine has no answer, or if it allows more sections than it can be asked about at once.
+	// Mutex judges the critical sections: all of them, or only those of a part if porcupine refutes that part. It is
+	// nil if porcupine has no answer, or if it accepts more sections than it can be asked about at once.
 	Mutex *linear.Evidence
-	// Data judges the clients' read-modify-writes of what the lock guards; nil likewise.
+	// Data judges the clients' read-modify-writes of the data that the lock guards. It is nil in the same cases.
 	Data *linear.Evidence
 }
 
 // Refuted reports whether porcupine refutes the critical sections.
 func (e *LockEvidence) Refuted() bool { return e.Mutex != nil && e.Mutex.Answer == linear.Refuted }
 
-// Evidence asks porcupine about the locks of h, in the order of the header, and keeps what its drawings need for at
-// most most locks: first the locks named, then those whose sections are refuted, then the others. Left is the number of
-// further locks that could be drawn. It costs far more than Check and is meant for reports.
+// Evidence asks porcupine about the locks of h and returns, in the order of the header, what is needed to draw its
+// answers for at most most locks. It chooses first the locks named in first, then those whose sections are refuted,
+// then the others. Left is the number of further locks that could be drawn. Evidence costs far more than Check and is
+// meant for reports.
 func Evidence(h *history.History, most int, first ...history.Lock) (all []LockEvidence, left int) {
 	var t judge
 	t.Read(h)
@@ -67,7 +68,7 @@ func drawable(updates []linear.Update) bool {
 	return len(updates) > 0 && len(updates) <= trace.MaxUpdates
 }
 
-// worthDrawing chooses locks as described at Evidence and returns their numbers in order.
+// worthDrawing chooses locks as Evidence says, and returns their numbers in order.
 func (t *judge) worthDrawing(updates [][]linear.Update, most int, first []history.Lock) (chosen []int, left int) {
 	var byRank [3][]int
 	for n := range t.Locks {
@@ -89,7 +90,7 @@ func (t *judge) worthDrawing(updates [][]linear.Update, most int, first []histor
 	return chosen, len(all) - len(chosen)
 }
 
-// answered lists the operations on a lock that show porcupine's answer; it is empty if there is no answer.
+// answered returns the operations on a lock that show porcupine's answer, or none if there is no answer.
 func (t *judge) answered(l *trace.LockTrace) (shown []linear.MutexOp, isRefuted bool) {
 	if t.History.Header.ClockError > 0 {
 		return nil, false

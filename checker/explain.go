@@ -28,20 +28,21 @@ func (f *Finding) unchecked(why string) { f.Outcome, f.Explanation = Unchecked, 
 func (f *Finding) undecided(why string) { f.Outcome, f.Explanation = Undecided, why }
 func (f *Finding) holds(seen string)    { f.Outcome, f.Explanation = Holds, seen }
 
-// mostBreaches is how many overlaps of one lock, and how many waiters that were stuck, are examined for their causes:
-// each may take a walk through the history.
+// mostBreaches is the largest number of overlaps of one lock, and of stuck waiters, whose causes are examined. Each may
+// take a pass over the history.
 const mostBreaches = 100
 
-// examined says that some breaches may have been left unexamined.
+// examined adds a note to the explanation if some breaches may not have been examined.
 func (f *Finding) examined(more bool) {
 	if more {
 		f.Explanation += sentence(" Only the first %d such overlaps were examined for their causes.", mostBreaches)
 	}
 }
 
-// breach begins to report that the event at a position broke the law of f, for a cause, of a lock and between some
-// processes. It returns the finding to fill in: f itself, or if that has a breach already, a further one; or nil if
-// this breach is not reported, since an earlier one has the same cause, or since another one is to be explained.
+// breach starts the report of a breach: the event at position at broke the law of f, for a cause, on a lock and between
+// some processes. It returns the finding to fill in. This is f itself, or a further finding if f already has a breach.
+// It returns nil if the breach is not reported, because an earlier one has the same cause, or because only another one
+// is to be explained.
 func (t *judge) breach(f *Finding, cause Cause, at int, lock history.Lock, between ...history.Process) *Finding {
 	b := Finding{Law: f.Law, Lock: lock, Holders: between, At: t.History.Events[at].Index}
 	switch {
@@ -56,12 +57,13 @@ func (t *judge) breach(f *Finding, cause Cause, at int, lock history.Lock, betwe
 	return &f.Further[len(f.Further)-1]
 }
 
-// isSame reports whether two findings are about the same breach of the same law, perhaps for different causes.
+// isSame reports whether two findings on the same law are about the same breach, perhaps for different causes.
 func (f *Finding) isSame(o *Finding) bool {
 	return f.At == o.At && f.Lock == o.Lock && slices.Equal(f.Holders, o.Holders)
 }
 
-// violated fills in why and how a law was broken. The witness is given in positions, and may repeat or be -1 or open.
+// violated fills in why and how a law was broken. The witness is a list of positions; it may contain repetitions, -1
+// and Open.
 func (f *Finding) violated(t *judge, cause Cause, story string, witness []int) {
 	f.Outcome, f.Cause, f.Explanation = Violated, cause, story+t.neededStory()
 	f.Remedy = remedy(t.situation(cause))
@@ -79,7 +81,8 @@ func (f *Finding) violated(t *judge, cause Cause, story string, witness []int) {
 	}
 }
 
-// who names a grant in a sentence about two: by its process, and also by its attempt if both have the same process.
+// who names a grant in a sentence about two grants: by its process, and also by its attempt if both have the same
+// process.
 func (t *judge) who(g, other *trace.Grant) string {
 	if g.Process == other.Process && g.Attempt != "" {
 		return sentence("%s (attempt %s)", g.Process, g.Attempt)
@@ -87,7 +90,7 @@ func (t *judge) who(g, other *trace.Grant) string {
 	return string(g.Process)
 }
 
-// name returns an attempt together with its process, as far as the history states it.
+// name returns an attempt together with its process, or "somebody" if the attempt is not known.
 func (t *judge) name(a history.Attempt) string {
 	if a == "" {
 		return "somebody"
@@ -117,7 +120,7 @@ func (t *judge) endText(g *trace.Grant) string {
 	return "it never did"
 }
 
-// overstayStory explains why a holder was inside after its lease had ended.
+// overstayStory explains why a holder was still inside after its lease had ended.
 func (t *judge) overstayStory(l lateness, why blame) string {
 	g := &t.Grants[l.grant]
 	s := sentence("The lease of %s had ended at %v as it should; the lock service broke no promise.", g.Process,
@@ -179,7 +182,7 @@ func (t *judge) blameStory(p history.Process, why blame) string {
 	return s.String()
 }
 
-// witness lists the positions at which what is to blame began and ended.
+// witness returns the positions at which the faults to blame began and ended.
 func (b blame) witness() []int {
 	var w []int
 	for _, f := range b.faults {
@@ -188,7 +191,7 @@ func (b blame) witness() []int {
 	return w
 }
 
-// spells describes when faults were active.
+// spells says when faults were active.
 func (t *judge) spells(faults []*trace.Fault) string {
 	var all []string
 	for _, f := range faults {
@@ -197,7 +200,7 @@ func (t *judge) spells(faults []*trace.Fault) string {
 	return list(all)
 }
 
-// spell describes when a fault was active.
+// spell says when a fault was active.
 func (t *judge) spell(f *trace.Fault) string {
 	switch over := f.Over(); over {
 	case f.Start:
@@ -256,7 +259,7 @@ func (t *judge) leaseStory(c *clash, cause Cause, records []record) string {
 // noKeys explains why a lock without any key excludes nobody.
 const noKeys = " No server had a key of that lock at any time."
 
-// hasNoKeys reports whether it is known that no server ever had a key of a lock: all requests were read.
+// hasNoKeys reports whether no server ever had a key of the lock. This is known only if all requests were recorded.
 func (t *judge) hasNoKeys(lock int32) bool {
 	return t.History.Header.Asked != nil && !slices.ContainsFunc(t.Keys, func(at int32) bool {
 		e := &t.History.Events[at]
@@ -264,8 +267,8 @@ func (t *judge) hasNoKeys(lock int32) bool {
 	})
 }
 
-// serversStory describes the records of each server, the last one first. If a lease was miscounted, it had run out on
-// several.
+// serversStory describes the record of each server, the decisive one first. If a lease was miscounted, its key had
+// expired on several servers.
 func (t *judge) serversStory(s *strings.Builder, c *clash, records []record) {
 	last := &records[len(records)-1]
 	s.WriteString(sentence(" What decided it: %s.", t.recordStory(c, last)))
@@ -286,7 +289,7 @@ func (t *judge) serversStory(s *strings.Builder, c *clash, records []record) {
 	}
 }
 
-// isExpiry reports whether a cause is that a lease outlived keys that had expired as they should.
+// isExpiry reports whether a cause means that a lease outlived keys that had expired as they should.
 func isExpiry(c Cause) bool { return c.Kind == ValidityMiscounted || c.Kind == NeverRenewed }
 
 func (t *judge) countedText(s *trace.Span) string {
@@ -297,7 +300,7 @@ func (t *judge) countedText(s *trace.Span) string {
 	return sentence("%s %s", t.Grants[s.Grant].Process, list(counted))
 }
 
-// list joins names as a sentence does.
+// list joins names the way a sentence lists them: "a, b and c".
 func list[T ~string](names []T) string {
 	var s strings.Builder
 	for i, n := range names {

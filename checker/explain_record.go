@@ -17,7 +17,7 @@ func (t *judge) recordStory(c *clash, r *record) string {
 		other = &c.first
 	}
 	e := &t.History.Events[r.at]
-	server := e.Process // which may have taken over from the one that set the key
+	server := e.Process // it may have replaced the server that set the key
 	if r.cause.Kind == LostInFailover {
 		server = t.History.Events[r.set[r.victim]].Process
 	}
@@ -64,7 +64,7 @@ func (t *judge) recordStory(c *clash, r *record) string {
 	return sentence("%s was gone at %v, and why is not recorded", key, e.Time)
 }
 
-// earlyStory describes a key that was over before its time by a clock that was ahead.
+// earlyStory describes a key that ended early because a clock was ahead.
 func (t *judge) earlyStory(r *record, key string) string {
 	e := &t.History.Events[r.at]
 	switch {
@@ -82,7 +82,7 @@ func (t *judge) earlyStory(r *record, key string) string {
 		t.clockStory(r, e.Process))
 }
 
-// twiceStory describes what stood on a server for each of two holders.
+// twiceStory describes two keys, or two elements of a list, on one server that gave two clients the lock.
 func (t *judge) twiceStory(r *record, key string) string {
 	first, second := &t.History.Events[r.set[r.victim]], &t.History.Events[r.at]
 	if second.F == history.KeyGone {
@@ -93,7 +93,7 @@ func (t *judge) twiceStory(r *record, key string) string {
 		"from being set", key, first.Time, t.name(second.Of), second.Time)
 }
 
-// miscountedStory describes a key that expired when it was due, although its holder counted on it for longer.
+// miscountedStory describes a key that expired when it was due, although its holder relied on it for longer.
 func (t *judge) miscountedStory(c *clash, r *record, key string) string {
 	span, e := r.victimSpan(c), &t.History.Events[r.at]
 	holder, lease := t.Grants[span.Grant].Process, t.History.Events[span.At].Grant
@@ -116,7 +116,7 @@ func (t *judge) miscountedStory(c *clash, r *record, key string) string {
 		lease.Until, t.faultText(t.miscounted(span.Grant, span.At, t.History.Events[r.set[1-r.victim]].Time)...))
 }
 
-// lapseStory describes a key that was removed since another, by which its holder shows that it lives, had expired.
+// lapseStory describes a key that was removed because another key, which shows that its holder is alive, had expired.
 func (t *judge) lapseStory(c *clash, r *record, key string) string {
 	span, e := r.victimSpan(c), &t.History.Events[r.at]
 	holder, until := t.Grants[span.Grant].Process, t.History.Events[span.At].Grant.Until
@@ -125,13 +125,13 @@ func (t *judge) lapseStory(c *clash, r *record, key string) string {
 		t.faultText(t.miscounted(span.Grant, span.At, t.History.Events[r.set[1-r.victim]].Time)...))
 }
 
-// keptLast is the position at which the victim's key was last set or prolonged by its owner before the record.
+// keptLast returns the last position before the record at which the owner of the victim's key set or prolonged it.
 func (t *judge) keptLast(r *record) int {
 	set := r.set[r.victim]
 	return max(t.LastKept(t.changeAt(r.at, t.History.Events[set].Of)), set)
 }
 
-// takenOver says what a record did to a key that another took over.
+// takenOver says what a record did to a key that another client took over.
 func takenOver(e *history.Event) string {
 	if e.F == history.KeySet {
 		return "replaced"
@@ -139,7 +139,8 @@ func takenOver(e *history.Event) string {
 	return "removed"
 }
 
-// takenOverStory describes a key that another removed or replaced, as it might, since the lease of its holder was over.
+// takenOverStory describes a key that another client rightly removed or replaced, since the lease of its holder was
+// over.
 func (t *judge) takenOverStory(c *clash, r *record, key string) string {
 	span, e := r.victimSpan(c), &t.History.Events[r.at]
 	did, holder := takenOver(e), t.Grants[span.Grant].Process
@@ -196,8 +197,8 @@ func (t *judge) crashStory(key string, r *record, e *history.Event) string {
 		e.Time, went, why, t.faultText(downs...))
 }
 
-// downAt lists the faults that had ended the server which records a loss at position at, and from which it came back
-// with that loss. Earlier faults that are over lost nothing, or the loss would have been recorded then.
+// downAt lists the faults that had taken down the server which records a loss at position at, and from which it came
+// back with that loss. Earlier faults that are over lost nothing; otherwise the loss would have been recorded then.
 func (t *judge) downAt(at int) []*trace.Fault {
 	e := &t.History.Events[at]
 	strikes := func(f *trace.Fault) bool { return f.Does.IsDown() && f.Strikes(e.Process) }
@@ -211,7 +212,7 @@ func (t *judge) downAt(at int) []*trace.Fault {
 	return downs
 }
 
-// lostPart is what was lost: the key, or only the time by which it had been prolonged.
+// lostPart names what was lost: the key, or only a prolongation of it.
 func (t *judge) lostPart(key string, r *record) string {
 	if r.at == r.undone {
 		return "the prolongation of " + key
@@ -226,14 +227,14 @@ func (t *judge) undoneStory(r *record) string {
 	return sentence("; so it expired at %v, not at %v", t.History.Events[r.gone].Time, r.promised)
 }
 
-// clockStory names the fault that set a server's clock wrong while it held the key.
+// clockStory names the fault that changed the clock of a process while the victim's key was there.
 func (t *judge) clockStory(r *record, whose history.Process) string {
 	return t.faultText(t.lastSuspect(r.at+1, func(f *trace.Fault) bool {
 		return f.Does.IsClock() && f.Strikes(whose) && f.Over() >= r.set[r.victim]
 	}))
 }
 
-// faultText names faults as reasons, in brackets; it is empty if there are none.
+// faultText names faults as reasons, in parentheses; it is empty if there are none.
 func (t *judge) faultText(faults ...*trace.Fault) string {
 	var lines []string
 	for _, f := range faults {
@@ -247,7 +248,7 @@ func (t *judge) faultText(faults ...*trace.Fault) string {
 	return " (" + strings.Join(lines, "; ") + ")"
 }
 
-// taker is the process that took the victim's place.
+// taker returns the process that took the victim's place.
 func (t *judge) taker(r *record) history.Process {
 	return t.ProcessOf(t.History.Events[r.set[1-r.victim]].Of)
 }

@@ -19,26 +19,27 @@ func init() {
 		judge:  (*judge).faultTolerance, uncertain: clockerror.Bounds})
 }
 
-// faultTolerance judges that while a quorum of servers is up and reachable from an unpaused client, and nobody held or
-// tried the lock within the last TTL, its acquire and the release of it succeed within the bound.
+// faultTolerance judges that an acquire, and its release, succeed within the bound while a quorum of servers is up and
+// reachable from an unpaused client and nobody held or requested the lock within the last TTL.
 //
-// An acquire is judged if, from its call to its return or the bound, whichever comes first,
+// An acquire is judged if all of this holds from its call to its return or to the bound, whichever comes first:
 //   - the same quorum of servers was, all the time, up, unpaused, not slowed, and on no cut, delayed or broken link
-//     with the client, which was itself up and unpaused and kept its session;
+//     with the client, and the client itself was up and unpaused and kept its session;
 //   - no key of another attempt stood in its way on so many servers that no quorum was left;
-//   - from one TTL before its call nobody else asked for or held the lock. The client's own holds count too, unless its
-//     releases returned ok and no fault was on since: they leave nothing behind;
-//   - in that time no service of a single member had come back without its disk, and so without the client's session.
+//   - from one TTL before its call, nobody else requested or held the lock. The client's own holds count too, unless
+//     their releases returned ok and no fault was active since, so that they left nothing behind;
+//   - in that time, no service of a single member had come back without its disk, and so without the client's session.
 //
-// A release is judged if its acquire was, all this held from the acquire's call on, and the lease was valid when it was
-// called. One that fails in time is excused if by then the lease had ended.
-// Replicated groups count as one server each, up while all their members are and reach each other. If there are fewer
-// groups than the quorum they are one service, and its members count. Faults of clocks are no excuse.
+// A release is judged if its acquire was judged, all of this held from the acquire's call on, and the lease was valid
+// when the release was called. A release that fails in time is excused if the lease had ended by then. Replicated
+// groups count as one server each, which is up while all its members are up and reach each other. If there are fewer
+// groups than the quorum, they are one service, and their members count. Clock faults are no excuse.
 //
-// A release that had no effect (trace.Handback says what that is) breaks the law as well, whatever it returned and
-// whoever else asked for the lock, unless from its acquire's call on a fault was in its way.
+// A release without effect (see trace.Handback) also breaks the law, whatever it returned and whoever else requested
+// the lock, unless a fault was in its way at some time after its acquire's call.
 //
-// It needs the header's servers, quorum and bound; for releases without effect, the servers' records of keys.
+// The law needs the header's servers, quorum and bound. For releases without effect it needs the servers' records of
+// keys.
 func (t *judge) faultTolerance(f *Finding) {
 	h := &t.History.Header
 	if !h.StatesQuorum() || h.Bound <= 0 {
@@ -83,8 +84,8 @@ func (t *judge) faultTolerance(f *Finding) {
 		h.Bound.String() + ".")
 }
 
-// judgeRelease judges the release of an acquire that was judged itself and was over at position acquired, and reports
-// whether there was one to judge.
+// judgeRelease judges the release of an acquire that was judged itself and was over at position acquired. It reports
+// whether there was a release to judge.
 func (t *judge) judgeRelease(f *Finding, n int32, acquired int) bool {
 	a := &t.Asks[n]
 	g := &t.Grants[a.Grant]
@@ -112,8 +113,8 @@ func (t *judge) judgeRelease(f *Finding, n int32, acquired int) bool {
 	return true
 }
 
-// countedReachable reports whether a quorum of the servers that granted the lock is within reach: only they can confirm
-// its release.
+// countedReachable reports whether a quorum of the servers that granted the lock is within reach. Only these servers
+// can confirm its release.
 func (t *judge) countedReachable(g *trace.Grant) bool {
 	if g.Lease == nil || len(g.Lease.Counted) == 0 || len(t.History.Header.Groups) > 0 {
 		return true
@@ -122,8 +123,8 @@ func (t *judge) countedReachable(g *trace.Grant) bool {
 		func(s history.Process) bool { return slices.Contains(t.Reach.Gone.Away, s) }))
 }
 
-// judgedUntil is the position up to which the conditions of an operation must hold: its return, or the last event
-// within its bound; -1 if the history ends before either.
+// judgedUntil returns the position up to which the conditions of an operation must hold: its return, or the last event
+// within its bound. It returns -1 if the history ends before either.
 func (t *judge) judgedUntil(call, ret int) int {
 	due := t.Time(call) + t.History.Header.Bound
 	switch {
@@ -204,7 +205,7 @@ func (t *judge) outcomeText(cause Cause, call, ret int, outcome history.Type) st
 	return how
 }
 
-// keyAt is the last record of the key of a grant before a position; -1 if there is none.
+// keyAt returns the position of the last record about the key of a grant before a position; -1 if there is none.
 func (t *judge) keyAt(g *trace.Grant, before int) int {
 	for _, at := range slices.Backward(t.Keys) {
 		if e := &t.History.Events[at]; int(at) < before && e.Lock == t.Locks[g.Lock].Name && e.Of == g.Attempt {
@@ -214,7 +215,7 @@ func (t *judge) keyAt(g *trace.Grant, before int) int {
 	return -1
 }
 
-// refusedStory says what the last record of a key shows when a release of it was refused, and notes it for the remedy.
+// refusedStory says what the last record of a key shows about a refused release of it, and stores that for the remedy.
 func (t *judge) refusedStory(g *trace.Grant, key int) string {
 	if key < 0 {
 		return ""
@@ -231,8 +232,8 @@ func (t *judge) refusedStory(g *trace.Grant, key int) string {
 	return sentence(" Its key on %s was still there, set last at %v.", e.Process, e.Time)
 }
 
-// hurrying is the last fault that changed the clock of a server before the key of a grant expired there, at a position
-// and before it was due; nil if there is none.
+// hurrying returns the last fault of the clock of the server on which the key of a grant expired early, at position
+// gone; nil if there is none.
 func (t *judge) hurrying(g *trace.Grant, gone int) *trace.Fault {
 	e, set := &t.History.Events[gone], t.keyAt(g, gone)
 	if e.Why != history.Expired || set < 0 || e.Time >= t.History.Events[set].Until-rounding {
@@ -243,16 +244,17 @@ func (t *judge) hurrying(g *trace.Grant, gone int) *trace.Fault {
 	})
 }
 
-// asksOn reports whether the client of an acquire is known to have gone on asking in the second half of its bound,
+// asksOn reports whether the client of an acquire is known to have continued to ask in the second half of its bound,
 // although no server had a key of the lock until position end.
 func (t *judge) asksOn(a *trace.Ask, end int) bool {
 	call, bound := t.Time(a.Call), t.History.Header.Bound
 	return t.asks(a.Process, call+bound/2, call+bound) && t.isFree(a.Lock, call, end+1)
 }
 
-// fastest is the shortest time that any attempt but that of one acquire took to get a lock, or if none did, to have a
-// key set; Never if servers whose records we have carried none out, and 0 if nothing is known. A client that had no key
-// set before it asked again may have asked for the next one earlier.
+// fastest returns the shortest time that any attempt, except those of one acquire, took to get a lock. If none got a
+// lock, it returns the shortest time to have a key set. It returns Never if the servers recorded their keys but set
+// none, and 0 if nothing is known. If a client asked again without a key set in between, it may have sent the request
+// for the next key in an earlier try.
 func (t *judge) fastest(but *trace.Ask) history.Time {
 	var granted, set history.Time
 	note := func(least *history.Time, took history.Time) {
@@ -288,10 +290,10 @@ func (t *judge) fastest(but *trace.Ask) history.Time {
 	return cmp.Or(granted, set)
 }
 
-// firstCall is the earliest call for the lock of an acquire by its client with no key set in between by that client,
-// before position set.
+// firstCall returns the earliest call with which a client asked for a lock that led to the key set at position set:
+// since the key that it had set before, if any.
 func (t *judge) firstCall(of *trace.Ask, set int) int {
-	first, after := of.Call, -1 // after the key set before
+	first, after := of.Call, -1 // position of the key set before
 	for _, at := range t.Keys {
 		e := &t.History.Events[at]
 		if int(at) < set && e.F == history.KeySet && e.Lock == t.Locks[of.Lock].Name &&

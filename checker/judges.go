@@ -7,24 +7,24 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// Judges records who judged mutual exclusion, and each judge's answer about the critical sections. It is zero in
-// findings on other laws, which have one judge, and where there was nothing to judge.
+// Judges records who judged mutual exclusion, and what each of them answered about the critical sections. It is zero in
+// findings on other laws, which have one judge, and if there was nothing to judge.
 type Judges struct {
-	Porcupine Answer // the linearizability checker's, on a mutex whose owner is the section
-	Interval  Answer // the interval check's, on the sections as spans
+	Porcupine Answer // answer of the linearizability checker, on a mutex whose owner is the section
+	Interval  Answer // answer of the interval check, on the sections as spans
 }
 
-// Answer is what a judge says of the critical sections of a history.
+// Answer is what a judge says about the critical sections of a history.
 type Answer uint8
 
 // The answers. The zero Answer is never a pass.
 const (
 	NotAsked        Answer = iota
-	NotAskedClocks         // the history states a clock error, and porcupine takes times as they are
-	NotAskedTooMany        // some part has more sections than porcupine is asked about at once
-	Unfinished             // porcupine's budget of steps ended first
-	Open                   // of the interval check: it depends on what the history does not state exactly
-	Allowed                // no two sections of one lock overlap, shared ones aside
+	NotAskedClocks         // the history states a clock error, but porcupine assumes exact times
+	NotAskedTooMany        // a part has more sections than porcupine can be asked about at once
+	Unfinished             // porcupine ran out of steps
+	Open                   // from the interval check: it depends on something that the history does not state exactly
+	Allowed                // no two sections of one lock overlap, except shared ones
 	Refuted                // two do
 )
 
@@ -43,7 +43,7 @@ func (a Answer) String() string {
 	return "not asked"
 }
 
-// Why returns why there is no answer; empty if there is one, or nothing to judge.
+// Why returns why there is no answer; empty if there is one, or if there was nothing to judge.
 func (a Answer) Why() string {
 	switch a {
 	case NotAskedClocks:
@@ -57,7 +57,7 @@ func (a Answer) Why() string {
 	return ""
 }
 
-// Alone reports that the interval check judged alone, and why; empty if it did not.
+// Alone returns a note that only the interval check judged, and why; empty if both judged.
 func (j Judges) Alone() string {
 	if why := j.Porcupine.Why(); why != "" {
 		return "interval check alone: " + why
@@ -65,7 +65,7 @@ func (j Judges) Alone() string {
 	return ""
 }
 
-// String reports in one line who judged, and what each answered; empty for the zero Judges.
+// String returns one line that says who judged, and what each answered; empty for the zero Judges.
 func (j Judges) String() string {
 	why := j.Porcupine.Why()
 	switch {
@@ -77,9 +77,9 @@ func (j Judges) String() string {
 	return "porcupine: " + j.Porcupine.String() + "; interval check: " + j.Interval.String()
 }
 
-// bothJudges has both judges examine every lock, and keeps their answers in answers. If they differ about a lock, these
-// are their answers about all; otherwise they are those about the lock whose sections the history shows to overlap
-// first. Where none do, porcupine's answer is the first that is not Allowed.
+// bothJudges asks both judges about every lock, and stores their answers in t.answers. If they differ about a lock, it
+// returns their answers about that lock. Otherwise it returns their answers about the lock whose sections overlap first
+// in the history. If no sections overlap, it returns porcupine's first answer that is not Allowed.
 func (t *judge) bothJudges() (all Judges, overlaps []clash, more bool) {
 	t.parts.Renew()
 	t.answers = t.answers[:0]
@@ -104,7 +104,7 @@ func (t *judge) bothJudges() (all Judges, overlaps []clash, more bool) {
 	return all, overlaps, more
 }
 
-// judgesOf has porcupine examine a lock. overlap is whether the interval check found an overlap in it.
+// judgesOf asks porcupine about a lock. overlap says whether the interval check found an overlap on it.
 func (t *judge) judgesOf(n int, overlap bool) (j Judges) {
 	if j.Interval = Allowed; overlap {
 		j.Interval = Refuted
@@ -118,7 +118,7 @@ func (t *judge) judgesOf(n int, overlap bool) (j Judges) {
 	return j
 }
 
-// porcupine calls the linearizability checker, or the test's replacement for it.
+// porcupine calls the linearizability checker, or its replacement in a test.
 func (t *judge) porcupine(ops []linear.MutexOp) linear.Answer {
 	if t.instead != nil {
 		return t.instead(ops)
@@ -131,10 +131,10 @@ func (t *judge) porcupine(ops []linear.MutexOp) linear.Answer {
 var answers = map[linear.Answer]Answer{linear.Unknown: Unfinished, linear.TooMany: NotAskedTooMany,
 	linear.Linearizable: Allowed, linear.Refuted: Refuted}
 
-// differ reports whether both judges have an answer, and not the same.
+// differ reports whether both judges have an answer and the answers differ.
 func (j Judges) differ() bool { return j.Porcupine >= Allowed && j.Porcupine != j.Interval }
 
-// open returns the judges of a finding that the clocks leave undecided.
+// open returns the judges of a finding that inexact clocks leave undecided.
 func (j Judges) open() Judges {
 	if j.Interval != NotAsked {
 		j.Interval = Open
@@ -142,8 +142,9 @@ func (j Judges) open() Judges {
 	return j
 }
 
-// appendMutexOps appends porcupine's operations: an enter for each acquire ok, from its call; a leave for each section
-// that ended, from its end, or from when it may have ended, to the return of its release, or for ever.
+// appendMutexOps appends the operations for porcupine. Each successful acquire is an enter, from its call to its
+// return. Each section that ended is a leave, from its end (or from when it may have ended) to the return of its
+// release, or for ever.
 func (t *judge) appendMutexOps(ops []linear.MutexOp, l *trace.LockTrace) []linear.MutexOp {
 	for s, n := range l.Grants {
 		g := &t.Grants[n]

@@ -17,33 +17,33 @@ const Linearizability Law = "linearizability"
 // Laws lists all laws of locks in the order in which they are reported.
 var Laws []Law
 
-// lawRow is all that other files must know of a law. The file that judges the law registers it.
+// lawRow holds what other files must know about a law. The file that judges the law registers it.
 type lawRow struct {
 	law     Law
-	place   int      // in the order in which the laws are reported, from 1
-	gravity int      // rank among violations, from 1: what harms the user's work before what led to it
-	kept    LockKind // which locks keep it, under the faults that they can survive
-	atEnd   bool     // no history shows that it holds until everything in it has ended
-	says    string   // what it states, in one sentence without capital and full stop
-	broken  string   // what happens when it is broken, likewise
+	place   int      // position in the order in which the laws are reported, from 1
+	gravity int      // rank among violations, from 1: harm to the user's work comes before what led to it
+	kept    LockKind // the kinds of locks that keep it, under the faults that they can survive
+	atEnd   bool     // no history can show that it holds before everything in it has ended
+	says    string   // what it states, as a lower-case sentence without a full stop
+	broken  string   // what happens when it is broken, in the same form
 	judge   func(*judge, *Finding)
-	// uncertain explains why inexact clocks leave the law undecided; empty if they do not. If it is nil, they always
-	// do.
+	// uncertain explains why inexact clocks leave the law undecided; empty if they do not. If uncertain is nil, they
+	// always do.
 	uncertain func(t *trace.Trace, violated bool, at int) string
 }
 
-// LockKind is a set of kinds of locks, by what they can keep.
+// LockKind is a set of kinds of locks, which differ in the laws that they can keep.
 type LockKind uint8
 
-// The kinds.
+// The kinds of locks.
 const (
-	Leased    LockKind = 1 << iota // a lease, and a holder that checks how long it lasts
-	Fenced                         // a token that the resource compares
+	Leased    LockKind = 1 << iota // it has a lease, and its holder checks how long the lease lasts
+	Fenced                         // it has tokens that the resource compares
 	Efficient                      // it saves work and protects nothing
 	anyLock   = Leased | Fenced | Efficient
 )
 
-// lawTable are the rows of all laws in the order in which they are reported.
+// lawTable holds the rows of all laws, in the order in which they are reported.
 var lawTable []lawRow
 
 // register adds a law. It is called by the init function of the law's file.
@@ -63,7 +63,7 @@ func LawsKeptBy(kinds LockKind) (laws []Law) {
 	return laws
 }
 
-// row returns the law's row; the zero row for a name that is no law of locks.
+// row returns the law's row, or the zero row if l is not a law of locks.
 func (l Law) row() *lawRow {
 	for i := range lawTable {
 		if lawTable[i].law == l {
@@ -81,7 +81,7 @@ func (row *lawRow) leftOpen(t *trace.Trace, f *Finding) string {
 	return row.uncertain(t, f.Outcome == Violated, f.At)
 }
 
-// Says returns what the law states, in one sentence without capital and full stop; empty for a name that is no law.
+// Says returns what the law states, as a lower-case sentence without a full stop, or "" if l is not a law.
 func (l Law) Says() string {
 	if l == Linearizability {
 		return "one order of the operations, each between its call and its return, explains all that was read"
@@ -89,34 +89,34 @@ func (l Law) Says() string {
 	return l.row().says
 }
 
-// Broken returns what happens when the law is broken, in one sentence without capital and full stop.
+// Broken returns what happens when the law is broken, as a lower-case sentence without a full stop.
 func (l Law) Broken() string { return cmp.Or(l.row().broken, string(l)+" is violated") }
 
 // Gravity orders laws by how serious a violation is, the most serious first.
 func (l Law) Gravity() int { return l.row().gravity }
 
-// AtEnd reports whether no history shows that the law holds until everything in it has ended.
+// AtEnd reports whether no history can show that the law holds before everything in it has ended.
 func (l Law) AtEnd() bool { return l.row().atEnd }
 
-// Promise is what a lock is to keep whatever faults strike.
+// Promise is what a lock must keep whatever faults strike.
 type Promise struct {
 	Laws []Law
 	// Availability extends the promise of deadlock-freedom to cases in which too few servers are left for good. No lock
-	// can help that, only more servers can; so it is not promised unless asked for.
+	// can help then, only more servers can. So it is promised only if asked for.
 	Availability bool
 }
 
-// Availability is the name of a Promise's Availability in scenario files and reports.
+// Availability is the name of the field Promise.Availability in scenario files and reports.
 const Availability = "availability"
 
-// Excuse explains, after "is broken", why a promise is not, and how to demand more.
+// Excuse explains, after "is broken", why a promise is not broken, and how to demand more.
 const Excuse = "where no quorum of servers is left for good; no lock helps there, and it is not promised unless " +
 	"promise lists " + Availability
 
 // Covers reports whether a law broken by the given cause breaks the promise.
 func (p Promise) Covers(l Law, c Cause) bool { return slices.Contains(p.Laws, l) && !p.Excuses(c) }
 
-// BrokenBy returns the first breach in a finding that breaks the promise; nil if none does.
+// BrokenBy returns the first breach in a finding that breaks the promise, or nil if there is none.
 func (p Promise) BrokenBy(f *Finding) *Finding {
 	for b := range f.Breaches() {
 		if p.Covers(b.Law, b.Cause) {
@@ -126,7 +126,7 @@ func (p Promise) BrokenBy(f *Finding) *Finding {
 	return nil
 }
 
-// ExcusesAll reports whether a law is violated, and each breach of it is by a cause that breaks no promise.
+// ExcusesAll reports whether a law is violated, but only by causes that break no promise.
 func (p Promise) ExcusesAll(f *Finding) bool {
 	for b := range f.Breaches() {
 		if !p.Excuses(b.Cause) {

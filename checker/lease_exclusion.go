@@ -16,12 +16,12 @@ func init() {
 		judge:  (*judge).leaseExclusion, uncertain: clockerror.Windows})
 }
 
-// leaseExclusion judges the lock service's promise: the granted validity windows of one lock never overlap in true
-// time, shared ones aside.
+// leaseExclusion judges the lock service's promise that the validity windows it grants for one lock never overlap in
+// true time, except shared ones.
 //
-// It needs grants that carry granted and until; where one that does not may have overlapped another, it is unchecked.
-// It counts as exercised once a lock had two windows, or one window and another acquire that could have got in: a lone
-// grant that nobody else asked for shows nothing.
+// The law needs grants that state granted and until. It is unchecked if a grant without them may have overlapped
+// another. It counts as exercised once a lock had two windows, or one window and another acquire that could have been
+// granted. A single grant that nobody else asked for shows nothing.
 func (t *judge) leaseExclusion(f *Finding) {
 	windows, exercised := 0, false
 	for i := range t.Locks {
@@ -66,8 +66,8 @@ func (t *judge) leasesOverlap(f *Finding, c *clash) {
 	b.About, b.Unrecorded = t.about(c, records), unrecorded(cause, records)
 }
 
-// undecidedBy finds a grant whose window is not stated and may have overlapped another, nil if there is none. No two
-// stated windows overlap.
+// undecidedBy returns a grant whose window is not stated and may have overlapped another; nil if there is none. No two
+// stated windows overlap when it is called.
 func (t *judge) undecidedBy() *trace.Grant {
 	for n := range t.Locks {
 		spans := t.WithUnstated(&t.Locks[n])
@@ -81,7 +81,7 @@ func (t *judge) undecidedBy() *trace.Grant {
 	return nil
 }
 
-// clashes lists the pairs of spans that contradict a law, in the order of inOrder.
+// clashes returns the pairs of spans that contradict a law, in the order of inOrder.
 func (t *judge) clashes(law Law) (all []clash, more bool) {
 	for n := range t.Locks {
 		all = append(all, t.clashesIn(law, n)...)
@@ -89,15 +89,15 @@ func (t *judge) clashes(law Law) (all []clash, more bool) {
 	return inOrder(all)
 }
 
-// inOrder sorts clashes of several locks by the events that state their second spans. It keeps mostBreaches of them,
-// and reports whether there may be more.
+// inOrder sorts clashes of several locks by the events that state their second spans. It returns at most mostBreaches
+// of them, and reports whether there may be more.
 func inOrder(all []clash) (first []clash, more bool) {
 	slices.SortStableFunc(all, func(a, b clash) int { return a.then.At - b.then.At })
 	return all[:min(len(all), mostBreaches)], len(all) >= mostBreaches
 }
 
-// clashesIn lists the clashes of a lock, in the order in which the history states their second spans and then their
-// first ones: no more than mostBreaches.
+// clashesIn returns the clashes of a lock, in the order in which the history states their second spans and then their
+// first ones; at most mostBreaches.
 func (t *judge) clashesIn(law Law, n int) (all []clash) {
 	spans := t.Locks[n].Windows
 	if law == MutualExclusion {

@@ -10,17 +10,18 @@ import (
 
 // Metric is one figure about a run.
 type Metric struct {
-	Name    string // as the documents name it; for a single process with {process="client-1"}
+	Name    string // as in the documents; for a single process with {process="client-1"}
 	Value   float64
 	Unit    string  // "s", "ratio" in [0, 1], or empty for a count
-	Samples int     // how many observations it is based on; with none the Value is 0
-	Alarm   float64 // above this value the documents advise investigating; -1 if they name none
+	Samples int     // number of observations; if it is 0, so is Value
+	Alarm   float64 // value above which the documents advise to investigate; -1 if they state none
 }
 
 // Alarming reports whether the value lies above its alarm level.
 func (m Metric) Alarming() bool { return m.Alarm >= 0 && m.Samples > 0 && m.Value > m.Alarm }
 
-// Metrics is a list in a fixed order: those of the run, then those of single processes in the header's order.
+// Metrics is a list in a fixed order: first the metrics of the run, then those of single processes in the header's
+// order.
 type Metrics []Metric
 
 // Of returns the metric with the given name.
@@ -33,23 +34,24 @@ func (ms Metrics) Of(name string) (Metric, bool) {
 	return Metric{}, false
 }
 
-// Measure computes the five metrics that the documents say to watch, with their alarm levels, and some more. The
-// probe's own operations are left out.
+// Measure computes the five metrics that the documents say to watch, with their alarm levels, and some more. It ignores
+// the probe's own operations.
 //
-//   - lock_acquisition_time_p50, _p99: from the call of an acquire to its ok, in s; one that was not served, for it
-//     failed or the run ended, counts with the time that it waited in vain; alarm above 50 % of the TTL;
-//   - lock_contention_rate: attempts that found the lock taken by another, among all attempts, of which an acquire that
-//     tries again makes several; where the history does not count them it is not known; alarm above 30 %;
-//   - lock_hold_duration_p99: length of critical sections, in s; alarm above 80 % of the TTL;
-//   - lock_timeout_rate: acquires that ended because the client's patience did, among those that returned; above 5 %;
-//   - release_without_effect_rate: releases that left their client's keys as they were, faults or not, among those of
-//     which the servers' records show it or the contrary (trace.Handback); alarm above 0;
-//   - fencing_token_reject_rate: reads and writes refused for a stale token, among all; alarm above 0;
-//   - wake_ups_per_release: how many waiting clients were notified, for each release that took effect; not known where
-//     the history counts no attempts and records no notice: only the lock's own code knows of both;
-//   - messages_per_acquire: how many requests clients sent to lock servers, for each acquire that succeeded;
-//   - unavailability: the longest time in which somebody waited for a lock, nobody alive held it, and nobody
-//     acquired it, in s.
+//   - lock_acquisition_time_p50, _p99: time from the call of an acquire to its ok, in s. An acquire that failed, or was
+//     still open when the run ended, counts with the time that it waited in vain. Alarm above 50 % of the TTL.
+//   - lock_contention_rate: share of attempts that found the lock taken by another. An acquire that tries again makes
+//     several attempts. Unknown if the history does not count attempts. Alarm above 30 %.
+//   - lock_hold_duration_p99: length of critical sections, in s. Alarm above 80 % of the TTL.
+//   - lock_timeout_rate: share of acquires that ended because the client's patience did, among those that returned.
+//     Alarm above 5 %.
+//   - release_without_effect_rate: share of releases that left their client's keys in place, with or without faults,
+//     among those whose effect the servers' records show (see trace.Handback). Alarm above 0.
+//   - fencing_token_reject_rate: share of reads and writes that were refused for a stale token. Alarm above 0.
+//   - wake_ups_per_release: number of waiting clients that were notified, per release that took effect. Unknown if the
+//     history counts no attempts and records no notice, since then only the lock's own code knows of both.
+//   - messages_per_acquire: number of requests that clients sent to lock servers, per acquire that succeeded.
+//   - unavailability: the longest time in which somebody waited for a lock, nobody alive held it, and nobody acquired
+//     it, in s.
 func Measure(h *history.History) Metrics {
 	var t judge
 	t.Read(h)
@@ -105,7 +107,7 @@ func (t *judge) measure() Metrics {
 	return append(out, m.byProcess(h)...)
 }
 
-// measures gathers observations.
+// measures collects observations.
 type measures struct {
 	waits           []float64
 	served          int
@@ -119,7 +121,7 @@ type measures struct {
 }
 
 func (m *measures) ask(t *judge, a *trace.Ask) {
-	crashed := a.Outcome == 0 && a.Ret != trace.Open // it no longer wants a lock
+	crashed := a.Outcome == 0 && a.Ret != trace.Open // a crashed client no longer wants the lock
 	if a.Process == history.Probe || crashed {
 		return
 	}
@@ -171,11 +173,11 @@ func (m *measures) byProcess(h *history.History) Metrics {
 	return out
 }
 
-// unavailability walks through the turns of every lock. Crashed holders have left their sections.
+// unavailability goes through the turns of every lock. Crashed holders have left their sections.
 func (t *judge) unavailability() Metric {
 	m := Metric{Name: "unavailability", Unit: "s", Alarm: -1}
 	waiting, holding := make([]int, len(t.Locks)), make([]int, len(t.Locks))
-	since := make([]history.Time, len(t.Locks)) // when the current time without service began; long if there is none
+	since := make([]history.Time, len(t.Locks)) // start of the time without service; trace.Long if none
 	for i := range since {
 		since[i] = trace.Long
 	}
@@ -227,7 +229,7 @@ func (t *judge) unreleasedRate() Metric {
 
 func seconds(d history.Time) float64 { return float64(d) / 1e9 }
 
-// share is a part of the TTL as an alarm level, -1 if the TTL is unknown.
+// share returns a part of the TTL as an alarm level, or -1 if the TTL is unknown.
 func share(ttl, part float64) float64 {
 	if ttl <= 0 {
 		return -1
@@ -235,7 +237,8 @@ func share(ttl, part float64) float64 {
 	return ttl * part
 }
 
-// NearestRank returns the smallest observation that at least p percent do not exceed; zero if there are none.
+// NearestRank returns the p-th percentile: the smallest observation such that at least p percent of all are not
+// greater. It returns zero if there are none.
 func NearestRank[T cmp.Ordered](seen []T, p int) (of T) {
 	if len(seen) == 0 {
 		return of
@@ -251,7 +254,7 @@ func percentile(name string, seen []float64, p int, alarm float64) Metric {
 	return Metric{Name: name, Unit: "s", Value: NearestRank(seen, p), Samples: len(seen), Alarm: alarm}
 }
 
-// counted is the number of acquires whose messages were counted: none if the history has no count of messages.
+// counted returns the number of acquires whose messages were counted: 0 if the history has no count of messages.
 func (m *measures) counted(h *history.History) int {
 	if h.Header.Messages == 0 {
 		return 0
@@ -259,7 +262,7 @@ func (m *measures) counted(h *history.History) int {
 	return m.served
 }
 
-// notifying is the number of releases whose notices were recorded: none if only the lock's own code knows of them.
+// notifying returns the number of releases whose notices were recorded: 0 if only the lock's own code knows of them.
 func (m *measures) notifying(h *history.History) int {
 	if h.Header.Attempts == 0 && m.woken == 0 {
 		return 0
@@ -267,7 +270,7 @@ func (m *measures) notifying(h *history.History) int {
 	return m.released
 }
 
-// per is an average count.
+// per returns an average as a metric.
 func per(name string, counted, times int) Metric {
 	m := Metric{Name: name, Samples: times, Alarm: -1}
 	if times > 0 {

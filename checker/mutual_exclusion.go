@@ -18,13 +18,14 @@ func init() {
 		judge:  (*judge).mutualExclusion, uncertain: clockerror.Sections})
 }
 
-// mutualExclusion judges what users rely on: critical sections of one lock never overlap, shared ones aside. Two judges
-// report it: see Judges.
+// mutualExclusion judges what users rely on: critical sections of one lock never overlap, except shared ones. Two
+// judges report it (see Judges).
 //
-// Where a process ended by itself at an unknown time, after it was last known to live, the law is violated only if it
-// is so for every such time, and undecided if it is so for some.
+// If a process died unnoticed, at an unknown time after it was last known to be alive, the law is violated only if it
+// is violated for every such time. It is undecided if it is violated for some of them.
 //
-// It needs acquires and their ends. It counts as exercised once a lock had two sections, or one and another acquire.
+// The law needs acquires and their ends. It counts as exercised once a lock had two sections, or one section and
+// another acquire.
 func (t *judge) mutualExclusion(f *Finding) {
 	sections, exercised := 0, false
 	for i := range t.Locks {
@@ -62,9 +63,9 @@ func (t *judge) mutualExclusion(f *Finding) {
 	}
 }
 
-// unseenEnd says why it is not known whether two sections overlapped, although none did for certain: a process ended
-// inside one, and it was noticed later. It is empty if no section can have lasted so long, and where clocks are not
-// exact: what they leave open includes this.
+// unseenEnd says why it is not known whether two sections overlapped, although none overlapped for certain: a process
+// died inside one, which was noticed only later. It is empty if no section can have lasted long enough to overlap. It
+// is also empty if clocks are inexact, since their error already covers this.
 func (t *judge) unseenEnd() string {
 	if t.History.Header.ClockError > 0 || !t.EndsUnseen() {
 		return ""
@@ -91,8 +92,8 @@ func (t *judge) unseenEnd() string {
 	return ""
 }
 
-// insideTogether reports two sections that overlap. Their cause is that of the leases if they overlap too, else why a
-// holder was still inside after its own.
+// insideTogether reports two sections that overlap. If the leases overlap too, the cause is the one of the leases.
+// Otherwise it is why a holder was still inside after its own lease had ended.
 func (t *judge) insideTogether(f *Finding, c *clash) {
 	report := func(cause Cause) *Finding {
 		b := t.breach(f, cause, c.then.At, t.Locks[c.lock].Name, t.holdersOf(c)...)
@@ -101,7 +102,7 @@ func (t *judge) insideTogether(f *Finding, c *clash) {
 		}
 		return b
 	}
-	if t.hasNoKeys(c.lock) { // what it counts as its leases nobody has granted
+	if t.hasNoKeys(c.lock) { // nobody granted what the client takes for its lease
 		cause := Cause{Kind: GrantedByNone}
 		if b := report(cause); b != nil {
 			t.facts.keyless = true
@@ -133,7 +134,7 @@ func (t *judge) insideTogether(f *Finding, c *clash) {
 	left := t.Grants[holder.Grant].End
 	late := lateness{grant: holder.Grant, met: c.then.At, left: left, deadline: t.Time(c.then.At),
 		ended: history.Time(end)}
-	if holder.Grant == c.then.Grant { // it entered when its own lease was over
+	if holder.Grant == c.then.Grant { // it entered after its own lease was over
 		late.left, late.deadline = c.then.At, late.ended
 	}
 	why := t.stayedFor(late)
@@ -145,7 +146,7 @@ func (t *judge) insideTogether(f *Finding, c *clash) {
 	}
 }
 
-// holdersOf gives the processes of a clash, in the order of their grants.
+// holdersOf returns the processes of a clash, in the order of their grants.
 func (t *judge) holdersOf(c *clash) []history.Process {
 	return []history.Process{t.Grants[c.first.Grant].Process, t.Grants[c.then.Grant].Process}
 }
@@ -160,8 +161,8 @@ func (t *judge) gaveUp(grant int32, left int) bool {
 	})
 }
 
-// outlived finds whose lease had ended when the two sections began to overlap, and when: that of the holder that was
-// inside, or if it was still valid, that of the one that entered.
+// outlived finds whose lease had ended when the two sections began to overlap, and when it ended. This is the lease of
+// the holder that was inside, or, if that was still valid, the lease of the client that entered.
 func (t *judge) outlived(c *clash) (holder trace.Span, end int64) {
 	met := int64(t.Time(c.then.At))
 	for _, holder := range []trace.Span{c.first, c.then} {
@@ -180,8 +181,8 @@ func (t *judge) outlived(c *clash) (holder trace.Span, end int64) {
 	return c.first, met // a lease that ended at that very moment
 }
 
-// leaseClash finds the first windows of the two grants that overlap, of those that had been stated when the sections
-// met: a later promise cannot be the reason.
+// leaseClash finds the first windows of the two grants that overlap, among those stated before the sections met. A
+// later promise cannot be the reason.
 func (t *judge) leaseClash(c *clash) (clash, bool) {
 	spans := slices.DeleteFunc(slices.Clone(t.WindowsOf(c.lock, c.first.Grant, c.then.Grant)),
 		func(w trace.Span) bool { return w.At > c.then.At })

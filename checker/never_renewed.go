@@ -5,21 +5,21 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// neverRenewed reports whether nobody asked for an extension of a lease that its holder outlived: its work took longer
-// than the lease lasts, and no request prolonged the key although nothing was in the way of one. A lease that was over
-// when it was granted left nothing to renew.
+// neverRenewed reports whether a holder outlived its lease because nobody asked for an extension: its work took longer
+// than the lease lasts, and no request prolonged the key although nothing was in the way. It is false if the lease was
+// over when it was granted, since then there was nothing to renew.
 func (t *judge) neverRenewed(l lateness) bool {
 	g := &t.Grants[l.grant]
-	left := min(l.left, g.End) // what was late may be a request that it had made earlier
+	left := min(l.left, g.End) // the late act may be the effect of an earlier request
 	if g.Lease == nil || l.ended <= g.Lease.Granted || t.Time(left)-t.Time(g.OK) <= l.ended-g.Lease.Since {
 		return false
 	}
 	return t.unasked(l.grant, left, l.ended)
 }
 
-// unasked reports whether no extension of a grant was asked for before a position, as far as that can be known: the
-// servers have recorded its key, and would have recorded a request that prolonged it, and no fault could hold one up
-// before the lease had ended.
+// unasked reports whether no extension of a grant was requested before a position, as far as that can be known. It can
+// be known if the servers recorded the grant's key, so that they would have recorded a request that prolonged it, and
+// if no fault could have held such a request up before the lease had ended.
 func (t *judge) unasked(n int32, before int, ended history.Time) bool {
 	g := &t.Grants[n]
 	before = min(before, len(t.History.Events))
@@ -45,7 +45,7 @@ func (t *judge) unasked(n int32, before int, ended history.Time) bool {
 	return recorded
 }
 
-// strikesServers reports whether a fault strikes a lock server, or a link of one.
+// strikesServers reports whether a fault strikes a lock server or one of its links.
 func (t *judge) strikesServers(f *trace.Fault) bool {
 	for _, s := range t.History.Header.Servers {
 		if f.Strikes(s) {

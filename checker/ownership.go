@@ -18,17 +18,18 @@ func init() {
 }
 
 // ownership judges that only its owner or its expiry removes or prolongs a lock. The owner is an attempt, not a client:
-// the late release of an old attempt is a stranger's. Setting a key over a live one removes that one; a flush does not
-// check whose the keys are.
+// the late release of an old attempt counts as the release of another owner. Setting a key over a live one removes the
+// live one. A flush does not check who owns the keys.
 //
-// A key may outlast the hold that it stood for: a release may write into it that the lock is free, or hand its removal
-// to another process, and a record without expiry stays when its holder has crashed. Whoever finds it so, and checks
-// that in one step, may change it. The same holds where a fault has set the server's clock forward, so that the lease
-// is over by that clock alone: a key would expire early there. Who sets a key over another's has to look at what that
-// one holds: that there is a key, which is all that SET XX asks for, does not show whose it is.
+// A key may remain after the hold that it stood for has ended: a release may write into it that the lock is free, or
+// leave its removal to another process, and a key without expiry remains when its holder has crashed. Another client
+// that finds such a key, and checks that in the same step, may change it. The same holds if a fault has set the
+// server's clock forward, so that the lease is over by that clock: there, a key would expire early too. A client that
+// sets a key over another's must check what the other key contains. That there is a key, which is all that SET XX asks
+// for, does not show whose it is.
 //
-// It needs records of keys that were deleted, overwritten or prolonged. One that does not name both sides cannot be
-// judged; and where servers do not record why keys went, it cannot be known that it held.
+// The law needs records of keys that were deleted, overwritten or prolonged. A record that does not name both attempts
+// cannot be judged. If servers do not record why keys disappeared, the law cannot be known to hold.
 func (t *judge) ownership(f *Finding) {
 	judged, after := 0, false
 	var harmless []trace.Change
@@ -70,8 +71,8 @@ func (t *judge) ownership(f *Finding) {
 	f.holds(count(judged, "request") + " deleted, overwrote or prolonged a lock on a server" + by)
 }
 
-// ownerSince is the position at which the owner set the key that the event at position at removes or prolongs, -1 if
-// unknown.
+// ownerSince returns the position at which the owner set the key that the event at position at removes or prolongs; -1
+// if it is unknown.
 func (t *judge) ownerSince(at int, owner history.Attempt) int {
 	e := &t.History.Events[at]
 	for i := at - 1; i >= 0; i-- {
@@ -83,21 +84,21 @@ func (t *judge) ownerSince(at int, owner history.Attempt) int {
 	return -1
 }
 
-// unexplained reports whether a record of a lock's key does not say why it went.
+// unexplained reports whether a record of a lock's key does not say why the key disappeared.
 func (t *judge) unexplained(at int32) bool {
 	e := &t.History.Events[at]
 	_, isLock := t.LockNumber[e.Lock]
 	return isLock && e.Why == history.NotRecorded
 }
 
-// mayChange reports whether a request of another may change the key of an owner whose hold is over, also if it is over
-// only by the server's clock.
+// mayChange reports whether another client's request may change the key of an owner whose hold is over, at least by the
+// server's clock.
 func (t *judge) mayChange(c trace.Change) bool {
 	return t.History.Events[c.At].Checked == history.CheckedLapse ||
 		t.LooksAtOwner(c) && (t.Over(c) || t.LapsedEarly(c))
 }
 
-// trespass reports that the event at a position removed or prolonged a key that was not its own attempt's.
+// trespass reports that the event at a position removed or prolonged the key of another attempt.
 func (t *judge) trespass(f *Finding, at int, owner history.Attempt) {
 	e := &t.History.Events[at]
 	cause, did := Cause{Kind: RemovedByNonOwner}, "deleted"
@@ -141,8 +142,8 @@ func (t *judge) extending(a history.Attempt, lock history.Lock, at int) bool {
 	})
 }
 
-// comparison explains how the server came to change another's key wrongly at a position, if that is known: from what
-// the request checked, or else from what the lock is known to do.
+// comparison explains, if that is known, why the server wrongly changed another's key at a position. It relies on what
+// the request checked, or otherwise on the measures that the lock is known to take.
 func (t *judge) comparison(c Cause, at int) string {
 	h, e := &t.History.Header, &t.History.Events[at]
 	emptied := t.lastSuspect(at, func(f *trace.Fault) bool { return f.Loses == history.LosesEverything })
@@ -164,7 +165,7 @@ func (t *judge) comparison(c Cause, at int) string {
 	return t.measured(c, e)
 }
 
-// measured explains the same by the measures that the lock applies.
+// measured explains the same by the measures that the lock takes.
 func (t *judge) measured(c Cause, e *history.Event) string {
 	h := &t.History.Header
 	measure, what, shared := history.OwnerCheck, "the owner", "a value"
@@ -179,7 +180,7 @@ func (t *judge) measured(c Cause, e *history.Event) string {
 	case history.Kubernetes:
 		what, shared = "the version of the record", "an identity"
 	}
-	// The measures are about releases and extensions. Of a key that was set they say something with Kubernetes alone.
+	// The measures concern releases and extensions. About a key that was set, they say something only with Kubernetes.
 	states := c.Detail != Overwritten || h.Service == history.Kubernetes
 	switch {
 	case states && h.Applies(measure) && !h.MayApply(history.OwnValue):

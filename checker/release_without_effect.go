@@ -17,8 +17,9 @@ func (t *judge) unreleased() (all []trace.Handback) {
 	return all
 }
 
-// obstructed reports whether from the call of its acquire on a fault was in the way of a release. Faults of clocks are
-// none; nor are those of links between servers, unless a server needs others to carry the release out.
+// obstructed reports whether a fault was in the way of a release at some time after the call of its acquire. Clock
+// faults never are. Faults of links between servers are in the way only if a server needs others to carry the release
+// out.
 func (t *judge) obstructed(r *trace.Handback) bool {
 	g := &t.Grants[r.Grant]
 	header := &t.History.Header
@@ -90,8 +91,8 @@ func (t *judge) unreleasedStory(f *Finding, r *trace.Handback) {
 	b.violated(t, cause, s, witness)
 }
 
-// deletedLater reports whether a key of a grant was deleted by its own attempt after a position: its release had asked
-// for it, and that took long.
+// deletedLater reports whether a key of a grant was deleted by its own attempt after position end. Then its release had
+// requested this, and it took long.
 func (t *judge) deletedLater(g *trace.Grant, end int) bool {
 	return slices.ContainsFunc(t.Keys, func(i int32) bool {
 		e := &t.History.Events[i]

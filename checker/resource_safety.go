@@ -15,21 +15,22 @@ func init() {
 		judge:  (*judge).resourceSafety, uncertain: clockerror.Effects})
 }
 
-// resourceSafety judges, by the resource's own records, whether the data is safe:
+// resourceSafety judges from the resource's own records whether the data is safe:
 //
 //	(a) once a read or write of grant B was accepted, no write of an earlier grant A is accepted;
 //	(b) each accepted write builds on the value that its own read returned.
 //
-// The data of a lock is one register. It starts as "", or as what the first accepted read returned. What a read
-// returned is what its client had received when it called the write; if the history does not record clients' reads and
-// writes, it is the read that the resource accepted last. A grant that wrote knows the value it wrote, so its next
-// write builds on that. A write without any read builds on nothing: (b) does not apply. Nor does it if nobody in the
-// history wrote the value to be lost, or the one read after it. An effect whose attempt was never granted has no place
-// in the order of grants: it changes the value, (b) applies, (a) does not. A write that breaks both is one breach, of
-// (a).
+// The data of a lock is one register. It starts as "", or as the value that the first accepted read returned. A write
+// builds on the value that its client had received when it called the write. If the history does not record the
+// clients' reads and writes, it builds on the value of the last read that the resource accepted from the client. A
+// grant that wrote knows the value it wrote, so its next write builds on that. A write without any read builds on
+// nothing, so (b) does not apply. Nor does (b) apply if nobody in the history wrote the value that would be lost, or
+// if, after that value was written, the writer read a value that nobody in the history wrote. If the attempt of an
+// effect was never granted, it has no place in the order of grants: it changes the value and (b) applies, but (a) does
+// not. A write that breaks both counts as one breach, of (a).
 //
-// It needs accepted writes, and grants that state when they were decided, or tokens. Porcupine also judges the clients'
-// read-modify-writes: what it refutes must break (a) or (b) too.
+// The law needs accepted writes, and grants that state when they were decided, or tokens. Porcupine also judges the
+// clients' read-modify-writes: what it refutes must break (a) or (b) too.
 func (t *judge) resourceSafety(f *Finding) {
 	s := &t.Scan
 	s.Reset(len(t.Locks), len(t.Grants))
@@ -102,7 +103,7 @@ func (t *judge) acceptsStale() bool {
 	return false
 }
 
-// staleStory reports a write of a superseded holder; newer is the effect by which that was superseded.
+// staleStory reports a write of a superseded holder. newer is the index of the effect that superseded it.
 func (t *judge) staleStory(f *Finding, at, newer int) {
 	e := &t.History.Events[at]
 	lock := t.LockNumber[e.Lock]
@@ -145,7 +146,8 @@ func (t *judge) orderText(a, b *trace.Grant) string {
 	return sentence("token %d, against %d", b.Token, a.Token)
 }
 
-// lostStory reports a write that overwrote an update which its writer had not read: own is what it builds on.
+// lostStory reports a write that overwrote an update which its writer had not read. own is the value that the write
+// builds on.
 func (t *judge) lostStory(f *Finding, at int, lock int32, own trace.Basis) {
 	e, d := &t.History.Events[at], &t.Scan.Data[lock]
 	cause := Cause{Kind: LostUpdate}

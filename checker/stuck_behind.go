@@ -13,9 +13,9 @@ type moment struct {
 	time history.Time
 }
 
-// standingKey is a key of a lock that is there.
+// standingKey is a key of a lock that is present.
 type standingKey struct {
-	keeper    history.Process // the server that has it, or the service
+	keeper    history.Process // the server that stores it, or the service
 	member    string
 	of        history.Attempt
 	set       int          // position
@@ -23,7 +23,7 @@ type standingKey struct {
 	until     history.Time // when it is due to expire
 }
 
-// standingKeys are those of one lock, in the order in which they were set: in a queue, the first is the holder's.
+// standingKeys are the keys of one lock, in the order in which they were set. In a queue, the first is the holder's.
 type standingKeys []standingKey
 
 // note applies the event at position i to the keys of a lock.
@@ -52,8 +52,8 @@ func (t *judge) note(keys standingKeys, lock history.Lock, i int) standingKeys {
 	return keys
 }
 
-// promoted gives a replica that takes its master's place the master's keys: what it lacks is recorded as lost
-// afterwards.
+// promoted gives the master's keys to the replica that replaces the master. Keys that the replica lacks are recorded as
+// lost afterwards.
 func (keys standingKeys) promoted(f *history.Fault) standingKeys {
 	if f == nil || len(f.On) == 0 || len(f.To) == 0 {
 		return keys
@@ -67,8 +67,9 @@ func (keys standingKeys) promoted(f *history.Fault) standingKeys {
 	return keys
 }
 
-// standing lists the keys of a lock that were there before position at. Keys on a server that is down cannot block
-// anybody: it does not even refuse requests. Keys of a service are there as long as any of its members has them.
+// standing lists the keys of a lock that were present before position at. It leaves out keys on a server that is down:
+// such a server blocks nobody, since it does not even refuse requests. Keys of a service are present as long as any of
+// its members stores them.
 func (t *judge) standing(lock int32, at int) (keys standingKeys) {
 	for i := range t.History.Events[:min(at, len(t.History.Events))] {
 		keys = t.note(keys, t.Locks[lock].Name, i)
@@ -78,7 +79,7 @@ func (t *judge) standing(lock int32, at int) (keys standingKeys) {
 	})
 }
 
-// firstSince is the position from which on a key that stood before position at was the first of its lock.
+// firstSince returns the position since which a key that was present before position at was the first of its lock.
 func (t *judge) firstSince(lock int32, k *standingKey, at int) int {
 	var keys standingKeys
 	since := k.set
@@ -92,7 +93,7 @@ func (t *judge) firstSince(lock int32, k *standingKey, at int) int {
 	return since
 }
 
-// blocking lists the keys that keep others out: in a queue, the first.
+// blocking returns the keys that keep other clients out: in a queue, only the first.
 func (t *judge) blocking(keys standingKeys) standingKeys {
 	if t.History.Header.OneService() {
 		return keys[:min(len(keys), 1)]
@@ -100,8 +101,8 @@ func (t *judge) blocking(keys standingKeys) standingKeys {
 	return keys
 }
 
-// crashedOwner finds the first of the keys whose process had crashed before position at, and where. A key that was set
-// after the crash had been requested before it.
+// crashedOwner finds the first key whose process had crashed before position at, and the position of the crash. If the
+// key was set after the crash, it had been requested before it.
 func (t *judge) crashedOwner(keys standingKeys, at int) (key *standingKey, crash int) {
 	for n := range keys {
 		k := &keys[n]
@@ -116,29 +117,30 @@ func (t *judge) crashedOwner(keys standingKeys, at int) (key *standingKey, crash
 	return nil, -1
 }
 
-// lastOf is the position of the last event of a process before another, -1 if there is none.
+// lastOf returns the position of the last event of a process before a position; -1 if there is none.
 func (t *judge) lastOf(p history.Process, before int) int {
 	for before--; before >= 0 && t.History.Events[before].Process != p; before-- {
 	}
 	return before
 }
 
-// abandonedKey is a key that stays although nobody is going to release it.
+// abandonedKey is a key that remains although nobody is going to release it.
 type abandonedKey struct {
 	*standingKey
 	client history.Process
 	detail string
-	left   int // where its client was done with the attempt; open if it still waits for the lock
+	left   int // position at which its client was done with the attempt; Open if it still waits for the lock
 }
 
-// abandoned finds, of the keys that are there at a moment, the first that nobody is going to release:
+// abandoned finds, among the keys that are present at a moment, the first one that nobody is going to release:
 //
-//   - its client had given the attempt up, or had left the section, and the key never expires, or was prolonged all the
-//     same, or was kept there by its session;
-//   - or its client still waits for the lock, so that an earlier try must have set the key, or else, in a queue, it
+//   - its client had given the attempt up or had left the section, and the key never expires, or was still prolonged,
+//     or was kept there by its client's session;
+//   - or its client still waits for the lock. Then an earlier try must have set the key, or, in a queue, the client
 //     does not take its turn.
 //
-// A key that can expire must have stood for longer than a TTL. Together such keys leave no quorum of servers.
+// A key that can expire must have been there for longer than a TTL. Together, such keys must leave no quorum of
+// servers.
 func (t *judge) abandoned(lock int32, keys standingKeys, now moment) (found *abandonedKey) {
 	var blocked []history.Process
 	for n := range t.blocking(keys) {
@@ -162,7 +164,7 @@ func (t *judge) abandoned(lock int32, keys standingKeys, now moment) (found *aba
 	return found
 }
 
-// units lists the servers; of those that share one copy of a lock, the first.
+// units lists the servers. Of servers that share one copy of a lock, it lists the first.
 func (t *judge) units() (all []history.Process) {
 	for _, s := range t.History.Header.Servers {
 		if u := t.Unit(s); !slices.Contains(all, u) {
@@ -172,7 +174,7 @@ func (t *judge) units() (all []history.Process) {
 	return all
 }
 
-// abandonedKey judges key n of those that are there at a moment.
+// abandonedKey examines key n of the keys that are present at a moment.
 func (t *judge) abandonedKey(lock int32, keys standingKeys, n int, now moment) (x abandonedKey, is bool) {
 	k := &keys[n]
 	x = abandonedKey{standingKey: k, client: t.ProcessOf(k.of), left: t.doneWith(lock, k.of, k.set)}
@@ -188,7 +190,7 @@ func (t *judge) abandonedKey(lock int32, keys standingKeys, n int, now moment) (
 		return x, true
 	case now.time-t.Time(k.set) <= t.History.Header.TTL:
 		return x, false
-	case s == history.Kubernetes && k.until <= now.time: // its lease is over: whoever waits on counts it wrongly
+	case s == history.Kubernetes && k.until <= now.time: // its lease is over: a client that still waits miscounts it
 		return x, false
 	case k.until == history.Never && !session:
 	case session && x.left == trace.Open && t.missedTurn(keys, n, now.time):
@@ -201,8 +203,8 @@ func (t *judge) abandonedKey(lock int32, keys standingKeys, n int, now moment) (
 	return x, true
 }
 
-// missedTurn reports whether key n, the first in line, whose client waits, is that of its latest try: it has no other
-// key there, and, as far as that is known, no longer asks for anything.
+// missedTurn reports whether key n, the first in line, belongs to the latest try of its client, which still waits. The
+// client then has no other key there and, as far as that is known, no longer sends requests.
 func (t *judge) missedTurn(keys standingKeys, n int, now history.Time) bool {
 	client := t.ProcessOf(keys[n].of)
 	_, known := t.History.Header.Asked[client]
@@ -239,9 +241,9 @@ func (t *judge) asks(client history.Process, after, by history.Time) bool {
 	return known && q.To-q.From < by-after
 }
 
-// doneWith is the position at which the client that had set a key, for an attempt and at a position, was done with that
-// attempt: when its section ended, or when its acquire returned without it. It is open if the client still waits, or is
-// inside.
+// doneWith returns the position at which the client of a key, set for an attempt at position set, was done with that
+// attempt: when its section ended, or when its acquire returned without the lock. It is Open if the client still waits
+// or is inside.
 func (t *judge) doneWith(lock int32, of history.Attempt, set int) int {
 	if g, granted := t.Owner[trace.Title{Lock: t.Locks[lock].Name, Attempt: of}]; granted {
 		return t.Grants[g].End
@@ -255,7 +257,7 @@ func (t *judge) doneWith(lock int32, of history.Attempt, set int) int {
 	return trace.Open
 }
 
-// stay says why an abandoned key does not go.
+// stay says why an abandoned key does not disappear.
 func (x *abandonedKey) stay(t *judge) string {
 	switch {
 	case x.detail == SessionLives:
@@ -295,8 +297,8 @@ func (t *judge) abandonedStory(lock int32, x *abandonedKey, now moment) string {
 		sentence("; its key on %s, set at %v%s, is still there and %s.", server, set, why, x.stay(t))
 }
 
-// abandoning finds the fault that was active between the client of a key and its server when it was set, or struck
-// there before the client did something else, and before position at.
+// abandoning finds the last fault between the client of a key and its server that was active when the key was set, or
+// that struck there before position at and before the client did anything else.
 func (t *judge) abandoning(x *abandonedKey, at int) *trace.Fault {
 	e, next := &t.History.Events[x.set], x.set+1
 	for next < at && t.History.Events[next].Process != x.client {

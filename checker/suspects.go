@@ -8,16 +8,16 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// Known is what trials have shown of the faults behind a violation, each given by the index of the event at which it
-// struck.
+// Known says what trials have shown about the faults behind a violation. Each fault is given by the index of the event
+// at which it struck.
 type Known struct {
-	Idle   []int // the violation occurs without them: its story names none of them
-	Needed []int // it does not occur without them: its story names them if it knows no other reason
+	Idle   []int // the violation also occurs without them, so its story names none of them
+	Needed []int // it does not occur without them; its story names them if it has no other reason
 	Either bool  // each of the needed ones alone suffices
-	Later  bool  // without a needed one, it still occurs by what strikes after it had been broken
+	Later  bool  // without a needed one it still occurs, because of faults that strike after it was first broken
 }
 
-// CheckKnowing explains a breach that Check found in h again, with what is known. Its cause may differ then.
+// CheckKnowing explains again, with what is known, a breach that Check found in h. Its cause may differ then.
 func (c *Checker) CheckKnowing(h *history.History, breach *Finding, k Known) Finding {
 	c.t.known, c.t.only = k, breach
 	defer func() { c.t.known, c.t.only = Known{}, nil }()
@@ -26,7 +26,7 @@ func (c *Checker) CheckKnowing(h *history.History, breach *Finding, k Known) Fin
 	return f
 }
 
-// neededStory names the faults that are known to be needed if the story has named none.
+// neededStory names the faults that are known to be necessary, if the story has named no fault.
 func (t *judge) neededStory() string {
 	if len(t.Cited) > 0 || len(t.known.Needed) == 0 {
 		return ""
@@ -52,7 +52,7 @@ func (t *judge) neededStory() string {
 	return sentence(" It comes about only with %s together.", list(lines))
 }
 
-// suspects yields them in the order in which they struck.
+// suspects yields the suspected faults in the order in which they struck.
 func (t *judge) suspects() iter.Seq[*trace.Fault] {
 	return func(yield func(*trace.Fault) bool) {
 		for i := range t.Faults {
@@ -63,17 +63,18 @@ func (t *judge) suspects() iter.Seq[*trace.Fault] {
 	}
 }
 
-// suspected reports whether a fault may be a reason: all may, except those known not to be.
+// suspected reports whether a fault may be a reason. All faults may, except those known not to be.
 func (t *judge) suspected(f *trace.Fault) bool {
 	return len(t.known.Idle) == 0 || !slices.Contains(t.known.Idle, t.History.Events[f.Start].Index)
 }
 
-// suspectsIn lists those that struck between two positions and match.
+// suspectsIn returns the suspected faults that struck between two positions and for which matches is true.
 func (t *judge) suspectsIn(from, to int, matches func(*trace.Fault) bool) []*trace.Fault {
 	return t.FaultsIn(from, to, func(f *trace.Fault) bool { return t.suspected(f) && matches(f) })
 }
 
-// lastSuspect is the latest that struck before position i and matches; nil if none does.
+// lastSuspect returns the latest suspected fault that struck before position i and for which matches is true; nil if
+// there is none.
 func (t *judge) lastSuspect(i int, matches func(*trace.Fault) bool) *trace.Fault {
 	return t.LastFault(i, func(f *trace.Fault) bool { return t.suspected(f) && matches(f) })
 }

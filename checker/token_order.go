@@ -19,10 +19,10 @@ func init() {
 		judge:  (*judge).tokenOrder, uncertain: clockerror.Tokens})
 }
 
-// tokenOrder judges that fencing tokens strictly increase in grant order: tokens of different grants of a lock differ,
-// and a grant requested after another had returned has the higher one.
+// tokenOrder judges that fencing tokens strictly increase in the order of grants: tokens of different grants of a lock
+// differ, and a grant that was requested after another had returned has the higher token.
 //
-// It needs two grants with tokens of one lock.
+// The law needs two grants of one lock with tokens.
 func (t *judge) tokenOrder(f *Finding) {
 	tokens, pairs := 0, false
 	var found []tokenClash
@@ -36,7 +36,7 @@ func (t *judge) tokenOrder(f *Finding) {
 			}
 		}
 		tokens, pairs = tokens+seen, pairs || seen > 1
-		if !rising { // in the order of their returns, which may differ from the order that binds them
+		if !rising { // they rise in the order of returns, but the law's order may differ
 			found = append(found, t.tokenClashes(l)...)
 		}
 	}
@@ -56,8 +56,8 @@ func (t *judge) tokenOrder(f *Finding) {
 // tokenClash is a pair of grants of one lock whose tokens break the law; the history states a first.
 type tokenClash struct{ a, b *trace.Grant }
 
-// tokenClashes finds the first grant whose token repeats that of an earlier one, and the first whose token is lower
-// than that of a grant that had returned before: each with the first grant that it clashes with.
+// tokenClashes finds the first grant whose token repeats the token of an earlier one, and the first grant whose token
+// is lower than that of a grant that had returned before. It returns each with the first grant that it clashes with.
 func (t *judge) tokenClashes(l *trace.LockTrace) (clashes []tokenClash) {
 	var with []*trace.Grant
 	var highest []history.Token // highest[i] is the highest token of with[:i+1]
@@ -95,14 +95,13 @@ func (t *judge) tokenClashes(l *trace.LockTrace) (clashes []tokenClash) {
 	return clashes
 }
 
-// mayHaveReturnedLater reports whether the clocks of the processes of two grants leave it open that a returned before b
-// was requested.
+// mayHaveReturnedLater reports whether, because of inexact clocks, a may have returned only after b was requested.
 func (t *judge) mayHaveReturnedLater(a, b *trace.Grant) bool {
 	return a.Process != b.Process && t.History.Header.ClockError > 0
 }
 
-// returnedBefore reports whether a had been granted before b's winning request left. Returns ascend in position and
-// time, so that along a list of grants it is true up to some place and false from there on.
+// returnedBefore reports whether a had been granted before b's winning request left. Since returns ascend in position
+// and time, it is true for the grants of a list up to some index and false from there on.
 func (t *judge) returnedBefore(a, b *trace.Grant) bool {
 	return a.OK < t.Asks[b.Ask].Call || b.Lease != nil && t.Time(a.OK) < b.Lease.Since
 }
@@ -130,8 +129,8 @@ func (t *judge) tokenStory(f *Finding, a, b *trace.Grant) {
 	found.violated(t, cause, story, []int{a.OK, b.OK})
 }
 
-// deposedGrant is the record of the key of one of two grants that a server set when it had been replaced as its group's
-// master; nil if neither was set so.
+// deposedGrant returns the record of a key of one of two grants that a server set after it had been replaced as its
+// group's master; nil if there is none.
 func (t *judge) deposedGrant(a, b *trace.Grant) *history.Event {
 	for _, at := range t.Keys {
 		e := &t.History.Events[at]

@@ -6,19 +6,19 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Trial is what became of a violation when faults were removed and the run was repeated. The checker makes none: it
-// knows nothing of runs. Whoever can repeat a run adds trials to a finding.
+// Trial says what became of a violation when faults were removed and the run was repeated. The checker makes no trials,
+// since it cannot repeat runs. Whoever can repeat a run adds trials to a finding.
 type Trial struct {
-	Faults []string // the lines of the faults removed; empty: all of the plan
-	Needed bool     // without them the law is not broken by that cause, and with any one of them it is
-	Later  bool     // the faults that struck only when the law was broken, or never, were removed as well
-	// Outcome and Cause are of the same law, in the run without them.
+	Faults []string // plan lines of the faults that were removed; empty: all faults of the plan
+	Needed bool     // without them the law is not broken by that cause; with any one of them it is
+	Later  bool     // faults that struck only after the law was broken, or never, were removed as well
+	// Outcome and Cause are those of the same law in the run without these faults.
 	Outcome Outcome
 	Cause   Cause
-	Others  []history.Process // whom it is between, if it is a violation by the same cause between other processes
+	Others  []history.Process // the processes involved, if it is a violation by the same cause between other processes
 }
 
-// String describes it in one sentence.
+// String describes the trial in one sentence.
 func (t Trial) String() string {
 	quotedLines := make([]string, len(t.Faults))
 	for i, l := range t.Faults {

@@ -1,8 +1,8 @@
-// Package checker judges histories. Each law is a file: what it states, what it needs from the history, and how its
-// cause is found. The checker knows nothing of the simulator; it reads a history of any system.
+// Package checker judges histories. Each law has a file, which says what the law states, what it needs from the
+// history, and how its cause is found. The checker does not depend on the simulator: it reads a history of any system.
 //
 // Goals: true verdicts with witness, cause and a plain explanation; "holds" only if the law was exercised. Non-goals:
-// running anything, drawing anything, guessing what a history does not contain.
+// to run anything, to draw anything, or to guess what a history does not contain.
 package checker
 
 import (
@@ -17,9 +17,9 @@ type Outcome uint8
 
 // The zero Outcome is never a pass.
 const (
-	Unchecked Outcome = iota // the history lacks what the law judges
+	Unchecked Outcome = iota // the history lacks what the law needs
 	Holds                    // the law was exercised and nothing broke it
-	Undecided                // the run or the checker's budget ended too early to decide, or the clocks were off
+	Undecided                // the run or the checker's budget ended too early to decide, or the clocks were inexact
 	Violated
 )
 
@@ -33,10 +33,10 @@ func (o Outcome) String() string {
 	return outcomeNames[o]
 }
 
-// Cause is why a law was broken: a kind, and if the kind has variants, which one ("pause").
+// Cause says why a law was broken: a kind and, if the kind has variants, the variant (for example "pause").
 type Cause struct {
 	Kind   CauseKind
-	Detail string // empty where the kind has no variants
+	Detail string // empty if the kind has no variants
 }
 
 // String returns "kind" or "kind (detail)", as expectations in scenario files write it.
@@ -51,37 +51,38 @@ func (c Cause) String() string {
 type Finding struct {
 	Law     Law
 	Outcome Outcome
-	Judges  Judges // of mutual-exclusion: who judged it
-	// Cause, Remedy and Witness are set if and only if the law is violated. Lock and Holders state what it was about:
-	// the holder and the one that entered, the stale and the newer writer, the process that removed a lock and its
-	// owner, the waiter.
+	Judges  Judges // who judged it; only for mutual-exclusion
+	// Cause, Remedy and Witness are set if and only if the law is violated. Lock and Holders say whom the violation
+	// concerns: the holder and the client that entered, the stale and the newer writer, the process that removed a lock
+	// and its owner, or the waiter.
 	Cause   Cause
 	Remedy  string
 	Lock    history.Lock
 	Holders []history.Process
-	// About is whose lease, key or delay the cause concerns: in a clash one of the Holders, for a waiter the process
-	// that blocks it. Empty if it concerns no single process.
+	// About is the process whose lease, key or delay the cause concerns. In a clash it is one of the Holders; for a
+	// waiter it is the process that blocks it. It is empty if the cause concerns no single process.
 	About   history.Process
 	Witness []int // indexes of the events that show the violation, ascending
-	// At is the index of the event with which the law was broken: later events are no reason for it.
+	// At is the index of the event that broke the law. Later events cannot be a reason for it.
 	At int
-	// Unrecorded says that the servers recorded that keys went, and not why, so that the law is unchecked, or the cause
-	// of its violation not known.
+	// Unrecorded says that the servers recorded that keys disappeared, but not why. Therefore the law is unchecked, or
+	// the cause of its violation is unknown.
 	Unrecorded bool
-	// Faults are the indexes of the events at which the faults struck that the explanation names as reasons, ascending.
+	// Faults are the indexes of the events at which those faults struck that the explanation names as reasons,
+	// ascending.
 	Faults []int
-	// Trials report what became of the violation without faults, the necessary ones first. Check leaves them empty.
+	// Trials say what became of the violation without some faults, the necessary ones first. Check leaves them empty.
 	Trials []Trial
 	// Explanation is one plain paragraph: the story of a violation, or what was missing for another outcome. For a law
-	// that holds it states what was examined ("15 sections, none overlapped").
+	// that holds it says what was examined ("15 sections, none overlapped").
 	Explanation string
-	// Further are the breaches of the law by other causes than Cause: for each cause the first, in the order of the
-	// history. Each is a whole finding on the same law, without Further of its own.
+	// Further lists the breaches of the law by other causes than Cause: for each cause the first one in the history.
+	// Each is a complete finding on the same law, with an empty Further.
 	Further []Finding
 }
 
-// Breaches yields the breaches of the law, one for each cause: the finding itself, then Further. It yields nothing if
-// the law is not violated.
+// Breaches yields the breaches of the law, one for each cause: first the finding itself, then Further. It yields
+// nothing if the law is not violated.
 func (f *Finding) Breaches() iter.Seq[*Finding] {
 	return func(yield func(*Finding) bool) {
 		if f.Outcome != Violated || !yield(f) {
@@ -95,7 +96,7 @@ func (f *Finding) Breaches() iter.Seq[*Finding] {
 	}
 }
 
-// By returns the breach of the law by a cause, nil if there is none.
+// By returns the breach of the law by a cause, or nil if there is none.
 func (f *Finding) By(c Cause) *Finding {
 	for b := range f.Breaches() {
 		if b.Cause == c {
@@ -105,7 +106,8 @@ func (f *Finding) By(c Cause) *Finding {
 	return nil
 }
 
-// Retain removes the breaches that keep rejects, and reports whether any is left. If none is, the finding is unchanged.
+// Retain keeps only the breaches for which keep returns true, and reports whether any is left. If none is left, it does
+// not change the finding.
 func (f *Finding) Retain(keep func(*Finding) bool) bool {
 	var left []Finding
 	for b := range f.Breaches() {
@@ -121,8 +123,8 @@ func (f *Finding) Retain(keep func(*Finding) bool) bool {
 	return true
 }
 
-// Came describes how the law came out: "violated by CAUSE, also by CAUSE", with a note if one judge of two judged
-// alone.
+// Came returns the outcome with its causes, "violated by CAUSE, also by CAUSE", and a note if only one of two judges
+// had an answer.
 func (f *Finding) Came() string {
 	came := f.Outcome.String()
 	if f.Outcome == Violated {
@@ -134,7 +136,7 @@ func (f *Finding) Came() string {
 	return came
 }
 
-// Also names the causes of the further breaches: ", also by CAUSE and by CAUSE". It is empty if there are none.
+// Also returns the causes of the further breaches: ", also by CAUSE and by CAUSE". It is empty if there are none.
 func (f *Finding) Also() string {
 	var causes []string
 	for i := range f.Further {
