@@ -8,9 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// TestWhatADelayCostIsWhatItsGoingSaves checks, for all sets of up to three small delays, what each saves against the
-// difference that its removal makes, and the delays that are blamed against the lateness that their removal must make
-// up for.
+// TestWhatADelayCostIsWhatItsGoingSaves checks all sets of up to three small delays. What each delay saves equals the
+// difference that its removal makes, and the delays that are blamed are enough: their removal makes up for the
+// lateness.
 func TestWhatADelayCostIsWhatItsGoingSaves(t *testing.T) {
 	var kinds []delay
 	for from := range history.Time(4) {

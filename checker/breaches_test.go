@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// broken is a finding of breaches of one law, by these causes.
+// broken returns a violated finding with one breach for each of the given causes.
 func broken(causes ...Cause) Finding {
 	f := Finding{Law: MutualExclusion, Outcome: Violated, Cause: causes[0]}
 	for _, c := range causes[1:] {
@@ -36,7 +36,7 @@ func TestAFindingHasABreachForEachCause(t *testing.T) {
 		left    []CauseKind
 	}{
 		{LostUpdate, []CauseKind{LostInFailover, DeposedMaster}},
-		{LostInFailover, []CauseKind{LostUpdate, DeposedMaster}}, // the next one takes its place
+		{LostInFailover, []CauseKind{LostUpdate, DeposedMaster}}, // the next breach takes the place of the first
 		{TooSlow, []CauseKind{LostInFailover, LostUpdate, DeposedMaster}},
 	} {
 		g := broken(f.Cause, f.Further[0].Cause, f.Further[1].Cause)
@@ -81,7 +81,7 @@ func TestAPromiseCountsEveryBreach(t *testing.T) {
 	}
 }
 
-// Where inexact clocks leave the first breach open, a later one that is certain breaks the law all the same.
+// If inexact clocks leave the first breach open, a later breach that is certain still breaks the law.
 func TestClocksLeaveSingleBreachesOpen(t *testing.T) {
 	h := fromLog(t, `
 		header servers=redis-1,redis-2 shards=redis-1+redis-2 quorum=1 ttl=9s
@@ -104,7 +104,7 @@ func TestClocksLeaveSingleBreachesOpen(t *testing.T) {
 	}
 }
 
-// What trials have shown of one breach explains that breach again, wherever it stands among the others.
+// A breach can be explained again with what trials have shown about it, wherever it stands among the breaches.
 func TestABreachIsExplainedAgain(t *testing.T) {
 	h := fromLog(t, `
 		header servers=redis-1 ttl=10s
@@ -127,7 +127,7 @@ func TestABreachIsExplainedAgain(t *testing.T) {
 	if len(f.Further) != 1 {
 		t.Fatalf("%s", show(f))
 	}
-	crash := 3 // where it struck
+	crash := 3 // index of the event at which it struck
 	for b := range f.Breaches() {
 		again := c.CheckKnowing(h, b, Known{Needed: []int{crash}})
 		if again.At != b.At || again.Cause != b.Cause || !slices.Equal(again.Holders, b.Holders) ||

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/processor"
 )
 
-// busy is a sound history of about n events: three clients take turns at a lock on five servers and update the data it
-// guards; each asks while another holds the lock.
+// busy returns a sound history of about n events: three clients take turns with a lock on five servers and update the
+// data that it guards. Each client requests the lock while another holds it.
 func busy(t testing.TB, n int) *history.History {
 	servers := []history.Process{"redis-1", "redis-2", "redis-3", "redis-4", "redis-5"}
 	clients := []history.Process{"client-1", "client-2", "client-3"}
@@ -61,7 +61,7 @@ func TestABusySoundHistoryBreaksNoLaw(t *testing.T) {
 			t.Errorf("%s", show(f))
 		}
 	}
-	if f := v.Of(DeadlockFreedom); f.Outcome != Undecided { // the last client still waits
+	if f := v.Of(DeadlockFreedom); f.Outcome != Undecided { // the last client is still waiting
 		t.Errorf("%s", show(f))
 	}
 }

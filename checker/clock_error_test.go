@@ -13,8 +13,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// byOtherClocks is the history that would have been recorded had the clock of each process been off by the given
-// amount; the header states the largest such error.
+// byOtherClocks returns the history that would have been recorded if the clock of each process had been off by the
+// given amount. Its header states most as the largest error.
 func byOtherClocks(h *history.History, off func(history.Process) history.Time, most history.Time) *history.History {
 	out := &history.History{Header: h.Header, Events: slices.Clone(h.Events)}
 	out.Header.ClockError = most
@@ -41,7 +41,7 @@ func byOtherClocks(h *history.History, off func(history.Process) history.Time, m
 	return out
 }
 
-// turnedAround describes how a verdict from inexact clocks contradicts the true one; it is empty if it does not.
+// turnedAround reports whether a verdict from inexact clocks contradicts the true one.
 func turnedAround(truth, got Outcome) bool {
 	switch got {
 	case Violated:
@@ -52,9 +52,9 @@ func turnedAround(truth, got Outcome) bool {
 	return false
 }
 
-// TestNoVerdictTurnsAroundByClocksThatAreOff shifts the clock of every process of every case of testdata/laws by
-// amounts below the error that the header states: a law that holds may become undecided but never violated, and one
-// that is violated never holds.
+// TestNoVerdictTurnsAroundByClocksThatAreOff shifts the clock of every process in every case of testdata/laws by
+// amounts below the error that the header states. A law that holds may become undecided, but never violated, and a
+// violated law never holds.
 func TestNoVerdictTurnsAroundByClocksThatAreOff(t *testing.T) {
 	files, err := filepath.Glob("testdata/laws/*.txt")
 	if err != nil || len(files) == 0 {
@@ -115,8 +115,8 @@ func TestNoVerdictTurnsAroundByClocksThatAreOff(t *testing.T) {
 	}
 }
 
-// TestSmallHistoriesByEveryClock does the same for random small histories, with combinations of clocks that are fast,
-// right and slow, and judges by all of them: only a verdict on which they all agree may be given.
+// TestSmallHistoriesByEveryClock does the same for random small histories. It tries the combinations of clocks that are
+// fast, right or slow, and allows a verdict only if all of them lead to it.
 func TestSmallHistoriesByEveryClock(t *testing.T) {
 	rounds := uint64(testkit.Size(600, 4000))
 	var c Checker
@@ -125,7 +125,7 @@ func TestSmallHistoriesByEveryClock(t *testing.T) {
 		g := newGossip(round, 6)
 		g.anything(8 + int(round%20))
 		if g.rewrite(); round%2 == 0 {
-			g.h.Header.Quorum = 0 // and no servers: a foreign history
+			g.h.Header.Quorum = 0 // and no servers, like a history from outside
 			g.h.Header.Servers = nil
 		}
 		for i := range g.h.Events {
@@ -167,10 +167,11 @@ func TestSmallHistoriesByEveryClock(t *testing.T) {
 	}
 }
 
-// TestRecordsThatEndEarly takes from random small histories what each process did from some instant on: nothing may be
-// violated then that is not violated in the whole history. Left out are histories in which a lease was extended before
-// that instant, and its holder returned after it: such an extension may have shortened the lease. So are those in which
-// several attempts have one name, and those in which a process is recorded for longer than it is known to have lived.
+// TestRecordsThatEndEarly removes from random small histories what each process did after some instant. Nothing may
+// then be violated that is not violated in the whole history. It leaves out histories in which a lease was extended
+// before that instant and its holder returned after it, since such an extension may have shortened the lease. It also
+// leaves out histories in which several attempts have one name, or in which a process is recorded for longer than it is
+// known to have lived.
 func TestRecordsThatEndEarly(t *testing.T) {
 	rounds := uint64(testkit.Size(8_000, 400_000))
 	var c Checker
@@ -227,8 +228,8 @@ func TestRecordsThatEndEarly(t *testing.T) {
 	}
 }
 
-// TestNoCauseRestsOnWhatTheClocksLeaveOpen: two sections overlap for certain. Whether the leases did, and so whether
-// the holder had outlived its own, depends on the clocks.
+// TestNoCauseRestsOnWhatTheClocksLeaveOpen: two sections certainly overlap. Whether their leases overlapped, and so
+// whether the holder had outlived its lease, depends on the clocks.
 func TestNoCauseRestsOnWhatTheClocksLeaveOpen(t *testing.T) {
 	const text = `
 0s client-1 acquire invoke

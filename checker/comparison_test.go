@@ -8,15 +8,15 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// trespassing is a change of another's key: how, and what is known of whether the owner was compared.
+// trespassing is a change of another client's key, with what is known about whether the owner was compared.
 type trespassing struct {
 	service        history.Service
-	did            string // how a log has it
-	checked        string // by the request; empty if that is not recorded
+	did            string // the change, as a log writes it
+	checked        string // what the request checked; empty if that is not recorded
 	compares, owns string // whether the lock is known to compare, and to have a value for each attempt
 }
 
-// text is the history: client-1 changes the key of client-2.
+// text returns the history, in which client-1 changes the key of client-2.
 func (x *trespassing) text() string {
 	measure := map[string]history.Measure{"key-prolonged": history.ExtendCheck}[x.did]
 	if measure == "" {
@@ -47,8 +47,9 @@ header servers=server-1 quorum=1 ttl=10s service=%s measures=%s unknown=%s
 `, x.service, strings.Join(lists["yes"], ","), strings.Join(lists["unknown"], ","), change)
 }
 
-// knows is whether the owner was compared: what the request is recorded to have done decides, or else what the lock is
-// known to do. A measure is about the release or the extension, so it does not say how a Redis lock sets its key.
+// knows reports whether it is known that the owner was compared, or that it was not. What the request is recorded to
+// have done decides; otherwise, what the lock is known to do. A measure concerns the release or the extension, so it
+// does not say how a Redis lock sets its key.
 func (x *trespassing) knows() (compared, not bool) {
 	switch {
 	case x.checked != "":
@@ -59,8 +60,8 @@ func (x *trespassing) knows() (compared, not bool) {
 	return x.compares == "yes", x.compares == "no"
 }
 
-// TestComparedIsSaidOfWhatWasCompared goes through all of them: a story says that the owner was not compared where that
-// is known, and only there, and that it was compared only where it was.
+// TestComparedIsSaidOfWhatWasCompared tries all combinations. A story says that the owner was not compared exactly if
+// that is known, and says that it was compared only if it was.
 func TestComparedIsSaidOfWhatWasCompared(t *testing.T) {
 	known := []string{"yes", "no", "unknown"}
 	saidNot, said := 0, 0
@@ -86,7 +87,7 @@ func TestComparedIsSaidOfWhatWasCompared(t *testing.T) {
 	}
 }
 
-// check holds a story to what is known. It counts what that says.
+// check compares a story with what is known, and counts what the story says.
 func (x *trespassing) check(t *testing.T, story string) (saidNot, said int) {
 	t.Helper()
 	compared, not := x.knows()

@@ -11,13 +11,14 @@ import (
 )
 
 // TestEveryTwoOfThreeJudgesAgree lets three judges decide mutual exclusion on every small history: the interval check;
-// porcupine, on all operations at once and in the smallest parts; and the literal definition. A history is a sequence
-// of calls, returns, losses and crashes of a few processes that ask for one lock; a loss and a crash count as
-// operations. Histories that differ only in the names of the processes count once, and so do those that differ in how a
-// release, or an acquire that was not granted, returned, except where the row says that all outcomes are tried.
+// porcupine, both on all operations at once and in the smallest parts; and the literal definition. A history is a
+// sequence of calls, returns, losses and crashes of a few processes that request one lock; a loss and a crash each
+// count as an operation. Histories that differ only in the names of the processes count once. So do histories that
+// differ only in how a release, or an acquire that was not granted, returned, unless the row says that all outcomes are
+// tried.
 //
-// It takes about half a minute on two cores, several times that with -race; -short leaves the larger rows out, which
-// take most of it.
+// It takes about half a minute on two cores, and several times that with -race. With -short it leaves out the larger
+// rows, which take most of the time.
 func TestEveryTwoOfThreeJudgesAgree(t *testing.T) {
 	for _, c := range []struct {
 		processes, operations int
@@ -59,7 +60,7 @@ func TestEveryTwoOfThreeJudgesAgree(t *testing.T) {
 	}
 }
 
-// enumeration walks through all histories, one event at a time.
+// enumeration goes through all histories, one event at a time.
 type enumeration struct {
 	t                *testing.T
 	outcomes, shared bool
@@ -70,11 +71,11 @@ type enumeration struct {
 	ops              []linear.MutexOp
 	parts            linear.Parts
 	seen, violated   int
-	// refuted by a part, and neither refuted nor allowed by pieces
+	// histories that porcupine refuted by a part, and histories that it neither refuted nor allowed in pieces
 	divided, unanswered int
 }
 
-// walker is what one process may do next.
+// walker says what one process may do next.
 type walker struct {
 	calling             history.F // the operation under way
 	holding             bool
@@ -87,7 +88,7 @@ func (e *enumeration) walk(left, used int) {
 	if left == 0 {
 		e.judge()
 	}
-	for i := range e.ps[:min(used+1, len(e.ps))] { // a new process is the next by name
+	for i := range e.ps[:min(used+1, len(e.ps))] { // new processes come in the order of their names
 		p, used := e.ps[i], max(used, i+1)
 		if p.dead {
 			continue
@@ -138,7 +139,7 @@ func (e *enumeration) calls(i int, p walker, left, used int) {
 			e.then(i, next, history.Invoke, history.Acquire, left-1, used)
 		}
 	}
-	if p.asked { // also a clean-up of an attempt that was not granted, and a second release
+	if p.asked { // also the clean-up of an attempt that was not granted, and a second release
 		next := p
 		next.calling, next.holding = history.Release, false
 		e.then(i, next, history.Invoke, history.Release, left-1, used)
@@ -151,7 +152,7 @@ func (e *enumeration) calls(i int, p walker, left, used int) {
 	}
 }
 
-// then appends one event, continues from there, and takes it back.
+// then appends one event, continues from there, and removes the event again.
 func (e *enumeration) then(i int, next walker, typ history.Type, f history.F, left, used int) {
 	before, n := e.ps[i], len(e.h.Events)
 	ev := history.Event{Index: n, Time: history.Time(n), Process: processNames[i], Type: typ, F: f}
@@ -188,7 +189,7 @@ func (e *enumeration) judge() {
 	byInterval, byDefinition, byPorcupine := len(overlaps) > 0, len(pairs) > 0, false
 	for i := range e.trace.Locks {
 		if len(e.trace.Locks[i].Sections) < 2 {
-			continue // nothing to ask, as in most histories
+			continue // nothing to ask about; this is so in most histories
 		}
 		e.ops = e.trace.appendMutexOps(e.ops[:0], &e.trace.Locks[i])
 		whole, _ := e.ask(len(e.ops), len(e.ops))
@@ -232,10 +233,11 @@ func (e *enumeration) askInParts(whole linear.Answer) {
 	}
 }
 
-// overlapsByDefinition applies LAWS literally: a section runs from acquire ok to the first of: release called, lost,
-// crash. It finds all pairs, by the later and then the earlier acquire, that share an instant and are not both shared.
-// A process that crashed unseen may have been inside for no more than an instant after its call, and from when
-// it is known to have lived: two sections count if they share an instant wherever these ended.
+// overlapsByDefinition applies LAWS literally. A section runs from acquire ok to the first of these: release called,
+// lost, crash. It returns all pairs of sections that share an instant and are not both shared, ordered by the later and
+// then the earlier acquire. A process whose crash was not seen may have left its section at any time since it was last
+// known to live, and at the earliest an instant after its call. Two sections count only if they share an instant
+// wherever these ended.
 func overlapsByDefinition(events []history.Event) (pairs [][2]int) {
 	is := func(e *history.Event, i int, f history.F) bool { return e.Process == events[i].Process && e.F == f }
 	// the times from which to which a section lasted, in every way that it may have; each event has its own

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// afterRelease is what may happen once client-1 has called its release. Each event comes a second after the one before
-// it, or late seconds.
+// afterRelease lists events that may happen after client-1 has called its release. Each event comes one second, or late
+// seconds, after the previous one.
 var afterRelease = []history.Event{
 	{Process: "client-1", Type: history.OK, F: history.Release, Attempt: "client-1/1"},
 	{Process: "client-1", Type: history.Fail, F: history.Release, Attempt: "client-1/1"},
@@ -32,7 +32,7 @@ var afterRelease = []history.Event{
 	{Process: history.Nemesis, Type: history.Invoke, Value: "jump redis-1 clock by +3s at 1s"},
 }
 
-// topologies are servers that stand alone, that replicate, and that are one service.
+// topologies lists servers that stand alone, that replicate, and that form one service.
 var topologies = []history.Header{
 	{Servers: gossipServers[:1], Quorum: 1},
 	{Servers: gossipServers, Quorum: 2},
@@ -43,7 +43,8 @@ var topologies = []history.Header{
 	{Servers: gossipServers, Quorum: 2, Groups: [][]history.Process{gossipServers}},
 }
 
-// TestReleasesWithoutEffectAsWritten enumerates what can follow a release: the law read literally finds the same ones.
+// TestReleasesWithoutEffectAsWritten enumerates what can follow a release. The checker and the literal reading of the
+// law find the same releases without effect.
 func TestReleasesWithoutEffectAsWritten(t *testing.T) {
 	depth, seen := testkit.Size(3, 4), map[string]int{}
 	var c Checker

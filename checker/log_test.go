@@ -79,8 +79,8 @@ func (p *parser) line(line string) {
 	}
 }
 
-// struck is what a history records of a fault line. A line that is not in the words of a plan comes from a foreign
-// history, which states whom it strikes, and no more.
+// struck returns what a history records about a fault line. A line that is not in the language of plans comes from a
+// history from outside, which states only the processes that the fault strikes.
 func struck(line string, on []history.Process) (history.F, *history.Fault) {
 	if f, err := nemesis.Parse(line); err == nil {
 		return history.F(f.Kind.String()), f.Struck()
@@ -176,7 +176,7 @@ func (p *parser) field(e *history.Event, g *history.Grant, key, value string) {
 	}
 }
 
-// checkCalled is what a request has checked, by the word of a history.
+// checkCalled returns what a request has checked, from the word that a history uses for it.
 func checkCalled(word string) history.Check {
 	for c := history.CheckedNothing; c.String() != ""; c++ {
 		if c.String() == word {
@@ -204,7 +204,7 @@ func (p *parser) header(word string) {
 		}
 	case "quorum":
 		h.Quorum = p.number(value)
-	case "asked": // all requests were read
+	case "asked": // all requests were recorded
 		h.Asked = map[history.Process]history.Time{}
 		if client, at, some := strings.Cut(value, "@"); some {
 			h.Asked[history.Process(client)] = p.time(at)

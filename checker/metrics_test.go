@@ -67,7 +67,7 @@ func TestMetricsAreTheOnesTheDocumentsWatch(t *testing.T) {
 	}
 }
 
-// A client that polls finds the lock taken again and again, though each of its acquires succeeds in the end.
+// A client that polls finds the lock taken again and again, although each of its acquires succeeds in the end.
 func TestContentionCountsAttemptsWhereTheHistoryDoes(t *testing.T) {
 	h := fromLog(t, measured)
 	h.Header.Attempts, h.Header.Taken = 10, 4
@@ -81,7 +81,7 @@ func TestContentionCountsAttemptsWhereTheHistoryDoes(t *testing.T) {
 	}
 }
 
-// Where attempts are counted, or some client was notified, nobody else was.
+// If attempts are counted, or if some client was notified, clients without a notice were not notified.
 func TestWakeUpsAreKnownWhereTheHistoryRecordsThem(t *testing.T) {
 	polls := fromLog(t, measured)
 	polls.Header.Attempts = 10
@@ -97,8 +97,8 @@ func TestWakeUpsAreKnownWhereTheHistoryRecordsThem(t *testing.T) {
 	}
 }
 
-// The lease of client-1 is valid for 10 s, and it gives it back after a second. client-1's second release comes too
-// late to be one, and the probe's is not a user's.
+// The lease of client-1 is valid for 10 s, and client-1 releases it after one second. Its second release comes too late
+// to count, and the release of the probe is not one of a user.
 func TestReleasesWithoutEffectAreCountedUnderFaultsToo(t *testing.T) {
 	const releases = `
 header clients=client-1,client-2,probe servers=redis-1 quorum=1 bound=10s ttl=10s locks=orders end=90s
@@ -164,7 +164,8 @@ func TestEvidenceCanBeDrawn(t *testing.T) {
 	}
 }
 
-// TestTheEvidenceThatSaysMostIsDrawn: of the lock that is named, of one that is refuted, and of the others the first.
+// TestTheEvidenceThatSaysMostIsDrawn: the locks drawn are the one that is named, one that is refuted, and the first of
+// the others.
 func TestTheEvidenceThatSaysMostIsDrawn(t *testing.T) {
 	var text strings.Builder
 	for i, lock := range []string{"a", "b", "c", "d", "e"} {
@@ -187,7 +188,8 @@ func TestTheEvidenceThatSaysMostIsDrawn(t *testing.T) {
 	}
 }
 
-// TestMeasuredTogetherAsApart guards against a figure that depends on what a law left behind.
+// TestMeasuredTogetherAsApart: CheckAndMeasure returns what Check and Measure return. No figure depends on state that a
+// law left behind.
 func TestMeasuredTogetherAsApart(t *testing.T) {
 	for round := range uint64(300) {
 		g := newGossip(round, 11)

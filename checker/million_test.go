@@ -8,8 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// BenchmarkMillion judges a million events by each law alone: histories that break it, each beside one of the same
-// shape that does not. A violated million takes at most three times as long as the sound one:
+// BenchmarkMillion judges a million events by each law alone. For each law it compares a history that breaks it with
+// one of the same shape that does not. Judging a violated million takes at most three times as long as judging the
+// sound one:
 //
 //	go test ./checker -run ^$ -bench Million -benchtime 3x
 func BenchmarkMillion(b *testing.B) {
@@ -34,14 +35,14 @@ func BenchmarkMillion(b *testing.B) {
 	}
 }
 
-// million is a shape of histories, and the law that it breaks if it is to.
+// million is a shape of histories, and the law that its broken variant breaks.
 type million struct {
 	law   Law
 	name  string
 	shape func(h *history.History, broken bool)
 }
 
-// atLast returns the sound history unchanged, unless it is to be broken.
+// atLast returns a shape that is the sound history, changed by spoil in its broken variant.
 func atLast(spoil func(h *history.History)) func(*history.History, bool) {
 	return func(h *history.History, broken bool) {
 		if broken {
@@ -71,7 +72,7 @@ func reindex(h *history.History) {
 	}
 }
 
-// lastOf is the last ok of f.
+// lastOf returns the last event of kind f with outcome ok.
 func lastOf(h *history.History, f history.F) *history.Event {
 	for i := len(h.Events) - 1; ; i-- {
 		if e := &h.Events[i]; e.F == f && e.Type == history.OK {
@@ -102,7 +103,7 @@ func overlapLast(h *history.History) {
 	}
 }
 
-// extendAll has two holders of one lock that extend it in turn to the end.
+// extendAll makes two holders of one lock extend it in turn to the end.
 func extendAll(h *history.History, broken bool) {
 	n := len(h.Events)
 	h.Events = h.Events[:0:0]
@@ -115,7 +116,7 @@ func extendAll(h *history.History, broken bool) {
 	}
 	for _, p := range []history.Process{"client-1", "client-2"} {
 		add(history.Event{Process: p, F: history.Acquire, Attempt: history.Attempt(p + "/1")})
-		h.Events[len(h.Events)-1].Shared = !broken // without sections that overlap
+		h.Events[len(h.Events)-1].Shared = !broken // so that sections do not overlap
 	}
 	for i := range n - 3 {
 		p := []history.Process{"client-1", "client-2"}[i%2]
@@ -126,7 +127,7 @@ func extendAll(h *history.History, broken bool) {
 	}
 }
 
-// neverLeft has nobody release.
+// neverLeft removes all releases.
 func neverLeft(h *history.History) {
 	kept := h.Events[:0]
 	for _, e := range h.Events {
@@ -137,14 +138,14 @@ func neverLeft(h *history.History) {
 	h.Events = kept
 }
 
-// staleLast adds a write of the first grant.
+// staleLast adds a write of the first grant at the end.
 func staleLast(h *history.History) {
 	_, add := tail(h)
 	add(history.Event{Process: history.Resource, Type: history.OK, F: history.Apply, Op: history.Write,
 		Of: "client-1/1", Value: "stale"})
 }
 
-// staleAmongShared has all grants be shared, and the last alone.
+// staleAmongShared makes all grants shared, except for a last one, which is exclusive.
 func staleAmongShared(h *history.History, broken bool) {
 	for i := range h.Events {
 		h.Events[i].Shared = h.Events[i].F == history.Acquire
@@ -160,7 +161,7 @@ func staleAmongShared(h *history.History, broken bool) {
 	}
 }
 
-// descending has the tokens fall from grant to grant.
+// descending makes the tokens fall from grant to grant.
 func descending(h *history.History) {
 	for i := range h.Events {
 		if e := &h.Events[i]; e.Token != 0 {
@@ -169,7 +170,7 @@ func descending(h *history.History) {
 	}
 }
 
-// waitForever has ever more processes ask for another lock, which its holder keeps.
+// waitForever adds more and more processes that request another lock, which its holder keeps.
 func waitForever(h *history.History, broken bool) {
 	h.Events, h.Header.Uncapped = h.Events[:1], broken
 	now, add := tail(h)
@@ -192,8 +193,8 @@ func slowLast(h *history.History) {
 	h.Header.End = h.Events[len(h.Events)-1].Time + 1e11
 }
 
-// slowUnderFaults has a fault strike one server or another between any ten events, never to end, and an acquire that
-// takes too long at last.
+// slowUnderFaults adds a fault after every ten events, which strikes one of two servers and never ends, and at the end
+// an acquire that takes too long.
 func slowUnderFaults(h *history.History, broken bool) {
 	var events []history.Event
 	for i, e := range h.Events {

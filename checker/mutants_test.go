@@ -20,14 +20,14 @@ import (
 	"time"
 )
 
-// TestNoMutantSurvives changes one operator of the checker at a time, or of a package below it, and runs the short
-// tests of both against it; a change that they do not notice is a survivor. It takes hours, and is left out unless the
-// environment asks for it:
+// TestNoMutantSurvives changes one operator of the checker, or of a package that it uses, at a time, and runs the short
+// tests of both. A change that no test notices is a survivor. It takes hours, and runs only if the environment asks for
+// it:
 //
 //	FENCEPOST_MUTANTS=*.go go test ./checker -run TestNoMutantSurvives -timeout 0 -v
 //
-// FENCEPOST_MUTANTS=ownership.go,trace/reach.go asks for those files only; a file name ending in /7 for each seventh
-// change in it, and one ending in :61 for those in line 61.
+// FENCEPOST_MUTANTS=ownership.go,trace/reach.go selects only these files. A file name ending in /7 selects every
+// seventh change in it, and one ending in :61 selects the changes in line 61.
 func TestNoMutantSurvives(t *testing.T) {
 	asked := os.Getenv("FENCEPOST_MUTANTS")
 	if asked == "" {
@@ -67,12 +67,13 @@ func TestNoMutantSurvives(t *testing.T) {
 	t.Logf("%d of %d mutants survived", survived, tried)
 }
 
-// swaps lists what an operator is changed to.
+// swaps says which operator replaces each operator.
 var swaps = map[token.Token]token.Token{token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ,
 	token.GEQ: token.GTR, token.EQL: token.NEQ,
 	token.NEQ: token.EQL, token.LAND: token.LOR, token.LOR: token.LAND, token.ADD: token.SUB, token.SUB: token.ADD}
 
-// mutant is the source of a file with its n-th operator changed, and where that is; nil if it has fewer.
+// mutant returns the source of a file with its n-th operator changed, and the place of that operator; nil if the file
+// has fewer operators.
 func mutant(t *testing.T, file string, n int) (where string, source []byte) {
 	t.Helper()
 	set := token.NewFileSet()
@@ -101,13 +102,13 @@ func mutant(t *testing.T, file string, n int) (where string, source []byte) {
 	return where, b.Bytes()
 }
 
-// isText reports whether an expression is a text in quotes, which can only be added to.
+// isText reports whether an expression is a quoted string, to which the only operator that applies is +.
 func isText(x ast.Expr) bool {
 	literal, ok := x.(*ast.BasicLit)
 	return ok && literal.Kind == token.STRING
 }
 
-// caught reports whether the short tests fail, or never end, on the changed source; or it does not compile.
+// caught reports whether the short tests fail, or do not end, on the changed source, or it does not compile.
 func caught(t *testing.T, file string, source []byte) bool {
 	t.Helper()
 	dir := t.TempDir()

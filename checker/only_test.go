@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestALawIsJudgedTheSameAlone guards against a law that depends on what another left behind.
+// TestALawIsJudgedTheSameAlone: the finding on a law does not depend on state that another law or history left behind.
 func TestALawIsJudgedTheSameAlone(t *testing.T) {
 	var c, fresh Checker
 	for _, h := range []*history.History{busy(t, 400), busy(t, 40), {}, busy(t, 120)} {

@@ -6,8 +6,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestOverlappingCallsOfOneProcessAreDistinguishedByTheirAttempts: two of its goroutines ask for one lock at the same
-// time, and one waits long for it. Which of them does decides whether anybody was stuck, and whose hold is shared.
+// TestOverlappingCallsOfOneProcessAreDistinguishedByTheirAttempts: two goroutines of one process request a lock at the
+// same time, and one waits for long. Which of them waits decides whether a waiter was stuck, and whose hold is shared.
 func TestOverlappingCallsOfOneProcessAreDistinguishedByTheirAttempts(t *testing.T) {
 	const second = history.Time(1e9)
 	event := func(at history.Time, f history.F, of history.Type, attempt history.Attempt, shared bool) history.Event {

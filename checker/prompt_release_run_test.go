@@ -10,8 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// TestALawOfOneFileIsKnownToAllRooms: a scenario may expect it and promise it, runs are judged by it, and many runs are
-// counted by it. Each hold is judged correctly: kept, broken, and not recorded at all.
+// TestALawOfOneFileIsKnownToAllRooms: a law that is defined in one file works in all packages. A scenario can expect
+// and promise it, and single runs and many runs are judged by it. Each hold is judged correctly: kept, broken, or not
+// recorded at all.
 func TestALawOfOneFileIsKnownToAllRooms(t *testing.T) {
 	checker.WithPromptRelease(t)
 	const law = checker.PromptRelease

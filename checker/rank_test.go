@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// The obvious reading of a percentile: try each observation, and count.
+// NearestRank agrees with a search that tries each observation and counts those that are not greater.
 func TestNearestRankIsTheLeastThatEnoughDoNotExceed(t *testing.T) {
 	for n := range 6 {
 		for code := range 1 << (2 * n) { // every list of n times from 0 to 3

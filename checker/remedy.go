@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// advice is one thing to change. Whoever follows it alone must be rid of the violation: what helps only together is one
+// advice is one thing to change. It must be enough to remove the violation. Changes that help only together are one
 // piece of advice.
 type advice struct {
 	text   string
@@ -18,8 +18,8 @@ type advice struct {
 	when   func(s *situation) bool // given if it is true of the violation; nil: always
 }
 
-// together gives two pieces of advice for which a lock that follows neither needs both: each alone to those who follow
-// the other, or may, and both in one sentence to those who are known to follow neither.
+// together returns two pieces of advice for a lock that needs both. A lock that may already follow one gets only the
+// other; a lock that is known to follow neither gets both, in one sentence.
 func together(first, second advice, both string) []advice {
 	one, other := first, second
 	one.when = all(first.when, func(s *situation) bool { return s.MayApply(second.unless) })
@@ -28,7 +28,7 @@ func together(first, second advice, both string) []advice {
 		when: all(first.when, second.when, func(s *situation) bool { return !s.MayApply(second.unless) })}}
 }
 
-// The services by what advice for them speaks of.
+// The services that advice is for.
 var (
 	anyRedis     = []history.Service{history.Redis, history.Redlock} // with a server whose clock and disk need care
 	onEtcd       = []history.Service{history.Etcd}
@@ -39,13 +39,13 @@ var (
 
 // Advice that helps against several causes.
 const (
-	// leaseOfKubernetes is the rule that a lease duration must obey for two leaders never to meet.
+	// leaseOfKubernetes is the rule for the lease duration under which two leaders never overlap.
 	leaseOfKubernetes = "Let the lease duration be longer than the renew deadline, the retry period and the " +
 		"time-out of a request together, by as much as the fastest clock gains on the slowest."
 	seenByKubernetes = "Count a lease from when one saw the record change, on one's monotonic clock, and not from " +
 		"the time in the record."
 	ownIdentity = "Give each process an identity of its own."
-	// endedIdentity is what leaseTransitions needs to be a fencing token.
+	// endedIdentity is what makes leaseTransitions usable as a fencing token.
 	endedIdentity = "Give each process an identity of its own, and end it when it stops leading: leaseTransitions " +
 		"counts changes of the holder, not terms."
 	namedVersion  = "Name in each update the resource version that it replaces."
@@ -61,7 +61,7 @@ const (
 		"fault holds these requests up."
 )
 
-// tokens lists what makes fencing tokens tell a later grant from an earlier one, in some circumstances.
+// tokens lists advice, for the given circumstances, that makes fencing tokens tell a later grant from an earlier one.
 func tokens(when func(*situation) bool) []advice {
 	lost := func(s *situation) bool { return len(s.forgot) > 0 }
 	kept := func(s *situation) bool {
@@ -85,17 +85,17 @@ func tokens(when func(*situation) bool) []advice {
 			"version that it replaces: leaseTransitions counts changes of the holder, not terms."))
 }
 
-// guards closes every list whose violation can reach the data.
+// guards ends every list of advice for a violation that can reach the data.
 var guards = []advice{
 	{text: "Guard the data by a fencing token.", unless: history.Fencing, when: not(guarded)},
 	growingTokens,
 }
 
-// growingTokens is for those whose resource compares tokens in vain.
+// growingTokens is for users whose resource compares tokens that do not help.
 var growingTokens = advice{text: "Guard the data by fencing tokens that grow with each grant: those that the " +
 	"resource compares here do not (see token-order).", given: history.Fencing, when: isConfused}
 
-// guarded reports whether the resource keeps the data safe whoever believes that it is inside.
+// guarded reports whether the resource keeps the data safe even if several clients believe that they hold the lock.
 func guarded(s *situation) bool {
 	return s.Applies(history.ComparedWrites) && !s.stale || s.Applies(history.Fencing) && !s.confused
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// An event of each of these histories decides which remedy helps: how long requests took, how long a client asked,
-// whose clock was set, or what the resource accepted. The settings of the lock are the same in those that stand
-// together.
+// deciding lists histories in which one event decides which remedy helps: how long requests took, how long a client
+// asked, whose clock was set, or what the resource accepted. Histories that stand together have the same settings of
+// the lock.
 var deciding = []struct {
 	name        string
 	law         Law

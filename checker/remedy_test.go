@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// advised lists everything that advice may depend on.
+// advised lists the measures that advice may depend on.
 func advised() (all []history.Measure) {
 	for _, list := range remedies {
 		for _, a := range list {
@@ -24,8 +24,8 @@ func advised() (all []history.Measure) {
 	return all
 }
 
-// Whatever is known of a lock: nobody is advised to do what is done, what may already be done is marked as such, and
-// what presumes a measure is advised only to those known to apply it.
+// Whatever is known about a lock, no remedy advises a measure that is already applied, advice that may already be
+// followed is marked as such, and advice that presumes a measure is given only to those known to apply it.
 func TestNoRemedyPresumesWhatIsNotKnown(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	all := advised()

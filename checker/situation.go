@@ -14,14 +14,14 @@ type situation struct {
 	facts
 	cause    Cause
 	faults   []*trace.Fault
-	extends  bool           // somebody prolonged a lock
+	extends  bool           // some client prolonged a lock
 	confused bool           // fencing tokens do not tell a later grant from an earlier one
-	split    bool           // they are drawn by two masters of one group
+	split    bool           // because two masters of one group issue them
 	stale    bool           // a resource that compares values accepted a write of a superseded holder
-	forgot   []*trace.Fault // the faults that lost the counter of the tokens, if they do not
+	forgot   []*trace.Fault // the faults that lost the tokens' counter, if confused
 }
 
-// facts are what a law has found out about a violation beside its cause.
+// facts are what a law has found out about a violation in addition to its cause.
 type facts struct {
 	waiting
 	// unanswered is set if a release gave up waiting for its answer.
@@ -44,7 +44,7 @@ type facts struct {
 	untold    bool // the lease states no end, and outlived its key: its holder was not told in time
 }
 
-// situation is that of the violation whose story has been written.
+// situation returns the situation of the violation whose story has just been written.
 func (t *judge) situation(cause Cause) *situation {
 	s := &situation{Header: &t.History.Header, facts: t.facts, cause: cause, extends: t.Extended()}
 	for i := range t.Faults {
@@ -67,31 +67,31 @@ func (t *judge) situation(cause Cause) *situation {
 	return s
 }
 
-// names reports whether the story names a fault with some property.
+// names reports whether the story names a fault for which is returns true.
 func (s *situation) names(is func(*trace.Fault) bool) bool { return slices.ContainsFunc(s.faults, is) }
 
-// against is for advice that helps only against faults of these effects.
+// against returns the condition of advice that helps only against faults with these effects.
 func against(effects ...history.Effect) func(*situation) bool {
 	return func(s *situation) bool {
 		return s.names(func(f *trace.Fault) bool { return slices.Contains(effects, f.Does) })
 	}
 }
 
-// unlessAgainst is for advice that helps unless the story names only faults of these effects.
+// unlessAgainst returns the condition of advice that helps unless the story names only faults with these effects.
 func unlessAgainst(effects ...history.Effect) func(*situation) bool {
 	return func(s *situation) bool {
 		return len(s.faults) == 0 || s.names(func(f *trace.Fault) bool { return !slices.Contains(effects, f.Does) })
 	}
 }
 
-// serverSet is for advice that helps only against faults that set the clock of a server.
+// serverSet is the condition of advice that helps only if a fault set the clock of a server.
 func serverSet(s *situation) bool {
 	return s.names(func(f *trace.Fault) bool {
 		return f.Does == history.SetsClock && slices.ContainsFunc(s.Servers, f.Strikes)
 	})
 }
 
-// clientsClock is for advice that helps only against faults of the clock of a client.
+// clientsClock is the condition of advice that helps only if a fault changed the clock of a client.
 func clientsClock(s *situation) bool {
 	return s.names(func(f *trace.Fault) bool {
 		return f.Does.IsClock() && slices.ContainsFunc(s.Clients, f.Strikes)
@@ -102,7 +102,7 @@ func ofDetail(detail string) func(*situation) bool {
 	return func(s *situation) bool { return s.cause.Detail == detail }
 }
 
-// all joins conditions; nil is one that is always true.
+// all joins conditions with "and". A nil condition is always true.
 func all(conditions ...func(*situation) bool) func(*situation) bool {
 	return func(s *situation) bool {
 		return !slices.ContainsFunc(conditions, func(c func(*situation) bool) bool { return c != nil && !c(s) })
@@ -113,13 +113,13 @@ func not(condition func(*situation) bool) func(*situation) bool {
 	return func(s *situation) bool { return !condition(s) }
 }
 
-// keepsDisk reports whether no fault named by the story took a disk away.
+// keepsDisk reports whether no fault that the story names destroyed a disk.
 func keepsDisk(s *situation) bool {
 	return s.cause.Detail != DiskLost &&
 		!s.names(func(f *trace.Fault) bool { return f.Loses == history.LosesEverything })
 }
 
-// contended reports whether most attempts found the lock taken by another, as far as the header counts them.
+// contended reports whether most attempts found the lock taken by another, or the header does not count attempts.
 func contended(s *situation) bool { return s.Attempts == 0 || 2*s.Taken > s.Attempts }
 
 // replicates reports whether servers have replicas.
@@ -146,7 +146,7 @@ func isHeldUp(s *situation) bool      { return s.heldUp }
 func isAway(s *situation) bool        { return s.away }
 func isSplit(s *situation) bool       { return s.split }
 
-// counted reports whether a stated end was counted wrongly, and not because of a key that was gone by then.
+// counted reports whether a stated end was miscounted for another reason than a key that had already expired.
 func counted(s *situation) bool { return s.cause.Detail == "" && !s.untold }
 
 func offKubernetes(s *situation) bool { return s.Service != history.Kubernetes }

@@ -16,8 +16,8 @@ import (
 // stream selects other random histories: go test ./checker -run AreReadAsWritten -stream 10.
 var stream = flag.Uint64("stream", 9, "the random stream of the histories that are read twice")
 
-// TestTheLawsAreReadAsWritten lets the checker and the literal reading of the laws judge small histories that contain
-// almost everything a history can record, sense or nonsense: the two must agree on every law.
+// TestTheLawsAreReadAsWritten: the checker and the literal reading of the laws agree on every law, for small histories
+// that contain almost everything a history can record, whether it makes sense or not.
 func TestTheLawsAreReadAsWritten(t *testing.T) {
 	rounds := testkit.Size(4_000, 60_000)
 	seen := compareReadings(t, rounds, func(g *gossip, round int) {
@@ -32,7 +32,7 @@ func TestTheLawsAreReadAsWritten(t *testing.T) {
 		}
 		least := rounds / 500
 		switch law {
-		case FaultTolerance: // which has one cause
+		case FaultTolerance: // it has one cause
 			continue
 		case ResourceSafety: // few histories are long enough
 			least = rounds / 20_000
@@ -43,7 +43,8 @@ func TestTheLawsAreReadAsWritten(t *testing.T) {
 	}
 }
 
-// TestCausesAreReadAsWritten does so for histories of two grants that overlap, with all kinds of records of their keys.
+// TestCausesAreReadAsWritten does the same for histories of two grants that overlap, with all kinds of records of their
+// keys.
 func TestCausesAreReadAsWritten(t *testing.T) {
 	rounds := testkit.Size(6_000, 60_000)
 	seen := compareReadings(t, rounds, func(g *gossip, _ int) { g.twoGrants() })
@@ -59,7 +60,8 @@ func TestCausesAreReadAsWritten(t *testing.T) {
 	}
 }
 
-// TestReignsAreReadAsWritten does so for two grants of a service whose members take the leases over from each other.
+// TestReignsAreReadAsWritten does the same for two grants of a service whose members take the leases over from each
+// other.
 func TestReignsAreReadAsWritten(t *testing.T) {
 	rounds := testkit.Size(6_000, 60_000)
 	seen := compareReadings(t, rounds, func(g *gossip, _ int) {
@@ -111,10 +113,10 @@ func sumOf(seen map[string]int, prefix string) (n int) {
 	return n
 }
 
-// differs describes how the two judges differ, "" if they do not.
+// differs describes how the two judges differ; empty if they agree.
 func differs(got Finding, want slow.Finding) string {
 	if got.Law == ResourceSafety && got.Outcome == Undecided && want.Outcome == slow.Holds {
-		return "" // records and clients contradict each other, as nonsense may
+		return "" // the records of resource and clients contradict each other
 	}
 	var reported []slow.Reported
 	for b := range got.Breaches() {
@@ -131,16 +133,16 @@ func encoded(t *testing.T, h *history.History) string {
 	return b.String()
 }
 
-// gossip makes a history: three sequential clients; two servers and a resource, whose records follow no logic; and
-// faults.
+// gossip makes a random history of three sequential clients, of two servers and a resource whose records follow no
+// logic, and of faults.
 type gossip struct {
 	r       *rand.Rand
 	h       *history.History
 	now     history.Time
 	clients [3]talker
-	faults  []history.Event // that go on
+	faults  []history.Event // faults under way
 	reigns  bool            // the servers are members of a service, and leaders come and go
-	shared  bool            // attempts share names, so that no record says whose key it is about
+	shared  bool            // attempts share names, so no record says whose key it is about
 }
 
 func newGossip(a, b uint64) *gossip {
@@ -154,7 +156,7 @@ type talker struct {
 	called            history.Time
 	shared            bool
 	asked             int
-	holds             []history.Event // its acquires ok
+	holds             []history.Event // its successful acquires
 }
 
 var (
@@ -204,7 +206,7 @@ func (g *gossip) anything(n int) {
 	h.End = g.now + history.Time(r.IntN(6))*1e6
 }
 
-// twoGrants adds two grants, with what the servers record of their keys before and after each.
+// twoGrants adds two grants, with the servers' records of their keys before and after each.
 func (g *gossip) twoGrants() {
 	r := g.r
 	h := &g.h.Header
@@ -215,7 +217,7 @@ func (g *gossip) twoGrants() {
 	if g.reigns {
 		h.Quorum = len(gossipServers)
 	}
-	if r.IntN(8) == 0 { // one that may give the lock to them
+	if r.IntN(8) == 0 { // a third client that may give the lock to them
 		g.clients[2].asked = 1
 		e := history.Event{Process: "client-3", Type: history.Invoke, F: history.Acquire, Lock: "a"}
 		g.add(e)
@@ -263,7 +265,7 @@ func (g *gossip) twoGrants() {
 	h.End = g.now
 }
 
-// rewrite turns the history into what others might have recorded, who record less or use other names.
+// rewrite turns the history into one that another recorder might have made, which records less or uses other names.
 func (g *gossip) rewrite() {
 	r, h := g.r, g.h
 	if r.IntN(3) == 0 {
@@ -317,7 +319,7 @@ func (g *gossip) rewrite() {
 var jepsenFaults = []history.F{"start-partition", "stop-partition", "kill", "start", "pause", "resume", "start", "stop",
 	"partition", "heal", "check-offsets"}
 
-// ownerName is the name that a client uses for all its attempts.
+// ownerName returns the name that a client uses for all its attempts.
 func ownerName(a history.Attempt) history.Attempt {
 	name, _, _ := strings.Cut(string(a), "/")
 	return history.Attempt(name)
@@ -374,7 +376,7 @@ func (g *gossip) talk(i int) {
 	}
 }
 
-// grant is requested after from, decided by now, and valid for a while, or not at all.
+// grant returns a grant that was requested after from, decided by now, and valid for a while or not at all.
 func (g *gossip) grant(from history.Time) *history.Grant {
 	since := from + history.Time(g.r.Int64N(int64(g.now-from)/1e6+1))*1e6
 	granted := since + history.Time(g.r.Int64N(int64(g.now-since)/1e6+1))*1e6
@@ -389,7 +391,7 @@ func (g *gossip) someAttempt() history.Attempt {
 	return history.Attempt(fmt.Sprintf("client-%d/%d", i+1, max(1, g.clients[i].asked-g.r.IntN(2))))
 }
 
-// serve records something about a key of a late attempt.
+// serve adds a record about a key of a recent attempt.
 func (g *gossip) serve() {
 	r := g.r
 	servers := gossipServers[r.IntN(2):][:1]
@@ -446,7 +448,7 @@ func (g *gossip) apply() {
 	if r.IntN(8) == 0 {
 		e.Of = ""
 	}
-	if r.IntN(3) == 0 && e.Of != "" { // as its client records it
+	if r.IntN(3) == 0 && e.Of != "" { // the key is recorded by its client
 		p, _, _ := strings.Cut(string(e.Of), "/")
 		e.Process, e.F, e.Attempt = history.Process(p), e.Op, e.Of
 		e.Op, e.Of, e.Type = "", "", history.Type(1+r.IntN(4))
@@ -454,7 +456,7 @@ func (g *gossip) apply() {
 	g.add(e)
 }
 
-// strike begins a fault or ends one.
+// strike starts or ends a fault.
 func (g *gossip) strike() {
 	if len(g.faults) > 0 && g.r.IntN(3) > 0 {
 		e := g.faults[0]

@@ -11,9 +11,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/claims"
 )
 
-// TestStoriesStayAsTheyAre writes down the stories of random runs. Package claims holds what they say to the truth, by
-// taking faults away and by counting anew, and allows for one in a hundred; here none may change unseen. By default the
-// first rounds are played alone, whose stories stand first in the file.
+// TestStoriesStayAsTheyAre compares the stories of random runs with a file, so that no story changes unnoticed.
+// (Package claims tests whether stories are true, by removing faults and counting anew, and tolerates one error in a
+// hundred.) By default it plays only the first rounds, whose stories come first in the file.
 func TestStoriesStayAsTheyAre(t *testing.T) {
 	rounds, path := 2, filepath.Join("testdata", "stories.txt")
 	if testkit.Full() || *testkit.Update {

@@ -9,10 +9,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/slow"
 )
 
-// leftKey is a small history: somebody's attempt leaves a key, and client-1 waits for the lock for a minute.
+// leftKey is a small history in which an attempt leaves a key behind and client-1 waits for the lock for a minute.
 type leftKey struct {
 	service history.Service
-	owner   string // what became of the attempt of the key
+	owner   string // what became of the attempt that set the key
 	expiry  string // of the key
 	renewed string // until when it was prolonged
 	asked   string // when client-1, and who else waits, last asked
@@ -26,7 +26,7 @@ var leftKeys = struct{ owners, expiries, renewed, asked []string }{
 	[]string{"unknown", "at first", "to the end"},
 }
 
-// text is the log of the history.
+// text returns the log of the history.
 func (k *leftKey) text() string {
 	var b strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -66,13 +66,13 @@ func (k *leftKey) text() string {
 	return b.String()
 }
 
-// expires reports whether the key goes by itself if it is not prolonged. Those of a session do not.
+// expires reports whether the key expires if it is not prolonged. The key of a session does not.
 func (k *leftKey) expires() bool {
 	return k.service == history.Redis && (k.expiry == "due" || k.renewed != "no")
 }
 
-// stays reports whether the key is still there when somebody has waited for too long: 12 s after the first, or after
-// the last who held the lock.
+// stays reports whether the key is still there when somebody has waited for too long: at 12 s, or, if another client
+// has held the lock before, at 15 s.
 func (k *leftKey) stays() bool {
 	over := 12
 	if strings.HasPrefix(k.owner, "other") && k.owner != "other, waits" {
@@ -82,7 +82,7 @@ func (k *leftKey) stays() bool {
 	return !k.expires() || over < gone
 }
 
-// want is the cause.
+// want returns the expected cause.
 func (k *leftKey) want() Cause {
 	waits := strings.Contains(k.owner, "waits")
 	switch {
@@ -91,7 +91,7 @@ func (k *leftKey) want() Cause {
 	case k.owner == "other, crashed":
 		return Cause{Kind: StuckBehindCrashed}
 	case k.service == history.ZooKeeper && k.expiry == "never" && k.renewed == "no" && !waits:
-		return Cause{Kind: StuckBehindAbandoned} // it is of no session
+		return Cause{Kind: StuckBehindAbandoned} // it belongs to no session
 	case k.service == history.ZooKeeper && waits && k.owner != "own, waits with a later key" && k.asked != "to the end":
 		return Cause{StuckBehindAbandoned, TurnNotTaken}
 	case k.service == history.ZooKeeper:
@@ -102,8 +102,8 @@ func (k *leftKey) want() Cause {
 	return Cause{Kind: StuckBehindAbandoned}
 }
 
-// TestAKeyThatNobodyWillReleaseIsNamed goes through all of them: the cause names the client whose key it is, and no
-// remedy asks for what does not help.
+// TestAKeyThatNobodyWillReleaseIsNamed tries all combinations. The cause names the client whose key it is, and no
+// remedy asks for something that does not help.
 func TestAKeyThatNobodyWillReleaseIsNamed(t *testing.T) {
 	var checker Checker
 	n := 0
@@ -172,8 +172,8 @@ func (k *leftKey) check(t *testing.T, h *history.History, f Finding) {
 	}
 }
 
-// A record of Kubernetes stays when its lease is over, and anybody may take it: who waits on behind it counts the lease
-// by the wrong clock, and no remedy asks the holder that has left to delete it.
+// A record of Kubernetes remains after its lease is over, and anybody may take it. A client that still waits behind it
+// counts the lease by the wrong clock, so no remedy asks the holder that has left to delete the record.
 func TestARecordWhoseLeaseIsOverIsNotWhatOthersWaitBehind(t *testing.T) {
 	for _, c := range []struct {
 		until string

@@ -10,7 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// withClockError is a history of one lock whose clocks may be off by 5 ms, with its events in the order of their times.
+// withClockError returns a history of one lock whose clocks may be off by 5 ms, with its events in the order of their
+// times.
 func withClockError(seen map[history.Process]history.Time, events ...history.Event) *history.History {
 	h := &history.History{Header: history.Header{End: history.Of(time.Second),
 		Recording: history.Recording{ClockError: history.Of(5 * time.Millisecond), Seen: seen}}, Events: events}
@@ -23,8 +24,8 @@ func withClockError(seen map[history.Process]history.Time, events ...history.Eve
 
 func ms(n int) history.Time { return history.Of(time.Duration(n) * time.Millisecond) }
 
-// TestUncertainOverlapsAreMeasured has a second client enter before, when and after the first calls its release, all
-// within what the clocks leave open.
+// TestUncertainOverlapsAreMeasured: a second client enters before, when and after the first calls its release. All
+// three times are within the error of the clocks.
 func TestUncertainOverlapsAreMeasured(t *testing.T) {
 	for entered, want := range map[int]string{7: "overlap by 3ms", 10: "lie 0s apart", 12: "lie 2ms apart"} {
 		h := withClockError(nil,
@@ -41,8 +42,8 @@ func TestUncertainOverlapsAreMeasured(t *testing.T) {
 	}
 }
 
-// TestWhatAClientReadAfterItsRecordEndsIsNotKnown has the resource accept a write of a client whose own record ended
-// before: it may have read in between.
+// TestWhatAClientReadAfterItsRecordEndsIsNotKnown: if the resource accepts a write of a client after the client's own
+// record has ended, the client may have read in between.
 func TestWhatAClientReadAfterItsRecordEndsIsNotKnown(t *testing.T) {
 	const what = "a was recorded until 0.050 s, and the resource accepted what it did at 0.080 s"
 	for at, open := range map[int]bool{30: false, 80: true} {

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestAnEndThatIsNoticedLate: a process that ended by itself inside its section may have ended at any time since it was
-// last known to live. What is so at every one of them is violated; what is so at none holds.
+// TestAnEndThatIsNoticedLate: a process that died inside its section may have died at any time since it was last known
+// to be alive. The law is violated if it is violated for every such time, and holds if it is violated for none.
 func TestAnEndThatIsNoticedLate(t *testing.T) {
 	for _, test := range []struct {
 		alive, noticed, enters int

@@ -7,23 +7,23 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// waiting is what is known of somebody who waited although nobody held the lock.
+// waiting says what is known about a client that waited although nobody held the lock.
 type waiting struct {
-	silent     bool // its requests had ended long before
-	turnedAway bool // they went on, although no server had a key of the lock
-	hasty      bool // it gave each acquire up before it could have seen a lease of Kubernetes end
-	ungranted  bool // nobody had got any lock yet
-	unreleased bool // keys of attempts that had failed were left to expire, each of them
-	heldUp     bool // an attempt had a quorum in time, and gave it up as it waited for a server that did not answer
-	away       bool // a server was gone for good, or cut off
-	struck     bool // some fault had struck by then
-	// of a key in the way:
-	earlierTry  bool // it is of an earlier try of somebody who still waits, or who got the lock later
+	silent     bool // its last request came long before
+	turnedAway bool // it still sent requests, although no server had a key of the lock
+	hasty      bool // it gave up each acquire before it could have seen a Kubernetes lease end
+	ungranted  bool // no client had got any lock so far
+	unreleased bool // all keys of failed attempts were left to expire
+	heldUp     bool // an attempt had a quorum in time, but waited for a server that did not answer
+	away       bool // a server was down, paused or cut off
+	struck     bool // a fault had struck by then
+	// about a key in the way:
+	earlierTry  bool // set by an earlier try of a client that still waits or got the lock later
 	everlasting bool // it never expires
 	leftSection bool // its client had got the lock with it, and has left
 }
 
-// waitingStory says what became of the requests of a waiter from a time on, if that is known.
+// waitingStory says what became of the requests of a waiter since a time, if that is known.
 func (t *judge) waitingStory(a *trace.Ask, since history.Time, now moment) string {
 	h := &t.History.Header
 	asked, _ := t.lastAsked(a.Process, now.time)
@@ -50,7 +50,7 @@ func (t *judge) waitingStory(a *trace.Ask, since history.Time, now moment) strin
 	return ""
 }
 
-// longestTry is the longest time for which a waiter asked without giving up, from a time on until a moment.
+// longestTry returns the longest time for which a waiter asked without giving up, between a time and a moment.
 func (t *judge) longestTry(of *trace.Ask, since history.Time, now moment) (longest history.Time) {
 	for _, n := range t.Locks[of.Lock].Asks {
 		a := &t.Asks[n]
@@ -61,7 +61,7 @@ func (t *judge) longestTry(of *trace.Ask, since history.Time, now moment) (longe
 	return longest
 }
 
-// grantedBy is how many acquires had succeeded before position at.
+// grantedBy returns the number of acquires that had succeeded before position at.
 func (t *judge) grantedBy(at int) (n int) {
 	for i := range t.Grants {
 		if t.Grants[i].OK < at {
@@ -71,8 +71,8 @@ func (t *judge) grantedBy(at int) (n int) {
 	return n
 }
 
-// leftToExpire reports whether from a time on until position at a key of a lock expired whose attempt had not got it,
-// and no such key was deleted.
+// leftToExpire reports whether, after a time and before position at, a key of a lock expired whose attempt had not got
+// the lock, and no such key was deleted.
 func (t *judge) leftToExpire(lock int32, since history.Time, at int) bool {
 	name := t.Locks[lock].Name
 	went := func(why history.Why) bool {
@@ -86,7 +86,7 @@ func (t *judge) leftToExpire(lock int32, since history.Time, at int) bool {
 	return went(history.Expired) && !went(history.Deleted)
 }
 
-// turnedAwayStory says of a client that it asked on, until some time, for a lock that no server had a key of.
+// turnedAwayStory says that a client continued to request, up to some time, a lock of which no server had a key.
 func (t *judge) turnedAwayStory(client history.Process, by history.Time) string {
 	last := ""
 	if asked, known := t.lastAsked(client, by); known {
@@ -95,7 +95,7 @@ func (t *judge) turnedAwayStory(client history.Process, by history.Time) string 
 	return sentence(" Requests of %s for it reached the servers%s and no server had a key of it.", client, last)
 }
 
-// isFree reports whether no server had a key of a lock from a time on until position at.
+// isFree reports whether, after a time and before position at, no server had a key of a lock.
 func (t *judge) isFree(lock int32, since history.Time, at int) bool {
 	return len(t.standing(lock, at)) == 0 && !slices.ContainsFunc(t.Keys, func(i int32) bool {
 		e := &t.History.Events[i]
@@ -103,8 +103,8 @@ func (t *judge) isFree(lock int32, since history.Time, at int) bool {
 	})
 }
 
-// outlasted reports whether from a time on until position at an attempt set keys on a quorum of servers within a sixth
-// of the TTL and yet did not get the lock, while some server was out of reach: it had waited for that one to answer.
+// outlasted reports whether, after a time and before position at, an attempt set keys on a quorum of servers within a
+// sixth of the TTL and still did not get the lock, because it waited for the answer of a server that was out of reach.
 func (t *judge) outlasted(lock int32, since history.Time, at int) bool {
 	h := &t.History.Header
 	if h.Service != history.Redlock || !t.serverAway(at) {
@@ -136,7 +136,7 @@ func (t *judge) outlasted(lock int32, since history.Time, at int) bool {
 	return false
 }
 
-// serverAway reports whether at position at some server was down, stopped, or cut off from others.
+// serverAway reports whether, at position at, some server was down, paused, or cut off from others.
 func (t *judge) serverAway(at int) bool {
 	return slices.ContainsFunc(t.Faults, func(f trace.Fault) bool {
 		gone := f.Does.IsDown() || f.Does == history.Stops || f.Does == history.Parts

@@ -17,48 +17,50 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// Config says what is tested, on what, and against what. The zero value of a field asks for its default.
+// Config says what is tested, on which servers, and under which faults. A zero field means its default.
 type Config struct {
-	// New makes the lock of one client. It must be given. It is called once for each client and key in a run, on a
-	// goroutine of the client; what it opens is to be dialled by the client's DialContext.
+	// New makes the lock of one client. It is required. It is called once for each client and key in a run, on a
+	// goroutine of the client. Whatever it opens must be dialed with the client's DialContext.
 	New func(*Client) Lock
-	// Keys are the keys that a server has for a lock, if it is not one key of the lock's name; a library may put a
-	// prefix before it, or make several. What servers record of other keys is not connected with the lock.
+	// Keys returns the keys that a lock has on a server, unless it has a single key that equals the lock's name. For
+	// example, a library may put a prefix before the name or make several keys. What servers record about other keys is
+	// not connected with the lock.
 	Keys func(lock string) []string
-	// Replay is the file of a plan that a failure has left: it is run, in the scenario that lies beside it, and nothing
-	// else. Of the other fields only Keys, Tolerated and Laws count. The flag -locktest.plan does the same.
+	// Replay is the file of a plan that a failure has left. Then Run runs only this plan, in the scenario file next to
+	// it. Of the other fields, only Keys, Tolerated and Laws are used. The flag -locktest.plan does the same.
 	Replay string
-	// Scenario is a scenario file whose lock has the protocol library. If it is given, the fields up to Care must not
-	// be.
+	// Scenario is a scenario file whose lock has the protocol library. If it is given, the fields from Servers to Care
+	// must not be.
 	Scenario string
-	// Servers are the lock servers; default one Redis, which syncs every write.
+	// Servers are the lock servers; default one Redis that syncs every write.
 	Servers Servers
-	// Clients is how many clients want the lock; default 3.
+	// Clients is the number of clients that want the lock; default 3.
 	Clients int
-	// Cycles is how often each of them takes it; default 3.
+	// Cycles is how often each client takes the lock; default 3.
 	Cycles int
-	// TTL is the lock's time to live as the library is configured; default 8 s.
+	// TTL is the lock's time to live, as configured in the library; default 8 s.
 	TTL time.Duration
-	// Compute is how long the client computes between its read of the resource and its write; default not at all.
+	// Compute is how long a client computes between reading the resource and writing it; default 0.
 	Compute time.Duration
-	// Hold is how long the work goes on after the write; default half the TTL, or a millisecond if Compute is given.
-	// If the two are more than the TTL the lock needs to be kept alive.
+	// Hold is how long a client holds the lock after the write; default half the TTL, or 1 ms if Compute is given. If
+	// Compute and Hold together exceed the TTL, the lock must be kept alive.
 	Hold time.Duration
-	// Timeout is how long the library waits for one server; default 500 ms. What waiting is judged by counts it.
+	// Timeout is how long the library waits for one server; default 500 ms. The bounds for waiting depend on it.
 	Timeout time.Duration
-	// Faults are the kinds of faults that strike at random; default all that the servers can suffer.
+	// Faults are the kinds of faults that are drawn at random; default all kinds that the servers can suffer.
 	Faults Faults
-	// Without are faults that the lock does not promise to survive and that never strike at random, as mix.without of a
-	// scenario lists them: "jump of servers", "crash losing everything".
+	// Without lists faults that the lock does not promise to survive and that are never drawn, in the form of
+	// mix.without in a scenario: "jump of servers", "crash losing everything".
 	Without []string
-	// Plan are faults that strike in every run, a line each, in place of random ones; none, if it is empty and not nil.
+	// Plan lists faults that strike in every run, one per line, instead of random ones. If it is empty but not nil, no
+	// faults strike.
 	Plan []string
-	// Care is what the client does about its lock; default nothing.
+	// Care is what the client does to protect itself; default nothing.
 	Care Care
 
-	// Tolerated are functions, by a part of the names that a stack shows ("mylock.(*Mutex).watch"), that the lock's
-	// code is known to leave running, or to hold up virtual time in. A goroutine that runs in one of them or was
-	// created by it is no failure; a run that it keeps from ending is not judged, but counted.
+	// Tolerated lists functions that the lock's code is known to leave running, or to block virtual time in. Each is
+	// given by a part of its name in a stack trace ("mylock.(*Mutex).watch"). A goroutine that runs in one of them, or
+	// was created by one, is not a failure. If it keeps a run from ending, the run is counted but not judged.
 	Tolerated []string
 	// Untried leaves out the trial run, without faults, that comes before the seeds and must succeed.
 	Untried bool
@@ -69,16 +71,16 @@ type Config struct {
 	// each of its events, and so on: what the log says. These are some thousand runs, if clients seldom try again;
 	// Seeds and Plan do not go with it. 0 draws faults at random.
 	Every int
-	// Laws are what the lock must keep; default all but lease-exclusion, as far as a run can show. LeaseLaws,
-	// FencedLaws and EfficiencyLaws are what sound locks of three kinds can keep.
+	// Laws are the laws that the lock must keep; default all but lease-exclusion, as far as a run can show. LeaseLaws,
+	// FencedLaws and EfficiencyLaws are the laws that sound locks of three kinds can keep.
 	Laws []checker.Law
-	// Availability makes deadlock-freedom count as broken also if no quorum of servers is left for good. No lock can
-	// help that.
+	// Availability also counts deadlock-freedom as broken if no quorum of servers is left for good, which no lock can
+	// prevent.
 	Availability bool
 
-	plan     *nemesis.Plan // the faults of every run; nil: those that are drawn, or the scenario's own
-	keys     *keys         // those that Keys returns for the scenario's locks
-	deadline *time.Time    // in place of the test's own
+	plan     *nemesis.Plan // the faults of every run; nil: drawn, or the scenario's own
+	keys     *keys         // the keys that Keys returns for the scenario's locks
+	deadline *time.Time    // replaces the test's own deadline
 	hung     time.Duration // how long a worker may be silent; 0: a minute of processor time
 }
 
@@ -89,7 +91,7 @@ type Servers struct {
 	persistence, version string
 }
 
-// Redis is n servers that know nothing of each other.
+// Redis is n independent servers.
 func Redis(n int) Servers { return Servers{kind: locks.OnRedis, n: n} }
 
 // Etcd is a cluster of n members.
@@ -101,7 +103,7 @@ func ZooKeeper(n int) Servers { return Servers{kind: locks.OnZooKeeper, n: n} }
 // Kubernetes is a control plane of n nodes, each with an API server and a member of etcd.
 func Kubernetes(n int) Servers { return Servers{kind: locks.OnKubernetes, n: n} }
 
-// text is the value of the key servers of a scenario file.
+// text returns the value of the key servers in a scenario file.
 func (s Servers) text() string {
 	kind := cmp.Or(s.kind, locks.OnRedis)
 	text := fmt.Sprintf("%s: %d", kind, cmp.Or(s.n, 1))
@@ -120,29 +122,30 @@ func (s Servers) text() string {
 	return "{" + text + "}"
 }
 
-// Replicated gives each Redis n replicas, and a Sentinel that replaces it.
+// Replicated gives each Redis n replicas, and a Sentinel that can promote one of them.
 func (s Servers) Replicated(n int) Servers {
 	s.replicas = n
 	return s
 }
 
-// Persisting says when each Redis syncs what it writes: always, everysec, no, or none for servers without a file.
+// Persisting sets when each Redis syncs its writes: always, everysec, no, or none for servers that store nothing on
+// disk.
 func (s Servers) Persisting(when string) Servers {
 	s.persistence = when
 	return s
 }
 
-// OfVersion says which Redis the servers are: "7.0", the default; "8", which has DELEX and SET … IFEQ; or "tair", which
-// has CAD and CAS.
+// OfVersion sets the version of Redis: "7.0", the default; "8", which has DELEX and SET … IFEQ; or "tair", which has
+// CAD and CAS.
 func (s Servers) OfVersion(version string) Servers {
 	s.version = version
 	return s
 }
 
-// Faults are kinds of faults, by their names in a scenario's mix: "pause", "cut".
+// Faults lists kinds of faults, by their names in a scenario's mix: "pause", "cut".
 type Faults []string
 
-// Families of faults that break locks in one way.
+// Families of faults that break locks in similar ways.
 var (
 	Pauses    = Faults{"pause"}
 	Network   = Faults{"cut", "delay", "delay message", "break"}
@@ -152,17 +155,18 @@ var (
 	Sessions  = Faults{"expire session"} // of clients of etcd and ZooKeeper
 )
 
-// What locks can keep, for Config.Laws. No lease keeps mutual-exclusion under Pauses: its holder cannot know.
+// Sets of laws that kinds of locks can keep, for Config.Laws. No lease keeps mutual-exclusion under Pauses, since a
+// paused holder cannot know that its lease has ended.
 //
-// A lock with a lease keeps LeaseLaws under Pauses, Network and Restarts, on servers without replicas that sync every
-// write, if it gives each try a value of its own, compares that and deletes in one step (a script), and says until when
-// it holds ([Untiler], [Loser]). A pause finds the locks that compare in one request and delete in another. One with a
-// token that the resource compares keeps FencedLaws there, and under Clocks as well. Config.Without takes ServerLosses
-// out of Restarts: no lease and no counter of tokens survives them.
+// A lock with a lease keeps LeaseLaws under Pauses, Network and Restarts if its servers have no replicas and sync every
+// write, if each attempt uses its own value, if it compares that value and deletes the key in one step (a script), and
+// if it says until when it holds ([Untiler], [Loser]). A pause exposes locks that compare in one request and delete in
+// another. A lock with a token that the resource compares keeps FencedLaws there, and under Clocks as well. Put
+// ServerLosses into Config.Without to exclude them from Restarts: no lease and no counter of tokens survives them.
 //
-// A lease does not last where servers' clocks jump or drift, and neither do leases and counters where a Sentinel puts a
-// replica in the place of a master (Replicated) that has not sent it everything. What a lock keeps there, under every
-// family, is EfficiencyLaws: it saves work, but protects nothing.
+// A lease cannot be relied on if servers' clocks jump or drift. Neither can leases and token counters if a Sentinel
+// replaces a master by a replica (Replicated) that has not received all its writes. Under such faults, and under every
+// family, a lock can keep EfficiencyLaws: it saves work, but protects nothing.
 var (
 	LeaseLaws      = checker.LawsKeptBy(checker.Leased)
 	FencedLaws     = checker.LawsKeptBy(checker.Fenced)
@@ -170,15 +174,16 @@ var (
 	ServerLosses   = []string{"crash losing everything of servers"}
 )
 
-// Care is what a client does about its lock while it works.
+// Care is what a client does to protect itself while it works under its lock.
 type Care struct {
-	// ChecksValidity makes it check, before each write, whether its lock is still valid.
+	// ChecksValidity makes the client check before each write whether its lock is still valid.
 	ChecksValidity bool
-	// StopsWhenTold makes it stop when the library says that the lock is lost (Loser, or an Extend that failed).
+	// StopsWhenTold makes the client stop when the library says that the lock is lost: by Loser, or by an Extend that
+	// fails.
 	StopsWhenTold bool
-	// Fences makes the resource refuse a token that is lower than one it has seen (Tokener).
+	// Fences makes the resource refuse a token lower than one that it has seen (Tokener).
 	Fences bool
-	// Extends makes it call Extend at this interval; zero: never.
+	// Extends is the interval at which the client calls Extend; zero: never.
 	Extends time.Duration
 }
 
@@ -187,7 +192,7 @@ func (c *Config) draws(s *scenarios.Scenario) bool {
 	return c.Every == 0 && len(s.Faults) == 0 && c.plan == nil && c.Plan == nil
 }
 
-// scenario is the run that a Config describes, without its code.
+// scenario returns the scenario that a Config describes, without the lock's code.
 func (c *Config) scenario(name string) (*scenarios.Scenario, error) {
 	if c.Scenario != "" {
 		text, err := os.ReadFile(c.Scenario)
@@ -206,7 +211,7 @@ func (c *Config) scenario(name string) (*scenarios.Scenario, error) {
 	return s, err
 }
 
-// fieldOf is the field of a Config behind a line of the corresponding scenario text.
+// fieldOf returns the field of a Config that a line of the corresponding scenario text comes from.
 func fieldOf(text string, line int) string {
 	words := strings.Fields(strings.Split(text, "\n")[max(line-1, 0)])
 	of := map[string]string{"servers:": "Servers", "clients:": "Clients", "lock:": "TTL, Timeout or Care",
@@ -214,7 +219,7 @@ func fieldOf(text string, line int) string {
 	return strings.TrimSuffix("Config."+of, ".")
 }
 
-// text is the scenario file that corresponds to the Config's fields.
+// text returns the scenario file that corresponds to the Config's fields.
 func (c *Config) text(name string) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -252,7 +257,7 @@ func (c *Config) text(name string) string {
 	return b.String()
 }
 
-// promised lists the laws that must hold, as a scenario file does.
+// promised lists the promised laws in the form of a scenario file.
 func (c *Config) promised() string {
 	var list []string
 	for _, l := range c.promise().Laws {
@@ -264,7 +269,7 @@ func (c *Config) promised() string {
 	return strings.Join(list, ", ")
 }
 
-// mix lists which faults are drawn, as a scenario file does.
+// mix describes the faults to draw, in the form of a scenario file.
 func (c *Config) mix() string {
 	var parts []string
 	if len(c.Faults) > 0 {
@@ -277,7 +282,7 @@ func (c *Config) mix() string {
 	if len(c.Without) > 0 {
 		without := make([]string, len(c.Without))
 		for i, x := range c.Without {
-			without[i] = strconv.Quote(x) // a kind may have a comma in it
+			without[i] = strconv.Quote(x) // a kind may contain a comma
 		}
 		parts = append(parts, fmt.Sprintf("without: [%s]", strings.Join(without, ", ")))
 	}
@@ -291,7 +296,7 @@ func (c *Config) hold(ttl time.Duration) time.Duration {
 	return cmp.Or(c.Hold, ttl/2)
 }
 
-// promise is the promise of the laws that must hold.
+// promise returns the promise that consists of the laws that must hold.
 func (c *Config) promise() checker.Promise {
 	p := checker.Promise{Laws: c.Laws, Availability: c.Availability}
 	if len(p.Laws) == 0 {

@@ -34,7 +34,7 @@ func (c *Config) everyRefused() string {
 	return ""
 }
 
-// word is what subtests are called by: "seed" or "fault".
+// word returns the word in the names of subtests: "seed" or "fault".
 func (c *Config) word() string {
 	if c.Every == 1 {
 		return "fault"
@@ -42,20 +42,20 @@ func (c *Config) word() string {
 	return "seed"
 }
 
-// name is that of a subtest.
+// name returns the name of a subtest.
 func (p *parent) name(seed uint64) string { return fmt.Sprintf("%s=%d", p.config.word(), seed) }
 
-// listed are the single faults of the undisturbed run, as one worker has found them.
+// listed describes the single faults of the undisturbed run, as enumerated by one worker.
 type listed struct {
-	Longest []string // for each place, by its number from 1
+	Longest []string // the longest fault at each place, by the place's number from 1
 	Claim   verify.Claim
 	Differs bool // a second run without faults differed
 	Unnamed int  // places without a message's name, left out of a library whose runs differ
 	file    string
 }
 
-// enumerate asks a worker for the single faults, and returns the numbers of their places: all, or those that are asked
-// for. It returns none if that failed.
+// enumerate makes a worker enumerate the single faults. It returns the numbers of all places, or of those asked for;
+// none if that failed.
 func (p *parent) enumerate(asked []uint64) []uint64 {
 	ctx, cancel := p.within(runsShare)
 	defer cancel()
@@ -107,7 +107,7 @@ func (p *parent) enumerate(asked []uint64) []uint64 {
 	return asked
 }
 
-// claim says what was enumerated, and what of it was tried; nothing if faults were drawn at random.
+// claim says what was enumerated, and how much of it was tried; nothing if faults were drawn at random.
 func (p *parent) claim() document.Facts {
 	if p.listed == nil {
 		return nil
@@ -144,7 +144,7 @@ func (p *parent) claim() document.Facts {
 	return append(facts, l.Claim.Facts()...)
 }
 
-// fault is the single fault of a run that broke a law or failed, with Config.Every; empty if it had none.
+// fault returns the single fault of a run that broke a law or failed, with Config.Every; empty if there is none.
 func (p *parent) fault(r *ran) string {
 	plan, err := nemesis.ParsePlan("plan", []byte(r.Plan))
 	if p.listed == nil || err != nil || len(plan.Faults) == 0 {
@@ -153,15 +153,15 @@ func (p *parent) fault(r *ran) string {
 	return plan.Faults[0].String()
 }
 
-// singles are those of a worker.
+// singles holds the single faults of a worker.
 type singles struct {
 	*verify.Singles
-	numbers map[string]int // of places, by the longest fault there
+	numbers map[string]int // numbers of places, by the longest fault at the place
 	places  []string       // as the list has them
 	seen    map[finding]bool
 }
 
-// enumerate makes the run without faults, if a task has places of its faults.
+// enumerate makes the run without faults, if a task lists places for faults.
 func (w *worker) enumerate(places string) error {
 	if places == "" {
 		return nil
@@ -205,16 +205,16 @@ func (w *worker) list() {
 	say(report{Listed: l})
 }
 
-// errDoubt ends the runs of a place: one is not to be trusted.
+// errDoubt ends the runs of a place because one of them cannot be trusted.
 var errDoubt = errors.New("it failed, perhaps because of what has stayed behind")
 
-// errNoCourse ends the runs of a place: it has none on which the others could build.
+// errNoCourse ends the runs of a place because its first run failed, on which the others would build.
 var errNoCourse = errors.New("it failed")
 
-// tryPlace makes the runs of the single faults of a place and reports them; ok is false if one is not to be trusted.
+// tryPlace makes the runs of the single faults at a place and reports them. ok is false if one cannot be trusted.
 func (w *worker) tryPlace(number uint64) (ok bool) {
 	at, known := w.singles.numbers[w.singles.places[number-1]]
-	if !known { // of a library whose runs differ
+	if !known { // the library's runs differ
 		missed := nemesis.Missed{Line: w.singles.places[number-1]}
 		say(report{Ran: &ran{Seed: number, Missed: []nemesis.Missed{missed}}})
 		return true
@@ -240,7 +240,7 @@ func (w *worker) tryPlace(number uint64) (ok bool) {
 	return !errors.Is(err, errDoubt)
 }
 
-// differs reports whether another run of a plan is another, if it is the first with a finding.
+// differs repeats the first run with a finding, and reports whether the second run of its plan differed.
 func (w *worker) differs(r *ran, p nemesis.Plan) bool {
 	found := map[finding]bool{}
 	for _, b := range r.Broken {

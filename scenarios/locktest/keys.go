@@ -7,19 +7,19 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// keys maps the keys on the servers to locks.
+// keys says which lock each key on the servers belongs to.
 type keys struct {
 	locks []history.Lock
 	of    map[history.Lock]title
 }
 
-// title is the lock that a key belongs to, and which of several keys it is.
+// title is the lock that a key belongs to and, if the lock has several keys, which of them it is.
 type title struct {
 	lock   history.Lock
-	member string // empty: it is the only one
+	member string // empty if the lock has only this key
 }
 
-// newKeys asks a Config for the keys of the locks; nil if it does not say.
+// newKeys gets the keys of the locks from the Config; nil if the Config does not state them.
 func (c *Config) newKeys(locks []history.Lock) (*keys, error) {
 	if c.Keys == nil {
 		return nil, nil
@@ -45,14 +45,15 @@ func (c *Config) newKeys(locks []history.Lock) (*keys, error) {
 	return k, nil
 }
 
-// connect connects a server's record of a key with the lock of the key.
+// connect assigns a server's record of a key to the lock that the key belongs to.
 func (k *keys) connect(e *history.Event) { e.Lock, e.Member = k.lockOf(e.Lock, e.Member) }
 
-// lockOf returns the lock of a record of a key: a lock that does not exist, if the key belongs to none.
+// lockOf returns the lock that a record of a key belongs to. If the key belongs to no lock, it returns the name of a
+// lock that does not exist.
 func (k *keys) lockOf(key history.Lock, member string) (history.Lock, string) {
 	of, known := k.of[key]
 	switch {
-	case !known && slices.Contains(k.locks, key): // another key that has a lock's name
+	case !known && slices.Contains(k.locks, key): // another key whose name is that of a lock
 		return "key " + key, member
 	case !known:
 		return key, member
@@ -64,7 +65,7 @@ func (k *keys) lockOf(key history.Lock, member string) (history.Lock, string) {
 	return of.lock, of.member + "/" + member
 }
 
-// LockOf is the lock that a key on the servers belongs to.
+// LockOf returns the lock that a key on the servers belongs to.
 func (h *host) LockOf(key string) history.Lock {
 	if h.keys == nil {
 		return history.Lock(key)

@@ -15,58 +15,60 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/bubble"
 )
 
-// Lock is the lock of one client, as the library under test offers it. What a library can do beyond, a Lock says by the
-// interfaces below.
+// Lock is the lock of one client, as the library under test offers it. Further abilities of the library are the
+// interfaces below, which a Lock may implement.
 type Lock interface {
-	// Lock acquires the lock, or returns an error if it has not. While another has the lock it waits: for a second at
-	// least, or an eighth of the TTL if that is shorter; then it may give up. When ctx is done, which is when the run
-	// ends at the latest, it returns an error. A client whose Lock returns an error leaves that cycle out.
+	// Lock acquires the lock, or returns an error if it has not acquired it. While another client has the lock, it must
+	// wait for at least a second, or an eighth of the TTL if that is shorter; then it may give up. When ctx is done, it
+	// must return an error. ctx is done at the latest when the run ends. If Lock returns an error, the client skips
+	// this cycle.
 	Lock(ctx context.Context) error
-	// Unlock gives the lock back. When ctx is done, which is when the run ends at the latest, it returns, with an error
-	// if it has not: one that goes on asking servers that do not answer is reported as hanging.
+	// Unlock gives the lock back. When ctx is done, it must return, with an error if it has not given the lock back.
+	// ctx is done at the latest when the run ends. An Unlock that continues to ask servers that do not answer is
+	// reported as hanging.
 	Unlock(ctx context.Context) error
 }
 
-// Untiler is a Lock that says until when it is held. It is asked when Lock and Extend have returned, when an answer of
-// a server has reached the client, when the end that it stated has come, and whenever the client checks its lock: so a
-// lock that renews itself is valid for as long as it says, and no longer. Until may be called at any time while the
-// lock is held, on another goroutine than Lock; it returns at once. Without it, and without Loser, a lock counts as
-// valid for the TTL from the first request of the round that acquired it.
+// Untiler is a Lock that says until when it is held. Until is called when Lock or Extend has returned, when a server's
+// answer has reached the client, when the stated end has come, and whenever the client checks its lock. So a lock that
+// renews itself is valid for as long as it says, and no longer. Until may be called at any time while the lock is held,
+// on another goroutine than Lock, and must return at once. A lock that is neither an Untiler nor a Loser counts as
+// valid for the TTL, counted from the first request of the round that acquired it.
 type Untiler interface{ Until() time.Time }
 
-// Loser is a Lock that says when it is lost: the channel is closed then. It is asked for after each Lock. Without
-// Untiler such a lock counts as valid until it says so.
+// Loser is a Lock that reports its loss by closing a channel. Lost is called after each Lock. If such a lock is not an
+// Untiler, it counts as valid until it reports its loss.
 type Loser interface{ Lost() <-chan struct{} }
 
-// Tokener is a Lock that comes with a fencing token, which the client hands to the resource.
+// Tokener is a Lock with a fencing token, which the client passes to the resource.
 type Tokener interface{ Token() int64 }
 
-// Extender is a Lock that its holder extends. Extend may be called while Unlock or Lock of the same client is under
-// way, from another goroutine: a connection that they share must carry one request after the other.
+// Extender is a Lock that its holder can extend. Extend may be called from another goroutine while Lock or Unlock of
+// the same client is running. If they share a connection, it must carry one request after the other.
 type Extender interface {
 	Extend(ctx context.Context) error
 }
 
-// Closer is a Lock that leaves something open.
+// Closer is a Lock with resources to close, such as connections.
 type Closer interface{ Close() error }
 
-// Client is what New makes a Lock for.
+// Client is the client for which New makes a Lock.
 type Client struct {
-	Name  string   // client-1, client-2 …; probe asks last, to find out whether the lock can still be acquired
+	Name  string   // client-1, client-2 …; probe comes last, and tests whether the lock can still be acquired
 	Key   string   // name of the lock, and its key on the servers unless Config.Keys says otherwise
 	Addrs []string // of the servers: masters first, replicas after them, and last, if there are replicas, the Sentinel
 	guest *bubble.Guest
 }
 
-// Addr is the address of the i-th server, from 0.
+// Addr returns the address of the i-th server, from 0.
 func (c *Client) Addr(i int) string { return c.Addrs[i] }
 
-// DialTimeout is how long a dial takes at most whose context has no deadline.
+// DialTimeout is the longest duration of a dial whose context has no deadline.
 const DialTimeout = 5 * time.Second
 
-// DialContext opens a connection to a server, by its address, as [net.Dialer.DialContext] does. It stands in for the
-// dialer of a client library, and so has the time-out that those of go-redis and of rueidis have, DialTimeout, unless
-// ctx has a deadline: give it that where a library's own dialer waits longer (redigo's does, for 30 s).
+// DialContext opens a connection to a server, by its address, like [net.Dialer.DialContext]. It replaces the dialer of
+// a client library. Unless ctx has a deadline, it has the timeout that the dialers of go-redis and rueidis have,
+// DialTimeout. If the library's own dialer waits longer (redigo's waits for 30 s), pass a ctx with that deadline.
 func (c *Client) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	if _, ends := ctx.Deadline(); !ends {
 		var cancel context.CancelFunc
@@ -81,25 +83,25 @@ func (c *Client) Dial(network, addr string) (net.Conn, error) {
 	return c.DialContext(c.guest.Context(), network, addr)
 }
 
-// Context is cancelled when the run is over.
+// Context returns a context that is canceled when the run is over.
 func (c *Client) Context() context.Context { return c.guest.Context() }
 
-// host makes the locks of the library those of the modelled clients.
+// host connects the library's locks with the simulated clients.
 type host struct {
 	*bubble.Driver // of the latest run
 	stacks         *sim.Stacks
 	new            func(*Client) Lock
-	keys           *keys                         // nil: each lock has one of its name
+	keys           *keys                         // nil: each lock has one key of its own name
 	locks          []history.Lock                // of the scenario
 	world          *sim.World                    // of the run
 	waits          map[sim.ProcessID]*sim.Signal // for an answer, by client
 	closeless      atomic.Bool                   // a Lock without Close was seen
-	made           map[Lock]string               // whose each Lock of the run is: pointers alone
-	together       bool                          // the servers grant a lock as one
+	made           map[Lock]string               // the client of each Lock of the run; pointers only
+	together       bool                          // all servers grant a lock together
 }
 
-// open makes the lock of a client. If New returns none, or that of another client, the run fails: clients are
-// processes, and share neither memory nor connections.
+// open makes the lock of a client. The run fails if New returns nil or the Lock of another client: clients stand for
+// processes, which share neither memory nor connections.
 func (h *host) open(c *Client) Lock {
 	l := h.new(c)
 	if v := reflect.ValueOf(l); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
@@ -129,7 +131,7 @@ func (h *host) Prepare(o *sim.Options) {
 	o.Keep = h.keep
 }
 
-// keep connects a server's record of a key with the lock of the key, and passes on what a request did.
+// keep assigns a server's record of a key to the lock that the key belongs to, and passes on what a request did.
 func (h *host) keep(e *history.Event) (kept bool) {
 	if !e.F.IsKey() {
 		return true
@@ -167,7 +169,7 @@ func (h *host) answer(client sim.ProcessID) *sim.Signal {
 	return h.waits[client]
 }
 
-// foreign is the lock of one client.
+// foreign returns the lock of one client.
 func (h *host) foreign(client sim.ProcessID, c *locks.Config, of *locks.Library) locks.ForeignLock {
 	return &foreign{open: h.open, answers: h.answer, guest: h.Guest(client), config: c, library: of,
 		together: h.together}
@@ -182,8 +184,8 @@ type foreign struct {
 	library *locks.Library
 	lock    Lock
 	closed  bool
-	stating *stating // nil: it does not say until when it is held, or it is not held
-	// together says that the servers grant a lock as one.
+	stating *stating // nil if the lock does not say until when it is held, or is not held
+	// together says that all servers grant a lock together.
 	together bool
 }
 
@@ -254,7 +256,7 @@ func (l *foreign) stated() (s state) {
 	return s
 }
 
-// until is how long a lock says that it is held; asked is when the round that acquired it began.
+// until returns how long a lock says that it is held. asked is when the round that acquired it began.
 func (l *foreign) until(s state, asked sim.Time) sim.Deadline {
 	switch {
 	case !s.until.IsZero():
@@ -321,7 +323,7 @@ func (l *foreign) Release(env sim.Env, h *locks.Hold) locks.Answer {
 	return answered(err, locks.Denied, locks.Unanswered)
 }
 
-// answered chooses by whether an error is a reply or says that there was none.
+// answered returns yes if an error is a server's reply, and no if it says that there was no reply.
 func answered[T any](err error, yes, no T) T {
 	if unanswered(err) {
 		return no
@@ -334,7 +336,8 @@ func (l *foreign) Close(env sim.Env) {
 	l.guest.Call(env, "Close", func(context.Context) { l.close() })
 }
 
-// close closes the lock, once: at the end of its client's work, or of a run whose end the client did not live to see.
+// close closes the lock once: at the end of its client's work, or at the end of a run that the client did not live to
+// see.
 func (l *foreign) close() {
 	if c, can := l.lock.(Closer); can && !l.closed {
 		l.closed = true
@@ -342,7 +345,7 @@ func (l *foreign) close() {
 	}
 }
 
-// Refused is the Lock to return from New if none can be made: each Lock of it fails with err.
+// Refused returns a Lock for New to return if it cannot make one. Its Lock and Unlock return err.
 func Refused(err error) Lock { return refused{err} }
 
 type refused struct{ err error }

@@ -28,11 +28,11 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// Run makes the trial run (Try), then runs the lock under faults, seed after seed, and fails the test for each way in
-// which it breaks a law.
+// Run makes the trial run (see Try), then runs the lock under faults, one run for each seed, and fails the test once
+// for each way in which the lock breaks a law.
 //
-// Runs are made by processes of their own, which execute the test binary again: whatever stands in the test before Run
-// is executed in each of them, once more.
+// The runs are made by separate processes, which execute the test binary again. Each of them also executes the code
+// that stands before Run in the test.
 func Run(t *testing.T, c Config) {
 	t.Helper()
 	p := examine(t, c)
@@ -50,7 +50,7 @@ func Run(t *testing.T, c Config) {
 	p.showPassed()
 }
 
-// reportProblems fails the test for what is wrong apart from single runs.
+// reportProblems fails the test for problems that do not belong to single runs.
 func (p *parent) reportProblems() {
 	p.t.Helper()
 	for _, text := range p.problems {
@@ -58,8 +58,8 @@ func (p *parent) reportProblems() {
 	}
 }
 
-// examine makes the trial run and, if it succeeds, the runs; nil if they are another process's, or this one is a
-// worker.
+// examine makes the trial run and, if it succeeds, the other runs. It returns nil if another process makes the runs, or
+// if this process is a worker.
 func examine(t *testing.T, c Config) *parent {
 	t.Helper()
 	p, seeds := begin(t, c)
@@ -86,7 +86,7 @@ func examine(t *testing.T, c Config) *parent {
 	return p
 }
 
-// reportMissed fails the test for a fault of every run that names a message which came in none.
+// reportMissed fails the test if a fault of every run names a message that was sent in none of them.
 func (p *parent) reportMissed() {
 	missed := map[string]int{}
 	for _, r := range p.runs {
@@ -104,8 +104,8 @@ func (p *parent) reportMissed() {
 	}
 }
 
-// begin reads a Config, and does the task of a process that is a worker; p is nil then. seeds is that of a plan that is
-// asked for.
+// begin reads a Config. In a worker process, it does the worker's task and returns a nil p. seeds is set if a single
+// plan is to be run.
 func begin(t *testing.T, c Config) (p *parent, seeds []uint64) {
 	t.Helper()
 	if fuzzed(t.Name()) {
@@ -135,7 +135,7 @@ func begin(t *testing.T, c Config) (p *parent, seeds []uint64) {
 		t.Fatalf("locktest: %v", err)
 	}
 	if os.Getenv(remote.Environment) == remote.Served {
-		if isWorker || call == 0 { // for a worker, or for another program, which knows the first call alone
+		if isWorker || call == 0 { // for a worker, or for another program, which knows only the first call
 			serve(t, s, &c)
 		}
 		return nil, nil
@@ -156,7 +156,7 @@ func fuzzed(test string) bool {
 	return strings.HasPrefix(test, "Fuzz") && (given("test.fuzz") || given("test.fuzzworker"))
 }
 
-// calls counts the calls of Run in each test that is under way: with -count a test of one name runs several times.
+// calls counts the calls of Run in each running test. With -count, a test of one name runs several times.
 var calls struct {
 	sync.Mutex
 	of map[*testing.T]int
@@ -180,7 +180,7 @@ func nextCall(t *testing.T) int {
 	return n
 }
 
-// environment carries the task of a worker.
+// environment is the variable that holds the task of a worker.
 const environment = "FENCEPOST_LOCKTEST"
 
 func taskOf(t *testing.T) (k task, isWorker bool) {
@@ -194,7 +194,8 @@ func taskOf(t *testing.T) (k task, isWorker bool) {
 	return k, true
 }
 
-// scenarioName makes a scenario's name from a test's: "TestMyLock/five" is my-lock-five, and "TestALock" a-lock.
+// scenarioName makes the name of a scenario from the name of a test: "TestMyLock/five" becomes my-lock-five, and
+// "TestALock" a-lock.
 func scenarioName(test string) string {
 	var b strings.Builder
 	text := []rune(strings.TrimPrefix(test, "Test"))
@@ -215,19 +216,20 @@ func scenarioName(test string) string {
 	return cmp.Or(strings.Trim(name[:min(len(name), longestName)], "-"), "lock")
 }
 
-// longestName leaves room for what is added to the name of a scenario that is cut down.
+// longestName leaves room for what is appended to the name of a scenario when it is shrunk.
 const longestName = 40
 
-// standardSeeds and shortSeeds are how many runs are made if the Config does not say.
+// standardSeeds and shortSeeds are the numbers of runs if the Config does not set one: by default, and with -short.
 const (
-	standardSeeds = 512 // a block of the search: in fewer nothing is guided
+	standardSeeds = 512 // one block of the search: with fewer runs, none is guided
 	shortSeeds    = 20
 )
 
 var planFlag = flag.String("locktest.plan", "",
 	"run the plan in `FILE`, which a failure of this test has left, and nothing else")
 
-// planned makes the Config one of the plan that is asked for, and returns its seed; none if none is.
+// planned changes the Config to run a single plan, if -locktest.plan or Replay asks for one, and returns its seed. It
+// returns no seed if none is asked for.
 func (c *Config) planned() (seeds []uint64, err error) {
 	file := cmp.Or(*planFlag, c.Replay)
 	if file == "" {
@@ -247,10 +249,10 @@ func (c *Config) planned() (seeds []uint64, err error) {
 	return []uint64{plan.Seed}, nil
 }
 
-// guides reports whether runs guide the plans of others.
+// guides reports whether the results of runs guide the plans of later ones.
 func (c *Config) guides(s *scenarios.Scenario) bool { return c.draws(s) && search.Guides(s, c.drawn()) }
 
-// drawn is how many seeds have plans that are drawn, if not only one is asked for.
+// drawn returns the number of seeds with drawn plans, unless a single one is asked for.
 func (c *Config) drawn() int {
 	n := cmp.Or(c.Seeds, standardSeeds)
 	if testing.Short() {
@@ -259,13 +261,13 @@ func (c *Config) drawn() int {
 	return n
 }
 
-// seeds are those to run: of the one subtest that -run asks for, or all.
+// seeds returns the seeds to run: the one of the subtest that -run asks for, or all.
 func (c *Config) seeds(t *testing.T) (all []uint64, one bool) {
 	if seed, one := seedAsked(t.Name(), c.word()); one {
 		return []uint64{seed}, true
 	}
 	if c.Every == 1 {
-		return nil, false // how many there are, a run says
+		return nil, false // the number is known after a run
 	}
 	n := c.drawn()
 	all = make([]uint64, n)
@@ -281,34 +283,34 @@ type parent struct {
 	config *Config
 	call   int
 	begun  time.Time
-	one    bool // only one seed is asked for
+	one    bool // a single seed is asked for
 	// guided says that plans depend on the runs of the earlier seeds of their block.
 	guided bool
 
 	stop context.CancelFunc // ends the runs
 
 	mu       sync.Mutex
-	stopped  bool // the runs, since one stood still that others may repeat
+	stopped  bool // the runs were ended, since one stood still and others might, too
 	runs     []ran
-	unasked  map[uint64]bool // seeds that are run for what they show, and are not reported
-	differ   []uint64        // seeds whose run was different when it was made again to vary its plan
-	finished int             // seeds of which all was run
+	unasked  map[uint64]bool // seeds run only to guide others; they are not reported
+	differ   []uint64        // seeds whose run differed when it was repeated
+	finished int             // number of seeds that are finished
 	listed   *listed         // the single faults, with Config.Every
-	problems []string        // what is wrong apart from single runs
-	refused  bool            // the trial run failed: no other was made
-	cpu      time.Duration   // of all processes so far
-	memory   int64           // bytes: the most that one of them had
+	problems []string        // problems that do not belong to single runs
+	refused  bool            // the trial run failed, so no other was made
+	cpu      time.Duration   // processor time of all processes so far
+	memory   int64           // largest memory of one of them, in bytes
 }
 
-// group holds the runs that break a law in one way: those in which a lock could have kept it, or those in which none
-// could.
+// group holds the runs that break a law in one way. Runs in which a lock could have kept the law and runs in which no
+// lock could have are in different groups.
 type group struct {
 	broken
 	first ran
 	runs  int
 }
 
-// groups are the distinct violations, by rank, and in the order of the laws.
+// groups returns the distinct violations, sorted by rank and then in the order of the laws.
 func (p *parent) groups() (all []group) {
 	for _, r := range p.runs {
 		for _, b := range r.Broken {
@@ -329,12 +331,12 @@ func (p *parent) groups() (all []group) {
 	return all
 }
 
-// cutDown says how far a violation was cut down.
+// cutDown describes how far a violation was shrunk.
 var cutDown = [...]string{campaign.Complete: "minimal", campaign.OutOfRuns: "out of runs",
 	campaign.OutOfTime:   "out of time",
 	campaign.Interrupted: "interrupted"}
 
-// story explains one way in which a law is broken, by the smallest run that shows it.
+// story explains one way in which a law is broken, using the smallest run that shows it.
 func (p *parent) story(g group) string {
 	var b strings.Builder
 	if g.Limit != "" {
@@ -367,7 +369,7 @@ func (p *parent) story(g group) string {
 	return b.String() + p.again(r)
 }
 
-// again is facts, and how the run of a seed is repeated.
+// again returns facts, followed by the command that repeats the run of a seed.
 func (p *parent) again(r ran, facts ...document.Fact) string {
 	return written(func(to *text.Writer) {
 		document.Facts(facts).Text(to)
@@ -393,8 +395,8 @@ func save(folder string, files map[string]string) error {
 // timeUp says why nothing more was done.
 const timeUp = "the time that -timeout gives was up"
 
-// onceMore makes a worker do a task about a run that has been made. take takes its reports and returns whether one is
-// the result. If there was none, why says why.
+// onceMore makes a worker do a task on a run that was already made. take receives the worker's reports, and returns
+// whether one of them is the result. If there was no result, why says why.
 func (p *parent) onceMore(r ran, k task, take func(report) bool) (why string) {
 	k.Test, k.Call, k.Seeds = p.t.Name(), p.call, []uint64{r.Seed}
 	if r.Plan != "" {
@@ -414,7 +416,7 @@ func (p *parent) onceMore(r ran, k task, take func(report) bool) (why string) {
 	return why
 }
 
-// shrink makes a worker cut down the first run of a group. It says why if that failed.
+// shrink makes a worker shrink the first run of a group. If that fails, why says why.
 func (p *parent) shrink(g group) (small *shrunk, why string) {
 	why = p.onceMore(g.first, task{Shrink: &g.finding}, func(r report) bool {
 		small = cmp.Or(r.Shrunk, small)

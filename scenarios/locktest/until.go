@@ -8,17 +8,17 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// stating is a lock that says until when it is held, from the return of Lock to the call of Unlock.
+// stating is a lock that says until when it is held, while it is held: from the return of Lock to the call of Unlock.
 type stating struct {
 	*foreign
 	lock Untiler
 	hold *locks.Hold
-	over sim.Signal // Unlock is called
+	over sim.Signal // raised when Unlock is called
 	busy bool       // Extend is under way; the lock is asked when it has returned
 }
 
-// follow asks a lock again, as long as it is held, when an answer of a server has reached its client, and when the
-// validity that it stated ends: it may have renewed itself.
+// follow asks a lock again while it is held, when a server's answer has reached its client and when the validity that
+// it stated ends, since the lock may have renewed itself.
 func (l *foreign) follow(env sim.Env, h *locks.Hold) {
 	u, says := l.lock.(Untiler)
 	if !says {
@@ -40,8 +40,7 @@ func (s *stating) watch(env sim.Env) {
 	}
 }
 
-// ask asks the lock until when it is held, and records an answer that is new. An end that has passed by then adds
-// nothing to the lease.
+// ask asks the lock until when it is held, and records a changed answer. An end in the past adds nothing to the lease.
 func (s *stating) ask(env sim.Env) {
 	if s.over.Raised() || s.busy {
 		return
