@@ -89,6 +89,9 @@ func (t *judge) keyless(s *trace.Span) bool {
 	if s.At != g.OK || g.Attempt == "" || len(counted) > 0 && !t.History.Header.OneService() {
 		return false
 	}
+	if t.EarlierKey(s, "") != "" {
+		return false
+	}
 	recorded := false
 	there := make(map[history.Attempt]bool) // keys of its client that are present
 	for _, at := range t.Keys {

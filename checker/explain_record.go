@@ -48,9 +48,12 @@ func (t *judge) recordStory(c *clash, r *record) string {
 		return t.miscountedStory(c, r, key)
 	case LeaseNotRechecked:
 		lease := t.History.Events[span.At].Grant
-		return sentence("%s expired at %v; when %s got the lock at %v its own lease had ended at %v, and it took the "+
-			"lock without looking again%s",
-			key, e.Time, g.Process, lease.Granted, lease.Until, t.faultText(t.unrenewed(span.Grant, r.gone)))
+		ended := "" // an empty lease does not say when it ended
+		if lease.Until < lease.Granted {
+			ended = sentence(" its own lease had ended at %v, and", lease.Until)
+		}
+		return sentence("%s expired at %v; when %s got the lock at %v%s it took the lock without looking again%s",
+			key, e.Time, g.Process, lease.Granted, ended, t.faultText(t.unrenewed(span.Grant, r.gone)))
 	case LostInCrash:
 		return t.crashStory(key, r, e) + t.undoneStory(r)
 	case LostInFailover:

@@ -123,7 +123,8 @@ func (t *Trace) GivenBy(s *Span) int {
 
 // EarlierKey returns the attempt whose key a window rests on if the window's own attempt has set none: another attempt
 // of the same client, other than not, that set its key last before the window was stated, and whose key still stood
-// then. It is empty if there is none.
+// then. In a service with one log, it is enough that the key stood when the acquire was called: a session takes
+// the key of its earlier attempt for its own, and may not notice that it expires. The result is empty if there is none.
 func (t *Trace) EarlierKey(s *Span, not history.Attempt) (of history.Attempt) {
 	g := &t.Grants[s.Grant]
 	for _, i := range t.Keys {
@@ -136,11 +137,16 @@ func (t *Trace) EarlierKey(s *Span, not history.Attempt) (of history.Attempt) {
 			if n, granted := t.Owner[Title{e.Lock, e.Of}]; !granted || t.Grants[n].Release > int(i) { // not put back
 				of = e.Of
 			}
-		case e.F == history.KeyGone && e.Of == of:
+		case e.F == history.KeyGone && e.Of == of && t.before(int(i), g):
 			of = ""
 		}
 	}
 	return of
+}
+
+// before reports whether a position is before the acquire of a grant, or before the grant if the servers share no log.
+func (t *Trace) before(at int, g *Grant) bool {
+	return !t.History.Header.Service.OneLog() || at < t.Asks[g.Ask].Call
 }
 
 // toldUntil returns the end of the lease that the holder of grant n had been told by position at. It is Never if it had
