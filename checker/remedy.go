@@ -376,8 +376,8 @@ var remedies = map[CauseKind][]advice{
 	},
 	ReleaseWithoutEffect: {
 		{text: keptExtension, unless: history.KeptExtension, only: anyRedis, when: all(isExtended, not(isUnanswered))},
-		{text: "After an acquire that failed, take back what it may have done, before asking again: delete the key, or " +
-			"the hold that it has counted.", when: all(not(isUnanswered), keepsKey, isEarlierTry)},
+		{text: "After an acquire that failed, take back what it may have done, before asking again: delete the key, " +
+			"or the hold that it has counted.", when: all(not(isUnanswered), keepsKey, isEarlierTry)},
 		{text: "Let the release delete the key that the acquire has set, and report an error if nothing was deleted.",
 			when: all(not(isUnanswered), keepsKey, not(isEarlierTry))},
 		{text: slowNetwork, when: isUnanswered},

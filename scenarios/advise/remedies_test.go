@@ -232,8 +232,8 @@ var confirmations = []confirmation{
 		reason: "it is about what others recorded"},
 	{text: "Let the release delete the key that the acquire has set, and report an error if nothing was deleted.",
 		changes: []string{"lock.release: script"}},
-	{text: "After an acquire that failed, take back what it may have done, before asking again: delete the key, or the " +
-		"hold that it has counted.", reason: librariesOnly},
+	{text: "After an acquire that failed, take back what it may have done, before asking again: delete the key, or " +
+		"the hold that it has counted.", reason: librariesOnly},
 	{text: "Count a deadline from before the last request that renewed the lock, and tell its holder when that has " +
 		"passed, whether or not the servers answer.", reason: librariesOnly},
 	{text: "Compare the owner on the master, not on a replica: what that has may be out of date.",

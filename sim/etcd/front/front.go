@@ -61,7 +61,7 @@ type caller struct {
 	since   sim.Time
 	leases  map[int64]history.Attempt
 	asked   map[history.Attempt]string // the key that each attempt last asked to put
-	keys    map[string]history.Attempt // which attempt's request put a key, unless the client has asked to delete it since
+	keys    map[string]history.Attempt // whose request put a key, unless the client has asked to delete it since
 }
 
 // Wire returns the client's end of a new connection.
