@@ -25,6 +25,7 @@ type Server struct {
 	secret   string
 	again    func() (play.State, error) // returns the state with which the page begins when it is loaded
 	player   play.Player
+	within   time.Duration // how long a client may take to send the header of a request
 
 	sync.Mutex // protects what follows
 	start      play.State
@@ -37,7 +38,7 @@ func Listen(start play.State, again func() (play.State, error)) (*Server, error)
 	if err != nil {
 		return nil, err
 	}
-	return &Server{listener: listener, secret: rand.Text(), again: again, start: start}, nil
+	return &Server{listener: listener, secret: rand.Text(), again: again, start: start, within: 5 * time.Second}, nil
 }
 
 // Address returns the address of the page, with the secret.
@@ -47,7 +48,7 @@ func (s *Server) host() string { return s.listener.Addr().String() }
 
 // Serve answers requests until ctx is done.
 func (s *Server) Serve(ctx context.Context) error {
-	server := &http.Server{Handler: s, ReadHeaderTimeout: headersWithin,
+	server := &http.Server{Handler: s, ReadHeaderTimeout: s.within,
 		BaseContext: func(net.Listener) context.Context { return ctx }}
 	defer context.AfterFunc(ctx, func() { server.Close() })()
 	if err := server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
@@ -55,9 +56,6 @@ func (s *Server) Serve(ctx context.Context) error {
 	}
 	return nil
 }
-
-// headersWithin is how long a client may take to send the header of a request.
-const headersWithin = 5 * time.Second
 
 // mostAsked is the largest size of a request, in bytes: twice that of the largest scenario, because the text of the
 // scenario is escaped in it.

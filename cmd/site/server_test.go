@@ -3,10 +3,13 @@ package site
 import (
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fencepost-sim/fencepost/scenarios/play"
 )
@@ -79,4 +82,23 @@ func TestTheFileIsReadAgain(t *testing.T) {
 	shows("changed")
 	name, gone = "lost", errors.New("it is gone")
 	shows("changed")
+}
+
+// A client that begins a request and never ends its header does not keep a connection.
+func TestAnUnfinishedHeaderEndsTheConnection(t *testing.T) {
+	s := served(t, func() (play.State, error) { return play.State{}, nil })
+	s.within = 10 * time.Millisecond
+	go s.Serve(t.Context())
+	c, err := net.Dial("tcp", s.host())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(time.Minute))
+	if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: "); err != nil {
+		t.Fatal(err)
+	}
+	if rest, err := io.ReadAll(c); errors.Is(err, os.ErrDeadlineExceeded) || strings.Contains(string(rest), "200 OK") {
+		t.Errorf("the server says %q: %v", rest, err)
+	}
 }
