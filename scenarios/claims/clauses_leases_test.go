@@ -234,10 +234,12 @@ func (p *proof) counted(m []string) string {
 	})
 }
 
-// stated checks when a lease was granted and until when it was stated to last: NAMED TIME TIME.
+// stated checks when a lease was granted and until when it was stated to last: NAMED TIME TIME. Without the latter, the
+// lease was over when it was granted.
 func (p *proof) stated(m []string) string {
 	return p.shown("lease", func(_ int, e *history.Event) bool {
-		return e.Grant != nil && is(e.Process, "", m[1], "") && at(e.Grant.Granted, m[2]) && at(e.Grant.Until, m[3])
+		return e.Grant != nil && is(e.Process, "", m[1], "") && at(e.Grant.Granted, m[2]) &&
+			(at(e.Grant.Until, m[3]) || m[3] == "" && e.Grant.Until <= e.Grant.Granted)
 	})
 }
 

@@ -27,7 +27,8 @@ var clauses = []clause{
 	says(`NAMED took the key of WHO on NAMED for over at TIME`, (*proof).takenForOver),
 	says(`, TIME before its time \(TIME\)`, (*proof).early),
 	says(`but NAMED counted its lease until TIME`, (*proof).counted),
-	says(`when NAMED got the lock at TIME its own lease had ended at TIME`, (*proof).stated),
+	says(`when NAMED got the lock at TIME(?: its own lease had ended at TIME, and)? it took the lock without looking `+
+		`again`, (*proof).stated),
 	says(`and yet NAMED took its lease for extended at TIME, until TIME`, (*proof).stated),
 	says(`Nothing was left of the lease of NAMED when it was granted the lock at TIME: it was valid until TIME`,
 		(*proof).stated),
