@@ -81,15 +81,12 @@ func (t *judge) counted(s *trace.Span) []history.Process {
 }
 
 // keyless reports whether a client was told that it had the lock although it had no key for it. This is so if the
-// servers record keys of the lock, but none had a key of this client at that moment, none had set one for the attempt,
-// and no other client had handed one over. For a service of several members, the servers that a grant counted are no
-// evidence, since the members answer as one.
+// servers record keys of the lock, but none had a key of this client at that moment (in a service with one log: while
+// it asked), none had set one for the attempt, and no other client had handed one over. For a service of several
+// members, the servers that a grant counted are no evidence, since the members answer as one.
 func (t *judge) keyless(s *trace.Span) bool {
 	g, counted := &t.Grants[s.Grant], t.counted(s)
 	if s.At != g.OK || g.Attempt == "" || len(counted) > 0 && !t.History.Header.OneService() {
-		return false
-	}
-	if t.EarlierKey(s, "") != "" {
 		return false
 	}
 	recorded := false
@@ -103,7 +100,7 @@ func (t *judge) keyless(s *trace.Span) bool {
 		case e.F == history.KeySet:
 			recorded = true
 			there[e.Of] = there[e.Of] || int(at) < s.At && t.ProcessOf(e.Of) == g.Process
-		case e.F == history.KeyGone && int(at) < s.At:
+		case e.F == history.KeyGone && int(at) < t.NeededUntil(s):
 			there[e.Of] = false
 		}
 	}

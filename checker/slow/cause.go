@@ -81,12 +81,12 @@ func (r *reading) keyless(w *window) bool {
 }
 
 // asked returns the place up to which a key of an earlier attempt must stand for a window to rest on it: that of the
-// acquire's call in a service with one log, else that of its return.
+// acquire's call in a service with one log, else that of the window.
 func (r *reading) asked(w *window) int {
 	if r.Header.Service.OneLog() {
 		return w.call
 	}
-	return w.ok
+	return w.at
 }
 
 // given returns the place at which another attempt set the key that a window rests on. It is the last key of the lock
@@ -152,7 +152,7 @@ func (r *reading) earlierKey(w *window, not history.Attempt) history.Attempt {
 		if setter != nil && setter.release <= i { // its release put the key back
 			continue
 		}
-		if slices.ContainsFunc(r.Events[i:max(i, min(w.at, r.asked(w)))], func(o history.Event) bool {
+		if slices.ContainsFunc(r.Events[i:max(i, r.asked(w))], func(o history.Event) bool {
 			return o.F == history.KeyGone && o.Lock == w.lock && o.Of == e.Of
 		}) {
 			return ""

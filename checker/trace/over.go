@@ -137,16 +137,20 @@ func (t *Trace) EarlierKey(s *Span, not history.Attempt) (of history.Attempt) {
 			if n, granted := t.Owner[Title{e.Lock, e.Of}]; !granted || t.Grants[n].Release > int(i) { // not put back
 				of = e.Of
 			}
-		case e.F == history.KeyGone && e.Of == of && t.before(int(i), g):
+		case e.F == history.KeyGone && e.Of == of && int(i) < t.NeededUntil(s):
 			of = ""
 		}
 	}
 	return of
 }
 
-// before reports whether a position is before the acquire of a grant, or before the grant if the servers share no log.
-func (t *Trace) before(at int, g *Grant) bool {
-	return !t.History.Header.Service.OneLog() || at < t.Asks[g.Ask].Call
+// NeededUntil returns the position at which a key of an earlier attempt must still stand for a window to rest on it:
+// the call of its acquire in a service with one log, and otherwise the window's own position.
+func (t *Trace) NeededUntil(s *Span) int {
+	if t.History.Header.Service.OneLog() {
+		return t.Asks[t.Grants[s.Grant].Ask].Call
+	}
+	return s.At
 }
 
 // toldUntil returns the end of the lease that the holder of grant n had been told by position at. It is Never if it had

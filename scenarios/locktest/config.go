@@ -64,7 +64,7 @@ type Config struct {
 	Tolerated []string
 	// Untried leaves out the trial run, without faults, that comes before the seeds and must succeed.
 	Untried bool
-	// Seeds is the number of runs; default 512, with -short 20. Fewer than 512 runs are all drawn freely.
+	// Seeds is the number of runs; default 512, with -short 20. If there are fewer than 512, no run guides another.
 	Seeds int
 	// Every, if it is 1, tries each single fault of one run in place of faults drawn at random: that of seed 1 without
 	// faults. Each request and each answer is lost, and is late; each client and server is paused, and crashes, after

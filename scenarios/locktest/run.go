@@ -410,8 +410,10 @@ func (p *parent) onceMore(r ran, k task, take func(report) bool) (why string) {
 	case taken || why != "":
 	case ctx.Err() != nil:
 		why = timeUp
-	default:
+	case end != nil:
 		why = end.Error()
+	default:
+		why = "its worker ended without a result"
 	}
 	return why
 }

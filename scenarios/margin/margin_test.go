@@ -234,3 +234,28 @@ func TestNothingIsCloseWithoutFaults(t *testing.T) {
 		}
 	}
 }
+
+// What a holder did in time is told by its lease, or by the client that came in although the lease still ran.
+func TestWhatAHolderDidIsTold(t *testing.T) {
+	const s = history.Time(1_000_000_000)
+	call := func(w Way, value float64, at, after history.Time) *Call {
+		return &Call{Way: w, Value: value, Holder: "client-1", Next: "client-2", At: at, After: after, To: 10 * s}
+	}
+	for _, c := range []struct {
+		call *Call
+		want string
+	}{
+		{call(Outlives, 1.05, 9*s, 3*s), "client-1 left its section 1.00 s before its lease ended."},
+		{call(Outlives, 0.4, 6*s, 2*s), "client-1 was out of its section 2.00 s before client-2 came in, although " +
+			"the lease of client-1 still ran."},
+		{call(Writes, 0.4, 6*s, 2*s), "client-1 wrote 2.00 s before client-2 used the resource, although the lease " +
+			"of client-1 still ran."},
+		{call(Writes, 0.999, 6*s, history.Never), "client-1 wrote 4.00 s before its lease ended."},
+		{call(Outlives, 0.5, 11*s, 2*s), "client-1 left its section 1.00 s after its lease had ended; client-2 came " +
+			"in 2.00 s later."},
+	} {
+		if got := c.call.String(); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}

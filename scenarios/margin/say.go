@@ -40,7 +40,10 @@ func (c *Call) String() string {
 		return fmt.Sprintf("%s served %s at %s, %s after it had been replaced or cut off from the others.",
 			c.Standing[0], c.Holder, text.Instant(c.At), text.Lasting(max(c.At-c.From, 0)))
 	case Outlives:
-		return c.past("left its section (or crashed)", "came in")
+		if c.overtaken() { // a holder that crashed has not left
+			return c.past("was out of its section", "came in")
+		}
+		return c.past("left its section", "came in")
 	case Writes:
 		return c.past("wrote", "used the resource")
 	case Requests:
@@ -49,9 +52,12 @@ func (c *Call) String() string {
 	return c.lost()
 }
 
+// overtaken reports whether another client came in, or used the resource, although the holder's lease still ran.
+func (c *Call) overtaken() bool { return c.At <= c.To && c.Value < 1 && c.After != history.Never }
+
 // past says how long before or after the end of its lease a holder did something.
 func (c *Call) past(did, next string) string {
-	if c.At <= c.To && c.Value < 1 { // another client came in meanwhile
+	if c.overtaken() {
 		return fmt.Sprintf("%s %s %s before %s %s, although the lease of %s still ran.", c.Holder, did,
 			text.Lasting(max(c.After, 0)), c.Next, next, c.Holder)
 	}

@@ -164,7 +164,8 @@ func (v *variation) replace() []nemesis.Fault {
 	if cut == nil {
 		return nil
 	}
-	return append(cut, nemesis.Fault{Kind: nemesis.Pause, Target: server, For: (end - at).Truncate(time.Millisecond),
+	length := max((end - at).Truncate(time.Millisecond), time.Millisecond)
+	return append(cut, nemesis.Fault{Kind: nemesis.Pause, Target: server, For: length,
 		Trigger: nemesis.Trigger{Time: at}})
 }
 
