@@ -1,22 +1,25 @@
-// Package advise finds out by trying which change saves a lock: every single change that the format offers for it, and
-// the best pairs, against the faults that broke it.
+// Package advise finds out by trying which change saves a lock. It tries every single change that the scenario format
+// offers for the lock, and the most promising pairs of changes, against the faults that broke the lock.
 //
-// A change mends a law if the law holds under the faults that broke it, whichever of the servers they strike if the
-// change brings others or more of them, and if fresh faults like them do not break it either: one that merely moves the
-// draws, or adds a server that no fault names, is no cure. Nor is one that breaks another promise that the lock kept
-// before, be it under those faults or under random faults of all kinds; nor one under which a promise is no longer seen
-// to be kept, or clients give up: a lock that nobody gets keeps nothing. Only what no lock can keep is excepted, and
-// counted.
+// A promise is a law that the lock is supposed to keep. A change mends a broken law if the law holds under the faults
+// that broke it, and if two further trials do not break it: the same faults on other servers, where the change brings
+// other or more servers, and fresh random faults of the same kinds. A change that merely shifts the random draws, or
+// that adds a server which no fault names, therefore mends nothing.
 //
-// Most changes fail soon. The best that seem to keep every promise are confirmed under many more fresh faults, and no
-// other is said to keep them.
+// A change is rejected if it breaks a promise that the lock kept before, under those faults or under random faults of
+// all kinds. It is also rejected if a promise is no longer seen to hold, or if clients give up where they got the lock
+// before: a lock that nobody gets keeps no promise. Violations that no lock can prevent are excepted, and counted.
 //
-// A file that lists faults asks about the promises that these break, one that breaks without any fault about those, and
-// any other about all.
+// Most changes fail soon. The best that seem to keep every promise are confirmed under many more fresh faults, and only
+// confirmed changes are reported to keep them.
 //
-// Goals: no advice that was not tried; the changes come from the tables of the format, so that a new key is tried
-// without a line here. Non-goals: what a change costs those who carry it out; changes of what the clients do, which no
-// lock can make.
+// If the file lists faults and has no mix, the question is about the promises that these faults break. If the lock
+// breaks without any fault, the question is about the promises that break then. For any other file it is about all
+// promises.
+//
+// Goals: no advice that was not tried; the changes come from the tables of the format, so a new key is tried without a
+// line of code here. Non-goals: what a change costs the people who carry it out; changes of what the clients do, which
+// a lock cannot make.
 package advise
 
 import (
@@ -33,120 +36,124 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Options say how much is tried.
+// Options set how much is tried.
 type Options struct {
 	From uint64 // the first seed
-	// Seeds is how many random plans to explore with, and how many fresh ones for each change; at least 1. A change
-	// that seems to keep every promise meets confirming times as many more.
+	// Seeds is the number of random plans to explore with, and of fresh plans to try each change with; at least 1. A
+	// change that seems to keep every promise is confirmed under 50 times as many more (see confirming).
 	Seeds int
-	// Budget is the processor time after which the search ends; 0: no limit. Spent returns the processor time used so
-	// far, and must be set if there is a budget.
+	// Budget is the processor time after which the search ends; 0 means no limit. Spent returns the processor time used
+	// so far. It must be set if there is a budget.
 	Budget time.Duration
 	Spent  func() time.Duration
 	campaign.Crew
 }
 
-// confirming is how many times as many fresh plans confirm what seems to keep every promise.
+// confirming is the number of fresh plans that confirm a change, as a multiple of Options.Seeds.
 const confirming = 50
 
-// Advice is what was tried, and what came of it.
+// Advice is what was tried, and with what result.
 type Advice struct {
-	Seeds    int                    // as in the Options
-	Budget   time.Duration          // as in the Options
-	Own      bool                   // its own faults broke it, or it breaks without any; otherwise Plans
-	Explored int                    // random plans that were run to find those that break it
-	Plans    []nemesis.Plan         // that broke the lock, cut down
-	Promised []checker.Law          // that a change must keep
-	Broken   []checker.Law          // of these, in their order
-	Base     *Tried                 // the lock as it is
-	Mending  []*Tried               // the changes that mend something, best first
+	Seeds  int           // as in the Options
+	Budget time.Duration // as in the Options
+	// Own is set if the lock was broken by the faults of its file, or without any fault; else random plans broke it.
+	Own      bool
+	Explored int                    // random plans that were run to find those that break the lock
+	Plans    []nemesis.Plan         // plans that broke the lock, shrunk
+	Promised []checker.Law          // laws that a change must keep
+	Broken   []checker.Law          // those of Promised that the lock breaks, in the same order
+	Base     *Tried                 // the unchanged lock
+	Mending  []*Tried               // changes that mend a law, best first
 	Singles  int                    // changes tried alone
 	Pairs    int                    // pairs tried
-	ByNature map[checker.Law]string // broken laws that no change keeps without breaking another, and why none can
-	// UntriedSingles and UntriedPairs count what an interruption or the end of the budget left out. If it left out
-	// single changes, it is not known which pairs there are.
+	ByNature map[checker.Law]string // for a broken law that no sound change mends: why no lock can keep it
+	// UntriedSingles and UntriedPairs count the changes and pairs that were not tried because of an interruption or the
+	// end of the budget. If single changes were left out, the list of pairs is not known.
 	UntriedSingles, UntriedPairs int
-	// Interrupted is set if ctx was done before all was tried, and OutOfBudget if the budget ended before.
+	// Interrupted is set if ctx ended before everything was tried, and OutOfBudget if the budget did.
 	Interrupted, OutOfBudget bool
 
 	subject *subject
 }
 
-// Tried is a lock with some changes, and what became of its promises.
+// Tried is the lock with some changes, and how it kept its promises in trials.
 type Tried struct {
-	Changes []Change // one or two; none for the lock as it is
+	Changes []Change // one or two; none for the unchanged lock
 	Given   Trial    // under the faults that broke it
-	// Elsewhere is under the same faults on other servers, where the changes bring others or more of them.
+	// Elsewhere is the trial with the same faults on other servers, for changes that bring other or more servers.
 	Elsewhere Trial
 	Fresh     Trial // under random faults of the same kinds
-	Others    Trial // under random faults of all kinds, where these are others
-	// Everyday is what became of it under a few faults that befall every lock, one trial each.
+	Others    Trial // under random faults of all kinds, if Fresh does not cover them
+	// Everyday holds one trial for each of a few faults that every lock must survive; the first is without faults.
 	Everyday []Trial
-	Mended   []checker.Law
-	Left     []checker.Law // broken still
-	Anew     []Breach      // other promises that it breaks, one way each
-	// Otherwise is what breaks promises as before, or what no lock can keep: under all faults but those of other kinds.
+	// Mended lists the broken laws that the changes mend.
+	Mended []checker.Law
+	Left   []checker.Law // broken laws that they do not mend
+	Anew   []Breach      // promises that the unchanged lock kept and this one breaks, one breach each
+	// Otherwise lists the breaches that are not new, and those that no lock can prevent. They come from the trials
+	// Given, Elsewhere and Fresh.
 	Otherwise []Breach
-	GivesUp   bool     // clients give up where they got the lock before
+	GivesUp   bool     // clients give up more often than with the unchanged lock
 	Spared    []string // faults that have nothing to strike any more
 	Cost      Cost
 
 	scenario *scenarios.Scenario
-	unfit    bool // the format does not take it
-	// how many plans it has met: of the given ones, of those elsewhere, and fresh ones
+	unfit    bool // the format rejects these changes
+	// Number of plans run so far: those that broke the lock, the same on other servers, and fresh ones.
 	given, moved, met int
 }
 
-// Breach is a way in which a promise is broken.
+// Breach is one way in which a promise is broken.
 type Breach struct {
 	campaign.Finding        // without a cause: the law is no longer seen to hold
-	Of               int    // how many runs there were
-	Nature           string // why no lock keeps it; empty if one may
+	Of               int    // number of runs, of which Finding.Runs broke the promise
+	Nature           string // why no lock can keep the promise; empty if one may
 }
 
-// Trial is how many runs came out.
+// Trial counts the outcomes of a series of runs.
 type Trial struct {
 	Runs     int
 	Laws     campaign.Laws // in the order of checker.Laws
 	Findings campaign.Findings
-	GivenUp  int // acquires that did not get the lock
+	GivenUp  int // acquires that failed
 }
 
-// wasMet is how many runs there were under the faults that broke the lock as it is, there and elsewhere, and fresh
-// ones.
+// wasMet returns the number of runs under the faults that broke the unchanged lock, on the same and on other servers,
+// and under fresh faults.
 func (t *Tried) wasMet() int { return t.Given.Runs + t.Elsewhere.Runs + t.Fresh.Runs }
 
-// violated is in how many runs a law was broken.
+// violated returns the number of runs in which a law was violated.
 func (t *Trial) violated(l checker.Law) int { return t.Laws.Of(l).Violated }
 
-// keeps reports whether a law was seen and never broken.
+// keeps reports whether a law held in some run and was never violated or undecided.
 func (t *Trial) keeps(l checker.Law) bool {
 	of := t.Laws.Of(l)
 	return of.Holds > 0 && of.Violated+of.Undecided == 0
 }
 
-// keeps reports whether a lock with these changes keeps every promise, but for what no change can: it is confirmed.
+// keeps reports whether the changes are confirmed to keep every promise, apart from what no lock can keep.
 func (a *Advice) keeps(t *Tried) bool { return a.confirmed(t) && a.seemsToKeep(t) }
 
-// confirmed reports whether a change has met all the fresh plans that there are.
+// confirmed reports whether a change was run with all the fresh plans that a confirmation takes.
 func (a *Advice) confirmed(t *Tried) bool { return t.met >= (1+confirming)*a.Seeds }
 
-// seemsToKeep reports the same of what was tried so far.
+// seemsToKeep is like keeps, judged by the runs made so far, whether or not the changes are confirmed.
 func (a *Advice) seemsToKeep(t *Tried) bool {
 	return t.sound() && !slices.ContainsFunc(t.Left, func(l checker.Law) bool { return a.ByNature[l] == "" }) &&
 		!slices.ContainsFunc(t.Otherwise, a.counts)
 }
 
-// counts reports whether a breach tells against a change: some lock may keep the promise, and it is asked about. The
-// faults of a file ask about the promises that they break, and its mix about all.
+// counts reports whether a breach counts against a change: a lock may prevent it, and the advice asks about its law.
 func (a *Advice) counts(b Breach) bool { return b.Nature == "" && a.asks(b.Law) }
 
+// asks reports whether the advice is about a law. If the lock breaks under its own faults, only the laws broken then
+// count; otherwise all do.
 func (a *Advice) asks(l checker.Law) bool { return !a.Own || slices.Contains(a.Broken, l) }
 
-// sound reports whether the changes break nothing that was whole.
+// sound reports whether the changes break no further promise and make no client give up that got the lock before.
 func (t *Tried) sound() bool { return len(t.Anew) == 0 && !t.GivesUp }
 
-// unkept counts what is not as it should be: laws, and that clients give up.
+// unkept counts what is wrong with a change: each law that it does not keep, and one more if clients give up.
 func (a *Advice) unkept(t *Tried) int {
 	laws := slices.Clone(t.Left)
 	for _, b := range t.Otherwise {
@@ -161,13 +168,14 @@ func (a *Advice) unkept(t *Tried) int {
 	return n
 }
 
-// saved reports whether nothing was broken, or some change keeps every promise. The best comes first.
+// saved reports whether nothing was broken, or some change keeps every promise. Mending is sorted, so only its first
+// element needs a look.
 func (a *Advice) saved() bool {
 	return len(a.Broken) == 0 || len(a.Mending) > 0 && a.keeps(a.Mending[0])
 }
 
-// Try finds out what saves s. When ctx is done it says what it has found by then. An error is a failure of Fencepost's
-// own, or says that the mix of s can draw nothing.
+// Try finds out which changes save s. If ctx ends, Try returns what it has found by then. An error means that Fencepost
+// itself failed, or that the mix of s can draw no fault.
 func Try(ctx context.Context, s *scenarios.Scenario, o Options) (*Advice, error) {
 	b, err := newSubject(s, o)
 	if err != nil {
@@ -201,7 +209,7 @@ func Try(ctx context.Context, s *scenarios.Scenario, o Options) (*Advice, error)
 	return a, err
 }
 
-// complete reports whether all was tried that is to be tried.
+// complete reports whether everything was tried.
 func (a *Advice) complete() bool {
 	if !a.Own && a.Explored < a.Seeds || a.Base.Given.Runs < len(a.Plans) {
 		return false
@@ -209,7 +217,7 @@ func (a *Advice) complete() bool {
 	return a.UntriedSingles+a.UntriedPairs == 0 && len(a.unconfirmed()) == 0
 }
 
-// tryAll tries single changes, then pairs, and confirms the best of them.
+// tryAll tries single changes, then pairs, and confirms the best of them after each of these two steps.
 func (a *Advice) tryAll(ctx, searching context.Context) error {
 	var singles [][]Change
 	for _, c := range a.subject.changes() {
@@ -251,10 +259,10 @@ func (a *Advice) tryAll(ctx, searching context.Context) error {
 	return a.confirm(ctx)
 }
 
-// Confirmed is how many changes are confirmed, if they seem to keep every promise: the first of Mending.
+// Confirmed is the number of changes at the head of Mending that are confirmed if they seem to keep every promise.
 const Confirmed = 3
 
-// confirm puts the changes in order, and holds the first ones to many more fresh plans, until the order stays.
+// confirm sorts the changes and runs the first ones with many more fresh plans, until their order no longer changes.
 func (a *Advice) confirm(ctx context.Context) error {
 	for {
 		a.rank()
@@ -262,7 +270,7 @@ func (a *Advice) confirm(ctx context.Context) error {
 		if len(list) == 0 || ctx.Err() != nil {
 			return nil
 		}
-		// the lock as it is meets the same faults, so that what it breaks as well is not held against a change
+		// The unchanged lock meets the same faults, so that what it breaks too is not held against a change.
 		err := a.subject.worker(a.Base).fresh(ctx, (1+confirming)*a.Seeds, func() bool { return false })
 		if err != nil {
 			return err
@@ -280,14 +288,14 @@ func (a *Advice) confirm(ctx context.Context) error {
 	}
 }
 
-// rank puts the changes in order.
+// rank sorts the changes, best first.
 func (a *Advice) rank() {
 	a.judgeNature()
 	slices.SortStableFunc(a.Mending, a.compare)
 }
 
-// unconfirmed lists the changes among the first that are still to be confirmed: the best, and others that seem to keep
-// every promise.
+// unconfirmed lists the changes that are still to be confirmed: of the first Confirmed ones, the best, and each other
+// one that seems to keep every promise.
 func (a *Advice) unconfirmed() (list []*Tried) {
 	for i, t := range a.Mending[:min(Confirmed, len(a.Mending))] {
 		if !a.confirmed(t) && (i == 0 || a.seemsToKeep(t)) {
@@ -297,8 +305,8 @@ func (a *Advice) unconfirmed() (list []*Tried) {
 	return list
 }
 
-// try tries each of a list of changes; alone is what came of their parts. When ctx is done, the results end with the
-// first change that was not finished.
+// try tries each element of a list of changes. For a list of pairs, alone holds the results of their single changes, by
+// name. When ctx ends, the result ends before the first element that was not finished.
 func (a *Advice) try(ctx context.Context, what string, list [][]Change, alone map[string]*Tried) ([]*Tried, error) {
 	var all []*Tried
 	b, cut := a.subject, false
@@ -325,9 +333,11 @@ func (a *Advice) try(ctx context.Context, what string, list [][]Change, alone ma
 	return all, err
 }
 
-// pairs are those that may be worth more than their parts: another protocol with what the format takes only then, two
-// changes that each mend something, and if nothing keeps all promises alone, what mends something with all else. Where
-// only another protocol keeps them, that is done with the protocol that there is.
+// pairs lists the pairs of changes that may achieve more than either change alone:
+//   - another protocol, with a change that the format accepts only together with it
+//   - two changes that each mend a law
+//   - if no single change keeps every promise, a change that mends a law with any other change; if only a change of
+//     protocol does, then also such pairs that stay with the present protocol
 func (a *Advice) pairs(tried []*Tried) (list [][]Change) {
 	helps := func(t *Tried) bool { return len(t.Mended) > 0 }
 	stays := func(t *Tried) bool { return t.Changes[0].Protocol == "" }
@@ -351,13 +361,13 @@ func (a *Advice) pairs(tried []*Tried) (list [][]Change) {
 	return list
 }
 
-// better reports whether a pair achieves more than one of its parts alone.
+// better reports whether a pair breaks fewer promises than one of its parts alone.
 func (a *Advice) better(t, part *Tried) bool {
 	return part == nil || part.unfit || a.unkept(t) < a.unkept(part)
 }
 
-// judgeNature notes the broken laws that no change keeps without breaking another, where that lies in the nature of
-// locks.
+// judgeNature records each broken law that no sound change mends, if every way in which the unchanged lock broke it is
+// one that no lock can prevent.
 func (a *Advice) judgeNature() {
 	clear(a.ByNature)
 	for _, law := range a.Broken {
@@ -380,8 +390,9 @@ func (a *Advice) judgeNature() {
 	}
 }
 
-// compare orders what was tried. Changes that keep every promise come first, the cheapest first; then those that come
-// nearest to it. A lock that a crashed holder keeps for ever counts as the most expensive.
+// compare orders two changes, the better one first. Changes that seem to keep every promise come first, cheapest first;
+// then the others, by how little they leave broken. A lock that a crashed holder keeps for ever counts as the most
+// expensive.
 func (a *Advice) compare(t, u *Tried) int {
 	nearness := cmp.Compare(a.unkept(t), a.unkept(u))
 	if a.seemsToKeep(t) != a.seemsToKeep(u) {
@@ -407,10 +418,10 @@ func (a *Advice) compare(t, u *Tried) int {
 		cmp.Compare(len(t.Otherwise), len(u.Otherwise)), cmp.Compare(t.Cost.Requests, u.Cost.Requests))
 }
 
-// costStep is what acquire times must differ by to count as different.
+// costStep is the resolution at which acquire times are compared.
 const costStep = 100 * time.Microsecond
 
-// protocols is how many of the changes are another protocol.
+// protocols counts the changes that switch to another protocol.
 func protocols(t *Tried) (n int) {
 	for _, c := range t.Changes {
 		if c.Protocol != "" {
@@ -420,7 +431,7 @@ func protocols(t *Tried) (n int) {
 	return n
 }
 
-// String gives the changes as a file states them: "resource.writes: compare-and-set".
+// String returns the changes as a file states them, such as "resource.writes: compare-and-set".
 func (t *Tried) String() string {
 	var parts []string
 	for _, c := range t.Changes {
@@ -432,10 +443,10 @@ func (t *Tried) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// String gives "resource.writes: compare-and-set".
+// String returns the change as a file states it, such as "resource.writes: compare-and-set".
 func (c *Change) String() string { return fmt.Sprintf("%s: %s", c.Key, c.Value) }
 
-// doubts say why it is no news that nothing is broken, in a sentence each.
+// doubts says in a sentence each why it may mean nothing that no promise was broken.
 func (a *Advice) doubts() (list []string) {
 	seen := false
 	for _, law := range a.Promised {

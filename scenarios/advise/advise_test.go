@@ -36,10 +36,10 @@ func parsed(t *testing.T, text string) *scenarios.Scenario {
 	return s
 }
 
-// advised keeps the advice that several tests read, by scenario and number of seeds.
+// advised caches the advice that several tests use, by scenario and number of seeds.
 var advised = map[string]*Advice{}
 
-// adviceFor is the advice for a scenario of the catalogue.
+// adviceFor returns the advice for a scenario of the catalogue.
 func adviceFor(t *testing.T, name string, seeds int) *Advice {
 	t.Helper()
 	key := fmt.Sprint(name, " ", seeds)
@@ -58,7 +58,7 @@ func advice(t *testing.T, s *scenarios.Scenario, seeds int) *Advice {
 	return a
 }
 
-// find is what came of a change, nil if it mends nothing.
+// find returns the result of a change, or nil if it mends nothing.
 func (a *Advice) find(change string) *Tried {
 	for _, t := range a.Mending {
 		if t.String() == change {
@@ -68,8 +68,8 @@ func (a *Advice) find(change string) *Tried {
 	return nil
 }
 
-// A pause after which no lease can hold: only the resource can keep the data safe, by tokens. What keeps exclusion is a
-// lock that nobody gets any more once its holder has crashed.
+// No lease can survive a pause that is longer than the lease; only the resource can keep the data safe, by fencing
+// tokens. A lock without expiry keeps exclusion, but nobody gets it any more once its holder has crashed.
 func TestFencingSavesTheDataFromAPause(t *testing.T) {
 	if !testkit.Full() {
 		t.Skip("it tries a hundred changes under sixty plans; FENCEPOST_FULL=1 asks for it")
@@ -94,33 +94,34 @@ func TestFencingSavesTheDataFromAPause(t *testing.T) {
 	}
 }
 
-// Mends reports whether a law is among those mended.
+// Mends reports whether the changes mend a law.
 func (t *Tried) Mends(l checker.Law) bool { return slices.Contains(t.Mended, l) }
 
-// someSeeds is how many seeds everyday advice takes.
+// someSeeds is the number of seeds for advice when the tests do not run at full size.
 const someSeeds = 5
 
 func TestSavingChanges(t *testing.T) {
 	for _, c := range []struct {
 		scenario string
 		first    string
-		also     []string // that keep every promise
-		not      []string // that do not
+		also     []string // also keep every promise
+		not      []string // do not keep every promise
 	}{
-		// A client that states no validity counts its TTL from the reply, while the key expires sooner: once in a
-		// thousand runs another is granted the lock in between. Who checks the validity counts it from before the
-		// request.
+		// A client that states no validity counts its TTL from the reply, but the key expires before that: in one of a
+		// thousand runs somebody else is granted the lock in between. A client that checks the validity counts it from
+		// before the request.
 		{"setnx-holder-crash", "lock.protocol: set-nx-px, work.check-validity: on", []string{"lock.protocol: etcd"},
 			[]string{"lock.protocol: setnx-expire", "lock.protocol: set-nx-px"}},
 		{"restart-forgets", "restart delay: 12s",
 			[]string{"servers.persistence.append-fsync: always", "lock.protocol: etcd"},
 			[]string{"lock.quorum: 4", "lock.quorum: 5", "servers.redis: 4", "lock.release-on-failure: off"}},
-		// in one step, and with a validity that pauses count against; its servers have neither CAD nor DELEX
+		// The release must be one step, and pauses must count against the validity. These servers have neither CAD nor
+		// DELEX.
 		{"get-then-del-race", "lock.release: script, lock.elapsed-check: on", nil,
 			[]string{"lock.release: script", "lock.retry.count: 3", "lock.release: cad, lock.elapsed-check: on",
 				"lock.release: delex, lock.elapsed-check: on"}},
 		{"no-elapsed-check", "lock.elapsed-check: on", nil, []string{"lock.retry.count: 3"}},
-		// a replica that no fault names is no safer than the one that there is
+		// A replica that no fault names is no safer than the present one.
 		{"failover-loses-lock", "lock.protocol: etcd", []string{"lock.protocol: zookeeper"},
 			[]string{"servers.replicas: 2", "servers.replicas: 3", "lock.retry.wake: message-or-ttl"}},
 	} {
@@ -151,7 +152,7 @@ func TestSavingChanges(t *testing.T) {
 	}
 }
 
-// Each file comes out as it says with other seeds than those of the trial as well, and the laws that are mended hold.
+// Each file comes out as it says under other seeds than those of the trial too, and the mended laws hold.
 func TestFilesComeOutAsTheyClaim(t *testing.T) {
 	for i, name := range []string{"setnx-holder-crash", "kleppmann-clock-jump", "kleppmann-gc-pause",
 		"failover-loses-lock"} {
@@ -185,7 +186,7 @@ func TestFilesComeOutAsTheyClaim(t *testing.T) {
 	}
 }
 
-// A file without faults is explored, and what is found is cut down.
+// A file without faults is explored with random plans, and the plans found are shrunk.
 func TestExploresWhatHasNoFaults(t *testing.T) {
 	s := parsed(t, "name: mine\nservers: {redis: 1}\nlock: {protocol: set-nx-px, release: del, ttl: 2s} # ours\n"+
 		"work: {hold: 1s, cycles: 2}\nmix: {weights: {pause: 1}}\npromise: [ownership]\n")
@@ -209,7 +210,7 @@ func TestExploresWhatHasNoFaults(t *testing.T) {
 	}
 }
 
-// A file whose comments a change would lose is left to its author, who reads what to change.
+// A file that would lose comments is not rewritten; its author is told what to change.
 func TestAFileWithACommentInBracesIsNotRewritten(t *testing.T) {
 	s := parsed(t, "name: mine\nservers: {redis: 1}\nlock: {protocol: set-nx-px, # ours\n  release: del}\n"+
 		"expect:\n  ownership: violated\n")
@@ -226,7 +227,7 @@ func TestAFileWithACommentInBracesIsNotRewritten(t *testing.T) {
 	}
 }
 
-// What the file promises in so many words must be kept, also where no lock can.
+// A promise that the file states explicitly must be kept, even if no lock can keep it.
 func TestAPromiseInSoManyWordsIsNotWaived(t *testing.T) {
 	s := parsed(t, "name: mine\nservers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 2s}\nwork: {hold: 1s}\n"+
 		"faults:\n  - pause client-1 for 9s after acquired\npromise: [mutual-exclusion, deadlock-freedom]\n")
@@ -261,7 +262,7 @@ func TestAdviceDoesNotDependOnWorkers(t *testing.T) {
 	}
 }
 
-// Every key of the format is changed, or stands in the list of those that are no part of a lock.
+// Every key of the format is either changed or listed as a circumstance, that is, as no part of a lock.
 func TestEveryKeyIsOfferedOrACircumstance(t *testing.T) {
 	all, _ := scenarios.Variables()
 	known := map[string]bool{}
@@ -281,8 +282,8 @@ func TestEveryKeyIsOfferedOrACircumstance(t *testing.T) {
 	}
 }
 
-// Every key of the format that is no circumstance is changed in some scenario: of each protocol there is one that has
-// all mappings that may be left out.
+// Every key of the format that is no circumstance is changed in some scenario. For each protocol there is a scenario
+// with all its optional mappings.
 func TestEveryKeyIsTriedSomewhere(t *testing.T) {
 	tried := map[string]bool{}
 	for _, name := range scenarios.Names() {
@@ -319,7 +320,7 @@ func TestEveryKeyIsTriedSomewhere(t *testing.T) {
 	}
 }
 
-// noteChanged notes the keys that advice for a scenario changes.
+// noteChanged adds the keys that advice for a scenario changes to tried.
 func noteChanged(t *testing.T, s *scenarios.Scenario, tried map[string]bool) {
 	t.Helper()
 	b, err := newSubject(s, Options{From: 1, Seeds: 1})
@@ -331,7 +332,7 @@ func noteChanged(t *testing.T, s *scenarios.Scenario, tried map[string]bool) {
 	}
 }
 
-// The changes of a Redlock hold those that its documents and its critics speak of.
+// The changes offered for Redlock include those that its documents and critics discuss.
 func TestChangesComeFromTheFormat(t *testing.T) {
 	b, err := newSubject(named(t, "restart-forgets"), Options{From: 1, Seeds: 1})
 	if err != nil {
@@ -362,7 +363,7 @@ func TestChangesComeFromTheFormat(t *testing.T) {
 	}
 }
 
-// Each fault strikes a server of the changed lock in the place of the one that it names.
+// A fault on a server of the unchanged lock strikes a server of the changed lock in its place.
 func TestFaultsAreTranslatedToOtherServers(t *testing.T) {
 	from := parsed(t, "name: a\nservers: {redis: 5, replicas: 1}\nlock: {protocol: redlock}\n")
 	etcd := parsed(t, "name: a\nservers: {etcd: 3}\nlock: {protocol: etcd}\n")
@@ -413,13 +414,13 @@ func parsedFault(t *testing.T, line string) nemesis.Fault {
 	return f
 }
 
-// Servers that a change adds suffer what befalls the others: each alone, and all alike.
+// Servers that a change adds suffer the faults of the present ones: each alone, and all together.
 func TestFaultsStrikeAddedServers(t *testing.T) {
 	const single, replicated = "{redis: 1}", "{redis: 1, replicas: 1}"
 	for _, c := range []struct {
-		before, after string // servers
+		before, after string // the servers section
 		faults        string
-		want          []string // all that there are, the first two first
+		want          []string // all castings; the first two in order
 	}{
 		{replicated, "{redis: 1, replicas: 2}", "cut redis-1 -> redis-1-replica-1 at 0s for 1s", []string{
 			"cut redis-1 -> redis-1-replica-1 at 0s for 1s",
@@ -476,7 +477,7 @@ func TestFaultsStrikeAddedServers(t *testing.T) {
 	}
 }
 
-// Variations are plans of the same kinds of faults that the run can suffer, and the same for the same seed.
+// Variations have only kinds of faults that the scenario has, are valid for it, and are equal for equal seeds.
 func TestVariationsAreValid(t *testing.T) {
 	for _, name := range scenarios.Names() {
 		s := named(t, name)

@@ -1,8 +1,9 @@
-// What a person has written is recognisable in the changed text of a scenario file: comments, the order of the keys and
-// the lines in which nothing changes stay, and the change reads as if that person had made it. The syntax tree of
-// github.com/goccy/go-yaml makes the changes and prints them; its printer forgets blanks before comments and some empty
-// lines, which asWritten puts back. The text says what the same changes make of a format.Document, or there is an
-// error, as for comments inside { } and [ ], which the printer drops.
+// This file changes the text of a scenario file so that its author recognises it. Comments, the order of the keys and
+// unchanged lines stay, and the changes look as if the author had made them. The syntax tree of
+// github.com/goccy/go-yaml makes the changes and prints the text. Its printer loses blanks before comments and some
+// empty lines; asWritten puts them back. At the end the new text is compared with a format.Document to which the same
+// changes were made. If they differ, the result is an error; so it is with comments inside { } and [ ], which the
+// printer drops.
 
 package advise
 
@@ -24,15 +25,15 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// edit is one change of a document: a scalar at a path such as "lock.ttl", as format.Document has them, or what lies
-// there taken away.
+// edit is one change of a document: it sets a scalar at a path such as "lock.ttl" (a path of format.Document), or
+// removes what is at the path.
 type edit struct {
 	Path   string
 	Value  string
 	Remove bool
 }
 
-// String is the change for a reader to make: "lock.ttl: 30s", "no lock.quorum".
+// String describes the change to a reader who is to make it: "lock.ttl: 30s", "no lock.quorum".
 func (e edit) String() string {
 	if e.Remove {
 		return "no " + e.Path
@@ -51,10 +52,10 @@ func apply(d *format.Document, edits []edit) {
 	}
 }
 
-// errStyle reports a text that is written in a way that rewritten cannot change.
+// errStyle reports a text written in a way that rewritten cannot change in place.
 var errStyle = errors.New("the file writes this in a way that cannot be changed in place")
 
-// rewritten makes the edits in a text that scenarios.Parse takes. An error says which edit could not be made in place.
+// rewritten makes the edits in the text of a scenario. An error names the edit that could not be made in place.
 func rewritten(text []byte, edits []edit) ([]byte, error) {
 	want, err := format.ParseDocument("scenario", text)
 	if err != nil {
@@ -62,7 +63,7 @@ func rewritten(text []byte, edits []edit) ([]byte, error) {
 	}
 	apply(want, edits)
 	crlf, lf := []byte("\r\n"), []byte("\n")
-	foreign := bytes.Contains(text, crlf) // the parser's places in such a text are wrong
+	foreign := bytes.Contains(text, crlf) // the parser's positions are wrong in a text with CRLF
 	if foreign && bytes.Count(text, crlf) != bytes.Count(text, lf) {
 		return nil, errStyle
 	}
@@ -88,7 +89,7 @@ func rewritten(text []byte, edits []edit) ([]byte, error) {
 	return text, nil
 }
 
-// amended makes one edit in the syntax tree of a text, and prints it.
+// amended makes one edit in the syntax tree of a text and prints the tree.
 func amended(text string, e edit) (string, error) {
 	f, err := parser.ParseBytes([]byte(text), parser.ParseComments)
 	if err != nil {
@@ -105,7 +106,7 @@ func amended(text string, e edit) (string, error) {
 	return asWritten(text, f.String()), nil
 }
 
-// comments counts those of a text.
+// comments counts the comments in a text.
 func comments(text string) (n int) {
 	for _, t := range lexer.Tokenize(text) {
 		if t.Type == token.CommentType {
@@ -115,7 +116,7 @@ func comments(text string) (n int) {
 	return n
 }
 
-// braced is the line, from 1, of the first comment inside { } or [ ]; 0 if there is none.
+// braced returns the line, from 1, of the first comment inside { } or [ ], or 0 if there is none.
 func braced(text string) int {
 	depth := 0
 	for _, t := range lexer.Tokenize(text) {
@@ -133,13 +134,15 @@ func braced(text string) int {
 	return 0
 }
 
-// CommentsError reports that a file cannot be rewritten with its comments, and is left to its author.
+// CommentsError reports that a file cannot be rewritten without losing comments. Its author has to make the changes by
+// hand.
 type CommentsError struct {
-	Line    int      // of the first comment inside { } or [ ]; 0: something else cannot be changed in place
+	// of the first comment inside { } or [ ]; 0: the file has another part that cannot be changed in place
+	Line    int
 	Changes []string // what to change: "lock.ttl: 30s"
 }
 
-// Error says what is in the way.
+// Error says what prevents the rewriting.
 func (e *CommentsError) Error() string {
 	if e.Line > 0 {
 		return fmt.Sprintf("line %d has a comment inside { } or [ ], which would be lost", e.Line)
@@ -147,8 +150,9 @@ func (e *CommentsError) Error() string {
 	return errStyle.Error() + ", and its comments would be lost"
 }
 
-// in is what the edit makes of the node from which the path leads on; nil if nothing is left of it. A new key stands
-// where the order wants it, or at the end. Inside says whether the node stands in { } or [ ].
+// in returns node n with the edit made in it, or nil if nothing is left of it. Path leads from n to the place of the
+// edit. A new key is inserted at its place in the given order of keys, or at the end. Inside reports whether n is
+// inside { } or [ ].
 func (e *edit) in(n ast.Node, path, order []string, inside bool) ast.Node {
 	mapping, isMapping := n.(*ast.MappingNode)
 	list, isList := n.(*ast.SequenceNode)
@@ -164,7 +168,7 @@ func (e *edit) in(n ast.Node, path, order []string, inside bool) ast.Node {
 	}
 	value := nodeOf(written(path, e.Value, inside), 0)
 	if comment := n.GetComment(); comment != nil {
-		_ = value.SetComment(comment) // every node takes one
+		_ = value.SetComment(comment) // every node accepts a comment
 	}
 	return value
 }
@@ -178,7 +182,7 @@ func (e *edit) inMapping(n *ast.MappingNode, path, order []string) ast.Node {
 			n.Values = slices.Delete(n.Values, i, i+1)
 		}
 		if comment := m.Key.GetComment(); comment != nil && len(path) == 1 && m.Value != nil {
-			// it stood between the key and a mapping in lines, which is one value now
+			// The comment stood between the key and a block mapping, which is now a single value.
 			_, _ = m.Value.SetComment(comment), m.Key.SetComment(nil)
 		}
 		if len(n.Values) == 0 {
@@ -196,7 +200,7 @@ func (e *edit) inMapping(n *ast.MappingNode, path, order []string) ast.Node {
 	}
 	text := format.Quoted(path[0], true) + ": " + written(path[1:], e.Value, n.IsFlowStyle)
 	m := nodeOf(text, n.Values[0].Key.GetToken().Position.Column-1).(*ast.MappingNode).Values[0]
-	if at > 0 { // what stands behind the mapping still does
+	if at > 0 { // the comment after the mapping stays at its end
 		m.FootComment, n.Values[at-1].FootComment = n.Values[at-1].FootComment, nil
 	}
 	n.Values = slices.Insert(n.Values, at, m)
@@ -220,7 +224,8 @@ func (e *edit) inList(n *ast.SequenceNode, path []string) ast.Node {
 	return n
 }
 
-// written is a value below a path of keys.
+// written returns value as YAML text, nested in one flow mapping for each key of path: path [a b] and value 1 give "{a:
+// {b: 1}}". Inside reports whether the text will be inside { } or [ ], where more values must be quoted.
 func written(path []string, value string, inside bool) string {
 	if len(path) == 0 {
 		return format.Quoted(value, inside)
@@ -228,17 +233,17 @@ func written(path []string, value string, inside bool) string {
 	return "{" + format.Quoted(path[0], true) + ": " + written(path[1:], value, true) + "}"
 }
 
-// nodeOf is the node of a line that begins in a column, from 0.
+// nodeOf parses a line that is indented by the given number of columns, and returns its node.
 func nodeOf(line string, column int) ast.Node {
 	f, err := parser.ParseBytes([]byte(strings.Repeat(" ", column)+line), 0)
 	if err != nil {
-		panic(err) // it is quoted where it must be
+		panic(err) // written quotes whatever needs it
 	}
 	return f.Docs[0].Body
 }
 
-// asWritten gives the lines of a printed text the blanks that they have in the text of which it was made, and comments
-// their columns, and puts the comments and empty lines back that stand there around what is gone.
+// asWritten restores the blanks of the text before in the lines of the printed text, and the columns of its comments.
+// It also puts back the comments and empty lines around removed lines.
 func asWritten(before, printed string) string {
 	rest := strings.Split(strings.TrimRight(before, "\n"), "\n")
 	end := before[len(strings.TrimRight(before, "\n")):]
@@ -256,8 +261,8 @@ func asWritten(before, printed string) string {
 	return strings.Join(append(lines, around(rest)...), "\n") + end
 }
 
-// aligned moves the comment that ends a line to the column that it has in the text before, if the line leaves room. One
-// that stood one blank behind its code still does.
+// aligned moves the comment at the end of a line to the column that it has in the lines before, if there is room. A
+// comment that stood one blank after its code stays so.
 func aligned(line string, before []string) string {
 	code, comment := trailing(line)
 	if comment == "" {
@@ -273,7 +278,7 @@ func aligned(line string, before []string) string {
 	return line
 }
 
-// trailing splits a line before the comment behind its code; comment is empty if there is none.
+// trailing splits a line into its code and the comment that follows it; comment is empty if there is none.
 func trailing(line string) (code, comment string) {
 	for _, t := range lexer.Tokenize(line) {
 		if t.Type != token.CommentType {
@@ -286,7 +291,7 @@ func trailing(line string) (code, comment string) {
 	return line, ""
 }
 
-// around are the comments and empty lines that some lines begin with, and the comments that they end with.
+// around returns the comments and empty lines at the start of some lines, and the comments at their end.
 func around(lines []string) []string {
 	comment := func(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "#") }
 	first, last := 0, len(lines)

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Each edit is made in a text, and what becomes of it is what a person would have made of it.
+// Each edit changes the text as a person would have changed it.
 func TestTextChangesOnlyWhatIsMeant(t *testing.T) {
 	const before = `name: mine # the one in production
 servers: {redis: 5, persistence: {append-fsync: everysec}} # three would do
@@ -76,7 +76,7 @@ expect: {ownership: holds}
 	}
 }
 
-// What is written in lines keeps its comments, its empty lines and its prose, also around what goes.
+// A text in block style keeps its comments, empty lines and prose, also around a removed key.
 func TestTextKeepsWhatStandsAround(t *testing.T) {
 	const before = `# Written in June.
 name: mine
@@ -127,8 +127,8 @@ func TestTextRefusesWhatItCannotKeep(t *testing.T) {
 	}
 }
 
-// The keys of every scenario of the catalogue are taken away, changed and given anew: Text compares what comes of it
-// with what a Document makes of the same edits, and says so if it differs.
+// The keys of every scenario of the catalogue are removed, changed and set again. rewritten compares its text with a
+// Document after the same edits, and fails if they differ.
 func TestTextDoesWhatADocumentDoes(t *testing.T) {
 	for i, name := range scenarios.Names() {
 		if i%20 > 0 && !testkit.Full() {
@@ -155,11 +155,11 @@ func TestTextDoesWhatADocumentDoes(t *testing.T) {
 	}
 }
 
-// paths are those of all keys and items.
+// paths returns the paths of all keys and items below a path.
 func paths(d *format.Document, under string) (list []string) {
 	keys := d.Keys(under)
 	for _, key := range keys {
-		if strings.Contains(key, ".") { // no path leads there
+		if strings.Contains(key, ".") { // no path can name such a key
 			continue
 		}
 		path := strings.TrimPrefix(under+"."+key, ".")

@@ -18,20 +18,21 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// assembly builds a scenario from nothing: a protocol, servers, work, and any settings that the format accepts with
-// them, each value drawn from the form of its key. Its plan strikes at what a run without faults does, for fractions
-// and multiples of the TTL, with decoys that strike anywhere. It shares nothing with the catalogue, the corpus, the
+// assembly builds a random scenario: a protocol, servers, work, and any settings that the format accepts with them,
+// each value drawn from the form of its key. Its plan aims faults at events of a run without faults, lasting fractions
+// and multiples of the TTL, and adds decoys that strike anywhere. It shares nothing with the catalogue, the corpus, the
+// mixes of the searches, or the variations and walks of package claims.
 // mixes of the searches, and the variations and walks of package claims.
 type assembly struct {
 	t        testing.TB
 	seed     uint64
 	dice     *rand.Rand
 	doc      *format.Document
-	scenario *scenarios.Scenario // what doc says
+	scenario *scenarios.Scenario // parsed from doc
 	ttl      time.Duration
 }
 
-// assemble makes the scenario and the plan of a seed. Equal seeds give equal ones.
+// assemble returns the scenario and the plan of a seed. Equal seeds give equal results.
 func assemble(t testing.TB, seed uint64) (*scenarios.Scenario, nemesis.Plan) {
 	t.Helper()
 	a := &assembly{t: t, seed: seed, dice: rand.New(rand.NewPCG(seed, 0x617373656d626c65))}
@@ -41,13 +42,13 @@ func assemble(t testing.TB, seed uint64) (*scenarios.Scenario, nemesis.Plan) {
 	return a.scenario, a.plan()
 }
 
-// one is any of some values.
+// one returns one of several values at random.
 func one[T any](a *assembly, of ...T) T { return of[a.dice.IntN(len(of))] }
 
-// chance is true so often in a hundred.
+// chance returns true with a probability in percent.
 func (a *assembly) chance(percent int) bool { return a.dice.IntN(100) < percent }
 
-// skeleton chooses what every scenario has.
+// skeleton chooses the settings that every scenario has.
 func (a *assembly) skeleton() {
 	d := one(a, locks.Definitions()...)
 	servers := 1
@@ -86,12 +87,12 @@ func (a *assembly) skeleton() {
 	}
 }
 
-// share is so many hundredths of the TTL.
+// share returns a percentage of the TTL.
 func (a *assembly) share(percent int) string {
 	return format.DurationText(int64((a.ttl * time.Duration(percent) / 100).Truncate(time.Millisecond)))
 }
 
-// edit changes the document if what comes of it is a scenario.
+// edit changes the document, unless the result would not be a valid scenario.
 func (a *assembly) edit(change func(*format.Document)) {
 	doc := a.doc.Clone()
 	change(doc)
@@ -100,15 +101,15 @@ func (a *assembly) edit(change func(*format.Document)) {
 	}
 }
 
-// set gives a key a value if the format takes it.
+// set gives a key a value if the format accepts it.
 func (a *assembly) set(path, value string) {
 	a.edit(func(doc *format.Document) { doc.Set(path, value) })
 }
 
-// chosen are the keys that the skeleton decides about, or that say how long one looks.
+// chosen lists the keys that settings leaves alone: those that the skeleton sets, and those that limit a run.
 var chosen = []string{"limit", "bound", "clients", "lock.ttl", "work.cycles", "work.hold", "work.writes"}
 
-// settings draws the other keys: those of the lock more often than those of its surroundings.
+// settings draws values for the other keys. It sets keys of the lock more often than others.
 func (a *assembly) settings() {
 	all, _ := scenarios.Variables()
 	d := locks.Define(a.scenario.Clients[0].Lock.Protocol)
@@ -131,7 +132,7 @@ func (a *assembly) settings() {
 	}
 }
 
-// value is any that a form allows, with times in proportion to the TTL.
+// value returns a random value of a form, with times in proportion to the TTL.
 func (a *assembly) value(f *format.Form) string {
 	if n := a.dice.IntN(len(f.Words) + 1); n < len(f.Words) {
 		return f.Words[n]
@@ -150,7 +151,7 @@ func (a *assembly) value(f *format.Form) string {
 	case format.Share:
 		return fmt.Sprintf("%d%% %s", 1+a.dice.IntN(10), format.DurationText(length()))
 	}
-	return "" // refused, or a mapping with its defaults
+	return "" // not accepted, or a mapping with its defaults
 }
 
 // overrides gives a client settings of its own, or another order of locks.
@@ -170,7 +171,7 @@ func (a *assembly) overrides() {
 	}
 }
 
-// plan makes the plan: one to three faults aimed at a run without any, and up to two decoys.
+// plan returns the plan: one to three faults aimed at events of a run without faults, and up to two decoys.
 func (a *assembly) plan() nemesis.Plan {
 	r := scenarios.NewRunner(a.scenario)
 	r.ReportSent(true)
@@ -198,8 +199,8 @@ func (a *assembly) plan() nemesis.Plan {
 	}
 }
 
-// fault makes a fault: aimed at one of the events, or a decoy that strikes anybody at any time. It is empty if chance
-// makes none that the scenario accepts.
+// fault returns one fault: aimed at one of the events, or a decoy that strikes any process at any time. The result is
+// empty if no draw gives a fault that the scenario accepts.
 func (a *assembly) fault(names nemesis.Names, events []history.Event, sent []nemesis.Sent, aimed bool) []nemesis.Fault {
 	everybody := slices.Concat(names.Clients, names.Servers(), []sim.ProcessID{names.Resource})
 	for range 200 {
@@ -278,8 +279,8 @@ func (a *assembly) fault(names nemesis.Names, events []history.Event, sent []nem
 	return nil
 }
 
-// assembledStories gives the violations of assembled scenarios, from a seed on, to visit until that returns false. Of
-// one law and cause it gives so many at most, so that what is rare counts as much as what is frequent.
+// assembledStories passes the violations of assembled scenarios to visit, from a seed on, until visit returns false. It
+// passes at most each violations of one law and cause, so that rare ones count as much as frequent ones.
 func assembledStories(t testing.TB, from uint64, each int, visit func(*claims.Story) bool) {
 	t.Helper()
 	seen := map[string]int{}

@@ -5,21 +5,23 @@ import (
 	"time"
 )
 
-// A budget limits the processor time that a search takes. How far it reaches depends on the machine, so a report says
-// what was not tried. Changes are tried in a fixed order and count only up to the first that was not finished: equal
-// amounts of work have equal results.
+// A budget limits the processor time of a search. How far a search gets in that time depends on the machine, so the
+// report says what was not tried. Changes are tried in a fixed order, and results count only up to the first change
+// that was not finished. Equal amounts of work therefore give equal results.
 type budget struct {
-	limit      time.Duration // 0: none
+	limit      time.Duration // 0: no limit
 	start      time.Duration
 	spent      func() time.Duration
-	endSearch  context.CancelFunc // of the search for changes
-	endConfirm context.CancelFunc // of everything
+	endSearch  context.CancelFunc // ends the search for changes
+	endConfirm context.CancelFunc // ends everything
 }
 
-// searchShare is how much of a budget the search for changes may take, in hundredths. The rest confirms what it found.
+// searchShare is the percentage of a budget that the search for changes may use. The rest is for confirming what was
+// found.
 const searchShare = 75
 
-// budget starts a budget. Everything that it pays for ends with all, and the search for changes with searching.
+// budget starts a budget. When it is used up, it cancels all; when the share of the search is used up, it cancels
+// searching.
 func (o *Options) budget(ctx context.Context) (all, searching context.Context, b *budget) {
 	b = &budget{limit: o.Budget, spent: o.Spent}
 	all, b.endConfirm = context.WithCancel(ctx)
@@ -30,7 +32,7 @@ func (o *Options) budget(ctx context.Context) (all, searching context.Context, b
 	return all, searching, b
 }
 
-// charge ends what the budget no longer pays for. It is called after each run.
+// charge ends the search, or everything, if its share of the budget is used up. It is called after each run.
 func (b *budget) charge() {
 	if b.limit == 0 {
 		return

@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// within advises with a budget of so many runs.
+// within returns the advice under a budget that lasts for a number of runs.
 func within(t *testing.T, ctx context.Context, s *scenarios.Scenario, runs, workers int) *Report {
 	t.Helper()
 	var used atomic.Int64
@@ -30,8 +30,9 @@ func within(t *testing.T, ctx context.Context, s *scenarios.Scenario, runs, work
 	return &Report{Advice: a, Scenario: s}
 }
 
-// A search that its budget ends says so and what it left out, never concludes that nothing mends, and is undecided
-// unless it has confirmed a change. What it has tried comes out as without a budget, for any number of workers.
+// A search that ends with its budget says so, and what it left out. It never concludes that nothing mends the lock, and
+// it is undecided unless it has confirmed a change. What it did try has the same results as without a budget, for any
+// number of workers.
 func TestASearchWithinABudgetSaysWhatItLeftOut(t *testing.T) {
 	s := named(t, "no-elapsed-check")
 	whole := within(t, context.Background(), s, 1_000_000, 1)
@@ -75,7 +76,7 @@ func TestASearchWithinABudgetSaysWhatItLeftOut(t *testing.T) {
 	}
 }
 
-// An interrupted search says how far it came, and concludes nothing from what it did not try.
+// An interrupted search says how far it got, and concludes nothing about what it did not try.
 func TestAnInterruptedSearchConcludesNothing(t *testing.T) {
 	for _, after := range []int64{0, 3, 30, 100} {
 		ctx, stop := context.WithCancel(context.Background())
@@ -100,7 +101,7 @@ func TestAnInterruptedSearchConcludesNothing(t *testing.T) {
 	}
 }
 
-// Nothing costs more than a lock that is never free again once its holder has crashed, and a report says so.
+// A lock that is never free again once its holder has crashed counts as the most expensive, and the report says so.
 func TestALockWithoutAnEndIsNeverCheap(t *testing.T) {
 	endless := 0
 	for _, d := range locks.Definitions() {
@@ -140,8 +141,8 @@ func TestALockWithoutAnEndIsNeverCheap(t *testing.T) {
 	}
 }
 
-// A file without faults whose lock breaks all the same asks about what breaks then, and not about what random faults
-// break besides.
+// If the lock of a file without faults breaks all the same, the advice is about what breaks then, and not about what
+// random faults break besides.
 func TestALockThatBreaksWithoutFaultsIsAskedAboutThat(t *testing.T) {
 	s := parsed(t, "name: mine\nservers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 3s, reentrant: uncounted, "+
 		"extension: {}}\nwork: {cycles: 2, writes: 1, hold: 1s, nested: on}\npromise: [lease-exclusion, ownership]\n")
@@ -157,8 +158,9 @@ func TestALockThatBreaksWithoutFaultsIsAskedAboutThat(t *testing.T) {
 	}
 }
 
-// A promise that the file's own faults do not break is not asked about: that fresh faults break it, as they did before,
-// tells against no change, and is said. A mix asks about all promises.
+// The advice is not about promises that the file's own faults do not break. If fresh faults break one, as they did
+// before the change, the report says so but does not hold it against the change. With a mix, the advice is about all
+// promises.
 func TestOnlyWhatTheOwnFaultsBreakIsAskedAbout(t *testing.T) {
 	stuck := Breach{Finding: campaign.Finding{Law: checker.DeadlockFreedom,
 		Cause: checker.Cause{Kind: checker.StuckInCycle}, Runs: 12}, Of: 2120}

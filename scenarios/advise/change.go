@@ -12,16 +12,16 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// Change is one thing to do differently.
+// Change is one change to a scenario.
 type Change struct {
-	Key, Value string         // as FORMAT.md has them
-	Protocol   locks.Protocol // if it is another protocol
+	Key, Value string         // as in FORMAT.md
+	Protocol   locks.Protocol // the new protocol, if the change is one of protocol
 	edits      []edit
-	restart    time.Duration // that servers stay away at least; zero: as long as the faults say
+	restart    time.Duration // least time that a crashed server stays away; 0: as the faults say
 }
 
-// circumstances are the keys, or single words of them, that are no part of a lock, each with what it is instead. All
-// others are changed.
+// circumstances lists the keys, and single values of keys, that are not part of the lock, each with the reason. Advice
+// changes all other keys.
 var circumstances = map[string]string{
 	"clients":                    "who uses the lock",
 	"network.delay":              "what the lock runs on",
@@ -51,7 +51,7 @@ var circumstances = map[string]string{
 	"mix.within":                 "what strikes",
 }
 
-// offered reports whether a key is part of the lock.
+// offered reports whether a key is part of the lock, so that advice may change it.
 func (b *subject) offered(path string) bool {
 	if path == "lock.reentrant" {
 		return slices.ContainsFunc(b.scenario.Clients, func(c scenarios.Client) bool { return c.Work.Nested })
@@ -60,8 +60,8 @@ func (b *subject) offered(path string) bool {
 	return !circumstance
 }
 
-// changes lists every single change that the format offers for the lock, in the order of FORMAT.md. Some of them it
-// does not take alone.
+// changes lists every single change that the format offers for the lock, in the order of FORMAT.md. The format rejects
+// some of them unless another change comes with them.
 func (b *subject) changes() (list []Change) {
 	for _, d := range locks.Definitions() {
 		if d != b.definition {
@@ -100,7 +100,7 @@ func (b *subject) changes() (list []Change) {
 	return list
 }
 
-// inForce is what may be written for a key, and what counts for the first client; false if the lock does not have it.
+// inForce returns the form of a key and its value for the first client; ok is false if the lock does not have the key.
 func (b *subject) inForce(v scenarios.Variable) (form format.Form, now format.Value, ok bool) {
 	c := &b.scenario.Clients[0]
 	name, of := strings.CutPrefix(v.Path, "lock.")
@@ -114,18 +114,18 @@ func (b *subject) inForce(v scenarios.Variable) (form format.Form, now format.Va
 	return s.Form, s.Get(&c.Lock), true
 }
 
-// unused reports whether a key is in a mapping that is none.
+// unused reports whether a key belongs to a mapping that is switched off by a word such as none.
 func (b *subject) unused(name string) bool {
 	group, _, nested := strings.Cut(name, ".")
 	s := b.definition.Setting(group)
 	return nested && len(s.Form.Words) > 0 && s.Get(&b.scenario.Clients[0].Lock).Word != ""
 }
 
-// set gives a key a value for all clients.
+// set returns the change that gives a key a value for all clients.
 func (b *subject) set(path, value string) Change {
 	c := Change{Key: path, Value: value, edits: []edit{{Path: path, Value: value}}}
 	if ttl, err := nemesis.ParseDuration(value); path == "lock.ttl" && err == nil {
-		// time to see what becomes of it
+		// A longer lease needs a longer run to see what becomes of it.
 		if limit := b.scenario.Limit * ttl / longestTTL(b.scenario); limit > b.scenario.Limit {
 			c.edits = append(c.edits, edit{Path: "limit", Value: format.DurationText(int64(limit))})
 		}
@@ -144,7 +144,8 @@ func (b *subject) has(path string) bool {
 	return scalar || len(b.doc.Keys(path)) > 0
 }
 
-// group turns a mapping that may be none off, or on with the defaults of its keys.
+// group returns the changes that switch an optional mapping off, by the word in text, or on with the defaults of its
+// keys, if text is empty.
 func (b *subject) group(path, text string) []Change {
 	if text != "" {
 		return []Change{b.set(path, text)}
@@ -157,8 +158,8 @@ func (b *subject) group(path, text string) []Change {
 	return nil
 }
 
-// alternatives are other values for a key: each of its words; of a number some below and above it. Empty text is a
-// mapping.
+// alternatives returns other values for a key than its present one: each of its words, and for a number some below and
+// above it. An empty string stands for a mapping.
 func alternatives(f *format.Form, now format.Value) (list []string) {
 	add := func(v format.Value) {
 		text := f.Text(v)
@@ -204,11 +205,11 @@ func alternatives(f *format.Form, now format.Value) (list []string) {
 	return list
 }
 
-// documented is the allowance for drift of the Redlock document's samples: 1 %, in millionths.
+// documented is the drift allowance in the samples of the Redlock document: 1 %, in parts per million.
 const documented = 10_000
 
-// restartDelay is how long a server must stay away for all leases to be over that it may have forgotten: the longest
-// TTL and a tenth for clocks that differ. Zero if no fault brings a server back sooner.
+// restartDelay returns how long a server must stay away so that all leases that it may have forgotten are over: the
+// longest TTL, and a tenth more for clocks that differ. It is zero if no fault brings a server back sooner.
 func (b *subject) restartDelay() time.Duration {
 	ttl := longestTTL(b.scenario)
 	away := (ttl + ttl/10).Truncate(time.Millisecond) + time.Millisecond
@@ -225,7 +226,7 @@ func (b *subject) restartDelay() time.Duration {
 	return 0
 }
 
-// longestTTL is the longest lease of a lock or of an extension.
+// longestTTL returns the longest lease of any client's lock or extension.
 func longestTTL(s *scenarios.Scenario) (ttl time.Duration) {
 	for i := range s.Clients {
 		ttl = max(ttl, s.Clients[i].Lock.TTL)
@@ -236,7 +237,8 @@ func longestTTL(s *scenarios.Scenario) (ttl time.Duration) {
 	return ttl
 }
 
-// protocol is another protocol, with the servers that it needs and without what it does not take.
+// protocol returns the change to another protocol: with the servers that it needs, and without the keys that it does
+// not take.
 func (b *subject) protocol(d *locks.Definition) Change {
 	c := Change{Key: "lock.protocol", Value: string(d.Name), Protocol: d.Name,
 		edits: []edit{{Path: "lock.protocol", Value: string(d.Name)}}}
@@ -257,7 +259,7 @@ func (b *subject) protocol(d *locks.Definition) Change {
 			switch {
 			case takes == nil:
 				remove(path)
-			// what is short for one is too short for another
+			// A timeout that is short for one backend may be too short for another.
 			case s.Path == "timeout" && d.Backend != b.scenario.Servers.Backend:
 				remove(path)
 			case stated && takes.Form.Kind == format.Word && !slices.Contains(takes.Form.Words, text):
@@ -280,8 +282,8 @@ func (b *subject) protocol(d *locks.Definition) Change {
 	return b.servers(c, d)
 }
 
-// The servers that a change of protocol brings, where there are fewer: those of the Redlock document, and a cluster
-// that survives the loss of one.
+// Least number of servers that a change of protocol brings: that of the Redlock document, and of a cluster that
+// survives the loss of one member.
 const (
 	redlockServers = 5
 	members        = 3
@@ -316,5 +318,5 @@ func (b *subject) servers(c Change, d *locks.Definition) Change {
 	return c
 }
 
-// asked is how many servers a client asks.
+// asked returns the number of servers that a client asks.
 func (b *subject) asked() int { return b.scenario.Servers.N }

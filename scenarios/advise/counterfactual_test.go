@@ -10,16 +10,17 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/claims"
 )
 
-// Where the seeds of assembled scenarios begin, every day and at full size. Nobody has looked at the latter before.
+// First seeds of the assembled scenarios, for everyday runs and at full size. Nobody has
+// looked at the runs of the latter before.
 const (
 	everydayAssembly = 1
 	fullAssembly     = 9_000_000
 )
 
-// TestCausesAreNecessaryAndRemediesHelp holds the violations of assembled scenarios to other runs. Each fault that a
-// story names is taken away: of a hundred, 99 must be necessary. Each sentence of a remedy is followed: of a hundred,
-// 98 must help, and none may be in force already. FENCEPOST_FULL=1 tries a thousand violations, no more than 25 of
-// one law and cause.
+// TestCausesAreNecessaryAndRemediesHelp tests the explanations of violations in assembled scenarios by further runs. It
+// removes each fault that a story names: in 99 % of the cases the violation must disappear. It follows each sentence of
+// a remedy: in 98 % of the cases it must help, and none may be in force already. With FENCEPOST_FULL=1 it tries a
+// thousand violations, at most 25 of one law and cause.
 func TestCausesAreNecessaryAndRemediesHelp(t *testing.T) {
 	from, enough, each := uint64(everydayAssembly), 60, 2
 	if testkit.Full() {

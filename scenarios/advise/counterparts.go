@@ -8,22 +8,23 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// counterparts are, for each server that faults name, the servers of a changed lock that suffer its faults: one,
-// several or none. A process that is not among the keys is its own counterpart.
+// counterparts says which servers of a changed lock suffer the faults that name a server of the unchanged lock: one,
+// several or none. A process without an entry is its own counterpart.
 //
-// A server that a change adds is not safe merely because no fault names it yet: it may suffer what befalls any server
-// of the lock as it is, such as its only replica or the master that forgets.
+// A server that a change adds is not safe merely because no fault names it yet. It may suffer what happens to any
+// server of the unchanged lock, such as to its only replica or to a master that loses its data.
 type counterparts map[sim.ProcessID][]sim.ProcessID
 
-// How many counterparts are tried for the same faults, and how often they are drawn to find so many different ones.
+// Limits on the counterparts tried for the same faults: how many different ones, and how many are drawn to find them.
 const (
 	mostCastings = 24
 	castingDraws = 500
 )
 
-// castings lists the counterparts to try for some faults: one element, nil, if the servers are the same. Else the first
-// leaves servers where they were as far as it can and added ones unharmed, the second lets the added ones suffer in
-// turn what befalls the old ones, and the others are drawn: all that there are, unless these are many.
+// castings lists the counterparts to try for some faults. If the servers did not change, the list has one element, nil.
+// Otherwise the first element keeps servers in place as far as possible and leaves added servers unharmed. The second
+// also strikes the added servers, in turn, as the old ones. The others are drawn at random; if there are few, all
+// occur.
 func castings(faults []nemesis.Fault, before, after nemesis.Names) (list []counterparts) {
 	if slices.Equal(before.Servers(), after.Servers()) {
 		return []counterparts{nil}
@@ -63,7 +64,7 @@ func castings(faults []nemesis.Fault, before, after nemesis.Names) (list []count
 	return list
 }
 
-// groups are the servers of a lock: masters with their replicas, or servers that stand alone.
+// groups returns the servers of a lock: masters each with their replicas, or servers each in a group of its own.
 func groups(n *nemesis.Names) [][]sim.ProcessID {
 	if len(n.Groups) > 0 {
 		return n.Groups
@@ -71,7 +72,7 @@ func groups(n *nemesis.Names) [][]sim.ProcessID {
 	return apart([][]sim.ProcessID{n.Servers()})
 }
 
-// apart are the servers of some groups as if each stood alone, masters first.
+// apart splits groups into groups of one server each, masters first.
 func apart(groups [][]sim.ProcessID) (list [][]sim.ProcessID) {
 	for k := range groups[0] {
 		for _, group := range groups {
@@ -81,8 +82,8 @@ func apart(groups [][]sim.ProcessID) (list [][]sim.ProcessID) {
 	return list
 }
 
-// cast gives the counterparts where the ith changed group has the role of the old one masters[i], and its kth replica
-// that of the old one replicas[k].
+// cast returns the counterparts for which the ith changed group has the role of old group masters[i], and its kth
+// replica the role of the old group's replica replicas[k].
 func cast(old, changed [][]sim.ProcessID, masters, replicas []int) counterparts {
 	with := counterparts{}
 	for _, group := range old {
@@ -104,26 +105,26 @@ func cast(old, changed [][]sim.ProcessID, masters, replicas []int) counterparts 
 	return with
 }
 
-// casting is how the members of a group, so many after a change, take over the roles of those before. Each has the role
-// of one that is struck, or is unharmed. Where they are enough, no role is left out, and those that are added have any;
-// where they are not, no role is taken twice.
+// casting assigns the roles of the members before a change to the members after it. A member has the role of one that a
+// fault strikes, or it is unharmed. If there are at least as many members as before, every role is taken, and added
+// members may have any role. If there are fewer, no role is taken twice.
 type casting struct {
 	before, after int
-	same          bool // they are the same, and keep their roles
+	same          bool // the members are the same and keep their roles
 	struck        []int
 }
 
-// unharmed is the role of those whom nothing befalls.
+// unharmed is the role of a member that no fault strikes.
 const unharmed = -1
 
-// strike notes that something befalls the ith.
+// strike records that a fault strikes the ith member.
 func (c *casting) strike(i int) {
 	if i >= 0 && !slices.Contains(c.struck, i) {
 		c.struck = append(c.struck, i)
 	}
 }
 
-// alone lets each keep its role, or the next one that has none take it.
+// alone gives each role to one member: its own if there is one, else the next that has no role yet.
 func (c *casting) alone() []int {
 	roles := slices.Repeat([]int{unharmed}, c.after)
 	for _, s := range c.struck {
@@ -137,7 +138,7 @@ func (c *casting) alone() []int {
 	return roles
 }
 
-// shared lets the added ones take in turn the roles that those before have.
+// shared is like alone, and gives added members, in turn, the roles of the members before the change.
 func (c *casting) shared() []int {
 	roles := c.alone()
 	for i := c.before; i < c.after; i++ {
@@ -148,7 +149,7 @@ func (c *casting) shared() []int {
 	return roles
 }
 
-// draw lets them take roles at random.
+// draw assigns the roles at random.
 func (c *casting) draw(s *sim.Stream) []int {
 	if c.same {
 		return c.alone()
@@ -162,7 +163,7 @@ func (c *casting) draw(s *sim.Stream) []int {
 	return shuffled(s, roles)
 }
 
-// shuffled is a list in random order.
+// shuffled returns a copy of a list in random order.
 func shuffled(s *sim.Stream, list []int) []int {
 	list = slices.Clone(list)
 	for i := range list {
@@ -172,8 +173,8 @@ func shuffled(s *sim.Stream, list []int) []int {
 	return list
 }
 
-// of lists what a fault is to the counterparts of those whom it names: a fault for each of them, or a cut that parts
-// all of them. It is empty if there are none.
+// of translates a fault to the counterparts of the processes that it names. The result is one fault for each
+// counterpart, or a single cut between all of them; it is empty if there are no counterparts.
 func (c counterparts) of(f nemesis.Fault) (list []nemesis.Fault) {
 	find := func(p sim.ProcessID) []sim.ProcessID {
 		if found, named := c[p]; named {
@@ -195,7 +196,7 @@ func (c counterparts) of(f nemesis.Fault) (list []nemesis.Fault) {
 	}
 	peers := find(f.Peer)
 	if f.Kind == nemesis.FailOver && len(peers) == 0 {
-		peers = []sim.ProcessID{""} // what befalls the master is left
+		peers = []sim.ProcessID{""} // without a replica to promote, the master still fails
 	}
 	for _, target := range find(f.Target) {
 		for _, peer := range peers {

@@ -12,9 +12,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// File is the scenario's file with some changes. It expects what comes out of it under its own faults, so that a run
-// shows whether that is still so. Where the text can be changed in place, whatever is not changed stays as it was
-// written; otherwise it is written anew, but if comments would be lost by that it fails with a CommentsError.
+// File returns the text of the scenario's file with some changes. The file expects what its runs show under its own
+// faults, so that a later run tells whether that is still so. If the text can be changed in place, everything else
+// stays as written. Otherwise the file is written anew; if that would lose comments, File fails with a CommentsError.
 func (a *Advice) File(t *Tried) ([]byte, error) {
 	b := a.subject
 	all := edits(t.Changes)
@@ -47,7 +47,8 @@ func (a *Advice) File(t *Tried) ([]byte, error) {
 	return text, err
 }
 
-// faultEdits translate the faults that the file lists, the last first so that what is taken away moves no other.
+// faultEdits translates the faults that the file lists. The last one comes first, so that removing one does not
+// renumber the others.
 func (b *subject) faultEdits(t *Tried, restart time.Duration) (list []edit) {
 	with := castings(b.scenario.Faults, b.scenario.Targets(), t.scenario.Targets())[0]
 	for i := len(b.scenario.Faults) - 1; i >= 0; i-- {
@@ -64,7 +65,7 @@ func (b *subject) faultEdits(t *Tried, restart time.Duration) (list []edit) {
 	return list
 }
 
-// expectations are what a document must expect for its runs to come out as expected.
+// expectations returns the edits to the expect section after which the runs of a document come out as expected.
 func (b *subject) expectations(doc *format.Document) (list []edit, err error) {
 	free := doc.Clone()
 	free.Remove("expect") // it may name a metric that the changed lock does not have
@@ -105,8 +106,8 @@ func (b *subject) expectations(doc *format.Document) (list []edit, err error) {
 	return list, nil
 }
 
-// expectation is what a file must say of a law that came out in the given ways. What it says stays if it is met, and a
-// law that it does not name only needs to be named if it is broken.
+// expectation returns the edit for one law that came out in the given ways. An expectation that is met stays, and a law
+// that is not named only needs an entry if it is broken.
 func (b *subject) expectation(law checker.Law, seen map[string]bool, missed bool) []edit {
 	path := "expect." + string(law)
 	want, named := b.scenario.Expect.Laws[law]

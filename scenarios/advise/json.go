@@ -5,30 +5,33 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
-// Described says what the commands print with --json.
+// Described describes the command's output with --json.
 var Described = []document.Described{
 	{Commands: []string{"advise"}, Object: adviseJSON{}, Is: "changes that save a lock"},
 }
 
 type adviseJSON struct {
 	document.Head
-	Scenario    string       `json:"scenario"`
-	Outcome     string       `json:"outcome"`    // nothing broken, can be saved, not saved or undecided
-	OwnFaults   bool         `json:"own_faults"` // what the file lists breaks it, or it breaks without any fault
-	Explored    int          `json:"explored"`   // random plans that were run to find those that break the lock
-	Plans       []string     `json:"plans"`      // the faults that broke the lock
-	Runs        int          `json:"runs"`       // how often each change was tried under them
-	Fresh       int          `json:"fresh_runs"` // and under fresh ones of the same kinds, if it was confirmed
-	Others      int          `json:"other_runs"` // and under faults of all kinds
+	Scenario string `json:"scenario"`
+	Outcome  string `json:"outcome"` // "nothing broken", "can be saved", "not saved" or "undecided"
+	// the faults of the file break the lock, or it breaks without any fault
+	OwnFaults bool     `json:"own_faults"`
+	Explored  int      `json:"explored"` // random plans that were run to find those that break the lock
+	Plans     []string `json:"plans"`    // the faults that broke the lock
+	// number of runs with these plans that each change was tried in
+	Runs int `json:"runs"`
+	// number of runs under fresh faults of the same kinds, for a change that was confirmed
+	Fresh       int          `json:"fresh_runs"`
+	Others      int          `json:"other_runs"` // number of runs under faults of all kinds
 	Broken      []brokenJSON `json:"broken"`
-	Cost        costJSON     `json:"cost"` // of the lock as it is
+	Cost        costJSON     `json:"cost"` // of the unchanged lock
 	Changes     []changeJSON `json:"changes"`
 	Tried       triedJSON    `json:"tried"`
 	Interrupted bool         `json:"interrupted" doc:"a signal came before everything was done"`
 	OutOfBudget bool         `json:"out_of_budget"` // the budget of processor time ended before everything was done
 	Untried     string       `json:"untried"`       // what an interruption or the end of the budget left out, in words
 	Open        []string     `json:"open"`
-	File        string       `json:"file"` // of the best change; empty if it was not written
+	File        string       `json:"file"` // file of the best change; empty if it was not written
 	Diff        string       `json:"diff"`
 	Files       string       `json:"files"`
 	Repeat      string       `json:"repeat" doc:"a command to paste that shows it again"`
@@ -39,29 +42,31 @@ type brokenJSON struct {
 	Causes []string    `json:"causes"`
 	Runs   int         `json:"runs"`
 	Fresh  int         `json:"fresh_runs"`
-	Nature string      `json:"nature"` // why no change keeps it; empty if one does, or if that is not known
+	// why no change keeps it; empty if one does, or if the reason is not known
+	Nature string `json:"nature"`
 }
 
 type costJSON struct {
 	Acquire  int64   `json:"acquire_ns"`
 	Requests float64 `json:"requests"`
 	Servers  int     `json:"servers"`
-	Lease    int64   `json:"lease_ns"` // for which a holder that has crashed keeps the others out
-	Endless  bool    `json:"endless"`  // it does so for ever; lease_ns is 0 then
+	Lease    int64   `json:"lease_ns"` // how long a crashed holder keeps the others out
+	// a crashed holder keeps the others out for ever; lease_ns is then 0
+	Endless bool `json:"endless"`
 }
 
 type changeJSON struct {
 	Changes   []string     `json:"changes"`
-	Keeps     bool         `json:"keeps"` // every promise that can be kept
+	Keeps     bool         `json:"keeps"` // whether it keeps every promise that can be kept
 	Mends     []string     `json:"mends"`
 	Leaves    []string     `json:"leaves"`
 	Breaks    []breachJSON `json:"breaks"`
-	Otherwise []breachJSON `json:"otherwise"` // what breaks promises as before, or what no lock can prevent
+	Otherwise []breachJSON `json:"otherwise"` // breaches that are not new, and those that no lock can prevent
 	GivesUp   bool         `json:"gives_up"`
 	Spared    []string     `json:"spared"`
 	Cost      costJSON     `json:"cost"`
 	Runs      int          `json:"runs"`           // under the faults that broke the lock
-	Elsewhere int          `json:"elsewhere_runs"` // where these strike other or more servers
+	Elsewhere int          `json:"elsewhere_runs"` // with these faults on other or more servers
 	Fresh     int          `json:"fresh_runs"`
 	File      string       `json:"file"` // empty if it was not written
 }
@@ -71,7 +76,7 @@ type breachJSON struct {
 	Cause  string      `json:"cause"` // empty: the law is no longer seen to hold
 	Runs   int         `json:"runs"`
 	Of     int         `json:"of"`
-	Nature string      `json:"nature"` // why no lock can keep it; empty if one may
+	Nature string      `json:"nature"` // why no lock can prevent it; empty if one may
 }
 
 type triedJSON struct {
@@ -79,7 +84,7 @@ type triedJSON struct {
 	Pairs   int `json:"pairs"`
 }
 
-// data is the JSON object, with the changes best first.
+// data returns the JSON object, with the best changes first.
 func (a *Report) data() *adviseJSON {
 	d := &adviseJSON{Scenario: a.Scenario.Name, Outcome: a.outcome(), OwnFaults: a.Own,
 		Explored: a.Explored,
@@ -101,7 +106,7 @@ func (a *Report) data() *adviseJSON {
 	return d
 }
 
-// file is the scenario file of the ith change; empty if it was not written.
+// file returns the scenario file of the ith change, or "" if it was not written.
 func (a *Report) file(i int) string {
 	if i >= len(a.Written) {
 		return ""

@@ -7,11 +7,12 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// natures are what no lock of a kind can keep.
+// natures lists the violations that no lock can prevent.
 var natures = []struct {
 	law   checker.Law // empty: any
 	cause checker.CauseKind
-	// gradual is set if one lock bears more of it than another: it is mended where it does not come of the same faults.
+	// gradual is set if some locks suffer from it less than others. A lock then mends the law if the same faults do not
+	// break it.
 	gradual bool
 	why     string
 }{
@@ -21,8 +22,8 @@ var natures = []struct {
 	{"", checker.NoQuorumLeft, true, "no lock service survives the loss of its quorum"},
 }
 
-// byNature says why no lock of a kind can keep a law from being broken in some way, and whether that is gradual; empty
-// if one can, or if the scenario promises the law in so many words.
+// byNature says why no lock can prevent a finding, and whether that is gradual. It returns "" if a lock can, or if the
+// scenario explicitly promises the law.
 func (b *subject) byNature(f campaign.Finding) (why string, gradual bool) {
 	for _, n := range natures {
 		if (n.law == "" || n.law == f.Law) && n.cause == f.Cause.Kind && (!b.stated || b.promised.Excuses(f.Cause)) {
@@ -32,7 +33,7 @@ func (b *subject) byNature(f campaign.Finding) (why string, gradual bool) {
 	return "", false
 }
 
-// judge says what has become of the promises by now.
+// judge sets what the runs so far show about the promises: Mended, Left, Anew, Otherwise and GivesUp.
 func (b *subject) judge(base, t *Tried) {
 	t.Mended, t.Left, t.Anew, t.Otherwise = nil, nil, nil, nil
 	for _, law := range b.promised.Laws {
@@ -49,13 +50,14 @@ func (b *subject) judge(base, t *Tried) {
 		}
 		t.Otherwise = append(t.Otherwise, b.otherwise(t, law)...)
 	}
-	// clients give up more often than they did under the same faults
+	// Clients give up if they do so more often per run than under the same faults with the unchanged lock.
 	runs := t.Given.Runs + t.Elsewhere.Runs
 	t.GivesUp = (t.Given.GivenUp+t.Elsewhere.GivenUp)*base.Given.Runs > base.Given.GivenUp*runs
 }
 
-// mends reports whether a broken law holds under the given faults, and is not broken by them elsewhere or by fresh
-// ones, but for what no lock can keep. What broke the law before is no excuse, unless it is gradual.
+// mends reports whether a broken law holds under the given faults, and neither the same faults on other servers nor
+// fresh ones break it. Violations that no lock can prevent do not count, unless the unchanged lock broke the law in the
+// same way and that way is not gradual.
 func (b *subject) mends(base, t *Tried, law checker.Law) bool {
 	for _, f := range slices.Concat(t.Elsewhere.Findings, t.Fresh.Findings) {
 		before := func(g campaign.Finding) bool { return g.Law == law && g.Cause.Kind == f.Cause.Kind }
@@ -67,14 +69,14 @@ func (b *subject) mends(base, t *Tried, law checker.Law) bool {
 	return t.Given.keeps(law) && !undecided(base, t, law)
 }
 
-// undecided reports whether a law was undecided in runs in which that of the lock as it is is decided.
+// undecided reports whether a law is undecided in more runs than with the unchanged lock.
 func undecided(base, t *Tried, law checker.Law) bool {
 	return t.Elsewhere.Laws.Of(law).Undecided > 0 ||
 		t.Fresh.Laws.Of(law).Undecided > base.Fresh.Laws.Of(law).Undecided
 }
 
-// anew is how a lock breaks a promise that the lock as it is keeps under the same faults, or that it is no longer seen
-// to keep it; nil if neither is so.
+// anew returns a breach of a promise that the unchanged lock keeps under the same faults, or a breach without a cause
+// if the promise is no longer seen to hold. It returns nil if there is neither.
 func (b *subject) anew(base, t *Tried, law checker.Law) *Breach {
 	find := func(before, now *Trial, excused func(why string, gradual bool) bool) *Breach {
 		for _, f := range now.Findings {
@@ -91,7 +93,7 @@ func (b *subject) anew(base, t *Tried, law checker.Law) *Breach {
 		find(&base.Fresh, &t.Fresh, steady), find(&base.Others, &t.Others, steady)}
 	for i := range min(len(base.Everyday), len(t.Everyday)) {
 		excused := steady
-		if i == 0 { // nothing befalls it there
+		if i == 0 { // the first trial has no faults
 			excused = never
 		}
 		list = append(list, find(&base.Everyday[i], &t.Everyday[i], excused))
@@ -106,7 +108,8 @@ func (b *subject) anew(base, t *Tried, law checker.Law) *Breach {
 	return list[i]
 }
 
-// otherwise lists the ways in which a law is broken under the given faults, here and elsewhere, and under fresh ones.
+// otherwise lists the ways in which a law is broken under the given faults, on the same or other servers, and under
+// fresh ones.
 func (b *subject) otherwise(t *Tried, law checker.Law) (list []Breach) {
 	var all campaign.Findings
 	for _, trial := range []*Trial{&t.Given, &t.Elsewhere, &t.Fresh} {

@@ -11,11 +11,12 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// The file that is advised, as it is written, is explored with faults of the kinds that broke the scenario and with
-// seeds that the advice has not used: no promise breaks that the advice says is kept, and those that no lock can keep
-// only in the ways that it states.
+// The advised file, as written, is explored with faults of the kinds that broke the scenario and with seeds that the
+// advice has not used. No promise may break that the advice says is kept; those that no lock can keep may break only in
+// the ways that the advice states.
 //
-// FENCEPOST_ADVICE names the scenarios of the catalogue, with commas between, or is "all": about an hour of one core.
+// FENCEPOST_ADVICE names scenarios of the catalogue, separated by commas, or is "all", which takes about an hour of one
+// core.
 func TestAdvisedFilesKeepWhatIsPromised(t *testing.T) {
 	seeds, plans, names := someSeeds, 300, []string{"setnx-holder-crash"}
 	if testkit.Full() {
@@ -36,7 +37,7 @@ func TestAdvisedFilesKeepWhatIsPromised(t *testing.T) {
 	}
 }
 
-// firstUnused is a seed beyond those that any advice of these tests uses.
+// firstUnused is a seed beyond those of all advice in these tests.
 const firstUnused = 1_000_000
 
 func explorationKeeps(t *testing.T, name string, seeds, plans int) {

@@ -14,30 +14,30 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// confirmation says how a sentence that reports print as a remedy is followed, or why that cannot be tried. Of several
-// ways one must help.
+// confirmation says how to follow a remedy, that is, a sentence that reports print, or why it cannot be followed. If
+// there are several ways to follow it, one of them must help.
 type confirmation struct {
 	text    string
-	changes []string // "KEY: VALUE", or several with "and"
-	apply   applied  // nil: the changes are all ways
+	changes []string // ways to follow it: "KEY: VALUE", or several joined by "and"
+	apply   applied  // one more way; nil if changes has all
 	reason  string   // why it cannot be followed here
-	// keeps is the law that it keeps, which may not be broken then. Without it, that is the law which was broken, and
-	// that may not be broken by the same cause again.
+	// keeps is the law that the remedy keeps, and that must then not be broken. If it is empty, the law that was broken
+	// must not be broken by the same cause again.
 	keeps       checker.Law
 	asksNothing bool // it says that the law is kept already
 	none        bool // it says that no remedy is known
-	// but are scenarios in which it does not keep the law, each with the reason.
+	// but names scenarios in which the remedy does not keep the law, with the reasons.
 	but map[string]string
 }
 
-// applied is a way to follow a remedy that no line of the format is: it changes what the clients do, what strikes, or
-// a key whose right value depends on others.
+// applied follows a remedy that is more than one line of the format: it changes what the clients do, which faults
+// strike, or a key whose right value depends on others.
 type applied func(b *subject, p *nemesis.Plan) []edit
 
-// librariesOnly is why a remedy cannot be tried that only libraries need.
+// librariesOnly is why a remedy is not tried that only lock libraries need.
 const librariesOnly = "each lock of the format does it; libraries that do not are held to it in scenarios/locktest"
 
-// seenOnly is why a remedy cannot be tried that only locks get whose code nobody has seen.
+// seenOnly is why a remedy is not tried that only applies to locks whose code is not known.
 const seenOnly = "the locks of the format are not read from their requests"
 
 var confirmations = []confirmation{
@@ -263,14 +263,14 @@ var confirmations = []confirmation{
 		"cannot stop a holder that does not know.", keeps: checker.ResourceSafety, apply: nothing, asksNothing: true},
 }
 
-// fencing are the ways to have the resource compare tokens.
+// fencing lists the ways to make the resource compare tokens.
 var fencing = []string{"resource.fencing: on", "lock.protocol: fenced and resource.fencing: on",
 	"lock.protocol: etcd and resource.fencing: on"}
 
-// nothing is what a remedy asks for that says that all is well.
+// nothing follows a remedy that says that all is well.
 func nothing(*subject, *nemesis.Plan) []edit { return nil }
 
-// byMajority has a majority of the servers grant locks and extensions.
+// byMajority makes locks and extensions depend on a majority of the servers.
 func byMajority(b *subject, _ *nemesis.Plan) []edit {
 	edits := b.set("lock.quorum", strconv.Itoa(b.asked()/2+1)).edits
 	if b.scenario.Clients[0].Lock.Extension != nil {
@@ -279,7 +279,7 @@ func byMajority(b *subject, _ *nemesis.Plan) []edit {
 	return edits
 }
 
-// slewing leaves out what sets the servers' clocks.
+// slewing removes the faults that set the servers' clocks by a jump.
 func slewing(b *subject, p *nemesis.Plan) []edit {
 	known := b.scenario.Targets()
 	servers := known.Servers()
@@ -289,7 +289,7 @@ func slewing(b *subject, p *nemesis.Plan) []edit {
 	return nil
 }
 
-// serversBack ends what would keep servers away for good.
+// serversBack lets all servers return that would stay away for good.
 func serversBack(b *subject, p *nemesis.Plan) []edit {
 	known := b.scenario.Targets()
 	p.Faults = slices.Clone(p.Faults)
@@ -304,15 +304,16 @@ func serversBack(b *subject, p *nemesis.Plan) []edit {
 		if f.Restart == 0 {
 			f.Restart = time.Second
 		}
-		if f.Loss == nemesis.LosesEverything && len(known.Consensus) > 0 { // a stranger of its name may not vote
+		// a new, empty member of the same name may not vote
+		if f.Loss == nemesis.LosesEverything && len(known.Consensus) > 0 {
 			f.Loss = nemesis.LosesUnsynced
 		}
 	}
 	return nil
 }
 
-// allowance takes off what a server's clock may run too fast and the client's too slow under the plan, as if each
-// process had all of its drifts at once.
+// allowance sets a drift allowance for a server's clock that runs too fast and a client's that runs too slow under the
+// plan, as if all drifts of a process were in force at once.
 func allowance(b *subject, p *nemesis.Plan) []edit {
 	fast, slow := drifts(b, p)
 	const whole = 1e6
@@ -324,7 +325,8 @@ func allowance(b *subject, p *nemesis.Plan) []edit {
 	return edits
 }
 
-// drifts are by how many millionths a server's clock may run too fast under a plan, and a client's too slow.
+// drifts returns, in parts per million, how much too fast a server's clock and how much too slow a client's clock may
+// run under a plan.
 func drifts(b *subject, p *nemesis.Plan) (fast, slow int) {
 	known := b.scenario.Targets()
 	for _, id := range slices.Concat(known.Clients, known.Servers()) {
@@ -343,8 +345,8 @@ func drifts(b *subject, p *nemesis.Plan) (fast, slow int) {
 	return fast, slow
 }
 
-// longLease has a lease last for longer than its holder tries to renew it, on the slowest clock and counted by the
-// fastest.
+// longLease makes the lease longer than its holder tries to renew it, even if the holder's clock is slow and the
+// others' clocks are fast.
 func longLease(b *subject, p *nemesis.Plan) []edit {
 	longest := time.Duration(0)
 	for i := range b.scenario.Clients {
@@ -364,13 +366,13 @@ func longLease(b *subject, p *nemesis.Plan) []edit {
 	return b.set("lock.ttl", format.DurationText(int64(ttl))).edits
 }
 
-// waiting has every client obey WAIT for all replicas: who is promoted then has the key.
+// waiting makes every client obey WAIT for all replicas, so that a promoted replica has the key.
 func waiting(b *subject, _ *nemesis.Plan) []edit {
 	return append(b.set("lock.wait.obey", "on").edits,
 		b.set("lock.wait.replicas", strconv.Itoa(max(1, b.scenario.Servers.Replicas))).edits...)
 }
 
-// renewDeadline has leaders give up in time.
+// renewDeadline makes leaders give up before their lease ends.
 func renewDeadline(b *subject, _ *nemesis.Plan) []edit {
 	shortest := b.scenario.Clients[0].Lock.TTL
 	for i := range b.scenario.Clients {
@@ -383,7 +385,7 @@ func renewDeadline(b *subject, _ *nemesis.Plan) []edit {
 	return edits
 }
 
-// longExtension has an extension last for as long as a lock does that is acquired.
+// longExtension makes an extension last as long as the lock did when it was acquired.
 func longExtension(b *subject, _ *nemesis.Plan) (edits []edit) {
 	sections := []string{""}
 	for _, client := range b.doc.Keys("overrides") {
@@ -397,8 +399,7 @@ func longExtension(b *subject, _ *nemesis.Plan) (edits []edit) {
 	return edits
 }
 
-// renewed has every holder renew its lock beside its work and at the default interval, a fraction of the lease, for as
-// long as it works.
+// renewed makes every holder renew its lock while it works, at the default interval, which is a fraction of the lease.
 func renewed(b *subject, _ *nemesis.Plan) (edits []edit) {
 	sections := []string{""}
 	for _, client := range b.doc.Keys("overrides") {
@@ -412,8 +413,8 @@ func renewed(b *subject, _ *nemesis.Plan) (edits []edit) {
 	return append(edits, edit{Path: "lock.extension.mode", Value: string(locks.ExtendChecked)})
 }
 
-// boundedWork has every client look at what is left of its lease, stop when nothing is, and do nothing in between that
-// it cannot stop.
+// boundedWork makes every client check the rest of its lease and stop when there is none, and removes work that it
+// cannot stop.
 func boundedWork(b *subject, _ *nemesis.Plan) (edits []edit) {
 	for _, change := range []Change{b.set("work.hold", "validity"), b.set("work.check-validity", "on"),
 		b.set("work.compute", "0s")} {
@@ -422,7 +423,7 @@ func boundedWork(b *subject, _ *nemesis.Plan) (edits []edit) {
 	return edits
 }
 
-// fastNetwork takes away what makes every request slow.
+// fastNetwork removes the settings that make every request slow.
 func fastNetwork(b *subject, _ *nemesis.Plan) (edits []edit) {
 	for _, path := range []string{"network", "servers.fsync"} {
 		if b.has(path) {
@@ -432,12 +433,12 @@ func fastNetwork(b *subject, _ *nemesis.Plan) (edits []edit) {
 	return edits
 }
 
-// fastAndAwake has waiters look again, too.
+// fastAndAwake is fastNetwork, and makes waiters look again after a TTL.
 func fastAndAwake(b *subject, p *nemesis.Plan) []edit {
 	return append(fastNetwork(b, p), b.set("lock.retry.wake", "message-or-ttl").edits...)
 }
 
-// ordered has every client take its locks in the order of their names.
+// ordered makes every client take its locks in the order of their names.
 func ordered(b *subject, _ *nemesis.Plan) (edits []edit) {
 	lists := []string{"work.locks"}
 	for _, client := range b.doc.Keys("overrides") {
@@ -451,7 +452,8 @@ func ordered(b *subject, _ *nemesis.Plan) (edits []edit) {
 	return edits
 }
 
-// orderedAndBounded has them give up, too, before a lease can have ended that was granted before the wait began.
+// orderedAndBounded is ordered, and makes clients give up before a lease can end that was granted before the wait
+// began.
 func orderedAndBounded(b *subject, p *nemesis.Plan) []edit {
 	shortest := b.scenario.Clients[0].Lock.TTL
 	for i := range b.scenario.Clients {
@@ -463,14 +465,14 @@ func orderedAndBounded(b *subject, p *nemesis.Plan) []edit {
 	return append(ordered(b, p), b.set("lock.retry.patience", format.DurationText(int64(shortest/2))).edits...)
 }
 
-// try is a way to follow a remedy.
+// try is one way to follow a remedy.
 type try struct {
 	change string
-	made   *Tried // nil if the format does not take it
+	made   *Tried // nil if the format does not accept the change
 	plan   nemesis.Plan
 }
 
-// tries are all ways to follow a remedy under a plan.
+// tries returns all ways to follow a remedy under a plan.
 func (c *confirmation) tries(b *subject, p nemesis.Plan) (list []try) {
 	if c.apply != nil {
 		plan := p
@@ -483,7 +485,8 @@ func (c *confirmation) tries(b *subject, p nemesis.Plan) (list []try) {
 	return slices.DeleteFunc(list, func(t try) bool { return t.made == nil })
 }
 
-// seedsOfRemedy is under how many seeds a remedy must help: under one it may do so by chance, as it moves the draws.
+// seedsOfRemedy is the number of seeds under which a remedy must help. Under a single seed it may help by chance,
+// because a change shifts the random draws.
 const seedsOfRemedy = 5
 
 // helps makes a try and reports whether the law is kept that the remedy is to keep.
@@ -504,8 +507,8 @@ func (c *confirmation) helps(t *testing.T, b *subject, try try, f *checker.Findi
 	return try.made.Given.Runs > 0 && !slices.ContainsFunc(try.made.Given.Findings, broken)
 }
 
-// further are scenarios beside those of the catalogue: clocks drift by more than is allowed for, and a release does
-// nothing.
+// further are scenarios besides those of the catalogue, in which clocks drift by more than the allowance, or a release
+// does nothing.
 var further = []string{`name: no-release
 servers: {redis: 1}
 clients: 2
@@ -524,7 +527,7 @@ faults:
   - drift client-1 clock by -50000ppm from 0s
 `}
 
-// remedied is the scenario with the change, nil if the format does not take it.
+// remedied returns the lock with the change, or nil if the format does not accept it.
 func remedied(b *subject, change string) *Tried {
 	t := &Tried{Left: b.broken}
 	for _, one := range strings.Split(change, " and ") {

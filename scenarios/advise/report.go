@@ -14,19 +14,19 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// Report is which changes save a lock, found by trying.
+// Report reports which changes save a lock.
 type Report struct {
 	*Advice
 	Scenario *scenarios.Scenario
-	Written  []string       // the scenario files of the first changes; empty for one that was not written
-	Diff     string         // what is different in the first
+	Written  []string       // scenario files of the first changes; "" for one that was not written
+	Diff     string         // how the first of these files differs from the scenario's
 	ByHand   *CommentsError // why no file was written for the first, and what to change; nil if one was
-	Files    string         // folder with all that is kept
-	Repeat   string         // command to paste that advises again
+	Files    string         // folder of the files kept
+	Repeat   string         // command that repeats the search
 }
 
-// breach is how often and by what a promise is broken: "ownership in 3 of 20 runs: removed by non-owner". Without a
-// cause it is one that is not seen to be kept any more.
+// breach says how often a promise is broken, and by what: "ownership in 3 of 20 runs: removed by non-owner". A breach
+// without a cause means that the promise is no longer seen to hold.
 func breach(b Breach) string {
 	if b.Cause == (checker.Cause{}) {
 		return string(b.Law) + " is no longer seen to hold"
@@ -34,7 +34,7 @@ func breach(b Breach) string {
 	return fmt.Sprintf("%s in %s of %s: %s", b.Law, text.Grouped(b.Runs), text.CountGrouped(b.Of, "run"), b.Cause)
 }
 
-// open says why nothing can be said.
+// open lists the reasons why no conclusion can be drawn, if no promise was seen to break.
 func (a *Report) open() []string {
 	if len(a.Broken) > 0 {
 		return nil
@@ -42,7 +42,8 @@ func (a *Report) open() []string {
 	return a.doubts()
 }
 
-// Standing is how the advice stands: nothing is broken or a change keeps every promise, none does, or it is not known.
+// Standing returns Passed if nothing is broken or a change keeps every promise, Failed if no change does, and otherwise
+// Undecided.
 func (a *Report) Standing() document.Result {
 	switch {
 	case a.Interrupted || len(a.open()) > 0 || a.OutOfBudget && len(a.Broken) == 0:
@@ -55,7 +56,7 @@ func (a *Report) Standing() document.Result {
 	return document.Failed
 }
 
-// outcome says the same in a word or two.
+// outcome states the standing in a word or two.
 func (a *Report) outcome() string {
 	switch standing := a.Standing(); {
 	case standing == document.Undecided:
@@ -68,10 +69,11 @@ func (a *Report) outcome() string {
 	return "not saved"
 }
 
-// others is how many runs under faults of all kinds each change was tried in.
+// others returns the number of runs under faults of all kinds that each change was tried in.
 func (a *Report) others() int { return a.Base.Others.Runs + len(a.Base.Everyday) }
 
-// plans are the faults that break the lock: its own, one each, or else a plan each that was found.
+// plans returns the faults that break the lock: those of the file, one a line, or the random plans that were found, one
+// a line.
 func (a *Report) plans() []string {
 	if a.Own {
 		return document.Texts(a.Scenario.Faults)
@@ -85,7 +87,7 @@ func (a *Report) plans() []string {
 	return all
 }
 
-// causes are how a law was broken under the given faults.
+// causes returns the causes by which a law was broken under the given faults.
 func (a *Report) causes(law checker.Law) []string {
 	all := []string{}
 	for _, f := range a.Base.Given.Findings {
@@ -96,11 +98,11 @@ func (a *Report) causes(law checker.Law) []string {
 	return all
 }
 
-// mostAdvised is how many changes a text shows; the JSON has all.
+// mostAdvised is the number of changes that the text shows; the JSON has all.
 const mostAdvised = 8
 
-// Document is the report: what to do, as a sentence and as a diff, then what breaks the lock, and what else mends
-// something.
+// Document returns the report. It says first what to do, as a sentence and as a diff, then what breaks the lock, and
+// then what else was tried.
 func (a *Report) Document() *document.Document {
 	result := a.Standing()
 	todo := []document.Block{document.Paragraph{Words: a.conclusion()}}
@@ -132,7 +134,7 @@ func (a *Report) Document() *document.Document {
 	return d
 }
 
-// conclusion is the advice in a few sentences.
+// conclusion returns the advice in a few sentences.
 func (a *Report) conclusion() string {
 	sentences := []string{a.advice()}
 	if untried := a.untried(); untried != "" {
@@ -141,7 +143,7 @@ func (a *Report) conclusion() string {
 	return strings.Join(sentences, " ")
 }
 
-// advice says what to do, as far as that was found out.
+// advice says what to do, as far as the search found out.
 func (a *Report) advice() string {
 	stopped := a.Interrupted || a.OutOfBudget
 	what := "The scenario's own faults"
@@ -200,8 +202,8 @@ func (a *Report) untried() string {
 	return fmt.Sprintf("%s. Not tried: %s.", why, text.Join(left, " and "))
 }
 
-// kept says in how many runs a change keeps every promise, which ones no lock keeps or break as before, and which
-// faults it was spared.
+// kept says in how many runs a change keeps every promise, which promises no lock keeps or still break as before, and
+// which faults have nothing to strike any more.
 func (a *Report) kept(t *Tried) string {
 	natural := func(b Breach) bool { return b.Nature != "" }
 	asBefore := func(b Breach) bool { return b.Nature == "" }
@@ -220,7 +222,8 @@ func (a *Report) kept(t *Tried) string {
 	return fmt.Sprintf("%s is kept, %s.%s", what, a.trialsOf(t), more)
 }
 
-// nearest says which promises a change keeps that does not keep all, and in how many runs it breaks the others.
+// nearest describes the best change if it does not keep every promise: which it keeps, and in how many runs it breaks
+// others.
 func (a *Report) nearest(t *Tried) string {
 	laws, counts := a.brokenBy(t, func(Breach) bool { return true })
 	kept := slices.DeleteFunc(document.LawNames(t.Mended), func(l string) bool { return slices.Contains(laws, l) })
@@ -253,8 +256,8 @@ func (a *Report) nearest(t *Tried) string {
 
 const givesUp = "clients give up where they got the lock before"
 
-// trialsOf says what a change was tried under: "in 20 runs under these faults and 2,100 under fresh ones of the same
-// kinds".
+// trialsOf says in how many runs a change was tried: "in 20 runs under these faults and 2,100 under fresh ones of the
+// same kinds".
 func (a *Report) trialsOf(t *Tried) string {
 	runs := text.CountGrouped(t.Given.Runs, "run")
 	if a.withoutFaults() {
@@ -267,11 +270,11 @@ func (a *Report) trialsOf(t *Tried) string {
 	return text.Join(append(parts, text.Grouped(t.Fresh.Runs)+" under fresh ones of the same kinds"), " and ")
 }
 
-// withoutFaults reports whether the lock breaks although nothing strikes.
+// withoutFaults reports whether the lock breaks without any fault.
 func (a *Report) withoutFaults() bool { return a.Own && len(a.Scenario.Faults) == 0 }
 
-// brokenBy lists the promises that break in some ways under these faults and fresh ones, if not only since the change,
-// and says in how many runs: "2,120 runs, 312 break mutual-exclusion".
+// brokenBy lists the promises that t.Otherwise shows broken in the given ways. It also returns the number of runs in
+// words: "2,120 runs, 312 break mutual-exclusion".
 func (a *Report) brokenBy(t *Tried, ways func(Breach) bool) (laws []string, counts string) {
 	var each []string
 	for _, l := range a.Promised {
@@ -294,7 +297,7 @@ func (a *Report) brokenBy(t *Tried, ways func(Breach) bool) (laws []string, coun
 	return laws, text.CountGrouped(t.wasMet(), "run") + ", " + text.Join(each, " and ")
 }
 
-// changesOf are the changes as a file states them: "lock.protocol: etcd".
+// changesOf returns the changes as a file states them: "lock.protocol: etcd".
 func changesOf(t *Tried) (list []string) {
 	for i := range t.Changes {
 		list = append(list, t.Changes[i].String())
@@ -302,7 +305,7 @@ func changesOf(t *Tried) (list []string) {
 	return list
 }
 
-// changesInWords are the changes as a sentence has them: "lock.protocol to etcd".
+// changesInWords returns the changes as they read in a sentence: "lock.protocol to etcd".
 func changesInWords(t *Tried) (list []string) {
 	for _, text := range changesOf(t) {
 		list = append(list, strings.Replace(text, ": ", " to ", 1))
@@ -310,7 +313,7 @@ func changesInWords(t *Tried) (list []string) {
 	return list
 }
 
-// against says what it costs, against what it cost before.
+// against describes a cost in comparison with the cost before the change.
 func against(c, base Cost) string {
 	lease := ""
 	if c.Lease != base.Lease {
@@ -331,7 +334,7 @@ func against(c, base Cost) string {
 	return words + "." + lease
 }
 
-// lasting is how long a lease lasts, in words.
+// lasting says in words how long a lease lasts.
 func lasting(lease time.Duration) string {
 	if lease == forever {
 		return "for ever"
@@ -339,7 +342,7 @@ func lasting(lease time.Duration) string {
 	return "for " + nemesis.FormatDuration(lease)
 }
 
-// breaches say what is broken, how often and by what.
+// breaches is the table of broken laws: how often each was broken, and by what.
 func (a *Report) breaches() document.Table {
 	t := document.Table{Heading: "broken", Columns: []document.Column{{Title: "runs"}, {Title: "by", Words: true}}}
 	for _, l := range a.Broken {
@@ -350,7 +353,7 @@ func (a *Report) breaches() document.Table {
 	return t
 }
 
-// changes are the table of the first changes that mend something, the lock as it is first.
+// changes is the table of the first changes that mend a law, after a row for the unchanged lock.
 func (a *Report) changes() []document.Block {
 	t := document.Table{Heading: "change"}
 	for _, l := range a.Broken {
@@ -372,7 +375,7 @@ func (a *Report) changes() []document.Block {
 	return append(blocks, document.InText{Block: t.Key()})
 }
 
-// cells are which of the broken laws a lock keeps, and what it costs.
+// cells is the rest of a row: which of the broken laws the lock keeps, and its costs.
 func (a *Report) cells(kept []checker.Law, c Cost) (all []document.Cell) {
 	for _, l := range a.Broken {
 		result := document.Failed
@@ -385,7 +388,8 @@ func (a *Report) cells(kept []checker.Law, c Cost) (all []document.Cell) {
 		strconv.Itoa(c.Servers))...)
 }
 
-// remarks are what a reader must know of a change beside what it mends.
+// remarks are the notes below a change in the table: what it breaks, what it leaves broken, and whether it is
+// confirmed.
 func (a *Report) remarks(c *Tried) (all []document.Paragraph) {
 	add := func(tone document.Tone, mark, words string) {
 		all = append(all, document.Paragraph{Words: mark + " " + words, Tone: tone})
@@ -410,7 +414,7 @@ func (a *Report) remarks(c *Tried) (all []document.Paragraph) {
 	return all
 }
 
-// trials say what the marks rest on.
+// trials explains the marks in the table, and lists the faults.
 func (a *Report) trials() (all document.Facts) {
 	add := func(name, value string) { all = append(all, document.Fact{Name: name, Value: value}) }
 	for _, n := range a.natures() {
@@ -426,7 +430,7 @@ func (a *Report) trials() (all document.Facts) {
 	return all
 }
 
-// marked says in which runs a law must hold.
+// marked says in which runs a law must hold for a change to be marked as mending it.
 func (a *Report) marked() string {
 	words := "in " + text.Count(a.Base.Given.Runs, "run") + " under these faults" + a.elsewhere() +
 		", and under fresh ones of the same kinds"
@@ -441,7 +445,8 @@ func (a *Report) marked() string {
 	return words
 }
 
-// natures say why no lock keeps some promises, those that no change keeps and those that the first does not, once each.
+// natures says, once for each, why no lock can keep some promises: those that no change keeps, and those that the best
+// change breaks.
 func (a *Report) natures() (list []string) {
 	add := func(l checker.Law, why string) {
 		if text := fmt.Sprintf("%s: %s.", l, why); why != "" && !slices.Contains(list, text) {
@@ -459,7 +464,7 @@ func (a *Report) natures() (list []string) {
 	return list
 }
 
-// elsewhere says in how many runs these faults struck other servers, where changes bring some.
+// elsewhere says in how many runs these faults struck other servers, if some change brings any.
 func (a *Report) elsewhere() string {
 	most := 0
 	for _, t := range a.Mending {
@@ -471,7 +476,7 @@ func (a *Report) elsewhere() string {
 	return fmt.Sprintf(", in up to %d where they strike servers that it brings", most)
 }
 
-// freshly is how often fresh faults break the lock as it is, which shows what a change is held against.
+// freshly returns the number of fresh runs that break the unchanged lock. It shows how hard the fresh faults are.
 func (a *Report) freshly() (most int) {
 	for _, l := range a.Broken {
 		most = max(most, a.Base.Fresh.violated(l))
@@ -479,7 +484,7 @@ func (a *Report) freshly() (most int) {
 	return most
 }
 
-// suite has a case for each broken promise, or one for all.
+// suite returns a test case for each broken promise, or a single one if none is broken.
 func (a *Report) suite() document.Suite {
 	name := a.Scenario.Name
 	s := document.Suite{Name: "advise " + name, Repeat: a.Repeat}

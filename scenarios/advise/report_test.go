@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// The table fits the screen with up to seven broken laws: each row ends with the number of servers.
+// The table fits the screen for any number of broken laws: each row still ends with the number of servers.
 func TestAdviceFitsTheScreen(t *testing.T) {
 	for _, width := range []int{80, 100, 160} {
 		for n := 1; n <= len(checker.Laws); n++ {
@@ -49,8 +49,8 @@ func TestAdviceFitsTheScreen(t *testing.T) {
 	}
 }
 
-// The first sentence says that every promise is kept only if nothing below it says otherwise, and each number in it is
-// that of a trial.
+// The first sentence says that every promise is kept only if the table below agrees, and each number in it is that of a
+// trial.
 func TestConclusionsAgreeWithTheTable(t *testing.T) {
 	trial := func(n int) Trial { return Trial{Runs: n} }
 	cause := func(law checker.Law, kind checker.CauseKind, runs, of int, nature string) Breach {
@@ -127,7 +127,7 @@ func TestConclusionsAgreeWithTheTable(t *testing.T) {
 	}
 }
 
-// Changes that only the author of a file can make are listed, with the reason.
+// Changes that the author of a file has to make by hand are listed, with the reason.
 func TestChangesToMakeByHandAreListed(t *testing.T) {
 	a := &Report{Advice: &Advice{Base: &Tried{}}, Scenario: &scenarios.Scenario{Name: "mine"},
 		ByHand: &CommentsError{Line: 3, Changes: []string{"lock.release: script", "no lock.quorum"}}}
@@ -143,7 +143,8 @@ func TestChangesToMakeByHandAreListed(t *testing.T) {
 	}
 }
 
-// What to do comes before what broke the lock, in text and on the page, as a sentence and as a diff.
+// In the text and on the page, what to do comes first, as a sentence and as a diff, and what broke the lock comes after
+// it.
 func TestWhatToDoComesFirst(t *testing.T) {
 	base := &Tried{}
 	base.Given = Trial{Runs: 20, Findings: []campaign.Finding{{Law: checker.Ownership,

@@ -12,9 +12,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// translated is a plan against a changed lock: each process that a fault names is replaced by its counterparts. A fault
-// of one process strikes each counterpart, and a cut parts all of them. Spared are the faults that have nothing to
-// strike there. Servers stay away at least for as long as restart says.
+// translated applies a plan to a changed lock: it replaces each process that a fault names by its counterparts. A fault
+// of one process becomes a fault of each counterpart, and a cut becomes one cut between all of them. Spared lists the
+// faults that have nothing to strike. A crashed server stays away at least for the duration restart.
 func translated(
 	p nemesis.Plan, s *scenarios.Scenario, with counterparts, restart time.Duration,
 ) (q nemesis.Plan, spared []string) {
@@ -35,15 +35,15 @@ func translated(
 	return q, spared
 }
 
-// fitted is a fault as a lock can suffer it; ok is false if it has nothing to strike. Moved is set if it named
-// another process before.
+// fitted adapts a fault to a lock; ok is false if the lock cannot suffer it. Moved is set if the fault named another
+// process before.
 func fitted(f nemesis.Fault, moved bool, known *nemesis.Names, restart time.Duration) (g nemesis.Fault, ok bool) {
 	g = f
-	if g.Kind == nemesis.FailOver && len(known.Groups) == 0 { // what it is the end of: the master is gone
+	if g.Kind == nemesis.FailOver && len(known.Groups) == 0 { // no replica: the master crashes instead
 		g = nemesis.Fault{Kind: nemesis.Crash, Target: g.Target, Loss: nemesis.LosesUnsynced,
 			Restart: downAfterFailOver, Trigger: g.Trigger}
 	}
-	// its members have a disk
+	// Members of a consensus service have a disk, and lose only what was not synced.
 	if g.Loss == nemesis.LosesEverything && moved && len(known.Consensus) > 0 {
 		g.Loss = nemesis.LosesUnsynced
 	}
@@ -57,18 +57,20 @@ func fitted(f nemesis.Fault, moved bool, known *nemesis.Names, restart time.Dura
 	return g, g.Kind.Has(nemesis.FieldLoss) && nemesis.Validate(g, *known) == nil
 }
 
-// repeats reports whether a fault is one of some others, or promotes a second replica of the same master.
+// repeats reports whether a fault equals one of the others, or fails over the same master as one of them.
 func repeats(f nemesis.Fault, others []nemesis.Fault) bool {
 	return slices.ContainsFunc(others, func(g nemesis.Fault) bool {
 		return g.String() == f.String() || f.Kind == nemesis.FailOver && g.Kind == f.Kind && g.Target == f.Target
 	})
 }
 
-// downAfterFailOver is how long a server is down in place of a failover where nothing can take its place by a command.
+// downAfterFailOver is how long a master is down that crashes in place of a failover, because it has no replica to take
+// over.
 const downAfterFailOver = 5 * time.Second
 
-// mix is what fresh faults are drawn from for a lock: the mix of the file; without one the kinds of its own faults, of
-// the same processes and with the same losses, or if it has none either the mix that suits the lock.
+// mix returns the mix from which to draw fresh faults for a lock. If the lock broke under its own faults, that is the
+// scenario's mix restricted to faults like these: the same kinds, striking the same kinds of processes, with the same
+// losses. Otherwise it is the scenario's mix. Servers stay away for as long as the changes require.
 func (b *subject) mix(s *scenarios.Scenario, changes []Change) draw.Mix {
 	m := s.Mix
 	if b.own {
@@ -90,7 +92,7 @@ func (b *subject) mix(s *scenarios.Scenario, changes []Change) draw.Mix {
 	return m
 }
 
-// likeOwn restricts a mix to faults like the given ones.
+// likeOwn restricts a mix to faults that resemble the given ones.
 func likeOwn(faults []nemesis.Fault, m draw.Mix) draw.Mix {
 	m.Fewest, m.Most, m.Swarm = 1, max(m.Most, len(faults)+1), false
 	var weights draw.Weights
@@ -125,7 +127,7 @@ func likeOwn(faults []nemesis.Fault, m draw.Mix) draw.Mix {
 	return m
 }
 
-// processKindOf is the kind of a process.
+// processKindOf returns whether a process is a client, the resource or a server.
 func processKindOf(p sim.ProcessID) nemesis.ProcessKind {
 	switch {
 	case strings.HasPrefix(string(p), "client-"):

@@ -14,28 +14,28 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// subject is a scenario whose lock is to be saved.
+// subject is a scenario whose lock is to be saved, with the settings of the search.
 type subject struct {
 	scenario   *scenarios.Scenario
 	doc        *format.Document
 	definition *locks.Definition
 	options    Options
 	budget     *budget
-	own        bool // it is tried under its own faults, or without any
+	own        bool // judged under the file's own faults, or without any
 	mixed      bool // the file has a mix
-	stated     bool // the file says in so many words what is promised
+	stated     bool // the file states its promises in a promise section
 	promised   checker.Promise
-	plans      []nemesis.Plan // what breaks it
-	broken     []checker.Law  // the promised laws that these break
+	plans      []nemesis.Plan // plans that break the lock
+	broken     []checker.Law  // promised laws that these plans break
 }
 
-// How much is tried besides the random plans.
+// How many runs are made, apart from the random plans.
 const (
-	ownSeeds   = 20  // of the scenario's own faults
-	foundSeeds = 5   // of each plan that was found: its own, and those after it
-	mostPlans  = 6   // that are kept of those found
-	shrinkRuns = 200 // to cut one of them down
-	costRuns   = 3   // behind the costs
+	ownSeeds   = 20  // seeds to run the scenario's own faults with
+	foundSeeds = 5   // seeds to run each plan found with: its own, and the next ones
+	mostPlans  = 6   // plans that are kept of those found
+	shrinkRuns = 200 // runs to shrink one plan
+	costRuns   = 3   // runs to measure the cost of a lock
 )
 
 func newSubject(s *scenarios.Scenario, o Options) (*subject, error) {
@@ -55,7 +55,7 @@ func newSubject(s *scenarios.Scenario, o Options) (*subject, error) {
 	return b, nil
 }
 
-// ownPlans are those of the file.
+// ownPlans returns the plans of the file's own faults, one for each seed.
 func (b *subject) ownPlans() (plans []nemesis.Plan) {
 	for i := range ownSeeds {
 		plans = append(plans, b.scenario.Plan(b.options.From+uint64(i)))
@@ -63,8 +63,8 @@ func (b *subject) ownPlans() (plans []nemesis.Plan) {
 	return plans
 }
 
-// withoutFaults finds out whether a scenario without faults breaks a promise all the same. What random faults may break
-// besides is not the question then.
+// withoutFaults finds out whether a scenario without faults breaks a promise all the same. If it does, the advice is
+// about those promises, and not about what random faults may break besides.
 func (b *subject) withoutFaults(ctx context.Context) error {
 	t := &Tried{scenario: b.patient(*b.scenario)}
 	w, plans := b.worker(t), b.ownPlans()
@@ -83,7 +83,7 @@ func (b *subject) withoutFaults(ctx context.Context) error {
 	return nil
 }
 
-// explore looks for plans that break what is promised, and cuts them down. It says how many it has run.
+// explore looks for random plans that break a promise, and shrinks them. It returns the number of plans run.
 func (b *subject) explore(ctx context.Context) (int, error) {
 	e, err := search.NewExploration(b.scenario, b.options.From, b.options.Seeds, search.Whole)
 	if err != nil {
@@ -120,7 +120,7 @@ func (b *subject) explore(ctx context.Context) (int, error) {
 	return e.Done(), nil
 }
 
-// shrunk is the plan that shows a finding, without what it does not need.
+// shrunk removes from a plan what it does not need to show a finding.
 func (b *subject) shrunk(p nemesis.Plan, f tallied) (nemesis.Plan, error) {
 	runner, runs := scenarios.NewRunner(b.scenario), 0
 	var judge checker.Checker
@@ -141,7 +141,7 @@ func (b *subject) shrunk(p nemesis.Plan, f tallied) (nemesis.Plan, error) {
 	return small, failed
 }
 
-// asItIs tries the lock without a change, and notes which promises break.
+// asItIs tries the unchanged lock and records which promises it breaks.
 func (b *subject) asItIs(ctx context.Context) (*Tried, error) {
 	t := &Tried{scenario: b.patient(*b.scenario)}
 	w := b.worker(t)

@@ -18,9 +18,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/claims"
 )
 
-// remedyTrials follows each sentence that stories give as a remedy, alone and under the same plan. A sentence helps if
-// one way to follow it does. One that the scenario cannot follow does not help; one that it follows already is in
-// force.
+// remedyTrials follows each sentence that a story gives as a remedy, alone and under the same plan. A sentence helps if
+// one way to follow it does. A sentence that the scenario cannot follow does not help. One that it already follows is
+// counted as in force.
 type remedyTrials struct {
 	t                       *testing.T
 	wrongs                  *claims.Wrongs
@@ -33,11 +33,11 @@ func newRemedyTrials(t *testing.T, wrongs *claims.Wrongs) *remedyTrials {
 		notFormat: map[string]int{}}
 }
 
-// Counts of what was applied in vain.
+// Numbers of remedies that did not help, and of remedies that were in force already.
 func (r *remedyTrials) idle() int    { return r.wrongs.Count("no help") + r.wrongs.Count("impossible") }
 func (r *remedyTrials) inForce() int { return r.wrongs.Count("in force") }
 
-// report logs how often each sentence was followed, and which were not and why.
+// report logs how often each sentence was followed and helped, and which sentences were not followed and why.
 func (r *remedyTrials) report() {
 	r.t.Logf("%d applied: %d helped, %d did not, %d were in force already", r.applied,
 		r.applied-r.idle()-r.inForce(), r.idle(), r.inForce())
@@ -80,7 +80,7 @@ func (r *remedyTrials) remedy(s *claims.Story, c *confirmation) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	if c.keeps != "" && s.Verdict.Of(c.keeps).Outcome == checker.Unchecked { // it cannot be seen to help
+	if c.keeps != "" && s.Verdict.Of(c.keeps).Outcome == checker.Unchecked { // such a run cannot show whether it helps
 		r.notFormat[c.text]++
 		return
 	}
@@ -124,8 +124,8 @@ func (c try) idle(s *claims.Story) bool {
 		reflect.DeepEqual(was.Resource, is.Resource) && reflect.DeepEqual(was.Network, is.Network)
 }
 
-// TestRemediesAreConfirmed follows each remedy that reports of the catalogue give: all help, but in the scenarios that
-// are excepted.
+// TestRemediesAreConfirmed follows each remedy that the reports of the catalogue give. All must help, except in the
+// scenarios that the table of confirmations names.
 func TestRemediesAreConfirmed(t *testing.T) {
 	r := newRemedyTrials(t, claims.NewWrongs(t))
 	var all []*scenarios.Scenario
@@ -155,8 +155,8 @@ func TestRemediesAreConfirmed(t *testing.T) {
 	}
 }
 
-// TestRemediesHelpWhateverStrikes follows each remedy of the runs that the other claims are held to. Of a hundred, 98
-// must help, and none may be in force already. FENCEPOST_FULL=1 goes on until 500 were followed.
+// TestRemediesHelpWhateverStrikes follows each remedy in the runs of package claims (claims.Stories). 98 % must help,
+// and none may be in force already. With FENCEPOST_FULL=1 it goes on until it has followed 500.
 func TestRemediesHelpWhateverStrikes(t *testing.T) {
 	enough, rounds, each := 40, 10, 1
 	if testkit.Full() {
@@ -176,8 +176,8 @@ func TestRemediesHelpWhateverStrikes(t *testing.T) {
 	}
 }
 
-// TestEveryRemedyIsAppliedOrSaysWhyNot holds the table of confirmations to the sentences that the checker gives, which
-// it reads in its source.
+// TestEveryRemedyIsAppliedOrSaysWhyNot compares the table of confirmations with the sentences in the checker's source:
+// neither may have one that the other lacks.
 func TestEveryRemedyIsAppliedOrSaysWhyNot(t *testing.T) {
 	given := remedySentences(t)
 	known := func(text string) bool {
@@ -201,7 +201,7 @@ func TestEveryRemedyIsAppliedOrSaysWhyNot(t *testing.T) {
 	}
 }
 
-// remedySentences reads every string of the checker's source of remedies that ends as a sentence does.
+// remedySentences returns every string in checker/remedy.go that ends with a full stop.
 func remedySentences(t *testing.T) (all []string) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "../../checker/remedy.go", nil, 0)
@@ -222,7 +222,7 @@ func remedySentences(t *testing.T) (all []string) {
 	return all
 }
 
-// stringOf is the value of a string literal, or of several that are joined.
+// stringOf returns the value of a string literal, or of several joined by +.
 func stringOf(e ast.Expr) (string, bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:

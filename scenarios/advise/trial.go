@@ -24,8 +24,8 @@ import (
 
 type tallied = campaign.Finding
 
-// Cost is what a lock takes from one client that nobody disturbs, how many servers there are, and for how long a holder
-// that has crashed keeps the others out.
+// Cost is what a lock costs a client that nobody disturbs, how many servers it takes, and how long a crashed holder
+// keeps the others out (Lease).
 type Cost struct {
 	Acquire  time.Duration // median
 	Requests float64       // to lock servers, for each lock acquired and released
@@ -39,28 +39,28 @@ const forever time.Duration = math.MaxInt64
 // worker makes the runs of one lock.
 type worker struct {
 	*subject
-	cast    map[string][]counterparts // of each plan's faults
+	cast    map[string][]counterparts // by the faults of a plan
 	tried   *Tried
 	runner  *scenarios.Runner
 	checker checker.Checker
 }
 
-// worker makes the runs of a lock.
+// worker returns a worker for the lock t.
 func (b *subject) worker(t *Tried) *worker {
 	return &worker{subject: b, cast: map[string][]counterparts{}, tried: t, runner: scenarios.NewRunner(t.scenario)}
 }
 
-// patient lets the runs of a scenario last for longer than its file says, so that what strikes late or lasts long is
-// seen to its end.
+// patient returns a copy of a scenario whose runs may last longer than its file says, so that late or long faults are
+// seen to their end.
 func (b *subject) patient(s scenarios.Scenario) *scenarios.Scenario {
 	s.Limit = min(patience*max(s.Limit, b.scenario.Limit*longestTTL(&s)/longestTTL(b.scenario)), nemesis.MaxDuration)
 	return &s
 }
 
-// patience is how much longer than the scenario's limit a run may last.
+// patience is the factor by which a run may exceed the scenario's limit.
 const patience = 2
 
-// run judges a run of a plan and counts it in.
+// run runs a plan, judges the run and adds the result to a trial.
 func (w *worker) run(to *Trial, p nemesis.Plan) error {
 	r, err := w.runner.Run(p)
 	if err != nil {
@@ -82,13 +82,13 @@ func (w *worker) run(to *Trial, p nemesis.Plan) error {
 	return nil
 }
 
-// hopeless reports that all of some laws are broken: no further run can show more of a change that was to mend one of
-// them.
+// hopeless reports whether all of some laws are broken. More runs are then of no use for a change that was to mend one
+// of these laws.
 func hopeless(t *Trial, laws []checker.Law) bool {
 	return len(laws) > 0 && !slices.ContainsFunc(laws, func(l checker.Law) bool { return t.violated(l) == 0 })
 }
 
-// given runs the plans that broke the lock, until all of the given laws are broken.
+// given runs the plans that broke the unchanged lock, until all laws of until are broken.
 func (w *worker) given(ctx context.Context, until []checker.Law) error {
 	t := w.tried
 	for ; t.given < len(w.plans) && ctx.Err() == nil && !hopeless(&t.Given, until); t.given++ {
@@ -100,10 +100,10 @@ func (w *worker) given(ctx context.Context, until []checker.Law) error {
 	return nil
 }
 
-// elsewhereEach is under how many further counterparts each plan is run.
+// elsewhereEach is the number of further castings with which each plan is run.
 const elsewhereEach = 3
 
-// elsewhere runs the same plans where they strike other servers, until stop says so.
+// elsewhere runs the same plans so that they strike other servers, until stop returns true.
 func (w *worker) elsewhere(ctx context.Context, stop func() bool) error {
 	t := w.tried
 	for ; t.moved < elsewhereEach*len(w.plans) && ctx.Err() == nil && !stop(); t.moved++ {
@@ -119,7 +119,8 @@ func (w *worker) elsewhere(ctx context.Context, stop func() bool) error {
 	return nil
 }
 
-// castings are those of a plan's faults. What strikes nothing in any of them is noted.
+// castings returns the castings for a plan's faults. It records as spared the faults that strike nothing in any of
+// them.
 func (w *worker) castings(p nemesis.Plan) []counterparts {
 	t, key := w.tried, fmt.Sprint(p.Faults)
 	if w.cast[key] != nil {
@@ -139,7 +140,8 @@ func (w *worker) castings(p nemesis.Plan) []counterparts {
 	return list
 }
 
-// strike runs a plan with other servers in the place of those that it names, if the lock can suffer it.
+// strike runs a plan with other servers in place of those that it names. A plan that the lock cannot suffer is left
+// out.
 func (w *worker) strike(to *Trial, p nemesis.Plan, with counterparts) error {
 	q, _ := translated(p, w.tried.scenario, with, restartOf(w.tried.Changes))
 	if q.Validate(w.tried.scenario.Targets()) != nil {
@@ -148,7 +150,7 @@ func (w *worker) strike(to *Trial, p nemesis.Plan, with counterparts) error {
 	return w.run(to, q)
 }
 
-// fresh runs plans that nobody has seen, until so many have been met or stop says so.
+// fresh runs new plans until upTo of them have been run or stop returns true.
 func (w *worker) fresh(ctx context.Context, upTo int, stop func() bool) error {
 	t := w.tried
 	draw, err := w.freshPlans()
@@ -161,8 +163,9 @@ func (w *worker) fresh(ctx context.Context, upTo int, stop func() bool) error {
 	return err
 }
 
-// freshPlans gives the ith fresh plan, from 0: of the mix, and of a scenario's own faults as many variations; without
-// faults only the seeds differ. It is nil if there is none that can strike anything.
+// freshPlans returns a function that gives the ith fresh plan, from 0. Plans are drawn from the mix. If the scenario
+// broke under its own faults, they alternate with variations of these; without faults only the seeds differ. It returns
+// nil if no plan can strike anything.
 func (w *worker) freshPlans() (func(i int) nemesis.Plan, error) {
 	t := w.tried
 	if w.own && len(w.scenario.Faults) == 0 {
@@ -187,10 +190,10 @@ func (w *worker) freshPlans() (func(i int) nemesis.Plan, error) {
 	return w.draws(w.mix(t.scenario, t.Changes), vary)
 }
 
-// freshSeed is the seed of the ith fresh plan: none that the search for plans has used.
+// freshSeed returns the seed of the ith fresh plan, beyond the seeds that the search for plans has used.
 func (w *worker) freshSeed(i int) uint64 { return w.options.From + uint64(w.options.Seeds+i) }
 
-// others runs what every lock must bear, and plans of all kinds of faults where the fresh ones are not.
+// others runs the everyday plans. It then runs random faults of all kinds, unless the fresh plans already cover these.
 func (w *worker) others(ctx context.Context) error {
 	for _, p := range w.everyday() {
 		if ctx.Err() != nil {
@@ -220,9 +223,9 @@ func (w *worker) others(ctx context.Context) error {
 	return nil
 }
 
-// everyday are what befalls every lock: first nothing, then a client dies at the points at which it leaves most behind,
-// a server is gone for good, a client is cut off for longer than a lease. A lock that excludes because nobody gets it
-// does not come through this.
+// everyday returns the plans that every lock must survive: the first without faults, then a client crashes at points
+// where it leaves most behind, a server is gone for good, a client is cut off for longer than a lease. A lock that is
+// exclusive only because nobody gets it fails here.
 func (w *worker) everyday() (plans []nemesis.Plan) {
 	known := w.tried.scenario.Targets()
 	var masters []sim.ProcessID
@@ -246,7 +249,7 @@ func (w *worker) everyday() (plans []nemesis.Plan) {
 				nemesis.Plan{Scenario: w.scenario.Name, Seed: w.options.From, Faults: []nemesis.Fault{f}})
 		}
 	}
-	// as many servers as the lock as it is could lose
+	// as many servers as the unchanged lock could lose
 	gone := nemesis.Plan{Scenario: w.scenario.Name, Seed: w.options.From}
 	for i := range min((w.asked()-1)/2, len(masters)) {
 		gone.Faults = append(gone.Faults, nemesis.Fault{Kind: nemesis.ShutDown, Target: masters[len(masters)-1-i]})
@@ -254,11 +257,11 @@ func (w *worker) everyday() (plans []nemesis.Plan) {
 	return append(plans, gone)
 }
 
-// othersShare is how many fresh plans there are for each of all kinds.
+// othersShare is the number of fresh plans for each plan of all kinds of faults.
 const othersShare = 4
 
-// draws gives the ith plan of a mix, from 0, or in turn one of them and a variation. It is nil if none can strike
-// anything.
+// draws returns a function that gives the ith plan, from 0: a plan drawn from the mix or, if vary is set, a variation.
+// The first variations are systematic, then the two alternate. It returns nil if no plan can strike anything.
 func (w *worker) draws(from draw.Mix, vary *variation) (func(i int) nemesis.Plan, error) {
 	s := *w.tried.scenario
 	s.Mix = from
@@ -279,7 +282,7 @@ func (w *worker) draws(from draw.Mix, vary *variation) (func(i int) nemesis.Plan
 	}, nil
 }
 
-// restartOf is how long servers stay away at least with some changes.
+// restartOf returns how long crashed servers must stay away at least with some changes.
 func restartOf(changes []Change) (d time.Duration) {
 	for _, c := range changes {
 		d = max(d, c.restart)
@@ -287,7 +290,7 @@ func restartOf(changes []Change) (d time.Duration) {
 	return d
 }
 
-// changed is the document with some changes, without what says what strikes and what is expected.
+// changed returns the scenario's document with some changes, without its faults, expectations and promises.
 func (b *subject) changed(changes []Change) *format.Document {
 	doc := b.doc.Clone()
 	apply(doc, edits(changes))
@@ -297,7 +300,7 @@ func (b *subject) changed(changes []Change) *format.Document {
 	return doc
 }
 
-// build makes the scenario with the changes of t; nil if the format does not take them together.
+// build sets the scenario of t, with its changes. It returns nil if the format does not accept them together.
 func (b *subject) build(t *Tried) *Tried {
 	s, err := scenarios.Parse("changed", []byte(b.changed(t.Changes).String()))
 	if err != nil {
@@ -307,8 +310,8 @@ func (b *subject) build(t *Tried) *Tried {
 	return t
 }
 
-// try tries some changes together, as long as they may mend one of the wanted laws. It is nil if an interruption came
-// first.
+// try tries some changes together, for as long as they may mend one of the wanted laws. It returns nil if it was
+// interrupted.
 func (b *subject) try(ctx context.Context, base *Tried, changes []Change, wanted []checker.Law) (*Tried, error) {
 	t := &Tried{Changes: changes, Left: b.broken}
 	if b.build(t) == nil {
@@ -339,8 +342,8 @@ func (b *subject) try(ctx context.Context, base *Tried, changes []Change, wanted
 	return t, err
 }
 
-// confirm has a change meet all plans that there are, and many more fresh ones, until it no longer seems to keep every
-// promise or, if it did not seem to, mends nothing.
+// confirm runs a change with all plans that broke the lock, here and on other servers, and with many more fresh ones.
+// It stops early if the change no longer seems to keep every promise or, if it did not seem so before, mends nothing.
 func (b *subject) confirm(ctx context.Context, a *Advice, t *Tried) error {
 	keeps, w := a.seemsToKeep(t), b.worker(t)
 	stop := func() bool {
@@ -358,7 +361,7 @@ func (b *subject) confirm(ctx context.Context, a *Advice, t *Tried) error {
 	return err
 }
 
-// edits are those of all changes, in their order.
+// edits returns the edits of all changes, in order.
 func edits(changes []Change) (all []edit) {
 	for _, c := range changes {
 		all = append(all, c.edits...)
@@ -366,7 +369,7 @@ func edits(changes []Change) (all []edit) {
 	return all
 }
 
-// cost measures one client that takes and gives back the lock, back to back.
+// cost measures a single client that acquires and releases the lock again and again.
 func (b *subject) cost(changed *format.Document) (c Cost, err error) {
 	doc := changed.Clone()
 	for _, key := range []string{"faults", "expect", "promise", "mix", "overrides", "work", "network.links", "limit"} {
@@ -403,5 +406,5 @@ func (b *subject) cost(changed *format.Document) (c Cost, err error) {
 	return c, nil
 }
 
-// costCycles is how often it does.
+// costCycles is the number of times that it does so.
 const costCycles = 20

@@ -10,20 +10,21 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// variation draws plans that resemble one: the same faults, longer or shorter, sooner or later, at other points, on
-// other processes, one less or up to two more. A change that only suits the faults as they are written does not survive
-// it.
+// variation draws plans that resemble a given one: with the same faults, longer or shorter, earlier or later, at other
+// points, on other processes, with one fault less or up to two more. A change that suits only the faults exactly as
+// written does not survive them.
 type variation struct {
-	of    []nemesis.Plan // the plan, and where it strikes other servers of a changed lock
+	of    []nemesis.Plan // the plan; for a changed lock also its translations to other servers
 	known nemesis.Names
-	// longer is how much longer than at first the lock's TTL is by now. What breaks a lock is what outlasts it, so
-	// faults grow with it.
+	// longer is the present TTL of the lock divided by the original one. What breaks a lock is a fault that outlasts
+	// it, so faults grow with the TTL.
 	longer float64
 }
 
-// plan is the ith variation, from 0, with a seed: first what strikes at a point strikes at each point of a lock's life,
-// what strikes at a time a little later, as the lock may have become slower, and what strikes a message a later one;
-// then as it is, but longer or shorter; then they are drawn.
+// plan returns the ith variation, from 0, with a seed. The first len(sim.Points) variations move each fault: one at a
+// point of the lock's life to each such point, one at a time to a little later, since the lock may have become slower,
+// and one at a message to a later message. The next len(lengths) keep the place and change the length. All others are
+// drawn at random.
 func (v *variation) plan(i int, seed uint64) nemesis.Plan {
 	p := v.of[0]
 	p.Seed, p.Faults = seed, slices.Clone(p.Faults)
@@ -52,16 +53,17 @@ func (v *variation) plan(i int, seed uint64) nemesis.Plan {
 	return p
 }
 
-// lengths are how much longer or shorter the faults are that follow.
+// lengths are the factors of the variations that change the length of faults.
 var lengths = []float64{0.5, 1.5, 2, 3, 4, 6}
 
-// systematic is how many variations are not drawn.
+// systematic is the number of variations that are not drawn at random.
 var systematic = len(sim.Points) + len(lengths)
 
-// shift is how much later than the one before each of the first variations strikes.
+// shift is the step between the first variations of a fault that strikes at a time.
 const shift = 2 * time.Millisecond
 
-// longer is a duration times a factor, in whole milliseconds unless it stays.
+// longer returns a duration times a factor, cut to whole milliseconds. A factor of 1 leaves it unchanged; so does a
+// product below a millisecond.
 func longer(d time.Duration, by float64) time.Duration {
 	if by == 1 || time.Duration(float64(d)*by).Abs() < time.Millisecond {
 		return d
@@ -69,7 +71,7 @@ func longer(d time.Duration, by float64) time.Duration {
 	return time.Duration(float64(d) * by).Truncate(time.Millisecond)
 }
 
-// draw is the variation with a seed.
+// draw returns the random variation with a seed.
 func (v *variation) draw(seed uint64) nemesis.Plan {
 	s := sim.NewStream(seed, "advise/variation")
 	below := func(n int) int { return int(s.Uint64() % uint64(n)) }
@@ -99,7 +101,7 @@ func (v *variation) draw(seed uint64) nemesis.Plan {
 		}
 	}
 	for i, f := range faults {
-		if i < len(faults)-1 && below(4) == 0 { // one that keeps another from biting, perhaps
+		if i < len(faults)-1 && below(4) == 0 { // perhaps this fault keeps another from doing harm
 			continue
 		}
 		add(f, turn)
@@ -107,16 +109,16 @@ func (v *variation) draw(seed uint64) nemesis.Plan {
 	for range below(3) {
 		add(faults[below(len(faults))], turn+1+below(7))
 	}
-	if p.Scenario == "" || p.Validate(v.known) != nil { // drifts that add up to too much
+	if p.Scenario == "" || p.Validate(v.known) != nil { // such as drifts that add up to too much
 		p.Faults = faults
 	}
 	return p
 }
 
-// scales are how much longer, larger or later a fault becomes, in sixteenths.
+// scales are the factors by which a fault becomes longer, larger or later, in sixteenths.
 var scales = []int64{1, 4, 8, 16, 16, 32, 64}
 
-// scaled is a duration that is drawn anew, in whole milliseconds; zero stays.
+// scaled returns a duration times a random factor, in whole milliseconds; zero stays zero.
 func scaled(d time.Duration, below func(int) int, grow float64) time.Duration {
 	by := time.Duration(scales[below(len(scales))])
 	if d == 0 {
@@ -132,7 +134,7 @@ func scaled(d time.Duration, below func(int) int, grow float64) time.Duration {
 	return time.Millisecond
 }
 
-// turned is the process so many places further among those of its kind; a replica goes with its master.
+// turned returns the process that is turn places further among those of its kind. A replica follows its master.
 func (v *variation) turned(id sim.ProcessID, turn int) sim.ProcessID {
 	masters := slices.DeleteFunc(slices.Concat(v.known.Redis, v.known.Consensus), func(p sim.ProcessID) bool {
 		return strings.Contains(string(p), "replica")
