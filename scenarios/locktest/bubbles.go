@@ -11,41 +11,43 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/bubble"
 )
 
-// Each run has a bubble of its own (testing/synctest), so that all runs begin at the same time of day and nothing of
-// one takes part in another. If goroutines of a run do not end, their bubble is frozen: its first goroutine waits for
-// something from outside, so that its clock never moves again and the others cost nothing but memory.
+// Each run has a bubble of its own (testing/synctest). So all runs begin at the same virtual time, and nothing of one
+// run takes part in another. If goroutines of a run do not end, their bubble is frozen: its first goroutine waits for
+// something outside the bubble, so the bubble's clock never moves again. The goroutines left in it then cost nothing
+// but memory.
 //
-// What a library keeps for the whole program breaks that rule: a goroutine, a channel or a timer that was made in one
-// run and is used in the next. A run that is not the first of its process, and fails or finds such a goroutine, is
-// therefore not trusted. It is made again, as are all that follow, each by a process of its own.
+// A library that keeps something for the whole program breaks this rule, if it makes a goroutine, a channel or a timer
+// in one run and uses it in the next. Therefore a run that is not the first of its process is not trusted if it fails,
+// or if the library may keep a goroutine. Such a run is made again, and so are all that follow, each in a process of
+// its own.
 
-// frozenCrowd is how many goroutines may be in frozen bubbles before another process makes the next runs.
+// frozenCrowd is the number of goroutines in frozen bubbles above which another process makes the next runs.
 const frozenCrowd = 160
 
-// settling is how long the goroutines of a run that is over may take to end before their bubble is frozen, and patience
-// how long they may take before they are reported. Both are virtual time.
+// settling is how long the goroutines of a finished run may take to end before their bubble is frozen. patience is how
+// long they may take before they are reported. Both are virtual time.
 const settling, patience = 10 * time.Second, 10 * time.Minute
 
-// left is what the runs of a process have left behind.
+// left counts the goroutines that the runs of a process have left behind.
 type left struct {
 	frozen    int // goroutines in frozen bubbles
-	strangers int // those of them that are not tolerated
+	strangers int // goroutines among them that Config.Tolerated does not name
 	leak      string
-	counts    map[string]int  // goroutines of the program by kind, after the latest run
-	everyRun  map[string]bool // the kinds of which some run has left one
-	kept      bool            // a kind of them did not grow: it may be one that the library keeps
+	counts    map[string]int  // goroutines of the program after the latest run, by kind
+	everyRun  map[string]bool // kinds of which some run has left a goroutine
+	kept      bool            // a kind of everyRun did not grow in some run: the library may keep it
 }
 
-// Within carries out a run in a bubble of its own.
+// Within makes a run in a bubble of its own.
 func (w *worker) Within(run func()) {
 	switch w.runs++; {
 	case w.serves:
 	case w.runs == 2:
 		say(report{Later: true})
 	case w.runs%16 == 0:
-		say(report{}) // it is alive
+		say(report{}) // tells the parent that this process is alive
 	}
-	runtime.GC() // two collections empty every sync.Pool: timers and channels of a bubble are of no use in another
+	runtime.GC() // two collections empty every sync.Pool: timers and channels of one bubble cannot be used in another
 	runtime.GC()
 	over, frozen := make(chan struct{}), make(chan struct{})
 	go w.inBubble(run, over, frozen)
@@ -58,7 +60,8 @@ func (w *worker) Within(run func()) {
 	}
 }
 
-// inBubble carries out a run. It closes over when nothing is left of the run, and otherwise frozen, and never returns.
+// inBubble makes a run. If no goroutine is left of the run, it closes over. Otherwise it closes frozen and never
+// returns.
 func (w *worker) inBubble(run func(), over, frozen chan struct{}) {
 	defer close(over)
 	synctest.Test(w.t, func(*testing.T) {
@@ -73,7 +76,7 @@ func (w *worker) inBubble(run func(), over, frozen chan struct{}) {
 	})
 }
 
-// settle lets the goroutines of a run that is over end, and returns how many do not.
+// settle lets the goroutines of a finished run end, and returns the number of those that do not.
 func (w *worker) settle(before int) int {
 	end := func() int {
 		w.Dismiss()
@@ -89,7 +92,7 @@ func (w *worker) settle(before int) int {
 	return end()
 }
 
-// freeze takes note of n goroutines that a run leaves behind.
+// freeze records the n goroutines that a run leaves behind.
 func (w *worker) freeze(n int) {
 	w.left.frozen += n
 	w.left.grew(kinds())
@@ -103,7 +106,8 @@ func (w *worker) freeze(n int) {
 	}
 }
 
-// grew compares the goroutines of the program, by kind, with those before the latest run; nil if it has left none.
+// grew compares the goroutines of the program, by kind, with those before the latest run. now is nil if that run left
+// none.
 func (l *left) grew(now map[string]int) {
 	for kind := range l.everyRun {
 		l.kept = l.kept || now[kind] <= l.counts[kind]
@@ -119,8 +123,8 @@ func (l *left) grew(now map[string]int) {
 	l.counts = now
 }
 
-// kinds counts the goroutines of the program by the function that they began with, without our own. A stack too deep
-// for the runtime's profile counts by its outermost known function.
+// kinds counts the goroutines of the program by their first function, except our own. If a stack is too deep for the
+// runtime's profile, it counts by its outermost known function.
 func kinds() map[string]int {
 	all := make([]runtime.StackRecord, runtime.NumGoroutine()+8)
 	n, ok := runtime.GoroutineProfile(all)
@@ -141,11 +145,11 @@ func kinds() map[string]int {
 	return by
 }
 
-// ours reports whether goroutines that begin with a function are those of a run itself.
+// ours reports whether goroutines with the given first function belong to a run itself, and not to the library.
 func ours(kind string) bool {
 	return kind == "runtime.corostart" || strings.HasSuffix(kind, "/bubble.(*Driver).work.func1") ||
 		strings.HasSuffix(kind, "/locktest.(*worker).inBubble")
 }
 
-// nameOf is the function in which a stack of the profile has pc.
+// nameOf returns the name of the function at pc, which comes from a stack of the profile.
 func nameOf(pc uintptr) string { return runtime.FuncForPC(pc - 1).Name() }

@@ -10,22 +10,22 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// metrics counts for ever, beside a lock.
+// metrics is a goroutine of a library that never ends and has nothing to do with the lock.
 func metrics() {
 	for n := 0; ; n++ {
 		time.Sleep(50 * time.Millisecond)
 	}
 }
 
-// What follows a library makes when it is first used, for the whole program.
+// State that a library makes on first use, for the whole program.
 var (
 	clockOnce, turnsOnce sync.Once
 	clockMu              sync.Mutex
-	coarse               time.Time     // that coarseClock keeps
-	turns                chan struct{} // has one element while somebody is in Lock
+	coarse               time.Time     // set by coarseClock
+	turns                chan struct{} // holds one element while a client is in Lock
 )
 
-// coarseClock keeps the time, to a second.
+// coarseClock keeps a time that is exact to a second.
 func coarseClock() {
 	for {
 		time.Sleep(time.Second)
@@ -35,7 +35,7 @@ func coarseClock() {
 	}
 }
 
-// shared is a lock that leaves metrics behind, and uses something before each Lock.
+// shared is a lock that uses state of the whole program before each Lock.
 type shared struct {
 	plain
 	use func()
@@ -46,8 +46,9 @@ func (l *shared) Lock(ctx context.Context) error {
 	return l.plain.Lock(ctx)
 }
 
-// TestLeftoversOfARunMakeNoDifferenceToTheNext: runs are those of a lock that leaves nothing, wherever they are made:
-// also where the library keeps something for the whole program, which must not be left in an earlier bubble.
+// TestLeftoversOfARunMakeNoDifferenceToTheNext: what a library leaves behind does not change the next runs. They equal
+// the runs of a lock that leaves nothing, even if the library keeps something for the whole program, which must not be
+// left in the bubble of an earlier run.
 func TestLeftoversOfARunMakeNoDifferenceToTheNext(t *testing.T) {
 	config := func(use func()) Config {
 		return Config{Faults: Pauses, Seeds: testkit.Size(8, 60), Untried: true,
@@ -71,7 +72,7 @@ func TestLeftoversOfARunMakeNoDifferenceToTheNext(t *testing.T) {
 			clockMu.Lock()
 			defer clockMu.Unlock()
 			if time.Since(coarse) > 2*time.Second {
-				time.Sleep(time.Second) // which makes another run
+				time.Sleep(time.Second) // would change the run
 			}
 		},
 		"a channel is kept": func() {
@@ -96,12 +97,12 @@ func TestLeftoversOfARunMakeNoDifferenceToTheNext(t *testing.T) {
 	}
 }
 
-// TestWhatARunDoesNotLeaveAgainMayBeKept: a library that leaves a goroutine in one run and not in the next may have
-// made it once, for the whole program.
+// TestWhatARunDoesNotLeaveAgainMayBeKept: if a library leaves a goroutine in one run and not in the next, it may have
+// made that goroutine once, for the whole program.
 func TestWhatARunDoesNotLeaveAgainMayBeKept(t *testing.T) {
 	type counts = map[string]int
 	for name, test := range map[string]struct {
-		runs []counts // after each run; nil: it has left nothing
+		runs []counts // after each run; nil: the run has left nothing
 		want bool
 	}{
 		"nothing is left":          {[]counts{nil, nil, nil}, false},

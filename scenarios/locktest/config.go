@@ -49,8 +49,8 @@ type Config struct {
 	Timeout time.Duration
 	// Faults are the kinds of faults that are drawn at random; default all kinds that the servers can suffer.
 	Faults Faults
-	// Without lists faults that the lock does not promise to survive and that are never drawn, in the form of
-	// mix.without in a scenario: "jump of servers", "crash losing everything".
+	// Without lists faults that are never drawn, because the lock does not promise to survive them. They have the form
+	// of mix.without in a scenario: "jump of servers", "crash losing everything".
 	Without []string
 	// Plan lists faults that strike in every run, one per line, instead of random ones. If it is empty but not nil, no
 	// faults strike.
@@ -66,10 +66,10 @@ type Config struct {
 	Untried bool
 	// Seeds is the number of runs; default 512, with -short 20. If there are fewer than 512, no run guides another.
 	Seeds int
-	// Every, if it is 1, tries each single fault of one run in place of faults drawn at random: that of seed 1 without
-	// faults. Each request and each answer is lost, and is late; each client and server is paused, and crashes, after
-	// each of its events, and so on: what the log says. These are some thousand runs, if clients seldom try again;
-	// Seeds and Plan do not go with it. 0 draws faults at random.
+	// Every, if it is 1, makes the test try each single fault of one run instead of random faults. That run is the one
+	// of seed 1 without faults. Each request and each answer is lost, and is late; each client and server is paused,
+	// and crashes, after each of its events, and so on; the log lists the faults. This makes some thousand runs, if
+	// clients seldom try again. Seeds and Plan cannot be used with it. 0 draws random faults.
 	Every int
 	// Laws are the laws that the lock must keep; default all but lease-exclusion, as far as a run can show. LeaseLaws,
 	// FencedLaws and EfficiencyLaws are the laws that sound locks of three kinds can keep.
@@ -91,16 +91,16 @@ type Servers struct {
 	persistence, version string
 }
 
-// Redis is n independent servers.
+// Redis describes n independent Redis servers.
 func Redis(n int) Servers { return Servers{kind: locks.OnRedis, n: n} }
 
-// Etcd is a cluster of n members.
+// Etcd describes an etcd cluster of n members.
 func Etcd(n int) Servers { return Servers{kind: locks.OnEtcd, n: n} }
 
-// ZooKeeper is an ensemble of n members.
+// ZooKeeper describes a ZooKeeper ensemble of n members.
 func ZooKeeper(n int) Servers { return Servers{kind: locks.OnZooKeeper, n: n} }
 
-// Kubernetes is a control plane of n nodes, each with an API server and a member of etcd.
+// Kubernetes describes a control plane of n nodes, each with an API server and an etcd member.
 func Kubernetes(n int) Servers { return Servers{kind: locks.OnKubernetes, n: n} }
 
 // text returns the value of the key servers in a scenario file.

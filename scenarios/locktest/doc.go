@@ -1,5 +1,6 @@
-// Package locktest tests a lock library written in Go, unchanged, on simulated servers, Redis or etcd, and reports
-// whether it excludes. A test of ten lines says how the library is opened and which laws it must keep:
+// Package locktest tests a lock library written in Go, unchanged, against simulated servers (Redis, etcd, ZooKeeper or
+// Kubernetes). It reports whether the lock excludes. A test of ten lines says how to open the library and which laws it
+// must keep:
 //
 //	func TestMyLock(t *testing.T) {
 //		locktest.Run(t, locktest.Config{
@@ -15,72 +16,77 @@
 //		})
 //	}
 //
-// where mutex has the methods Lock and Unlock of [Lock], with a context. What else the library can do, the Lock says by
-// implementing [Untiler], [Loser], [Tokener], [Extender] or [Closer]; what its user does about the lock is [Care].
+// Here mutex has the methods Lock and Unlock of [Lock], with a context. If the library can do more, the Lock shows it
+// by implementing [Untiler], [Loser], [Tokener], [Extender] or [Closer]. [Care] says how the user of the lock protects
+// itself.
 //
-// First comes a trial run without faults ([Try] makes it alone): can the lock be acquired, is it released, does it wait
-// while it is taken, which keys does it use, does anything keep running? If something is wrong there, the test says so
-// and makes no other run.
+// The test begins with a trial run without faults ([Try] makes it alone). It checks whether the lock can be acquired,
+// whether it is released, whether it waits while another client has it, which keys it uses, and whether anything keeps
+// running after the end. If something is wrong, the test says so and makes no other run.
 //
-// Then several clients take the lock, work, write to a resource and give the lock back, while faults strike at random:
-// one run for each seed. A run is judged as every run of Fencepost is (package checker). For each way in which a law is
-// broken the test fails with the smallest run that shows it, as text with a timeline; plan, scenario and a page lie in
-// the folder that it names, and two commands repeat it. A table of the laws and an index come before the stories: what
-// is wrong with the lock's code first, and last what no lock with a lease survives.
+// Then several clients acquire the lock, work, write to a resource and release the lock, while faults strike at random.
+// There is one run for each seed. Package checker judges each run, as it judges every run of Fencepost. For each way in
+// which a law is broken, the test fails with the smallest run that shows it, as text with a timeline. It names a folder
+// with the plan, the scenario and a page, and two commands that repeat the run. A table of the laws and an index of the
+// findings come first. The findings begin with faults in the lock's own code and end with what no lock with a lease
+// survives.
 //
 // # Every single fault
 //
-// With Config.Every: 1 no fault is drawn. The run of seed 1 without faults is taken apart, and each single fault of it
-// tried, as fencepost verify --requests does: each request and each answer lost, and late; each client and each server
-// paused, crashed and cut off after each of its events, as far as Config.Faults and Without admit it; each with ends
-// that come soon after what they can outlast. The log says what was enumerated, in how many runs, and what was not:
-// other seeds, two faults at once, kinds that cannot be enumerated. Two clients that take the lock twice make some
-// thousand runs; clients that try again often while they wait make many more. A subtest is named by the number of a
-// fault, fault=168, which stands for all its lengths. With -short the first 20 are tried.
+// With Config.Every: 1 no fault is drawn at random. Instead, each single fault of one run is tried, as fencepost verify
+// --requests does; the run is that of seed 1 without faults. Each request and each answer is lost, and is late. Each
+// client and each server is paused, crashed and cut off after each of its events, as far as Config.Faults and Without
+// permit. Each such fault ends at several times, soon after whatever it can outlast. The log says what was enumerated,
+// in how many runs, and what was left out: other seeds, two faults at once, kinds that cannot be enumerated. Two
+// clients that acquire the lock twice make some thousand runs; clients that try again often while they wait make many
+// more. The name of a subtest has the number of a fault: fault=168 stands for one start and target of the fault, with
+// all its lengths. With -short the first 20 are tried.
 //
-// If two runs without faults differ, the log says so; only faults that name a message are tried then, and the others
+// If two runs without faults differ, the log says so. Then only faults that name a message are tried, and the others
 // are counted.
 //
 // # Flags
 //
-// go test's own flags do what they say. -run 'TestMyLock/seed=168' makes one run, without the trial. -short makes 20
-// runs at most. -v prints how each law came out and, of a single run that breaks nothing, the timeline. -locktest.plan
-// FILE runs a plan that a failure has left. -race reports a race as a failure of the seed that shows it, in full.
-// -cover counts what the processes of the runs have covered, those excepted that the lock's code brought down or left
-// goroutines in. -timeout ends the runs when four fifths of its time are over, and says how many were made. -parallel
-// lets tests run at the same time; one process a core makes the runs of all. -fuzz is refused: an input that the fuzzer
-// makes has no name by which another process could run it.
+// The flags of go test mean what they usually do. -run 'TestMyLock/seed=168' makes one run, without the trial run.
+// -short makes at most 20 runs. -v prints the outcome of each law and, for a single run that breaks nothing, the
+// timeline. -locktest.plan FILE runs the plan that a failure has saved. -race reports a race as a failure of the seed
+// that shows it, in full. -cover counts the code covered in the processes of the runs, except in processes that the
+// lock's code ended or left goroutines in. -timeout ends the runs after four fifths of its time, and the test says how
+// many were made. -parallel runs tests at the same time; they share one process per core for their runs. -fuzz is
+// refused: another process could not run an input of the fuzzer, since such an input has no name.
 //
 // # What a pause can stop
 //
-// A paused client does nothing: its requests, dials and closes wait, and so do its reads, although answers arrive. When
-// the pause ends, it finds those and the read deadlines that have passed at once, and the seed decides which it sees
-// first, as chance does after SIGSTOP. A pause strikes at any time, or between an answer and the client's next request
-// ("pause client-1 for 10s after the answer to its GET"), so that a lock is found that checks and then acts.
+// A paused client does nothing. Its requests, dials and closes wait, and so do its reads, even if answers arrive. When
+// the pause ends, the answers and the read deadlines that have passed are all there at once, and the seed decides which
+// the client sees first. After a SIGSTOP, chance decides that. A pause strikes at any time, or between an answer and
+// the client's next request ("pause client-1 for 10s after the answer to its GET"). So it finds a lock that first
+// checks and then acts.
 //
-// Out of reach are windows without a request or an answer at either end: between two instructions, such as a look at
-// the clock and the return of Lock. And timers that the library itself sets (time.After, context.WithTimeout) fire
-// during a pause; what they lead to waits at the next act on a connection. A lock that only such a window breaks is not
-// found.
+// A pause cannot strike in a window that has no request or answer at either end, that is, between two instructions,
+// such as a look at the clock and the return of Lock. Also, timers that the library itself sets (time.After,
+// context.WithTimeout) fire during a pause; what follows from them waits at the next use of a connection. A lock that
+// breaks only in such a window is not found.
 //
 // # Determinism
 //
-// The test executes its own binary again, one single-threaded process a core, in which goroutines run inside a bubble
-// of testing/synctest (package sim/bubble says what that leaves random). Whatever
-// stands before Run in the test is executed in each of these processes, with the test's own flags and -short; they end
-// with the test, however that ends. crypto/rand and math/rand are seeded for each run. Each seed that fails is run
-// twice; if the two runs differ, the failure says so.
+// The test executes its own binary again, in one single-threaded process per core. Goroutines in it run in a bubble of
+// testing/synctest; package sim/bubble says what remains random then. Each of these processes also executes the code
+// that stands before Run in the test, with the test's own flags and -short. They end with the test, however it ends.
+// crypto/rand and math/rand are seeded for each run. Each seed that fails is run twice; if the two runs differ, the
+// failure says so.
 //
-// Virtual time stands still while a goroutine runs, or is blocked by something other than a channel, a timer, a mutex,
-// a sync.Cond or WaitGroup, or a connection of the client: a real socket, a channel from outside. A run that takes a
-// minute of processor time (five seconds in the trial), or does nothing for three seconds, is killed. The goroutine
-// that holds it up is named; the other seeds go on. Config.Tolerated names those of a library that are known to do so:
-// their runs are not judged, but counted. That a wait for a mutex lets time pass takes a change of a table in Go's
-// runtime, in the processes that make the runs (package sim/bubble), and works with Go 1.26 and 1.27. With a version
-// that is not known there, the test ends at the first run that a mutex stops, and says so.
+// Virtual time stands still while a goroutine runs. It also stands still while a goroutine is blocked by anything but a
+// channel or a timer of the run, a mutex, a sync.Cond or WaitGroup, or a connection of the client: for example, by a
+// real socket or a channel from outside. A run is killed if it takes a minute of processor time (five seconds in the
+// trial run), or if it does nothing for three seconds. The report names the goroutine that holds it up, and the other
+// seeds go on. Config.Tolerated names goroutines of a library that are known to do so; their runs are counted but not
+// judged. For virtual time to pass while a goroutine waits for a mutex, the processes of the runs change a table of
+// Go's runtime (package sim/bubble). That works with Go 1.26 and 1.27. With another version, the test ends at the first
+// run that a mutex stops, and says so.
 //
-// A goroutine that a run leaves behind can reach no other run: its connections are closed, and every dial fails. When
-// there are many, the process is ended and another goes on with the seeds that are left. On Linux (amd64, arm64) the
-// processes of the runs can connect to nothing outside: a lock that is not given the client's DialContext reaches no
-// server of this host.
+// A goroutine that a run leaves behind cannot affect another run: its connections are closed, and every dial fails.
+// When there are many such goroutines, the process ends, and another goes on with the remaining seeds. On Linux (amd64,
+// arm64) the processes of the runs cannot connect to anything outside. A lock that does not use the client's
+// DialContext therefore reaches no server of this host.
 package locktest

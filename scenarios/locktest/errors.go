@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// ShrinkError reports a breach that could not be cut down.
+// ShrinkError reports a violation that could not be shrunk.
 type ShrinkError struct {
 	Law   checker.Law
 	Cause checker.Cause
@@ -22,7 +22,7 @@ type ShrinkError struct {
 	Why   string
 }
 
-// Error says which violation it was, and why it was not cut down.
+// Error names the violation and says why it was not shrunk.
 func (e *ShrinkError) Error() string {
 	return fmt.Sprintf("%s, %s, of seed %d was not cut down: %s", e.Law, e.Cause, e.Seed, e.Why)
 }
@@ -30,7 +30,7 @@ func (e *ShrinkError) Error() string {
 // longestSaid is the number of characters of an error that are reported.
 const longestSaid = 100
 
-// said is the first line of an error, as it is reported: cut to fit a line, without control characters.
+// said returns the first line of an error as it is reported, shortened and without control characters.
 func said(err error) string {
 	line, _, more := strings.Cut(strings.TrimSpace(err.Error()), "\n")
 	text := []rune(strings.Map(func(c rune) rune {
@@ -45,8 +45,8 @@ func said(err error) string {
 	return cmp.Or(string(text), "an error without words")
 }
 
-// unanswered reports whether an error of a library says that the servers did not answer, so that it is unknown what
-// they did.
+// unanswered reports whether an error of a library means that the servers did not answer. What they did is then
+// unknown.
 func unanswered(err error) bool {
 	var n net.Error
 	return errors.As(err, &n) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) ||

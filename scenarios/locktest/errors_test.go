@@ -11,14 +11,14 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// refusing is a lock that nobody ever gets, and says why.
+// refusing is a lock that nobody ever acquires, and that says why.
 type refusing struct{ plain }
 
 func (l *refusing) Lock(context.Context) error {
 	return errors.New("pool of " + l.c.Name + " is exhausted\nand has been for a while")
 }
 
-// TestErrorsOfALibraryAreReported: the story has the words with which a lock refuses, those of a release too.
+// TestErrorsOfALibraryAreReported: the story quotes the error with which a lock refused, also that of a release.
 func TestErrorsOfALibraryAreReported(t *testing.T) {
 	for name, test := range map[string]struct {
 		lock func(*Client) Lock
@@ -50,7 +50,7 @@ func TestErrorsOfALibraryAreReported(t *testing.T) {
 	}
 }
 
-// unowned is a lock that everybody has and nobody can give back.
+// unowned is a lock that everybody can acquire and nobody can release.
 type unowned struct{ open }
 
 func (unowned) Unlock(context.Context) error { return errors.New("nobody owns this") }
@@ -72,7 +72,7 @@ func TestWhatIsSaidFitsALine(t *testing.T) {
 	}
 }
 
-// wordy is a lock whose client gets its errors in another order each time.
+// wordy is a lock that returns a new error text each time.
 type wordy struct{ plain }
 
 var failures int
@@ -82,7 +82,7 @@ func (l *wordy) Unlock(context.Context) error {
 	return fmt.Errorf("error %d", failures)
 }
 
-// TestTheWordsOfALibraryAreNoDifference: a run in which it says the same in other words is the same run.
+// TestTheWordsOfALibraryAreNoDifference: two runs that differ only in the texts of errors count as equal.
 func TestTheWordsOfALibraryAreNoDifference(t *testing.T) {
 	r, ok := Explore(t, Config{Seeds: 4, Plan: []string{nothing}, Untried: true,
 		New: func(c *Client) Lock { return &wordy{plain{c: c, ttl: 8 * time.Second}} }})

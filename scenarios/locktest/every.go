@@ -47,15 +47,15 @@ func (p *parent) name(seed uint64) string { return fmt.Sprintf("%s=%d", p.config
 
 // listed describes the single faults of the undisturbed run, as enumerated by one worker.
 type listed struct {
-	Longest []string // the longest fault at each place, by the place's number from 1
+	Longest []string // the longest fault at each place; place n is element n-1
 	Claim   verify.Claim
-	Differs bool // a second run without faults differed
-	Unnamed int  // places without a message's name, left out of a library whose runs differ
+	Differs bool // a second run without faults was different
+	Unnamed int  // places left out because their faults name no message and the library's runs differ
 	file    string
 }
 
-// enumerate makes a worker enumerate the single faults. It returns the numbers of all places, or of those asked for;
-// none if that failed.
+// enumerate makes a worker enumerate the single faults. It returns the numbers of all places, or of those asked for. If
+// that fails, it returns none.
 func (p *parent) enumerate(asked []uint64) []uint64 {
 	ctx, cancel := p.within(runsShare)
 	defer cancel()
@@ -107,7 +107,7 @@ func (p *parent) enumerate(asked []uint64) []uint64 {
 	return asked
 }
 
-// claim says what was enumerated, and how much of it was tried; nothing if faults were drawn at random.
+// claim says what was enumerated, and how much of it was tried. It says nothing if faults were drawn at random.
 func (p *parent) claim() document.Facts {
 	if p.listed == nil {
 		return nil
@@ -144,7 +144,7 @@ func (p *parent) claim() document.Facts {
 	return append(facts, l.Claim.Facts()...)
 }
 
-// fault returns the single fault of a run that broke a law or failed, with Config.Every; empty if there is none.
+// fault returns the single fault of a run that broke a law or failed, with Config.Every; "" if there is none.
 func (p *parent) fault(r *ran) string {
 	plan, err := nemesis.ParsePlan("plan", []byte(r.Plan))
 	if p.listed == nil || err != nil || len(plan.Faults) == 0 {
@@ -153,15 +153,15 @@ func (p *parent) fault(r *ran) string {
 	return plan.Faults[0].String()
 }
 
-// singles holds the single faults of a worker.
+// singles holds the single faults that a worker tries.
 type singles struct {
 	*verify.Singles
 	numbers map[string]int // numbers of places, by the longest fault at the place
-	places  []string       // as the list has them
+	places  []string       // the longest fault at each place, as listed by the worker that enumerated them
 	seen    map[finding]bool
 }
 
-// enumerate makes the run without faults, if a task lists places for faults.
+// enumerate makes the run without faults, if the task names a file with the places of faults.
 func (w *worker) enumerate(places string) error {
 	if places == "" {
 		return nil
@@ -211,7 +211,8 @@ var errDoubt = errors.New("it failed, perhaps because of what has stayed behind"
 // errNoCourse ends the runs of a place because its first run failed, on which the others would build.
 var errNoCourse = errors.New("it failed")
 
-// tryPlace makes the runs of the single faults at a place and reports them. ok is false if one cannot be trusted.
+// tryPlace makes the runs of the single faults at a place and reports them. ok is false if one of them cannot be
+// trusted.
 func (w *worker) tryPlace(number uint64) (ok bool) {
 	at, known := w.singles.numbers[w.singles.places[number-1]]
 	if !known { // the library's runs differ

@@ -15,14 +15,14 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// everyFault is a test of each single fault of a short run.
+// everyFault is the Config of a test of each single fault of a short run.
 func everyFault(lock func(*Client) Lock) Config {
 	return Config{New: lock, Every: 1, Clients: 2, Cycles: 2, Hold: 300 * time.Millisecond, Untried: true,
 		Faults: append(Faults{"delay message", "break"}, Pauses...), Laws: []checker.Law{checker.Ownership}}
 }
 
-// TestEachSingleFaultOfARun: it finds the message whose delay makes a careless lock delete the key of another, says
-// what was enumerated, and passes a lock that compares.
+// TestEachSingleFaultOfARun: the test of each single fault finds the message whose delay makes a careless lock delete
+// another client's key. It says what was enumerated, and it passes a lock that compares the owner.
 func TestEachSingleFaultOfARun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short tries the first places alone")
@@ -78,7 +78,8 @@ func TestEachSingleFaultOfARun(t *testing.T) {
 	})
 }
 
-// TestASingleFaultIsRepeatedByItsNumber, and what is left of it by its file.
+// TestASingleFaultIsRepeatedByItsNumber: a failure can be repeated by the number of its fault, and its shrunk plan by
+// its file.
 func TestASingleFaultIsRepeatedByItsNumber(t *testing.T) {
 	p := examine(t, everyFault(newCareless))
 	if p == nil {
@@ -100,7 +101,7 @@ func TestASingleFaultIsRepeatedByItsNumber(t *testing.T) {
 	_ = os.RemoveAll("_runs")
 }
 
-// fickle takes its lock once more in every other run.
+// fickle is a lock whose library behaves differently in every other run: it acquires the lock once more.
 type fickle struct{ plain }
 
 var fickleClients int
@@ -116,7 +117,7 @@ func (l *fickle) Lock(ctx context.Context) error {
 	return l.plain.Lock(ctx)
 }
 
-// TestALibraryWhoseRunsDifferIsReported: the faults that name a message are tried all the same, the others are counted.
+// TestALibraryWhoseRunsDifferIsReported: faults that name a message are tried all the same, and the others are counted.
 func TestALibraryWhoseRunsDifferIsReported(t *testing.T) {
 	p := examine(t, everyFault(func(c *Client) Lock { return &fickle{plain{c: c, ttl: 8 * time.Second}} }))
 	if p == nil {
@@ -156,8 +157,8 @@ func TestWhatDoesNotGoWithEvery(t *testing.T) {
 	}
 }
 
-// TestAFaultThatNeverStrikesIsReported: in no run did its message come; a name that fits two is refused with the
-// choices.
+// TestAFaultThatNeverStrikesIsReported: a fault is reported if its message is sent in no run. A name that fits two
+// messages is refused, with the choices.
 func TestAFaultThatNeverStrikesIsReported(t *testing.T) {
 	for line, want := range map[string]string{
 		"delay the 40th DEL of client-2 to redis-1 by 7s": "never struck: client-2 asked for",

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// spin is a lock that asks until SET NX PX succeeds, and deletes the key without a look at whose it is.
+// spin is a lock that asks until SET NX PX succeeds, and that deletes the key without checking whose it is.
 type spin struct {
 	conn net.Conn
 	key  string
@@ -40,7 +40,7 @@ func (l spin) Unlock(context.Context) error {
 	return nil
 }
 
-// A lock of twenty lines under pauses. It keeps its leases, if one asks no more of it than that.
+// A lock of twenty lines, tested under pauses. Its leases exclude each other, which is all that this test asks of it.
 func Example() {
 	TestSpin := func(t *testing.T) {
 		locktest.Run(t, locktest.Config{
@@ -54,5 +54,5 @@ func Example() {
 			},
 		})
 	}
-	_ = TestSpin // in a file that ends in _test.go it would be a test
+	_ = TestSpin // in a file that ends in _test.go it would be a test function
 }

@@ -13,34 +13,33 @@ import (
 
 // Report is the result of the runs of an Explore.
 type Report struct {
-	// Runs is how many runs were made, one for each seed, or for each single fault (Config.Every); none if the trial
-	// run (Try) failed, which fails the test.
+	// Runs is the number of runs: one for each seed, or for each single fault (Config.Every). It is 0 if the trial run
+	// (Try) failed, which fails the test.
 	Runs int
-	// Breaches are the distinct violations of promised laws: what the lock does to keys that are not its own, then the
-	// others in the order of the laws, and last what no lock with a lease survives.
+	// Breaches are the distinct violations of promised laws. Violations of ownership come first, then the others in the
+	// order of the laws, and last what no lock with a lease survives.
 	Breaches []Breach
-	// Failures are the runs that could not be judged: the lock's own code panicked, hung or left the simulated world.
+	// Failures are the runs that could not be judged: the lock's own code panicked, hung or left the simulation.
 	Failures []Failure
-	// Tolerated is how many runs could not be judged for a reason that Config.Tolerated names.
+	// Tolerated is the number of runs that could not be judged for a reason that Config.Tolerated names.
 	Tolerated int
-	// Differing are the seeds whose two runs differed: of those that fail, and of those whose run was made again to
-	// vary its plan (mix.guided). After one of the latter, the rest of its block of seeds is drawn freely.
+	// Differing are the seeds whose run was made twice with different results. A run is repeated if it fails, or in
+	// order to vary its plan (mix.guided). If it differs then, the rest of its block of seeds is drawn freely.
 	Differing []uint64
-	// Silence says how rare the violations of Config.Laws are that the runs have not met, by the bound of
-	// campaign.UpperBound, whose comment says what it takes for granted: "no violation in 200 schedules: with 95 %
-	// confidence fewer than 1 in 67 schedules of this mix breaks a promise"; where plans were guided, by those alone
-	// that were drawn freely. It is empty if each law was violated, if none was exercised, and after so few runs that
-	// it would say nothing.
+	// Silence says how rare a violation of Config.Laws must be for the runs not to have shown it: "no violation in 200
+	// schedules: with 95 % confidence fewer than 1 in 67 schedules of this mix breaks a promise". The bound is
+	// campaign.UpperBound; its comment states its assumptions. Runs whose plans were guided by others do not count.
+	// Silence is empty if each law was violated, if none was exercised, or if there were too few runs for a bound.
 	Silence string
-	// Met are the things that happened to locks ("a key expired while its holder was inside"), each with the number of
-	// runs in which it did. What has happened in none, or in one run alone, is hardly tried.
+	// Met counts, for each thing that happened to a lock ("a key expired while its holder was inside"), the runs in
+	// which it happened. What happened in no run, or in a single one, was hardly tested.
 	Met map[string]int
-	// Unsimulated are requests that were refused since they are not simulated, by name, each with the number of runs in
-	// which it was: the connection was closed, and what the library does then is no finding about real servers.
+	// Unsimulated counts, by the name of a request, the runs in which it was refused because it is not simulated. The
+	// connection was then closed; what the library does after that says nothing about real servers.
 	Unsimulated map[string]int
 	// CPU is the processor time of the processes of the runs, including their start, according to the host.
 	CPU time.Duration
-	// Memory is the most memory that one of these processes had, in bytes, according to the host; 0 if it does not say.
+	// Memory is the largest memory of any of these processes, in bytes, according to the host; 0 if it does not say.
 	Memory int64
 
 	parent *parent
@@ -50,11 +49,11 @@ type Report struct {
 type Breach struct {
 	Law   checker.Law
 	Cause checker.Cause
-	// Runs is the number of runs in which it occurs, and Seed the first of them; with Config.Every it is the number of
-	// a start and a target of faults, of which there are several that differ in when they end.
+	// Runs is the number of runs that show it, and Seed the seed of the first of them. With Config.Every, Seed is the
+	// number of a fault's start and target, which several runs share that differ in when the fault ends.
 	Runs int
 	Seed uint64
-	// Story is how it happened in the run of Seed.
+	// Story explains what happened in the run of Seed.
 	Story string
 }
 
@@ -68,18 +67,18 @@ type Failure struct {
 type Smallest struct {
 	Plan, Scenario string // the contents of files
 	Text, Page     string // the report of the run, for a terminal and as HTML
-	Minimal        bool   // nothing more could be taken away
+	Minimal        bool   // nothing more could be removed
 }
 
-// Save writes Plan and Scenario to a folder, under the names search.PlanFile and search.ScenarioFile; Config.Replay
-// runs the plan from there.
+// Save writes Plan and Scenario to a folder, under the names search.PlanFile and search.ScenarioFile. Config.Replay can
+// run the plan from there.
 func (s *Smallest) Save(folder string) error {
 	return save(folder, map[string]string{search.PlanFile: s.Plan, search.ScenarioFile: s.Scenario})
 }
 
-// Explore makes the runs that Run makes and returns their result, for a test that does more with it than fail. ok is
-// false in a process that Explore itself has started: the test goes on without a report, and must make the same calls
-// of Run and Explore in the same order.
+// Explore makes the same runs as Run and returns their result, for a test that does more with it than fail. ok is false
+// in a worker process that Explore itself has started. There the test continues without a report, and must make the
+// same calls of Run and Explore in the same order.
 func Explore(t *testing.T, c Config) (r *Report, ok bool) {
 	t.Helper()
 	p := examine(t, c)
@@ -106,7 +105,7 @@ func Explore(t *testing.T, c Config) (r *Report, ok bool) {
 	return r, true
 }
 
-// breaches are those of the groups, each law and cause once.
+// breaches merges the groups so that each law and cause occurs once.
 func (p *parent) breaches() (all []Breach) {
 	for _, g := range p.groups() {
 		b := Breach{Law: g.Law, Cause: g.Cause, Runs: g.runs, Seed: g.first.Seed, Story: g.Story}
@@ -124,7 +123,7 @@ func (p *parent) breaches() (all []Breach) {
 	return all
 }
 
-// groupOf is the group of runs that a breach describes.
+// groupOf returns the group of runs that a breach describes.
 func (p *parent) groupOf(b Breach) group {
 	all := p.groups()
 	is := func(g group) bool { return g.Law == b.Law && g.Cause == b.Cause && g.first.Seed == b.Seed }
@@ -134,14 +133,14 @@ func (p *parent) groupOf(b Breach) group {
 	return group{broken: broken{finding: finding{b.Law, b.Cause}}, first: ran{Seed: b.Seed}}
 }
 
-// Violated is the number of runs in which a law was broken, in any way.
+// Violated returns the number of runs in which a law was violated, by any cause.
 func (r *Report) Violated(l checker.Law) int { return r.outcome(l, checker.Violated) }
 
-// Held is the number of runs in which a law was seen to hold. Runs with nothing to judge it by count neither as Held
-// nor as Violated.
+// Held returns the number of runs in which a law was seen to hold. Runs in which nothing exercised the law count
+// neither as Held nor as Violated.
 func (r *Report) Held(l checker.Law) int { return r.outcome(l, checker.Holds) }
 
-// Seeds are those of all runs that show a breach, in order. The first is its Seed.
+// Seeds returns the seeds of all runs that show a breach, in order. The first is its Seed.
 func (r *Report) Seeds(b Breach) (all []uint64) {
 	for _, run := range r.parent.runs {
 		if slices.ContainsFunc(run.Broken, func(x broken) bool { return x.Law == b.Law && x.Cause == b.Cause }) {
@@ -161,7 +160,7 @@ func (r *Report) outcome(l checker.Law, o checker.Outcome) (n int) {
 	return n
 }
 
-// Digests are those of the runs that could be judged, by seed. Two runs are equal if their digests are.
+// Digests returns the digests of the runs that could be judged, by seed. Two runs are equal if their digests are.
 func (r *Report) Digests() map[uint64]sim.Digest {
 	all := map[uint64]sim.Digest{}
 	for _, run := range r.parent.runs {
@@ -172,7 +171,7 @@ func (r *Report) Digests() map[uint64]sim.Digest {
 	return all
 }
 
-// Shrink cuts the run of a breach down to the smallest that it finds. It must be called before the test returns.
+// Shrink shrinks the run of a breach to the smallest that it finds. It must be called before the test returns.
 func (r *Report) Shrink(b Breach) (*Smallest, error) {
 	small, why := r.parent.shrink(r.parent.groupOf(b))
 	if small == nil {

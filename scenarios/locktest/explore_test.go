@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// open is a lock that everybody has.
+// open is a lock that everybody has at once.
 type open struct{}
 
 func (open) Lock(context.Context) error   { return nil }
@@ -21,8 +21,8 @@ func (open) Unlock(context.Context) error { return nil }
 
 func newCareless(c *Client) Lock { return &careless{plain{c: c, ttl: 8 * time.Second}} }
 
-// TestWhatIsExploredIsCutDownAndReplayed: what a Report says of a law, its smallest run shows again, and nothing else
-// of it; also where no fault is needed.
+// TestWhatIsExploredIsCutDownAndReplayed: the smallest run of each breach in a Report shows that breach again and no
+// other of the law. The smallest run has no fault if none is needed.
 func TestWhatIsExploredIsCutDownAndReplayed(t *testing.T) {
 	for name, test := range map[string]struct {
 		lock   func(*Client) Lock
@@ -87,7 +87,7 @@ func TestABreachThatIsNoneIsNotCutDown(t *testing.T) {
 	}
 }
 
-// opened is a lock that leaves something open until it is closed.
+// opened is a lock that leaves a goroutine running until it is closed.
 type opened struct {
 	plain
 	end chan struct{}
@@ -98,7 +98,8 @@ func (l *opened) Close() error {
 	return l.plain.Close()
 }
 
-// TestALockWhoseClientCrashedIsClosed: what it holds open is no leak of the library's.
+// TestALockWhoseClientCrashedIsClosed: a lock that its crashed client did not close does not count as a leak of the
+// library.
 func TestALockWhoseClientCrashedIsClosed(t *testing.T) {
 	r, ok := Explore(t, Config{Seeds: 4,
 		Plan: []string{"crash client-1 at 1s", "crash redis-1 losing everything at 20s"}, New: func(c *Client) Lock {
@@ -111,7 +112,7 @@ func TestALockWhoseClientCrashedIsClosed(t *testing.T) {
 	}
 }
 
-// extended is a lock that its holder prolongs.
+// extended is a lock that its holder extends.
 type extended struct {
 	plain
 }
@@ -130,7 +131,7 @@ func (l *extended) Extend(ctx context.Context) error {
 
 var errNotHeld = errors.New("not held")
 
-// TestALockIsExtendedForAsLongAsItsWorkLasts: without that, work of twice the TTL outlasts it.
+// TestALockIsExtendedForAsLongAsItsWorkLasts: without extensions, work of twice the TTL outlasts the lock.
 func TestALockIsExtendedForAsLongAsItsWorkLasts(t *testing.T) {
 	for every, violated := range map[time.Duration]int{0: 3, 3 * time.Second: 0} {
 		t.Run(every.String(), func(t *testing.T) {

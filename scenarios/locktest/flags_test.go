@@ -16,10 +16,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// asked is the variable that has the tests run of which TestFlags looks at the output.
+// asked is the environment variable that makes the test binary run the tests whose output TestFlags checks.
 const asked = "FENCEPOST_LOCKTEST_FLAGS"
 
-// TestOfFlags is a test that fails, as a user's would.
+// TestOfFlags fails as a user's test would.
 func TestOfFlags(t *testing.T) {
 	if os.Getenv(asked) == "" {
 		t.Skip("it is run by TestFlags")
@@ -27,10 +27,11 @@ func TestOfFlags(t *testing.T) {
 	Run(t, Config{New: newCareless, Seeds: 22, Faults: Pauses, Laws: []checker.Law{checker.Ownership}, Untried: true})
 }
 
-// form is a flag as a user's test may have it.
+// form is a flag that a user's test might define.
 var form = flag.String("form", "", "which subtest TestOfOwnFlags has")
 
-// TestOfOwnFlags is a test with a subtest of a name that a flag gives, and one that no other process has.
+// TestOfOwnFlags has a subtest whose name comes from a flag or from the process ID. A worker process cannot find the
+// latter.
 func TestOfOwnFlags(t *testing.T) {
 	if os.Getenv(asked) == "" {
 		t.Skip("it is run by TestAUsersFlagsReachTheProcessesOfTheRuns")
@@ -65,7 +66,7 @@ func FuzzOfFlags(f *testing.F) {
 	})
 }
 
-// goTest executes this test binary again, in a folder of its own, and gives what it prints.
+// goTest executes this test binary again, in its own folder, and returns its output.
 func goTest(t *testing.T, folder string, args ...string) (text string, failed bool) {
 	t.Helper()
 	exe, err := os.Executable()
@@ -81,7 +82,7 @@ func goTest(t *testing.T, folder string, args ...string) (text string, failed bo
 	return string(out), err != nil
 }
 
-// TestFlags: go test's flags do what they say, and what a failure says to type shows it again.
+// TestFlags: the flags of go test work, and the commands that a failure prints repeat it.
 func TestFlags(t *testing.T) {
 	if os.Getenv(asked) != "" || os.Getenv(environment) != "" {
 		return
@@ -139,7 +140,7 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// TestTheTimeThatTimeoutGivesEndsTheRuns: before it ends the test, so that there is time to say so.
+// TestTheTimeThatTimeoutGivesEndsTheRuns: the runs end before -timeout ends the test, so that there is time to report.
 func TestTheTimeThatTimeoutGivesEndsTheRuns(t *testing.T) {
 	over := time.Now().Add(-time.Second)
 	p := examine(t, Config{New: newPlain, Seeds: 5, Untried: true, deadline: &over})
@@ -156,7 +157,7 @@ func TestTheTimeThatTimeoutGivesEndsTheRuns(t *testing.T) {
 	}
 }
 
-// TestTestsAtTheSameTime: -parallel lets several run, each of which makes the runs that it makes alone.
+// TestTestsAtTheSameTime: tests that run in parallel make the same runs as a test alone.
 func TestTestsAtTheSameTime(t *testing.T) {
 	for _, name := range []string{"one", "two", "three"} {
 		t.Run(name, func(t *testing.T) {
@@ -178,9 +179,9 @@ func TestTestsAtTheSameTime(t *testing.T) {
 	}
 }
 
-// TestCoverageCountsTheProcessesOfTheRuns: what runs in them alone is covered.
+// TestCoverageCountsTheProcessesOfTheRuns: code that runs only in the processes of the runs is counted as covered.
 func TestCoverageCountsTheProcessesOfTheRuns(t *testing.T) {
-	testkit.FullOnly(t) // it builds a test binary with coverage
+	testkit.FullOnly(t) // builds a test binary with coverage
 	if os.Getenv(environment) != "" {
 		return
 	}

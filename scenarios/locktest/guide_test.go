@@ -17,7 +17,8 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// guided is a test of a lock with a scenario's mix: a block of runs and a few of the next.
+// guided returns the Config of a test of a lock with a scenario's mix. It makes the runs of one full block of 512 seeds
+// and a few of the next.
 func guided(t *testing.T, mix string, lock func(*Client) Lock) Config {
 	t.Helper()
 	if testing.Short() {
@@ -33,7 +34,8 @@ func guided(t *testing.T, mix string, lock func(*Client) Lock) Config {
 		Laws: []checker.Law{checker.Ownership}, Tolerated: []string{"metrics"}}
 }
 
-// unlucky is a lock that fails in some runs: by their seed, so that what varies a run fails if it does.
+// unlucky is a lock that fails in some runs, which depend on the seed. A run that varies a failing run therefore fails
+// too.
 type unlucky struct {
 	careless
 	fail func()
@@ -49,7 +51,7 @@ func (l *unlucky) Lock(ctx context.Context) error {
 	return l.careless.Lock(ctx)
 }
 
-// outcomes are the digests of runs, by seed; "failed" of those that could not be judged.
+// outcomes returns the digests of the runs by seed, or "failed" for a run that could not be judged.
 func outcomes(p *parent) map[uint64]string {
 	all := map[uint64]string{}
 	for _, r := range p.runs {
@@ -61,11 +63,11 @@ func outcomes(p *parent) map[uint64]string {
 	return all
 }
 
-// TestAGuidedRunIsAFunctionOfItsSeed: the run of a seed is the same by any number of workers, whether or not they
-// are replaced in the middle of a block, since the lock leaves goroutines behind or ends its process, and if it is the
-// only one that is asked for.
+// TestAGuidedRunIsAFunctionOfItsSeed: the run of a seed is the same for any number of workers, and if it is the only
+// one that is asked for. It is also the same if workers are replaced in the middle of a block, because the lock leaves
+// goroutines behind or ends its process.
 func TestAGuidedRunIsAFunctionOfItsSeed(t *testing.T) {
-	folder := t.TempDir() // also for temporary files of the workers, which end without removing them
+	folder := t.TempDir() // also for the temporary files of workers that end without removing them
 	t.Setenv("TMPDIR", folder)
 	t.Setenv("GOTMPDIR", folder)
 	const mix = "guided: 80%, aimed: 0%"
@@ -127,7 +129,7 @@ func TestAGuidedRunIsAFunctionOfItsSeed(t *testing.T) {
 	}
 }
 
-// TestAGuidedRunIsCutDown: by its own plan, without the runs that guided it.
+// TestAGuidedRunIsCutDown: a guided run is shrunk by its own plan, without the runs that guided it.
 func TestAGuidedRunIsCutDown(t *testing.T) {
 	p := examine(t, guided(t, "guided: 80%", newCareless))
 	if p == nil {
@@ -150,7 +152,7 @@ func TestAGuidedRunIsCutDown(t *testing.T) {
 	t.Error("nothing was broken")
 }
 
-// TestABlockIsOneWorkers: from its first seed on, and no other's.
+// TestABlockIsOneWorkers: all seeds of a block go to the same worker, from the first seed of the block on.
 func TestABlockIsOneWorkers(t *testing.T) {
 	p := &parent{guided: true}
 	shares := p.shares([]uint64{510, 511, 512, 513, 1540}, 2)
@@ -166,7 +168,7 @@ func TestABlockIsOneWorkers(t *testing.T) {
 
 var opens int
 
-// moody is a lock each of which waits longer than the one before.
+// moody is a lock that waits longer in each call than in the one before, so its runs differ.
 type moody struct{ plain }
 
 func (l *moody) Lock(ctx context.Context) error {
@@ -175,7 +177,7 @@ func (l *moody) Lock(ctx context.Context) error {
 	return l.plain.Lock(ctx)
 }
 
-// TestALibraryWhoseRunsDifferIsNotGuided: that is reported, and all its seeds are run.
+// TestALibraryWhoseRunsDifferIsNotGuided: the difference is reported, and all seeds are run.
 func TestALibraryWhoseRunsDifferIsNotGuided(t *testing.T) {
 	c := guided(t, "guided: 90%", func(c *Client) Lock { return &moody{plain{c: c, ttl: 8 * time.Second}} })
 	p := examine(t, c)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// spinElsewhere spins on a thread that is not the process's first, which takes the signals that are sent to a process.
+// spinElsewhere spins on another thread than the process's first one. Signals to the process go to the first thread.
 func spinElsewhere() {
 	if syscall.Gettid() == syscall.Getpid() {
 		runtime.LockOSThread()
@@ -33,7 +33,8 @@ func TestASpinIsReportedOnWhicheverThreadItRuns(t *testing.T) {
 	}
 }
 
-// TestARunThatRestsIsNotWaitedFor: in a run there is nothing to wait for that takes real time.
+// TestARunThatRestsIsNotWaitedFor: a run that does nothing is ended soon, since nothing in a run takes real time to
+// wait for.
 func TestARunThatRestsIsNotWaitedFor(t *testing.T) {
 	p := examine(t, Config{New: func(c *Client) Lock {
 		return &wrong{plain{c: c, ttl: 8 * time.Second}, func(context.Context) error { <-outside; return nil }}
@@ -41,7 +42,7 @@ func TestARunThatRestsIsNotWaitedFor(t *testing.T) {
 	if p == nil {
 		return
 	}
-	for _, want := range []string{"the run did nothing for 3s", // and why: the channel is a package variable
+	for _, want := range []string{"the run did nothing for 3s", // with the reason: the channel is a package variable
 		"look for one in github.com/fencepost-sim/fencepost/scenarios/locktest, which is where locktest.TestARun"} {
 		if len(p.runs) != 1 || !strings.Contains(p.runs[0].Failure, want) {
 			t.Errorf("%+v, which does not say %q", p.runs, want)

@@ -13,13 +13,13 @@ type keys struct {
 	of    map[history.Lock]title
 }
 
-// title is the lock that a key belongs to and, if the lock has several keys, which of them it is.
+// title is the lock that a key belongs to and, if the lock has several keys, which one of them the key is.
 type title struct {
 	lock   history.Lock
 	member string // empty if the lock has only this key
 }
 
-// newKeys gets the keys of the locks from the Config; nil if the Config does not state them.
+// newKeys returns the keys of the locks according to Config.Keys, or nil if that is not set.
 func (c *Config) newKeys(locks []history.Lock) (*keys, error) {
 	if c.Keys == nil {
 		return nil, nil

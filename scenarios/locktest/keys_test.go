@@ -11,11 +11,11 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// several is a lock of three keys with a prefix, two of which make it.
+// several is a lock with three keys that have a prefix; whoever has two of them has the lock.
 type several struct {
 	plain
 	key   []string
-	steal string // a key that is deleted with every release, whosever it is
+	steal string // key that each release deletes, whoever owns it
 }
 
 func threeKeys(lock string) []string { return []string{"my:0:" + lock, "my:1:" + lock, "my:2:" + lock} }
@@ -57,8 +57,8 @@ func (l *several) Unlock(ctx context.Context) (err error) {
 	return err
 }
 
-// TestKeysOfOtherNames: what servers record of them is judged as of the lock, of each key by itself; without
-// Config.Keys nothing is known of whose keys they are.
+// TestKeysOfOtherNames: the servers' records of the keys in Config.Keys are judged as records of the lock, each key by
+// itself. Without Config.Keys, ownership is not judged, since nobody knows which lock the keys belong to.
 func TestKeysOfOtherNames(t *testing.T) {
 	seeds := testkit.Size(3, 20)
 	for name, test := range map[string]struct {
@@ -106,8 +106,8 @@ func TestKeysThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// TestWhichLockAKeyIsOf: a key that stands alone for its lock has no member of its own, and a key that is no lock's is
-// distinguished from a lock of its name.
+// TestWhichLockAKeyIsOf: the only key of a lock has no member name, and a key that belongs to no lock is not confused
+// with a lock of the same name.
 func TestWhichLockAKeyIsOf(t *testing.T) {
 	several, err := (&Config{Keys: threeKeys}).newKeys([]history.Lock{"lock"})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// counted is a plain lock with a token, which it counts on its server while it holds the lock.
+// counted is a plain lock with a token: a counter on its server that it increments while it holds the lock.
 type counted struct {
 	plain
 	token int64
@@ -37,8 +37,8 @@ func (l *counted) Lock(ctx context.Context) error {
 
 func (l *counted) Token() int64 { return l.token }
 
-// A sound lock keeps under each family of faults what is said of its kind; the libraries that follow a master through
-// Failovers have a test of their own.
+// A sound lock of each kind keeps under each family of faults the laws that the documentation states for the kind.
+// Libraries that follow a master through Failovers have their own test.
 func TestASoundLockKeepsTheLawsOfItsKind(t *testing.T) {
 	lease := Care{ChecksValidity: true}
 	one := Redis(1)
@@ -63,7 +63,8 @@ func TestASoundLockKeepsTheLawsOfItsKind(t *testing.T) {
 	}
 }
 
-// The loss of the only server is shown and named as not promised, until it is promised.
+// If the only server is lost for good, deadlock-freedom is shown as broken but not promised, unless Config.Availability
+// promises it.
 func TestTheLossOfAllServersIsNotPromised(t *testing.T) {
 	for _, promised := range []bool{false, true} {
 		t.Run(fmt.Sprint(promised), func(t *testing.T) {
@@ -80,14 +81,14 @@ func TestTheLossOfAllServersIsNotPromised(t *testing.T) {
 	}
 }
 
-// What the servers do to every lease is said so first; the same run without that breaks nothing. A clock that runs
-// fast is none of it: a lock can keep a margin.
+// What servers can do to any lease is listed with its explanation first, and the same run without that fault breaks
+// nothing. A clock that runs fast is not among it, since a lock can keep a margin for drift.
 func TestWhatServersDoToEveryLeaseIsSaidFirst(t *testing.T) {
 	unsynced := "cut redis-1 -> redis-1-replica-1 at 1s for 3s"
 	for name, test := range map[string]struct {
 		lock        func(*Client) Lock
 		servers     Servers
-		plan, mends []string // mends is the plan without the cause
+		plan, mends []string // mends is the plan without the fault that is the cause
 		want        limit
 	}{
 		"a clock that is set ahead": {newPlain, Redis(1), []string{"jump redis-1 clock by +30s at 2s"},
@@ -128,7 +129,7 @@ func TestWhatServersDoToEveryLeaseIsSaidFirst(t *testing.T) {
 	}
 }
 
-// follower is a plain lock that goes to the other server where it is refused as by a replica.
+// follower is a plain lock that turns to the other server if this one answers as a replica.
 type follower struct{ plain }
 
 func newFollower(c *Client) Lock { return &follower{plain{c: c, ttl: 8 * time.Second}} }

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/bubble"
 )
 
-// goroutines are those of the bubble that are not ours.
+// goroutines returns the goroutines of the bubble, except those of locktest itself.
 func goroutines() []*remote.Goroutine {
 	stacks := make([]byte, 64<<10)
 	n := runtime.Stack(stacks, true)
@@ -22,15 +22,15 @@ func goroutines() []*remote.Goroutine {
 	return slices.DeleteFunc(remote.Goroutines(string(stacks[:n])), func(g *remote.Goroutine) bool { return g.Idle() })
 }
 
-// tolerates reports whether a goroutine is in a function that Config.Tolerated names.
+// tolerates reports whether a goroutine runs in a function that Config.Tolerated names.
 func (c *Config) tolerates(g *remote.Goroutine) bool { return slices.ContainsFunc(c.Tolerated, g.In) }
 
-// strangers are the goroutines of the bubble that are neither ours nor tolerated.
+// strangers returns the goroutines of the bubble that belong neither to locktest nor to Config.Tolerated.
 func (w *worker) strangers() []*remote.Goroutine {
 	return slices.DeleteFunc(goroutines(), w.config.tolerates)
 }
 
-// leakOf reports goroutines that still run ten minutes after their run; empty if there are none.
+// leakOf reports goroutines that still run ten minutes after their run. It returns "" if there are none.
 func (w *worker) leakOf(all []*remote.Goroutine) string {
 	if len(all) == 0 {
 		return ""
@@ -44,7 +44,8 @@ func (w *worker) leakOf(all []*remote.Goroutine) string {
 		w.closing(), remote.Same(all))
 }
 
-// leaked reports the goroutines that the runs have left behind, if that is one a run or more; empty if not.
+// leaked reports the goroutines that the runs have left behind, if there is at least one for each run; otherwise it
+// returns "".
 func (w *worker) leaked() string {
 	if w.failed || w.later || w.left.strangers < w.runs {
 		return ""
@@ -52,7 +53,7 @@ func (w *worker) leaked() string {
 	return w.left.leak
 }
 
-// closing says where a goroutine is to be ended.
+// closing says where a user has to end a goroutine of the lock.
 func (w *worker) closing() string {
 	if w.closeless.Load() {
 		return "a method Close() error, which the Lock does not have"
@@ -60,7 +61,8 @@ func (w *worker) closing() string {
 	return "Close"
 }
 
-// failure says why a run could not be judged: with the goroutines that do not return, if that is why.
+// failure says why a run could not be judged. If a call of the library did not return, it lists the goroutines of such
+// calls.
 func (w *worker) failure(err error) string {
 	w.failed = true
 	if stuck := (*bubble.StuckError)(nil); errors.As(err, &stuck) {

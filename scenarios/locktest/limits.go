@@ -7,20 +7,20 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// limit is why no lock with a lease could have kept a law; empty if one could have.
+// limit is the reason why no lock with a lease could have kept a law. It is empty if a lock could have kept it.
 type limit string
 
 const (
-	pauses    limit = "pauses"    // of the holder, for longer than its lease
-	messages  limit = "messages"  // to the resource, held up for longer than the lock was held
-	sessions  limit = "sessions"  // that the service ended although the client was alive
-	unheeded  limit = "unheeded"  // end of a session: the holder was told, and worked on
-	clocks    limit = "clocks"    // of servers, set ahead
-	losses    limit = "losses"    // of what a server had confirmed
-	failovers limit = "failovers" // to a replica without the key, or with two masters
+	pauses    limit = "pauses"    // the holder was paused for longer than its lease
+	messages  limit = "messages"  // a message to the resource was delayed until another client had the lock
+	sessions  limit = "sessions"  // the service ended the session of a client that was alive
+	unheeded  limit = "unheeded"  // the session ended, the lock reported it, and the holder worked on
+	clocks    limit = "clocks"    // the clock of a server was set ahead
+	losses    limit = "losses"    // a server lost what it had confirmed
+	failovers limit = "failovers" // a replica without the key took over, or there were two masters
 )
 
-// waysOn is said first of what no lock with a lease survives.
+// waysOn is the explanation that a story of each limit begins with.
 var waysOn = map[limit]string{
 	pauses: `No lock with a lease survives a pause of its holder that is longer. There are two ways on: a fencing token that
 the resource compares (Care.Fences, Laws: locktest.FencedLaws), or no more than what a lease can keep
@@ -49,9 +49,10 @@ confirmed it (WAIT), a fencing token from a store that loses nothing (Care.Fence
 more than what a lock on such servers can keep (Laws: locktest.EfficiencyLaws).`,
 }
 
-// limitOf says why no lock with a lease could have kept the law that was violated in a run: its holder was paused for
-// longer, its message was held up for longer, its session was ended, and it could not know or did not heed it, or its
-// servers forgot its key. What was written then is of the same cause. A clock that drifts is no such reason: a lock can
+// limitOf says why no lock with a lease could have kept the law that a run violated. The holder was paused for longer
+// than its lease, or its message was delayed for longer. Or its session was ended, and it could not know that or did
+// not heed it. Or its servers forgot its key. For a violation of resource-safety, the reason is that of
+// mutual-exclusion, unless the stale write had left in time. A clock that drifts is no such reason, since a lock can
 // keep a margin.
 func limitOf(h *history.History, v checker.Verdict, f checker.Finding) limit {
 	if f.Law == checker.ResourceSafety {
@@ -79,15 +80,16 @@ func limitOf(h *history.History, v checker.Verdict, f checker.Finding) limit {
 	return ""
 }
 
-// hold is a grant with its section, as its holder knows it. Positions are places in the history.
+// hold is one grant of the lock and its section, as its holder knows them. Positions are indexes into the history's
+// events.
 type hold struct {
-	*history.Event              // its acquire ok
+	*history.Event              // the acquire ok event
 	at             int          // position
-	end            int          // where it was released, lost or its client crashed; len(Events) if never
+	end            int          // position of its release, its loss or its client's crash; len(Events) if there is none
 	until          history.Time // the end of its validity, as last stated
 }
 
-// holdAt is the hold that began at a position.
+// holdAt returns the hold that began at a position.
 func holdAt(h *history.History, at int) *hold {
 	e := &h.Events[at]
 	g := &hold{Event: e, at: at, end: len(h.Events), until: e.Grant.Until}
@@ -105,7 +107,7 @@ func holdAt(h *history.History, at int) *hold {
 	return g
 }
 
-// holdsOf are those among the witnesses of a finding, in order.
+// holdsOf returns the holds among the witnesses of a finding, in order.
 func holdsOf(h *history.History, f *checker.Finding) (all []*hold) {
 	for i := range h.Events {
 		e := &h.Events[i]
@@ -116,15 +118,16 @@ func holdsOf(h *history.History, f *checker.Finding) (all []*hold) {
 	return all
 }
 
-// over reports whether a hold had ended, for its holder and for the others, when another was granted.
+// over reports whether a hold had ended when another client was granted the lock: it was released, or its lease was
+// over.
 func (g *hold) over(h *history.History, other *hold) bool {
 	granted := other.Grant.Granted
 	return g.end < len(h.Events) && h.Events[g.end].Time <= granted || g.until <= granted
 }
 
-// leftInTime reports whether a write that a superseded holder's data took too late had left while the lock was its
-// own, and nobody else had been granted the lock before it was given back or its lease was over: nothing that the lock
-// did could have kept the write away, if the resource compares no tokens.
+// leftInTime reports whether a stale write had left its client in time. That is the case if the client sent it while it
+// still held the lock, and the next client was granted the lock only after the release or the end of the lease. No lock
+// can stop such a write; only a resource that compares fencing tokens can.
 func leftInTime(h *history.History, f *checker.Finding) bool {
 	at := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Index == f.At })
 	if f.Cause.Kind != checker.StaleEffect || at < 0 || h.Header.Applies(history.Fencing) {
@@ -147,8 +150,8 @@ func leftInTime(h *history.History, f *checker.Finding) bool {
 		!slices.ContainsFunc(holds, func(o *hold) bool { return o != g && !g.over(h, o) })
 }
 
-// keptInside reports whether what kept a holder inside past its lease was an answer of the resource: it had asked in
-// time, and it still waited when the other came in.
+// keptInside reports whether a holder overstayed its lease because an answer of the resource was late: it had sent the
+// request in time, and still waited for the answer when the other client came in.
 func keptInside(h *history.History, f *checker.Finding) bool {
 	for _, g := range holdsOf(h, f) {
 		if g.Process != f.About {
@@ -166,8 +169,9 @@ func keptInside(h *history.History, f *checker.Finding) bool {
 	return false
 }
 
-// tooSoonToLearn reports whether the other was granted the lock before a holder whose session had been ended could know
-// it: before its next sign of life, within a third of the TTL, after the end of what kept it from the servers.
+// tooSoonToLearn reports whether another client was granted the lock before a holder whose session had ended could know
+// that. A holder can know it at its next keepalive, a third of the TTL after the session has ended and after the faults
+// that kept it from the servers have ended.
 func tooSoonToLearn(h *history.History, f *checker.Finding) bool {
 	var gone, granted history.Time
 	for _, g := range holdsOf(h, f) {
@@ -198,7 +202,8 @@ func tooSoonToLearn(h *history.History, f *checker.Finding) bool {
 	return gone > 0 && granted < gone+h.Header.TTL/3
 }
 
-// toldOfItsEnd reports whether the lock had told a holder that its lease was over before another was granted it.
+// toldOfItsEnd reports whether a lock told its holder that the lease was over before another client was granted the
+// lock.
 func toldOfItsEnd(h *history.History, f *checker.Finding) bool {
 	holds := holdsOf(h, f)
 	return slices.ContainsFunc(holds, func(g *hold) bool {
@@ -207,7 +212,7 @@ func toldOfItsEnd(h *history.History, f *checker.Finding) bool {
 	})
 }
 
-// ended is when the fault ended that struck at a position; the end of the run if that is not recorded.
+// ended returns when the fault ended that struck at a position, or the end of the run if that was not recorded.
 func ended(h *history.History, at int) history.Time {
 	for i := at + 1; i < len(h.Events); i++ {
 		if e := &h.Events[i]; e.Process == history.Nemesis && e.Type == history.OK && e.Value == h.Events[at].Value {
@@ -217,8 +222,7 @@ func ended(h *history.History, at int) history.Time {
 	return h.Header.End
 }
 
-// onlyJumps reports whether, of the faults among some events, there are any that change clocks, and all of these set
-// them.
+// onlyJumps reports whether there are clock faults among some events, and all of them are jumps, not drifts.
 func onlyJumps(h *history.History, indexes []int) bool {
 	jumps, others := 0, 0
 	for _, i := range indexes {

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// storyOf is a history of two clients of one server of a service, whose leases last for 9 s.
+// storyOf returns a history of two clients and one server of a service, with leases of 9 s.
 func storyOf(t *testing.T, service history.Service, events ...history.Event) *history.History {
 	t.Helper()
 	h := &history.History{Header: history.Header{Servers: []history.Process{"server-1"}, Quorum: 1, Service: service,
@@ -33,7 +33,8 @@ func storyOf(t *testing.T, service history.Service, events ...history.Event) *hi
 	return h
 }
 
-// acquired are the records of a client that gets the lock at a time, with what it is told of its lease.
+// acquired returns the events of a client that acquires the lock at a time; until is the end of the validity that the
+// client states.
 func acquired(p history.Process, at, until history.Time) []history.Event {
 	a := history.Attempt(p + "/1")
 	return []history.Event{
@@ -67,8 +68,8 @@ func joined(parts ...[]history.Event) (all []history.Event) {
 	return all
 }
 
-// TestLimitsAreNoFaultsOfTheLock: each limit of a lease, beside the nearest story in which the lock, or its user, is at
-// fault itself.
+// TestLimitsAreNoFaultsOfTheLock tests each limit of a lease, next to the most similar history in which the lock or its
+// user is at fault.
 func TestLimitsAreNoFaultsOfTheLock(t *testing.T) {
 	expire := fault(3e9, "expire session of client-1 at 3s")
 	delay := fault(15e8, "delay client-1 -> resource by 12s at 1500ms for 1s")
@@ -123,8 +124,8 @@ func TestLimitsAreNoFaultsOfTheLock(t *testing.T) {
 	}
 }
 
-// TestWhatNoLockSurvivesIsSaidFirst: a pause, and a write that left in time, are the limit of a sound lock. With a lock
-// that everybody has, the same plan shows what is wrong with the lock, and that leads the findings.
+// TestWhatNoLockSurvivesIsSaidFirst: with a sound lock, a pause or a write that left in time is reported as a limit of
+// every lease. With a lock that everybody has, the same plan shows what is wrong with the lock, and that comes first.
 func TestWhatNoLockSurvivesIsSaidFirst(t *testing.T) {
 	for limit, plan := range map[limit]string{pauses: "pause client-1 for 12s after acquired",
 		messages: "delay message 2 of client-1 -> resource by 15s"} {

@@ -23,9 +23,9 @@ type Lock interface {
 	// must return an error. ctx is done at the latest when the run ends. If Lock returns an error, the client skips
 	// this cycle.
 	Lock(ctx context.Context) error
-	// Unlock gives the lock back. When ctx is done, it must return, with an error if it has not given the lock back.
-	// ctx is done at the latest when the run ends. An Unlock that continues to ask servers that do not answer is
-	// reported as hanging.
+	// Unlock releases the lock. When ctx is done, it must return, with an error if it has not released the lock. ctx is
+	// done at the latest when the run ends. An Unlock that continues to ask servers that do not answer is reported as
+	// hanging.
 	Unlock(ctx context.Context) error
 }
 
@@ -88,13 +88,13 @@ func (c *Client) Context() context.Context { return c.guest.Context() }
 
 // host connects the library's locks with the simulated clients.
 type host struct {
-	*bubble.Driver // of the latest run
+	*bubble.Driver // driver of the latest run
 	stacks         *sim.Stacks
 	new            func(*Client) Lock
 	keys           *keys                         // nil: each lock has one key of its own name
-	locks          []history.Lock                // of the scenario
-	world          *sim.World                    // of the run
-	waits          map[sim.ProcessID]*sim.Signal // for an answer, by client
+	locks          []history.Lock                // locks of the scenario
+	world          *sim.World                    // world of the run
+	waits          map[sim.ProcessID]*sim.Signal // raised by the next answer, by client
 	closeless      atomic.Bool                   // a Lock without Close was seen
 	made           map[Lock]string               // the client of each Lock of the run; pointers only
 	together       bool                          // all servers grant a lock together

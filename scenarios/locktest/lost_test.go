@@ -8,14 +8,14 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// telling is a lock that says only when it is over: a while after its first request.
+// telling is a lock that says only when it is lost: some time after its first request.
 type telling struct {
 	*plain
 	after time.Duration // 0: never
 	lost  chan struct{}
 }
 
-// withoutUntil hides what plain says of its end.
+// withoutUntil hides plain's method Until.
 type withoutUntil struct{ l *telling }
 
 func (l withoutUntil) Lock(ctx context.Context) error {
@@ -37,7 +37,8 @@ func (l withoutUntil) Lost() <-chan struct{}            { return l.l.lost }
 // nothing is a plan that does no harm.
 const nothing = "pause client-2 for 1ms at 1s"
 
-// TestALockThatSaysWhenItIsLostIsValidUntilThen: whether its client looks or not, and no longer than that one lives.
+// TestALockThatSaysWhenItIsLostIsValidUntilThen: a Loser that is no Untiler is valid until it reports its loss, whether
+// or not its client checks, or until its client crashes.
 func TestALockThatSaysWhenItIsLostIsValidUntilThen(t *testing.T) {
 	const ttl = 8 * time.Second
 	for name, test := range map[string]struct {
@@ -71,7 +72,8 @@ func TestALockThatSaysWhenItIsLostIsValidUntilThen(t *testing.T) {
 	}
 }
 
-// TestAClientThatLooksWhetherItsLockIsLostDoesNotWrite: also if it is not notified during its work.
+// TestAClientThatLooksWhetherItsLockIsLostDoesNotWrite: with ChecksValidity a client sees the loss before it writes,
+// even if nothing interrupts its work.
 func TestAClientThatLooksWhetherItsLockIsLostDoesNotWrite(t *testing.T) {
 	for checks, writes := range map[bool]bool{false: true, true: false} {
 		name := map[bool]string{false: "does not look", true: "looks"}[checks]
@@ -88,12 +90,12 @@ func TestAClientThatLooksWhetherItsLockIsLostDoesNotWrite(t *testing.T) {
 	}
 }
 
-// ending is a lock that says that it is lost when the run is over.
+// ending is a lock that reports its loss when the run is over.
 type ending struct{ withoutUntil }
 
 func (l ending) Lost() <-chan struct{} { return l.l.c.Context().Done() }
 
-// TestALossReportedAfterTheRunIsNotRecorded: whoever learns of it first, the run is the same.
+// TestALossReportedAfterTheRunIsNotRecorded: a loss reported at the end of a run does not make two runs differ.
 func TestALossReportedAfterTheRunIsNotRecorded(t *testing.T) {
 	c := Config{Seeds: 10, Hold: 24 * time.Hour, Cycles: 1, Plan: []string{nothing}, Untried: true,
 		New: func(c *Client) Lock {

@@ -6,9 +6,9 @@ import (
 	"unsafe"
 )
 
-// offline makes every connect(2) of this process fail from now on, so that a lock which dials by itself reaches no
-// server of this host: its keys may be somebody's. If the host does not let a process do that to itself, nothing
-// changes.
+// offline makes every connect(2) of this process fail from now on. A lock that dials by itself then reaches no server
+// of this host, where its keys might be somebody's data. If the host does not permit a process to restrict itself so,
+// nothing changes.
 func offline() {
 	is, known := map[string]struct{ architecture, seccomp uint32 }{
 		"amd64": {0xc000003e, 317}, "arm64": {0xc00000b7, 277}, // AUDIT_ARCH_*, and the number of seccomp(2)

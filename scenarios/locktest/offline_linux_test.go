@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// listens is the variable from which the processes of the runs know where a server of this host listens.
+// listens is the environment variable that tells the processes of the runs the address of a server on this host.
 const listens = "FENCEPOST_LOCKTEST_LISTENS"
 
-// TestALockThatDialsByItselfReachesNobody: a server of this host sees nothing of it.
+// TestALockThatDialsByItselfReachesNobody: a server on this host sees no connection of such a lock.
 func TestALockThatDialsByItselfReachesNobody(t *testing.T) {
 	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
 		t.Skip("it is not prevented there")

@@ -2,5 +2,5 @@
 
 package locktest
 
-// offline is not possible here: a lock that dials by itself reaches what it dials.
+// offline does nothing here: a lock that dials by itself reaches the server that it dials.
 func offline() {}

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// servedBy are the digests of some runs that a test binary makes in a folder.
+// servedBy returns the digests of some runs that a test binary makes in a folder.
 func servedBy(t *testing.T, binary, folder, name string) (digests []sim.Digest) {
 	t.Helper()
 	test, err := remote.Open(binary, folder, name)
@@ -46,7 +46,8 @@ func servedBy(t *testing.T, binary, folder, name string) (digests []sim.Digest) 
 	return digests
 }
 
-// TestATestBinaryRunsInAnEmptyFolder as it does in that of its package, and leaves nothing there.
+// TestATestBinaryRunsInAnEmptyFolder: a test binary makes the same runs in an empty folder as in the folder of its
+// package, and leaves no file behind.
 func TestATestBinaryRunsInAnEmptyFolder(t *testing.T) {
 	binary, err := os.Executable()
 	if err != nil {
@@ -69,7 +70,8 @@ func TestATestBinaryRunsInAnEmptyFolder(t *testing.T) {
 	}
 }
 
-// TestARelativePathOfATestBinaryIsOfThisFolder, not of that in which it runs.
+// TestARelativePathOfATestBinaryIsOfThisFolder: the path is relative to this process's folder, not to the one in which
+// the binary runs.
 func TestARelativePathOfATestBinaryIsOfThisFolder(t *testing.T) {
 	binary, err := os.Executable()
 	if err != nil {

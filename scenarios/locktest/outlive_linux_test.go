@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// pipeOf is the variable with the pipe that the process of TestOfAnEndlessRun's run opens.
+// pipeOf is the environment variable with the name of the pipe that the run of TestOfAnEndlessRun opens.
 const pipeOf = "FENCEPOST_LOCKTEST_PIPE"
 
-// TestOfAnEndlessRun is a test whose run does not end by itself.
+// TestOfAnEndlessRun is a test whose run never ends by itself.
 func TestOfAnEndlessRun(t *testing.T) {
 	if os.Getenv(pipeOf) == "" {
 		t.Skip("it is run by TestProcessesOfTheRunsEndWithTheirTest")
@@ -23,13 +23,13 @@ func TestOfAnEndlessRun(t *testing.T) {
 			return Refused(err)
 		}
 		_, _ = pipe.WriteString("begun\n")
-		<-outside // with the pipe open
+		<-outside // the pipe stays open
 		return Refused(pipe.Close())
 	}})
 }
 
-// TestProcessesOfTheRunsEndWithTheirTest: the last of them closes its end of the pipe when it ends, though nobody had
-// the time to tell it to.
+// TestProcessesOfTheRunsEndWithTheirTest: when a test is killed, the processes of its runs end too, although nobody
+// could tell them to. The test sees that when the last of them closes its end of the pipe.
 func TestProcessesOfTheRunsEndWithTheirTest(t *testing.T) {
 	if os.Getenv(pipeOf) != "" || os.Getenv(environment) != "" {
 		return
@@ -60,7 +60,7 @@ func TestProcessesOfTheRunsEndWithTheirTest(t *testing.T) {
 		t.Error(err)
 	}
 	_ = cmd.Wait()
-	if more, err := lines.ReadString('\n'); err == nil { // until nobody has it open any more
+	if more, err := lines.ReadString('\n'); err == nil { // waits until no process has the pipe open any more
 		t.Errorf("%q", more)
 	}
 }

@@ -19,10 +19,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// slots limits the workers of all tests that run at once.
+// slots limits the number of workers, over all tests that run at the same time.
 var slots = make(chan struct{}, runtime.NumCPU())
 
-// explore divides the seeds among workers. A seed in which a worker hangs or dies fails; the others go on.
+// explore divides the seeds among workers. If a worker hangs or dies, its present seed fails, and the others go on.
 func (p *parent) explore(seeds []uint64) {
 	ctx, done := p.within(runsShare)
 	defer done()
@@ -48,8 +48,9 @@ func (p *parent) explore(seeds []uint64) {
 	}
 }
 
-// shares divides seeds, in ascending order, among at most so many workers, in turns. If runs guide plans, a block is
-// one worker's, from its first seed on, whether or not that is asked for.
+// shares deals seeds, which are in ascending order, in turn to at most the given number of workers. If runs guide
+// plans, a whole block of seeds goes to one worker, from the block's first seed on, even if earlier seeds are not
+// wanted.
 func (p *parent) shares(seeds []uint64, workers int) [][]uint64 {
 	var units [][]uint64
 	p.unasked = map[uint64]bool{}
@@ -75,11 +76,12 @@ func (p *parent) shares(seeds []uint64, workers int) [][]uint64 {
 	return shares
 }
 
-// runsShare and allShare are the parts of the time until the test's deadline that the runs, and all the work, may take:
-// the rest is for reporting.
+// runsShare is the share of the time until the test's deadline that the runs may take, and allShare the share for all
+// work. The rest is for reporting.
 const runsShare, allShare = 0.8, 0.9
 
-// within returns a context that is done when a part of the time until the test's deadline is over, if it has one.
+// within returns a context that ends when a share of the time until the test's deadline is over, if there is a
+// deadline.
 func (p *parent) within(part float64) (context.Context, context.CancelFunc) {
 	deadline, has := p.t.Deadline()
 	if p.config.deadline != nil {
@@ -92,9 +94,10 @@ func (p *parent) within(part float64) (context.Context, context.CancelFunc) {
 		p.begun.Add(time.Duration(part*float64(deadline.Sub(p.begun)))))
 }
 
-// exploreShare runs the seeds with one worker after another: one that dies is replaced by another, and so is one in
-// which too much is left behind. If a run that is not the first of its process fails, it is made again in a process of
-// its own; if it then succeeds, the code keeps something from one run for the next, and so are all that follow.
+// exploreShare runs the seeds in one worker after another. A worker is replaced if it dies, or if too much is left
+// behind in it. If a run fails that is not the first of its process, it is made again in a process of its own. If it
+// succeeds there, the library keeps something from one run to the next, and from then on each run gets a process of its
+// own.
 func (p *parent) exploreShare(ctx context.Context, seeds []uint64) {
 	s := share{parent: p, seeds: seeds}
 	for len(s.seeds) > 0 && ctx.Err() == nil {
@@ -128,27 +131,27 @@ func (p *parent) exploreShare(ctx context.Context, seeds []uint64) {
 	}
 }
 
-// share is what is left of the seeds that one worker after another runs.
+// share is the rest of the seeds that one worker after another runs.
 type share struct {
 	*parent
 	seeds []uint64
-	plans map[uint64]string // drawn by an earlier worker
+	plans map[uint64]string // plans that an earlier worker drew, by seed
 	block block
-	// alone says that each run is to be made by a process of its own, and suspect that of the next seed alone.
+	// alone makes each run take place in a process of its own; suspect does so for the next seed only.
 	alone, suspect bool
 }
 
-// working is how far a worker is.
+// working is how far a worker has come.
 type working struct {
-	began        *uint64 // a run that is under way
-	plan         string  // of it
-	later        bool    // it is not the first of its process
-	fails        bool    // the latest run that it has reported
+	began        *uint64 // seed of the run that is under way
+	plan         string  // of that run
+	later        bool    // that run is not the first of its process
+	fails        bool    // the latest run that it reported failed
 	done, failed bool
-	unsure       bool // the task must be done alone
+	unsure       bool // the task must be done with a process for each run
 }
 
-// task is what the next worker is to do.
+// task returns the task of the next worker.
 func (s *share) task() (k task, err error) {
 	k = task{Test: s.t.Name(), Call: s.call, Seeds: slices.Clone(s.seeds), Alone: s.alone || s.suspect}
 	if s.suspect {
@@ -167,7 +170,7 @@ func (s *share) task() (k task, err error) {
 	return k, err
 }
 
-// follow takes what a worker reports.
+// follow handles a report of a worker.
 func (s *share) follow(w *working, r report) {
 	switch {
 	case r.Plans != nil:
@@ -190,7 +193,7 @@ func (s *share) follow(w *working, r report) {
 	}
 }
 
-// take takes a run.
+// take records the result of a run.
 func (s *share) take(r ran) {
 	if s.guided {
 		s.block.add(r.Seed, *r.Shown)
@@ -199,21 +202,21 @@ func (s *share) take(r ran) {
 	s.stopFor(r.Failure)
 }
 
-// finish takes a seed off of which all was run.
+// finish removes a seed whose runs have all been made.
 func (s *share) finish(seed uint64) {
 	s.parent.finish(seed)
 	s.seeds = slices.DeleteFunc(s.seeds, func(other uint64) bool { return other == seed })
 	delete(s.plans, seed)
 }
 
-// block is what is known of the runs of the block that a worker is in, from its first seed on.
+// block holds what is known of the runs in a worker's present block of seeds, from the block's first seed on.
 type block []search.Shown
 
-// add adds the run of the next seed.
+// add records the run of the next seed.
 func (b *block) add(seed uint64, s search.Shown) { *b = append((*b)[:seed-search.BlockOf(seed)], s) }
 
-// save writes what the worker that goes on with a seed must know to a folder, and returns the file; none if that is
-// nothing.
+// save writes to a folder what a worker needs to know to go on with a seed, and returns the file's path. If there is
+// nothing to know, it returns "".
 func (b *block) save(folder string, seed uint64) (file string, err error) {
 	known := (*b)[:min(seed-search.BlockOf(seed), uint64(len(*b)))]
 	if len(known) == 0 {
@@ -230,7 +233,7 @@ func (b *block) save(folder string, seed uint64) (file string, err error) {
 // trialHung is how much processor time the trial run may take; it takes some milliseconds, including a race detector.
 const trialHung = 5 * time.Second
 
-// try makes the trial run. Whatever it shows is a problem.
+// try makes the trial run. Whatever is wrong in it is recorded as a problem.
 func (p *parent) try() {
 	slots <- struct{}{}
 	defer func() { <-slots }()
@@ -252,7 +255,7 @@ func (p *parent) try() {
 	}
 }
 
-// problem records what is wrong apart from single runs.
+// problem records a problem that does not belong to a single run.
 func (p *parent) problem(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -261,8 +264,8 @@ func (p *parent) problem(text string) {
 	}
 }
 
-// stopFor ends the runs if a wait for a mutex has stopped one, which the Config does not tolerate: it would stop others
-// as well.
+// stopFor ends all runs if a wait for a mutex has stopped this one and Config.Tolerated does not name it, since such a
+// wait would stop others too.
 func (p *parent) stopFor(failure string) {
 	if strings.HasPrefix(failure, remote.Standstill) && !p.config.expects(failure) {
 		p.mu.Lock()
@@ -272,7 +275,7 @@ func (p *parent) stopFor(failure string) {
 	}
 }
 
-// expects reports whether a failure shows a function that Tolerated names.
+// expects reports whether a failure mentions a function that Tolerated names.
 func (c *Config) expects(failure string) bool {
 	return slices.ContainsFunc(c.Tolerated, func(name string) bool { return strings.Contains(failure, name) })
 }
@@ -292,7 +295,7 @@ func (p *parent) take(r ran) {
 	}
 }
 
-// finish counts a seed of which all was run.
+// finish counts a seed whose runs have all been made.
 func (p *parent) finish(seed uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -301,14 +304,14 @@ func (p *parent) finish(seed uint64) {
 	}
 }
 
-// forget drops the runs of a seed that is tried again.
+// forget removes the runs of a seed that is tried again.
 func (p *parent) forget(seed uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.runs = slices.DeleteFunc(p.runs, func(r ran) bool { return r.Seed == seed })
 }
 
-// spent adds up what an ended process used.
+// spent adds the processor time of an ended process, and records its memory if it is the largest so far.
 func (p *parent) spent(worker *remote.Process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -316,8 +319,8 @@ func (p *parent) spent(worker *remote.Process) {
 	p.memory = max(p.memory, worker.Memory())
 }
 
-// do is start for a task of which nothing may come of a run that is not to be trusted: another worker does it again
-// then, with a process for each run.
+// do is like start, but discards the reports if they come from runs that cannot be trusted. It then has another worker
+// do the task again, with a process for each run.
 func (p *parent) do(ctx context.Context, k task, take func(report)) error {
 	for {
 		var all []report
@@ -338,7 +341,8 @@ func (p *parent) do(ctx context.Context, k task, take func(report)) error {
 	}
 }
 
-// start makes a worker process do a task, until ctx is done, passes on its reports, and returns why it ended.
+// start makes a worker process do a task, passes on its reports, and returns why the process ended. When ctx is done,
+// it kills the process.
 func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 	text, err := json.Marshal(k)
 	if err != nil {
@@ -351,7 +355,7 @@ func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 	args := []string{"-test.run=" + remote.Pattern(p.t.Name()), "-test.count=1", "-test.v=false",
 		"-locktest.plan=" + *planFlag}
 	if folder := flag.Lookup("test.gocoverdir").Value.String(); folder != "" {
-		args = append(args, "-test.gocoverdir="+folder) // this process counts what is left there when it ends
+		args = append(args, "-test.gocoverdir="+folder) // when it ends, this process adds the coverage files in there
 	}
 	args = append(args, passedOn()...)
 	patience := p.config.hung
@@ -389,10 +393,10 @@ func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 	}
 }
 
-// passedOn are the arguments of this process that those of the runs have as well.
+// passedOn returns the arguments of this process that the processes of the runs get too.
 func passedOn() []string { return remote.Flags("locktest.plan") }
 
-// seedAsked is the seed in the pattern of -run, if it asks for one subtest of the test, whose name begins with a word.
+// seedAsked returns the seed that the pattern of -run asks for, if it asks for a subtest of the test named WORD=SEED.
 func seedAsked(test, word string) (seed uint64, one bool) {
 	f := flag.Lookup("test.run")
 	if f == nil {

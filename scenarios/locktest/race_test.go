@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// racing is a lock that two goroutines write to at a time.
+// racing is a lock with a data race between two goroutines.
 type racing struct {
 	plain
 	count int
@@ -21,7 +21,7 @@ func (l *racing) Lock(ctx context.Context) error {
 	return l.plain.Lock(ctx)
 }
 
-// deeply calls f from so deep that the report of a race in it is long.
+// deeply calls f at a stack depth of n, so that the report of a race in it is long.
 func deeply(n int, f func()) {
 	if n == 0 {
 		f()
@@ -30,8 +30,8 @@ func deeply(n int, f func()) {
 	deeply(n-1, f)
 }
 
-// TestARaceFailsItsSeed: the run that shows it says so, with all of the report, and the other seeds go on; the trial
-// run says so too.
+// TestARaceFailsItsSeed: a run with a data race fails with the full report, and the other seeds go on. The trial run
+// reports the race too.
 func TestARaceFailsItsSeed(t *testing.T) {
 	c := Config{New: func(c *Client) Lock { return &racing{plain: plain{c: c, ttl: 8 * time.Second}} }, Seeds: 2,
 		Plan: []string{nothing}, Untried: true}

@@ -104,8 +104,8 @@ func (p *parent) reportMissed() {
 	}
 }
 
-// begin reads a Config. In a worker process, it does the worker's task and returns a nil p. seeds is set if a single
-// plan is to be run.
+// begin reads a Config. In a worker process it does the worker's task and returns nil. seeds is set if a single plan is
+// to be run.
 func begin(t *testing.T, c Config) (p *parent, seeds []uint64) {
 	t.Helper()
 	if fuzzed(t.Name()) {
@@ -194,8 +194,8 @@ func taskOf(t *testing.T) (k task, isWorker bool) {
 	return k, true
 }
 
-// scenarioName makes the name of a scenario from the name of a test: "TestMyLock/five" becomes my-lock-five, and
-// "TestALock" a-lock.
+// scenarioName derives the name of a scenario from the name of a test: "TestMyLock/five" becomes my-lock-five, and
+// "TestALock" becomes a-lock.
 func scenarioName(test string) string {
 	var b strings.Builder
 	text := []rune(strings.TrimPrefix(test, "Test"))
@@ -228,8 +228,8 @@ const (
 var planFlag = flag.String("locktest.plan", "",
 	"run the plan in `FILE`, which a failure of this test has left, and nothing else")
 
-// planned changes the Config to run a single plan, if -locktest.plan or Replay asks for one, and returns its seed. It
-// returns no seed if none is asked for.
+// planned changes the Config to run a single plan and returns the plan's seed, if -locktest.plan or Replay asks for
+// one. Otherwise it returns no seed.
 func (c *Config) planned() (seeds []uint64, err error) {
 	file := cmp.Or(*planFlag, c.Replay)
 	if file == "" {

@@ -21,7 +21,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/features"
 )
 
-// plain is a lock of SET NX PX and DEL, in the fewest lines of Go that make one.
+// plain is a lock made of SET NX PX and DEL, in as few lines of Go as possible.
 type plain struct {
 	c     *Client
 	conn  net.Conn
@@ -29,7 +29,7 @@ type plain struct {
 	ttl   time.Duration
 	n     int
 	until time.Time
-	at    int // the server that it asks
+	at    int // index of the server that it asks
 }
 
 func newPlain(c *Client) Lock { return &plain{c: c, ttl: 8 * time.Second} }
@@ -96,7 +96,7 @@ func (l *plain) Close() error {
 	return nil
 }
 
-// careless deletes whoever holds the lock.
+// careless deletes the key whoever holds the lock.
 type careless struct{ plain }
 
 func (l *careless) Unlock(ctx context.Context) error {
@@ -135,7 +135,7 @@ func TestALockThatHoldsItsLease(t *testing.T) {
 	}
 }
 
-// What a run could not decide does not count for the bound, and neither does a law that nothing exercised.
+// A run that was undecided does not count for the bound, and neither does a law that nothing exercised.
 func TestSilenceIsOfWhatWasJudged(t *testing.T) {
 	outcomes := func(of map[checker.Law]checker.Outcome) (all []checker.Outcome) {
 		for _, l := range checker.Laws {
@@ -186,7 +186,7 @@ func TestALockThatDeletesWhoeverHoldsIt(t *testing.T) {
 	}
 }
 
-// TestEqualSeedsGiveEqualRuns: in whatever order, and by whichever process they are made.
+// TestEqualSeedsGiveEqualRuns: the order of the runs and the process that makes them do not matter.
 func TestEqualSeedsGiveEqualRuns(t *testing.T) {
 	seeds := testkit.Size(8, 40)
 	p := examine(t, Config{New: newPlain, Seeds: seeds})
@@ -213,7 +213,7 @@ func TestEqualSeedsGiveEqualRuns(t *testing.T) {
 	}
 }
 
-// wrong is a lock with one thing wrong, in the second attempt of client-2.
+// wrong is a lock in which something goes wrong in the second attempt of client-2.
 type wrong struct {
 	plain
 	do func(ctx context.Context) error
@@ -278,7 +278,7 @@ func TestWhatIsWrongWithALockIsReported(t *testing.T) {
 	}
 }
 
-// impatient is a lock that panics if a server takes its time.
+// impatient is a lock that panics if a server answers slowly.
 type impatient struct{ plain }
 
 func (l *impatient) Lock(ctx context.Context) error {
@@ -289,7 +289,7 @@ func (l *impatient) Lock(ctx context.Context) error {
 	return l.plain.Lock(ctx)
 }
 
-// TestALockThatPanicsUnderSomeFaults: the runs without them are judged as ever.
+// TestALockThatPanicsUnderSomeFaults: runs in which it does not panic are judged as usual.
 func TestALockThatPanicsUnderSomeFaults(t *testing.T) {
 	r, ok := Explore(t, Config{New: func(c *Client) Lock { return &impatient{plain{c: c, ttl: 8 * time.Second}} },
 		Seeds: 20, Faults: Faults{"pause"}, Laws: []checker.Law{checker.LeaseExclusion}})
@@ -299,7 +299,7 @@ func TestALockThatPanicsUnderSomeFaults(t *testing.T) {
 	}
 }
 
-// elsewhere is a lock that does not keep to the servers that it is given.
+// elsewhere is a lock that connects to other servers than those it was given.
 type elsewhere struct {
 	plain
 	do func(*Client) error
@@ -334,7 +334,7 @@ func TestALockKeepsToItsServers(t *testing.T) {
 	}
 }
 
-// leaking is a lock that leaves a goroutine behind each time.
+// leaking is a lock that leaves a goroutine behind after each Unlock.
 type leaking struct{ plain }
 
 func (l *leaking) Unlock(ctx context.Context) error {
@@ -352,7 +352,8 @@ func TestAScenarioIsNamedAfterItsTest(t *testing.T) {
 	}
 }
 
-// TestALeakIsReported: by the trial run, or without it by the others; but not what is tolerated.
+// TestALeakIsReported: the trial run reports a leak, or without it the other runs. Tolerated goroutines are not
+// reported.
 func TestALeakIsReported(t *testing.T) {
 	for name, test := range map[string]struct {
 		untried   bool
@@ -379,7 +380,7 @@ func TestALeakIsReported(t *testing.T) {
 	}
 }
 
-// TestCallsAreCountedInEachTest: a test that -count runs again begins anew, and so does each of its subtests.
+// TestCallsAreCountedInEachTest: a test that -count runs again counts from 0, and so does each subtest.
 func TestCallsAreCountedInEachTest(t *testing.T) {
 	var again testing.T
 	for i, c := range []struct {
@@ -392,7 +393,8 @@ func TestCallsAreCountedInEachTest(t *testing.T) {
 	}
 }
 
-// TestALockThatFailsWithoutAnyFaultIsAProblemOfTheTest: nothing can be drawn for it.
+// TestALockThatFailsWithoutAnyFaultIsAProblemOfTheTest: if the run without faults fails, no plans can be drawn; that
+// fails the test as a whole.
 func TestALockThatFailsWithoutAnyFaultIsAProblemOfTheTest(t *testing.T) {
 	p := examine(t, Config{New: func(c *Client) Lock {
 		return &wrong{plain{c: c, ttl: 8 * time.Second}, func(context.Context) error { panic("no such pool") }}
@@ -406,7 +408,7 @@ func TestALockThatFailsWithoutAnyFaultIsAProblemOfTheTest(t *testing.T) {
 	}
 }
 
-// TestServersAreOfTheVersionThatIsAskedFor: and of no other than there is.
+// TestServersAreOfTheVersionThatIsAskedFor: unknown versions are refused.
 func TestServersAreOfTheVersionThatIsAskedFor(t *testing.T) {
 	for text, want := range map[string]string{"": "7.0", "7.0": "7.0", "8": "8", "tair": "tair"} {
 		c := Config{Servers: Redis(1).OfVersion(text)}
@@ -421,15 +423,15 @@ func TestServersAreOfTheVersionThatIsAskedFor(t *testing.T) {
 	}
 }
 
-// stranded dials a server whose host is off, before its first Lock.
+// stranded dials a server whose host is down, before its first Lock.
 type stranded struct {
 	*plain
 	dialed bool
 }
 
-// Lock panics, which fails the run, unless a dial ends when it should.
+// Lock panics, which fails the run, if a dial does not end when it should.
 func (l *stranded) Lock(ctx context.Context) error {
-	if l.c.Name != "probe" && !l.dialed { // the server is back when the probe asks
+	if l.c.Name != "probe" && !l.dialed { // the server is up again when the probe acquires the lock
 		l.dialed = true
 		time.Sleep(10 * time.Millisecond)
 		for _, limit := range []time.Duration{0, 2 * time.Second, 8 * time.Second} {
@@ -445,13 +447,13 @@ func (l *stranded) Lock(ctx context.Context) error {
 			}
 			cancel()
 		}
-		time.Sleep(30 * time.Second) // until the server is back
+		time.Sleep(30 * time.Second) // until the server is up again
 	}
 	return l.plain.Lock(ctx)
 }
 
-// TestDialsGiveUp: a dial to a host that is off ends after DialTimeout, or with its context if that has a deadline, as
-// the dialers of libraries do.
+// TestDialsGiveUp: a dial to a host that is down ends after DialTimeout, or at the deadline of its context, as in the
+// dialers of libraries.
 func TestDialsGiveUp(t *testing.T) {
 	r, ok := Explore(t, Config{Seeds: 2, Clients: 1, Cycles: 1, Untried: true,
 		Laws: []checker.Law{checker.MutualExclusion},

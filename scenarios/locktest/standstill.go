@@ -9,18 +9,18 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/bubble"
 )
 
-// lookEvery is the real time between two looks at the goroutines of a run.
+// lookEvery is the real time between two checks of a run's goroutines.
 const lookEvery = 100 * time.Millisecond
 
-// watchMutexes ends the process soon after a wait for a mutex has stopped virtual time, with a dump of its goroutines.
-// With a version of Go in which no such wait does, it does nothing.
+// watchMutexes ends the process, with a dump of its goroutines, soon after a wait for a mutex has stopped virtual time.
+// It does nothing with a version of Go in which no such wait stops it.
 func watchMutexes() {
 	if !bubble.MutexesPass() {
 		go endAtStandstill()
 	}
 }
 
-// endAtStandstill ends the process when two dumps show the same standstill.
+// endAtStandstill ends the process if two consecutive dumps show the same standstill.
 func endAtStandstill() {
 	text := make([]byte, 1<<20)
 	for before := ""; ; {

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// prefixed compares no more of the owner value than the key has of it.
+// prefixed is a lock whose release compares its owner value only with as many characters as the key's value has.
 type prefixed struct{ plain }
 
 const deleteByPrefix = `local v = redis.call("get", KEYS[1])
@@ -24,7 +24,7 @@ func (l *prefixed) Unlock(ctx context.Context) error {
 	return err
 }
 
-// renamed gives clients names that begin with those of others.
+// renamed gives clients names such that one is the beginning of another.
 func renamed(c *Client) *Client {
 	w := *c
 	w.Name = map[string]string{"client-1": "w-1.1", "client-2": "w-1"}[c.Name]
@@ -36,7 +36,7 @@ func (l *prefixed) Lock(ctx context.Context) error {
 	return l.plain.Lock(ctx)
 }
 
-// seizing sets the key whoever has it, once it has waited for a while.
+// seizing overwrites the key, whoever holds it, after it has waited for a second.
 type seizing struct{ plain }
 
 func (l *seizing) Lock(ctx context.Context) error {
@@ -50,7 +50,8 @@ func (l *seizing) Lock(ctx context.Context) error {
 	return err
 }
 
-// tidy deletes after each try that has failed what this may have left, with the value that the next one sends.
+// tidy deletes, after each failed attempt, a key that the attempt may have left, but sends the same value in its next
+// attempt.
 type tidy struct{ plain }
 
 func (l *tidy) Lock(ctx context.Context) error {
@@ -67,10 +68,10 @@ func (l *tidy) Lock(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// limited gives the lock up two seconds after it got it, whether or not its work has ended.
+// limited releases the lock two seconds after it acquired it, even if the work goes on.
 type limited struct {
 	plain
-	limit plain // for the connection of the timer
+	limit plain // for the timer's connection
 }
 
 func (l *limited) Lock(ctx context.Context) error {
@@ -87,7 +88,7 @@ func (l *limited) Close() error {
 	return l.plain.Close()
 }
 
-// patient waits for the message that the holder sends when it releases the lock, for as long as it takes.
+// patient waits without limit for the message that the holder sends when it releases the lock.
 type patient struct{ plain }
 
 func (l *patient) Lock(ctx context.Context) error {
@@ -124,8 +125,8 @@ func (l *patient) Unlock(ctx context.Context) error {
 	return errors.Join(err, failed)
 }
 
-// The story of a lock whose code nobody has seen says what its requests show, and its remedy is one that they do not
-// show as followed.
+// The story of a lock whose code is unknown says what its requests show. Its remedy is one that the requests do not
+// show as followed already.
 func TestStoriesOfForeignLocks(t *testing.T) {
 	const ttl = 8 * time.Second
 	for name, test := range map[string]struct {

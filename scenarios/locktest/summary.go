@@ -19,14 +19,14 @@ import (
 // failure is one way in which the lock failed.
 type failure struct {
 	seed  uint64
-	fault string // with Config.Every: that of the first run
-	what  string // in a line
+	fault string // with Config.Every: the fault of the first run
+	what  string // one line
 	runs  int
 	rank  rank
-	text  func() string // made when it is reported: cutting down takes a while
+	text  func() string // called when it is reported, since shrinking takes a while
 }
 
-// failures are the ways in which the lock failed, by rank.
+// failures returns the ways in which the lock failed, sorted by rank.
 func (p *parent) failures() (all []failure) {
 	for _, r := range p.runs {
 		if r.Failure == "" || r.Tolerated {
@@ -49,14 +49,14 @@ func (p *parent) failures() (all []failure) {
 	return all
 }
 
-// rank is the place of a failure among others.
+// rank is the position of a failure in the list.
 type rank int
 
 const (
 	ofCode  rank = iota // the run could not be judged
-	ofOwner             // what the lock did to another's key: violations of other laws follow from it
+	ofOwner             // what the lock did to another client's key; violations of other laws follow from it
 	ofLaws
-	ofLeases // no lock with a lease survives it
+	ofLeases // no lock with a lease could have prevented it
 )
 
 func (g *group) rank() rank {
@@ -101,7 +101,7 @@ func (p *parent) laws() campaign.Laws {
 	return all
 }
 
-// tolerated is how many runs could not be judged for a reason that Config.Tolerated names.
+// tolerated returns the number of runs that could not be judged for a reason that Config.Tolerated names.
 func (p *parent) tolerated() (n int) {
 	for _, r := range p.runs {
 		if r.Tolerated {
@@ -111,7 +111,7 @@ func (p *parent) tolerated() (n int) {
 	return n
 }
 
-// summary lists the outcomes of each law, in the words of explore, and what failed.
+// summary lists the outcomes of each law, as fencepost explore does, and the failures.
 func (p *parent) summary() string {
 	failures := p.failures()
 	size := text.Count(len(p.runs), "run")
@@ -141,11 +141,11 @@ func (p *parent) summary() string {
 			Words: search.Differing{Blocks: n, First: slices.Min(p.differ)}.String()})
 	}
 	var b strings.Builder
-	_ = d.Text(&b, document.TextOptions{Width: width}) // a Builder takes all
+	_ = d.Text(&b, document.TextOptions{Width: width}) // writing to a Builder never fails
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// closest says how close the runs came to violating the laws that stayed whole, and how to see it.
+// closest says how close the runs came to violating the laws that were not violated, and which command shows it.
 func (p *parent) closest() document.Facts {
 	var all search.Closest
 	for _, r := range p.runs {
@@ -160,9 +160,9 @@ func (p *parent) closest() document.Facts {
 	return facts
 }
 
-// silence says how rare the violations are that these runs have not met: of the promised laws that were exercised and
-// never violated. Plans that others have guided say nothing of how rare they are. It is empty if there are none, or too
-// few runs to say anything, and where faults were not drawn.
+// silence says how rare violations must be for these runs not to have shown any. It is about the promised laws that
+// were exercised and never violated. Runs whose plans were guided by other runs do not count. It returns "" if there is
+// no such law, if there were too few runs for a bound, or if faults were not drawn.
 func (p *parent) silence() string {
 	promise := p.config.promise()
 	var silent []string
@@ -192,7 +192,7 @@ func (p *parent) silence() string {
 		text.CountGrouped(n, "schedule"), drawn, text.Grouped(campaign.OneIn(free)), breaks)
 }
 
-// unsimulated counts in how many runs each request was refused since it is not simulated.
+// unsimulated counts, for each request that is not simulated, the runs in which it was refused.
 func (p *parent) unsimulated() map[string]int {
 	all := map[string]int{}
 	for _, r := range p.runs {
@@ -203,7 +203,7 @@ func (p *parent) unsimulated() map[string]int {
 	return all
 }
 
-// met counts in how many runs each thing happened to locks.
+// met counts, for each thing that can happen to a lock, the runs in which it happened.
 func (p *parent) met() map[string]int {
 	all := map[string]int{}
 	for _, r := range p.runs {
@@ -214,7 +214,7 @@ func (p *parent) met() map[string]int {
 	return all
 }
 
-// tried says how much of what can happen to locks did happen in the runs.
+// tried says how many of the things that can happen to a lock happened in the runs.
 func (p *parent) tried() string {
 	all, once := p.met(), 0
 	for _, n := range all {
@@ -226,7 +226,8 @@ func (p *parent) tried() string {
 		len(all), once)
 }
 
-// decided is how many runs could be judged by every law, and of how many of these the plans were drawn freely.
+// decided returns the number of runs that every law could judge, and how many of these had plans that no other run
+// guided.
 func (p *parent) decided() (n, free int) {
 	for _, r := range p.runs {
 		if r.Failure != "" || slices.Contains(r.Outcomes, checker.Undecided) {
@@ -239,7 +240,7 @@ func (p *parent) decided() (n, free int) {
 	return n, free
 }
 
-// index is a table of the ways in which the lock failed.
+// index returns a table of the ways in which the lock failed.
 func index(failures []failure) document.Table {
 	t := document.Table{Columns: []document.Column{{Words: true}}}
 	for i, f := range failures {
@@ -258,10 +259,10 @@ func index(failures []failure) document.Table {
 	return t
 }
 
-// width is that of a report in a test's output, which go test indents.
+// width is the width of a report in a test's output, in columns; go test indents it.
 const width = 100
 
-// written is what is written of a report.
+// written returns what write writes, as text of that width.
 func written(write func(to *text.Writer)) string {
 	var b strings.Builder
 	write(document.TextOptions{Width: width}.Writer(&b))

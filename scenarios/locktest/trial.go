@@ -16,27 +16,27 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/bubble"
 )
 
-// Try makes the trial run alone, and fails the test for what it shows. No fault strikes in it. Three clients,
-// worker-10, worker-1 and worker-100, have the lock in turn. It judges by what the servers have recorded and by what
-// calls have returned, and by nothing else:
+// Try makes only the trial run, which has no faults, and fails the test for whatever is wrong in it. Three clients,
+// worker-10, worker-1 and worker-100, acquire the lock in turn. The run is judged only by what the servers recorded and
+// by what calls returned. It checks the following:
 //
-//   - Lock returns nil when the lock is free: within 20 s, or if it had to wait, within the TTL and a minute. However
-//     seldom it asks meanwhile, that is no mistake.
-//   - Lock waits while another has the lock, for a second at least, or an eighth of the TTL if that is shorter. After
-//     that it may give up with an error, and is called again.
-//   - A Lock whose context is cancelled while another has the lock does not return nil.
-//   - Unlock returns nil, and on each server that has a key of the lock from its holder, something happens to the
-//     lock's keys before this one expires: it is deleted, or overwritten by whatever the lock writes for "free". If the
-//     next client comes in before the key expires, the lock was given back in some other way. Elections of Kubernetes
-//     are not asked for it: by default they let the lease run out.
+//   - Lock returns nil when the lock is free: within 20 s, or within the TTL and a minute if it had to wait. How
+//     seldom it asks meanwhile does not matter.
+//   - Lock waits while another client has the lock, for at least a second, or an eighth of the TTL if that is shorter.
+//     After that it may give up with an error; it is then called again.
+//   - A Lock whose context is cancelled while another client has the lock does not return nil.
+//   - Unlock returns nil and frees the lock. On each server that has a key of the lock from its holder, some key of the
+//     lock must change before that key expires: it is deleted, or overwritten by whatever the lock writes for "free".
+//     If the next client acquires the lock before the key expires, the lock was released in some other way.
+//     Elections of Kubernetes are not checked for it: by default they let the lease run out.
 //   - The second client does not call Unlock within its lease, as if it had crashed. If its key expires, a [Loser] has
-//     closed Lost half a TTL later (unless Config.Care.Extends is set), and the third client gets the lock. Whatever
-//     the late Unlock of the second returns, it leaves the key of the third alone, if Config.Laws have ownership. A
-//     lock whose key is prolonged is held until it is given back.
-//   - The keys are those that Config names, with the TTL that it names; no client sets one while it waits.
-//   - Nothing runs on when all is closed.
+//     closed Lost half a TTL later (unless Config.Care.Extends is set), and the third client acquires the lock.
+//     Whatever the late Unlock of the second client returns, it does not touch the key of the third, if Config.Laws
+//     include ownership. If the key is prolonged, the second client keeps the lock until it calls Unlock.
+//   - The lock uses the keys that Config names, with the TTL that it names. No client sets one while it waits.
+//   - Nothing runs on after everything was closed.
 //
-// Run and Explore make it before their first seed, and go no further if it fails.
+// Run and Explore make the trial run before their first seed, and make no other run if it fails.
 func Try(t *testing.T, c Config) {
 	t.Helper()
 	p, seeds := begin(t, c)
@@ -50,30 +50,30 @@ func Try(t *testing.T, c Config) {
 	p.reportProblems()
 }
 
-// workers are the clients of the trial: a lock that takes the start of an owner value for the whole mistakes one for
-// another.
+// workers are the clients of the trial. Their names begin alike, so that a lock which compares only the beginning of an
+// owner value mistakes one client for another.
 var workers = [...]sim.ProcessID{"worker-10", "worker-1", "worker-100"}
 
-// trial is a run without faults, by clients of its own.
+// trial is the run without faults, with its own clients.
 type trial struct {
 	*worker
 	ttl   time.Duration
 	key   history.Lock
-	keys  []string // of the lock, on the servers
+	keys  []string // the lock's keys on the servers
 	done  sim.Signal
-	began time.Time // of the world
+	began time.Time // time at which the world began
 	hand  [len(workers)]*hand
 	freed freed
 
 	mu    sync.Mutex
-	wrong []string        // what went wrong
-	seen  []history.Event // what the servers have recorded of keys
+	wrong []string        // what went wrong, one sentence each
+	seen  []history.Event // what the servers recorded about keys
 }
 
-// freed says how the lock came to be free; it is zero before anybody has had the lock.
+// freed says how the lock became free. It is zero before any client has had the lock.
 type freed struct {
 	at  sim.Time
-	how string // "Unlock of worker-10 has returned"
+	how string // such as "Unlock of worker-10 has returned"
 	by  *held
 }
 
@@ -83,24 +83,24 @@ type hand struct {
 	name    sim.ProcessID
 	attempt history.Attempt
 	lock    Lock
-	lost    <-chan struct{} // of a Loser, since it was granted
+	lost    <-chan struct{} // the channel of a Loser, from its latest grant
 	held    []*held
 }
 
-// held is a time for which a client had the lock: from the return of Lock to the call of Unlock.
+// held is a period in which a client had the lock: from the return of Lock to the call of Unlock.
 type held struct {
 	from, to sim.Time // to is Never until Unlock is called
-	until    sim.Time // the end that an Untiler stated at from; 0: none
+	until    sim.Time // the end of the lease that an Untiler stated at from; 0: none
 	released bool     // Unlock has returned nil
-	next     sim.Time // when a client that waited had the lock; Never: it waited in vain; 0: none waited
+	next     sim.Time // when the next waiting client had the lock; Never: it waited in vain; 0: none waited
 }
 
-// had reports whether the client had the lock at some time.
+// had reports whether the client had the lock at a given time.
 func (h *hand) had(at sim.Time) bool {
 	return slices.ContainsFunc(h.held, func(x *held) bool { return x.from <= at && at < x.to })
 }
 
-// try makes the trial run and reports what went wrong in it, what explains the rest first.
+// try makes the trial run and reports what went wrong in it. A problem that explains others comes first.
 func (w *worker) try() {
 	s := *w.scenario
 	t := &trial{worker: w, ttl: s.Clients[0].Lock.TTL, key: s.Clients[0].Lock.Key}
@@ -114,7 +114,7 @@ func (w *worker) try() {
 		one.ID = name
 		s.Clients = append(s.Clients, one)
 	}
-	w.keys = nil // the trial wants the names of keys in the records
+	w.keys = nil // the trial needs the names of keys in the records
 	if _, err := scenarios.NewRunnerWith(&s, t).Run(nemesis.Plan{Scenario: s.Name, Seed: 1}); err != nil {
 		say(report{Problem: w.failure(err)})
 		return
@@ -136,7 +136,7 @@ func (w *worker) try() {
 	}
 }
 
-// Prepare makes the servers' records of keys known while the run goes on.
+// Prepare makes the trial see the servers' records of keys during the run.
 func (t *trial) Prepare(o *sim.Options) {
 	t.host.Prepare(o)
 	o.Keep = func(e *history.Event) bool {
@@ -155,10 +155,10 @@ func (t *trial) Begin(world *sim.World, servers []sim.ProcessID) {
 	t.began = time.Now()
 }
 
-// now is the world's time.
+// now returns the time in the world.
 func (t *trial) now() sim.Time { return history.Of(time.Since(t.began)) }
 
-// Client makes the first client's task follow the script; those of the others wait until it is through.
+// Client makes the last client's task run the script. The tasks of the other clients wait until it has ended.
 func (t *trial) Client(c *scenarios.Client, _ time.Duration) func(sim.Env) {
 	return func(env sim.Env) {
 		i := slices.Index(workers[:], c.ID)
@@ -174,13 +174,13 @@ func (t *trial) Client(c *scenarios.Client, _ time.Duration) func(sim.Env) {
 	}
 }
 
-// Server is the scenario's own.
+// Server returns the scenario's own server.
 func (t *trial) Server(_ sim.ProcessID, own sim.Server) sim.Server { return own }
 
-// Foreign is true: the code of the lock is unknown.
+// Foreign returns true: the lock's code is unknown.
 func (t *trial) Foreign() bool { return true }
 
-// script lets one after another acquire the lock, until something goes wrong.
+// script makes the clients acquire the lock one after another, until something goes wrong.
 func (t *trial) script(ctx context.Context) {
 	defer t.close()
 	first, second, third := t.hand[0], t.hand[1], t.hand[2]
@@ -195,7 +195,7 @@ func (t *trial) script(ctx context.Context) {
 	if !ok {
 		return
 	}
-	// By then the lease of the second has been prolonged, or has ended.
+	// By now the second client's lease has either been prolonged or has ended.
 	waits, came := t.await(third, waits, t.ttl+t.ttl/2)
 	switch {
 	case came == gaveUp:
@@ -210,7 +210,7 @@ func (t *trial) script(ctx context.Context) {
 	if !ok || !t.have(third, waits, t.patience()) {
 		return
 	}
-	if t.robbed(third) { // by the late Unlock, which a lock that promises no ownership need not prevent
+	if t.robbed(third) { // by the late Unlock; a lock that does not promise ownership need not prevent that
 		t.unlocks(third)
 		return
 	}
@@ -218,32 +218,32 @@ func (t *trial) script(ctx context.Context) {
 	if !ok || !t.obeys(first, third, waits) || !t.gives(third) {
 		return
 	}
-	if !waits.returned() && t.have(first, waits, t.patience()) { // a Lock that does not look at its context
+	if !waits.returned() && t.have(first, waits, t.patience()) { // the Lock ignores its context
 		t.gives(first)
 	}
 }
 
-// trialPatience is how long a call may take that has nothing to wait for.
+// trialPatience is how long a call may take that need not wait for another client.
 const trialPatience = 20 * time.Second
 
-// patience is how long a Lock may take that has to wait, once the lock is free.
+// patience returns how long a Lock that had to wait may still take once the lock is free.
 func (t *trial) patience() time.Duration { return t.ttl + time.Minute }
 
-// least is how long Lock must wait for a lock that is taken.
+// least returns how long Lock must at least wait for a lock that another client has.
 func (t *trial) least() time.Duration { return min(time.Second, t.ttl/8) }
 
-// calling is a call of a Lock's method that is under way.
+// calling is a call of one of the Lock's methods that is under way.
 type calling struct {
 	what   string
 	asked  time.Time
 	cancel context.CancelFunc
 	done   <-chan struct{}
-	// Once done:
+	// err and took are set once done is closed.
 	err  error
 	took time.Duration
 }
 
-// within waits for the return of a call.
+// within waits up to d for a call to return, and reports whether it did.
 func (c *calling) within(d time.Duration) bool {
 	select {
 	case <-c.done:
@@ -261,7 +261,7 @@ func (c *calling) returned() bool {
 	}
 }
 
-// call begins a call.
+// call starts a call.
 func (t *trial) call(h *hand, what string, f func(ctx context.Context) error) *calling {
 	c := &calling{what: what + " of " + string(h.name), asked: time.Now()}
 	ctx, cancel := context.WithCancel(h.Context())
@@ -273,7 +273,7 @@ func (t *trial) call(h *hand, what string, f func(ctx context.Context) error) *c
 	return c
 }
 
-// locks calls Lock.
+// locks starts a call of Lock.
 func (t *trial) locks(h *hand) *calling {
 	return t.call(h, "Lock", func(ctx context.Context) error {
 		if h.lock == nil {
@@ -294,7 +294,7 @@ func (t *trial) locks(h *hand) *calling {
 	})
 }
 
-// unlocks calls Unlock, and waits until it has returned.
+// unlocks calls Unlock and waits for it to return, up to trialPatience.
 func (t *trial) unlocks(h *hand) *calling {
 	x := h.held[len(h.held)-1]
 	x.to = t.now()
@@ -306,17 +306,17 @@ func (t *trial) unlocks(h *hand) *calling {
 	return c
 }
 
-// waiting is what has come of a Lock.
+// waiting is the state of a call of Lock.
 type waiting uint8
 
 const (
 	waitsStill waiting = iota // it has not returned
 	granted                   // it has returned nil
-	gaveUp                    // it has returned an error, earlier than it may
+	gaveUp                    // it has returned an error, too early
 )
 
-// await waits until Lock has returned nil, or an error too early, or until patience ends. A Lock that gives up after it
-// has waited long enough is called again. await returns the latest call.
+// await waits until Lock has returned nil or an error too early, or until patience is over. A Lock that gives up after
+// it has waited long enough is called again. await returns the latest call.
 func (t *trial) await(h *hand, c *calling, patience time.Duration) (*calling, waiting) {
 	for end := time.Now().Add(patience); ; c = t.locks(h) {
 		switch {
@@ -330,7 +330,7 @@ func (t *trial) await(h *hand, c *calling, patience time.Duration) (*calling, wa
 	}
 }
 
-// have waits until Lock has returned nil, for a lock that is free.
+// have waits for Lock to return nil, when the lock is free.
 func (t *trial) have(h *hand, c *calling, patience time.Duration) bool {
 	c, came := t.await(h, c, patience)
 	next := sim.Time(history.Never)
@@ -355,7 +355,7 @@ func (t *trial) have(h *hand, c *calling, patience time.Duration) bool {
 	return came == granted
 }
 
-// excludes calls Lock while another has the lock, and checks that it waits.
+// excludes calls Lock while another client has the lock, and checks that it waits.
 func (t *trial) excludes(h, holder *hand) (*calling, bool) {
 	c, came := t.await(h, t.locks(h), t.least())
 	switch {
@@ -383,7 +383,7 @@ func (t *trial) impatient(c *calling, holder *hand) {
 		"done", c.what, said(c.err), rounded(c.took), holder.name, had, t.least())
 }
 
-// obeys cancels a Lock while another has the lock, and checks that it does not return nil. It may go on waiting.
+// obeys cancels a Lock while another client has the lock, and checks that it does not return nil. It may go on waiting.
 func (t *trial) obeys(h, holder *hand, c *calling) bool {
 	c.cancel()
 	if !c.within(t.least()) || c.err != nil || t.over(holder) {
@@ -394,7 +394,7 @@ func (t *trial) obeys(h, holder *hand, c *calling) bool {
 	return false
 }
 
-// gives calls Unlock of a client that has the lock.
+// gives calls Unlock for a client that has the lock, and checks its result.
 func (t *trial) gives(h *hand) bool {
 	over := t.over(h)
 	switch c := t.unlocks(h); {
@@ -408,7 +408,7 @@ func (t *trial) gives(h *hand) bool {
 	return false
 }
 
-// late calls Unlock of a client whose lease has ended. Whatever it returns, the records show what it did.
+// late calls Unlock for a client whose lease has ended. It may return anything; the servers' records show what it did.
 func (t *trial) late(h *hand) {
 	t.unlocks(h)
 	if keys, ended := t.expired(h); len(keys) > 0 {
@@ -416,7 +416,7 @@ func (t *trial) late(h *hand) {
 	}
 }
 
-// tells checks that a Lock which says when it is lost has said so when its key has expired for half a TTL.
+// tells checks that a Loser has reported its loss half a TTL after its key expired.
 func (t *trial) tells(h *hand) {
 	_, loses := h.lock.(Loser)
 	keys, ended := t.expired(h)
@@ -450,7 +450,7 @@ func (t *trial) fail(format string, args ...any) {
 	t.wrong = append(t.wrong, fmt.Sprintf(format, args...))
 }
 
-// outcome describes what a call returns within a time.
+// outcome says what a call returns, if it returns within patience.
 func outcome(c *calling, patience time.Duration) string {
 	switch {
 	case !c.within(patience):
@@ -463,7 +463,7 @@ func outcome(c *calling, patience time.Duration) string {
 
 func rounded(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
 
-// missing describes what the Config asks for and the lock does not provide; empty if nothing is missing.
+// missing describes something that the Config asks for and the lock does not provide; "" if nothing is missing.
 func (t *trial) missing() string {
 	first := t.hand[0]
 	care := t.config.Care

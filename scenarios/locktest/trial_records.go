@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// recorded lists what the servers have recorded of the lock's keys until now.
+// recorded returns what the servers have recorded about the lock's keys so far.
 func (t *trial) recorded() []history.Event {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -23,7 +23,7 @@ func (t *trial) recorded() []history.Event {
 	})
 }
 
-// place is where a key is: the members of a cluster have it together.
+// place identifies a key and its server. The members of a cluster count as one server.
 func (t *trial) place(e *history.Event) string {
 	if t.together {
 		return strings.Join([]string{"", string(e.Lock), e.Member}, "\x00")
@@ -31,7 +31,7 @@ func (t *trial) place(e *history.Event) string {
 	return strings.Join([]string{string(e.Process), string(e.Lock), e.Member}, "\x00")
 }
 
-// standing lists the keys of an attempt that events leave behind, each by its last record.
+// standing returns the keys that an attempt has after some events, each as its last record.
 func (t *trial) standing(a history.Attempt, events []history.Event) (keys []history.Event) {
 	for i := range events {
 		e := &events[i]
@@ -48,10 +48,11 @@ func (t *trial) standing(a history.Attempt, events []history.Event) (keys []hist
 	return keys
 }
 
-// stands reports whether a client still has a key.
+// stands reports whether a client still has a key on some server.
 func (t *trial) stands(h *hand) bool { return len(t.standing(h.attempt, t.recorded())) > 0 }
 
-// expired names the keys with which the lease of a client ended, and when; none, if it has not ended like that.
+// expired returns the names of the keys whose expiry ended a client's lease, and when. It returns none if the lease has
+// not ended in that way.
 func (t *trial) expired(h *hand) (keys []string, ended sim.Time) {
 	if t.stands(h) {
 		return nil, 0
@@ -70,13 +71,13 @@ func (t *trial) expired(h *hand) (keys []string, ended sim.Time) {
 	return keys, ended
 }
 
-// over reports whether the lease of a client is known to have ended by itself.
+// over reports whether a client's lease has ended by expiry.
 func (t *trial) over(h *hand) bool {
 	keys, _ := t.expired(h)
 	return len(keys) > 0
 }
 
-// robbed reports whether the last key of a client was deleted by another.
+// robbed reports whether a client's last key was deleted by another client.
 func (t *trial) robbed(h *hand) (robbed bool) {
 	for _, e := range t.recorded() {
 		if e.Of == h.attempt {
@@ -86,7 +87,7 @@ func (t *trial) robbed(h *hand) (robbed bool) {
 	return robbed
 }
 
-// renewals says whether a request has renewed the lease of a client since it had the lock.
+// renewals says whether a request has renewed a client's lease since it acquired the lock.
 func (t *trial) renewals(h *hand) string {
 	n := 0
 	for _, e := range t.recorded() {
@@ -100,12 +101,12 @@ func (t *trial) renewals(h *hand) string {
 	return "though it had been renewed before"
 }
 
-// records describes what is wrong with what the servers recorded, what explains the rest first.
+// records returns what is wrong according to the servers' records. A problem that explains others comes first.
 func (t *trial) records() (problems []string) {
 	events := t.recorded()
 	if len(events) == 0 {
 		if len(t.seen) == 0 && len(t.wrong) > 0 {
-			return nil // which explains it better
+			return nil // what is in wrong explains it better
 		}
 		return []string{t.unseen()}
 	}
@@ -117,7 +118,7 @@ func (t *trial) records() (problems []string) {
 	return problems
 }
 
-// unseen reports that no key of the lock was seen.
+// unseen reports that the servers saw no key of the lock.
 func (t *trial) unseen() string {
 	var others []string
 	for i := range t.seen {
@@ -141,8 +142,8 @@ func quoted(names []string) string {
 	return strings.Join(all, ", ")
 }
 
-// waitersKey reports a key that clients set while they wait, and that none of them has when it has the lock: a queue,
-// or a set of those who wait. Empty if there is none.
+// waitersKey reports a key that a client sets while it waits and that no client has when it has the lock, such as a
+// queue or a set of waiting clients. It returns "" if there is none.
 func (t *trial) waitersKey(events []history.Event) string {
 	var held []history.Lock
 	for _, h := range t.hand {
@@ -167,7 +168,7 @@ func (t *trial) waitersKey(events []history.Event) string {
 	return ""
 }
 
-// handOf is the client of an attempt, nil if it is none of the trial's.
+// handOf returns the client of an attempt, or nil if it is none of the trial's clients.
 func (t *trial) handOf(a history.Attempt) *hand {
 	for _, h := range t.hand {
 		if h.attempt == a {
@@ -177,8 +178,8 @@ func (t *trial) handOf(a history.Attempt) *hand {
 	return nil
 }
 
-// otherTTL reports that the first client's keys were given another TTL than the Config says; empty if one was given
-// that, or if the lock states an end that fits.
+// otherTTL reports that no key of the first client was given the TTL of the Config. It returns "" if some key was, or
+// if the lock states an end that fits.
 func (t *trial) otherTTL(events []history.Event) string {
 	first := t.hand[0]
 	if len(first.held) == 0 {
@@ -205,13 +206,14 @@ func (t *trial) otherTTL(events []history.Event) string {
 	return other
 }
 
-// misused says that a client deleted, prolonged or overwrote the key of another that had the lock. It is empty if none
-// did, or if ownership is not promised. A Lock that overwrites a key is reported when it returns: both have it then.
+// misused reports that a client deleted, prolonged or overwrote the key of another client that had the lock. It returns
+// "" if none did, or if ownership is not promised. A Lock that overwrites a key is reported elsewhere, when it returns,
+// since then two clients have the lock.
 func (t *trial) misused(events []history.Event) string {
 	if !slices.Contains(t.promise.Laws, checker.Ownership) {
 		return ""
 	}
-	keys := map[string]history.Attempt{} // whose keys are there, by place
+	keys := map[string]history.Attempt{} // owner of the key at each place
 	for i := range events {
 		e := &events[i]
 		was := keys[t.place(e)]
@@ -240,13 +242,14 @@ func (t *trial) misused(events []history.Event) string {
 	return ""
 }
 
-// gaveBack reports whether a record is of a request by a client that had called Unlock.
+// gaveBack reports whether a record comes from a request of a client that had called Unlock.
 func (t *trial) gaveBack(e *history.Event) bool {
 	by := t.handOf(e.By)
 	return by != nil && len(by.held) > 0 && by.held[len(by.held)-1].to <= e.Time
 }
 
-// leased reports whether the lease of an attempt lasts at some time, by what its Lock has said, or else by the TTL.
+// leased reports whether the lease of an attempt lasts at a given time, by the later of the TTL and of what its Lock
+// stated.
 func (t *trial) leased(a history.Attempt, at sim.Time) bool {
 	h := t.handOf(a)
 	return h != nil && slices.ContainsFunc(h.held, func(x *held) bool {
@@ -254,7 +257,8 @@ func (t *trial) leased(a history.Attempt, at sim.Time) bool {
 	})
 }
 
-// compareAll says that a client may have taken the beginning of another's value for all of it; empty if it cannot have.
+// compareAll explains that a client may have compared only the beginning of another's value. It returns "" if that is
+// not possible.
 func compareAll(events []history.Event, key history.Lock, by, of history.Attempt) string {
 	own, other := value(events, key, by), value(events, key, of)
 	if own == "" || own == other || !strings.HasPrefix(other, own) {
@@ -263,10 +267,10 @@ func compareAll(events []history.Event, key history.Lock, by, of history.Attempt
 	return fmt.Sprintf(", and compare all of it: %q begins with %q", other, own)
 }
 
-// owner is the client of an attempt.
+// owner returns the client of an attempt.
 func owner(a history.Attempt) string { name, _, _ := strings.Cut(string(a), "/"); return name }
 
-// value is what an attempt has set a key to.
+// value returns the value that an attempt has set a key to.
 func value(events []history.Event, key history.Lock, of history.Attempt) string {
 	for i := range events {
 		if e := &events[i]; e.F == history.KeySet && e.Lock == key && e.Of == of {
@@ -276,8 +280,8 @@ func value(events []history.Event, key history.Lock, of history.Attempt) string 
 	return ""
 }
 
-// unreleased reports keys that an Unlock which returned nil has left as they were, so that the next client had to wait
-// until they had expired, or waited in vain; empty if there are none. Try says what counts.
+// unreleased reports keys that an Unlock left unchanged although it returned nil, so that the next client had to wait
+// for their expiry, or waited in vain. It returns "" if there are none. Try states the rule.
 func (t *trial) unreleased(events []history.Event) string {
 	if t.scenario.Servers.Backend == locks.OnKubernetes {
 		return ""
@@ -295,7 +299,7 @@ func (t *trial) unreleased(events []history.Event) string {
 	return ""
 }
 
-// leftBy reports the keys that a client's Unlock has left as they were.
+// leftBy reports the keys that a client's Unlock has left unchanged.
 func (t *trial) leftBy(h *hand, x *held, events []history.Event) string {
 	called := countUntil(events, x.to)
 	var keys, servers []string
@@ -324,8 +328,8 @@ func (t *trial) leftBy(h *hand, x *held, events []history.Event) string {
 		"or write there that the lock is free", text.Join(keys, " and "), where, h.name, became)
 }
 
-// leftAlone says what became of a key of the client that has called Unlock, if its server has recorded nothing else of
-// the lock's keys until the next client had the lock; empty if it has.
+// leftAlone says what became of a key after Unlock, if its server recorded no other change of the lock's keys before
+// the next client had the lock. It returns "" if it did.
 func (t *trial) leftAlone(k *history.Event, x *held, since []history.Event) string {
 	after := func(at sim.Time) time.Duration { return (at - x.to).Duration().Round(10 * time.Millisecond) }
 	prolonged := ""
@@ -335,7 +339,7 @@ func (t *trial) leftAlone(k *history.Event, x *held, since []history.Event) stri
 		case e.Time >= x.next:
 			return ""
 		case e.Process != k.Process && !t.together:
-		case e.F == history.KeyProlonged && e.By == k.Of && e.Until >= k.Until: // perhaps it was under way
+		case e.F == history.KeyProlonged && e.By == k.Of && e.Until >= k.Until: // the renewal may have been under way
 			prolonged = fmt.Sprintf("and was prolonged %v later", after(e.Time))
 		case e.F == history.KeyGone && e.Why == history.Expired && e.Of == k.Of:
 			return fmt.Sprintf("until it expired %v later", after(e.Time))
@@ -349,7 +353,7 @@ func (t *trial) leftAlone(k *history.Event, x *held, since []history.Event) stri
 	return cmp.Or(prolonged, "and nothing has changed it since")
 }
 
-// countUntil is how many of the events, which are in order of time, happened by then.
+// countUntil returns the number of events up to a time. The events are in order of time.
 func countUntil(events []history.Event, at sim.Time) int {
 	n := slices.IndexFunc(events, func(e history.Event) bool { return e.Time > at })
 	if n < 0 {

@@ -10,13 +10,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// TestTheTrialRunSeesWhatUnlockDoes: an Unlock that returns nil and changes nothing is reported, and none of those that
-// give the lock back in a way of their own; nor is any that does not get the lock for a reason of its own.
+// TestTheTrialRunSeesWhatUnlockDoes: an Unlock that returns nil and changes nothing is reported. Locks that are
+// released in an unusual way, or that are not acquired for another reason, are not reported for it.
 func TestTheTrialRunSeesWhatUnlockDoes(t *testing.T) {
 	const still = `the key "lock" was still there after Unlock of worker-10 had returned nil, `
 	for name, test := range map[string]struct {
 		Config
-		want string // the beginning; empty: nothing is wrong
+		want string // start of the first problem; empty: nothing is wrong
 	}{
 		"does nothing": {Config{New: made(nil, nop)},
 			still + "until it expired 7s later: Unlock must delete it"},
@@ -70,14 +70,14 @@ func TestTheTrialRunSeesWhatUnlockDoes(t *testing.T) {
 	}
 }
 
-// TestTheTrialRunSeesWhichKeysAreTheLocks: a key that Config names must be one that whoever has the lock has set.
+// TestTheTrialRunSeesWhichKeysAreTheLocks: a key in Config.Keys must be one that every holder of the lock sets.
 func TestTheTrialRunSeesWhichKeysAreTheLocks(t *testing.T) {
 	and := func(other string) func(string) []string {
 		return func(lock string) []string { return []string{lock, lock + other} }
 	}
 	for name, test := range map[string]struct {
 		Config
-		want string // the beginning; empty: nothing is wrong
+		want string // start of the first problem; empty: nothing is wrong
 	}{
 		"other keys": {Config{New: newSeveral("")},
 			`servers saw no key "lock"; they saw "my:0:lock", "my:1:lock", "my:2:lock": set Config.Keys`},
@@ -98,7 +98,7 @@ func TestTheTrialRunSeesWhichKeysAreTheLocks(t *testing.T) {
 	}
 }
 
-// TestTheTrialRunSeesALossThatNobodyIsToldOf: a Lock that says when it is lost must say so when its key has expired.
+// TestTheTrialRunSeesALossThatNobodyIsToldOf: a Loser must report its loss once its key has expired.
 func TestTheTrialRunSeesALossThatNobodyIsToldOf(t *testing.T) {
 	const ttl = 8 * time.Second
 	told := func(after time.Duration) func(*Client) Lock {
@@ -110,7 +110,7 @@ func TestTheTrialRunSeesALossThatNobodyIsToldOf(t *testing.T) {
 		"and 4s later Lost is not closed: renew the lease until Unlock is called, or close Lost before it ends"
 	for name, test := range map[string]struct {
 		Config
-		want string // the beginning; empty: nothing is wrong
+		want string // start of the first problem; empty: nothing is wrong
 	}{
 		"in time":              {Config{New: told(ttl - time.Second)}, ""},
 		"when the key expires": {Config{New: told(ttl)}, ""},
@@ -126,17 +126,17 @@ func TestTheTrialRunSeesALossThatNobodyIsToldOf(t *testing.T) {
 	}
 }
 
-// saying is withoutUntil with it.
+// saying is withoutUntil with the method Until again.
 type saying struct{ withoutUntil }
 
 func (l saying) Until() time.Time { return l.l.until }
 
-// losable never says that it is lost.
+// losable is a Loser that never reports its loss.
 type losable struct{ *trying }
 
 func (l losable) Lost() <-chan struct{} { return nil }
 
-// both is a lock with another Unlock.
+// both returns a lock with another Unlock.
 func both(lock func(*Client) Lock, unlock func(ctx context.Context, l *trying) error) func(*Client) Lock {
 	return func(c *Client) Lock {
 		l := lock(c).(*trying)
@@ -145,10 +145,10 @@ func both(lock func(*Client) Lock, unlock func(ctx context.Context, l *trying) e
 	}
 }
 
-// never is a lock that is not given back, without a word.
+// never is a lock whose Unlock does nothing and returns nil.
 func never(lock func(*Client) Lock) func(*Client) Lock { return both(lock, nop) }
 
-// evaluating runs a script with a key and the owner value.
+// evaluating returns an Unlock that runs a script with a key and the owner value.
 func evaluating(script, key string) func(context.Context, *trying) error {
 	return func(ctx context.Context, l *trying) error {
 		_, err := l.do(ctx, "EVAL", script, "1", key, l.value(), "8000")
@@ -156,7 +156,7 @@ func evaluating(script, key string) func(context.Context, *trying) error {
 	}
 }
 
-// granting asks by a script until that returns one.
+// granting returns a Lock that runs a script until it returns 1.
 func granting(script string) func(context.Context, *trying) error {
 	return func(ctx context.Context, l *trying) error {
 		for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
@@ -170,21 +170,21 @@ func granting(script string) func(context.Context, *trying) error {
 	}
 }
 
-// takeFree takes a record that says that the lock is free, and setFree writes that into it.
+// takeFree acquires a lock whose key says "free" or does not exist, and setFree releases it by writing "free".
 var takeFree = granting(`local v = redis.call("get",KEYS[1]) if v == false or v == "free" then
 	redis.call("set",KEYS[1],ARGV[1],"PX",ARGV[2]) return 1 end return 0`)
 
 const setFree = `if redis.call("get",KEYS[1]) == ARGV[1] then redis.call("set",KEYS[1],"free") return 1 end return 0`
 
-// takeHash sets a field of the owner's and one that both a reader and a writer could have set; giveHash removes the
-// former, and then what is left.
+// takeHash sets a hash field that names the owner, and a field that says only that there is a writer. giveHash removes
+// the owner's field, and deletes the hash if only the other field is left.
 var takeHash = granting(`if redis.call("hlen",KEYS[1]) > 0 then return 0 end redis.call("hset",KEYS[1],"mode","w")
 	redis.call("hset",KEYS[1],ARGV[1],"1") redis.call("pexpire",KEYS[1],ARGV[2]) return 1`)
 
 const giveHash = `local n = redis.call("hdel",KEYS[1],ARGV[1])
 	if redis.call("hlen",KEYS[1]) == 1 then redis.call("del",KEYS[1]) end return n`
 
-// seldom lets an acquire that gives up after a moment be tried every seven seconds.
+// seldom makes an acquire give up after a moment and try again every seven seconds.
 func seldom(lock func(context.Context, *trying) error) func(context.Context, *trying) error {
 	return func(ctx context.Context, l *trying) error {
 		for ctx.Err() == nil {
@@ -200,7 +200,7 @@ func seldom(lock func(context.Context, *trying) error) func(context.Context, *tr
 	}
 }
 
-// setnx has a key without an expiry.
+// setnx acquires the lock with a key that does not expire.
 func setnx(ctx context.Context, l *trying) error {
 	for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
 		if said, err := l.do(ctx, "SETNX", l.c.Key, l.c.Name); err == nil && said == ":1" {
@@ -210,7 +210,7 @@ func setnx(ctx context.Context, l *trying) error {
 	return ctx.Err()
 }
 
-// numbered draws a number once it has the lock.
+// numbered draws a number from a counter once it has the lock.
 func numbered(ctx context.Context, l *trying) error {
 	err := l.plain.Lock(ctx)
 	if err == nil {
@@ -222,7 +222,8 @@ func numbered(ctx context.Context, l *trying) error {
 	return err
 }
 
-// popToken takes the token out of a list, into which the first client has put it; pushToken puts it back.
+// popToken acquires the lock by taking the token out of a list, into which the first client has put it. pushToken puts
+// it back.
 func popToken(ctx context.Context, l *trying) error {
 	for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
 		l.do(ctx, "EVAL", `if redis.call("setnx",KEYS[1]..":made","1") == 1 then redis.call("rpush",KEYS[1],"token") end
@@ -240,7 +241,7 @@ func pushToken(ctx context.Context, l *trying) error {
 	return err
 }
 
-// sharing has the clients of a run wait for each other in the process before they ask a server.
+// sharing makes the clients of a run wait for each other in the process before they ask a server.
 func sharing(lock func(*Client) Lock) func(*Client) Lock {
 	var inside chan struct{}
 	return func(c *Client) Lock {
@@ -276,7 +277,8 @@ func (l *inProcess) Unlock(ctx context.Context) error {
 
 func (l *inProcess) Close() error { return l.of.(Closer).Close() }
 
-// handing is a lock of the process: while one of its clients waits, the key on the server stays for that.
+// handing is a lock that clients of one process hand over among themselves: while one of them waits, the key stays on
+// the server.
 func handing() func(*Client) Lock {
 	var waiting atomic.Int32
 	kept := false
@@ -312,7 +314,7 @@ func (l *handed) Lock(ctx context.Context) error {
 	return l.inProcess.Lock(ctx)
 }
 
-// deafWaiter is a lock of which a client that waits asks again only when an Unlock that took effect wakes it.
+// deafWaiter is a lock in which a waiting client asks again only when a successful Unlock wakes it.
 func deafWaiter() func(*Client) Lock {
 	var free chan struct{}
 	return func(c *Client) Lock {
@@ -339,7 +341,7 @@ func deafWaiter() func(*Client) Lock {
 	}
 }
 
-// queueing is a lock of which those that wait stand in a key beside the lock's.
+// queueing is a lock whose waiting clients are in a queue under another key.
 func queueing(join, suffix string) func(*Client) Lock {
 	return made(func(ctx context.Context, l *trying) error {
 		l.do(ctx, join, l.c.Key+suffix, l.c.Name)
@@ -353,7 +355,7 @@ func queueing(join, suffix string) func(*Client) Lock {
 	}, nil)
 }
 
-// fifth asks five servers, and gives the lock back on the first two.
+// fifth is a lock on five servers that is released on the first two only.
 func fifth(c *Client) Lock {
 	l := &partial{}
 	for i := range 5 {

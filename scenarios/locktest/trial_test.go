@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/remote"
 )
 
-// trying is a lock with one thing wrong, or in need of something.
+// trying is a plain lock with another Lock or Unlock, or both.
 type trying struct {
 	plain
 	lock, unlock func(ctx context.Context, l *trying) error
@@ -35,7 +35,7 @@ func (l *trying) Unlock(ctx context.Context) error {
 	return l.plain.Unlock(ctx)
 }
 
-// once tries one time to have the lock.
+// once tries once to acquire the lock.
 func once(ctx context.Context, l *trying) error {
 	l.n++
 	said, err := l.do(ctx, "SET", l.c.Key, l.value(), "NX", "PX", "8000")
@@ -46,11 +46,11 @@ func once(ctx context.Context, l *trying) error {
 	return err
 }
 
-// beginning releases the lock of whoever has an owner value that begins as its own.
+// beginning is a script that deletes the key if its value begins with the caller's owner value.
 const beginning = `if string.sub(redis.call("get",KEYS[1]) or "",1,string.len(ARGV[1])) == ARGV[1] then
 	return redis.call("del",KEYS[1]) else return 0 end`
 
-// own has the worker's name for its owner value, whatever attempt it is.
+// own uses the client's name as the owner value of all its attempts.
 func own(release string) func(*Client) Lock {
 	return func(c *Client) Lock {
 		return &trying{plain: plain{c: c, ttl: 8 * time.Second},
@@ -70,7 +70,7 @@ func own(release string) func(*Client) Lock {
 	}
 }
 
-// renewing keeps its key until it is given back.
+// renewing renews its key every two seconds until it is released.
 func renewing(c *Client) Lock {
 	stop := make(chan struct{})
 	return &trying{plain: plain{c: c, ttl: 8 * time.Second},
@@ -97,16 +97,16 @@ func renewing(c *Client) Lock {
 		}}
 }
 
-// made is a lock of which a test says what it does in place of plain's methods.
+// made returns a lock with the given methods in place of plain's.
 func made(lock, unlock func(ctx context.Context, l *trying) error) func(*Client) Lock {
 	return func(c *Client) Lock { return &trying{plain{c: c, ttl: 8 * time.Second}, lock, unlock} }
 }
 
-// TestTheTrialRun reports in its first line what is wrong, and nothing of a lock that is sound.
+// TestTheTrialRun: the first line of the report says what is wrong, and a sound lock has no report.
 func TestTheTrialRun(t *testing.T) {
 	for name, test := range map[string]struct {
 		Config
-		want string // the beginning; empty: nothing is wrong
+		want string // start of the first problem; empty: nothing is wrong
 	}{
 		"sound":            {Config{New: newPlain}, ""},
 		"renews itself":    {Config{New: renewing}, ""},
@@ -169,7 +169,7 @@ func TestTheTrialRun(t *testing.T) {
 	}
 }
 
-// checkTrial makes the trial run, which must report what begins with want, or nothing if that is empty.
+// checkTrial makes the trial run. Its first problem must begin with want; if want is empty, there must be none.
 func checkTrial(t *testing.T, c Config, want string) {
 	t.Helper()
 	p, _ := begin(t, c)
@@ -195,7 +195,7 @@ func failing(ctx context.Context, l *trying) error {
 	return errors.New("lock is not to be had")
 }
 
-// onlyOne makes one lock, and returns it to all clients, as a package variable is.
+// onlyOne makes a single lock and returns it to all clients, like a package variable.
 func onlyOne() func(*Client) Lock {
 	var one Lock
 	return func(c *Client) Lock {
@@ -208,7 +208,7 @@ func onlyOne() func(*Client) Lock {
 
 func newLeaking(c *Client) Lock { return &leaking{plain{c: c, ttl: 8 * time.Second}} }
 
-// deleted is what the trial says of an Unlock that deletes another's key.
+// deleted is how the trial reports an Unlock that deletes another client's key.
 const deleted = `worker-1 deleted the key "lock" of worker-100, which had the lock by then. Compare the owner ` +
 	"value and "
 
@@ -244,7 +244,7 @@ func spinning(context.Context, *trying) error {
 	return nil
 }
 
-// givingUp is a lock that gives up by itself, after a while.
+// givingUp is a lock whose acquire gives up after a while.
 func givingUp(after time.Duration) func(*Client) Lock {
 	return made(func(ctx context.Context, l *trying) error {
 		ctx, cancel := context.WithTimeout(ctx, after)
@@ -253,12 +253,12 @@ func givingUp(after time.Duration) func(*Client) Lock {
 	}, nil)
 }
 
-// polling is a lock that asks so often.
+// polling is a lock that asks at the given interval.
 func polling(every time.Duration) func(*Client) Lock {
 	return made(func(ctx context.Context, l *trying) error { return acquire(ctx, l, every) }, nil)
 }
 
-// acquire asks for the lock until it has it, or ctx is done.
+// acquire asks for the lock until it has it or ctx is done.
 func acquire(ctx context.Context, l *trying, every time.Duration) error {
 	for {
 		err := once(ctx, l)
@@ -278,16 +278,16 @@ func sayingNil(ctx context.Context, l *trying) error {
 	return nil
 }
 
-// deaf has a context that is never done.
+// deaf ignores the context of Lock.
 func deaf(_ context.Context, l *trying) error { return acquire(l.c.Context(), l, 100*time.Millisecond) }
 
-// lasting is a lock whose key lives for so long.
+// lasting is a lock whose key has the given TTL.
 func lasting(ttl time.Duration) func(*Client) Lock {
 	return func(c *Client) Lock { return &plain{c: c, ttl: ttl} }
 }
 
-// outliving is a lock whose holder counts on eight seconds, and whose key goes much later if nobody deletes it: as does
-// a sorted set of which the scores are the ends of leases.
+// outliving is a lock whose holder relies on it for eight seconds, while its key expires much later unless somebody
+// deletes it. A sorted set with the ends of leases as scores behaves so.
 func outliving(c *Client) Lock {
 	return &trying{plain: plain{c: c, ttl: time.Minute}, lock: func(ctx context.Context, l *trying) error {
 		err := l.plain.Lock(ctx)
@@ -296,10 +296,10 @@ func outliving(c *Client) Lock {
 	}}
 }
 
-// TestTryIsATestOfItsOwn: with nothing wrong it passes.
+// TestTryIsATestOfItsOwn: Try passes for a sound lock.
 func TestTryIsATestOfItsOwn(t *testing.T) { Try(t, Config{New: newPlain}) }
 
-// TestARunWithoutFaults: an empty plan is one, and so no fault is drawn.
+// TestARunWithoutFaults: with an empty, non-nil plan no fault is drawn.
 func TestARunWithoutFaults(t *testing.T) {
 	r, ok := Explore(t, Config{New: newPlain, Plan: []string{}, Seeds: 4,
 		Laws: checker.Laws})
@@ -308,7 +308,7 @@ func TestARunWithoutFaults(t *testing.T) {
 	}
 }
 
-// TestNoSeedIsRunAfterATrialThatFailed, unless one is asked for.
+// TestNoSeedIsRunAfterATrialThatFailed: after a failed trial run no other run is made.
 func TestNoSeedIsRunAfterATrialThatFailed(t *testing.T) {
 	for untried, want := range map[bool]int{false: 0, true: 3} {
 		t.Run(fmt.Sprint(untried), func(t *testing.T) {
@@ -320,7 +320,7 @@ func TestNoSeedIsRunAfterATrialThatFailed(t *testing.T) {
 	}
 }
 
-// TestWhatIsWrongWithAConfigIsSaidOfItsField.
+// TestWhatIsWrongWithAConfigIsSaidOfItsField: an error in a Config names its field.
 func TestWhatIsWrongWithAConfigIsSaidOfItsField(t *testing.T) {
 	for want, c := range map[string]Config{
 		`Config.Faults: unknown key "paus" in mix.weights (did you mean "pause"?)`: {Faults: Faults{"paus"}},
@@ -337,8 +337,8 @@ func TestWhatIsWrongWithAConfigIsSaidOfItsField(t *testing.T) {
 	}
 }
 
-// TestFindingsAreListedByRank: what is wrong with the code, what it does to others' keys, the laws, and last the limit
-// of every lease; each with how many runs show it.
+// TestFindingsAreListedByRank: failures of the lock's code come first, then what it does to others' keys, then the
+// other laws, and last the limits of every lease. Each is listed with the number of runs that show it.
 func TestFindingsAreListedByRank(t *testing.T) {
 	cause := func(k checker.CauseKind) checker.Cause { return checker.Cause{Kind: k} }
 	p := &parent{t: t, config: &Config{Tolerated: []string{"known"}}}
@@ -369,8 +369,8 @@ what no lock with a lease survives
 	}
 }
 
-// TestAMutexThatStopsARunEndsTheRuns, unless Tolerated names it: with a version of Go in which a wait for a mutex holds
-// up virtual time, run after run would stand still.
+// TestAMutexThatStopsARunEndsTheRuns: the runs end unless Tolerated names the function. With a version of Go in which a
+// wait for a mutex stops virtual time, run after run would stand still.
 func TestAMutexThatStopsARunEndsTheRuns(t *testing.T) {
 	for failure, stops := range map[string]bool{
 		remote.Standstill + ": pubsub waits (sync.Mutex.Lock)": true,
@@ -387,7 +387,7 @@ func TestAMutexThatStopsARunEndsTheRuns(t *testing.T) {
 	}
 }
 
-// TestOneIsSingular: of each thing that is counted there is one, and no full stop stands before a comma.
+// TestOneIsSingular: a count of 1 is followed by a singular noun, and no full stop stands before a comma.
 func TestOneIsSingular(t *testing.T) {
 	outcomes := make([]checker.Outcome, len(checker.Laws))
 	wrong := regexp.MustCompile(`\b1 (runs|places|schedules|faults|goroutines|seeds)\b|\.,`)
@@ -406,7 +406,7 @@ func TestOneIsSingular(t *testing.T) {
 	}
 }
 
-// TestWhereAllHoldsTenLinesSaySo.
+// TestWhereAllHoldsTenLinesSaySo: if all laws hold, the summary has ten lines.
 func TestWhereAllHoldsTenLinesSaySo(t *testing.T) {
 	p := examine(t, Config{New: newPlain, Plan: []string{nothing}, Seeds: 2})
 	if p == nil {

@@ -9,11 +9,11 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// watchdog renews its key every two seconds, or says that it does, and says until when it is held.
+// watchdog is a lock that renews its key every two seconds, or only claims to, and says until when it is held.
 type watchdog struct {
 	plain
-	renews bool // asks the server to prolong the key
-	claims bool // says that the lease is longer after each renewal
+	renews bool // asks the server to extend the key
+	claims bool // states a longer lease after each renewal
 	stops  time.Duration
 	mu     sync.Mutex
 	end    time.Time
@@ -66,8 +66,8 @@ func (l *watchdog) Until() time.Time {
 	return l.end
 }
 
-// TestALockIsValidForAsLongAsItSays: also if that changes while it is held. Nothing strikes, and the work takes longer
-// than the TTL.
+// TestALockIsValidForAsLongAsItSays: a lock is valid until the end that it states, also if that changes while it is
+// held. There are no faults, and the work takes longer than the TTL.
 func TestALockIsValidForAsLongAsItSays(t *testing.T) {
 	for name, test := range map[string]struct {
 		renews, claims   bool
@@ -100,8 +100,8 @@ func TestALockIsValidForAsLongAsItSays(t *testing.T) {
 	}
 }
 
-// TestAClientThatChecksItsLockAsksItAnew: after work that takes longer than the TTL, the client of a lock that renews
-// itself writes, and that of one that does not leaves it.
+// TestAClientThatChecksItsLockAsksItAnew: after work that takes longer than the TTL, a client that checks its lock
+// writes if the lock has renewed itself, and does not write otherwise.
 func TestAClientThatChecksItsLockAsksItAnew(t *testing.T) {
 	for renews, want := range map[bool]string{true: "writes", false: "leaves"} {
 		t.Run(want, func(t *testing.T) {

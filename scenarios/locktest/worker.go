@@ -30,22 +30,22 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// task is what a worker process is to do, and report is a line of its output.
+// task is what a worker process is to do. It gets it as JSON in an environment variable.
 type task struct {
 	Test  string // full name
-	Call  int    // of Run in that test, from 0
+	Call  int    // number of the call of Run in that test, from 0
 	Seeds []uint64
-	// Shrink, if set, asks to cut down the violation that the one seed shows.
+	// Shrink, if set, is the violation to shrink; the only seed shows it.
 	Shrink *finding
-	Trial  bool // only the trial run is wanted
-	List   bool `json:",omitempty"` // only the list of single faults is wanted
-	Alone  bool `json:",omitempty"` // each run is to be made by a process of its own
-	Show   bool `json:",omitempty"` // only a description of the run of the first seed is wanted
-	// Plans, if set, has the plan of each of the seeds, as an earlier worker has drawn it.
+	Trial  bool // make only the trial run
+	List   bool `json:",omitempty"` // only list the single faults
+	Alone  bool `json:",omitempty"` // make each run in a process of its own
+	Show   bool `json:",omitempty"` // only describe the run of the first seed
+	// Plans, if set, has the plan of each of the seeds, as drawn by an earlier worker.
 	Plans map[uint64]string `json:",omitempty"`
-	// Places is the file of the single faults, with Config.Every: those of a seed have the longest of that number.
+	// Places is the file with the places of single faults, with Config.Every. A seed is then the number of a place.
 	Places string `json:",omitempty"`
-	// Shown is the file of what earlier workers know of the runs of the first seed's block, if runs guide plans.
+	// Shown is the file with what earlier workers know of the runs in the first seed's block, if runs guide plans.
 	Shown string `json:",omitempty"`
 }
 
@@ -54,22 +54,22 @@ type finding struct {
 	Cause checker.Cause
 }
 
-// report is a line of a worker.
+// report is one line of a worker's output, as JSON.
 type report struct {
-	Began *uint64 `json:",omitempty"` // a seed: whatever happens next happens to it
-	Plan  string  `json:",omitempty"` // of the run that has Began, with Config.Every or if runs guide plans
+	Began *uint64 `json:",omitempty"` // a seed: what happens from now on happens in its run
+	Plan  string  `json:",omitempty"` // plan of the run in Began, with Config.Every or if runs guide plans
 	Ran   *ran    `json:",omitempty"`
-	// Finished is a seed of which all was run.
+	// Finished is a seed whose runs have all been made.
 	Finished *uint64 `json:",omitempty"`
 	Listed   *listed `json:",omitempty"`
 	Shrunk   *shrunk `json:",omitempty"`
-	Text     string  `json:",omitempty"` // describes the run that is to be shown
-	Done     bool    `json:",omitempty"` // though perhaps not with all seeds: the others are another process's
-	Left     bool    `json:",omitempty"` // Done, but goroutines are left that will not end: the process is to be ended
-	Later    bool    `json:",omitempty"` // what follows comes of runs that are not the first of their process
-	Unsure   bool    `json:",omitempty"` // the task is to be done by a process that is Alone: see bubbles.go
-	Problem  string  `json:",omitempty"` // of the whole task
-	// Plans are those of the next seeds, for the worker that follows.
+	Text     string  `json:",omitempty"` // description of the run that was to be shown
+	Done     bool    `json:",omitempty"` // the worker ends; another process may have to run the remaining seeds
+	Left     bool    `json:",omitempty"` // Done, but goroutines are left: the parent must end the process
+	Later    bool    `json:",omitempty"` // from here on, runs are not the first of their process
+	Unsure   bool    `json:",omitempty"` // a process with Alone must do the task again: see bubbles.go
+	Problem  string  `json:",omitempty"` // a problem of the whole task
+	// Plans has the plans of the next seeds, for the next worker.
 	Plans map[uint64]string `json:",omitempty"`
 }
 
@@ -78,26 +78,26 @@ type ran struct {
 	Seed     uint64
 	Digest   sim.Digest
 	Outcomes []checker.Outcome // by law, in the order of checker.Laws
-	Guided   bool              `json:",omitempty"` // other runs have guided its plan
+	Guided   bool              `json:",omitempty"` // other runs guided its plan
 	Broken   []broken
-	Excused  []checker.Law      `json:",omitempty"` // violated by causes that break no promise
-	Closest  search.Closest     `json:",omitempty"` // calls of the run
+	Excused  []checker.Law      `json:",omitempty"` // laws violated only by causes that break no promise
+	Closest  search.Closest     `json:",omitempty"` // close calls of the run
 	Met      []features.Feature `json:",omitempty"` // what happened to locks
-	// Unsimulated are the requests that were refused since they are not simulated.
+	// Unsimulated lists the requests that were refused because they are not simulated.
 	Unsimulated []string `json:",omitempty"`
-	Failure     string   // of the lock's own code: it panicked, or did not return
+	Failure     string   // failure of the lock's own code: it panicked, or did not return
 	Differs     bool     // a second run of the seed was different
-	// Tolerated says that Failure is one that Config.Tolerated names.
+	// Tolerated says that Config.Tolerated names the Failure.
 	Tolerated bool `json:",omitempty"`
-	// Kind is that of the single fault, with Config.Every.
+	// Kind is the kind of the single fault, with Config.Every.
 	Kind nemesis.Kind `json:",omitempty"`
-	// Plan is that of a run which broke a law or failed, with Config.Every. If runs guide plans, Shown has it.
+	// Plan is the plan of a run that broke a law or failed, with Config.Every. If runs guide plans, Shown has it.
 	Plan string `json:",omitempty"`
-	// Shown is what the plans that follow must know of the run, if runs guide any.
+	// Shown is what later plans need to know of the run, if runs guide plans.
 	Shown *search.Shown `json:",omitempty"`
-	// Missed are the messages that faults name and that never came, if the faults were not drawn.
+	// Missed lists the messages that faults name and that were never sent, if the faults were not drawn.
 	Missed []nemesis.Missed `json:",omitempty"`
-	// Refused says why the plan cannot be carried out: a name fits several requests.
+	// Refused says why the plan cannot be run: a name in it fits several requests.
 	Refused string `json:",omitempty"`
 }
 
@@ -110,7 +110,7 @@ type broken struct {
 type shrunk struct {
 	finding
 	Plan, Scenario string // the contents of files
-	Text, Page     string // the report of its run
+	Text, Page     string // the report on its run
 	Ending         campaign.Ending
 }
 
@@ -119,7 +119,7 @@ func say(r report) {
 	if err != nil {
 		panic(err)
 	}
-	_ = remote.Say(os.Stdout, os.Stderr, b) // if nobody reads any more, what follows is of no use either
+	_ = remote.Say(os.Stdout, os.Stderr, b) // if nobody reads it any more, there is nothing else to do
 }
 
 // serve makes runs for another process until there are no more to make.
@@ -138,7 +138,7 @@ func work(t *testing.T, s *scenarios.Scenario, c *Config, k task) {
 	remote.EndWithParent(os.Stdin)
 	collectBetweenRuns()
 	offline()
-	say(report{}) // it has started
+	say(report{}) // tells the parent that it has started
 	w := newWorker(t, s, c)
 	if k.Alone {
 		end, err := w.goElsewhere(k.Test)
@@ -166,11 +166,11 @@ func work(t *testing.T, s *scenarios.Scenario, c *Config, k task) {
 	left := w.left.frozen > 0
 	say(report{Done: true, Left: left, Unsure: w.left.kept})
 	if left {
-		_, _ = io.Copy(io.Discard, os.Stdin) // until the process is ended
+		_, _ = io.Copy(io.Discard, os.Stdin) // wait for the parent to end this process
 	}
 }
 
-// goElsewhere makes each run from now on take place in a process of its own.
+// goElsewhere makes each further run take place in a process of its own.
 func (w *worker) goElsewhere(test string) (end func(), err error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -184,7 +184,7 @@ func (w *worker) goElsewhere(test string) (end func(), err error) {
 	each.SetFlags(passedOn())
 	w.scenario = w.scenario.With(&scenarios.Code{Elsewhere: each.Run})
 	w.runner = scenarios.NewRunner(w.scenario)
-	alive := time.NewTicker(time.Second) // it is not this process that hangs if one of the others does
+	alive := time.NewTicker(time.Second) // if one of the other processes hangs, this one must not seem to
 	go func() {
 		for range alive.C {
 			say(report{})
@@ -193,10 +193,10 @@ func (w *worker) goElsewhere(test string) (end func(), err error) {
 	return each.Close, nil
 }
 
-// collectBetweenRuns makes the collector run only when it is called.
+// collectBetweenRuns turns garbage collection off, except where the code calls it.
 func collectBetweenRuns() { debug.SetGCPercent(-1) }
 
-// answer makes the run that is asked for.
+// answer makes the run that another process asks for.
 func (w *worker) answer(r remote.Request) (a remote.Answer) {
 	if r.Scenario == "" {
 		a.Scenario = string(w.scenario.Text())
@@ -252,12 +252,12 @@ func (w *worker) lookup(context.Context, string, string) (net.Conn, error) {
 type worker struct {
 	*host
 	t        *testing.T
-	never    chan struct{} // of no bubble: what waits for it keeps the clock of its bubble from moving
+	never    chan struct{} // made outside any bubble: a goroutine that waits for it stops its bubble's clock
 	left     left
 	random   *source
 	config   *Config
 	scenario *scenarios.Scenario
-	plans    *search.Plans // nil: the scenario's own faults, or those given
+	plans    *search.Plans // nil: the scenario's own faults, or given plans
 	given    map[uint64]string
 	runner   *scenarios.Runner
 	checker  checker.Checker
@@ -265,11 +265,11 @@ type worker struct {
 	margins  margin.Reader
 	promise  checker.Promise
 	runs     int
-	crowded  func()   // ends the cutting down: nothing more can be run in this process
-	serves   bool     // another process's searches: its output is answers
-	failed   bool     // some run did, because of the lock's own code: what it leaves open says nothing
+	crowded  func()   // ends the shrinking, because this process can make no further run
+	serves   bool     // it makes runs for another process; its output is answers
+	failed   bool     // a run failed because of the lock's own code; goroutines left then mean nothing
 	singles  *singles // with Config.Every
-	later    bool     // others have made runs of the task before: they have checked what is left running
+	later    bool     // an earlier worker has made runs of the task and has checked for leaks
 }
 
 func newWorker(t *testing.T, s *scenarios.Scenario, c *Config) *worker {
@@ -277,7 +277,7 @@ func newWorker(t *testing.T, s *scenarios.Scenario, c *Config) *worker {
 	h := &host{new: c.New, keys: c.keys, locks: s.Locks(), together: len(s.Targets().Consensus) > 0}
 	w := &worker{host: h, t: t, config: c, promise: c.promise(), random: new(source), never: make(chan struct{})}
 	w.left = left{counts: kinds(), everyRun: map[string]bool{}}
-	w.random.seed(0) // servers that are made before the first run draw from it, to no effect
+	w.random.seed(0) // servers made before the first run draw from it, without effect
 	cryptorand.Reader = w.random
 	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: w.lookup}
 	w.scenario = s.With(&scenarios.Code{Host: w, Lock: w.foreign})
@@ -285,7 +285,7 @@ func newWorker(t *testing.T, s *scenarios.Scenario, c *Config) *worker {
 	return w
 }
 
-// drawPlans prepares to draw the plans, if the runs have no faults of their own.
+// drawPlans prepares to draw plans, unless the faults of the runs are given.
 func (w *worker) drawPlans(k task) (err error) {
 	if k.Trial || k.List || !w.config.draws(w.scenario) || w.given != nil {
 		return nil
@@ -300,7 +300,7 @@ func (w *worker) drawPlans(k task) (err error) {
 	return w.goOn(k.Seeds[0], k.Shown)
 }
 
-// goOn reads what earlier workers know of the runs of the block of a seed.
+// goOn reads what earlier workers know of the runs in a seed's block.
 func (w *worker) goOn(seed uint64, file string) error {
 	if file == "" {
 		return nil
@@ -316,7 +316,7 @@ func (w *worker) goOn(seed uint64, file string) error {
 	return w.plans.Resume(seed, shown)
 }
 
-// Begin starts a run, with its own randomness.
+// Begin starts a run, with randomness seeded for it.
 func (w *worker) Begin(world *sim.World, servers []sim.ProcessID) {
 	w.random.seed(world.Seed())
 	//lint:ignore SA1019 what a library draws without a source of its own has no other seed
@@ -324,7 +324,7 @@ func (w *worker) Begin(world *sim.World, servers []sim.ProcessID) {
 	w.host.Begin(world, servers, w.scenario.Servers.Front())
 }
 
-// source is crypto/rand's in a worker: it can be seeded while code that a run has left behind draws from it.
+// source replaces crypto/rand in a worker. It can be seeded while code left by an earlier run draws from it.
 type source struct {
 	mu  sync.Mutex
 	own *mathrand.ChaCha8
@@ -356,15 +356,15 @@ func (w *worker) explore(seeds []uint64) {
 	w.passOn(seeds)
 }
 
-// runSeed makes the run of a seed, or those of the single faults with that number, and reports it; ok is false if it
-// is not to be trusted.
+// runSeed makes the run of a seed, or the runs of the single faults at the place with that number, and reports them. ok
+// is false if the result cannot be trusted.
 func (w *worker) runSeed(seed uint64) (ok bool) {
 	if w.config.Every == 1 {
 		return w.tryPlace(seed)
 	}
 	say(report{Began: &seed})
 	plan := w.plan(seed)
-	if w.guides() { // to draw it, runs may have been made
+	if w.guides() { // drawing it may have taken runs
 		say(report{Began: &seed, Plan: plan.String()})
 	}
 	r := w.run(seed, plan)
@@ -386,7 +386,7 @@ func (w *worker) runSeed(seed uint64) (ok bool) {
 	return true
 }
 
-// doubts reports whether a run is not to be trusted, since something may be left of an earlier one.
+// doubts reports whether a run cannot be trusted because something may be left over from an earlier one.
 func (w *worker) doubts(r *ran) bool { return w.left.kept || r.Failure != "" && w.runs > 1 }
 
 func (w *worker) plan(seed uint64) nemesis.Plan {
@@ -396,7 +396,7 @@ func (w *worker) plan(seed uint64) nemesis.Plan {
 	case w.given != nil:
 		plan, err := nemesis.ParsePlan("plan", []byte(w.given[seed]))
 		if err != nil {
-			panic(err) // an earlier worker has written it
+			panic(err) // an earlier worker wrote it
 		}
 		return plan
 	case w.plans != nil:
@@ -405,11 +405,12 @@ func (w *worker) plan(seed uint64) nemesis.Plan {
 	return w.scenario.Plan(seed)
 }
 
-// ahead is the number of seeds whose plans a worker that is to be ended draws: drawing costs a run each time a worker
+// ahead is the number of plans that a worker passes on before it ends. Drawing them costs a run each time a worker
 // starts.
 const ahead = 100
 
-// passOn reports the plans that have been drawn for the next seeds; those that vary others are drawn after these.
+// passOn reports the plans drawn for the next seeds. Plans that runs guide are not passed on, since they depend on runs
+// not yet made.
 func (w *worker) passOn(seeds []uint64) {
 	if w.plans == nil || w.guides() {
 		return
@@ -421,7 +422,7 @@ func (w *worker) passOn(seeds []uint64) {
 	say(report{Plans: plans})
 }
 
-// guides reports whether what runs show decides on the plans of others.
+// guides reports whether the results of runs decide on the plans of later runs.
 func (w *worker) guides() bool { return w.plans != nil && w.config.guides(w.scenario) }
 
 // run makes one run.
@@ -448,10 +449,10 @@ func (w *worker) run(seed uint64, p nemesis.Plan) ran {
 // bad reports whether a run broke a law or failed.
 func (r *ran) bad() bool { return len(r.Broken) > 0 || r.Failure != "" }
 
-// judge is what came of a run, and the verdict on it, if there is any.
+// judge returns the result of a run, and the verdict on it if it could be judged.
 func (w *worker) judge(seed uint64, result scenarios.Result, err error) (out ran, v checker.Verdict) {
 	out.Seed = seed
-	if w.Driver != nil { // the run was made in this process
+	if w.Driver != nil { // the run took place in this process
 		for _, r := range w.Refused() {
 			if !slices.Contains(out.Unsimulated, r.Request) {
 				out.Unsimulated = append(out.Unsimulated, r.Request)
@@ -486,10 +487,10 @@ func (w *worker) judge(seed uint64, result scenarios.Result, err error) (out ran
 	return out, v
 }
 
-// shrinkRuns is how many runs are made, at most, to cut a violation down: some ten seconds.
+// shrinkRuns is the largest number of runs made to shrink a violation; they take some ten seconds.
 const shrinkRuns = 500
 
-// shrink cuts a violation down and reports what is left.
+// shrink shrinks a violation and reports the result.
 func (w *worker) shrink(seed uint64, f finding) {
 	ctx, crowded := context.WithCancel(context.Background())
 	defer crowded()
@@ -506,7 +507,7 @@ func (w *worker) shrink(seed uint64, f finding) {
 	say(report{Problem: err.Error()})
 }
 
-// describe runs what is left once more and reports it as every run is.
+// describe runs the shrunk plan once more and adds the usual report.
 func describe(small *search.Shrunk) (shrunk, error) {
 	out := shrunk{Plan: string(small.PlanText()), Scenario: string(small.Scenario.Text()),
 		Ending: small.Ending}
