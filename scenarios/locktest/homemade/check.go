@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// Keeps makes runs of a sound lock under a family of faults, and fails the test for each violation of what it promises.
+// Keeps makes runs of a sound lock under a family of faults, and fails the test for each violation of the promise.
 func (l *SoundLock) Keeps(t *testing.T, p Promise, d Dress, dial Dial, seeds int) {
 	t.Helper()
 	c := l.Config(d, dial)
@@ -20,7 +20,7 @@ func (l *SoundLock) Keeps(t *testing.T, p Promise, d Dress, dial Dial, seeds int
 	keeps(t, c)
 }
 
-// keeps makes the runs of a test, and fails it for each violation of what the lock is to keep.
+// keeps makes the runs of a test, and fails it for each violation that they show.
 func keeps(t *testing.T, c locktest.Config) {
 	t.Helper()
 	r, ok := locktest.Explore(t, c)
@@ -33,15 +33,15 @@ func keeps(t *testing.T, c locktest.Config) {
 	judgeable(t, r)
 }
 
-// strike has the faults of a family strike at random.
+// strike sets the faults of a Config to random faults of the family, or to none if the family has none.
 func (f *Family) strike(c *locktest.Config) {
 	if c.Faults, c.Without = f.Faults, f.Without; f.Faults == nil {
 		c.Plan = []string{}
 	}
 }
 
-// Reports makes the runs of a showing of the lock's mistake, and fails the test unless the violation is reported, with
-// its cause and the clients that are to be named, and no other that does not follow from the mistake.
+// Reports makes the runs of a Showing. It fails the test unless the violation is reported with its cause and the
+// clients to be named, and unless every other violation follows from the lock's mistake.
 func (l *BrokenLock) Reports(t *testing.T, s Showing, d Dress, dial Dial) {
 	t.Helper()
 	c := l.Config(d, dial)
@@ -68,8 +68,8 @@ func (l *BrokenLock) Reports(t *testing.T, s Showing, d Dress, dial Dial) {
 	}
 }
 
-// Finds makes runs of a broken lock under a family of faults, and fails the test unless these show its mistake, and
-// nothing that does not follow from it.
+// Finds makes runs of a broken lock under a family of random faults. It fails the test if these show no violation, or
+// one that does not follow from the lock's mistake.
 func (l *BrokenLock) Finds(t *testing.T, f Family, d Dress, dial Dial, seeds int) {
 	t.Helper()
 	c := l.Config(d, dial)
@@ -91,7 +91,8 @@ func (l *BrokenLock) Finds(t *testing.T, f Family, d Dress, dial Dial, seeds int
 	}
 }
 
-// judgeable fails the test for runs that could not be judged, and for those whose seed gave two different runs.
+// judgeable fails the test for runs that could not be judged, seeds that gave two different runs, and requests that are
+// not simulated.
 func judgeable(t *testing.T, r *locktest.Report) {
 	t.Helper()
 	for _, f := range r.Failures {
@@ -105,8 +106,8 @@ func judgeable(t *testing.T, r *locktest.Report) {
 	}
 }
 
-// follows fails the test for a violation that does not follow from the mistake. Of a law that no lease keeps it may
-// follow from the faults.
+// follows fails the test for a violation that does not follow from the mistake. A violation of mutual-exclusion or
+// resource-safety always passes: no lease keeps these laws, so it may follow from the faults.
 func (l *BrokenLock) follows(t *testing.T, r *locktest.Report, b locktest.Breach) {
 	t.Helper()
 	follows := b.Law == checker.MutualExclusion || b.Law == checker.ResourceSafety ||
@@ -122,13 +123,13 @@ func (w Way) is(b locktest.Breach) bool {
 	return b.Law == w.Law && b.Cause == w.Cause
 }
 
-// acted finds in a story who has changed a key, and owned whose that was.
+// acted matches the client in a story that has changed a key, and owned the client that the key belonged to.
 var (
 	acted = regexp.MustCompile(`(?:a request of|overwritten at \S+ s by) (client-\d)`)
 	owned = regexp.MustCompile(`(?:it belonged to|the key of) (client-\d)`)
 )
 
-// untrue lists what is wrong in a story of the violation.
+// untrue lists the errors in a story of the violation: a wrong or missing client, or words that must not occur.
 func (s *Showing) untrue(story string) (wrong []string) {
 	check := func(what string, at *regexp.Regexp, want string) {
 		m := at.FindStringSubmatch(story)

@@ -14,24 +14,24 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// Conn is one connection to a server. After an error it is dialled anew.
+// Conn is one connection to a server. After an error other than a [ReplyError] the next command connects again.
 type Conn interface {
 	// Do sends a command and returns its reply: nil, an int64, a string or a []any. The error is a [ReplyError] if the
-	// server has refused the command; after any other error it is not known whether the command was carried out.
+	// server refused the command. After any other error it is unknown whether the command was executed.
 	Do(ctx context.Context, args ...string) (any, error)
 	Close() error
 }
 
-// ReplyError is a server's refusal.
+// ReplyError is the text with which a server refused a command.
 type ReplyError string
 
-// Error is what the server said.
+// Error returns the server's text.
 func (e ReplyError) Error() string { return string(e) }
 
-// Dial makes a connection to a server by its address. It need not dial before the first command.
+// Dial makes a connection to a server, given its address. It need not connect before the first command.
 type Dial func(c *locktest.Client, addr string) Conn
 
-// Plain speaks the protocol of Redis itself, without a library.
+// Plain speaks Redis's own protocol, without a client library.
 func Plain(c *locktest.Client, addr string) Conn { return &plain{client: c, addr: addr} }
 
 type plain struct {
@@ -69,7 +69,7 @@ func (p *plain) Do(ctx context.Context, args ...string) (reply any, err error) {
 	return reply, err
 }
 
-// reply reads a reply of RESP2.
+// reply reads one RESP2 reply.
 func (p *plain) reply() (any, error) {
 	line, err := p.in.ReadString('\n')
 	if err != nil {

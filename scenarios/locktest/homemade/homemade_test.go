@@ -16,17 +16,18 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// seedsAsked is how many seeds FENCEPOST_HOMEMADE asks for: each lock is tried in each dress and under each family
-// then, as at full size. The processes of the runs have the same variables, but not the same flags.
+// seedsAsked is the number of seeds in the variable FENCEPOST_HOMEMADE. If it is set, each lock is tested in each dress
+// and under each family, as at full size. It is a variable because the processes of the runs share the environment of
+// the test, but not its flags.
 var seedsAsked, _ = strconv.Atoi(os.Getenv("FENCEPOST_HOMEMADE"))
 
-// thorough reports whether each lock is tried in each dress and under each family.
+// thorough reports whether each lock is tested in each dress and under each family.
 func thorough() bool { return testkit.Full() || seedsAsked > 0 }
 
-// seeds is how many seeds a lock is tried with under random faults.
+// seeds returns the number of seeds that each lock is tested with under random faults.
 func seeds() int { return cmp.Or(seedsAsked, testkit.Size(8, 200)) }
 
-// dressesOf returns the dresses in which the i-th lock is tried: one of them every day, all at full size.
+// dressesOf returns the dresses in which to test the i-th lock: all of them if thorough, else one.
 func dressesOf(i int) []Dress {
 	if thorough() {
 		return Dresses
@@ -34,7 +35,8 @@ func dressesOf(i int) []Dress {
 	return Dresses[i%len(Dresses):][:1]
 }
 
-// promisesOf are the promises of a lock. Every day they are one: of all the faults under which it keeps the same laws.
+// promisesOf returns the promises of a lock. Unless thorough, it combines into one the promises with the same laws,
+// except the promise without faults.
 func promisesOf(l *SoundLock) []Promise {
 	if thorough() || len(l.Promises) < 2 {
 		return l.Promises
@@ -50,7 +52,7 @@ func promisesOf(l *SoundLock) []Promise {
 	return []Promise{all}
 }
 
-// TestSoundLocksKeepTheirPromises under each family of faults, in each dress.
+// TestSoundLocksKeepTheirPromises: each sound lock keeps its promise under each family of faults, in each dress.
 func TestSoundLocksKeepTheirPromises(t *testing.T) {
 	for i, l := range SoundLocks() {
 		for _, d := range dressesOf(i) {
@@ -66,9 +68,9 @@ func TestSoundLocksKeepTheirPromises(t *testing.T) {
 	}
 }
 
-// TestRenewedLocksSurviveEachPause: a holder that is paused can neither renew its lock nor announce its loss. That is
-// the doing of the pause, wherever it strikes, and whether the lock says until when it is held, announces its loss, or
-// both. Every day it is tried with a lock whose key has no expiry, where nothing but the clients' own clocks ends a
+// TestRenewedLocksSurviveEachPause: a holder that is paused can neither renew its lock nor announce its loss. The
+// report must blame the pause, wherever it strikes, and whether the lock says until when it is held, announces its
+// loss, or both. Unless thorough, the test uses a lock whose key has no expiry, so that only the clients' clocks end a
 // lease.
 func TestRenewedLocksSurviveEachPause(t *testing.T) {
 	for _, l := range SoundLocks() {
@@ -92,7 +94,7 @@ func TestRenewedLocksSurviveEachPause(t *testing.T) {
 	}
 }
 
-// TestMistakesAreReported as follows from them: the law, the cause, and the clients that are named.
+// TestMistakesAreReported: each mistake is reported with the law, the cause and the clients that follow from it.
 func TestMistakesAreReported(t *testing.T) {
 	for i, l := range BrokenLocks() {
 		for _, d := range dressesOf(i) {
@@ -105,8 +107,7 @@ func TestMistakesAreReported(t *testing.T) {
 	}
 }
 
-// TestMistakesAreFound demands that random faults reveal each mistake, and that nothing is reported that does not
-// follow from it.
+// TestMistakesAreFound: random faults reveal each mistake, and nothing is reported that does not follow from it.
 func TestMistakesAreFound(t *testing.T) {
 	if !thorough() {
 		testkit.FullOnly(t)
@@ -122,7 +123,7 @@ func TestMistakesAreFound(t *testing.T) {
 	}
 }
 
-// TestTrialPassesSoundLocks: nothing is wrong with them without a fault.
+// TestTrialPassesSoundLocks: the trial run, which has no faults, finds nothing wrong with sound locks.
 func TestTrialPassesSoundLocks(t *testing.T) {
 	for i, l := range SoundLocks() {
 		for _, d := range dressesOf(i) {
@@ -138,10 +139,10 @@ func TestTrialPassesSoundLocks(t *testing.T) {
 	}
 }
 
-// inside is set in the process in which TestTrialOfABrokenLock runs.
+// inside is the environment variable set in the process that runs TestTrialOfABrokenLock.
 const inside = "FENCEPOST_HOMEMADE_TRIAL"
 
-// TestTrialOfABrokenLock fails: TestTrialReportsMistakes reads what it prints.
+// TestTrialOfABrokenLock fails. TestTrialReportsMistakes reads its output.
 func TestTrialOfABrokenLock(t *testing.T) {
 	if os.Getenv(inside) == "" {
 		t.Skip("TestTrialReportsMistakes runs it")
@@ -157,7 +158,8 @@ func TestTrialOfABrokenLock(t *testing.T) {
 	}
 }
 
-// TestTrialReportsMistakes that show without a fault, in its first line, and passes the others.
+// TestTrialReportsMistakes: the first line of the trial's report names a mistake that shows without faults. Locks with
+// other mistakes pass.
 func TestTrialReportsMistakes(t *testing.T) {
 	command := exec.Command(os.Args[0], "-test.run", "^TestTrialOfABrokenLock$", "-test.v")
 	command.Env = append(os.Environ(), inside+"=1")
@@ -184,7 +186,7 @@ func TestTrialReportsMistakes(t *testing.T) {
 	}
 }
 
-// TestEachLockIsStated with what a reader needs, under a name of its own.
+// TestEachLockIsStated: each lock has a name of its own and the explanations that a reader needs.
 func TestEachLockIsStated(t *testing.T) {
 	sound, broken := map[string]bool{}, map[string]bool{}
 	for _, l := range SoundLocks() {

@@ -15,44 +15,45 @@ import (
 // TTL is the time to live of every lock here.
 const TTL = 8 * time.Second
 
-// pollEvery is how long a client waits before it asks again.
+// pollEvery is how long a waiting client waits before it asks again.
 const pollEvery = 100 * time.Millisecond
 
-// Recipe is how a lock is made.
+// Recipe describes how a lock works.
 type Recipe struct {
 	Name string
-	// Servers is how many servers the lock asks; 0 is one. It is held once Quorum of them have granted it; 0 is a
-	// majority.
+	// Servers is the number of servers that the lock asks; 0 means one. The lock is held once Quorum of them have
+	// granted it; 0 means a majority.
 	Servers, Quorum int
-	Version         string   // of the servers, as Servers.OfVersion has it
-	Owner           Owner    // how often the owner's value changes
-	Also            []string // names of keys that are the lock's, beside @lock
-	// Take asks a server for the lock once. Give gives the lock back: false if it was not there any more. Undo, if
-	// there is one, takes back a try that did not end well. Renew prolongs the lock, if it is renewed.
+	Version         string   // version of the servers, as for Servers.OfVersion
+	Owner           Owner    // how often the owner value changes
+	Also            []string // names of further keys of the lock, besides @lock
+	// Take asks a server for the lock once. Give releases the lock, and reports false if it was no longer there. Undo,
+	// if set, takes back a try that did not succeed. Renew extends the lease, if the lock is renewed.
 	Take, Give, Undo, Renew Step
 	// Renewal says who calls Renew.
 	Renewal Renewal
-	// Unchecked has Unlock return nil whatever Give has found.
+	// Unchecked makes Unlock return nil, whatever Give reports.
 	Unchecked bool
-	// CountsFromReply has the validity begin when the lock is granted, not when it is asked for.
+	// CountsFromReply makes the validity begin when the lock is granted, instead of when it is asked for.
 	CountsFromReply bool
-	// Says is set for a lock whose validity is not a TTL from when it asks: each dress has it say how long it is.
+	// Says is set for a lock whose validity is not one TTL from its request. It then says until when it is held, in
+	// every dress.
 	Says bool
-	// Fences says that Take draws a token.
+	// Fences says that Take draws a fencing token.
 	Fences bool
 }
 
-// Step is what a lock asks of a server: it reports whether the server has granted it.
+// Step is a request to one server. It reports whether the server has granted it.
 type Step func(c *Call) (bool, error)
 
-// Owner says how often a client uses a new value for the owner.
+// Owner says how often a client changes its owner value.
 type Owner int
 
 const (
-	PerTry     Owner = iota // each request for the lock has its own
-	PerAcquire              // each Lock, however often it asks
-	PerClient               // a client has the same for ever
-	Nobody                  // all clients have the same
+	PerTry     Owner = iota // a new value for each request for the lock
+	PerAcquire              // a new value for each Lock, however often it asks
+	PerClient               // one value for each client
+	Nobody                  // one value for all clients
 )
 
 // Renewal says who renews a lock.
@@ -61,26 +62,26 @@ type Renewal int
 const (
 	Unrenewed Renewal = iota
 	ByWatchdog
-	ByUser // calls Extend
-	Asleep // nobody does, though the lock says that it would announce its loss
+	ByUser // the client calls Extend
+	Asleep // nobody, although the lock has a channel to announce its loss
 )
 
-// Dress is how a recipe is written down, which must not matter.
+// Dress is one way to write a recipe down; it must not affect the results.
 type Dress struct {
 	Name string
-	// Reversed turns around the order of a script's keys, and that of its arguments.
+	// Reversed reverses the order of a script's keys and of its arguments.
 	Reversed bool
-	// Hashed asks by EVALSHA, and by EVAL where the server does not know the script yet.
+	// Hashed runs scripts by EVALSHA, and by EVAL if the server does not know the script yet.
 	Hashed bool
-	// Set spells SET with an expiry and a condition.
+	// Set returns a SET command with an expiry and a condition.
 	Set func(key, value, condition string) []string
-	// Value makes an owner's value from a client's name and a number.
+	// Value returns an owner value for a client's name and a number.
 	Value func(name string, n int) string
-	// Silent locks do not say until when they are held.
+	// Silent makes the lock not say until when it is held.
 	Silent bool
 }
 
-// Dresses are those that each lock is tried in.
+// Dresses are the dresses that each lock is tested in.
 var Dresses = []Dress{
 	{Name: "plain",
 		Set: func(key, value, condition string) []string {
@@ -91,13 +92,13 @@ var Dresses = []Dress{
 		Set: func(key, value, condition string) []string {
 			return []string{"set", key, value, "px", millis(TTL), condition}
 		},
-		// As many digits as the milliseconds since 1970 have.
+		// as many digits as a time in milliseconds since 1970
 		Value: func(name string, n int) string { return fmt.Sprintf("1767%06d%03d", number(name), n) }},
 	{Name: "seconds", Reversed: true, Silent: true,
 		Set: func(key, value, condition string) []string {
 			return []string{"Set", key, value, "Ex", strconv.Itoa(int(TTL.Seconds())), condition}
 		},
-		// As short as a TTL in milliseconds.
+		// as few digits as a TTL in milliseconds
 		Value: func(name string, n int) string { return fmt.Sprintf("%d%03d", number(name), n) }},
 	{Name: "absolute", Hashed: true,
 		Set: func(key, value, condition string) []string {
@@ -107,7 +108,7 @@ var Dresses = []Dress{
 		Value: func(name string, n int) string { return fmt.Sprintf(`{"owner":"%s","n":%d}`, name, n) }},
 }
 
-// number is a number for a client's name.
+// number returns a number derived from a client's name.
 func number(name string) int {
 	n := 7
 	for _, b := range []byte(name) {
@@ -118,10 +119,10 @@ func number(name string) int {
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// errLost is Unlock's answer if the lock was not there any more.
+// errLost is the error of Unlock if the lock was no longer there.
 var errLost = errors.New("the lock was lost")
 
-// Config is a test of the lock: New, Keys and what else the recipe asks for.
+// Config returns the Config of a test of the lock.
 func (r *Recipe) Config(d Dress, dial Dial) locktest.Config {
 	c := locktest.Config{TTL: TTL, Servers: locktest.Redis(max(r.Servers, 1)),
 		Care: locktest.Care{ChecksValidity: true, StopsWhenTold: true}}
@@ -147,7 +148,7 @@ func (r *Recipe) Config(d Dress, dial Dial) locktest.Config {
 	return c
 }
 
-// keyOf is the key that a script calls @name.
+// keyOf returns the key that a script calls @name.
 func keyOf(lock, name string) string {
 	if name == "lock" {
 		return lock
@@ -205,19 +206,20 @@ type holder struct {
 	dress  Dress
 	client *locktest.Client
 	conns  []Conn
-	// renewing are those by which the lock is renewed, while it may be given back by the others.
+	// renewing are the connections for renewals. They are separate because a renewal and a release may run at the same
+	// time.
 	renewing []Conn
-	n        int    // owner values so far
-	owner    string // of the latest try
+	n        int    // number of owner values so far
+	owner    string // owner value of the latest try
 	token    int64
-	seen     map[string]string // what a recipe has noted of earlier tries of this Lock
+	seen     map[string]string // what a recipe has noted in earlier tries of this Lock
 
 	mu    sync.Mutex
-	held  string // the owner's value while the lock is held
+	held  string // the owner value while the lock is held, else ""
 	until time.Time
 	lost  chan struct{}
 	stop  context.CancelFunc
-	ended chan struct{} // once the watchdog has
+	ended chan struct{} // closed when the watchdog has ended
 }
 
 func (h *holder) end() time.Time {
@@ -226,7 +228,7 @@ func (h *holder) end() time.Time {
 	return h.until
 }
 
-// renew asks for the lock to be prolonged. It may be given back meanwhile, and be taken anew.
+// renew asks the servers to extend the lease. Meanwhile the lock may be released, and even acquired again.
 func (h *holder) renew(ctx context.Context) (kept, unclear bool, err error) {
 	h.mu.Lock()
 	owner := h.held
@@ -243,7 +245,7 @@ func (h *holder) renew(ctx context.Context) (kept, unclear bool, err error) {
 	return kept, unclear, c.err
 }
 
-// draw makes the owner's value for the next try.
+// draw sets the owner value for the next try.
 func (h *holder) draw(first bool) {
 	switch h.recipe.Owner {
 	case PerAcquire:
@@ -307,8 +309,8 @@ func (h *holder) Close() error {
 	return all
 }
 
-// ask takes a step on all servers at once: whether a quorum of them has granted it, and whether too few have answered
-// to know.
+// ask makes a step on all servers at once. granted reports whether a quorum has granted it, and unclear whether too few
+// servers answered to know.
 func (h *holder) ask(ctx context.Context, s Step, owner string, conns []Conn) (granted, unclear bool, c *Call) {
 	calls := make([]*Call, len(conns))
 	var over sync.WaitGroup
@@ -343,7 +345,7 @@ func (h *holder) ask(ctx context.Context, s Step, owner string, conns []Conn) (g
 	return votes >= need, votes < need && votes+silent >= need, c
 }
 
-// drift is what is taken off the validity, since the clocks of several servers may differ.
+// drift is subtracted from the validity of a lock on several servers, whose clocks may differ.
 func (h *holder) drift() time.Duration {
 	if len(h.conns) == 1 {
 		return 0
@@ -351,7 +353,7 @@ func (h *holder) drift() time.Duration {
 	return TTL/100 + 2*time.Millisecond
 }
 
-// watch renews the lock until Unlock is called or it is lost.
+// watch starts the goroutine that renews the lock until Unlock is called or the lock is lost.
 func (h *holder) watch() {
 	switch h.recipe.Renewal {
 	case ByWatchdog:
@@ -386,7 +388,7 @@ func (h *holder) watch() {
 	}(h.lost, h.ended)
 }
 
-// extend prolongs the lock for its user.
+// extend extends the lease when the client calls Extend.
 func (h *holder) extend(ctx context.Context) error {
 	kept, unclear, err := h.renew(ctx)
 	switch {
@@ -407,9 +409,9 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Call is one step at one server.
+// Call is one step on one server.
 type Call struct {
-	// Until is when the validity ends that the step gives, and Token what it has drawn: a step may set them.
+	// Until is the end of the validity that the step gives, and Token the token that it has drawn. A step may set them.
 	Until time.Time
 	Token int64
 
@@ -426,25 +428,26 @@ func (c *Call) take(s Step) {
 	c.granted, c.err = yes && err == nil, err
 }
 
-// Do sends a command, and waits for the reply as long as the lock is patient.
+// Do sends a command and waits for the reply, for as long as patience says.
 func (c *Call) Do(args ...string) (any, error) { return c.wait(patience, args...) }
 
-// wait is Do with another patience, for commands that block.
+// wait is like Do, but waits for the given time. It is for commands that block.
 func (c *Call) wait(d time.Duration, args ...string) (any, error) {
 	ctx, cancel := context.WithTimeout(c.ctx, d)
 	defer cancel()
 	return c.conn.Do(ctx, args...)
 }
 
-// key is the key that a script calls @name.
+// key returns the key that a script calls @name.
 func (c *Call) key(name string) string { return keyOf(c.client.Key, name) }
 
-// set makes a SET with an expiry and a condition.
+// set sends SET with an expiry and a condition.
 func (c *Call) set(condition string) (any, error) {
 	return c.Do(c.dress.Set(c.key("lock"), c.owner, condition)...)
 }
 
-// eval runs a script with names for its keys and arguments: $owner, $ttl (milliseconds), and those of the pairs.
+// eval runs a script written with names: it fills in the keys and the arguments $owner, $ttl (in milliseconds) and
+// those in pairs, which are names and values in turn.
 func (c *Call) eval(script string, pairs ...string) (any, error) {
 	text, keys, args := numbered(script, c.dress.Reversed)
 	rest := []string{strconv.Itoa(len(keys))}
@@ -472,7 +475,7 @@ func (c *Call) eval(script string, pairs ...string) (any, error) {
 	return c.Do(slices.Concat([]string{"EVAL", text}, rest)...)
 }
 
-// granted reports whether a reply is OK or a number other than zero.
+// granted reports whether a reply is "OK" or a number other than zero.
 func granted(reply any, err error) (bool, error) {
 	switch r := reply.(type) {
 	case string:
@@ -483,5 +486,5 @@ func granted(reply any, err error) (bool, error) {
 	return false, err
 }
 
-// script is the step that runs one.
+// script returns a Step that runs a script.
 func script(text string) Step { return func(c *Call) (bool, error) { return granted(c.eval(text)) } }

@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// Locks that are a hash, a sorted set or a set.
+// This file has the locks that are a hash, a sorted set or a set.
 
-// takeCount and giveCount are a hash with a field for the owner, which counts how often it has taken the lock.
+// takeCount and giveCount use a hash with a field for the owner. The field counts how often the owner has taken the
+// lock.
 var (
 	takeCount = script(`
 if redis.call('exists', @lock) == 0 or redis.call('hexists', @lock, $owner) == 1 then
@@ -25,7 +26,7 @@ if redis.call('hexists', @lock, $owner) == 0 then return 0 end
 return redis.call('pexpire', @lock, $ttl)`)
 )
 
-// takeField and giveField are a hash whose field "owner" has the owner's value.
+// takeField and giveField use a hash whose field "owner" holds the owner value.
 var (
 	takeField = script(`
 if redis.call('hsetnx', @lock, 'owner', $owner) == 0 then return 0 end
@@ -36,8 +37,8 @@ return 1`)
 		`if redis.call('hget', @lock, 'owner') == $owner then return redis.call('del', @lock) end return 0`)
 )
 
-// takeMode and giveMode are the write lock of a hash that also counts readers: field "mode", and one for each holder
-// with the end of its lease.
+// takeMode and giveMode are the write lock of a hash that can also count readers. It has a field "mode", and a field
+// for each holder with the end of its lease.
 var (
 	takeMode = script(`
 local t = redis.call('time')
@@ -60,8 +61,8 @@ if redis.call('hlen', @lock) == 1 then redis.call('del', @lock) end
 return mine`)
 )
 
-// takeDeadline is a hash without an expiry: field "until" is the end of the lease, by the server's clock. now is what
-// the script compares it with.
+// takeDeadline uses a hash that does not expire. Its field "until" is the end of the lease, by the server's clock. The
+// Lua expression now is the time that the script compares it with.
 func takeDeadline(now string) Step {
 	return script(`
 local t = redis.call('time')
@@ -73,7 +74,7 @@ redis.call('hset', @lock, 'until', t[1] * 1000 + math.floor(t[2] / 1000) + $ttl)
 return 1`)
 }
 
-// takeScore and giveMember are a sorted set of owners, with the ends of their leases for scores.
+// takeScore and giveMember use a sorted set of owners; their scores are the ends of their leases.
 var (
 	takeScore = script(`
 local t = redis.call('time')
@@ -89,7 +90,7 @@ func giveMember(command string) Step {
 	return func(c *Call) (bool, error) { return granted(c.Do(command, c.key("lock"), c.owner)) }
 }
 
-// addRead adds a member after it has found none, in two requests.
+// addRead adds a member if it finds none, in two separate requests.
 func addRead(c *Call) (bool, error) {
 	n, err := c.Do("ZCARD", c.key("lock"))
 	if err != nil || n != int64(0) {
@@ -170,7 +171,7 @@ return made`)}, Of: "hash-field",
 			Mistake: "The end of the lease is in milliseconds and is compared with seconds, so that it never comes.",
 			Shows: []Showing{{Plan: []string{"crash client-1 after acquired"}, Way: Way{deadlock, crashed},
 				By: "client-1", Why: "client-1 is gone, and nobody ever finds its lease over."}},
-			// Nor does anybody if a release does not reach the server.
+			// The same happens if a release does not reach the server.
 			Also: []Way{{deadlock, abandoned}}, Found: []Family{Restarts}},
 		{Recipe: Recipe{Name: "zset-removes-the-first", Take: takeScore, Give: func(c *Call) (bool, error) {
 			return granted(c.Do("ZREMRANGEBYRANK", c.key("lock"), "0", "0"))
@@ -184,8 +185,8 @@ return made`)}, Of: "hash-field",
 				Way: Way{leaseExclusion, twice},
 				Why: "client-1 counts no member, and so does client-2, 10 ms later, which adds its own. client-1's " +
 					"is added after that. No member has gone: the server granted the lock to both."}},
-			// What client-1 prolongs then is the set with client-2's member. Without the answer to ZADD it never sends
-			// PEXPIRE, and the set stays.
+			// The PEXPIRE of client-1 then extends the set with client-2's member. If client-1 gets no answer to ZADD,
+			// it never sends PEXPIRE, and the set stays for ever.
 			Also: []Way{{ownership, prolongedBy}, {deadlock, abandoned}}, Found: []Family{Network}},
 		{Recipe: Recipe{Name: "set-deletes-all", Take: takeMember, Give: del}, Of: "set",
 			Mistake: "The release deletes the set, whoever is in it.",

@@ -31,7 +31,7 @@ LeaseLaws, and under clocks EfficiencyLaws. token keeps FencedLaws under all of 
 |---|---|---|
 `
 
-// TestReadme: the page lists the locks and what is stated of them.
+// TestReadme: README.md lists the locks with their explanations.
 func TestReadme(t *testing.T) {
 	var b strings.Builder
 	fmt.Fprintf(&b, opening, len(SoundLocks()), len(BrokenLocks()), len(Dresses))

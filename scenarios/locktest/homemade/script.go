@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// A script is written with names in place of numbers: @lock is the lock's key, @queue another key of the lock, $owner
-// and $ttl are values that are passed. numbered chooses their order.
+// A script is written with names in place of numbers. @lock is the lock's key, @queue another key of the lock; $owner
+// and $ttl are arguments. The function numbered assigns the numbers.
 
 var names = regexp.MustCompile(`[@$][a-z]+`)
 
-// numbered returns a script with KEYS[n] and ARGV[n] in place of names, and the names in the order of these: that in
-// which they first occur, or the reverse.
+// numbered returns a script with KEYS[n] and ARGV[n] in place of names, and the names in the order of these numbers.
+// The names are numbered in the order in which they first occur, or in the reverse order.
 func numbered(script string, reversed bool) (text string, keys, args []string) {
 	for _, name := range names.FindAllString(script, -1) {
 		to := &args
@@ -39,7 +39,7 @@ func numbered(script string, reversed bool) (text string, keys, args []string) {
 	return strings.TrimSpace(text), keys, args
 }
 
-// hashOf is what EVALSHA calls a script.
+// hashOf returns the hash by which EVALSHA names a script.
 func hashOf(script string) string {
 	sum := sha1.Sum([]byte(script))
 	return hex.EncodeToString(sum[:])

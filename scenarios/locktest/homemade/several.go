@@ -2,7 +2,7 @@ package homemade
 
 import "time"
 
-// Locks that are a list or a counter, or have several keys, renew themselves, or ask several servers.
+// This file has locks that are a list or a counter, have several keys, are renewed, or ask several servers.
 
 var (
 	takeList = script(`
@@ -13,7 +13,7 @@ return 1`)
 	giveList = script(`if redis.call('lindex', @lock, 0) == $owner then return redis.call('del', @lock) end return 0`)
 )
 
-// popToken takes the token out of the list; whoever is the first to come has put it there.
+// popToken takes the token out of the list. The first client to come puts it there.
 func popToken(c *Call) (bool, error) {
 	if _, err := c.eval(`
 if redis.call('set', @made, '1', 'nx') then redis.call('rpush', @lock, 'token') end
@@ -26,8 +26,8 @@ return 1`); err != nil {
 
 func pushToken(c *Call) (bool, error) { return granted(c.Do("RPUSH", c.key("lock"), "token")) }
 
-// waitsForSignal takes the key where there is none, and then waits for the signal that whoever leaves puts into a list.
-// then is what it does once it has the signal.
+// waitsForSignal sets the key if there is none. Otherwise it waits for the signal that a releasing client puts into a
+// list, and then makes the step then.
 func waitsForSignal(then Step) Step {
 	return func(c *Call) (bool, error) {
 		if taken, err := setNX(c); taken || err != nil {
@@ -50,7 +50,7 @@ redis.call('ltrim', @signal, 0, 0)
 redis.call('pexpire', @signal, $ttl)
 return 1`)
 
-// takeCounter counts who asks: whoever makes it 1 has the lock, and writes down so.
+// takeCounter increments a counter. The client that makes it 1 has the lock, and writes its owner value to another key.
 var (
 	takeCounter = script(`
 if redis.call('incr', @lock) > 1 then return 0 end
@@ -74,7 +74,7 @@ if redis.call('get', @lock) ~= $owner or redis.call('get', @twin) ~= $owner then
 return redis.call('del', @twin, @lock)`)
 )
 
-// takeToken sets the key and counts the token in one step.
+// takeToken sets the key and increments the token in one step.
 func takeToken(c *Call) (taken bool, err error) {
 	reply, err := c.eval(`
 if not redis.call('set', @lock, $owner, 'px', $ttl, 'nx') then return 0 end
@@ -83,7 +83,7 @@ return redis.call('incr', @fence)`)
 	return c.Token > 0, err
 }
 
-// takeTokenFirst counts the token in one request and sets the key in another.
+// takeTokenFirst increments the token in one request and sets the key in another.
 func takeTokenFirst(c *Call) (taken bool, err error) {
 	reply, err := c.Do("INCR", c.key("fence"))
 	if err != nil {
@@ -93,7 +93,7 @@ func takeTokenFirst(c *Call) (taken bool, err error) {
 	return setNX(c)
 }
 
-// takeTurn lets waiters stand in a line. A waiter that has not asked for three seconds is taken out of it.
+// takeTurn makes waiters queue. A waiter that has not asked for three seconds is removed from the queue.
 func takeTurn(condition string) Step {
 	return script(`
 redis.call('set', @alive .. $owner, '1', 'px', 3000)
@@ -109,8 +109,8 @@ redis.call('lpop', @line)
 return 1`)
 }
 
-// takeHanded takes the lock where there is none, or finds that it was handed over; who waits stands in a line. A lease
-// that was handed over began when it was.
+// takeHanded acquires the lock if there is none, or if it finds that the lock was handed over to it. Otherwise it joins
+// a queue. The lease of a lock that was handed over began at that time.
 func takeHanded(c *Call) (bool, error) {
 	reply, err := c.eval(`
 local holder = redis.call('get', @lock)
@@ -128,7 +128,8 @@ return 0`)
 	return left > 0, err
 }
 
-// handsOver gives the lock to the next in the line, if the condition is true.
+// handsOver returns a release that hands the lock over to the next client in the queue, or deletes it if the queue is
+// empty. If the condition is true, it does nothing.
 func handsOver(condition string) Step {
 	return script(`
 if ` + condition + ` then return 0 end
@@ -137,7 +138,8 @@ if next then redis.call('set', @lock, next, 'px', $ttl) else redis.call('del', @
 return 1`)
 }
 
-// severalLocks are lists, counters and several keys, locks that are renewed, and one on several servers.
+// severalLocks returns locks that are lists, counters or several keys, locks that are renewed, and one on several
+// servers.
 func severalLocks() []SoundLock {
 	return []SoundLock{
 		{Recipe: Recipe{Name: "list", Take: takeList, Give: giveList}, Promises: Leased,
@@ -254,7 +256,7 @@ return redis.call('del', @lock)`)}, Of: "pair",
 		Also:    []Way{{ownership, removed}, {leaseExclusion, removed}}, Found: []Family{Pauses}},
 }
 
-// brokenEnds are locks of which the end of the lease, or the release, is wrong, and those on several servers.
+// brokenEnds are broken locks whose end of the lease or whose release is wrong, and broken locks on several servers.
 var brokenEnds = []BrokenLock{
 	{Recipe: Recipe{Name: "watchdog-prolongs-blindly", Take: setNX, Give: deleteOwn, Renewal: ByWatchdog,
 		Renew: func(c *Call) (bool, error) { return granted(c.Do("PEXPIRE", c.key("lock"), millis(TTL))) }},

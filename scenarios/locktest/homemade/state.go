@@ -8,14 +8,14 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// Family is a family of faults that a lock promises something under.
+// Family is a family of faults under which a lock promises something.
 type Family struct {
 	Name    string
-	Faults  locktest.Faults // nil: no fault strikes
+	Faults  locktest.Faults // nil: no faults
 	Without []string
 }
 
-// Families are those of package locktest, and the one without any fault. Restarts lose nothing that was synced.
+// Families are the families of package locktest, and one without faults. Restarts lose nothing that was synced.
 var (
 	Quiet    = Family{Name: "quiet"}
 	Pauses   = Family{Name: "pauses", Faults: locktest.Pauses}
@@ -25,47 +25,47 @@ var (
 	Families = []Family{Quiet, Pauses, Network, Restarts, Clocks}
 )
 
-// Promise is what a sound lock keeps.
+// Promise is what a sound lock keeps under a family of faults.
 type Promise struct {
 	Family
 	Laws []checker.Law
 }
 
-// Leased is what a lock keeps whose lease ends by a server's clock, if each request has an owner's value that no other
-// request can be mistaken for. Without faults nobody is paused, so that a section ends with its lease at the latest.
-// Where servers' clocks jump or drift, leases end at any time, but nobody touches another's key.
+// Leased is what a lock keeps whose lease ends by a server's clock, if each request has an owner value that cannot be
+// mistaken for another's. Without faults nobody is paused, so no critical section outlasts its lease. If servers'
+// clocks jump or drift, leases may end at any time, but nobody touches another client's key.
 var Leased = []Promise{{Quiet, checker.Laws}, {Pauses, locktest.LeaseLaws}, {Network, locktest.LeaseLaws},
 	{Restarts, locktest.LeaseLaws}, {Clocks, locktest.EfficiencyLaws}}
 
-// Tokened is what such a lock keeps if it draws its token in the step in which it is taken.
+// Tokened is what such a lock keeps if it also draws a fencing token in the step that acquires it.
 var Tokened = []Promise{{Quiet, checker.Laws}, {Pauses, locktest.FencedLaws}, {Network, locktest.FencedLaws},
 	{Restarts, locktest.FencedLaws}, {Clocks, locktest.FencedLaws}}
 
-// Faultless is what a lock keeps that no fault may strike.
+// Faultless is what a lock keeps that is only safe without faults.
 var Faultless = []Promise{{Quiet, checker.Laws}}
 
-// SoundLock is a lock that keeps what it promises.
+// SoundLock is a lock that keeps its promises.
 type SoundLock struct {
 	Recipe
-	Why      string // it does
+	Why      string // why it keeps them
 	Promises []Promise
-	// Late is set if its release must not come after its lease.
+	// Late is set if the lock is unsafe when released after the end of its lease.
 	Late bool
 }
 
 // BrokenLock is a sound lock with one mistake.
 type BrokenLock struct {
 	Recipe
-	Of      string // the sound lock
+	Of      string // name of the sound lock
 	Mistake string
-	// Shows are runs that show the mistake, with what must be reported of them.
+	// Shows are runs that show the mistake, with what must be reported about them.
 	Shows []Showing
-	// Also are other ways in which the mistake breaks a law under random faults.
+	// Also lists other ways in which the mistake may break a law under random faults.
 	Also []Way
-	// Found are families of random faults that show the mistake in the runs that locktest makes by
-	// default. Others may as well.
+	// Found lists families of random faults that show the mistake in the number of runs that locktest makes by default.
+	// Other families may show it too.
 	Found []Family
-	// Trial is what the trial run reports, a regular expression; empty if it passes.
+	// Trial is a regular expression for what the trial run reports; empty if the trial run passes.
 	Trial string
 }
 
@@ -75,20 +75,20 @@ type Way struct {
 	checker.Cause
 }
 
-// Showing is a run that shows a mistake.
+// Showing describes a run that shows a mistake.
 type Showing struct {
-	// Plan, Clients, Cycles and Hold are those of locktest.Config. Without a plan no fault strikes.
+	// Plan, Clients, Cycles and Hold are fields of locktest.Config. Without a plan there are no faults.
 	Plan            []string
 	Clients, Cycles int
 	Hold            time.Duration
-	// Seeds is how many seeds it takes until chance has shown the mistake once; 0: each seed shows it.
+	// Seeds is the number of seeds among which chance shows the mistake at least once; 0: every seed shows it.
 	Seeds int
 	Way
-	// By is the client whose request or whose hold it was, and Of the one whose key it was: regular expressions; empty
-	// if that is left to chance.
+	// By matches the client that sent the request or held the lock, and Of the client whose key it was. Both are
+	// regular expressions; they are empty if that is left to chance.
 	By, Of string
-	Why    string // this must be reported
-	// Never are words that would be untrue.
+	Why    string // why this must be reported
+	// Never lists words that would be untrue in the story.
 	Never []string
 }
 
@@ -118,10 +118,10 @@ var (
 	withoutEffect = checker.Cause{Kind: checker.ReleaseWithoutEffect}
 )
 
-// SoundLocks are all sound locks.
+// SoundLocks returns all sound locks.
 func SoundLocks() []SoundLock { return slices.Concat(stringLocks(), memberLocks(), severalLocks()) }
 
-// BrokenLocks are all broken ones.
+// BrokenLocks returns all broken locks.
 func BrokenLocks() []BrokenLock {
 	return slices.Concat(brokenStrings, brokenRecords(), brokenMembers(), brokenSeveral, brokenEnds)
 }

@@ -8,35 +8,35 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// setNX sets the key where there is none.
+// setNX sets the key if there is none.
 func setNX(c *Call) (bool, error) { return granted(c.set("NX")) }
 
-// setAlways sets the key, whoever has it.
+// setAlways sets the key, whoever holds it.
 func setAlways(c *Call) (bool, error) {
 	return granted(c.Do("SET", c.key("lock"), c.owner, "PX", millis(TTL)))
 }
 
-// deleteOwn deletes the key if it has the owner's value, and prolongOwn prolongs it.
+// deleteOwn deletes the key if it has the owner value, and prolongOwn extends its expiry if it has.
 var (
 	deleteOwn  = script(`if redis.call('get', @lock) == $owner then return redis.call('del', @lock) end return 0`)
 	prolongOwn = script(
 		`if redis.call('get', @lock) == $owner then return redis.call('pexpire', @lock, $ttl) end return 0`)
 )
 
-// ownDeletion is deleteOwn's script in a fault.
+// ownDeletion is how a fault names the script of deleteOwn.
 const ownDeletion = `"if redis.call('get', KEYS[1]) == ARGV[1] then return redis.c…"`
 
 // del deletes the key.
 func del(c *Call) (bool, error) { return granted(c.Do("DEL", c.key("lock"))) }
 
-// get reads the key; empty if there is none.
+// get reads the key; "" if there is none.
 func (c *Call) get() (string, error) {
 	reply, err := c.Do("GET", c.key("lock"))
 	value, _ := reply.(string)
 	return value, err
 }
 
-// ifRead takes another step if the key, read before, has the owner's value.
+// ifRead reads the key, and makes the step then if the key has the owner value.
 func ifRead(then Step) Step {
 	return func(c *Call) (bool, error) {
 		value, err := c.get()
@@ -47,7 +47,7 @@ func ifRead(then Step) Step {
 	}
 }
 
-// watching takes a step after WATCH.
+// watching makes a step after WATCH.
 func watching(then Step) Step {
 	return func(c *Call) (bool, error) {
 		if _, err := c.Do("WATCH", c.key("lock")); err != nil {
@@ -57,7 +57,7 @@ func watching(then Step) Step {
 	}
 }
 
-// transaction sends commands between MULTI and EXEC and returns their replies; nil if a watched key has changed.
+// transaction sends commands between MULTI and EXEC and returns their replies, or nil if a watched key has changed.
 func (c *Call) transaction(commands ...[]string) ([]any, error) {
 	for _, command := range append([][]string{{"MULTI"}}, commands...) {
 		if _, err := c.Do(command...); err != nil {
@@ -69,7 +69,7 @@ func (c *Call) transaction(commands ...[]string) ([]any, error) {
 	return replies, err
 }
 
-// deleteRead reads the key and deletes it in a transaction if it has the owner's value.
+// deleteRead reads the key and, if it has the owner value, deletes it in a transaction.
 func deleteRead(c *Call) (bool, error) {
 	value, err := c.get()
 	if err != nil {
@@ -83,7 +83,7 @@ func deleteRead(c *Call) (bool, error) {
 	return len(replies) == 1 && replies[0] == int64(1), err
 }
 
-// setMissing reads the key and sets it in a transaction if there is none.
+// setMissing reads the key and, if there is none, sets it in a transaction.
 func setMissing(c *Call) (bool, error) {
 	value, err := c.get()
 	if err != nil {
@@ -97,7 +97,7 @@ func setMissing(c *Call) (bool, error) {
 	return len(replies) == 1 && replies[0] == "OK", err
 }
 
-// setAndExpire sets the key and its expiry in a transaction; option is that of PEXPIRE.
+// setAndExpire sets the key and its expiry in a transaction. option is an option of PEXPIRE.
 func setAndExpire(option ...string) Step {
 	return func(c *Call) (bool, error) {
 		replies, err := c.transaction([]string{"SETNX", c.key("lock"), c.owner},
@@ -106,7 +106,7 @@ func setAndExpire(option ...string) Step {
 	}
 }
 
-// renames sets a key of the try's own, with the expiry, and renames it.
+// renames sets a temporary key with the expiry, and renames it to the lock's key by the given command.
 func renames(command string) Step {
 	return func(c *Call) (bool, error) {
 		own := c.key("try") + ":" + c.owner
@@ -121,7 +121,7 @@ func renames(command string) Step {
 	}
 }
 
-// takeFree takes the lock where there is no key, or one that says that it is free; giveFree makes the key say so.
+// takeFree acquires the lock if there is no key or the key says "free". giveFree releases it by writing "free".
 var (
 	takeFree = script(`
 local value = redis.call('get', @lock)
@@ -132,8 +132,8 @@ return 1`)
 		`if redis.call('get', @lock) == $owner then redis.call('set', @lock, 'free') return 1 end return 0`)
 )
 
-// replaceStale takes over a record that nobody has changed for a TTL, by the client's own clock: since it first saw the
-// version that it replaces, or since it first found the lock taken.
+// replaceStale takes over a record that has not changed for a TTL by the client's own clock. With sinceVersion, the TTL
+// counts from when the client first saw the present version; otherwise from when it first found the lock taken.
 func replaceStale(sinceVersion bool) Step {
 	return func(c *Call) (bool, error) {
 		made, err := granted(c.Do("SETNX", c.key("lock"), c.owner))
@@ -160,8 +160,8 @@ return 1`, "version", version))
 	}
 }
 
-// beat writes the next version of the own record, and deleteVersion deletes it, whichever version it has: each is the
-// owner's value with one more mark.
+// beat writes the next version of the client's own record. deleteVersion deletes the record, whichever version it has.
+// A version is the owner value with any number of "+" after it.
 var (
 	beat = script(`
 local version = redis.call('get', @lock)
@@ -174,8 +174,8 @@ if not version or version:gsub('%+', '') ~= $owner then return 0 end
 return redis.call('del', @lock)`)
 )
 
-// replaceEnded takes over a value that is the end of the holder's lease, once that is past. GETSET returns what it has
-// replaced.
+// replaceEnded stores the end of the lease as the value, and takes over a value whose time is past. It uses GETSET,
+// which returns the value that it replaced.
 func replaceEnded(c *Call) (bool, error) {
 	end := func(value string) time.Time {
 		ms, _ := strconv.ParseInt(value, 10, 64)
@@ -196,7 +196,7 @@ func replaceEnded(c *Call) (bool, error) {
 	return time.Now().After(end(was)), err
 }
 
-// takeJSON and giveJSON have the owner in a value with other things.
+// takeJSON and giveJSON keep the owner in a JSON value with other fields.
 var (
 	takeJSON = script(`
 if redis.call('exists', @lock) == 1 then return 0 end
@@ -208,7 +208,7 @@ if not value or cjson.decode(value).by ~= $owner then return 0 end
 return redis.call('del', @lock)`)
 )
 
-// giveReadBack compares with what it has just read.
+// giveReadBack compares the key with the value that it has just read from it.
 func giveReadBack(c *Call) (bool, error) {
 	value, err := c.get()
 	if err != nil || value == "" {
@@ -230,7 +230,7 @@ func setThenExpire(c *Call) (bool, error) {
 var recordKeeps = []Promise{{Quiet, checker.Laws}, {Pauses, locktest.LeaseLaws}, {Network, locktest.LeaseLaws},
 	{Restarts, locktest.LeaseLaws}, {Clocks, locktest.LeaseLaws}}
 
-// stringLocks are locks that keep the owner's value in a string.
+// stringLocks returns the locks that keep the owner value in a string.
 func stringLocks() []SoundLock {
 	return []SoundLock{
 		{Recipe: Recipe{Name: "string", Take: setNX, Give: deleteOwn}, Promises: Leased,
@@ -366,7 +366,7 @@ var brokenStrings = []BrokenLock{
 		Shows: atFirst(overwritten, "client-2 renames its key to the lock's."), Found: []Family{Quiet}},
 }
 
-// brokenRecords are strings that say whether the lock is free, or since when it is held.
+// brokenRecords are broken locks whose string says that the lock is free, or since when or until when it is held.
 func brokenRecords() []BrokenLock {
 	return []BrokenLock{
 		{Recipe: Recipe{Name: "tombstone-blind", Take: takeFree, Give: func(c *Call) (bool, error) {
@@ -409,11 +409,11 @@ func brokenRecords() []BrokenLock {
 	}
 }
 
-// late is a pause that client-1 comes back from when its lease has ended and another has the lock: from 8 s, when
-// client-1's key expires, the two others have the lock for 4 s each.
+// late pauses client-1 until its lease has ended and another client has the lock. client-1's key expires at 8 s; after
+// that the two other clients have the lock for 4 s each.
 const late = "pause client-1 for 10s after acquired"
 
-// atAnothers are the showings of a release that does not care whose lock it gives back.
+// atAnothers returns the Showings of a release that does not check whose lock it releases.
 func atAnothers(c checker.Cause, why string, never ...string) []Showing {
 	return []Showing{
 		{Plan: []string{late}, Way: Way{ownership, c}, By: "client-1", Of: "client-[23]", Never: never,
@@ -423,7 +423,7 @@ func atAnothers(c checker.Cause, why string, never ...string) []Showing {
 	}
 }
 
-// atFirst are the showings of a lock that the second client gets while the first has it.
+// atFirst returns the Showings of a lock that a second client acquires while the first holds it.
 func atFirst(c checker.Cause, why string) []Showing {
 	return []Showing{
 		{Way: Way{ownership, c}, By: "client-2", Of: "client-1", Why: why},
@@ -431,7 +431,7 @@ func atFirst(c checker.Cause, why string) []Showing {
 	}
 }
 
-// waitersProlong are the showings of a lock that is prolonged by whoever asks for it.
+// waitersProlong returns the Showings of a lock whose lease is extended by whoever asks for it.
 func waitersProlong() []Showing {
 	return []Showing{
 		{Way: Way{ownership, prolongedBy}, By: "client-2", Of: "client-1",
@@ -441,7 +441,7 @@ func waitersProlong() []Showing {
 	}
 }
 
-// lateSet are the showings of a lock that is set after it was found free.
+// lateSet returns the Showings of a lock that is first found free and then set by another request.
 func lateSet(command, why string) []Showing {
 	plan := []string{"delay the " + command + " of client-1 to redis-1 by 300ms"}
 	return []Showing{

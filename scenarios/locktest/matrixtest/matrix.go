@@ -1,8 +1,8 @@
-// Package matrixtest tries clients of lock services under families of faults, keeps the smallest run of each way in
-// which a law breaks, replays these, and writes tables of them.
+// Package matrixtest tests the locks of client libraries under families of faults. For each way in which a law breaks
+// it keeps the smallest run, replays it, and writes tables of the results.
 //
-// Goals: a finding that a table states can be replayed, and has a reason. Non-goals: what a client is and why it
-// behaves so, which the tests that use this package say.
+// Goals: each finding that a table states can be replayed, and has a reason. Non-goals: to describe the clients and why
+// they behave so, which the tests that use this package do.
 package matrixtest
 
 import (
@@ -26,20 +26,20 @@ import (
 type Client struct {
 	Name string
 	locktest.Config
-	Tokenless bool // it has no fencing token
+	Tokenless bool // the lock has no fencing token
 }
 
-// Family is a family of faults, from the default mix.
+// Family is a family of faults, drawn with the weights of the default mix.
 type Family struct {
 	Name   string
 	Faults locktest.Faults // nil: all
 }
 
-// Families are those that strike every lock service, and all faults together.
+// Families are the families of faults that can strike every lock service, and all faults together.
 var Families = []Family{{"pauses", locktest.Pauses}, {"network", locktest.Network}, {"restarts", locktest.Restarts},
 	{"clocks", locktest.Clocks}, {"all", nil}}
 
-// Cares are what a client does about its lock, in the order of tables.
+// Cares are the ways in which a client protects itself, in the order of the tables.
 var Cares = []struct {
 	Name string
 	Care locktest.Care
@@ -49,16 +49,16 @@ var Cares = []struct {
 	{"fenced", locktest.Care{StopsWhenTold: true, Fences: true}},
 }
 
-// Seeds is how many runs each cell of the matrix is made of.
+// Seeds is the number of runs of each cell of the matrix.
 const Seeds = 40
 
-// Result is what is known of one client; testdata/CLIENT.json keeps it.
+// Result is what was found out about one client. It is stored in testdata/CLIENT.json.
 type Result struct {
 	Cells    []Cell
 	Findings []Finding
 }
 
-// Cell says in how many runs a law was broken by a cause, under one family of faults and with one care.
+// Cell is the number of runs in which a law was broken by a cause, under one family of faults and with one Care.
 type Cell struct {
 	Family, Care string
 	Law          checker.Law
@@ -66,22 +66,22 @@ type Cell struct {
 	Runs         int
 }
 
-// Finding is one way in which a law was broken under a family of faults; its smallest run is in testdata/Name.
+// Finding is one way in which a law was broken under a family of faults. Its smallest run is stored in testdata/Name.
 type Finding struct {
 	Name, Family string
 	Law          checker.Law
 	Cause        checker.Cause
-	Faults       []string // the lines of the plan
+	Faults       []string // the faults of the plan, one a line
 }
 
-// Way is the law that was broken, and by what.
+// Way returns the law and the cause, as text.
 func (f *Finding) Way() string { return fmt.Sprintf("%s: %s", f.Law, f.Cause) }
 
-// underway reports whether the process makes runs for another one, in which nothing is to be written.
+// underway reports whether this process makes runs for another one, and so must write nothing.
 func underway() bool { return os.Getenv("FENCEPOST_LOCKTEST") != "" }
 
-// Run, with -update, tries each client under each family, and writes its result and the smallest runs to testdata.
-// Without -update it skips the test: Replay replays what was found.
+// Run, with -update, tests each client under each family, and writes the results and the smallest runs to testdata.
+// Without -update it skips the test; Replay checks what was found.
 func Run(t *testing.T, clients []Client, families []Family) {
 	t.Helper()
 	if !*testkit.Update && !underway() {
@@ -109,7 +109,7 @@ func Run(t *testing.T, clients []Client, families []Family) {
 	}
 }
 
-// matrix gathers what is found of one client.
+// matrix collects the findings about one client.
 type matrix struct {
 	client string
 	Result
@@ -118,8 +118,8 @@ type matrix struct {
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// add takes what a cell of the matrix shows. A finding is cut down where it is first seen: in the hands of the least
-// careful client.
+// add records the result of one cell. A finding is shrunk where it first occurs, which is with the least careful
+// client.
 func (m *matrix) add(t *testing.T, family, care string, r *locktest.Report) {
 	t.Helper()
 	for _, f := range r.Failures {
@@ -141,7 +141,7 @@ func (m *matrix) add(t *testing.T, family, care string, r *locktest.Report) {
 	}
 }
 
-// faultsOf are the lines of a plan that are faults.
+// faultsOf returns the lines of a plan that are faults.
 func faultsOf(plan string) (faults []string) {
 	for _, line := range strings.Split(strings.TrimSpace(plan), "\n") {
 		if word, _, _ := strings.Cut(line, " "); !slices.Contains([]string{"#", "scenario", "seed"}, word) {
@@ -151,7 +151,7 @@ func faultsOf(plan string) (faults []string) {
 	return faults
 }
 
-// write replaces what was found of the client before.
+// write writes the result, and replaces what was stored about the client before.
 func (m *matrix) write(t *testing.T) {
 	t.Helper()
 	was, err := read(m.client)
@@ -181,7 +181,7 @@ func read(client string) (r Result, err error) {
 	return r, err
 }
 
-// Replay replays each finding: it breaks the law that it is said to break, by the cause. -v says how.
+// Replay replays each finding. It must break its law by its cause. -v prints the story.
 func Replay(t *testing.T, clients []Client) {
 	t.Helper()
 	for _, client := range clients {

@@ -11,12 +11,12 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// Reasons name the reason of each way in which laws were broken, by client and Way; those of single findings, by their
-// names, come first. A reason is the bold beginning of an entry, "- **Reason.**", in the file of the table, which says
-// which lines of the library do it, and after "Promised:" what its documentation says of that.
+// Reasons gives the reason of each way in which laws were broken. The key is a client and a Way or, with precedence,
+// the name of a single finding. A reason is the bold beginning of an entry, "- **Reason.**", in the file of the table.
+// The entry says which lines of the library cause it and, after "Promised:", what its documentation says about that.
 type Reasons map[string]string
 
-// of is the reason of a finding.
+// of returns the key of a finding's reason.
 func (r Reasons) of(client string, f *Finding) (key string) {
 	if r[f.Name] != "" {
 		return f.Name
@@ -24,10 +24,10 @@ func (r Reasons) of(client string, f *Finding) (key string) {
 	return client + " " + f.Way()
 }
 
-// Table holds a table in a file to the results of clients in testdata; with -update it writes it there. It has a row
-// for each way in which a law of a client was broken, and a cell for each family of faults: in how many of the runs,
-// by care, with a link to the smallest. A finding without a plan or a reason fails the test, as does a reason without
-// a finding, or a plan without one.
+// Table compares a table in a file with the results of clients in testdata; with -update it writes the table. The table
+// has a row for each way in which a client broke a law, and a cell for each family of faults. A cell has the number of
+// runs for each Care, with a link to the smallest run. The test fails for a finding without a plan or a reason, a
+// reason without a finding, and a plan without a finding.
 func Table(t *testing.T, path, name string, clients []Client, families []Family, reasons Reasons) {
 	t.Helper()
 	var b strings.Builder
@@ -60,7 +60,7 @@ func Table(t *testing.T, path, name string, clients []Client, families []Family,
 	testkit.GoldenPart(t, path, name, b.String())
 }
 
-// rows writes those of one client.
+// rows writes the rows of one client.
 func rows(b *strings.Builder, client Client, result *Result, families []Family, why func(*Finding) string) {
 	var ways []string
 	for i := range result.Findings {
@@ -88,7 +88,7 @@ func rows(b *strings.Builder, client Client, result *Result, families []Family, 
 	}
 }
 
-// counts says in how many runs a finding was made, by care.
+// counts returns the numbers of runs that show a finding, one for each Care.
 func (r *Result) counts(client Client, f *Finding) string {
 	var all []string
 	for _, care := range Cares {
@@ -106,7 +106,7 @@ func (r *Result) counts(client Client, f *Finding) string {
 	return strings.Join(all, ", ")
 }
 
-// hasPlans demands a finding of each cell, and that testdata holds the runs of these and no others.
+// hasPlans checks that each cell has a finding, and that testdata has no plan without a finding.
 func (r *Result) hasPlans(t *testing.T, client string) {
 	t.Helper()
 	for _, c := range r.Cells {
@@ -128,7 +128,7 @@ func (r *Result) hasPlans(t *testing.T, client string) {
 	}
 }
 
-// explained demands an entry for each reason.
+// explained checks that the file has an entry for each reason.
 func explained(t *testing.T, path string, reasons Reasons) {
 	t.Helper()
 	text, err := os.ReadFile(path)

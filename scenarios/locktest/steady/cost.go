@@ -14,8 +14,9 @@ import (
 // Dial opens a connection to an address.
 type Dial = func(ctx context.Context, address string) (net.Conn, error)
 
-// Cost logs what a piece of a client's work takes, in processor time as work measures it, before simulated members and
-// before connections that answer at once: what the simulation adds to the client's own.
+// Cost logs the processor time that work takes when its client is connected to simulated members, and when it is
+// connected to an echo that answers at once. The difference is the cost of the simulation. work measures the time
+// itself.
 func Cost(t *testing.T, members []sim.ProcessID, add func(*sim.World), f sim.Front,
 	work func(Dial, []string) time.Duration, echo func() net.Conn) {
 	t.Helper()

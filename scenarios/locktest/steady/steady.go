@@ -1,5 +1,5 @@
-// Package steady is what tests of client libraries share that hold many runs of a lock together: equal seeds give equal
-// runs, and ten thousand runs can be judged in the memory that a thousand take.
+// Package steady has tests that client libraries of locks share. They check that equal seeds give equal runs, and that
+// ten thousand runs need no more than twice the memory of a thousand.
 package steady
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// EqualSeeds explores seeds 1 to everyDay twice, in processes of their own, and fails if any gave different runs; with
-// FENCEPOST_FULL=1 200 seeds, ten times.
+// EqualSeeds explores the seeds from 1 to everyDay twice, in separate processes, and fails if a seed gave different
+// runs. With FENCEPOST_FULL=1 it explores 200 seeds ten times.
 func EqualSeeds(t *testing.T, c locktest.Config, everyDay int) {
 	t.Helper()
 	times := 2
@@ -39,8 +39,8 @@ func EqualSeeds(t *testing.T, c locktest.Config, everyDay int) {
 	}
 }
 
-// TenThousand explores a thousand seeds and then ten thousand, each of which can be judged, in no more than twice the
-// memory. It runs only at full size, with FENCEPOST_FULL=1.
+// TenThousand explores a thousand seeds and then ten thousand. All must be judged, in at most twice the memory. It runs
+// only with FENCEPOST_FULL=1.
 func TenThousand(t *testing.T, c locktest.Config) {
 	t.Helper()
 	testkit.FullOnly(t)
@@ -62,7 +62,8 @@ func TenThousand(t *testing.T, c locktest.Config) {
 	}
 }
 
-// explored explores a lock, each of whose runs can be judged but for those that its Config tolerates.
+// explored explores a lock, and fails the test for each run that could not be judged, except those that the Config
+// tolerates.
 func explored(t *testing.T, c locktest.Config) (r *locktest.Report, ok bool) {
 	t.Helper()
 	if r, ok = locktest.Explore(t, c); ok {
