@@ -11,9 +11,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestACauseLiesBeforeItsEffect asks package slow, the literal reading of the laws, when each law was broken. Every
-// reason that a finding gives (a record of a server or of the resource, a lease, a fault) must have happened by then.
-// The event at which the finding says that the law was broken must be no later.
+// TestACauseLiesBeforeItsEffect finds out with package slow, the literal reading of the laws, when each law was broken.
+// Every reason that a finding gives (a record of a server or of the resource, a lease, a fault) must have happened by
+// then. The finding itself must not say that the law was broken later.
 func TestACauseLiesBeforeItsEffect(t *testing.T) {
 	rounds, each := 2, 1
 	if testkit.Full() {
@@ -59,7 +59,7 @@ func order(w *Wrongs, s *Story, literal slow.Breach) {
 		e := &s.History.Events[i]
 		return e.Time > literal.Broken || e.Time == literal.Broken && s.History.Events[last].Time == e.Time && i > last
 	}
-	// Two leases overlap from the later grant on, but that grant's client learns of it later.
+	// Two leases overlap from the later grant on, although the client learns of its grant only later.
 	if s.Law == checker.LeaseExclusion && s.At != last || s.Law != checker.LeaseExclusion && later(s.At) {
 		wrong("said to be broken later", s.At)
 	}
@@ -70,7 +70,8 @@ func order(w *Wrongs, s *Story, literal slow.Breach) {
 	}
 	for _, i := range s.Witness {
 		switch e := &s.History.Events[i]; {
-		case e.Grant != nil && s.Law != checker.FaultTolerance: // its own late return shows it
+		// For fault-tolerance, the late return itself shows the violation.
+		case e.Grant != nil && s.Law != checker.FaultTolerance:
 			if e.Grant.Granted > literal.Broken {
 				wrong("a lease that was granted later", i)
 			}

@@ -58,13 +58,14 @@ var everySubject = sync.OnceValues(func() (list []*scenarios.Scenario, err error
 // Run is a run with the verdict on it.
 type Run struct {
 	Scenario         *scenarios.Scenario
-	scenarios.Result // valid until the next run if its round is keptRounds or later
+	scenarios.Result // from round keptRounds on, valid only until the next run
 	Verdict          checker.Verdict
 }
 
-// Runs makes the given number of rounds of runs, or fewer if visit returns false. A round runs every subject once. The
-// first round uses the subject's own faults. The others use a plan of a Walk; every second one also uses a variation of
-// the subject. Runs must not be called by two goroutines at the same time.
+// Runs makes the given number of rounds of runs and passes each run to visit. It stops when visit returns false. A
+// round runs every subject once: the first round with the subject's own faults, the others with a plan of a Walk. Every
+// second round with such plans also uses a variation of the subject. Two goroutines must not call Runs at the same
+// time.
 func Runs(t testing.TB, rounds int, visit func(*Run) bool) {
 	t.Helper()
 	all, walks, kept := Subjects(t), walksOfSubjects(), keptRuns()
@@ -109,7 +110,7 @@ func newRun(t testing.TB, s *scenarios.Scenario, round int, walks map[*scenarios
 	return runOf(t, w.scenario, runner, w.Plan(seed))
 }
 
-// walksOfSubjects and keptRuns keep what one call of Runs made for the next call. This is safe because no test changes
+// walksOfSubjects and keptRuns keep the results of one call of Runs for the next. This is safe because no test changes
 // a run.
 var (
 	walksOfSubjects = sync.OnceValue(func() map[*scenarios.Scenario]*Walk { return map[*scenarios.Scenario]*Walk{} })
@@ -133,21 +134,21 @@ func runOf(t testing.TB, s *scenarios.Scenario, r *scenarios.Runner, plan nemesi
 	return &Run{s, result, checker.Check(result.History)}
 }
 
-// seedOf returns a seed that depends on the name and the round only, so that it stays the same when other subjects come
-// or go.
+// seedOf returns a seed that depends only on the name and the round, so that it does not change when other subjects are
+// added or removed.
 func seedOf(name string, round int) uint64 {
 	const rounds = 1000
 	return uint64(crc32.ChecksumIEEE([]byte(name)))%10_000*rounds + uint64(round)%rounds
 }
 
-// Story is a breach of a law with the run that showed it.
+// Story is a violation of a law, with the run that showed it.
 type Story struct {
 	*Run
 	checker.Finding
 }
 
-// Stories passes the breaches in the runs to visit until it returns false. Of equal breaches, that is, with the same
-// scenario, law and cause, it passes at most each.
+// Stories passes the violations in the runs to visit until visit returns false. It passes at most each violations with
+// the same scenario, law and cause.
 func Stories(t testing.TB, rounds, each int, visit func(*Story) bool) {
 	t.Helper()
 	seen := map[string]int{}

@@ -22,8 +22,8 @@ func (p *proof) tokens(m []string) string {
 	return cmp.Or(got(m[1], m[2], m[4], m[5]), got(m[7], m[8], m[9], cmp.Or(m[6], m[5])))
 }
 
-// trespass checks that a request of one attempt removed, overwrote or prolonged another's key: NAMED WHO did LOCK TIME
-// WHO.
+// trespass checks that a request of one attempt removed, overwrote or prolonged the key of another attempt: NAMED WHO
+// did LOCK TIME WHO.
 func (p *proof) trespass(m []string) string {
 	did := map[string]history.F{"deleted": history.KeyGone, "flushed": history.KeyGone, "overwrote": history.KeySet,
 		"prolonged": history.KeyProlonged}[m[4]]
@@ -75,12 +75,13 @@ func (p *proof) builtOn(m []string) string {
 // overwritten checks that a value had been overwritten: value WHO TIME.
 func (p *proof) overwritten(m []string) string { return p.effect("write", m[2], m[3], m[4]) }
 
-// stuck checks how long nobody acquired a lock: NAMED LOCK TIME TIME calm TIME TIME. The group calm is about faults.
+// stuck checks for how long nobody acquired a lock: NAMED LOCK TIME TIME calm TIME TIME. The group calm is text about
+// faults.
 func (p *proof) stuck(m []string) string {
 	h := &p.History.Header
 	limit := h.TTL + h.Hold + h.Slack
 	since := p.read.Broken - limit
-	over := h.End // or the time of an event that the story gives
+	over := h.End // the end of the run, or the time of an event that the story names
 	for i := range p.History.Events {
 		if end := p.History.Events[i].Time; at(end-since, m[6]) {
 			over = end
@@ -174,7 +175,7 @@ func (p *proof) circle(m []string) string {
 	return ""
 }
 
-// uncapped checks since when a client held the lock, and the declared hold: NAMED TIME TIME.
+// uncapped checks since when a client has held the lock, and what the declared hold is: NAMED TIME TIME.
 func (p *proof) uncapped(m []string) string {
 	hold := p.History.Header.Hold
 	return cmp.Or(unless(at(hold, m[3]), fmt.Sprintf("the declared hold is %v", hold)),
@@ -333,8 +334,8 @@ func (p *proof) keptKey(m []string) string {
 	return ""
 }
 
-// there says which servers were up where a quorum was: members of a service, single servers, or masters with all their
-// replicas.
+// there returns the phrase about the servers that were up and reachable: a quorum of a service's members, of single
+// servers, or of masters with all their replicas.
 func (p *proof) there() string {
 	h := &p.History.Header
 	var names []string
@@ -352,7 +353,7 @@ func (p *proof) there() string {
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1] + " were"
 }
 
-// judged checks how much a law that holds has judged: COUNT.
+// judged checks the number of cases that a law which holds was judged by: COUNT.
 func (p *proof) judged(m []string) string {
 	n := strconv.Itoa(p.seen)
 	return unless(p.Outcome != checker.Holds || n == m[1], n)

@@ -37,8 +37,8 @@ func (p *proof) entered(m []string) string {
 		left))
 }
 
-// twoLeases checks that two leases overlap: WHO how LOCK TIME WHO TIME TIME. how tells a grant from an extension of a
-// lease.
+// twoLeases checks that two leases overlap: WHO how LOCK TIME WHO TIME TIME. The group how says whether the first lease
+// was granted or extended.
 func (p *proof) twoLeases(m []string) string {
 	all := func(name, attempt string) (list []lease) {
 		for _, s := range p.sections {
@@ -60,7 +60,7 @@ func (p *proof) twoLeases(m []string) string {
 	return "no such leases overlap"
 }
 
-// apart checks that two grants counted no server in common: NAMED servers NAMED servers.
+// apart checks that no server counted for both of two grants: NAMED servers NAMED servers.
 func (p *proof) apart(m []string) string {
 	servers := pattern(`NAMED`)
 	for _, name := range servers.FindAllString(m[2], -1) {
@@ -83,8 +83,7 @@ func (p *proof) apart(m []string) string {
 	return cmp.Or(counted(m[1], m[2]), counted(m[3], m[4]))
 }
 
-// leaseEnded checks when a lease ended: WHO TIME. A lease that ends at the instant at which it was granted does not
-// count.
+// leaseEnded checks when a lease ended: WHO TIME. A lease that ends at the instant of its grant does not count.
 func (p *proof) leaseEnded(m []string) string {
 	truth := "none of its leases ended then"
 	for _, s := range p.sections {
@@ -128,7 +127,7 @@ func (p *proof) releaseCalled(m []string) string {
 	return "it called no release then"
 }
 
-// ends holds the words for how a key was removed, and losses those for why a server lost it.
+// ends maps the words for how a key was removed to its reasons; losses maps the reasons of a loss to words.
 var (
 	ends = map[string][]history.Why{
 		"expired": {history.Expired}, "had expired": {history.Expired}, "was deleted": {history.Deleted},
@@ -141,7 +140,7 @@ var (
 )
 
 // keyWent checks how and when a key was removed: prolongation WHO NAMED how TIME, down because, by WHO. The group down
-// says how the server had gone down.
+// says how the server had gone down before.
 func (p *proof) keyWent(m []string) string {
 	gone := p.event(func(_ int, e *history.Event) bool {
 		there := string(e.Process) == m[4] || m[5] == "was lost in a failover" && p.together(string(e.Process), m[4])
@@ -255,7 +254,8 @@ func (p *proof) likewise(m []string) string {
 	return ""
 }
 
-// undone checks that a key expired at one time, not at the later time to which it had been prolonged: TIME TIME.
+// undone checks that a key expired at the first time, and not at the later time to which it had been prolonged: TIME
+// TIME.
 func (p *proof) undone(m []string) string {
 	return p.shown("key", func(_ int, e *history.Event) bool {
 		return expired(e) && at(e.Time, m[1]) && p.shown("", func(_ int, o *history.Event) bool {
@@ -264,7 +264,7 @@ func (p *proof) undone(m []string) string {
 	})
 }
 
-// keySet checks that a server (if server is empty, any server) set a key of a process at the given time.
+// keySet checks that a server set a key of a process at the given time. If server is empty, any server may have set it.
 func (p *proof) keySet(server, whose, when string) string {
 	return p.shown("key of "+whose, func(_ int, e *history.Event) bool {
 		return e.F == history.KeySet && (server == "" || string(e.Process) == server) && of(e.Of, whose, "") &&
@@ -288,7 +288,7 @@ func (p *proof) prolongedByDeposed(m []string) string {
 		}))
 }
 
-// prolongedInVain checks that a lease was prolonged by a member although a new leader ended it: NAMED NAMED TIME NAMED
+// prolongedInVain checks that a member prolonged a lease which a new leader nevertheless ended: NAMED NAMED TIME NAMED
 // TIME TIME.
 func (p *proof) prolongedInVain(m []string) string {
 	return cmp.Or(
@@ -303,7 +303,7 @@ func (p *proof) prolongedInVain(m []string) string {
 		}))
 }
 
-// spells checks that each fault was on during the time that the story states: times and FAULTS.
+// spells checks that each fault lasted for the time that the story states: times and FAULTS.
 func (p *proof) spells(m []string) string {
 	said := pattern(`from TIME to (?:TIME|(the end))|at TIME`).FindAllStringSubmatch(m[1], -1)
 	struck := faultPlace.FindAllStringSubmatch(m[len(m)-1], -1)
@@ -319,7 +319,7 @@ func (p *proof) spells(m []string) string {
 	return ""
 }
 
-// spell returns when the fault that struck at event place was on. to is Never if its end is not recorded.
+// spell returns from when to when the fault lasted that struck at event place. to is Never if its end is not recorded.
 func (p *proof) spell(place string) (from, to history.Time) {
 	i := p.event(func(i int, _ *history.Event) bool { return fmt.Sprint(i) == place })
 	struck := &p.History.Events[i]

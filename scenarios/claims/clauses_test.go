@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// clauses lists all phrases of stories that state numbers, each with the function that checks it.
+// clauses lists the phrases of stories that state numbers, each with the function that checks it.
 var clauses = []clause{
 	// two sections, two leases
 	says(`WHO entered the critical section of LOCK at TIME although WHO, inside since TIME, had not left it `+
@@ -40,7 +40,7 @@ var clauses = []clause{
 	says(`NAMED prolonged the lease of NAMED at TIME, although NAMED had taken all leases over as the new leader at `+
 		`TIME, and ended that one at TIME`, (*proof).prolongedInVain),
 
-	// what held a client up
+	// what delayed a client
 	says(`was paused ((?:(?:from TIME to (?:TIME|the end)|at TIME)(?:, | and )?)+)[a-z, ]*\(((?:«\d+»(?:; )?)+)\)`,
 		(*proof).spells),
 	says(`The (read|write|extension|release) of NAMED was held up: called at TIME, it took effect at TIME`,
@@ -59,7 +59,7 @@ var clauses = []clause{
 		`(read|write) at TIME`, (*proof).builtOn),
 	says(`had been overwritten by LOCK of WHO at TIME`, (*proof).overwritten),
 
-	// who was stuck, and behind whom
+	// who was stuck, and behind which client
 	says(`NAMED asked for LOCK at TIME. From TIME on([a-z, ]*) for TIME nobody acquired the lock; at most TIME`,
 		(*proof).stuck),
 	says(`the quorum of COUNT was not left`, (*proof).quorum),
@@ -86,7 +86,7 @@ var clauses = []clause{
 		`(?:it was: it|they were: the first) (expired at|had been neither deleted nor overwritten by) TIME`,
 		(*proof).keptKey),
 
-	// what was judged of a law that holds or is open
+	// how much was judged of a law that holds or is open
 	says(`^COUNT [a-z ]+`, (*proof).judged),
 	says(`every lock was acquired \(COUNT in all\)`, (*proof).judged),
 	says(`each within TIME`, (*proof).bound),
@@ -94,7 +94,7 @@ var clauses = []clause{
 	says(`The grant of LOCK to NAMED at TIME`, (*proof).grant),
 }
 
-// stays matches the reasons why a key does not go away.
+// stays matches the phrases that say why a key does not go away.
 const stays = `(never expires|stays as long as the session does|was prolonged again, last at TIME|is due to expire at TIME)`
 
 // is reports whether a name in a story denotes the process, and the attempt if the story names one. Case is ignored,
@@ -103,14 +103,14 @@ func is(p history.Process, a history.Attempt, name, attempt string) bool {
 	return strings.EqualFold(string(p), name) && (attempt == "" || attempt == string(a))
 }
 
-// of reports whether an attempt is the one that a story names by its process, and by its number if the story gives
-// that.
+// of reports whether an attempt belongs to the process that a story names, and has the attempt's number if the story
+// gives one.
 func of(a history.Attempt, name, attempt string) bool {
 	p, _, _ := strings.Cut(string(a), "/")
 	return is(history.Process(p), a, name, attempt)
 }
 
-// at reports whether an instant or a duration is printed as text.
+// at reports whether text is how an instant or a duration is printed.
 func at(t history.Time, text string) bool { return t.String() == text }
 
 // event returns the index of the first event that matches, or Open if there is none.

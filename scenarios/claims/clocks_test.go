@@ -25,11 +25,11 @@ func everyone(s *scenarios.Scenario) []sim.ProcessID {
 	return all
 }
 
-// If all clocks jump by the same amount at the start, nobody can tell, since no absolute time comes from outside. But a
-// server that is already running has readings of its wall clock in memory, and in two places Redis compares such a
-// reading with its clock later. One is the second of the last fsync with everysec: after a jump it fsyncs at once, so
-// that a crash loses less and a slow fsync holds up more. The other is the last acknowledgement of each replica with
-// min-replicas-to-write: after a jump forward, no replica has acknowledged recently.
+// If all clocks jump by the same amount at the start, no process can notice, since no absolute time comes from outside.
+// But a running server has readings of its wall clock in memory, and in two places Redis compares such a reading with a
+// later one. One is the second of the last fsync with everysec: after a jump it fsyncs at once, so that a crash loses
+// less and a slow fsync delays more. The other is the last acknowledgement of each replica with min-replicas-to-write:
+// after a jump forward, no replica has acknowledged recently.
 func TestAJumpOfAllClocksChangesNoEffect(t *testing.T) {
 	tried := newTally(t, "a jump of all clocks")
 	for _, s := range subjects(t) {
@@ -53,7 +53,7 @@ func TestAJumpOfAllClocksChangesNoEffect(t *testing.T) {
 	}
 }
 
-// comparesClocks reports whether a run depends on a server's comparing its clock with a reading from before the jump.
+// comparesClocks reports whether a run depends on a server that compares its clock with a reading from before the jump.
 func comparesClocks(s *scenarios.Scenario, p nemesis.Plan) bool {
 	return s.Servers.MinReplicasToWrite > 0 || s.Servers.Backend == locks.OnRedis &&
 		s.Servers.Persistence == store.Everysec && slices.ContainsFunc(p.Faults, func(f nemesis.Fault) bool {
@@ -61,7 +61,8 @@ func comparesClocks(s *scenarios.Scenario, p nemesis.Plan) bool {
 	})
 }
 
-// The same holds for a lock whose clients state its end in absolute time, and for the probe, which asks last.
+// The same holds for a lock whose clients state its expiry as an absolute time, and for the probe, which acquires the
+// lock last.
 func TestAJumpOfAllClocksMovesAbsoluteExpiryWithIt(t *testing.T) {
 	tried := newTally(t, "a jump of all clocks, with absolute expiry")
 	for clients := 1; clients <= 3; clients++ {
@@ -114,8 +115,8 @@ func scaled(s *scenarios.Scenario, by time.Duration) *scenarios.Scenario {
 	return &c
 }
 
-// timeless reports whether every time that matters in the scenario and the plan is set by a key: there are no replicas,
-// no consensus among servers, and no once-a-second fsync that could matter.
+// timeless reports whether keys of the scenario set every time that matters for the scenario and the plan. That is so
+// if there are no replicas, no consensus among servers, and no fsync once a second that could matter.
 func timeless(s *scenarios.Scenario, p nemesis.Plan) bool {
 	if s.Servers.Replicas > 0 || locks.Define(s.Clients[0].Lock.Protocol).Service.OneLog() {
 		return false
@@ -126,9 +127,9 @@ func timeless(s *scenarios.Scenario, p nemesis.Plan) bool {
 	})
 }
 
-// If all times are doubled, the run is the same at half the speed, except where Redis has a time of its own. It rounds
-// to milliseconds, so that something else may happen within two of them. And it looks for expired keys every 100 ms,
-// and what comes after that waits for the fsync of the deletion.
+// If all times are doubled, the run is the same at half the speed, except where Redis has times of its own. Redis
+// rounds to milliseconds, so within two milliseconds something else may happen. It also searches for expired keys every
+// 100 ms, and whatever follows such a search waits for the fsync of the deletion.
 func TestAllTimesDoubledIsTheSameRunAtHalfTheSpeed(t *testing.T) {
 	tried, rounded := newTally(t, "all times doubled"), 0
 	for _, s := range subjects(t) {

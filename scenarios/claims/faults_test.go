@@ -11,8 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// asTheSame checks that a change of plans which should make no difference changes neither effects nor verdicts and
-// their causes.
+// asTheSame checks that a change of plans which should make no difference changes neither effects, verdicts nor causes.
 func asTheSame(t *testing.T, relation string, few, many int,
 	change func(r *rand.Rand, s *scenarios.Scenario, p nemesis.Plan) []nemesis.Plan) {
 	t.Helper()
@@ -37,14 +36,14 @@ func asTheSame(t *testing.T, relation string, few, many int,
 	}
 }
 
-// splittable reports whether a fault has a length that can be divided into two faults, one after the other. A drift
-// cannot: a clock is read in whole nanoseconds, so setting its rate again rounds once more.
+// splittable reports whether a fault has a length that can be divided, so that two faults one after the other replace
+// it. A drift cannot be divided: a clock is read in whole nanoseconds, so setting its rate again rounds once more.
 func splittable(f *nemesis.Fault) bool {
 	return f.Trigger.Point == "" && !f.Trigger.Message.Named() && f.For > 1 && (f.Kind == nemesis.Cut ||
 		f.Kind == nemesis.Pause || f.Kind == nemesis.DelayLink || f.Kind == nemesis.SlowFsync)
 }
 
-// A fault that is split in two, the second striking as the first ends, acts as the whole.
+// Two halves of a fault, the second striking as the first ends, have the same effect as the whole.
 func TestAFaultSplitInTimeActsAsTheWhole(t *testing.T) {
 	asTheSame(t, "split in time", 6, 150,
 		func(r *rand.Rand, s *scenarios.Scenario, p nemesis.Plan) (list []nemesis.Plan) {
@@ -91,7 +90,7 @@ func TestAFaultFromTheStartSplitInTimeActsAsTheWhole(t *testing.T) {
 	}
 }
 
-// parts returns cuts of the single pairs of processes of a cut, as far as those are linked.
+// parts returns a cut for each linked pair of processes of a cut, or with oneWay for each direction of each pair.
 func parts(f nemesis.Fault, names nemesis.Names, oneWay bool) (list []nemesis.Fault) {
 	for _, a := range f.Left {
 		for _, b := range f.Right {
@@ -115,7 +114,8 @@ func parts(f nemesis.Fault, names nemesis.Names, oneWay bool) (list []nemesis.Fa
 	return list
 }
 
-// A cut equals the cuts of all its pairs of processes, and each of these equals the cuts of its two directions.
+// A cut has the same effect as cuts of all its pairs of processes, and each of these the same as cuts of its two
+// directions.
 func TestACutActsAsTheCutsOfItsPairsAndDirections(t *testing.T) {
 	asTheSame(t, "pairs and directions of cuts", 6, 150,
 		func(_ *rand.Rand, s *scenarios.Scenario, p nemesis.Plan) (list []nemesis.Plan) {

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// copied returns a copy of a history that is deep enough to be changed.
+// copied returns a copy of a history in which everything may be changed.
 func copied(h *history.History) *history.History {
 	c := &history.History{Header: h.Header, Events: slices.Clone(h.Events)}
 	for i := range c.Events {
@@ -156,9 +156,9 @@ func rename(h *history.History, process func(history.Process) history.Process, l
 	}
 }
 
-// A history merged with a copy of itself, in which other clients use other locks on the same servers at the same times,
-// breaks the laws that the original breaks. The probe is left out, because it is one client and would have to do two
-// things at once.
+// A history is merged with a copy of itself, in which other clients use other locks on the same servers at the same
+// times. The merged history breaks the laws that the original breaks. The probe is left out, because it is one client
+// and would have to do two things at once.
 func TestTwoCopiesOfAHistoryBreakWhatOneBreaks(t *testing.T) {
 	second := func(p history.Process) history.Process { return p + "-b" }
 	tried := newTally(t, "two copies")
@@ -191,7 +191,7 @@ func TestTwoCopiesOfAHistoryBreakWhatOneBreaks(t *testing.T) {
 	}
 }
 
-// withoutProbe removes the probe and everything that was done for it.
+// withoutProbe removes the probe and everything that servers did for it.
 func withoutProbe(h *history.History) *history.History {
 	h.Header.Clients = ordinary(h)
 	its := func(a history.Attempt) bool { return strings.HasPrefix(string(a), "probe/") }
@@ -208,8 +208,8 @@ func renumber(h *history.History) {
 	}
 }
 
-// interleaved puts each event of the second history after its original. A fault is kept once, unless it strikes
-// clients.
+// interleaved puts each event of the second history after its original. A fault that does not strike clients is kept
+// only once.
 func interleaved(one, other *history.History, clients []history.Process) *history.History {
 	both := &history.History{Header: one.Header}
 	both.Header.Clients = slices.Concat(one.Header.Clients, other.Header.Clients)
@@ -230,13 +230,13 @@ func interleaved(one, other *history.History, clients []history.Process) *histor
 	return both
 }
 
-// atOnce lists the laws that a single event breaks: as soon as a history contains that event and the witness, it shows
-// the violation. The other laws depend on what must happen within some time, or on an explanation of all values read.
+// atOnce lists the laws that a single event can break: as soon as a history contains that event and the witness, it
+// shows the violation. Other laws depend on what must happen within some time, or on an explanation of all values read.
 var atOnce = []checker.Law{checker.LeaseExclusion, checker.MutualExclusion, checker.Ownership, checker.TokenOrder}
 
-// Later events do not repair a violation: if a prefix breaks a law, so does the whole history. Conversely, no prefix
-// violates a law that holds in the whole. The law may be undecided or unchecked in the prefix. A prefix in which a law
-// holds says nothing about the whole.
+// Later events do not repair a violation: if a prefix of a history breaks a law, so does the whole history. A law that
+// holds in the whole history is therefore not violated in a prefix, though it may be undecided or unchecked there. A
+// law that holds in a prefix may be violated later.
 func TestAHistoryCutOffBreaksWhatTheWholeBreaksByThen(t *testing.T) {
 	tried := newTally(t, "cut off")
 	for _, s := range subjects(t) {

@@ -7,11 +7,8 @@ import (
 )
 
 // TestFaultsThatAStoryNamesAreNecessary runs each story's plan again without the faults that the story names, as a
-// report does. A fault is named in vain if the law is still broken by the same cause, possibly between other processes,
-// with and without the faults that strike later, unless it belongs to a group of named faults without all of which the
-// law holds. A fault is missing if it is not named although the law holds without it, and if the plan needs it under
-// other seeds too. One name in a hundred may be wrong in either way. FENCEPOST_FULL=1 goes on until a thousand names
-// have been tried.
+// report does. Necessity says when a fault is named in vain and when one is missing. In either way, one name in a
+// hundred may be wrong. FENCEPOST_FULL=1 goes on until a thousand names have been tried.
 func TestFaultsThatAStoryNamesAreNecessary(t *testing.T) {
 	enough, rounds, each := 60, 10, 1
 	if testkit.Full() {

@@ -13,23 +13,27 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// Necessity runs plans again without the faults that stories name. A fault is named in vain if the same law is still
-// broken by the same cause, possibly between other processes, with and without the faults that strike later, unless it
-// belongs to a group of named faults without all of which the law holds. A fault is missing if the story does not name
-// it although the law holds without it, under this seed and others.
+// Necessity checks the faults that stories name, by running the plans again without them.
+//
+// A fault is named in vain if the same law is still broken by the same cause without it, possibly between other
+// processes. This must be so both with and without the faults that strike after the violation. A fault that belongs to
+// a minimal group of named faults is not in vain: without all of the group the law holds.
+//
+// A fault is missing if the story names no fault although the law holds without this one, under the story's seed and
+// also under other seeds.
 type Necessity struct {
-	Stories, Named int // how many stories, and how many names of faults, were tried
+	Stories, Named int // numbers of stories, and of named faults, that were tried
 
 	t      testing.TB
 	wrongs *Wrongs
-	again  *single.Trials // of the story's scenario
+	again  *single.Trials // runs of the story's scenario
 }
 
-// NewNecessity returns a Necessity that adds what turns out to be false to wrongs. The kinds of cases begin with "in
-// vain" for faults that are named in vain, and with "missing" for faults that should have been named.
+// NewNecessity returns a Necessity that adds false statements to wrongs. Their kinds begin with "in vain" for faults
+// named in vain, and with "missing" for faults that should have been named.
 func NewNecessity(t testing.TB, wrongs *Wrongs) *Necessity { return &Necessity{t: t, wrongs: wrongs} }
 
-// Story tries the faults that a story names. It also adds to the story the trials that a report has.
+// Story checks the faults that a story names. It also adds to the story the trials that a report would have.
 func (n *Necessity) Story(s *Story) {
 	n.again = single.NewTrials(s.Scenario)
 	n.Stories++
@@ -40,8 +44,8 @@ func (n *Necessity) Story(s *Story) {
 	s.Finding = v.Findings[0]
 	named := n.names(s)
 	later := single.Later(s.Plan, s.History, &s.Finding)
-	whose := ""                       // which violation the latest run showed
-	stays := func(drop ...int) bool { // whether the violation stays away
+	whose := ""                       // which violation the latest run showed: "the same", or one "between others"
+	stays := func(drop ...int) bool { // whether the violation does not occur
 		same := func(drop ...int) bool {
 			f := n.without(s, s.Plan.Seed, drop...)
 			b := f.By(s.Cause)
@@ -67,9 +71,9 @@ func (n *Necessity) Story(s *Story) {
 	n.trials(s, all)
 }
 
-// trials checks the trials that come with a story. The story must not name a fault whose trial found it unnecessary,
-// and must name some fault if the trial of a single fault found that one necessary. If the law is still violated
-// without a fault that was needed, the cause must be another one.
+// trials checks the trials that come with a story. The story must not name a fault that its trial found unnecessary. If
+// the trial of a single fault found that fault necessary, the story must name some fault. If the law is still violated
+// without a fault that was found necessary, the cause must be another one.
 func (n *Necessity) trials(s *Story, named []int) {
 	names := func(line string) bool {
 		return slices.ContainsFunc(named, func(i int) bool { return s.Plan.Faults[i].String() == line })
@@ -100,17 +104,17 @@ func (n *Necessity) trials(s *Story, named []int) {
 	}
 }
 
-// alone matches the sentence of a story that says that the violation does not happen without a certain fault.
+// alone matches the sentence of a story that says that the violation does not occur without a certain fault.
 var alone = regexp.MustCompile(`It does not come about without "([^"]*)"`)
 
-// repeated reports whether the plan has another fault that a history records in the same words.
+// repeated reports whether the plan has another fault that a history records with the same text.
 func (n *Necessity) repeated(s *Story, i int) bool {
 	return slices.ContainsFunc(slices.Delete(slices.Clone(s.Plan.Faults), i, i+1),
 		func(f nemesis.Fault) bool { return f.Recorded() == s.Plan.Faults[i].Recorded() })
 }
 
-// names returns, for each fault that a story names, its places in the plan. It adds a wrong for a fault in the text
-// that the finding does not list, and for a listed fault that is not in the plan.
+// names returns, for each fault that a story names, its places in the plan. A fault in the text that the finding does
+// not list, and a listed fault that is not in the plan, count as wrong.
 func (n *Necessity) names(s *Story) [][]int {
 	named := single.NamedIn(s.Plan, s.History, &s.Finding)
 	rest := s.Explanation
@@ -143,8 +147,8 @@ func longestFirst(faults []nemesis.Fault) []int {
 	return places
 }
 
-// others is the number of other seeds that are tried. often is how many more of them must break the law with a fault
-// than without it before the fault counts as needed rather than as chance.
+// others is the number of other seeds that are tried. often is by how many the runs that break the law with a fault
+// must exceed those that break it without. A smaller difference counts as chance.
 const others, often = 10, 5
 
 // unnamed looks for a fault that a story without named faults should have named.
@@ -182,8 +186,8 @@ func (n *Necessity) without(s *Story, seed uint64, drop ...int) checker.Finding 
 	return v.Of(s.Law)
 }
 
-// together reports whether fault i belongs to a minimal group of named faults: without all of them the violation stays
-// away, but not without fewer.
+// together reports whether fault i belongs to a minimal group of named faults: without the whole group the violation
+// does not occur, but without a part of it it does.
 func together(i int, named []int, without func(...int) bool) bool {
 	if !without(named...) {
 		return false

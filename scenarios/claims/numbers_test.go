@@ -17,7 +17,7 @@ import (
 
 // TestEveryNumberOfAStoryIsRight recomputes every number in an explanation from the history and from the literal
 // reading of the laws: what happened when and to whom, for how long, and how much of a law that holds was judged. A
-// number that no entry of clauses covers counts as wrong as well, because nothing has recomputed it.
+// number that no entry of clauses covers also counts as wrong, because nothing has recomputed it.
 func TestEveryNumberOfAStoryIsRight(t *testing.T) {
 	rounds := 2
 	if testkit.Full() {
@@ -52,7 +52,7 @@ func TestEveryNumberOfAStoryIsRight(t *testing.T) {
 type proof struct {
 	*Run
 	checker.Finding
-	seen     int         // how much of a law that holds was judged, by the literal reading
+	seen     int         // number of cases that a law which holds was judged by, by the literal reading
 	read     slow.Breach // the breach, by the literal reading
 	sections []*Section
 	said     map[string]int // how often each clause occurred
@@ -81,7 +81,7 @@ func (p *proof) about(f checker.Finding, literal slow.Verdict) {
 // wrong is a number in a story that is not right.
 type wrong struct{ kind, what string }
 
-// lease is a period of time for which a section was told that it holds the lock.
+// lease is a period in which a section was told that it holds the lock.
 type lease struct {
 	of       *Section
 	at       int // index of the event that states it
@@ -107,9 +107,9 @@ func (p *proof) leases(s *Section) (all []lease) {
 	return all
 }
 
-// words replaces the placeholders in the pattern of a clause. NAMED is a process, WHO a process with its attempt if
-// that is stated, LOCK a lock or a value in quotes, TIME an instant or a duration, FAULTS the lines of faults in
-// parentheses, and COUNT a number. Each of them is one group of the regular expression, except WHO, which is two.
+// words replaces the placeholders in the pattern of a clause: NAMED by a process, WHO by a process and, if stated, its
+// attempt, LOCK by a lock or a value in quotes, TIME by an instant or a duration, FAULTS by lines of faults in
+// parentheses, and COUNT by a number. Each is one group of the regular expression, except WHO, which is two.
 var words = strings.NewReplacer(
 	"WHO", `(NAME)(?: \(attempt ([^)]+)\))?`,
 	"NAMED", `(NAME)`,
@@ -118,15 +118,15 @@ var words = strings.NewReplacer(
 	"FAULTS", `(?: \(((?:«\d+»(?:; )?)+)\))?`,
 	"COUNT", `(\d+)`)
 
-// processes matches the names of processes, also with a capital at the beginning of a sentence.
+// processes matches the names of processes, also with a capital letter at the beginning of a sentence.
 const processes = `(?i:client-\d+|probe|resource|(?:redis|etcd|zookeeper|kubernetes|sentinel)-\d+(?:-replica-\d+)?)`
 
 func pattern(text string) *regexp.Regexp {
 	return regexp.MustCompile(strings.ReplaceAll(words.Replace(text), "NAME", processes))
 }
 
-// clause is a phrase of a story that states numbers. truth checks what the groups of its pattern state: it returns ""
-// if that is right, and otherwise what is true instead.
+// clause is a phrase of a story that states numbers. truth checks what the groups of its pattern say. It returns "" if
+// that is right, and otherwise what is right.
 type clause struct {
 	text string
 	*regexp.Regexp
@@ -137,7 +137,7 @@ func says(text string, truth func(*proof, []string) string) clause {
 	return clause{text, pattern(text), truth}
 }
 
-// faultPlace matches a fault in the text to be checked, names what has digits but is a name, and number any number.
+// faultPlace matches a fault in the marked text; names matches names that contain digits; number matches any number.
 var (
 	faultPlace = regexp.MustCompile(`«(\d+)»`)
 	names      = regexp.MustCompile(processes + `|"[^"]*"|attempt [^ ,;.)]+|«\d+»`)
@@ -172,7 +172,7 @@ func (p *proof) check() (numbers int, all []wrong) {
 	return len(number.FindAllString(names.ReplaceAllString(text, ""), -1)), all
 }
 
-// marked returns the explanation, with each fault's line replaced by the index of the event with which it struck.
+// marked returns the explanation with the text of each fault replaced by the index of the event at which it struck.
 func (p *proof) marked() string {
 	text := p.Explanation
 	var struck []int
@@ -190,8 +190,8 @@ func (p *proof) marked() string {
 	return text
 }
 
-// TestAWrongNumberIsNoticed changes the last digit of every number in the stories of some runs, except stories that
-// name faults.
+// TestAWrongNumberIsNoticed changes the last digit of every number in the stories of some runs, except in stories that
+// name faults. Each change must be noticed.
 func TestAWrongNumberIsNoticed(t *testing.T) {
 	tried, missed, runs := 0, 0, 0
 	Runs(t, 1, func(r *Run) bool {

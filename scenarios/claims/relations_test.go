@@ -23,11 +23,11 @@ func plans(few, many int) int {
 	return few
 }
 
-// tally counts the triples of scenario, plan and seed for which a relation was tested.
+// tally counts the combinations of scenario, plan and seed for which a relation was tested.
 type tally struct{ tried int }
 
-// newTally returns a tally for a relation. At the end of the test it logs the number of triples, and fails the test if
-// that is 0.
+// newTally returns a tally for a relation. At the end of the test it logs the number of combinations, and fails the
+// test if there are none.
 func newTally(t *testing.T, relation string) *tally {
 	t.Helper()
 	n := &tally{}
@@ -42,8 +42,8 @@ func newTally(t *testing.T, relation string) *tally {
 
 func (n *tally) done() { n.tried++ }
 
-// subjects returns the scenarios of the catalogue and the locks of the corpus. By default it returns a share of them
-// that depends on the name of the test.
+// subjects returns the scenarios of the catalogue and the locks of the corpus. Unless the test is a full one, it
+// returns a tenth of them, which depends on the name of the test.
 func subjects(t *testing.T) (list []*scenarios.Scenario) {
 	t.Helper()
 	const shares = 10
@@ -78,7 +78,7 @@ func plansOf(t *testing.T, s *scenarios.Scenario, n int) []nemesis.Plan {
 	return list
 }
 
-// outcome is the result of a run, as a copy that stays valid beyond the runner's next run.
+// outcome is the result of a run. It is a copy, which stays valid after the runner's next run.
 type outcome struct {
 	events  []string // all events except those of the nemesis, in order
 	plain   []history.Event
@@ -102,7 +102,7 @@ func run(t *testing.T, s *scenarios.Scenario, p nemesis.Plan) *outcome {
 	return o
 }
 
-// line returns everything that an event says, except its index.
+// line returns everything that an event says, except its index, as text.
 func line(e *history.Event) string {
 	grant := ""
 	if e.Grant != nil {
@@ -125,8 +125,8 @@ func laws(v checker.Verdict, causes bool) string {
 	return b.String()
 }
 
-// differ fails the test if two runs had different effects, and says where they begin to differ. It reports whether they
-// did.
+// differ reports whether two runs had different effects. If they had, it fails the test and says where the difference
+// begins.
 func differ(t *testing.T, what string, a, b *outcome, p, q nemesis.Plan) bool {
 	t.Helper()
 	if slices.Equal(a.events, b.events) {

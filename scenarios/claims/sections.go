@@ -6,16 +6,16 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Section is a hold of a lock as its client saw it, computed from the history independently of the checker. Its numbers
-// are indices of events, or Open for events that never came.
+// Section is one hold of a lock as its client saw it, computed from the history independently of the checker. Its
+// numbers are indices of events, or Open for an event that never came.
 type Section struct {
 	Process history.Process
 	Lock    history.Lock
 	Attempt history.Attempt
 	Shared  bool
 	Grants  []int // indices of acquire ok and of each extend ok
-	End     int   // its release was called, it learned that the lock was lost, or it crashed
-	Release int   // its release was called
+	End     int   // where its release was called, it learned that the lock was lost, or it crashed
+	Release int   // where its release was called
 }
 
 // Open stands for the index of an event that never came.

@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// If no client of a run uses the resource, no fault on it or on a link to it changes a verdict. But a run lasts until
-// its last fault is over, so that it may then see what it had not seen before.
+// If no client of a run uses the resource, a fault on it or on a link to it changes no verdict. One exception: the run
+// lasts until the fault is over, and may therefore judge a law that it could not judge before.
 func TestAFaultOnAnUnusedResourceChangesNoVerdict(t *testing.T) {
 	tried := newTally(t, "faults on what nobody uses")
 	for _, s := range subjects(t) {
@@ -39,8 +39,8 @@ func TestAFaultOnAnUnusedResourceChangesNoVerdict(t *testing.T) {
 	}
 }
 
-// asSeenBy returns the later verdict with those laws reset that hold only in it and could not be judged in the one
-// before.
+// asSeenBy returns the later verdict, but with the earlier finding for each law that holds in the later verdict and was
+// not judged in the earlier one.
 func asSeenBy(before, later checker.Verdict) checker.Verdict {
 	later.Findings = slices.Clone(later.Findings)
 	for i := range later.Findings {
@@ -82,7 +82,7 @@ func renamedCommand(p nemesis.Plan, from, to string) nemesis.Plan {
 	return p
 }
 
-// Different settings that tell the server the same give the same run.
+// Different settings that make the server do the same give the same run.
 func TestSettingsThatSayTheSameGiveTheSameRun(t *testing.T) {
 	tried := newTally(t, "equal settings")
 	for _, s := range subjects(t) {

@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// naming gives processes other names. Processes that it does not contain keep theirs.
+// naming maps processes to their new names. A process that it does not contain keeps its name.
 type naming map[sim.ProcessID]sim.ProcessID
 
 func (n naming) of(p sim.ProcessID) sim.ProcessID {
@@ -42,9 +42,9 @@ func shuffledNames(r *rand.Rand, ids []sim.ProcessID) naming {
 	return n
 }
 
-// beforeProbe returns what happened before the probe began, because the probe always follows the first client's
-// settings. It leaves out what clients draw at random (the values of keys, the numbers of their work), because that
-// depends on their names.
+// beforeProbe returns the part of the history before the probe began. The probe is left out because it always has the
+// first client's settings. Values that clients draw at random (of keys, and for their work) are removed, because they
+// depend on the clients' names.
 func beforeProbe(t *testing.T, s *scenarios.Scenario, p nemesis.Plan) *history.History {
 	t.Helper()
 	r, err := scenarios.NewRunner(s).Run(p)
@@ -73,7 +73,7 @@ func symmetric(t *testing.T, relation string, few, many int,
 	for _, s := range subjects(t) {
 		if s.Servers.Backend == locks.OnZooKeeper || s.Servers.Backend == locks.OnKubernetes ||
 			slices.ContainsFunc(s.Clients, func(c scenarios.Client) bool { return c.Work.Take == scenarios.TakeOne }) {
-			continue // their clients wait a random time before they reconnect, or choose at random
+			continue // clients wait a random time before they reconnect, or choose at random
 		}
 		for i, p := range plansOf(t, s, plans(few, many)) {
 			fixed := scaled(s, 1)
@@ -117,7 +117,7 @@ func firstDifference(a, b []history.Event) int {
 	return -1
 }
 
-// It makes no difference to the locks which client does what.
+// Which client does what makes no difference to the locks.
 func TestPermutedClientsGiveThePermutedRun(t *testing.T) {
 	symmetric(t, "permuted clients", 3, 100, func(r *rand.Rand, s *scenarios.Scenario) (*scenarios.Scenario, naming) {
 		starts := map[time.Duration]bool{}
@@ -125,7 +125,7 @@ func TestPermutedClientsGiveThePermutedRun(t *testing.T) {
 			starts[c.Work.Start.Lo] = true
 		}
 		if len(s.Clients) < 2 || len(starts) < len(s.Clients) {
-			return nil, nil // of clients that start together, the first in the list goes first
+			return nil, nil // of clients that start at the same time, the first in the list goes first
 		}
 		names := shuffledNames(r, s.Targets().Clients)
 		other := *s

@@ -11,16 +11,16 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// describing lists the keys that say what a file is about, and that do not affect a run with a given plan and settings.
+// describing lists the keys of a scenario file that do not affect a run whose plan is given.
 var describing = []string{"faults", "mix", "expect", "promise"}
 
-// fixed lists the keys that a variation leaves alone: how long a run lasts, and what is demanded of the lock.
+// fixed lists the keys that a variation does not change: how long a run lasts, and what is demanded of the lock.
 var fixed = []string{"limit", "bound"}
 
 // mostVaried is the largest number of settings that a variation changes.
 const mostVaried = 3
 
-// Variation returns s with one to three settings changed, for all clients or for one, in any way that the format
+// Variation returns s with one to three settings changed, for all clients or for one, to any values that the format
 // accepts. It has no faults of its own. Equal seeds give equal variations.
 func Variation(s *scenarios.Scenario, seed uint64) (*scenarios.Scenario, error) {
 	dice := rand.New(rand.NewPCG(seed, 0x76617279))
@@ -76,6 +76,6 @@ func value(dice *rand.Rand, f *format.Form) string {
 	case format.Duration:
 		return format.DurationText(f.Nearest(length()))
 	default:
-		return "" // refused
+		return "" // not accepted
 	}
 }

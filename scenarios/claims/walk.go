@@ -15,17 +15,17 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Walk makes random plans of two to four faults for a scenario from the grammar of fault lines. It chooses each name,
-// length, rate and moment independently of the others, and repeats the choice if the scenario refuses the result. Every
-// fault that the scenario accepts can occur, including those that its mix excludes. Walk shares nothing with the mixes
-// from which the searches draw. It must not be used by two goroutines at the same time.
+// Walk makes random plans of two to four faults for a scenario, from the grammar of fault lines. It chooses each name,
+// length, rate and moment independently of the others, and tries again if the scenario does not accept the result.
+// Every fault that the scenario accepts can occur, including those that its mix excludes. Walk has nothing in common
+// with the mixes that the searches draw from. Two goroutines must not use it at the same time.
 type Walk struct {
 	scenario *scenarios.Scenario
 	runner   *scenarios.Runner
 	names    nemesis.Names
 	all      []sim.ProcessID
 	passed   []string      // points that clients pass in a run without faults: "after the 2nd acquired by client-1"
-	horizon  time.Duration // how long the run without faults takes
+	horizon  time.Duration // duration of the run without faults
 	usages   []string      // usage lines of the kinds that the scenario accepts
 	dice     *rand.Rand
 }
@@ -60,7 +60,7 @@ func NewWalk(t testing.TB, s *scenarios.Scenario) *Walk {
 }
 
 // accepted returns the usage lines of the kinds of faults that the scenario accepts. They depend only on the names of
-// its processes, and finding them takes thousands of lines, so walks with the same names share them.
+// its processes. Finding them takes thousands of tries, so walks with the same names share them.
 func (w *Walk) accepted() (usages []string) {
 	names := fmt.Sprintf("%+v", w.names)
 	if known, ok := acceptedOf.Load(names); ok {
@@ -76,7 +76,7 @@ func (w *Walk) accepted() (usages []string) {
 	return usages
 }
 
-var acceptedOf sync.Map // from names, as text, to usages
+var acceptedOf sync.Map // maps names, as text, to usage lines
 
 func (w *Walk) seed(n uint64) { w.dice = rand.New(rand.NewPCG(n, 0x636c61696d73)) }
 
@@ -96,8 +96,8 @@ func (w *Walk) Plan(seed uint64) nemesis.Plan {
 	}
 }
 
-// tries is how often a line that the scenario refuses is made again. That is enough: of two names that must belong
-// together, one random pair in twenty does.
+// tries is the number of times that a line is made again if the scenario does not accept it. It suffices even for a
+// kind that takes two names that belong together, which one random pair in twenty does.
 const tries = 300
 
 // fault makes a fault of a kind. It returns false if the scenario accepts none.
@@ -110,7 +110,8 @@ func (w *Walk) fault(usage string) (nemesis.Fault, bool) {
 	return nemesis.Fault{}, false
 }
 
-// line replaces the placeholders of a usage line by values, and keeps or drops each part in brackets.
+// line makes a fault line from a usage line. It replaces each placeholder by a random value, and keeps or drops each
+// part in brackets.
 func (w *Walk) line(usage string) string {
 	for {
 		open := strings.IndexByte(usage, '[')
@@ -156,7 +157,7 @@ func (w *Walk) line(usage string) string {
 	return strings.ReplaceAll(strings.Join(words, " "), " ,", ",")
 }
 
-// when returns a moment: with equal chance a time of the run or a point that a client passes in it.
+// when returns a random moment: with equal chance a time of the run or a point that a client passes in it.
 func (w *Walk) when() string {
 	if len(w.passed) > 0 && w.dice.IntN(2) == 0 {
 		return w.passed[w.dice.IntN(len(w.passed))]
@@ -170,7 +171,8 @@ func (w *Walk) length() string {
 	return nemesis.FormatDuration(d.Truncate(time.Millisecond))
 }
 
-// doubling returns a number between least and most such that each doubling in that range is equally likely.
+// doubling returns a random number from least to most. The range is divided into steps, each twice as high as the one
+// before, and each step is equally likely.
 func (w *Walk) doubling(least, most int64) int64 {
 	steps := 0
 	for n := least; n < most; n *= 2 {

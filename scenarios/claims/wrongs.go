@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// Wrongs collects statements that turn out to be false, grouped by kind. At the end of the test it logs the cases of
-// each kind. It also writes all of them to list.txt among the test's artifacts, with a scenario file for each: "go test
-// -artifacts -outputdir DIR" keeps them.
+// Wrongs collects false statements, grouped by kind. At the end of the test it logs some cases of each kind. It also
+// writes all cases to list.txt in the test's artifact directory, with a scenario file for each; "go test -artifacts
+// -outputdir DIR" keeps them.
 type Wrongs struct {
 	t      testing.TB
 	folder string
@@ -50,7 +50,8 @@ func (w *Wrongs) Add(kind string, s *Story, format string, args ...any) {
 	w.kinds[kind] = append(w.kinds[kind], b.String())
 }
 
-// path is that of a file of a name with some text: different scenarios may share name and seed.
+// path returns the path of a file with a name and a text. It adds a number to the name if another text has the same
+// name, because different scenarios may share name and seed.
 func (w *Wrongs) path(name, text string) string {
 	path := filepath.Join(w.folder, name+".yaml")
 	for n := 2; ; n++ {
@@ -72,10 +73,10 @@ func (w *Wrongs) Count(prefix string) (n int) {
 	return n
 }
 
-// mostLogged is how many cases of a kind are logged; list.txt has all.
+// mostLogged is the number of cases of each kind that are logged; list.txt has all.
 const mostLogged = 10
 
-// report logs and lists the kinds, the most frequent first.
+// report logs the cases of each kind, the most frequent kind first, and writes list.txt.
 func (w *Wrongs) report() {
 	kinds := slices.SortedFunc(maps.Keys(w.kinds), func(a, b string) int {
 		return cmp.Or(len(w.kinds[b])-len(w.kinds[a]), cmp.Compare(a, b))
