@@ -1,10 +1,9 @@
-// Package compare measures locks over many runs of scenarios that it generates: it compares all lock protocols under
-// the same work and the same faults, and it measures the odds that a Redlock stops excluding.
+// Package compare measures locks over many runs of scenarios that it generates. It compares all lock protocols under
+// the same work and the same faults, and it measures the probability that a Redlock stops excluding.
 //
-// Goals: a reader who doubts a figure can run the scenario behind it. The result does not depend on the number of
-// workers, and runs left out by an interruption are reported. A narrow terminal does not hide any figure. The report
-// says what was not run and what differs from seed to seed.
-// Non-goals: saying which lock is best; the speed of real servers.
+// Goals: a reader who doubts a figure can run the scenario behind it; the result does not depend on the number of
+// workers; the report says which runs an interruption left out, what was not run, and what differs from seed to seed; a
+// narrow terminal hides no figure. Non-goals: to say which lock is best, and the speed of real servers.
 package compare
 
 import (
@@ -19,10 +18,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Options say how much is measured.
+// Options set how much is measured.
 type Options struct {
 	Runs          int // runs of each scenario, at least 1
-	campaign.Crew     // notified of how many scenarios or runs are done
+	campaign.Crew     // told how many scenarios or runs are done
 }
 
 func (o *Options) check() error {
@@ -58,14 +57,13 @@ var model = []string{
 // Comparison holds the measurements of all lock protocols under the same work and the same faults.
 type Comparison struct {
 	Seeds    int      // runs behind each cell, with seeds from 1
-	Delay    string   // of each message, in each direction
-	Retry    string   // between two attempts at a polled lock
+	Delay    string   // delay of each message, in each direction
+	Retry    string   // pause between two attempts at a polled lock
 	Clients  int      // number of clients that contend
 	Model    []string // assumptions behind the figures, a sentence or two each
 	Troubles []Trouble
 	Locks    []Lock
-	// Interrupted is set if ctx was done before all runs were made. Locks whose timings were not measured are left
-	// out.
+	// Interrupted is set if ctx ended before all runs were made. Locks that were not timed by then are left out.
 	Interrupted bool
 }
 
@@ -79,8 +77,8 @@ type Lock struct {
 	Survival        []Survival // every trouble without fencing, then every trouble with fencing
 }
 
-// Claim is what the table of youngju.dev states (see STATEMENTS.md); empty for a lock that it does not list. The table
-// does not state its conditions.
+// Claim has the figures in the table of youngju.dev (see STATEMENTS.md); it is empty for a lock that is not in the
+// table. The table does not state the conditions of its figures.
 type Claim struct{ Latency, Throughput string }
 
 var claims = map[string]Claim{
@@ -104,7 +102,7 @@ func (s *Survival) survives() bool {
 	return s.Absent == "" && data.Holds > 0 && data.Violated+data.Unknown() == 0
 }
 
-// Written is a scenario as a file contains it. The file expects the observed outcomes in which all seeds agreed.
+// Written is a scenario as the text of its file. The file expects the observed outcomes on which all seeds agreed.
 type Written struct{ Name, Text string }
 
 // Locks runs all scenarios of the comparison, each with seeds 1 to o.Runs. When ctx is done, it returns what it has
@@ -148,12 +146,12 @@ type result struct {
 	keep func()
 }
 
-// tasks returns the scenarios to run for a lock. Their results are stored in row. Until then row says that nothing was
+// tasks returns the scenarios to run for a lock. Each stores its result in row. Before that, row says that nothing was
 // run.
 func (c *contender) tasks(row *Lock, runs int) []task {
 	*row = Lock{Name: c.name, Title: c.title, Text: c.text, Claim: claims[c.claimed]}
 	tasks := []task{c.time(&row.Alone, 1, aloneCycles, runs), c.time(&row.Together, contending, togetherCycles, runs)}
-	row.Survival = make([]Survival, 0, 2*len(troubles)) // the tasks point into it
+	row.Survival = make([]Survival, 0, 2*len(troubles)) // of fixed capacity, because the tasks point into it
 	for _, fencing := range []bool{false, true} {
 		for _, t := range troubles {
 			cell := Survival{Trouble: t.Name, Fencing: fencing, Absent: c.absent(t.Name, fencing)}
@@ -183,7 +181,7 @@ func (c *contender) survive(cell *Survival, t Trouble, runs int) task {
 	}
 }
 
-// expectation lists each law that had the same outcome in all runs, so that a run of the file reports any difference.
+// expectation states each law that had the same outcome in all runs, so that running the file reveals any difference.
 func expectation(laws campaign.Laws, runs int) string {
 	var b strings.Builder
 	for i := range laws {
@@ -200,8 +198,8 @@ func expectation(laws campaign.Laws, runs int) string {
 	return "expect:\n" + b.String()
 }
 
-// time returns the task that measures clients which do nothing but acquire and release one lock. If ctx was done
-// before all runs were made, the timings are left out.
+// time returns the task that times clients which only acquire and release one lock. If ctx ends before all runs are
+// made, there are no timings.
 func (c *contender) time(to *Timing, clients, cycles, runs int) task {
 	scenario := c.timing(clients, cycles)
 	return func(ctx context.Context) (result, error) {
@@ -216,8 +214,8 @@ func (c *contender) time(to *Timing, clients, cycles, runs int) task {
 	}
 }
 
-// run runs the scenario with seeds from 1 and calls read with each history, which is valid only until the next run. It
-// returns the number of runs made until ctx was done.
+// run runs the scenario with seeds from 1 and passes each history to read; a history is valid only until the next run.
+// It returns the number of runs made before ctx ended.
 func (w Written) run(ctx context.Context, runs int, read func(*history.History)) (made int, err error) {
 	s, err := scenarios.Parse(w.Name+".yaml", []byte(w.Text))
 	if err != nil {

@@ -98,7 +98,8 @@ func TestEveryCycleOfTheComparisonIsTimed(t *testing.T) {
 
 func TestEtcdIsAskedOnceToAcquireAndOnceToRelease(t *testing.T) {
 	for _, row := range comparison(t).Locks {
-		if n := row.Alone.of("requests_per_lock"); row.Name == "etcd" && (n < 2 || n > 2.5) { // keepalives now and then
+		// A lock takes two requests, and now and then there is a keepalive.
+		if n := row.Alone.of("requests_per_lock"); row.Name == "etcd" && (n < 2 || n > 2.5) {
 			t.Errorf("%.1f requests for each lock", n)
 		}
 	}
@@ -186,7 +187,7 @@ func TestWhoGoesOnWhenServersAreGoneForGood(t *testing.T) {
 			switch {
 			case s.Absent != "" || s.Trouble != "minority" && s.Trouble != "majority":
 				continue
-			// the replica of "wait" has been promoted, so that nothing can answer its WAIT 1
+			// The replica of "wait" has been promoted, so no replica can answer its WAIT 1.
 			case s.Trouble == "majority", row.Name == "wait":
 				want = never
 			}
@@ -247,8 +248,8 @@ func TestAComparisonIsTheSameForAnyNumberOfWorkers(t *testing.T) {
 	}
 }
 
-// TestAnInterruptedComparisonSaysWhatWasNotRun stops a comparison after various numbers of scenarios: it reports the
-// locks that were timed, and for each cell how many runs were not made.
+// TestAnInterruptedComparisonSaysWhatWasNotRun interrupts a comparison after various numbers of scenarios. It must
+// report the locks that were timed, and for each cell how many runs were not made.
 func TestAnInterruptedComparisonSaysWhatWasNotRun(t *testing.T) {
 	all := comparison(t)
 	stops := []int{1, 2, 3, 20}

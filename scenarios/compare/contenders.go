@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// contender is one lock protocol, as the comparison sets it up.
+// contender is one lock protocol with its servers and settings in the comparison.
 type contender struct {
 	name    string // prefix of the names of its scenarios
 	title   string
@@ -15,15 +15,15 @@ type contender struct {
 	servers string // content of the servers mapping, without persistence
 	lock    string // content of the lock mapping, without ttl
 	nodes   []string
-	cutOff  []string // servers that the holder cannot reach, so that the lock depends on the fewest that can grant it
-	lagging []string // members that the others cannot reach, for the same purpose when a server is struck
+	cutOff  []string // servers cut off from the holder, so that only the fewest servers that suffice grant the lock
+	lagging []string // members cut off from the others before a server fault, for the same purpose
 	struck  string   // the server that server faults strike; the lock depends on it
-	spare   []string // servers whose loss at the same time it survives: a minority, or the master of a pair
+	spare   []string // servers that can all be lost without stopping the service: a minority, or the master of a pair
 	most    []string // servers whose loss stops the service: a majority, or the whole pair
 	synced  bool     // a Redis that fsyncs before each answer
 	tokens  bool     // the lock gives fencing tokens
-	agreed  bool     // based on a replicated log: each member fsyncs before it answers
-	paced   bool     // it retries after a period of its own
+	agreed  bool     // based on a replicated log; each member fsyncs before it answers
+	paced   bool     // it retries at intervals of its own protocol
 }
 
 // renewed makes a Redis client renew its lock as etcd and ZooKeeper clients renew their sessions: every third of its
@@ -99,12 +99,12 @@ func numbered(sort string, n int) []string {
 	return names
 }
 
-// Trouble is a situation that the comparison puts every lock through: one fault, or the few faults that it takes.
+// Trouble is one adverse situation that the comparison puts every lock in. It takes one fault or a few.
 type Trouble struct {
 	Name  string // one word; its scenarios are named compare-LOCK-NAME
 	Title string // column heading
 	Text  string // what happens, in a sentence
-	// Liveness is set if the trouble tests whether clients still get the lock, and not whether the data is safe.
+	// Liveness is set if the trouble tests whether clients still get the lock, rather than whether the data is safe.
 	Liveness bool
 }
 
@@ -131,7 +131,7 @@ var troubles = []Trouble{
 		Text: "A majority of the servers, or both of a pair, are gone for good. Nobody can get a lock any more."},
 }
 
-// absent says why a lock is not run under a trouble; empty if it is.
+// absent says why a lock is not run under a trouble. It returns "" if it is run.
 func (c *contender) absent(trouble string, fencing bool) string {
 	replicated := c.agreed || strings.Contains(c.servers, "replicas")
 	switch {
@@ -182,7 +182,7 @@ func gone(servers []string) []string {
 	return lines
 }
 
-// behind returns faults that keep the lagging members from learning of the lock.
+// behind returns faults that cut the lagging members off, so that they do not learn of the lock.
 func (c *contender) behind() []string {
 	var lines []string
 	for _, member := range c.lagging {
@@ -204,7 +204,7 @@ func (c *contender) outOfReach(clients int, lasting string) []string {
 	return lines
 }
 
-// survival returns the scenario of a cell: one client works on the data under its lock when the trouble strikes, and
+// survival returns the scenario of a cell. One client works on the data under its lock when the trouble strikes, and
 // another client waits for the lock.
 func (c *contender) survival(t Trouble, fencing bool) Written {
 	servers, compute, state := c.servers, "3s", "off"
@@ -245,7 +245,7 @@ func (c *contender) timing(clients, cycles int) Written {
 	return Written{name, b.String()}
 }
 
-// head writes the part that all scenarios of the comparison share, with the given servers and the contender's lock.
+// head writes the first part of a scenario, with the given servers and the contender's lock.
 func (c *contender) head(b *strings.Builder, name, summary, servers string) {
 	fmt.Fprintf(b, "name: %s\nsummary: >-\n  %s\nservers: {%s}\nnetwork: {delay: %s}\n", name, summary, servers, delay)
 	fmt.Fprintf(b, "lock: {%s, ttl: 10s", c.lock)

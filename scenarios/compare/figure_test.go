@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
-// TestAFigureStandsInEveryForm adds a figure to the list. It is measured, and appears with its title and explanation
-// in text, page, JSON and schema.
+// TestAFigureStandsInEveryForm: a figure that is added to the list is measured, and appears with its title and
+// explanation in text, page, JSON and schema.
 func TestAFigureStandsInEveryForm(t *testing.T) {
 	before := figures
 	t.Cleanup(func() { figures = before })

@@ -13,14 +13,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Odds are the odds that a Redlock stops excluding when each of its servers loses the lock with a given chance,
-// measured and by a formula. A master-replica pair may lose it in a failover (Alibaba Cloud, STATEMENTS.md: k % for
-// each), or a server without persistence in a restart.
+// Odds is the probability that a Redlock stops excluding when each of its servers loses the lock with a given
+// probability, both measured and by a formula. A server is a master-replica pair that may lose the lock in a failover
+// (Alibaba Cloud, STATEMENTS.md: k % for each), or a server without persistence that loses it in a restart.
 type Odds struct {
 	Servers int     // N, at least 1 and at most MaxOddsServers
-	Quorum  int     // q: how many must grant the lock, 1 to N
-	By      Loss    // how a server loses the lock
-	Held    int     // h: how many servers granted the lock that is held
+	Quorum  int     // q: number of servers that must grant the lock, 1 to N
+	By      Loss    // how servers lose the lock
+	Held    int     // h: number of servers that granted the lock that is held
 	Chance  float64 // k: probability that a server loses it, 0 to 1
 	Runs    int     // runs made
 	Lost    int     // runs in which a second client was granted the lock while the first held it
@@ -37,8 +37,8 @@ const (
 // MaxOddsServers is the largest number of servers for which odds are measured.
 const MaxOddsServers = 9
 
-// Formula returns P(Bin(h, k) >= q - (N - h)): the probability that the servers that never granted the lock and those
-// that lost it form a second quorum.
+// Formula returns P(Bin(h, k) >= q - (N - h)). This is the probability that a second quorum exists among the servers
+// that never granted the lock and those that lost it.
 func (o *Odds) Formula() float64 {
 	least := o.Quorum - (o.Servers - o.Held)
 	if least <= 0 {
@@ -82,9 +82,9 @@ func binomial(n, k int) float64 {
 	return b
 }
 
-// Measure makes as many runs as asked for, with seeds from 0. In each, client-1 is granted the lock by the first Held
-// servers. Then all servers fail over or restart, and each loses the lock with the given chance. Then client-2 asks
-// for the lock. When ctx is done, Measure returns what it has measured so far.
+// Measure makes the given number of runs, with seeds from 0. In each run the first Held servers grant the lock to
+// client-1. Then all servers fail over or restart, and each loses the lock with the given probability. Then client-2
+// asks for the lock. When ctx ends, Measure returns what it has measured so far.
 func (o Odds) Measure(ctx context.Context, how Options) (*Odds, error) {
 	if err := how.check(); err != nil {
 		return nil, err
@@ -146,8 +146,8 @@ func (o *Odds) plan(s *scenarios.Scenario, losses []nemesis.Fault, seed uint64) 
 	return plan
 }
 
-// oddsScenario returns the scenario of the runs. client-2 begins after all failovers: otherwise a grant from a master
-// that is deposed afterwards would block its own attempt.
+// oddsScenario returns the scenario of the runs. client-2 begins after all failovers. Otherwise a master that is
+// deposed afterwards might grant it the lock, and that grant would block its own next attempt.
 func oddsScenario(o *Odds) string {
 	replicas := 1
 	if o.By == ByRestart {

@@ -16,7 +16,8 @@ type OddsReport struct {
 	Repeat      string  // command that repeats the measurement
 }
 
-// Standing is Failed if the formula's value lies outside the interval of a measured share.
+// Standing returns Failed if the formula's value lies outside the interval of a measured share, Undecided if the
+// measurement was interrupted, and otherwise Passed.
 func (o *OddsReport) Standing() document.Result {
 	switch {
 	case slices.ContainsFunc(o.Rows, func(r *Odds) bool { return !r.agrees() }):
@@ -27,7 +28,7 @@ func (o *OddsReport) Standing() document.Result {
 	return document.Passed
 }
 
-// Document is the report, with a row for each number of keys held.
+// Document returns the report, with a row for each number of servers that hold the key.
 func (o *OddsReport) Document() *document.Document {
 	result := o.Standing()
 	what, loss := "masters", "fails over"
@@ -59,7 +60,7 @@ func (o *OddsReport) Document() *document.Document {
 	}
 }
 
-// standing says whether the formula agrees with the measurement.
+// standing returns Passed if the formula agrees with the measurement, and otherwise Failed.
 func (o *Odds) standing() document.Result {
 	if o.agrees() {
 		return document.Passed
@@ -73,7 +74,7 @@ type oddsJSON struct {
 	Interrupted bool      `json:"interrupted" doc:"a signal came before everything was done"`
 }
 
-// oddJSON is the row for one number of keys held.
+// oddJSON is the row for one number of servers that hold the key.
 type oddJSON struct {
 	Held     int     `json:"held"`
 	Runs     int     `json:"runs"` // runs made
@@ -95,7 +96,7 @@ func (o *OddsReport) data() *oddsJSON {
 	return d
 }
 
-// suite has a case for each row.
+// suite returns a test case for each row.
 func (o *OddsReport) suite() document.Suite {
 	s := document.Suite{Name: "odds", Repeat: o.Repeat, Cases: document.InterruptedCases("odds", o.Interrupted)}
 	for _, r := range o.Rows {

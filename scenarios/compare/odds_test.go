@@ -22,7 +22,8 @@ func TestFormulaGivesTheCataloguesFigures(t *testing.T) {
 	}
 }
 
-// TestFormulaIsTheSumOverAllLosses compares the formula with the sum over all sets of servers that may lose the lock.
+// TestFormulaIsTheSumOverAllLosses compares the formula with the sum of the probabilities of all sets of servers that
+// may lose the lock.
 func TestFormulaIsTheSumOverAllLosses(t *testing.T) {
 	for n := 1; n <= 7; n++ {
 		for quorum := 1; quorum <= n; quorum++ {

@@ -11,11 +11,11 @@ import (
 // Report is the report of a comparison.
 type Report struct {
 	*Comparison
-	Files  string // folder with each cell's scenario; empty if none was asked for
+	Files  string // folder with the scenario of each cell; empty if none was asked for
 	Repeat string // command that repeats the comparison
 }
 
-// Document is the report: what each lock survives, how long it takes, and the assumptions behind both.
+// Document returns the report: what each lock survives, how long it takes, and the assumptions behind both.
 func (r *Report) Document() *document.Document {
 	survival, timing := r.survivalTable(), r.timingTable()
 	var locks document.Facts
@@ -62,7 +62,7 @@ func (r *Report) again() string {
 	return r.Files + " holds the scenario behind each cell, which expects what came out here. " + call + " repeats it"
 }
 
-// suite has a case for each cell. A comparison judges nothing, so none of them passes or fails.
+// suite returns a test case for each cell. A comparison judges nothing, so no case passes or fails.
 func (r *Report) suite() document.Suite {
 	s := document.Suite{Name: "compare", Repeat: r.Repeat, Cases: document.InterruptedCases("compare", r.Interrupted)}
 	for _, l := range r.Locks {

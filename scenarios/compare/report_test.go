@@ -140,9 +140,9 @@ func TestTheComparisonIsOneJSONObject(t *testing.T) {
 
 var markOfPage = regexp.MustCompile(`<td class="mark( first)?(?: (good|bad|open))?" title="(.*?)\n(.*?): (.*?)">(.)</td>`)
 
-// TestEveryMarkOfThePageIsThatOfItsLaw compares the marks of the page with the cells. Each law of each cell has a
-// mark, in the column with its name, and the mark's text names the law. The mark that decides survival has the colour
-// of its outcome; no other mark has a colour.
+// TestEveryMarkOfThePageIsThatOfItsLaw compares the marks on the page with the cells. Each law of each cell has a mark
+// in the column with its name, and the mark's text names the law. The mark of the law that decides survival has the
+// colour of its outcome; no other mark has a colour.
 func TestEveryMarkOfThePageIsThatOfItsLaw(t *testing.T) {
 	r := threeLocks()
 	for i, data := range []campaign.Counts{{Holds: 10}, {Unchecked: 10}} { // nobody gets the lock, and the data is safe
@@ -193,8 +193,8 @@ func TestEveryMarkOfThePageIsThatOfItsLaw(t *testing.T) {
 	}
 }
 
-// TestEveryFigureIsShownInItsColumn: a number measured for one client and for several appears in the column for each,
-// with a bar below it if the column compares the locks with bars.
+// TestEveryFigureIsShownInItsColumn: a figure measured for one client and for several appears in a column for each,
+// with a bar below it if that column compares the locks by bars.
 func TestEveryFigureIsShownInItsColumn(t *testing.T) {
 	r := threeLocks()
 	for i := range r.Locks {

@@ -11,11 +11,11 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// comparedLaws have a column each below every trouble. The first is the law that decides whether a lock survives.
+// comparedLaws have a column each under every trouble. The first law decides whether a lock survives.
 var comparedLaws = [...]checker.Law{checker.ResourceSafety, checker.MutualExclusion, checker.LeaseExclusion,
 	checker.DeadlockFreedom}
 
-// survivalTable has a row for each lock, and one for the same lock with fencing.
+// survivalTable returns a table with a row for each lock, and another one for the same lock with fencing.
 func (r *Report) survivalTable() document.Table {
 	t := document.Table{Heading: "lock"}
 	for _, trouble := range r.Troubles {
@@ -34,8 +34,8 @@ func (r *Report) survivalTable() document.Table {
 	return t
 }
 
-// marks returns a mark for each law and trouble, or a single one for a trouble that was not run. Only the mark of the
-// law that decides survival has a colour.
+// marks returns a mark for each law and trouble, or a single mark for a trouble that was not run. Only the law that
+// decides survival has a coloured mark.
 func (r *Report) marks(l *Lock, fencing bool) (all []document.Cell) {
 	for _, trouble := range r.Troubles {
 		i := slices.IndexFunc(l.Survival, func(s Survival) bool {
@@ -58,7 +58,8 @@ func (r *Report) marks(l *Lock, fencing bool) (all []document.Cell) {
 	return all
 }
 
-// tone returns the colour of the mark that decides survival: the data is safe, or lost, or neither was shown.
+// tone returns the colour of the mark that decides survival: Good if the data was safe, Bad if it was damaged, Open if
+// neither was shown.
 func (s *Survival) tone() document.Tone {
 	switch {
 	case s.survives():
@@ -99,7 +100,7 @@ func (r *Report) cellName(l *Lock, c *Survival) string {
 	return name
 }
 
-// absent lists the reasons why cells are empty, each with the locks concerned.
+// absent lists the reasons why cells were not run, each with its locks.
 func (r *Report) absent() (all document.Facts) {
 	var reasons []string
 	locks := map[string][]string{}
@@ -123,7 +124,7 @@ func (r *Report) absent() (all document.Facts) {
 	return all
 }
 
-// uneven lists the counts of outcomes that differ from seed to seed or are undecided.
+// uneven lists the outcomes that differ from seed to seed or are undecided, with their counts.
 func (r *Report) uneven() (all document.Facts) {
 	for i := range r.Locks {
 		for k := range r.Locks[i].Survival {

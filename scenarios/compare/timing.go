@@ -59,7 +59,7 @@ var (
 // milliseconds formats a time given in ns.
 func milliseconds(ns float64) string { return text.Milliseconds(time.Duration(ns)) }
 
-// Timing is measured over all acquires of all runs, in simulated time.
+// Timing has the figures measured over all acquires of all runs, in simulated time.
 type Timing struct {
 	Scenario Written
 	values   []float64 // one value for each of the figures; nil if nothing was measured
@@ -73,7 +73,7 @@ type column struct {
 	size func(*Lock) float64 // length of the bar
 }
 
-// columns returns the columns for the figures, and those for the article's claims.
+// columns returns the columns of the figures, and the columns of the article's claims.
 func columns() (all []column) {
 	for i, f := range figures {
 		add := func(title string, of func(*Lock) *Timing) {
@@ -97,7 +97,7 @@ func columns() (all []column) {
 	return all
 }
 
-// timingTable has a row for each lock.
+// timingTable returns a table with a row for each lock.
 func (r *Report) timingTable() document.Table {
 	t := document.Table{Heading: "lock"}
 	for i := range r.Locks {
@@ -122,13 +122,13 @@ func (r *Report) timingTable() document.Table {
 	return t
 }
 
-// stopwatch collects the times of runs.
+// stopwatch collects the durations of operations from runs.
 type stopwatch struct {
 	first, later []history.Time // durations of acquires: the first of each client, and all later ones
 	busy         history.Time   // sum over runs, from the first acquire call to the last release
 	released     int
 	messages     int
-	median, asks bounds // range of each run's own metrics
+	median, asks bounds // the range of two metrics over the runs
 }
 
 // bounds are the least and the greatest value seen.
@@ -177,8 +177,7 @@ func (s *stopwatch) read(h *history.History) {
 	}
 }
 
-// expectation states the observed range of the metrics of single runs, so that a run of the file reports any
-// difference.
+// expectation states the observed range of the metrics of single runs, so that running the file reveals any difference.
 func (s *stopwatch) expectation() string {
 	nanos := func(seconds float64) int64 { return int64(math.Round(seconds * 1e9)) }
 	count := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
@@ -204,7 +203,7 @@ func (s *stopwatch) cycles() float64 {
 	return float64(s.released) * 1e9 / float64(s.busy)
 }
 
-// requests returns how many requests a lock took on average.
+// requests returns the average number of requests for each acquired lock.
 func (s *stopwatch) requests() float64 {
 	acquires := len(s.first) + len(s.later)
 	if acquires == 0 {
