@@ -58,29 +58,30 @@ func (a *Assertion) applies(v *varied) (bool, error) {
 // Asserted is the outcome of an assertion in a sweep.
 type Asserted struct {
 	*Assertion
-	// Standing is Passed if the law came out as claimed at every point tried at which the condition was true, Failed
-	// if it did not at some point, Undecided if it was undecided at one, and NotJudged if there was no such point.
+	// Standing is Passed if the law had the claimed outcome at every point tried at which the condition was true. It is
+	// Failed if the law had another outcome at such a point, Undecided if the law was undecided at one, and NotJudged
+	// if there was no such point.
 	Standing document.Result
 	Points   int    // points tried at which the condition was true, including those between the points of the grid
-	Unjudged int    // how many of them left the law undecided
-	Counter  *Point // first point at which the law did not come out as claimed; nil if there is none
-	// Seed is a seed that shows the failure: the lowest that broke a law claimed to hold, or else the first of the
-	// sweep.
+	Unjudged int    // number of these points at which the law was undecided
+	Counter  *Point // first point at which the law had another outcome than claimed; nil if there is none
+	// Seed shows the failure at Counter. It is the lowest seed that broke a law claimed to hold, or else the first seed
+	// of the sweep.
 	Seed uint64
-	// True says for each point of the grid whether the condition is true there. Turns says where that changes between
-	// points.
+	// True says for each point of the grid whether the condition is true there. Turns lists the changes of the
+	// condition between points of the grid.
 	True  []bool
 	Turns []Turn
 }
 
-// Turn is a value between two neighbouring points of the grid at which a condition becomes true or false.
+// Turn is a place between two neighbouring points of the grid at which a condition becomes true or false.
 type Turn struct {
-	Point int // index in the grid of the point before it
+	Point int // index in the grid of the point before the change
 	Axis  int
-	At    Level // the value nearest to the change at which the condition is true
+	At    Level // of the values tried at which the condition is true, the one nearest to the change
 }
 
-// count adds the outcome at a point at which the condition is true; from is the first seed.
+// count adds the outcome at a point at which the condition is true. from is the first seed of the sweep.
 func (a *Asserted) count(p *Point, from uint64) {
 	state := p.State(a.Law)
 	if state == Invalid || state == Unjudged && p.cut {

@@ -55,7 +55,7 @@ func TestConditionsCompute(t *testing.T) {
 	axes := []Axis{axisOf(t, b, "servers.fsync=1ms,5ms"), axisOf(t, b, "contact=parallel,sequential")}
 	at := []Level{axes[0].Levels[1], axes[1].Levels[0]}
 	for text, want := range map[string]bool{
-		// Exact arithmetic, where floating point is wrong: there 0.1 + 0.2 > 0.3.
+		// Arithmetic is exact; in floating point, 0.1 + 0.2 > 0.3.
 		"0.1 + 0.2 == 0.3": true, "lock.ttl * 1.01 + 2ms == 10.102s": true, "10s / 3 * 3 == 10s": true,
 		// Precedence and brackets.
 		"2 + 3 * 4 == 14": true, "(2 + 3) * 4 == 20": true, "10 - 4 - 3 == 3": true, "-2 * -3 == 6": true,
@@ -64,7 +64,7 @@ func TestConditionsCompute(t *testing.T) {
 		"1m30s == 90s": true, "1500us == 1.5ms": true, "5s / 2s == 2.5": true, "1% == 10000ppm": true,
 		"1 + 1% > 100%": true, "lock.ttl * 1% == 100ms": true, "1% * lock.ttl == 100ms": true, "-5s < 0s": true,
 		"-5s<-2s": true,
-		// Values given by axes, values in the file, and defaults.
+		// Values from axes, values from the file, and defaults.
 		"fsync == 5ms": true, "contact == parallel": true, "contact != sequential": true, "servers.redis == 5": true,
 		"lock.quorum == 3": true, "clients == 2": true, "bound == lock.ttl": true, "lock.timeout == 50ms": true,
 		"work.stagger == 10ms": true,
@@ -87,7 +87,7 @@ func TestConditionsCompute(t *testing.T) {
 	}
 }
 
-// TestWrongAssertions: a wrong assertion is reported with its column, what is wrong, and the nearest valid word.
+// TestWrongAssertions: an error names the column, what is wrong there, and the nearest valid word.
 func TestWrongAssertions(t *testing.T) {
 	b := subjectOf(t, sweepable)
 	axes := []Axis{axisOf(t, b, "contact=parallel,sequential")}
@@ -155,8 +155,8 @@ func TestWrongAssertions(t *testing.T) {
 	}
 }
 
-// TestConditionsThatCannotBeComputed: a condition that cannot be computed at a point is an error there, and does not
-// count as false.
+// TestConditionsThatCannotBeComputed: if a condition cannot be computed at a point, that is an error and does not count
+// as false.
 func TestConditionsThatCannotBeComputed(t *testing.T) {
 	b := subjectOf(t, sweepable)
 	axes := []Axis{axisOf(t, b, "compute=0s,1s")}
@@ -179,8 +179,8 @@ func TestConditionsThatCannotBeComputed(t *testing.T) {
 	}
 }
 
-// TestAssertionsAreJudgedByThePointsTried: an assertion is met only if its law was fully judged at some point, and
-// came out as claimed at every point.
+// TestAssertionsAreJudgedByThePointsTried: an assertion is met only if its condition was true at some valid point, and
+// its law was judged and had the claimed outcome at every such point.
 func TestAssertionsAreJudgedByThePointsTried(t *testing.T) {
 	for _, c := range []struct {
 		want   checker.Outcome

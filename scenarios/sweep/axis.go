@@ -11,13 +11,14 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// maxPoints bounds the number of points of a sweep's grid.
+// maxPoints is the largest number of points in a sweep's grid.
 const maxPoints = 10_000
 
-// Axis is one key or several that take the same values, one value after another.
+// Axis is a key of the scenario with the values that it takes one after another. Several keys may share an axis; they
+// then have the same value at each point.
 type Axis struct {
-	// Name is the axis as it was written: one key, or several with commas. For a key such as "at" or "by" it is the
-	// path.
+	// Name is the key as the user wrote it, or several keys joined by commas. For a short key such as "at" or "by" it
+	// is the full path.
 	Name   string
 	Keys   []*Key
 	Levels []Level // at least one; no two are equal
@@ -31,7 +32,7 @@ func (a *Axis) ordered() bool {
 	return a.unit() != Words && slices.IsSortedFunc(a.Levels, func(x, y Level) int { return cmp.Compare(x.N, y.N) })
 }
 
-// Title says what is varied. If the key is a value in the line of a fault, it describes that value in words.
+// Title describes what is varied. For a value in the line of a fault it uses words instead of the key.
 func (a *Axis) Title(b *Subject) string {
 	k := a.Keys[0]
 	if k.fault == 0 || len(a.Keys) > 1 {
@@ -48,7 +49,7 @@ func (a *Axis) Title(b *Subject) string {
 	return k.field.title + " the " + what
 }
 
-// Axis parses "KEY=FROM..TO/STEP" or "KEY=A,B,C". Several keys joined by commas take the same values.
+// Axis parses "KEY=FROM..TO/STEP" or "KEY=A,B,C". If several keys are joined by commas, all take the same values.
 func (b *Subject) Axis(text string) (Axis, error) {
 	names, values, ok := strings.Cut(text, "=")
 	if !ok || strings.TrimSpace(names) == "" || strings.TrimSpace(values) == "" {
@@ -109,8 +110,8 @@ func (k *Key) levels(text string) ([]Level, error) {
 	return levels, nil
 }
 
-// wordy reports whether a value of a numeric key is not a mistyped number but another form that the format may accept:
-// none, forever, a range of delays, an allowance in two parts.
+// wordy reports whether a value of a numeric key may be another form that the format accepts, rather than a mistyped
+// number: none, forever, a range of delays, an allowance in two parts.
 func wordy(text string) bool {
 	text = strings.TrimSpace(text)
 	return strings.Contains(text, "..") || strings.Contains(text, " ") ||
@@ -128,7 +129,7 @@ func (k *Key) step() Level {
 	return k.number(1)
 }
 
-// wordsOf makes levels out of words, which only the parser of scenario files can check.
+// wordsOf returns levels for words. Only the parser of scenario files can check them.
 func wordsOf(parts []string) ([]Level, error) {
 	var levels []Level
 	for _, part := range parts {
@@ -141,7 +142,7 @@ func wordsOf(parts []string) ([]Level, error) {
 	return levels, nil
 }
 
-// steps returns the levels of a range. They include its end if a step falls on it.
+// steps returns the levels of a range. The end of the range is included if a step reaches it exactly.
 func (k *Key) steps(from, to, step string) ([]Level, error) {
 	first, err := k.parseNumber(from)
 	if err != nil {

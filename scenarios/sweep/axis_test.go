@@ -41,7 +41,7 @@ func TestAxesAreRead(t *testing.T) {
 	}
 }
 
-// TestWrongAxes: a wrong axis is reported with what is wrong and the nearest valid word, and nothing is run.
+// TestWrongAxes: the error for a wrong axis says what is wrong and suggests the nearest valid word; nothing is run.
 func TestWrongAxes(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                             "expected KEY=FROM..TO/STEP such as restart=0s..12s/500ms, or KEY=A,B,C",
@@ -132,7 +132,7 @@ func TestEveryKeyCanBeVaried(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Mappings, lists, names and flags; keys that say what is drawn and what is expected.
+	// Other keys: mappings, lists, names and flags, and keys that say what is drawn and what is expected.
 	other := regexp.MustCompile(`^(name|summary|source|servers(\.notify-keyspace-events)?|network\.links|lock\.name|` +
 		`work\.locks|overrides|faults|promise|expect.*|mix\..*)$`)
 	known := map[string]bool{}
@@ -179,7 +179,7 @@ func TestKeysReadWhatTheyWrite(t *testing.T) {
 		read++
 		v := b.vary([]Axis{{Name: k.Path, Keys: []*Key{k}}}, []Level{k.number(n)})
 		if strings.HasPrefix(k.Path, "servers.") && v.problem != "" && strings.Contains(v.problem, "replicas") {
-			continue // may be stated only where there are replicas
+			continue // may be stated only if there are replicas
 		}
 		if got, ok := v.read(k); v.problem != "" || !ok || got != n {
 			t.Errorf("%s: wrote %d, read %d; %s", k.Path, n, got, v.problem)

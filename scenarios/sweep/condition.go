@@ -14,8 +14,9 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// This file parses conditions such as "restart >= ttl * 1.01 + 2ms". They are computed exactly, so that an edge named
-// by an assertion is not missed by a nanosecond. The grammar, from the weakest operator to the strongest:
+// This file parses conditions such as "restart >= ttl * 1.01 + 2ms". Conditions are computed exactly, because a
+// rounding error of a nanosecond could miss the edge that an assertion names. The grammar, from the weakest operator to
+// the strongest:
 //
 //	condition  = condition "||" condition | condition "&&" condition
 //	           | "!" condition | "(" condition ")" | comparison
@@ -42,14 +43,14 @@ func (k kind) String() string {
 	return [...]string{"a word", "a duration", "a number", "a rate", "a comparison"}[k]
 }
 
-// term is a part of a condition. Its value is set only if the condition is computed at a point: a bool for a truth, a
-// string for a word, nanoseconds for a duration.
+// term is the result of a part of a condition. Its value is set only while the condition is computed at a point: a bool
+// for a comparison, a string for a word, nanoseconds for a duration.
 type term struct {
 	kind  kind
 	value constant.Value
 }
 
-// lexeme matches the parts of a condition: operands (numbers, keys and words), operators, and any other character.
+// lexeme matches one part of a condition: an operand (number, key or word), an operator, or any other character.
 var lexeme = regexp.MustCompile(`([0-9][0-9A-Za-zµ]*(?:[._][0-9A-Za-zµ]+)*%?|` +
 	`[A-Za-zµ][0-9A-Za-zµ]*(?:[._-][0-9A-Za-zµ]+)*)|&&|\|\||[=!<>]=|=>|=<|<>|[^ \t]`)
 
@@ -62,14 +63,14 @@ var operators = map[string]token.Token{"||": token.LOR, "&&": token.LAND, "==": 
 var operatorMeant = map[string]string{"=": "==", "=>": ">=", "=<": "<=", "≥": ">=", "≤": "<=", "≠": "!=", "&": "&&",
 	"|": "||", "and": "&&", "or": "||", "not": "!", "×": "*", "−": "-", "<>": "!="}
 
-// symbol is a lexeme of the text. The last symbol is empty and marks the end.
+// symbol is one lexeme of the text. The last symbol is empty and marks the end of the text.
 type symbol struct {
 	text    string
 	at      int // offset in bytes
 	operand bool
 }
 
-// parser parses a condition by operator precedence, and computes it if point is set.
+// parser parses a condition by operator precedence. If point is set, it also computes it there.
 type parser struct {
 	subject *Subject
 	axes    []Axis
@@ -87,8 +88,9 @@ func newParser(b *Subject, axes []Axis, text string) *parser {
 	return p
 }
 
-// condition parses the rest, which must be a comparison, or several joined by operators. An error is a
-// *nemesis.ParseError; the returned function may also return an error of the scenario at a point.
+// condition parses the rest of the text: a comparison, or several joined by operators. An error is a
+// *nemesis.ParseError. The returned function computes the condition at a point; it may also return an error about the
+// scenario there.
 func (p *parser) condition() (condition func(*varied) (bool, error), err error) {
 	start := *p
 	for _, s := range p.rest {
@@ -116,13 +118,14 @@ func (p *parser) condition() (condition func(*varied) (bool, error), err error) 
 	}, nil
 }
 
-// errorAt returns an error at an offset in bytes.
+// errorAt returns a parse error at an offset in bytes.
 func (p *parser) errorAt(offset int, nearest, format string, args ...any) error {
 	return &nemesis.ParseError{Column: utf8.RuneCountInString(p.text[:offset]) + 1, Msg: fmt.Sprintf(format, args...),
 		Nearest: nearest}
 }
 
-// unexpected returns an error that says what was expected where the rest begins; it suggests the nearest of the words.
+// unexpected returns an error that says what was expected at the present position. It suggests the nearest of the given
+// words.
 func (p *parser) unexpected(expected string, words ...string) error {
 	found, text := "the end", p.rest[0].text
 	if text != "" {
@@ -131,14 +134,14 @@ func (p *parser) unexpected(expected string, words ...string) error {
 	return p.errorAt(p.rest[0].at, nearest.Word(text, words), "expected %s, found %s", expected, found)
 }
 
-// next removes the first symbol of the rest and returns it.
+// next returns the next symbol and advances past it.
 func (p *parser) next() symbol {
 	s := p.rest[0]
 	p.rest = p.rest[1:]
 	return s
 }
 
-// take removes the first symbol if it is text, and reports whether it did.
+// take advances past the next symbol if it equals text, and reports whether it did.
 func (p *parser) take(text string) bool {
 	is := p.rest[0].text == text
 	if is {
@@ -147,7 +150,7 @@ func (p *parser) take(text string) bool {
 	return is
 }
 
-// term parses operands joined by operators that bind tighter than a precedence.
+// term parses operands joined by operators whose precedence is higher than the given one.
 func (p *parser) term(precedence int) (term, error) {
 	left, err := p.factor()
 	for err == nil && operators[p.rest[0].text].Precedence() > precedence {
@@ -161,7 +164,7 @@ func (p *parser) term(precedence int) (term, error) {
 	return left, err
 }
 
-// factor parses an operand, a term in brackets, or a factor with a sign or "!" before it.
+// factor parses an operand, a term in parentheses, or a factor after a sign or "!".
 func (p *parser) factor() (term, error) {
 	s := p.rest[0]
 	op := operators[s.text]
@@ -246,7 +249,7 @@ func (p *parser) number(s symbol) (term, error) {
 	return term{isDuration, constant.MakeInt64(int64(d))}, nil
 }
 
-// key makes a term from a key: its value is the one that an axis gives it, or else the one in the scenario.
+// key makes a term from a key. Its value at a point comes from an axis, or else from the scenario.
 func (p *parser) key(at int, k *Key) (t term, err error) {
 	t.kind = [...]kind{isWord, isDuration, isNumber, isRate}[k.Unit]
 	axis := slices.IndexFunc(p.axes, func(a Axis) bool {
@@ -282,7 +285,7 @@ func (p *parser) binary(op token.Token, at int, a, b term) (t term, err error) {
 	return t, nil
 }
 
-// joined returns the kind of the result of an operator; false if it cannot join terms of these kinds.
+// joined returns the kind of an operator's result. ok is false if the operator cannot join terms of these kinds.
 func joined(op token.Token, a, b kind) (kind, bool) {
 	share := func(k kind) bool { return k == isNumber || k == isRate }
 	switch op {
@@ -306,7 +309,7 @@ func joined(op token.Token, a, b kind) (kind, bool) {
 	return isDuration, share(a) && b == isDuration && op == token.MUL
 }
 
-// unjoinable says why an operator cannot join two terms.
+// unjoinable explains why an operator cannot join two terms.
 func unjoinable(op token.Token, a, b kind) string {
 	hint := ""
 	switch {

@@ -13,10 +13,10 @@ type flip[S comparable] struct {
 	exact         bool // last and first are at most the resolution apart
 }
 
-// bisect finds changes of state between two numbers whose states differ, by halving the gap until the numbers on both
-// sides are at most resolution apart. It may miss changes between numbers whose states are equal: between two numbers
-// of different state it finds at least one change, but not always all of them. at returns the state of a number, or
-// false if the number has none; then the search ends there.
+// bisect finds changes of state between two numbers with different states. It halves the gap until the numbers on both
+// sides of a change are at most resolution apart. Between two numbers with different states it finds at least one
+// change, but it may miss others: it does not look between numbers with equal states. at returns the state of a number,
+// or false if the number has none; the search ends there.
 func bisect[S comparable](lo, hi int64, before, after S, resolution int64, at func(int64) (S, bool)) []flip[S] {
 	if before == after {
 		return nil
@@ -39,27 +39,27 @@ func bisect[S comparable](lo, hi int64, before, after S, resolution int64, at fu
 	return append([]flip[S]{f}, bisect(f.first, hi, f.after, after, resolution, at)...)
 }
 
-// Edge is a place on an axis at which the outcome of a law changes.
+// Edge is a place on an axis where the outcome of a law changes.
 type Edge struct {
 	Law   checker.Law
 	Axis  int // index of the axis along which it changes, from 0
 	Point int // index in the grid of the point before the edge
-	// Last and First are the points tried on both sides of the edge; they differ only in the value of Axis.
+	// Last and First are the points tried on both sides of the edge. They differ only in the value on the axis.
 	Last, First   *Point
 	Before, After State
-	Exact         bool // Last and First are at most the resolution apart, and have had enough runs
-	// Stopped: the sweep was interrupted before they were. If neither is set, no point between them is a valid
-	// scenario.
+	Exact         bool // Last and First are at most the resolution apart and have enough runs
+	// Stopped says that the sweep was interrupted before the edge was exact. If neither Exact nor Stopped is set, no
+	// point between Last and First is a valid scenario.
 	Stopped bool
 }
 
 // Bounds reports whether the law is safe on one side of the edge.
 func (e *Edge) Bounds() bool { return e.Before == Safe || e.After == Safe }
 
-// side is the interval between two points of the grid that are neighbours along an ordered axis.
+// side is the interval between points a and b of the grid, which are neighbours on an ordered axis.
 type side struct{ axis, a, b int }
 
-// sides lists all such pairs of neighbours.
+// sides returns all sides of the grid.
 func (s *Sweep) sides() []side {
 	var all []side
 	stride := 1
@@ -75,25 +75,24 @@ func (s *Sweep) sides() []side {
 	return all
 }
 
-// between returns the levels of a point on a side, whose number on the side's axis is n.
+// between returns the levels of the point on a side whose value on the side's axis is n.
 func (s *Sweep) between(e side, n int64) []Level {
 	levels := slices.Clone(s.Points[e.a].Levels)
 	levels[e.axis] = s.Axes[e.axis].Keys[0].number(n)
 	return levels
 }
 
-// crossing searches a side for the edges of all laws whose outcomes differ at its two ends.
+// crossing searches a side for the edges of all laws whose outcomes differ at its ends.
 type crossing struct {
 	*sweeper
 	side
 	resolution int64
 	laws       []checker.Law
-	known      []*Point       // valid points in the order of their values: the two ends, and those tried in between
+	known      []*Point       // valid points in ascending order: the two ends and points tried in between
 	tried      []*Point       // points tried in between, valid or not
-	blocked    map[int64]bool // values after which no valid scenario was found
-	// unusual are the numbers of runs, beyond the first ones, whose outcome differed from that of the first ones at
-	// some value. All values are tried with the same seeds, so these runs are likely to differ at nearby values as
-	// well.
+	blocked    map[int64]bool // values after which the middle of the gap was no valid scenario
+	// unusual lists the numbers of later runs whose outcome, at some value, differed from that of the first runs. All
+	// values are tried with the same seeds, so these runs are likely to differ at nearby values too.
 	unusual []int
 }
 
@@ -114,8 +113,8 @@ func (w *sweeper) cross(e side, resolution int64) (*crossing, error) {
 	return c, nil
 }
 
-// step halves the first gap over which the outcome of some law changes. If no such gap is too wide, it makes more runs
-// of a point beside an edge. It reports whether there was anything to do.
+// step halves the first gap over which the outcome of some law changes. If all such gaps are narrow enough, it makes
+// more runs of a point beside an edge. It reports whether there was anything to do.
 func (c *crossing) step() (moved bool, err error) {
 	for i, p := range c.known[1:] {
 		if before := c.known[i]; c.flips(before, p) && c.wide(before, p) && !c.blocked[c.at(before)] {
@@ -137,7 +136,7 @@ func (c *crossing) step() (moved bool, err error) {
 	return false, nil
 }
 
-// halve tries a value in the gap after the ith of the known points.
+// halve tries a value in the middle of the gap after the ith known point.
 func (c *crossing) halve(i int) error {
 	from := c.at(c.known[i])
 	gap := c.at(c.known[i+1]) - from
@@ -155,7 +154,7 @@ func (c *crossing) halve(i int) error {
 	return nil
 }
 
-// edges lists the edges that were found, by law.
+// edges returns the edges found, in the order of the laws.
 func (c *crossing) edges() (list []Edge) {
 	for _, law := range c.laws {
 		for i, p := range c.known[1:] {
@@ -171,17 +170,17 @@ func (c *crossing) edges() (list []Edge) {
 	return list
 }
 
-// at returns the value of a point on the axis of the side.
+// at returns the value of a point on the side's axis.
 func (c *crossing) at(p *Point) int64 { return p.Levels[c.axis].N }
 
-// wide reports whether two points are further apart than the sides of an exact edge may be.
+// wide reports whether two points are further apart than the resolution.
 func (c *crossing) wide(a, b *Point) bool { return c.at(b)-c.at(a) > c.resolution }
 
 func (c *crossing) flips(a, b *Point) bool {
 	return slices.ContainsFunc(c.laws, func(law checker.Law) bool { return flips(a, b, law) })
 }
 
-// flips reports whether a law has different outcomes at a and b, both of which are final.
+// flips reports whether a law has different final outcomes at a and b.
 func flips(a, b *Point, law checker.Law) bool {
 	return a.State(law) != b.State(law) && a.decided(law) && b.decided(law)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// changes is a slow version of bisect that looks at every number.
+// changes does what bisect does, but slowly: it looks at every number.
 func changes(states []State) (all []flip[State]) {
 	for i := 1; i < len(states); i++ {
 		if states[i] != states[i-1] {
@@ -18,7 +18,7 @@ func changes(states []State) (all []flip[State]) {
 	return all
 }
 
-// everyOutcome calls try with every assignment of the states below of to n numbers.
+// everyOutcome calls try for every assignment of states smaller than of to n numbers.
 func everyOutcome(n int, of State, try func([]State)) {
 	states := make([]State, n)
 	var fill func(i int)
@@ -35,9 +35,9 @@ func everyOutcome(n int, of State, try func([]State)) {
 	fill(0)
 }
 
-// TestBisectingFindsTrueEdges: if the outcome of a law changes once, bisect finds the same edge as a look at every
-// number. If it changes several times, bisect finds some of the changes and no others, and these lead from the state
-// of one end to the state of the other.
+// TestBisectingFindsTrueEdges: if the state changes once, bisect finds the same change as a search of every number. If
+// it changes several times, bisect finds some of the changes and no others. Together these lead from the state of one
+// end to the state of the other.
 func TestBisectingFindsTrueEdges(t *testing.T) {
 	single, several := 0, 0
 	for n := 2; n <= 8; n++ {
@@ -75,8 +75,8 @@ func TestBisectingFindsTrueEdges(t *testing.T) {
 	}
 }
 
-// TestBisectingStopsAtTheResolution: the two sides of an edge are numbers that were tried, and at most the resolution
-// apart.
+// TestBisectingStopsAtTheResolution: the two sides of a change are numbers that were tried, and are at most the
+// resolution apart.
 func TestBisectingStopsAtTheResolution(t *testing.T) {
 	for _, resolution := range []int64{1, 3, 7, 10, 100, 5000} {
 		for _, edge := range []int64{1, 2, 333, 499, 998, 999} {
@@ -103,7 +103,7 @@ func TestBisectingStopsAtTheResolution(t *testing.T) {
 	}
 }
 
-// TestBisectingEndsWhereNothingCanBeTried: if nothing in between is a valid scenario, the edge keeps its width and is
+// TestBisectingEndsWhereNothingCanBeTried: if no number in between is valid, the change stays as wide as it is and is
 // not exact.
 func TestBisectingEndsWhereNothingCanBeTried(t *testing.T) {
 	found := bisect(0, 1000, Broken, Safe, 1, func(int64) (State, bool) { return Invalid, false })
@@ -112,7 +112,7 @@ func TestBisectingEndsWhereNothingCanBeTried(t *testing.T) {
 	}
 }
 
-// swept returns a sweep of one axis whose points have the given outcomes, with an edge between neighbours that differ.
+// swept returns a sweep of one axis whose points have the given states, with an edge wherever two neighbours differ.
 func swept(states []State) *Sweep {
 	k := &Key{Path: "lock.ttl", Unit: Counts}
 	s := &Sweep{}
@@ -148,8 +148,8 @@ func pointOf(state State, l Level) *Point {
 	return p
 }
 
-// TestStretchesEndAtEdges: stretches cover every point, differ from their neighbours, and end at edges instead of at
-// points of the grid.
+// TestStretchesEndAtEdges: stretches cover every point, have another state than their neighbours, and end at edges
+// rather than at points of the grid.
 func TestStretchesEndAtEdges(t *testing.T) {
 	for n := 1; n <= 5; n++ {
 		everyOutcome(n, Invalid+1, func(states []State) {

@@ -11,19 +11,19 @@ import (
 // variedFault is a fault whose values can be varied.
 type variedFault struct {
 	nemesis.Fault
-	// void marks a fault without effect because a value is zero: a jump by 0s, a pause for 0s, a drift of 0ppm.
+	// void says that a zero value makes the fault have no effect: a jump by 0s, a pause for 0s, a drift of 0ppm.
 	void bool
 }
 
-// faultField describes a value in the line of a fault.
+// faultField describes a value in a fault's line that can be varied.
 type faultField struct {
 	name  string
 	unit  Unit
-	of    nemesis.Field // the field of the fault that contains it
+	of    nemesis.Field // field of the fault that has the value
 	value func(*nemesis.Fault) int64
 	set   func(*nemesis.Fault, int64)
-	size  bool   // zero makes the fault void
-	title string // words for the value, followed by a description of the fault
+	size  bool   // a zero value makes the fault void
+	title string // words for the value; a description of the fault follows them
 }
 
 var faultFields = []faultField{
@@ -31,7 +31,7 @@ var faultFields = []faultField{
 		value: func(f *nemesis.Fault) int64 { return int64(f.Restart) },
 		set: func(f *nemesis.Fault, n int64) {
 			f.Restart = time.Duration(n)
-			if n == 0 { // 0 would mean no restart at all; the shortest delay comes nearest
+			if n == 0 { // 0 would mean no restart; the shortest delay is nearest to it
 				f.Restart = 1
 			}
 		}},
@@ -60,8 +60,8 @@ var faultFields = []faultField{
 		set:   func(f *nemesis.Fault, n int64) { f.Number = int(n) }},
 }
 
-// faultKeys returns the keys of the ith fault, from 0. A fault strikes at a time, at the passing of a point, or with a
-// message, which is named by its number or by its content.
+// faultKeys returns the keys of the ith fault, from 0. Which keys a fault has depends on when it strikes: at a time, at
+// a point, or at a message, which is given by number or by content.
 func faultKeys(i int, f *nemesis.Fault) []*Key {
 	var keys []*Key
 	for n := range faultFields {
@@ -95,14 +95,15 @@ func (k *Key) set(faults []variedFault, n int64) {
 	}
 }
 
-// readFault reads the key's value from its fault; false if the fault does not state it.
+// readFault reads the key's value from its fault; ok is false if the fault does not state it.
 func (k *Key) readFault(faults []variedFault) (int64, bool) {
 	f := &faults[k.fault-1]
 	n := k.field.value(&f.Fault)
 	return n, n != 0 || f.void || k.field.name == "at"
 }
 
-// faultLines prints the faults that are not void. If a fault cannot be written as a line, problem says which.
+// faultLines returns the lines of the faults that are not void. If a fault cannot be written as a line, problem says
+// so.
 func faultLines(faults []variedFault) (lines []string, problem string) {
 	for i := range faults {
 		f := &faults[i]

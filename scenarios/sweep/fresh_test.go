@@ -11,12 +11,12 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// freshSeeds is the first of the seeds that no sweep of these tests uses.
+// freshSeeds is the first seed that no sweep of these tests uses.
 const freshSeeds = 1 << 40
 
-// TestFreshSeedsConfirmWhatASweepSays runs, with other seeds, the values named in each sentence: up to which a law is
-// always broken, from which it is safe, and at which it is broken in some of the runs. No more of these runs
-// contradict the sentence than its numbers of runs allow.
+// TestFreshSeedsConfirmWhatASweepSays runs the values that a sentence names with other seeds: the value up to which a
+// law is always broken, the value from which it is safe, and one at which it is broken in some runs. The numbers of new
+// runs that contradict the sentence must be compatible with its numbers of runs.
 func TestFreshSeedsConfirmWhatASweepSays(t *testing.T) {
 	const threeRestarts = "faults.1.restart,faults.2.restart,faults.3.restart="
 	sharp, blurred := 0, 0
@@ -76,7 +76,7 @@ func TestFreshSeedsConfirmWhatASweepSays(t *testing.T) {
 	}
 }
 
-// confirm runs the value named by a stretch with fresh seeds. It returns what contradicts the stretch, or "" if the
+// confirm runs the value that a stretch names with fresh seeds. It returns what contradicts the stretch, or "" if the
 // numbers are compatible.
 func confirm(t *testing.T, s *Sweep, st *Stretch, law checker.Law, fresh int) string {
 	t.Helper()
@@ -89,7 +89,8 @@ func confirm(t *testing.T, s *Sweep, st *Stretch, law checker.Law, fresh int) st
 	}
 	violated := p.Laws.Of(law).Violated
 	n, told := float64(violated), fmt.Sprintf("of %d fresh seeds %d break it at %s", fresh, violated, st.At.Text)
-	// beyond returns a number that fewer than one in ten thousand draws with this chance exceed
+	// beyond returns a bound on the number of runs that break the law if each does with this chance. The number exceeds
+	// the bound with a probability below 1 in 10,000.
 	beyond := func(chance float64) float64 {
 		mean := chance * float64(fresh)
 		return mean + 4*math.Sqrt(mean*(1-chance)) + 1
@@ -108,8 +109,8 @@ func confirm(t *testing.T, s *Sweep, st *Stretch, law checker.Law, fresh int) st
 	return ""
 }
 
-// TestEdgesAreThoseOfAllValues compares the search for edges with a slow version that runs every value with all seeds.
-// Where runs differ by seed there are two edges with some values between them, else one.
+// TestEdgesAreThoseOfAllValues compares the search for edges with a slow one that runs every value with all seeds. If
+// runs differ by seed, there are two edges with some values between them, and otherwise one.
 func TestEdgesAreThoseOfAllValues(t *testing.T) {
 	sure := testkit.Size(20, 60)
 	for delays, between := range map[string]bool{"network.delay=1ms": false, "network.delay=200us..2ms": true} {

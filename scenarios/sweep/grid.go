@@ -5,8 +5,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Text draws the rows of the map, the highest first, and below them the values of the horizontal axis. Columns that do
-// not fit the width of the screen go into further blocks of rows.
+// Text draws the rows of the map, the highest value first, and below them the values of the horizontal axis. Columns
+// that do not fit on the screen are drawn in further blocks below.
 func (m *Map) Text(p *text.Writer) {
 	levels, rows := m.Axes[0].Levels, []Level{{}}
 	if len(m.Axes) == 2 {
@@ -51,7 +51,8 @@ func (m *Map) Text(p *text.Writer) {
 	}
 }
 
-// values prints the values of the horizontal axis: each, or every nth so that there is a gap between them.
+// values prints the values of the horizontal axis. If they do not all fit with a gap in between, it prints every nth
+// value.
 func (m *Map) values(levels []Level, cell, margin, width int) *text.Line {
 	for stride := 1; ; stride++ {
 		ln, fits := new(text.Line), true

@@ -19,14 +19,14 @@ type sweepJSON struct {
 	EdgeSeeds   int                          `json:"edge_seeds" doc:"runs beside an edge, and where a condition begins to be true"`
 	From        uint64                       `json:"from"` // the first seed
 	Faults      []string                     `json:"faults"`
-	With        []string                     `json:"with"` // keys that have the same value at all points
+	With        []string                     `json:"with"` // keys with the same value at all points
 	Axes        []axisJSON                   `json:"axes"`
 	Points      []pointJSON                  `json:"points"` // of the grid
 	Laws        map[checker.Law]sweptLawJSON `json:"laws"`
 	Assertions  []assertionJSON              `json:"assertions"`
 	Interrupted bool                         `json:"interrupted" doc:"a signal came before everything was done"`
 	Notes       []string                     `json:"notes"`
-	Tried       int                          `json:"tried"` // points, including those between the points of the grid
+	Tried       int                          `json:"tried"` // points tried, including those between points of the grid
 	Runs        int                          `json:"runs"`
 	Repeat      string                       `json:"repeat" doc:"a command to paste that shows it again"`
 }
@@ -74,7 +74,7 @@ type edgeJSON struct {
 
 type lineJSON struct {
 	Along     string        `json:"along"`
-	At        string        `json:"at"` // the value of the other axis
+	At        string        `json:"at"` // value on the other axis
 	Monotone  bool          `json:"monotone"`
 	Words     string        `json:"words"`
 	Stretches []stretchJSON `json:"stretches"`

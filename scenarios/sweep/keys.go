@@ -9,23 +9,23 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// reading reads the number of a key from a scenario, for one of its clients. It returns false if there is no single
-// number: the key is not in use, or stands for a range.
+// reading reads the number of a key from a scenario, for one of its clients. ok is false if there is no single number,
+// because the key is not in use or has a range.
 type reading func(s *scenarios.Scenario, c *scenarios.Client) (int64, bool)
 
-// Key is a part of a scenario that can be given another value.
+// Key is a key of a scenario that a sweep can vary.
 type Key struct {
-	Path    string // as in FORMAT.md; for an override, link or fault with its name or number
+	Path    string // as in FORMAT.md; the path of an override, link or fault has its name or number
 	Unit    Unit
 	percent bool    // a rate that scenario files write in percent
 	read    reading // nil for words, links and faults
-	client  string  // the client whose override it is
+	client  string  // the client whose override it is, or ""
 	fault   int     // number of the fault, from 1; 0: none
 	field   *faultField
 }
 
-// ofServers and ofClients are the keys of FORMAT.md that change a run, in the order of the document, without those for
-// mappings, lists and names. Keys of clients may also stand under overrides; startOfClient stands only there.
+// ofServers and ofClients are the keys of FORMAT.md that change a run, in the order of the document, except mappings,
+// lists and names. Keys of ofClients may also be used under overrides; startOfClient may be used only there.
 var ofServers, ofClients, startOfClient = variableKeys()
 
 func variableKeys() (servers, clients []Key, start Key) {
@@ -73,7 +73,7 @@ func (v *varied) value(k *Key) (constant.Value, error) {
 	return nil, fmt.Errorf("%s is no single number in this scenario: it is not in use, or a range, or a word", k.Path)
 }
 
-// exact converts a number in the key's unit to the value that conditions compute with.
+// exact converts a number in the key's unit to a value that conditions can compute with.
 func (k *Key) exact(n int64) constant.Value {
 	v := constant.MakeInt64(n)
 	if k.Unit == Rates {
@@ -82,7 +82,7 @@ func (k *Key) exact(n int64) constant.Value {
 	return v
 }
 
-// read reads the number of a key that no axis varies from the scenario.
+// read reads the number of a key that no axis varies.
 func (v *varied) read(k *Key) (int64, bool) {
 	switch {
 	case k.fault > 0:

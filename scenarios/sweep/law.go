@@ -8,7 +8,7 @@ import (
 // Law is the outcome of one law in a sweep.
 type Law struct {
 	Law   checker.Law
-	Cells []Cell // one for each point of the grid; the first axis runs fastest
+	Cells []Cell // one for each point of the grid; the index on the first axis changes fastest
 	Lines []Line
 	Edges []*Edge
 }
@@ -18,10 +18,10 @@ type Cell struct {
 	*Point
 	State State
 	campaign.Counts
-	Causes []campaign.Finding // how it was broken
+	Causes []campaign.Finding // causes by which the law was broken
 }
 
-// sign returns the sign for the cell's counts, or – if the point is not a valid scenario.
+// sign returns the sign of the outcome, or – if the point is not a valid scenario.
 func (c *Cell) sign() string {
 	if c.Problem != "" {
 		return "–"
@@ -43,7 +43,7 @@ func LawOf(s *Sweep, law checker.Law) *Law {
 	return l
 }
 
-// Causes returns the causes for which a law was broken at a point.
+// Causes returns the findings of a law at a point, one for each cause.
 func Causes(p *Point, law checker.Law) (all []campaign.Finding) {
 	for _, f := range p.Findings {
 		if f.Law == law {

@@ -15,13 +15,13 @@ import (
 type Unit uint8
 
 const (
-	Words     Unit = iota // no number
+	Words     Unit = iota // not a number
 	Durations             // nanoseconds
 	Counts
 	Rates // millionths, written in ppm or in percent
 )
 
-// Level is a value that a sweep gives to a key, a number or a word.
+// Level is a value that a key takes in a sweep: a number or a word.
 type Level struct {
 	Unit Unit
 	N    int64  // in the unit; zero for a word
@@ -62,7 +62,7 @@ func (k *Key) parseNumber(text string) (int64, error) {
 	return 0, fmt.Errorf("%s takes words, not numbers: list them, as in %s=a,b,c", k.Path, k.Path)
 }
 
-// parseSigned parses a duration in nanoseconds, which may be negative, because clocks also jump back.
+// parseSigned parses a duration and returns it in nanoseconds. It may be negative, since clocks can also jump back.
 func parseSigned(text string) (int64, error) {
 	rest, negative := strings.CutPrefix(text, "-")
 	d, err := nemesis.ParseDuration(rest)
@@ -82,7 +82,7 @@ func parseSigned(text string) (int64, error) {
 	return int64(d), nil
 }
 
-// parseRate parses a rate in ppm or percent, and returns millionths.
+// parseRate parses a rate in ppm or percent and returns it in parts per million.
 func (k *Key) parseRate(text string) (int64, error) {
 	digits, isPPM := strings.CutSuffix(text, "ppm")
 	if isPPM {
@@ -107,7 +107,7 @@ func (k *Key) parseRate(text string) (int64, error) {
 		nearest)
 }
 
-// meaning returns an error that suggests the nearest valid word, if there is one.
+// meaning returns an error that also suggests the nearest valid word, if there is one.
 func meaning(message, nearest string) error {
 	if nearest == "" {
 		return errors.New(message)

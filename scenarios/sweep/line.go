@@ -8,12 +8,12 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// Stretch is a part of an axis on which a law had the same outcome at every value that was tried.
+// Stretch is a range of values on an axis at which a law had the same outcome, as far as they were tried.
 type Stretch struct {
 	State    State
-	From, To Level // the first and the last value tried on it
-	// At is a value at which the law was violated in Violated of Runs runs. Where it is broken only in some runs, At
-	// is in the middle of the stretch, else beside the edge.
+	From, To Level // the first and the last value tried in the range
+	// At is a value of the stretch at which the law was violated in Violated of Runs runs. If the law is broken only in
+	// some runs, At is in the middle of the stretch. Otherwise it is next to the edge.
 	At             Level
 	Violated, Runs int
 	shown          *Point // the point at At
@@ -28,8 +28,9 @@ type Line struct {
 	Stretches []Stretch
 }
 
-// Words says where the law is safe; key, if not empty, precedes the first value. It says "safe from" a value only if
-// the law is not broken at any higher value. Where runs differ by seed, it says in how many the law is broken.
+// Words says where the law is safe. A non-empty key is put before the first value. Words says "safe from" a value only
+// if the law is not broken at any higher value. If the outcome depends on the seed, Words says in how many runs the law
+// is broken.
 func (l *Line) Words(key string) string {
 	n := len(l.Stretches)
 	if n == 0 {
@@ -66,7 +67,7 @@ func (l *Line) Words(key string) string {
 	return strings.Join(parts, "; ")
 }
 
-// byChance reports whether the law is broken in only some runs somewhere on the line, and judged everywhere on it.
+// byChance reports whether the law is judged everywhere on the line and somewhere broken in only some runs.
 func (l *Line) byChance() bool {
 	is := func(states ...State) func(Stretch) bool {
 		return func(s Stretch) bool { return slices.Contains(states, s.State) }
@@ -74,7 +75,7 @@ func (l *Line) byChance() bool {
 	return slices.ContainsFunc(l.Stretches, is(Chance)) && !slices.ContainsFunc(l.Stretches, is(Unjudged, Invalid))
 }
 
-// shares says along the line in how many of the runs the law is broken.
+// shares says, stretch by stretch, in how many of the runs the law is broken.
 func (l *Line) shares(key string) string {
 	runs := " runs"
 	var parts []string
@@ -102,7 +103,7 @@ func (l *Line) shares(key string) string {
 	return "broken " + strings.Join(parts, ", ")
 }
 
-// chance says in how many runs the law is broken at the value At.
+// chance says in how many runs the law is broken at At.
 func (s *Stretch) chance(key string) string {
 	return fmt.Sprintf("broken in %d of %d runs at %s%s", s.Violated, s.Runs, key, s.At.Text)
 }
@@ -129,8 +130,8 @@ func (l *Line) monotone() bool {
 	return true
 }
 
-// lines returns the outcomes of a law along the first ordered axis, for each level of the other axis; nil if no axis
-// is ordered.
+// lines returns the outcome of a law along the first ordered axis, one line for each level of the other axis. It
+// returns nil if no axis is ordered.
 func (s *Sweep) lines(law checker.Law) []Line {
 	for axis := range s.Axes {
 		if !s.Axes[axis].ordered() {
@@ -149,7 +150,7 @@ func (s *Sweep) lines(law checker.Law) []Line {
 	return nil
 }
 
-// rows returns the indexes of the points along an axis, for each level of the other axis.
+// rows returns the indexes of the points along an axis, one row for each level of the other axis.
 func (s *Sweep) rows(axis int) [][]int {
 	n := len(s.Axes[axis].Levels)
 	rows := make([][]int, len(s.Points)/n)
@@ -166,7 +167,7 @@ func (s *Sweep) rows(axis int) [][]int {
 	return rows
 }
 
-// stretches combines the points of a row and the edges between them.
+// stretches merges the points of a row, and the edges between them, into stretches.
 func (s *Sweep) stretches(law checker.Law, axis int, points []int) []Stretch {
 	var all []Stretch
 	add := func(state State, p *Point) {
@@ -174,7 +175,7 @@ func (s *Sweep) stretches(law checker.Law, axis int, points []int) []Stretch {
 		switch n := len(all); {
 		case n == 0 || all[n-1].State != state:
 			all = append(all, Stretch{State: state, From: l, To: l, shown: p})
-		case n == 1 && state != Chance: // show the point beside the edge that follows
+		case n == 1 && state != Chance: // At is then beside the edge that follows
 			all[0].To, all[0].shown = l, p
 		default:
 			all[n-1].To = l
@@ -204,7 +205,7 @@ func (s *Sweep) stretches(law checker.Law, axis int, points []int) []Stretch {
 	return all
 }
 
-// inMiddle returns, of the points tried on a stretch with the most runs, the one nearest to its middle.
+// inMiddle returns a point tried on a stretch: of those with the most runs, the one nearest to the middle.
 func (s *Sweep) inMiddle(axis int, of *Stretch) *Point {
 	best := of.shown
 	for _, p := range slices.Concat(s.Points, s.Between) {
@@ -220,7 +221,7 @@ func (s *Sweep) inMiddle(axis int, of *Stretch) *Point {
 	return best
 }
 
-// within reports whether the edge lies between two neighbours a and b along the axis.
+// within reports whether the edge lies between the neighbours a and b on the axis.
 func (e *Edge) within(a, b *Point, axis int) bool {
 	for i := range a.Levels {
 		if i != axis && e.Last.Levels[i] != a.Levels[i] {

@@ -11,11 +11,11 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Map shows the points of one law: as a strip for one axis, and as a map for two. It is a block of a document, drawn
-// with signs in a text and as a picture on the page.
+// Map shows the outcomes of one law: as a strip if the sweep has one axis, and as a map if it has two. It is a block of
+// a document. A text draws it with signs, the page as a picture.
 type Map struct {
 	*Sweep
-	Scenario string // its name
+	Scenario string // name of the scenario
 	Law      *Law
 }
 
@@ -37,8 +37,8 @@ var (
 		Name: "bound of an asserted condition"}
 )
 
-// fields are the background colours of the states, by rank. Where several regions meet, the higher rank wins, as it
-// claims less.
+// fields are the background colours of the states, by rank. Where several regions meet, the colour with the higher rank
+// is used, because it claims less.
 var fields = []plot.Ink{
 	{Name: "safe-field", RGB: color.NRGBA{0xcf, 0xe4, 0xf3, 0xff}},
 	{Name: "chance-field", RGB: color.NRGBA{0xf5, 0xee, 0xbe, 0xff}},
@@ -68,7 +68,7 @@ func (m *Map) HTML(p *html.Writer) {
 		html.El("div", html.Class("diagram narrow"), html.Raw(m.diagram(true).OnPage(317, 317))), html.Newline)
 }
 
-// titled returns the map with a heading that gives the context which the page would give.
+// titled returns the diagram with a heading that has the information which the page would give around it.
 func (m *Map) titled() *plot.Diagram {
 	d := m.diagram(false)
 	d.Title = m.Scenario + ": " + string(m.Law.Law)
@@ -88,8 +88,8 @@ func (m *Map) titled() *plot.Diagram {
 	return d
 }
 
-// diagram draws the map: as regions if both axes are ordered, as a band for each word if one is, and as cells if none
-// is.
+// diagram draws the map. If both axes are ordered, it draws regions; if one is ordered, a band for each word of the
+// other; if none is, single cells.
 func (m *Map) diagram(short bool) *plot.Diagram {
 	d := &plot.Diagram{Columns: len(m.Axes[0].Levels), Rows: 1, X: m.axis(0, short),
 		Y: plot.Axis{Label: "runs that broke the law", Max: 1, Ticks: []plot.Tick{{Value: 0, Label: "0 %"},
@@ -142,8 +142,8 @@ func (m *Map) axis(i int, short bool) plot.Axis {
 // ordered reports whether the axis is ordered and has at least two levels.
 func ordered(a *Axis) bool { return a.ordered() && len(a.Levels) > 1 }
 
-// place returns the position of a value on its axis: a number in the axis's unit, or the index on an axis without
-// order.
+// place returns the position of a value on its axis: a number in the axis's unit or, if the axis is not ordered, the
+// value's index.
 func place(a *Axis, l Level) float64 {
 	switch {
 	case !ordered(a):
@@ -154,7 +154,7 @@ func place(a *Axis, l Level) float64 {
 	return float64(l.N)
 }
 
-// scale returns the nanoseconds in one unit of the axis.
+// scale returns how many nanoseconds one unit of the diagram's axis has.
 func scale(a *Axis) float64 {
 	var most int64
 	for _, l := range a.Levels {
@@ -169,8 +169,8 @@ func scale(a *Axis) float64 {
 	return 1e3
 }
 
-// mark returns the sign of a cell. Each outcome has its own sign. On a strip its height is the share of runs that
-// broke the law.
+// mark returns the mark of a cell. Each outcome has its own shape. On a strip the height of the mark is the share of
+// runs that broke the law.
 func (m *Map) mark(i int) plot.Mark {
 	c := &m.Law.Cells[i]
 	mark := map[string]plot.Mark{
@@ -202,8 +202,9 @@ func (m *Map) cells(d *plot.Diagram) {
 	}
 }
 
-// bands colours one line of an ordered axis, and draws its edges and the bounds of conditions: across the whole strip,
-// or within the row or column of its word on a map. The border between two values tried is drawn halfway.
+// bands colours one line of an ordered axis and draws its edges and the bounds of conditions. On a strip they span the
+// whole height, on a map the row or column of the line's word. The border between two values tried is drawn halfway
+// between them.
 func (m *Map) bands(d *plot.Diagram, row int) {
 	l := &m.Law.Lines[row]
 	a, lo, hi := &m.Axes[l.Axis], float64(row)-.42, float64(row)+.42
@@ -257,7 +258,7 @@ func (m *Map) bands(d *plot.Diagram, row int) {
 	}
 }
 
-// isEdge reports whether the change between two values on a line is an edge that was searched for.
+// isEdge reports whether the change between two values on a line is an edge that was bisected.
 func (m *Map) isEdge(l *Line, last, first Level) bool {
 	return slices.ContainsFunc(m.Law.Edges, func(e *Edge) bool {
 		return e.Axis == l.Axis && e.Last.Levels[l.Axis] == last && e.First.Levels[l.Axis] == first &&
@@ -265,7 +266,7 @@ func (m *Map) isEdge(l *Line, last, first Level) bool {
 	})
 }
 
-// grid returns the grid of a map with two ordered axes, without the ranks of its points.
+// grid returns the grid of a map with two ordered axes, before the ranks of its points are set.
 func (m *Map) grid() *plot.Grid {
 	g := &plot.Grid{Cross: map[plot.Side]float64{}}
 	for i, to := range []*[]float64{&g.X, &g.Y} {
@@ -276,13 +277,13 @@ func (m *Map) grid() *plot.Grid {
 	return g
 }
 
-// regions colours a map with two ordered axes, and draws the border of the safe region and the bounds of conditions.
+// regions colours a map with two ordered axes. It draws the border of the safe region and the bounds of conditions.
 func (m *Map) regions(d *plot.Diagram) {
 	g := m.grid()
 	for i := range m.Law.Cells {
 		g.Rank = append(g.Rank, rank(m.Law.Cells[i].State))
 	}
-	for i := len(m.Law.Edges) - 1; i >= 0; i-- { // of several on one side, the first that bounds a safe region
+	for i := len(m.Law.Edges) - 1; i >= 0; i-- { // if a side has several edges, use the first that bounds a safe region
 		e := m.Law.Edges[i]
 		side := plot.Side{Point: e.Point, Axis: e.Axis}
 		if _, known := g.Cross[side]; !known || e.Bounds() {

@@ -9,8 +9,9 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/plot"
 )
 
-// TestAStripShowsSharesStretchesAndEdges: a strip shows the share of runs that broke the law at each value, above
-// stretches that end at the edges. A sweep that was interrupted before it bisected the edges shows none.
+// TestAStripShowsSharesStretchesAndEdges: a strip shows the share of runs that broke the law at each value, on a
+// background of stretches that end at the edges. If a sweep was interrupted before it bisected the edges, the strip
+// shows none.
 func TestAStripShowsSharesStretchesAndEdges(t *testing.T) {
 	s := stripSweep()
 	s.Asserted[0].Turns = []Turn{{Point: 1, At: Level{Unit: Durations, N: 9_500_000_000, Text: "9.5s"}}}
@@ -46,13 +47,13 @@ func TestAStripShowsSharesStretchesAndEdges(t *testing.T) {
 	}
 }
 
-// TestMapsOfExchangedAxesAreTheSame: exchanging the axes exchanges X and Y of the map, and changes nothing else.
+// TestMapsOfExchangedAxesAreTheSame: exchanging the axes exchanges X and Y on the map and changes nothing else.
 func TestMapsOfExchangedAxesAreTheSame(t *testing.T) {
 	time, rate := delayedAxis("restart=1s..3s/1s"), delayedAxis("ppm=-1000ppm,0ppm,1000ppm")
 	policy, fencing := delayedAxis("append-fsync=always,everysec,no"), delayedAxis("resource.fencing=on,off,1")
 	for _, axes := range [][2]Axis{{time, rate}, {time, policy}, {policy, fencing}} {
 		one := firstMap(mapSweep(axes[0], axes[1], "✓✓✓", "±✓✓", "✗?–")).diagram(true)
-		// the rows of the first map, from below, are the columns of the second, from the left
+		// The rows of the first map, from below, are the columns of the second, from the left.
 		other := firstMap(mapSweep(axes[1], axes[0], "–✓✓", "?✓✓", "✗±✓")).diagram(true)
 		if got, want := shown(other, true), shown(one, false); !slices.Equal(got, want) {
 			t.Errorf("%s by %s:\n%q\nwant\n%q", axes[0].Name, axes[1].Name, got, want)

@@ -16,7 +16,7 @@ import (
 // State is the outcome of a law at a point.
 type State uint8
 
-// The zero State is not a pass.
+// The zero State does not mean that the law holds.
 const (
 	Unjudged State = iota // violated in no run, but unchecked or undecided in some
 	Safe                  // held in all runs
@@ -35,16 +35,16 @@ type Point struct {
 	Levels  []Level       // one for each axis
 	Problem string        // why this is not a valid scenario; nothing was run then
 	Laws    campaign.Laws // in the order of checker.Laws
-	// Findings are the violations by cause, the lowest first seed first.
+	// Findings are the violations, one for each cause, sorted by their first seed.
 	Findings campaign.Findings
-	// Struck counts, for each fault that the scenario lists, the runs in which it struck; -1 for a fault that is left
-	// out at this point.
+	// Struck counts, for each fault of the scenario, the runs in which it struck. It is -1 for a fault that is left out
+	// at this point.
 	Struck []int
 	Runs   int
-	// Stopped is set if the sweep was interrupted before the least number of runs was made.
+	// Stopped is set if the sweep was interrupted before the point had Options.Seeds runs.
 	Stopped bool
-	cut     bool // the runs ended early, because each law in question was already broken in some but not all of them
-	// The runs with numbers below first were made, plus those listed in others. Run n uses the nth seed, from 0.
+	cut     bool // runs ended early, because each law in question was already broken in some but not all of them
+	// Made so far are the runs 0 to first-1 and those listed in others. Run n uses the nth seed, from 0.
 	first  int
 	others []int
 }
@@ -66,13 +66,13 @@ func (p *Point) State(law checker.Law) State {
 	return Unjudged
 }
 
-// sure reports whether enough runs support the outcome of a law at a point beside an edge.
+// sure reports whether a point beside an edge has enough runs for its outcome of a law.
 func (o *Options) sure(p *Point, law checker.Law) bool {
 	state := p.State(law)
 	return p.Runs >= o.Sure || state != Safe && state != Broken
 }
 
-// tally counts the outcomes of a law at a point, including the runs that an interruption left out.
+// tally returns the outcomes of a law at a point, including the number of runs that an interruption left out.
 func (s *Sweep) tally(p *Point, law checker.Law) campaign.Counts {
 	t := p.Laws.Of(law)
 	if p.Stopped {
@@ -81,18 +81,18 @@ func (s *Sweep) tally(p *Point, law checker.Law) campaign.Counts {
 	return t
 }
 
-// varied is the scenario with a combination of values.
+// varied is the scenario with one combination of values.
 type varied struct {
 	doc      *format.Document // without mix, promise and expect
-	faults   []variedFault    // all faults; the document lists those that are not void
-	given    map[string]Level // values given by the axes, by the path of the key
-	listed   []int            // indexes of the faults that the document lists
+	faults   []variedFault    // all faults; the document has those that are not void
+	given    map[string]Level // values given by the axes, by path
+	listed   []int            // indexes of the faults that the document has
 	scenario *scenarios.Scenario
 	common   *scenarios.Scenario // the same scenario without overrides; nil until it is needed
 	problem  string              // why there is no valid scenario
 }
 
-// vary returns the scenario with the given values for the keys of the axes.
+// vary returns the scenario with the given values on the axes.
 func (b *Subject) vary(axes []Axis, levels []Level) *varied {
 	v := &varied{doc: b.doc.Clone(), faults: slices.Clone(b.faults), given: map[string]Level{}}
 	for i, a := range axes {
@@ -139,7 +139,7 @@ func asScenario(d *format.Document) (s *scenarios.Scenario, problem string) {
 	return s, ""
 }
 
-// withoutOverrides returns the scenario without overrides, from which the common values of keys are read.
+// withoutOverrides returns the scenario without overrides. The values of keys that all clients share are read from it.
 func (v *varied) withoutOverrides() *scenarios.Scenario {
 	if v.common == nil {
 		d := v.doc.Clone()
@@ -149,14 +149,14 @@ func (v *varied) withoutOverrides() *scenarios.Scenario {
 	return v.common
 }
 
-// Claimed returns a scenario file of a point, which expects the given outcome of a law.
+// Claimed returns the scenario file of a point. The file expects the given outcome of a law.
 func (s *Sweep) Claimed(p *Point, law checker.Law, outcome checker.Outcome) string {
 	v := s.subject.vary(s.Axes, p.Levels)
 	v.doc.Set("expect."+string(law), outcome.String())
 	return v.doc.String()
 }
 
-// Seen returns a scenario file of a point, which expects of each law the outcome of the run with a seed.
+// Seen returns the scenario file of a point. For each law the file expects its outcome in the run with the given seed.
 func (s *Sweep) Seen(p *Point, seed uint64) (string, error) {
 	v := s.subject.vary(s.Axes, p.Levels)
 	result, err := scenarios.NewRunner(v.scenario).Run(v.scenario.Plan(seed))
@@ -171,7 +171,7 @@ func (s *Sweep) Seen(p *Point, seed uint64) (string, error) {
 	return v.doc.String(), nil
 }
 
-// decided reports whether the state of a law at the point is final: no run that was left out could change it.
+// decided reports whether the state of a law at the point is final, that is, the runs left out could not change it.
 func (p *Point) decided(law checker.Law) bool {
 	state := p.State(law)
 	return state != Invalid && (state == Chance || !p.Stopped)
@@ -185,16 +185,16 @@ type sweeper struct {
 	strikes campaign.Strikes
 }
 
-// measure makes the runs with the given numbers of a new point. If the laws until are given, it stops as soon as each
-// of them was violated in some runs but not in all. It also stops when ctx is done.
+// measure makes the given runs of a new point. If laws are given in until, it stops as soon as each of them was
+// violated in some runs but not in all. It also stops when ctx is done.
 func (w *sweeper) measure(levels []Level, runs iter.Seq[int], until []checker.Law) (*Point, error) {
 	p := &Point{Levels: levels}
 	_, err := w.more(p, runs, until)
 	return p, err
 }
 
-// more makes those of the given runs of a point that were not made yet. It returns the numbers of the runs after which
-// a law was for the first time violated in some but not all runs.
+// more makes those of the given runs that the point does not have yet. It returns the numbers of the runs at which a
+// law first was violated in some but not all runs.
 func (w *sweeper) more(p *Point, runs iter.Seq[int], until []checker.Law) (turned []int, err error) {
 	v := w.subject.vary(w.Axes, p.Levels)
 	if p.Problem = v.problem; v.scenario == nil {
@@ -231,7 +231,7 @@ func (w *sweeper) more(p *Point, runs iter.Seq[int], until []checker.Law) (turne
 	return turned, nil
 }
 
-// byChance counts the laws that were violated in some runs but not in all.
+// byChance counts the laws that were violated in some but not all runs.
 func (p *Point) byChance(laws []checker.Law) (n int) {
 	for _, law := range laws {
 		if t := p.Laws.Of(law); t.Violated > 0 && t.Violated < p.Runs {
@@ -270,7 +270,7 @@ func (w *sweeper) once(p *Point, v *varied, runner *scenarios.Runner, n int) err
 // made reports whether run n was made.
 func (p *Point) made(n int) bool { return n < p.first || slices.Contains(p.others, n) }
 
-// upTo yields the numbers in before, and then those of the first n runs.
+// upTo yields the numbers in before, and then 0 to n-1.
 func upTo(n int, before ...int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for _, i := range before {

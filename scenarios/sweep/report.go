@@ -19,16 +19,16 @@ import (
 type Report struct {
 	*Sweep
 	Scenario *scenarios.Scenario
-	// Repeats has for an edge the command that shows how the law is broken on one side of it, if there is one.
+	// Repeats has, for an edge, the command that repeats a run which breaks the law on one side of it, if there is one.
 	Repeats map[*Edge]string
-	Shown   map[int]*single.Run // by the assertion's index: the run that shows how it failed
+	Shown   map[int]*single.Run // run that shows how an assertion failed, by the assertion's index
 	Files   string              // folder with the results; empty if there is none
 	Repeat  string              // command that repeats the sweep
 }
 
-// Document is the report: the assertions, the outcome of each law over the values, what was varied, and for each
-// failed assertion a run that shows the failure. A text shows the first such run in full, and for the others the
-// command that repeats the run.
+// Document returns the report: the assertions, the outcomes of each law over the values, what was varied, and for each
+// failed assertion a run that shows the failure. A text shows the first of these runs in full; for the others it has
+// only the command that repeats the run.
 func (s *Report) Document() *document.Document {
 	d := &document.Document{
 		Title: document.Title{Name: s.Scenario.Name, Size: s.size(), Verdict: s.verdict(), Tone: s.Standing().Tone(),
@@ -64,7 +64,7 @@ func (s *Report) Document() *document.Document {
 	return d
 }
 
-// size says how much was tried.
+// size says how many points and seeds were tried.
 func (s *Report) size() string {
 	_, points := s.made()
 	return text.Count(points, "point") + ", " + text.Count(s.Seeds, "seed") + " each"
@@ -91,7 +91,7 @@ func (s *Report) verdict() string {
 	return "all " + strconv.Itoa(n) + " assertions met"
 }
 
-// assertions has a row for each assertion.
+// assertions returns a table with a row for each assertion.
 func (s *Report) assertions() document.Table {
 	t := document.Table{Heading: "assertion"}
 	for i := range s.Asserted {
@@ -102,7 +102,7 @@ func (s *Report) assertions() document.Table {
 	return t
 }
 
-// result is the outcome of an assertion; one whose condition was true at no point is undecided.
+// result returns the outcome of an assertion. It is Undecided if the condition was true at no point.
 func result(a *Asserted) document.Result {
 	if a.Standing == document.NotJudged {
 		return document.Undecided
@@ -110,7 +110,7 @@ func result(a *Asserted) document.Result {
 	return a.Standing
 }
 
-// unmet says in a sentence where an assertion failed, or why it is undecided; it returns "" if the assertion is met.
+// unmet says where an assertion failed, or why it is undecided. It returns "" if the assertion is met.
 func (s *Report) unmet(a *Asserted) string {
 	switch {
 	case a.Standing == document.NotJudged:
@@ -139,10 +139,10 @@ func (s *Report) why(a *Asserted) string {
 	return "met at " + text.Count(a.Points, "point")
 }
 
-// lawSection shows one law. In a text its blocks are indented below its name.
+// lawSection shows one law. In a text the blocks are indented below the law's name.
 type lawSection document.Section
 
-// Text writes the name of the law, and its blocks below it.
+// Text writes the name of the law and below it the blocks.
 func (b lawSection) Text(p *text.Writer) {
 	p.Put(new(text.Line).Add(text.Bold, b.Heading))
 	p.Indent(2, func() {
@@ -155,7 +155,7 @@ func (b lawSection) Text(p *text.Writer) {
 // HTML writes the section.
 func (b lawSection) HTML(p *html.Writer) { document.Section(b).HTML(p) }
 
-// Map returns the picture of a law.
+// Map returns the map of a law.
 func (s *Report) Map(l *Law) *Map { return &Map{Sweep: s.Sweep, Scenario: s.Scenario.Name, Law: l} }
 
 func (s *Report) law(l *Law) lawSection {
@@ -167,11 +167,11 @@ func (s *Report) law(l *Law) lawSection {
 	return b
 }
 
-// turnsTwice warns that a line does not change from broken to safe, or back, only once.
+// turnsTwice warns that the outcome along a line changes back and forth.
 const turnsTwice = "it turns more than once; between points that came out alike nothing was tried"
 
-// lines says where the law is safe: for one axis in a sentence, for two in a table, with the highest value first as on
-// the map.
+// lines says where the law is safe. A sweep with one axis has a sentence; one with two axes has a table, with the
+// highest value first as on the map.
 func (s *Report) lines(l *Law) []document.Block {
 	if len(l.Lines) == 0 {
 		return nil
@@ -196,7 +196,7 @@ func (s *Report) lines(l *Law) []document.Block {
 	return []document.Block{t}
 }
 
-// warnings lists what a reader must know about the line, a sentence each.
+// warnings lists what a reader must know about the line, one sentence each.
 func (l *Line) warnings() []string {
 	if l.monotone() {
 		return nil
@@ -204,7 +204,7 @@ func (l *Line) warnings() []string {
 	return []string{turnsTwice}
 }
 
-// edge describes an edge if the sweep has one axis, and says why an edge is not exact.
+// edge describes an edge if the sweep has one axis. If the edge is not exact, it says why.
 func (s *Report) edge(e *Edge) (all []document.Block) {
 	if e.Exact && !e.Bounds() {
 		return nil // the line of the law already says it
@@ -227,7 +227,7 @@ func (s *Report) edge(e *Edge) (all []document.Block) {
 	return all
 }
 
-// edgeCause returns a cause for which the law was broken on one side of an edge.
+// edgeCause returns a finding of the law on one side of an edge.
 func edgeCause(e *Edge) (cause campaign.Finding) {
 	for _, p := range []*Point{e.Last, e.First} {
 		if all := Causes(p, e.Law); len(all) > 0 {
@@ -237,7 +237,8 @@ func edgeCause(e *Edge) (cause campaign.Finding) {
 	return cause
 }
 
-// causes says why the law was broken at points of the grid, and why points are not valid scenarios.
+// causes lists the causes by which the law was broken at points of the grid, and the reasons why points are not valid
+// scenarios.
 func causes(l *Law) (all document.Facts) {
 	type count struct{ runs, points int }
 	counts, order := map[document.Fact]*count{}, []document.Fact{}
@@ -268,7 +269,7 @@ func causes(l *Law) (all document.Facts) {
 	return all
 }
 
-// setting says what is varied, what stays fixed, and what the signs mean.
+// setting says what is varied, what is fixed, and what the signs mean.
 func (s *Report) setting() []document.Block {
 	runs, _ := s.made()
 	var all document.Facts
@@ -313,7 +314,7 @@ func (s *Report) varied(i int) string {
 	return words
 }
 
-// meaning says how many runs support the word safe, and what bound they give.
+// meaning says how many runs "safe" rests on, and what bound they give.
 func (s *Report) meaning() string {
 	bound := func(runs int) string { return text.Percentage(campaign.UpperBound(runs)) }
 	words := fmt.Sprintf("no violation in %s of a point, so fewer than %s of all (at 95 %%)",
@@ -325,7 +326,7 @@ func (s *Report) meaning() string {
 	return words
 }
 
-// notes lists what a reader must know apart from the laws, a sentence each.
+// notes lists what a reader must know apart from the laws, one sentence each.
 func (s *Report) notes() []string {
 	all := []string{}
 	faults := s.faults()
@@ -335,7 +336,7 @@ func (s *Report) notes() []string {
 	return all
 }
 
-// suite has a case for each assertion, and one for each law with its edges.
+// suite returns a test case for each assertion, and one for each law.
 func (s *Report) suite() document.Suite {
 	suite := document.Suite{Name: "sweep " + s.Scenario.Name, Repeat: s.Repeat}
 	for i := range s.Asserted {
@@ -354,8 +355,8 @@ func (s *Report) suite() document.Suite {
 	return suite
 }
 
-// lawCase is the case of a law in a CI report. Nothing was asserted about the law, so it passes if it was judged
-// anywhere.
+// lawCase returns the test case of a law. Nothing was asserted about the law, so it passes if it was judged at some
+// point.
 func (s *Report) lawCase(l *Law) document.Case {
 	c := document.Case{Group: s.Scenario.Name, Name: string(l.Law)}
 	if !slices.ContainsFunc(l.Cells, func(c Cell) bool { return c.State != Unjudged && c.State != Invalid }) {

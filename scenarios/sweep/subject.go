@@ -14,13 +14,13 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Subject is a scenario whose keys are varied. Set changes its text, before axes and assertions are made for it.
+// Subject is a scenario whose keys can be varied. Set may change it before axes and assertions are made for it.
 type Subject struct {
 	scenario *scenarios.Scenario
 	doc      *format.Document
 	faults   []variedFault
-	given    []given // keys that Set has given values, without those of whole faults
-	keys     []*Key  // all keys that a name can refer to, in the order of FORMAT.md, then those of faults
+	given    []given // keys that Set has set, except whole faults
+	keys     []*Key  // all keys that a name can mean, in the order of FORMAT.md, then those of faults
 }
 
 // NewSubject prepares to vary s. It returns an error only if the text of s cannot be parsed again.
@@ -41,7 +41,7 @@ func NewSubject(s *scenarios.Scenario) (*Subject, error) {
 	return b, nil
 }
 
-// findKeys collects the keys of the document and its faults in their present form.
+// findKeys collects the keys that the document and its faults have at present.
 func (b *Subject) findKeys() {
 	b.keys = nil
 	for _, of := range [][]Key{ofServers, ofClients} {
@@ -75,7 +75,7 @@ func (b *Subject) leaves(path string) []string {
 	return all
 }
 
-// overriding returns the key for an override of one client, or nil if there is no such key.
+// overriding returns the key of one client's override, or nil if there is no such key.
 func overriding(path string) *Key {
 	parts := strings.SplitN(path, ".", 3)
 	if len(parts) < 3 || parts[0] != "overrides" {
@@ -90,12 +90,12 @@ func overriding(path string) *Key {
 	return nil
 }
 
-// linkKey returns the key for the delay of one link.
+// linkKey returns the key of the delay of one link.
 func linkKey(link string) *Key {
 	return &Key{Path: "network.links." + link, Unit: Durations}
 }
 
-// key finds the key that a name refers to: the name is a path, or the end of exactly one path.
+// key returns the key that a name means. The name is a path, or the end of exactly one path.
 func (b *Subject) key(name string) (*Key, error) {
 	var found []*Key
 	for _, k := range b.keys {
@@ -128,7 +128,7 @@ func (b *Subject) key(name string) (*Key, error) {
 // idleKeys are the keys of a scenario file that do not change the runs of a sweep.
 var idleKeys = []string{"name", "summary", "source", "mix", "promise", "expect"}
 
-// unknown returns an error that says that no key has this name, and suggests the nearest one.
+// unknown returns an error which says that no key has this name, and suggests the nearest one.
 func (b *Subject) unknown(name string) error {
 	top, _, _ := strings.Cut(name, ".")
 	if slices.Contains(idleKeys, top) {
@@ -151,7 +151,7 @@ func (b *Subject) unknown(name string) error {
 	return &unknownKey{name, nearest.Word(name, near)}
 }
 
-// unknownKey reports a name that no key's path ends with.
+// unknownKey reports a name with which no key's path ends.
 type unknownKey struct{ name, nearest string }
 
 // Error returns, for example, `unknown key "tll" (did you mean "ttl"?)`.
@@ -159,7 +159,7 @@ func (e *unknownKey) Error() string {
 	return meaning(fmt.Sprintf("unknown key %q", e.name), e.nearest).Error()
 }
 
-// fields lists the values that can be varied in the nth fault, from 1.
+// fields lists the keys of the values in the nth fault, from 1.
 func (b *Subject) fields(n int) string {
 	if n < 1 || n > len(b.faults) {
 		return ""
@@ -173,7 +173,7 @@ func (b *Subject) fields(n int) string {
 	return ", " + listed(names, "or")
 }
 
-// listed joins words with commas, and the last two with the word last.
+// listed joins words by commas, and the last two by the word last.
 func listed(words []string, last string) string {
 	if n := len(words); n > 1 {
 		return strings.Join(words[:n-1], ", ") + " " + last + " " + words[n-1]
@@ -181,7 +181,7 @@ func listed(words []string, last string) string {
 	return strings.Join(words, "")
 }
 
-// Set gives a key the same value at all points, as in "work.hold=validity". It can also replace or add a whole fault,
+// Set sets a key to the same value at all points, as in "work.hold=validity". It can also replace or add a whole fault,
 // as in "faults.2=crash redis-1 losing everything at 1s, restart after 11s".
 func (b *Subject) Set(text string) error {
 	name, value, ok := strings.Cut(text, "=")
@@ -198,7 +198,7 @@ func (b *Subject) Set(text string) error {
 	}
 	level := Level{Text: value}
 	if k.Unit != Words {
-		if n, err := k.parseNumber(value); err == nil { // else it may be a word, such as none
+		if n, err := k.parseNumber(value); err == nil { // otherwise it may be a word, such as none
 			level = k.number(n)
 		} else if k.fault > 0 {
 			return err
@@ -217,7 +217,7 @@ func (b *Subject) Set(text string) error {
 // given is a key that has the same value at all points.
 type given struct{ path, value string }
 
-// givenTexts lists the keys that Set has given values, without whole faults: "work.hold validity".
+// givenTexts lists the keys that Set has set, except whole faults: "work.hold validity".
 func (b *Subject) givenTexts() []string {
 	var all []string
 	for _, g := range b.given {
@@ -245,7 +245,7 @@ func (b *Subject) setFault(number, line string) error {
 	return nil
 }
 
-// faultLines returns the lines of the faults in order, before they are varied.
+// faultLines returns the lines of the faults in order, as they are before the axes vary them.
 func (b *Subject) faultLines() []string {
 	var lines []string
 	for i := range b.faults {
@@ -258,8 +258,7 @@ func (b *Subject) faultLines() []string {
 	return lines
 }
 
-// Faults returns the lines of the faults after all calls of Set. It returns an error if a fault cannot be written as a
-// line.
+// Faults returns the lines of the faults after all calls of Set. It fails if a fault cannot be written as a line.
 func (b *Subject) Faults() ([]string, error) {
 	lines, problem := faultLines(b.faults)
 	if problem != "" {
@@ -268,8 +267,8 @@ func (b *Subject) Faults() ([]string, error) {
 	return lines, nil
 }
 
-// Judged returns the laws with the given names and the laws of the assertions. Without names, it returns those that
-// the scenario promises or lists under expect, and all laws if it does neither.
+// Judged returns the laws with the given names and the laws of the assertions. Without names, it returns the laws that
+// the scenario promises or lists under expect instead of the named ones. If there are none at all, it returns all laws.
 func (b *Subject) Judged(names []string, assertions []*Assertion) ([]checker.Law, error) {
 	var all []string
 	for _, law := range checker.Laws {

@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// makeSure makes more runs of points of the grid, until every two neighbours between which the outcome of some law
-// changes have had enough runs.
+// makeSure makes more runs of points of the grid, until all neighbours between which the outcome of some law changes
+// have enough runs.
 func (s *Sweep) makeSure(ctx context.Context) error {
 	for {
 		var unsure []*Point
@@ -31,7 +31,7 @@ func (s *Sweep) makeSure(ctx context.Context) error {
 	}
 }
 
-// complete makes all runs of the points that were not made yet.
+// complete makes those of the Sure runs of the points that they do not have yet.
 func (s *Sweep) complete(ctx context.Context, what string, points []*Point) error {
 	start := func() func(int) ([]int, error) {
 		w := &sweeper{Sweep: s, ctx: ctx}
@@ -42,7 +42,7 @@ func (s *Sweep) complete(ctx context.Context, what string, points []*Point) erro
 	return err
 }
 
-// sample runs one value, with all runs, in the middle of each stretch on which a law is broken only in some runs.
+// sample runs, with all runs, a value in the middle of each stretch on which a law is broken only in some runs.
 func (s *Sweep) sample(ctx context.Context) error {
 	var points []*Point
 	for _, law := range s.Laws {
@@ -67,8 +67,8 @@ func (s *Sweep) sample(ctx context.Context) error {
 	return nil
 }
 
-// middle returns the point in the middle of a stretch on which the law is broken only in some runs; a new point if
-// none was tried there. It returns nil for other stretches.
+// middle returns the point in the middle of a stretch on which the law is broken only in some runs, and nil for other
+// stretches. If no point was tried there, it returns a new one.
 func (s *Sweep) middle(l *Line, of *Stretch) *Point {
 	if of.State != Chance {
 		return nil

@@ -1,9 +1,9 @@
-// Package sweep varies keys of a scenario and finds the edge at which a law begins to hold or to break.
+// Package sweep varies keys of a scenario and finds the edges: the values at which a law begins to hold or to break.
 //
-// Goals: an edge is found to the resolution of its key, and runs on both sides show it; an assertion is also tried at
-// the points where its condition becomes true. A point that no run has judged is never called safe. The result does
-// not depend on the number of workers. A report distinguishes values that were tried from those in between; each sign
-// has its own shape, for readers who cannot distinguish all colours. Equal sweeps give equal bytes.
+// Goals: an edge is found to the resolution of its key, and runs on both sides show it; an assertion is also tried
+// where its condition becomes true; a point that no run has judged is never called safe; the result does not depend on
+// the number of workers; a report distinguishes values that were tried from those in between; each sign has its own
+// shape, for readers who cannot distinguish all colours; equal sweeps give equal bytes.
 //
 // Non-goals: faults other than the scenario's own (see search, verify), and how a diagram is drawn (see plot).
 //
@@ -23,35 +23,36 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Sweep is the outcome of laws at the points of a grid of values, with the edges at which it changes.
+// Sweep is the result of a sweep: the outcomes of laws at the points of a grid of values, and the edges at which they
+// change.
 type Sweep struct {
 	subject *Subject
 	Options
-	// Points are the points of the grid. The first axis runs fastest: with n levels on it, the point at level i of the
-	// first axis and level k of the second is Points[i+k*n].
+	// Points are the points of the grid. The index on the first axis changes fastest: if that axis has n levels, the
+	// point at level i of the first axis and level k of the second is Points[i+k*n].
 	Points []*Point
-	// Between are points between those of the grid: first those at which the condition of an assertion becomes true,
-	// then those tried while bisecting. The latter may have fewer runs, if the laws in question were broken in some of
-	// them.
+	// Between are points between those of the grid. First come those at which the condition of an assertion becomes
+	// true, then those tried while bisecting. The latter may have fewer runs: they end once each law in question was
+	// broken in some but not all runs.
 	Between  []*Point
 	Edges    []Edge
 	Asserted []Asserted
-	// Interrupted is set if ctx was done before everything was tried. Points left out are marked Stopped, and not
-	// judged.
+	// Interrupted is set if ctx ended before everything was tried. Points left out are marked Stopped and not judged.
 	Interrupted bool
 }
 
-// Options say what is varied, and which laws and assertions are judged.
+// Options set what is varied, and which laws and assertions are judged.
 type Options struct {
 	Axes       []Axis // one or two
 	Laws       []checker.Law
 	Assertions []*Assertion
 	From       uint64 // the first seed
 	Seeds      int    // runs of each point, with consecutive seeds; at least 1
-	Sure       int    // runs beside an edge, and where a condition becomes true; at least Seeds are made
-	// Resolution is how far apart the two sides of an edge may be, by unit. Zero means the default: 1 ms, 1, or 1 ppm.
+	Sure       int    // runs of a point beside an edge, or where a condition becomes true; at least Seeds are made
+	// Resolution is the largest distance between the two sides of an exact edge, by unit. Zero means the default: 1 ms,
+	// 1, or 1 ppm.
 	Resolution    [Rates + 1]int64
-	campaign.Crew // notified of how many points or edges are done
+	campaign.Crew // told how many points or edges are done
 }
 
 // check returns an error if the options are invalid, and sets the default resolutions.
@@ -96,8 +97,8 @@ func (o *Options) check(b *Subject) error {
 // resolution returns the resolution of an axis.
 func (o *Options) resolution(axis int) int64 { return o.Resolution[o.Axes[axis].unit()] }
 
-// Resolve parses a resolution such as "10ms", "2" or "100ppm", and sets it for the axes with that unit. Axes must be
-// set before.
+// Resolve parses a resolution such as "10ms", "2" or "100ppm", and sets it for all axes with that unit. The axes must
+// be set before.
 func (o *Options) Resolve(text string) error {
 	for i := range o.Axes {
 		k := o.Axes[i].Keys[0]
@@ -160,7 +161,7 @@ func (o *Options) levels(i int) []Level {
 	return levels
 }
 
-// words names a point: "lock.ttl 10s, restart 5s".
+// words describes a point: "lock.ttl 10s, restart 5s".
 func (o *Options) words(levels []Level) string {
 	var parts []string
 	for i, l := range levels {
@@ -169,7 +170,7 @@ func (o *Options) words(levels []Level) string {
 	return strings.Join(parts, ", ")
 }
 
-// run measures the points of the grid and the given points between them.
+// run makes the runs of the points of the grid, and of the given points between them.
 func (s *Sweep) run(ctx context.Context, beside [][]Level) error {
 	n := len(s.Points)
 	start := func() func(int) (*Point, error) {
@@ -211,7 +212,7 @@ func (s *Sweep) run(ctx context.Context, beside [][]Level) error {
 	return nil
 }
 
-// findEdges bisects every side of the grid along which the outcome of some law changes. Once ctx is done, it records
+// findEdges bisects every side of the grid on which the outcome of some law changes. After ctx has ended, it records
 // the remaining sides as edges without bisecting them.
 func (s *Sweep) findEdges(ctx context.Context) error {
 	var flipped []side
@@ -243,7 +244,7 @@ func (s *Sweep) findEdges(ctx context.Context) error {
 }
 
 // findTurns finds the points of the grid at which the conditions of the assertions are true, and the values between
-// points at which they become true or false. It returns these values, so that they are run as well.
+// points at which they become true or false. It returns the points with these values, which must also be run.
 func (s *Sweep) findTurns() (beside [][]Level, err error) {
 	seen := map[string]bool{}
 	for _, a := range s.Assertions {
@@ -276,7 +277,7 @@ func (s *Sweep) findTurns() (beside [][]Level, err error) {
 	return beside, nil
 }
 
-// truth says whether a condition is true at a point; none if the point is not a valid scenario.
+// truth says whether a condition is true at a point. It is none if the point is not a valid scenario.
 type truth uint8
 
 const (
@@ -300,8 +301,8 @@ func (s *Sweep) truth(a *Assertion, levels []Level) (truth, error) {
 	return no, nil
 }
 
-// turnOn returns the value on a side, nearest to the change, at which the condition is true; false if it does not
-// change.
+// turnOn finds where a condition changes on a side. It returns the value nearest to the change at which the condition
+// is true; ok is false if there is no change.
 func (s *Sweep) turnOn(a *Assertion, e side, from, to truth) (n int64, ok bool, err error) {
 	if from == none || to == none {
 		return 0, false, nil
@@ -348,8 +349,8 @@ func (s *Sweep) judge() error {
 	return nil
 }
 
-// fixed returns the value that a key has at the first valid point; false if an axis varies the key, or it is not a
-// single number.
+// fixed returns the value of a key at the first valid point. ok is false if an axis varies the key, or if its value is
+// not a single number.
 func (s *Sweep) fixed(path string) (Level, bool) {
 	k, err := s.subject.key(path)
 	if err != nil {
@@ -375,7 +376,7 @@ func (s *Sweep) faults() []string { return s.subject.faultLines() }
 // title says in words what an axis varies.
 func (s *Sweep) title(axis int) string { return s.Axes[axis].Title(s.subject) }
 
-// at states the lock's TTL, on which edges depend, such as "lock.ttl 10s"; empty if the TTL is varied.
+// at states the lock's TTL, on which edges depend: "lock.ttl 10s". It returns "" if the TTL is varied.
 func (s *Sweep) at() string {
 	ttl, ok := s.fixed("lock.ttl")
 	if !ok {
@@ -384,7 +385,7 @@ func (s *Sweep) at() string {
 	return "lock.ttl " + ttl.Text
 }
 
-// with lists what has the same value at all points: the result of at, and then what Set was given.
+// with lists what has the same value at all points: the TTL, and then what was given to Set.
 func (s *Sweep) with() []string {
 	at := s.at()
 	if at == "" {
@@ -421,8 +422,9 @@ func (s *Sweep) idle() []int {
 	return idle
 }
 
-// Standing summarizes the assertions. It is Failed if one fails, and otherwise Undecided if one is undecided or its
-// condition was true nowhere. Without assertions it is Passed, but Undecided if the sweep was interrupted.
+// Standing summarizes the assertions. It is Failed if one fails, and otherwise Undecided if the sweep was interrupted,
+// or if an assertion is undecided or its condition was true nowhere. In all other cases it is Passed, also without
+// assertions.
 func (s *Sweep) Standing() document.Result {
 	sum := document.Passed
 	if s.Interrupted {

@@ -76,7 +76,7 @@ func (c sweeping) run(t testing.TB) *Sweep {
 	return s
 }
 
-// outcomes returns the states of a law at the points of the grid.
+// outcomes returns the state of a law at each point of the grid.
 func outcomes(s *Sweep, law checker.Law) (states []State) {
 	for _, p := range s.Points {
 		states = append(states, p.State(law))
@@ -86,9 +86,9 @@ func outcomes(s *Sweep, law checker.Law) (states []State) {
 
 const worstCase = "../testdata/delayed-restart-worst-case.yaml"
 
-// TestAForgetfulServerMustStayAwayAsLongAsTheValidity: the Redlock document asks that a server which lost its data
-// stay away for longer than the longest TTL. In fact it must stay away for the validity that was stated to the holder:
-// TTL - 1 % - 2 ms from the first request. With a TTL of 10 s this explains the edge at 9.9 s.
+// TestAForgetfulServerMustStayAwayAsLongAsTheValidity: the Redlock document asks that a server which lost its data stay
+// away for longer than the longest TTL. What it needs is to stay away for the validity that was stated to the holder:
+// TTL - 1 % - 2 ms, counted from the first request. This explains the edge at 9.9 s for a TTL of 10 s.
 func TestAForgetfulServerMustStayAwayAsLongAsTheValidity(t *testing.T) {
 	s := sweeping{scenario: worstCase, vary: []string{"restart=100ms..1.1s/500ms", "lock.ttl=250ms,500ms,1s"},
 		seeds: 10,
@@ -100,7 +100,7 @@ func TestAForgetfulServerMustStayAwayAsLongAsTheValidity(t *testing.T) {
 		if always.State != Broken || safe.State != Safe || !line.monotone() {
 			t.Fatalf("%+v", line)
 		}
-		// The server crashes some 2 ms after the first request, and the next client needs its round trips.
+		// The server crashes some 2 ms after the first request, and the next client needs some round trips.
 		if safe.From.N > validity || always.To.N > safe.From.N || always.To.N < validity-int64(20*time.Millisecond) {
 			t.Errorf("TTL %s: %s; the validity is %s", line.Other.Text, line.Words(""), time.Duration(validity))
 		}
@@ -112,9 +112,10 @@ func TestAForgetfulServerMustStayAwayAsLongAsTheValidity(t *testing.T) {
 	}
 }
 
-// TestTheDelayedRestartStandsAndFallsWithTheDriftAllowance: a slow clock makes the lease last longer and moves the
-// edge to (TTL - 1 % - 2 ms) / (1 + drift). As long as the drift is within the allowance, the edge stays below the TTL
-// and the rule holds. Beyond the allowance the keys expire before the holder stops, and no restart delay helps.
+// TestTheDelayedRestartStandsAndFallsWithTheDriftAllowance: a slow clock makes the lease last longer and moves the edge
+// to (TTL - 1 % - 2 ms) / (1 + drift). As long as the drift is within the allowance, the edge stays below the TTL and
+// the rule of the Redlock document holds. Beyond the allowance, keys expire before the holder stops, and no restart
+// delay helps.
 func TestTheDelayedRestartStandsAndFallsWithTheDriftAllowance(t *testing.T) {
 	s := sweeping{scenario: worstCase, set: []string{"lock.ttl=1s", "faults.3=drift client-1 clock by -1ppm from 0s"},
 		seeds: testkit.Size(4, 10), vary: []string{"restart=900ms..1.1s/50ms", "ppm=-40000ppm,-10000ppm,0ppm,10000ppm"},
@@ -140,12 +141,12 @@ func TestTheDelayedRestartStandsAndFallsWithTheDriftAllowance(t *testing.T) {
 	}
 }
 
-// TestEveryKindOfKeyIsSwept varies every type of key, in situations whose outcome follows from the protocol. Where the
-// outcome changes between numbers, the edge is bisected.
+// TestEveryKindOfKeyIsSwept varies keys of every type, in situations whose outcome follows from the protocol. Where the
+// outcome changes between numbers, the edge must be bisected.
 func TestEveryKindOfKeyIsSwept(t *testing.T) {
 	for name, c := range map[string]struct {
 		sweeping
-		want []State // of lease-exclusion
+		want []State // states of lease-exclusion
 	}{
 		"fsync policy": {sweeping{scenario: "restart-everysec",
 			vary: []string{"append-fsync=always,everysec,no"}}, []State{Safe, Broken, Broken}},
@@ -177,7 +178,7 @@ func TestEveryKindOfKeyIsSwept(t *testing.T) {
 			if !slices.Equal(got, c.want) {
 				t.Errorf("came to %v, want %v", got, c.want)
 			}
-			here := slices.Clone(got) // here are the states to which the edges after each point lead
+			here := slices.Clone(got) // here has the states that follow the edges after each point
 			for _, e := range s.Edges {
 				if gap := e.First.Levels[0].N - e.Last.Levels[0].N; !e.Exact || gap < 1 || gap > s.resolution(0) {
 					t.Errorf("the edge is between %s and %s", e.Last.Levels[0].Text, e.First.Levels[0].Text)
@@ -200,7 +201,7 @@ func TestEveryKindOfKeyIsSwept(t *testing.T) {
 	}
 }
 
-// printed renders everything that a sweep has found.
+// printed returns everything that a sweep has found, as text.
 func printed(s *Sweep) string {
 	var b strings.Builder
 	point := func(p *Point) {
@@ -235,8 +236,8 @@ func TestWorkersChangeNothing(t *testing.T) {
 	}
 }
 
-// TestAssertionsAreTriedAtTheirBounds: a condition is tried at the value where it becomes true, so that a coarse grid
-// does not make a claim pass. A failure leaves a scenario file that fails again.
+// TestAssertionsAreTriedAtTheirBounds: a condition is also tried at the value at which it becomes true, so that a claim
+// does not pass only because the grid is coarse. A failure leaves a scenario file that fails again.
 func TestAssertionsAreTriedAtTheirBounds(t *testing.T) {
 	c := sweeping{scenario: worstCase, set: []string{"lock.ttl=1s"}, vary: []string{"restart=0s..2s/1s"}, seeds: 5,
 		asserts: []string{
@@ -283,8 +284,8 @@ func TestAssertionsAreTriedAtTheirBounds(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotExercisedIsNotSafe: a law that is not judged at a point is not safe there, and a fault that never
-// strikes is reported.
+// TestWhatIsNotExercisedIsNotSafe: a point at which a law is not judged is not safe, and a fault that never strikes is
+// reported.
 func TestWhatIsNotExercisedIsNotSafe(t *testing.T) {
 	s := sweeping{scenario: "fenced-gc-pause", vary: []string{"work.writes=0..1/1"},
 		set: []string{"faults.2=pause client-1 for 1s after before-extend"}}.run(t)
@@ -329,9 +330,9 @@ func TestNonsenseIsNotSwept(t *testing.T) {
 	}
 }
 
-// TestAnInterruptedSweepTellsWhatItHas: a sweep that is interrupted after any number of runs reports their outcomes.
-// No point has another outcome than in the whole sweep, points that were not run are not judged, and each edge
-// contains an edge of the whole sweep, though its sides may be further apart.
+// TestAnInterruptedSweepTellsWhatItHas: a sweep that is interrupted after any number of runs reports their outcomes. No
+// point has another outcome than in the complete sweep, points that were not run are not judged, and each edge contains
+// an edge of the complete sweep, though its sides may be further apart.
 func TestAnInterruptedSweepTellsWhatItHas(t *testing.T) {
 	c := sweeping{scenario: "delayed-restart", vary: []string{"restart=1s..13s/4s"},
 		asserts: []string{"lease-exclusion holds when restart >= 20s"}}
@@ -385,7 +386,7 @@ func TestAnInterruptedSweepTellsWhatItHas(t *testing.T) {
 	}
 }
 
-// doneAfter is a context that is done after a number of calls of Err.
+// doneAfter is a context that ends after a number of calls of Err.
 type doneAfter struct {
 	context.Context
 	left int
