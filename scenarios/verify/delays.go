@@ -11,15 +11,15 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Assignment is a scenario in which every link has a fixed delay. What is proved is proved for these delays. Fixed
-// delays are used because with random ones few instants of two runs coincide; several assignments, because many
-// violations cannot occur when all delays are equal.
+// Assignment is a scenario in which every link has a fixed delay. A result holds only for these delays. They are fixed
+// because with random delays few instants of two runs coincide, which a verification relies on. There are several
+// assignments because many violations cannot occur when all delays are equal.
 type Assignment struct {
 	Name     string              // describes the delays, such as "every message takes 1ms"
-	Scenario *scenarios.Scenario // its text contains the delays, so that it is enough to repeat the runs
+	Scenario *scenarios.Scenario // its text contains the delays, so the text alone is enough to repeat the runs
 }
 
-// assign lists the assignments of delays within the ranges of s, the simplest first. A scenario with fixed delays has
+// assign returns assignments with delays from the ranges of s, the simplest first. A scenario with fixed delays has
 // only one.
 func assign(s *scenarios.Scenario, o *Options) ([]Assignment, error) {
 	if o.Requests {
@@ -57,23 +57,25 @@ func assign(s *scenarios.Scenario, o *Options) ([]Assignment, error) {
 type linkDelays struct {
 	name    string
 	usual   time.Duration
-	special sim.ProcessID // messages to and from this process take unusual instead; empty: no process
+	special sim.ProcessID // messages to and from this process take unusual instead of usual; empty: no process
 	unusual time.Duration
 	order   arrivalOrder
 }
 
-// arrivalOrder says whose message comes first if several arrive at one instant. It adds some nanoseconds to delays, by
-// the number of the sender. That is cleaner than permuting the events of an instant: messages on one connection keep
-// their order, and the scenario's text contains the order. Two senders have no other orders than these.
+// arrivalOrder says whose message comes first if several arrive at the same instant. It adds some nanoseconds to each
+// delay, according to the number of the sender. This is better than to permute the events of an instant, because
+// messages on one connection keep their order, and the scenario's text contains the order. Two senders can have no
+// orders other than these.
 type arrivalOrder uint8
 
 const (
-	asScheduled arrivalOrder = iota // the earlier sent first; if sent at the same time, the earlier scheduled
+	asScheduled arrivalOrder = iota // the one sent earlier; of two sent at once, the one scheduled earlier
 	lowFirst
 	highFirst
 )
 
-// uneven returns the assignments in which one client is nearer than all others, or one server is farther.
+// uneven returns the assignments in which one client is nearer than all others, and those in which one server is
+// farther.
 func uneven(s *scenarios.Scenario, lo, hi time.Duration) []linkDelays {
 	var all []linkDelays
 	add := func(p sim.ProcessID, its, others time.Duration) {
@@ -91,7 +93,7 @@ func uneven(s *scenarios.Scenario, lo, hi time.Duration) []linkDelays {
 	return all
 }
 
-// ordered returns d with another order of simultaneous arrivals.
+// ordered returns d with the given order of simultaneous arrivals.
 func (d linkDelays) ordered(o arrivalOrder) linkDelays {
 	which := map[arrivalOrder]string{lowFirst: "lower", highFirst: "higher"}[o]
 	d.order, d.name = o, d.name+"; of what would arrive at once, that of the "+which+"-numbered sender first"
@@ -120,7 +122,7 @@ func (d linkDelays) apply(s *scenarios.Scenario, keepFaults bool) (*scenarios.Sc
 	return scenarios.Parse(s.Name, []byte(doc.String()))
 }
 
-// after returns by how many nanoseconds the ith of n senders comes later than without an order.
+// after returns how many nanoseconds the order adds to the delay of the ith of n senders.
 func (d linkDelays) after(i, n int) time.Duration {
 	switch d.order {
 	case lowFirst:
@@ -131,8 +133,8 @@ func (d linkDelays) after(i, n int) time.Duration {
 	return 0
 }
 
-// set writes the delay of one direction of a link. If s gives the link a delay of its own, the middle of that range is
-// used.
+// set writes the delay of one direction of a link. If s gives that direction its own range of delays, it uses the
+// middle of that range.
 func (d linkDelays) set(doc *format.Document, s *scenarios.Scenario, from, to sim.ProcessID, later time.Duration) {
 	delay := d.usual
 	if from == d.special || to == d.special {

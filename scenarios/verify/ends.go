@@ -11,7 +11,7 @@ import (
 // never is the end of a fault that does not end.
 const never = history.Never
 
-// travelTimes are the fixed message delays of a scenario.
+// travelTimes holds the fixed message delays of a scenario.
 type travelTimes struct {
 	usual sim.Time
 	links map[[2]sim.ProcessID]sim.Time
@@ -25,7 +25,7 @@ func travelOf(s *scenarios.Scenario) travelTimes {
 	return t
 }
 
-// of returns how long a message travels; it is 0 from a process to itself.
+// of returns the delay of a message; it is 0 from a process to itself.
 func (t *travelTimes) of(from, to sim.ProcessID) sim.Time {
 	if from == to {
 		return 0
@@ -36,14 +36,15 @@ func (t *travelTimes) of(from, to sim.ProcessID) sim.Time {
 	return t.usual
 }
 
-// mark is an instant at which it can matter whether a fault has ended, and the process at which it matters.
+// mark is an instant at which it can matter to a process whether a fault has ended.
 type mark struct {
 	at        sim.Time
 	process   sim.ProcessID
-	threshold bool // an end just after this instant is tried, too
+	threshold bool // also try an end just after this instant
 }
 
-// marks lists what happens after the strike and before until, in the run in which a fault goes on.
+// marks returns what happens after the strike and before until. The course must be that of the run in which the fault
+// goes on.
 func (c *course) marks(strike, until sim.Time) []mark {
 	var list []mark
 	add := func(at sim.Time, p sim.ProcessID, threshold bool) {
@@ -64,7 +65,7 @@ func (c *course) marks(strike, until sim.Time) []mark {
 	for i := range c.events {
 		e := &c.events[i]
 		if e.Time > probed {
-			break // the probe acts only when all faults are over
+			break // the probe acts only after all faults have ended
 		}
 		if e.Process != history.Nemesis && !e.F.IsCopy() {
 			add(e.Time, e.Process, e.Why == history.Expired)
@@ -79,7 +80,7 @@ func (c *course) marks(strike, until sim.Time) []mark {
 	return list
 }
 
-// due lists when the keys that exist at an instant are due to expire.
+// due returns the expiries of the keys that exist at an instant.
 func (c *course) due(at sim.Time) []mark {
 	type place struct {
 		server sim.ProcessID
@@ -110,8 +111,8 @@ func (c *course) due(at sim.Time) []mark {
 	return list
 }
 
-// ends lists the instants, ascending, at which a fault may end such that the next act of process p, or the effect of
-// its next message, comes just before a mark, or just after a threshold.
+// ends returns the instants, in ascending order, at which a fault may end. After such an end, the next act of process
+// p, or the effect of its next message, comes just before a mark, or just after a threshold.
 func ends(marks []mark, p sim.ProcessID, travel travelTimes) []sim.Time {
 	var list []sim.Time
 	for _, m := range marks {

@@ -19,16 +19,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// placed are the kinds whose starts are enumerated in full unless something in the scenario prevents it.
+// placed lists the kinds whose starts are enumerated, unless something in a scenario prevents it.
 var placed = slices.DeleteFunc(slices.Clone(nemesis.Kinds), func(k nemesis.Kind) bool {
 	return k.Placement().At == nemesis.Nowhere
 })
 
-// tiny are scenarios so small that faults can start at every instant of a fine grid.
+// tiny are scenarios so small that the test can start faults at every instant of a fine grid.
 var tiny = []struct {
 	text  string
 	kinds []nemesis.Kind
-	on    []sim.ProcessID // targets; faults of links strike the link between client-2 and redis-1, in either direction
+	on    []sim.ProcessID // targets; faults of links strike the link between client-2 and redis-1, in each direction
 }{
 	{`name: fsync-always
 servers: {redis: 1, persistence: {append-fsync: always}}
@@ -83,9 +83,9 @@ limit: 10s
 `, []nemesis.Kind{nemesis.Pause}, []sim.ProcessID{"client-1"}},
 }
 
-// shown renders the outcome of a run without the name and the exact start of the fault: what each process records,
-// with times. It omits what the strike itself records (the end of a client, a key that a jump ends or brings back) and
-// the probe, which begins some time after the last fault.
+// shown returns what each process records in a run, with times, as text. It omits the name and the exact start of the
+// fault, the records of the strike itself (the end of a client, a key that a jump ends or brings back), and the probe,
+// which begins some time after the last fault.
 func shown(events []history.Event, kind nemesis.Kind) string {
 	lines := map[history.Process]*strings.Builder{}
 	for i := range events {
@@ -121,7 +121,7 @@ func shown(events []history.Event, kind nemesis.Kind) string {
 	return all.String()
 }
 
-// reached maps each outcome of a run to the laws that it violates, each with a fault that led there.
+// reached maps each outcome of a run to the laws that it violates, each with a fault that led to it.
 type reached map[string]map[checker.Law]nemesis.Fault
 
 func (r reached) add(h *history.History, f nemesis.Fault) {
@@ -136,8 +136,9 @@ func (r reached) add(h *history.History, f nemesis.Fault) {
 	}
 }
 
-// TestOneStartStandsForItsInterval compares the reduced starts with all starts: every instant of a grid, and the
-// nanoseconds around every moment of the run. With the same ends both reach the same runs and break the same laws.
+// TestOneStartStandsForItsInterval compares the enumerated starts with a much larger set: every instant of a grid, and
+// the nanoseconds around every moment of the run. With the same ends, both sets must lead to the same outcomes and
+// break the same laws.
 func TestOneStartStandsForItsInterval(t *testing.T) {
 	tried := 0
 	for _, x := range tiny {
@@ -218,8 +219,8 @@ func compareStarts(t *testing.T, s *scenarios.Scenario, f nemesis.Fault) {
 	t.Logf("%d openings for %d starts; %d ways", len(openings), len(grid), len(few))
 }
 
-// hurried reports whether a jump at an instant may make its server fsync while the server's next request arrives:
-// starts are not reduced exactly by when that fsync ends.
+// hurried reports whether a jump at an instant may make its server fsync while the server's next request arrives. The
+// enumerated starts do not cover every instant at which such an fsync may end.
 func hurried(g *grower, f nemesis.Fault, at sim.Time) bool {
 	return f.Kind == nemesis.Jump && slices.ContainsFunc(g.parent.acts(f.Target, 0),
 		func(act sim.Time) bool { return at < act && at >= act-g.fsync })
@@ -247,7 +248,7 @@ func compareReached(t *testing.T, few, all reached) {
 	}
 }
 
-// gridOf lists instants throughout a run and shortly after it.
+// gridOf returns instants spread over a run and the time shortly after it.
 func gridOf(c *course) []sim.Time {
 	var grid []sim.Time
 	last := sim.Time(0)
@@ -265,7 +266,7 @@ func gridOf(c *course) []sim.Time {
 	return slices.DeleteFunc(slices.Compact(grid), func(at sim.Time) bool { return at < 0 })
 }
 
-// sized lists the fault in some of the sizes that a jump can have; a fault without a size stays as it is.
+// sized returns the fault with some of the sizes that a jump can have. A fault without a size is returned as it is.
 func sized(g *grower, f nemesis.Fault, openings []opening) []nemesis.Fault {
 	if f.Kind != nemesis.Jump {
 		return []nemesis.Fault{f}
@@ -279,7 +280,7 @@ func sized(g *grower, f nemesis.Fault, openings []opening) []nemesis.Fault {
 	return list
 }
 
-// someEnds lists a sample of the ends of the fault, over all its openings.
+// someEnds returns a sample of the ends of a fault, over all its openings.
 func someEnds(t *testing.T, g *grower, f nemesis.Fault, openings []opening) []sim.Time {
 	if f.Kind == nemesis.Jump || f.Kind == nemesis.Crash && f.Loss == nemesis.LosesMemory {
 		return []sim.Time{never}
@@ -303,8 +304,8 @@ func someEnds(t *testing.T, g *grower, f nemesis.Fault, openings []opening) []si
 	return slices.DeleteFunc(list, func(end sim.Time) bool { return slices.Index(list, end)%step != 0 })
 }
 
-// TestStartsOfTwoFaultsStandForTheirIntervals draws two faults with arbitrary starts, and compares their run with the
-// run of the two starts that represent them.
+// TestStartsOfTwoFaultsStandForTheirIntervals draws two faults with arbitrary starts. It compares their run with the
+// run in which they strike at the starts that represent these.
 func TestStartsOfTwoFaultsStandForTheirIntervals(t *testing.T) {
 	for _, i := range []int{0, 2, 3} {
 		s, err := scenarios.Parse("tiny.yaml", []byte(tiny[i].text))
@@ -331,7 +332,7 @@ type pairs struct {
 	compared, broken int
 }
 
-// drawn is a fault with an arbitrary start, and the same fault with the start that represents it.
+// drawn is a fault with an arbitrary start (any), and the same fault with the start that represents it (stands).
 type drawn struct{ any, stands nemesis.Fault }
 
 func (p *pairs) draw() {
@@ -351,7 +352,7 @@ func (p *pairs) draw() {
 		return
 	}
 	if first.any.Kind == nemesis.Jump && p.v.Scenario.Servers.Persistent() && !nemesis.IsClient(first.any.Target) {
-		return // it makes the server fsync, and starts are not reduced by when that ends
+		return // it makes the server fsync; the enumerated starts do not cover every end of that fsync
 	}
 	stands, lawsStanding := p.outcome(first.stands, second.stands)
 	got, laws := p.outcome(first.any, second.any)
@@ -361,7 +362,7 @@ func (p *pairs) draw() {
 	}
 	for _, law := range laws {
 		if !slices.Contains(lawsStanding, law) && second.stands.Restart == 0 {
-			continue // the first instant is tried as well
+			continue // the first instant of the interval is tried as well
 		}
 		if !slices.Contains(lawsStanding, law) {
 			p.t.Errorf("%q and %q violate %s, those that stand for them, %q and %q, do not", first.any, second.any, law,
@@ -372,7 +373,7 @@ func (p *pairs) draw() {
 	p.broken += len(laws)
 }
 
-// next draws a fault that the grower could try next.
+// next draws a fault that the grower could try as the next one.
 func (p *pairs) next() (d drawn, from begin, ok bool) {
 	var all []nemesis.Fault
 	for _, k := range []nemesis.Kind{nemesis.Pause, nemesis.Crash, nemesis.ShutDown, nemesis.Jump} {

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// branch is a plan of faults to which further faults are added.
+// branch is a plan of faults that further faults can be added to.
 type branch struct {
 	assignment int
 	faults     []nemesis.Fault
@@ -21,15 +21,15 @@ type branch struct {
 	stands     float64 // number of placements that this branch represents
 }
 
-// growth is the result of trying one more fault of one kind after those of a branch.
+// growth is the result of adding one more fault of one kind to a branch.
 type growth struct {
 	Tally
 	next  []branch
 	found *Counterexample
-	// missed are the messages that the scenario's own faults name and that were never sent in a run without other
+	// missed lists the messages that the scenario's own faults name, but that were never sent in a run without other
 	// faults.
 	missed []nemesis.Missed
-	cut    bool   // ctx ended the job before everything was tried
+	cut    bool   // ctx ended before everything was tried
 	lost   string // why nothing was tried; empty if it was tried
 }
 
@@ -41,10 +41,10 @@ type grower struct {
 	runners  []*scenarios.Runner // index: assignment
 	travels  []travelTimes
 	checker  checker.Checker
-	beyond   sim.Time                   // a fault of this length outlasts everything that it can affect
+	beyond   sim.Time                   // a fault of this length outlasts everything that it could affect
 	slowest  sim.Time                   // longest delay of a message, apart from the long tail of delays
-	fsync    sim.Time                   // time for which a server blocks in an fsync after a write
-	patience map[sim.ProcessID]sim.Time // of clients that give up waiting
+	fsync    sim.Time                   // how long a server blocks in an fsync after a write
+	patience map[sim.ProcessID]sim.Time // how long each client waits that gives up waiting
 	moments  []sim.Moment               // of the latest run that was watched
 	settles  []sim.Moment
 
@@ -83,7 +83,7 @@ func newGrower(ctx context.Context, v *Verification) *grower {
 	return g
 }
 
-// cutShort returns what was tried and found so far if ctx ended the job, and otherwise done and err unchanged.
+// cutShort returns the results so far if ctx has ended the job. Otherwise it returns done and err unchanged.
 func (g *grower) cutShort(done *growth, err error) (*growth, error) {
 	if ended := g.ctx.Err(); ended == nil || !errors.Is(err, ended) {
 		return done, err
@@ -92,7 +92,7 @@ func (g *grower) cutShort(done *growth, err error) (*growth, error) {
 	return g.growth, nil
 }
 
-// bare runs and judges a branch as it is, without another fault.
+// bare runs and judges a branch without adding a fault.
 func (g *grower) bare(b *branch) (*growth, error) {
 	g.branch, g.growth = b, &growth{Tally: newTally(g.v.Scenario.Promise.Laws)}
 	result, _, err := g.run(nil, false)
@@ -111,19 +111,19 @@ func (g *grower) climb(b *branch, deeper bool) error {
 	return err
 }
 
-// share is one of several equal parts of a list: number part, from 0, out of of.
+// share is one of several equal parts of a list: part number part, from 0, of of parts.
 type share struct{ part, of int }
 
-// bounds returns the indices [from, to) of the share in a list of length n.
+// bounds returns the range [from, to) of indices of the share in a list of length n.
 func (s share) bounds(n int) (from, to int) { return n * s.part / s.of, n * (s.part + 1) / s.of }
 
-// start is a fault whose start and end are not set yet, with an opening where it may start.
+// start is a fault without its start and end, and an opening at which it may start.
 type start struct {
 	fault nemesis.Fault
 	opening
 }
 
-// grow tries each fault of kind k after those of a branch, at one share of its starts.
+// grow adds each fault of kind k to a branch, at one share of its starts.
 func (g *grower) grow(b *branch, k nemesis.Kind, of share, deeper bool) (*growth, error) {
 	if err := g.climb(b, deeper); err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func (g *grower) grow(b *branch, k nemesis.Kind, of share, deeper bool) (*growth
 	return g.growth, nil
 }
 
-// starts lists the faults of kind k that may follow those of the branch.
+// starts returns the faults of kind k that may follow the faults of the branch, with their openings.
 func (g *grower) starts(k nemesis.Kind) (list []start) {
 	for _, f := range templates(g.v.Scenario, g.subjects, k) {
 		for _, o := range g.openings(&f) {
@@ -152,7 +152,7 @@ func (g *grower) starts(k nemesis.Kind) (list []start) {
 	return list
 }
 
-// openings lists where fault f may start.
+// openings returns the openings at which fault f may start.
 func (g *grower) openings(f *nemesis.Fault) []opening {
 	c, how := &g.parent, f.Kind.Placement()
 	switch how.At {
@@ -168,7 +168,7 @@ func (g *grower) openings(f *nemesis.Fault) []opening {
 	}
 	list := c.ofProcess(f.Target, g.from, g.between(f))
 	if how.Stills {
-		list = list[:len(list)-1] // a process that never acts again does not notice the fault
+		list = list[:len(list)-1] // a process that does not act again does not notice the fault
 	}
 	if how.AfterAnswers && g.v.Options.Requests {
 		list = append(list, c.afterAnswers(f.Target)...)
@@ -176,7 +176,7 @@ func (g *grower) openings(f *nemesis.Fault) []opening {
 	return list
 }
 
-// between lists the instants, in addition to the acts of its target, that divide the starts of a fault into intervals.
+// between returns the instants that divide the starts of a fault into intervals, other than the acts of its target.
 func (g *grower) between(f *nemesis.Fault) []sim.Time {
 	c, how := &g.parent, f.Kind.Placement()
 	if how.Between == nil {
@@ -193,8 +193,8 @@ func (g *grower) between(f *nemesis.Fault) []sim.Time {
 	return nil
 }
 
-// repeats reports whether a fault of kind k at the opening need not be tried: together with the last fault of the
-// branch it would only be a longer fault of the same kind, or the same two faults of one message in the other order.
+// repeats reports whether a fault of kind k at the opening need not be tried. Together with the last fault of the
+// branch, it would only be a longer fault of the same kind, or the same two faults of one message in the other order.
 func (g *grower) repeats(k nemesis.Kind, o *opening) bool {
 	if len(g.faults) == 0 {
 		return false
@@ -210,7 +210,7 @@ func (g *grower) repeats(k nemesis.Kind, o *opening) bool {
 	return k == kind && (!o.isInterval() || o.since == g.from.at-1)
 }
 
-// place tries a fault at an opening, with each of its ends or sizes.
+// place tries a fault at an opening with each of its ends, or each of its sizes.
 func (g *grower) place(f nemesis.Fault, o *opening) error {
 	if g.v.Options.Requests {
 		return g.placeOnce(f, o)
@@ -249,7 +249,8 @@ func (g *grower) forGood(f nemesis.Fault, o *opening) error {
 	return g.early(f, o)
 }
 
-// early tries a fault that never ends at the first instant of its opening: the calm period begins when it strikes.
+// early tries a fault that never ends at the first instant of its opening, because the calm period begins when it
+// strikes.
 func (g *grower) early(f nemesis.Fault, o *opening) error {
 	if !o.isInterval() || o.since+1 == o.at {
 		return nil
@@ -258,7 +259,7 @@ func (g *grower) early(f nemesis.Fault, o *opening) error {
 	return err
 }
 
-// lasting tries a fault with each of its ends. They are found in the run in which the fault goes on.
+// lasting tries a fault with each of its ends. The ends are found in a run in which the fault goes on.
 func (g *grower) lasting(f nemesis.Fault, o *opening) error {
 	last := o.at + g.beyond
 	endless := last
@@ -287,7 +288,7 @@ func (g *grower) lasting(f nemesis.Fault, o *opening) error {
 	return nil
 }
 
-// ends lists the ends to try of a fault that starts at an opening; c is the run in which the fault goes on.
+// ends returns the ends to try for a fault that starts at an opening. c is the run in which the fault goes on.
 func (g *grower) ends(c *course, f *nemesis.Fault, o *opening, last sim.Time) []sim.Time {
 	travel := g.travels[g.assignment]
 	marks := c.marks(o.at, last)
@@ -299,9 +300,9 @@ func (g *grower) ends(c *course, f *nemesis.Fault, o *opening, last sim.Time) []
 	}
 	process, late, first := f.Target, sim.Time(0), o.at
 	switch f.Kind.Placement().At {
-	case nemesis.AtMessages: // the end of a message's fault is the arrival of the message
+	case nemesis.AtMessages: // the fault of a message ends when the message arrives
 		process, first = f.Peer, o.at+travel.of(f.Target, f.Peer)
-	case nemesis.AtLinks: // messages that waited arrive after the end of the fault
+	case nemesis.AtLinks: // messages that waited arrive some time after the end of the fault
 		process, late = f.Right[0], travel.of(f.Left[0], f.Right[0])
 	}
 	list := ends(marks, process, travel)
@@ -309,14 +310,14 @@ func (g *grower) ends(c *course, f *nemesis.Fault, o *opening, last sim.Time) []
 		list[i] -= late
 	}
 	list = slices.DeleteFunc(list, func(t sim.Time) bool { return t <= first || t >= last })
-	if restarts(f) && o.isInterval() { // back before anybody misses it
+	if restarts(f) && o.isInterval() { // the server is back before any process misses it
 		list = append([]sim.Time{o.at - 1}, list...)
 	}
 	return append(list, last)
 }
 
-// latest returns the latest instant of an opening at which the scenario does not exclude f with the given end; ok is
-// false if there is none.
+// latest returns the latest instant of an opening at which f may start with the given end, such that the scenario does
+// not exclude it; ok is false if there is none.
 func (g *grower) latest(f nemesis.Fault, o *opening, end sim.Time) (at sim.Time, ok bool) {
 	at = min(o.at, end-1)
 	for _, x := range g.v.Scenario.Mix.Without {
@@ -328,7 +329,7 @@ func (g *grower) latest(f nemesis.Fault, o *opening, end sim.Time) (at sim.Time,
 	return at, ok && !excluded(g.v.Scenario, g.subjects.Names, g.fault(f, o, at, end))
 }
 
-// fault gives f its start and its end.
+// fault returns f with its start and its end.
 func (g *grower) fault(f nemesis.Fault, o *opening, at, end sim.Time) nemesis.Fault {
 	if f.Kind.Has(nemesis.FieldTrigger) {
 		f.Trigger = o.trigger(at)

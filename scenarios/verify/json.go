@@ -15,7 +15,7 @@ var Described = []document.Described{
 type verifyJSON struct {
 	document.Head
 	Scenario string                          `json:"scenario"`
-	Faults   int                             `json:"faults"`  // most faults in one placement
+	Faults   int                             `json:"faults"`  // largest number of faults in one placement
 	Seed     uint64                          `json:"seed"`    // seed of back-offs and owner values
 	Outcome  string                          `json:"outcome"` // holds, violated or undecided
 	Laws     map[checker.Law]campaign.Counts `json:"laws"`
@@ -64,7 +64,7 @@ type counterexampleJSON struct {
 	Law      checker.Law       `json:"law"`
 	Cause    string            `json:"cause"`
 	Delay    string            `json:"delay"`
-	AtRandom bool              `json:"at_random"` // it was found among random placements
+	AtRandom bool              `json:"at_random"` // it was found among the random placements
 	Run      *single.RunObject `json:"run"`
 }
 

@@ -9,15 +9,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// deadline is an instant that depends on the wall clock of a fault's target.
+// deadline is an instant that depends on the wall clock of the target of a jump.
 type deadline struct {
 	at      sim.Time
 	process sim.ProcessID // the process whose acts come before or after the deadline
-	sets    bool          // the target has not set it yet, and will set it by its clock: a jump forward postpones it
+	sets    bool          // the target will set the deadline later by its clock, so a jump forward postpones it
 }
 
-// jumps lists how far the wall clock of a process may jump at an opening, ascending: so that each deadline on that
-// clock has just passed, or just not, before each later act; and beyond all deadlines, forward and back.
+// jumps returns how far the wall clock of a process may jump at an opening, in ascending order. For each deadline on
+// that clock and each later act, there are jumps after which the deadline has just passed, or just not, before the act.
+// Two more jumps go beyond all deadlines, forward and back.
 func (g *grower) jumps(o *opening) []time.Duration {
 	beyond := g.beyond.Duration()
 	list := []time.Duration{-beyond, beyond}
@@ -25,7 +26,7 @@ func (g *grower) jumps(o *opening) []time.Duration {
 		for _, act := range g.parent.acts(d.process, o.index) {
 			by := (d.at - act).Duration()
 			switch {
-			case d.sets: // Redis counts in whole milliseconds
+			case d.sets: // a key's expiry is set in whole milliseconds
 				list = append(list, -by-time.Millisecond, -by, -by+time.Millisecond)
 			case by >= 0:
 				list = append(list, by+1)
@@ -39,7 +40,7 @@ func (g *grower) jumps(o *opening) []time.Duration {
 	return slices.DeleteFunc(list, func(d time.Duration) bool { return d == 0 || d > beyond || d < -beyond })
 }
 
-// deadlines lists the deadlines that depend on the clock of the opening's target.
+// deadlines returns the deadlines that depend on the clock of the opening's target.
 func (g *grower) deadlines(o *opening) []deadline {
 	var list []deadline
 	for _, m := range g.parent.due(o.at) {

@@ -8,21 +8,21 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// Scope says how a verification tries the faults of each kind that can strike something in a run of a scenario.
+// Scope says for each kind of fault that can strike something in a scenario how a verification tries it.
 type Scope struct {
-	Every  []nemesis.Kind // every placement that can make a difference is tried; the simplest kinds first
+	Every  []nemesis.Kind // every placement that can make a difference is tried; simplest kinds first
 	Random []Reason       // random placements are tried, alone or in addition to enumerated ones
 	None   []Reason       // no placement is tried
 }
 
-// Reason says why not every placement of a kind is tried.
+// Reason says why not every placement of a kind of fault is tried.
 type Reason struct {
 	Kind nemesis.Kind
 	Why  string
 }
 
-// ScopeOf says how a verification of s tries the faults of each kind. It tries kinds that the scenario's mix draws,
-// that the scenario promises to survive, and that can make a difference.
+// ScopeOf returns the scope of a verification of s. The kinds that it tries are those that the mix of s draws, that s
+// promises to survive, and that can make a difference.
 func ScopeOf(s *scenarios.Scenario) (scope Scope) {
 	subjects, names := subjectsOf(s), s.Targets()
 	targets := nemesis.TargetsOf(&names)
@@ -52,7 +52,7 @@ func ScopeOf(s *scenarios.Scenario) (scope Scope) {
 
 const notPromised = "the scenario does not promise to survive it"
 
-// try adds a kind of which at least one fault is to be tried.
+// try adds a kind to the scope. At least one fault of that kind can be tried.
 func (s *Scope) try(k nemesis.Kind, subjects *nemesis.Subjects) {
 	how := k.Placement()
 	why := ""
@@ -70,12 +70,12 @@ func (s *Scope) try(k nemesis.Kind, subjects *nemesis.Subjects) {
 	}
 }
 
-// Enumerated returns the scope of a verification that tries nothing at random.
+// Enumerated returns the scope of a verification without random placements.
 func (s Scope) Enumerated() Scope {
 	return Scope{Every: s.Every, None: slices.Concat(s.None, s.Random)}
 }
 
-// only restricts the scope to some kinds; without kinds it is the whole scope.
+// only returns the scope restricted to the given kinds, or the whole scope if kinds is empty.
 func (s *Scope) only(kinds []nemesis.Kind) Scope {
 	if len(kinds) == 0 {
 		return *s
@@ -104,8 +104,8 @@ func subjectsOf(s *scenarios.Scenario) *nemesis.Subjects {
 	return subjects
 }
 
-// candidates lists the faults of a kind that can make a difference, without their starts and ends: one for each
-// target. For faults of messages and links the targets are found in the run.
+// candidates returns the faults of a kind that can make a difference, one for each target, without their starts and
+// ends. The targets of faults of messages and links are found later, in the run.
 func candidates(subjects *nemesis.Subjects, k nemesis.Kind) []nemesis.Fault {
 	list := []nemesis.Fault{{}}
 	if find := k.Placement().Candidates; find != nil {
@@ -117,13 +117,13 @@ func candidates(subjects *nemesis.Subjects, k nemesis.Kind) []nemesis.Fault {
 	return list
 }
 
-// templates lists the candidates of kind k that s does not exclude.
+// templates returns the candidates of kind k that s does not exclude.
 func templates(s *scenarios.Scenario, subjects *nemesis.Subjects, k nemesis.Kind) []nemesis.Fault {
 	return slices.DeleteFunc(candidates(subjects, k),
 		func(f nemesis.Fault) bool { return ruledOut(s, subjects.Names, f) })
 }
 
-// restarts reports whether f ends with a restart. The crash of a client does not.
+// restarts reports whether f can end with a restart. The crash of a client cannot.
 func restarts(f *nemesis.Fault) bool {
 	return f.Kind.Has(nemesis.FieldRestart) && !nemesis.IsClient(f.Target)
 }
@@ -133,10 +133,10 @@ func hasEnd(f *nemesis.Fault) bool {
 	return restarts(f) || f.Kind.Has(nemesis.FieldFor) || f.Kind.Has(nemesis.FieldBy)
 }
 
-// canLast reports whether f may be given an end or may go on without one.
+// canLast reports whether f may go on without an end, although it could be given one.
 func canLast(f *nemesis.Fault) bool { return restarts(f) || f.Kind.Endless() }
 
-// ruledOut reports whether s does not promise to survive f, whenever it ends.
+// ruledOut reports whether s does not promise to survive f, whatever its end.
 func ruledOut(s *scenarios.Scenario, names *nemesis.Names, f nemesis.Fault) bool {
 	late := f
 	switch {
@@ -148,7 +148,7 @@ func ruledOut(s *scenarios.Scenario, names *nemesis.Names, f nemesis.Fault) bool
 	return excluded(s, names, f) && excluded(s, names, late)
 }
 
-// excluded reports whether f, with its end, is a fault that s does not promise to survive.
+// excluded reports whether f, with the end that it has, is a fault that s does not promise to survive.
 func excluded(s *scenarios.Scenario, names *nemesis.Names, f nemesis.Fault) bool {
 	return slices.ContainsFunc(s.Mix.Without, func(x nemesis.Exclusion) bool { return x.Covers(f, names) })
 }

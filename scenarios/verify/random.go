@@ -11,8 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// Sample is the result of random placements of a kind. Its Schedules counts the placements whose faults struck
-// something.
+// Sample is the result of random placements of a kind of fault. Schedules counts those whose faults struck something.
 type Sample struct {
 	Reason
 	Tally
@@ -21,13 +20,13 @@ type Sample struct {
 const (
 	// samples is the number of random placements tried for each kind and number of faults.
 	samples = 2000
-	batch   = 100 // random placements in one position of a stage
+	batch   = 100 // number of random placements in one position of a stage
 	batches = samples / batch
-	// draws limits how many plans are drawn to find one that has a fault of the kind and strikes something.
+	// draws limits how many plans are drawn for each placement that has a fault of the kind and strikes something.
 	draws = 40
 )
 
-// sample tries random placements of n faults, for each kind of which not every placement is enumerated.
+// sample tries random placements of n faults, for each kind whose placements are not all enumerated.
 func (v *Verification) sample(ctx context.Context, n int) error {
 	_, err := v.do(ctx, &stage{Faults: n, Random: true}, func(position int, g *growth) {
 		v.Random[position/batches].add(&g.Tally)
@@ -35,7 +34,7 @@ func (v *Verification) sample(ctx context.Context, n int) error {
 	return err
 }
 
-// draw tries a batch of random placements of n faults, at least one of them of kind k, with one of the assignments.
+// draw tries a batch of random placements of n faults, at least one of them of kind k, with one assignment of delays.
 func (g *grower) draw(k nemesis.Kind, n, part int) (*growth, error) {
 	if err := g.climb(&branch{assignment: part % len(g.v.Assignments)}, false); err != nil {
 		return g.growth, err
@@ -69,7 +68,7 @@ func (g *grower) draw(k nemesis.Kind, n, part int) (*growth, error) {
 	return g.growth, nil
 }
 
-// withMix returns s with a mix that draws n faults, half of them of kind k.
+// withMix returns s with a mix that draws n faults. About half of the faults are of kind k.
 func withMix(s *scenarios.Scenario, k nemesis.Kind, n int) *scenarios.Scenario {
 	drawn := *s
 	m := &drawn.Mix

@@ -15,12 +15,12 @@ import (
 // Report is the report of a verification.
 type Report struct {
 	*Verification
-	Run    *single.Run // run of the counterexample; nil if there is none
+	Run    *single.Run // the run of the counterexample; nil if there is none
 	Files  string      // folder with the verdict and the counterexample
 	Repeat string      // command that repeats the verification
 }
 
-// outcome is the result in a word: violated, holds or undecided.
+// outcome returns the result in a word: violated, holds or undecided.
 func (v *Verification) outcome() string {
 	switch standing, _ := v.Standing(); standing {
 	case document.Failed:
@@ -40,13 +40,13 @@ func (v *Verification) open() []string {
 // interrupted reports whether a signal stopped the verification before everything was tried.
 func (v *Verification) interrupted() bool { return v.Ending == campaign.Interrupted }
 
-// counterexample returns the number of faults that break a promise, without the scenario's own, and their delay
-// assignment.
+// counterexample returns the number of faults that break a promise, not counting the scenario's own faults, and the
+// name of their assignment of delays.
 func (v *Verification) counterexample() (faults int, delay string) {
 	return len(v.Found.Plan.Faults) - len(v.own()), v.Assignments[v.Found.Assignment].Name
 }
 
-// Document is the report: the result, what was tried and how much it covers, what is not claimed, and the
+// Document returns the report: the result, what was tried, how much it covers, what is not claimed, and the
 // counterexample if there is one.
 func (r *Report) Document() *document.Document {
 	v := r.Verification
@@ -71,7 +71,7 @@ func (r *Report) Document() *document.Document {
 	return d
 }
 
-// scale describes how much is to be tried.
+// scale says how much is to be tried.
 func (v *Verification) scale() string {
 	if v.Options.Requests {
 		return fmt.Sprintf("single faults of the run of seed %d", v.Options.Seed)
@@ -79,7 +79,7 @@ func (v *Verification) scale() string {
 	return "up to " + text.Count(v.Options.Faults, "fault")
 }
 
-// conclusion states the result in a sentence or two, and which laws are broken that are not promised.
+// conclusion states the result in a sentence or two. It also names laws that were broken but are not promised.
 func (v *Verification) conclusion() string {
 	words := v.result()
 	for _, l := range v.laws() {
@@ -91,7 +91,7 @@ func (v *Verification) conclusion() string {
 	return words
 }
 
-// result states whether the promises were kept.
+// result says whether the promises were kept.
 func (v *Verification) result() string {
 	if f := v.Found; f != nil {
 		faults, delay := v.counterexample()
@@ -129,7 +129,7 @@ func (v *Verification) result() string {
 	return words
 }
 
-// none states that no placement of up to this number of faults breaks what, as far as placements were tried.
+// none says that no placement of up to a number of faults breaks what, as far as placements were tried.
 func (v *Verification) none(faults int, what string) string {
 	enumerated, sampled := len(v.Scope.Every), len(v.Random)
 	drawn := 0
@@ -155,7 +155,7 @@ func (v *Verification) none(faults int, what string) string {
 	return words + "."
 }
 
-// shorter states up to how many faults, at most most, every placement was tried.
+// shorter says up to how many faults every placement was tried and broke nothing; at most most faults count.
 func (v *Verification) shorter(most int) string {
 	whole := -1
 	for _, l := range v.Lengths {
@@ -173,7 +173,7 @@ func (v *Verification) shorter(most int) string {
 		text.Count(len(v.Scope.Every), "kind"))
 }
 
-// lengthTable shows how much was tried for each number of faults.
+// lengthTable returns a table of how much was tried for each number of faults.
 func (v *Verification) lengthTable() document.Table {
 	t := document.Table{Heading: "placements of", Columns: []document.Column{{Title: "starts"}, {Title: "schedules"},
 		{Title: "placements covered", Words: true}}}
@@ -191,8 +191,8 @@ func (v *Verification) lengthTable() document.Table {
 	return t
 }
 
-// kindTable shows how much was tried of each kind of fault: enumerated as the last fault of a placement, or drawn at
-// random.
+// kindTable returns a table of how much was tried of each kind of fault: enumerated as the last fault of a placement,
+// and at random.
 func (v *Verification) kindTable() document.Table {
 	t := document.Table{Heading: "last fault", Columns: []document.Column{{Title: "starts"}, {Title: "schedules"},
 		{Title: "at random"}}}
@@ -212,7 +212,7 @@ func (v *Verification) kindTable() document.Table {
 	return t
 }
 
-// claims states what the result covers and what it does not cover.
+// claims says what the result covers.
 func (v *Verification) claims() document.Facts {
 	if v.Options.Requests {
 		return append(v.single(), v.bounds()...)
@@ -229,7 +229,7 @@ func (v *Verification) claims() document.Facts {
 	return append(document.Facts{{Name: "starts", Value: starts}, {Name: "ends", Value: ends}}, v.bounds()...)
 }
 
-// bounds states under which conditions the result holds, and what was not tried.
+// bounds says under which conditions the result holds, and what was not tried.
 func (v *Verification) bounds() (all document.Facts) {
 	each := func(name string, things []string) {
 		for _, t := range things {
@@ -263,7 +263,7 @@ func (v *Verification) bounds() (all document.Facts) {
 	return all
 }
 
-// neverStruck lists the scenario's own faults whose message was never sent, each with the requests that were.
+// neverStruck lists the scenario's own faults whose message was never sent, each with the requests that were sent.
 func (v *Verification) neverStruck() (list []string) {
 	for i := range v.Missed {
 		list = append(list, v.Missed[i].Line+" without another fault: "+single.Asked(&v.Missed[i]))
@@ -271,7 +271,7 @@ func (v *Verification) neverStruck() (list []string) {
 	return list
 }
 
-// suite has a case for each promised law, and one for each reason why the verification is undecided.
+// suite returns a test case for each promised law, and one for each reason why the verification is undecided.
 func (r *Report) suite() document.Suite {
 	v := r.Verification
 	name := v.Scenario.Name

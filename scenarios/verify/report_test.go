@@ -55,7 +55,7 @@ func verified() *Report {
 				Tally: Tally{Schedules: 500, Laws: campaign.NewLaws(s.Promise.Laws)}}}}}
 }
 
-// breaks makes the report end with a counterexample of this many faults.
+// breaks makes the report end with a counterexample of the given number of faults.
 func (v *Report) breaks(law checker.Law, kind checker.CauseKind, faults int, run *single.Run) {
 	v.Options.KeepFaults, v.Run = false, run
 	v.Found = &Counterexample{Law: law, Cause: checker.Cause{Kind: kind},
@@ -72,7 +72,7 @@ func verifyText(t *testing.T, v *Report, width int) string {
 	return b.String()
 }
 
-// squeezed replaces line breaks and runs of spaces by one space, so that phrases can be searched for.
+// squeezed replaces line breaks and runs of spaces by single spaces, so that a test can search for phrases.
 func squeezed(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 func TestAVerificationSaysWhatItTriedAndForHowMuchItStands(t *testing.T) {
@@ -96,8 +96,8 @@ func TestAVerificationSaysWhatItTriedAndForHowMuchItStands(t *testing.T) {
 	}
 }
 
-// TestOnlyAWholeVerificationHolds: neither the zero value nor a verification that ended early is a pass, however much
-// it tried.
+// TestOnlyAWholeVerificationHolds: neither the zero value nor a verification that ended early passes, however much it
+// tried.
 func TestOnlyAWholeVerificationHolds(t *testing.T) {
 	early := verified()
 	early.Ending, early.Lengths[2].Whole = campaign.OutOfRuns, false
@@ -181,8 +181,8 @@ func TestAVerificationAsJSON(t *testing.T) {
 	}
 }
 
-// TestReportsOfVerificationsCanBeRead checks the text and the page, interrupted or not, with a counterexample or
-// without. Enumerated placements are not a sample, so no share of them is stated.
+// TestReportsOfVerificationsCanBeRead checks text and page, with and without an interruption and a counterexample.
+// Enumerated placements are no sample, so the report does not state a share of them.
 func TestReportsOfVerificationsCanBeRead(t *testing.T) {
 	for _, found := range []bool{false, true} {
 		for _, ending := range []campaign.Ending{campaign.Complete, campaign.Interrupted} {

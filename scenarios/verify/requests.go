@@ -15,7 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// messageOf finds the request whose message, or whose answer, the opening o is; ok is false if it is neither.
+// messageOf returns the request that the opening o belongs to. answer says that o is the request's answer. ok is false
+// if o is neither a request nor an answer.
 func (c *course) messageOf(o *opening) (r *nemesis.Sent, answer, ok bool) {
 	for i := range c.sent {
 		switch r := &c.sent[i]; {
@@ -28,7 +29,7 @@ func (c *course) messageOf(o *opening) (r *nemesis.Sent, answer, ok bool) {
 	return nil, false, false
 }
 
-// named keeps the openings that are requests or answers.
+// named returns those of the openings that are requests or answers.
 func (g *grower) named(all []opening) []opening {
 	return slices.DeleteFunc(all, func(o opening) bool {
 		_, _, ok := g.parent.messageOf(&o)
@@ -36,8 +37,8 @@ func (g *grower) named(all []opening) []opening {
 	})
 }
 
-// messageAt names a message that p sends or takes at an instant. With a peer, it names a message that one of the two
-// sends to the other then. If there are several, it names the last.
+// messageAt returns a trigger that names a message which p sends or receives at an instant. If peer is given, it is a
+// message that one of the two sends to the other at that instant. If there are several messages, it names the last.
 func (c *course) messageAt(p, peer sim.ProcessID, at sim.Time) (t nemesis.Trigger, ok bool) {
 	for i := range c.sent {
 		r := &c.sent[i]
@@ -50,7 +51,7 @@ func (c *course) messageAt(p, peer sim.ProcessID, at sim.Time) (t nemesis.Trigge
 		}
 		both := peer != ""
 		for _, end := range []struct {
-			is             bool // p acts at this end of the message; with a peer, true for every sending
+			is             bool // p acts at this end of the message; with a peer, true for each sending
 			at             sim.Time
 			answer, leaves bool
 		}{
@@ -65,7 +66,7 @@ func (c *course) messageAt(p, peer sim.ProcessID, at sim.Time) (t nemesis.Trigge
 	return t, ok
 }
 
-// afterAnswers lists the openings between an answer that client p takes and the request that it sends at that instant.
+// afterAnswers returns the openings between an answer to client p and the request that p sends at the same instant.
 func (c *course) afterAnswers(p sim.ProcessID) (list []opening) {
 	for i := range c.sent {
 		r := &c.sent[i]
@@ -81,7 +82,7 @@ func (c *course) afterAnswers(p sim.ProcessID) (list []opening) {
 	return list
 }
 
-// placeOnce tries a fault at an opening, with one end or size out of each class.
+// placeOnce tries a fault at an opening, with one end or one size of each class.
 func (g *grower) placeOnce(f nemesis.Fault, o *opening) error {
 	p := g.placing(f, o)
 	for _, f := range p.faults {
@@ -101,16 +102,16 @@ func (g *grower) placeOnce(f nemesis.Fault, o *opening) error {
 	return nil
 }
 
-// placing holds the faults to try at an opening.
+// placing holds the faults to be tried at an opening.
 type placing struct {
 	*opening
-	faults []nemesis.Fault // those that the run without them suffices to find
+	faults []nemesis.Fault // faults that follow from the run without them
 	at     sim.Time        // when they strike; for a delayed message, when it would arrive without the fault
-	last   sim.Time        // the latest end that is tried
-	lasts  bool            // faults has one element, whose shorter versions are found in its run
+	last   sim.Time        // the latest end to try
+	lasts  bool            // faults has one element; its shorter versions are found in its run
 }
 
-// placing lists the faults that strike at an opening, as far as the run without them shows.
+// placing returns the faults that strike at an opening, as far as the run without them shows.
 func (g *grower) placing(f nemesis.Fault, o *opening) (p *placing) {
 	how := f.Kind.Placement()
 	p = &placing{opening: o, at: o.at}
@@ -154,8 +155,8 @@ func (g *grower) placing(f nemesis.Fault, o *opening) (p *placing) {
 	return p
 }
 
-// trigger makes f strike at the opening: after the last message that the target sent or took, if that message has a
-// name.
+// trigger sets f to strike at the opening. If the target has sent or received a message before it that has a name, f
+// strikes after the last such message.
 func (p *placing) trigger(g *grower, f *nemesis.Fault) {
 	f.Trigger = p.opening.trigger(p.opening.at)
 	if !p.isInterval() {
@@ -169,7 +170,7 @@ func (p *placing) trigger(g *grower, f *nemesis.Fault) {
 	}
 }
 
-// lasting returns f with the length, restart or delay d.
+// lasting returns f with d as its length, restart delay or message delay.
 func lasting(f nemesis.Fault, d time.Duration) nemesis.Fault {
 	switch {
 	case f.Kind.Has(nemesis.FieldFor):
@@ -182,7 +183,7 @@ func lasting(f nemesis.Fault, d time.Duration) nemesis.Fault {
 	return f
 }
 
-// shorter lists the shorter versions of the fault of p; c is the run with the longest version.
+// shorter returns the shorter versions of the fault of p. c is the run with the longest version.
 func (g *grower) shorter(c *course, p *placing) (list []nemesis.Fault) {
 	f := p.faults[0]
 	points := g.thresholds(c, p)
@@ -202,14 +203,13 @@ func (g *grower) shorter(c *course, p *placing) (list []nemesis.Fault) {
 	return list
 }
 
-// thresholds lists the instants, in the run in which a fault goes on, before or after which it can matter that the
-// fault ends: what expires by then, the client time-outs that the fault may outlast, and the next section of each
-// client. A group of instants that follow each other within the travel time of a message counts as one; its first and
-// its last instant are kept.
+// thresholds returns the instants, in the run in which a fault goes on, at which it can matter whether the fault has
+// ended. These are expiries, client time-outs that the fault may outlast, and the next section of each client. Of a
+// group of instants that follow each other within the travel time of a message, only the first and the last are kept.
 func (g *grower) thresholds(c *course, p *placing) []sim.Time {
 	list := g.lapses(c, p.at)
 	for i := range list {
-		list = append(list, list[i]-g.slowest) // what is done just before this instant arrives after it
+		list = append(list, list[i]-g.slowest) // what a process does just before this instant arrives after it
 	}
 	list = append(list, c.nextSections(p.at)...)
 	list = append(list, p.opening.at) // the target's next act
@@ -227,7 +227,7 @@ func (g *grower) thresholds(c *course, p *placing) []sim.Time {
 	return ends
 }
 
-// lapses lists when, after an instant, keys expire, and when validities end whose lock was not given back before.
+// lapses returns when, after an instant, keys expire, and when validities end whose lock was not released before.
 func (g *grower) lapses(c *course, at sim.Time) (list []sim.Time) {
 	type place struct {
 		server sim.ProcessID
@@ -259,7 +259,7 @@ func (g *grower) lapses(c *course, at sim.Time) (list []sim.Time) {
 	return slices.DeleteFunc(list, func(t sim.Time) bool { return t <= at || t == history.Never })
 }
 
-// nextSections lists, for each client's next section after an instant, when its keys are set, when it is acquired and
+// nextSections returns, for the next section of each client after an instant, when its keys are set, when it begins and
 // when its release is called.
 func (c *course) nextSections(at sim.Time) (list []sim.Time) {
 	next := map[sim.ProcessID]history.Attempt{}
@@ -288,7 +288,7 @@ func (c *course) nextSections(at sim.Time) (list []sim.Time) {
 	return list
 }
 
-// sizes lists how far a clock may jump: past each deadline that depends on it, forward and back.
+// sizes returns how far a clock may jump to pass each deadline that depends on it, forward, and as far back.
 func (g *grower) sizes(p *placing) []time.Duration {
 	var points []sim.Time
 	for _, d := range g.deadlines(p.opening) {
@@ -304,8 +304,8 @@ func (g *grower) sizes(p *placing) []time.Duration {
 	return list
 }
 
-// between lists durations counted from an instant: one that ends before the first of the points, and one soon after
-// each point but the last, before the next point.
+// between returns durations counted from the instant from. One ends before the first of the points. For each point but
+// the last, one ends soon after it and before the next point.
 func between(points []sim.Time, from sim.Time, soon time.Duration) (list []time.Duration) {
 	slices.Sort(points)
 	lo := from
@@ -318,7 +318,8 @@ func between(points []sim.Time, from sim.Time, soon time.Duration) (list []time.
 	return list
 }
 
-// roundest returns the roundest duration d with lo < d < hi and d at most lo+soon, or 0 if there is none.
+// roundest returns a duration d with lo < d < hi that is at most lo+soon, or 0 if there is none. Of several it returns
+// the first multiple of the largest power of ten.
 func roundest(lo, hi, soon time.Duration) time.Duration {
 	for step := 10 * time.Second; step > 0; step /= 10 {
 		if d := (lo/step + 1) * step; d < hi && (d <= lo+soon || step == 1) {
@@ -328,20 +329,20 @@ func roundest(lo, hi, soon time.Duration) time.Duration {
 	return 0
 }
 
-// Claim says what was enumerated over one run.
+// Claim says what was enumerated in one run.
 type Claim struct {
 	Kinds   []nemesis.Kind
-	Tallies []KindTally // index: as Kinds
+	Tallies []KindTally // one for each of Kinds
 	Untried []Reason
 }
 
-// single returns the facts about what was enumerated over one run.
+// single returns the facts about what was enumerated in one run.
 func (v *Verification) single() document.Facts {
 	c := Claim{Kinds: v.Scope.Every, Tallies: v.byKind()}
 	return c.Facts()
 }
 
-// Facts lists what was enumerated, and what was not tried.
+// Facts says what was enumerated, and what was not tried.
 func (c *Claim) Facts() (all document.Facts) {
 	for i, t := range c.Tallies {
 		all = append(all, document.Fact{Name: c.Kinds[i].String(), Value: enumerated(c.Kinds[i], t.Starts,
@@ -355,7 +356,7 @@ func (c *Claim) Facts() (all document.Facts) {
 	return all
 }
 
-// classes explains to the reader which ends stand for all others.
+// classes tells the reader which ends were tried for all others.
 const classes = "One for each class: soon after one, and before the next, of the instants that matter in the run in " +
 	"which the fault goes on. These are the expiries and ends of validity that nobody has forestalled, and the " +
 	"time of a " +
@@ -364,7 +365,7 @@ const classes = "One for each class: soon after one, and before the next, of the
 	"message " +
 	"is one. The last class is beyond them all."
 
-// enumerated describes the starts and schedules that were tried of kind k.
+// enumerated says how many starts and schedules of kind k were tried.
 func enumerated(k nemesis.Kind, starts, schedules int) string {
 	runs := text.CountGrouped(schedules, "run")
 	switch k.Placement().At {
@@ -385,17 +386,18 @@ func enumerated(k nemesis.Kind, starts, schedules int) string {
 		text.Grouped(starts), runs)
 }
 
-// Singles are the single faults of one run of a scenario, the run of a seed without faults. Faults that strike at one
-// start and differ only in their ends belong together: the longest is known from the run without faults, the others
-// from the run with the longest. Singles must not be used by two goroutines at a time.
+// Singles enumerates the single faults that can strike in one run of a scenario, which has a given seed and no other
+// faults. Faults with the same start that differ only in their ends belong together. The longest of them follows from
+// the run without faults, the others from the run with the longest. Two goroutines must not use Singles at the same
+// time.
 type Singles struct {
 	Claim  Claim
-	Digest sim.Digest // of the run without faults
+	Digest sim.Digest // digest of the run without faults
 	grower *grower
 	starts []start
 }
 
-// NewSingles makes the run without faults and finds where faults can strike. It leaves out the scenario's own faults.
+// NewSingles makes the run without faults and finds where faults can strike. The scenario's own faults are left out.
 func NewSingles(s *scenarios.Scenario, seed uint64) (*Singles, error) {
 	v, err := begun(s, Options{Faults: 1, Requests: true, Seed: seed})
 	if err != nil {
@@ -417,7 +419,7 @@ func NewSingles(s *scenarios.Scenario, seed uint64) (*Singles, error) {
 	return all, nil
 }
 
-// Longest lists for each start the fault that lasts longest there.
+// Longest returns the longest fault at each start.
 func (s *Singles) Longest() []nemesis.Fault {
 	list := make([]nemesis.Fault, len(s.starts))
 	for i := range list {
@@ -427,8 +429,8 @@ func (s *Singles) Longest() []nemesis.Fault {
 	return list
 }
 
-// Try calls each for every plan at start number (from 0), the longest fault first, together with a function that runs
-// the plan. It stops at the first error that each returns.
+// Try calls each with every plan at start number (from 0), the longest fault first, and a function that runs the plan.
+// It stops at the first error that each returns.
 func (s *Singles) Try(number int, each func(p nemesis.Plan, run func() (scenarios.Result, error)) error) error {
 	g, at := s.grower, &s.starts[number]
 	p := g.placing(at.fault, &at.opening)

@@ -21,7 +21,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// lateRelease is a lock that a single late message can break, but no single lost message.
+// lateRelease is a lock that a single late message can break, but a single lost message cannot.
 const lateRelease = `name: late
 servers: {redis: 1, persistence: {append-fsync: always}}
 clients: 2
@@ -34,7 +34,7 @@ limit: 20s
 
 func lateReleaseBy(release string) string { return strings.Replace(lateRelease, "RELEASE", release, 1) }
 
-// oneRun verifies all single faults of one run of a scenario.
+// oneRun verifies a scenario with all single faults of one run.
 func oneRun(t *testing.T, text string, o Options) *Verification {
 	t.Helper()
 	s, err := scenarios.Parse("verified.yaml", []byte(text))
@@ -49,8 +49,8 @@ func oneRun(t *testing.T, text string, o Options) *Verification {
 	return v
 }
 
-// TestOneLateMessageBreaksALock: each law that one late message can break is broken by a single fault of one run, and
-// the fault names the message. The lock without the defect passes.
+// TestOneLateMessageBreaksALock: a law that one late message can break is broken by a single fault of one run, and the
+// fault names the message. The same lock without the defect passes.
 func TestOneLateMessageBreaksALock(t *testing.T) {
 	v := oneRun(t, lateReleaseBy("del"), Options{Seed: 1})
 	if v.Found == nil || v.Found.Law != checker.Ownership {
@@ -67,7 +67,7 @@ func TestOneLateMessageBreaksALock(t *testing.T) {
 	}
 }
 
-// ways maps each outcome of a run (laws broken, with causes) to a fault that leads to it.
+// ways maps each violation that a run can show (a law and a cause) to a fault that leads to it.
 type ways map[string]nemesis.Fault
 
 func (w ways) add(s *scenarios.Scenario, h *history.History, f nemesis.Fault) {
@@ -79,7 +79,7 @@ func (w ways) add(s *scenarios.Scenario, h *history.History, f nemesis.Fault) {
 	}
 }
 
-// waysOf tries each single fault of the run of a seed. It returns the outcomes and the number of faults.
+// waysOf tries each single fault of the run with a seed. It returns the violations and the number of faults.
 func waysOf(t *testing.T, s *scenarios.Scenario, seed uint64, each func(nemesis.Fault)) (ways, int) {
 	t.Helper()
 	all, n := ways{}, 0
@@ -105,7 +105,7 @@ func waysOf(t *testing.T, s *scenarios.Scenario, seed uint64, each func(nemesis.
 	return all, n
 }
 
-// locksOfOneRun returns locks that some single fault of one run breaks, and sound ones.
+// locksOfOneRun returns some locks that a single fault of one run breaks, and some sound ones.
 func locksOfOneRun(t *testing.T) (all []*scenarios.Scenario) {
 	t.Helper()
 	sound := lateReleaseBy("script")
@@ -121,8 +121,8 @@ func locksOfOneRun(t *testing.T) (all []*scenarios.Scenario) {
 	return all
 }
 
-// TestClassesOfDelaysLoseNothing: any outcome of delaying a message, over a grid of all delays, is also an outcome of
-// one of the enumerated classes.
+// TestClassesOfDelaysLoseNothing: each violation that occurs when messages are delayed by all delays of a fine grid
+// also occurs with the enumerated delays.
 func TestClassesOfDelaysLoseNothing(t *testing.T) {
 	step := time.Duration(testkit.Size(20, 4)) * time.Millisecond
 	for _, s := range locksOfOneRun(t) {
@@ -147,7 +147,7 @@ func TestClassesOfDelaysLoseNothing(t *testing.T) {
 	}
 }
 
-// TestClassesOfPausesLoseNothing: the same for pauses, over a grid of starts and lengths.
+// TestClassesOfPausesLoseNothing: the same for pauses, compared with a grid of starts and lengths.
 func TestClassesOfPausesLoseNothing(t *testing.T) {
 	step := time.Duration(testkit.Size(150, 40)) * time.Millisecond
 	for _, s := range locksOfOneRun(t) {
@@ -168,8 +168,8 @@ func TestClassesOfPausesLoseNothing(t *testing.T) {
 	}
 }
 
-// startsOf lists the instants at which a slow enumeration strikes: just before, at and just after each event of the
-// run without faults, and at every multiple of step.
+// startsOf returns the instants at which a slow enumeration strikes: just before, at and just after each event of the
+// run without faults, and every multiple of step.
 func startsOf(t *testing.T, s *scenarios.Scenario, step time.Duration) (all []time.Duration) {
 	t.Helper()
 	r, err := scenarios.NewRunner(s).Run(nemesis.Plan{Scenario: s.Name, Seed: 1})
@@ -189,7 +189,7 @@ func startsOf(t *testing.T, s *scenarios.Scenario, step time.Duration) (all []ti
 	return slices.Compact(all)
 }
 
-// losingLocks returns locks whose servers lose, or do not lose, the locks' keys in a crash.
+// losingLocks returns locks on servers that lose the locks' keys in a crash, and on servers that do not.
 func losingLocks(t *testing.T) (all []*scenarios.Scenario) {
 	t.Helper()
 	for _, release := range []string{"script", "del"} {
@@ -205,8 +205,8 @@ func losingLocks(t *testing.T) (all []*scenarios.Scenario) {
 	return all
 }
 
-// TestClassesOfServerCrashesLoseNothing: the same for crashes and shutdowns of a server, at each of its events and
-// over a grid of downtimes.
+// TestClassesOfServerCrashesLoseNothing: the same for crashes and shutdowns of a server, compared with strikes at each
+// event and a grid of downtimes.
 func TestClassesOfServerCrashesLoseNothing(t *testing.T) {
 	step := time.Duration(testkit.Size(300, 60)) * time.Millisecond
 	for _, s := range losingLocks(t) {
@@ -221,7 +221,7 @@ func TestClassesOfServerCrashesLoseNothing(t *testing.T) {
 			compareWays(t, s, got, few, func(try func(nemesis.Fault)) {
 				for _, at := range startsOf(t, s, step) {
 					for _, loss := range losses {
-						for downtime := time.Duration(0); downtime < 5*time.Second; downtime += step { // 0: for ever
+						for downtime := time.Duration(0); downtime < 5*time.Second; downtime += step { // 0: for good
 							try(nemesis.Fault{Kind: kind, Target: "redis-1", Loss: loss, Restart: downtime,
 								Trigger: nemesis.Trigger{Time: at}})
 						}
@@ -243,7 +243,7 @@ promise: [ownership, lease-exclusion, mutual-exclusion]
 limit: 20s
 `
 
-// cutLocks returns locks whose renewal a cut prevents, noticed by their holder or not, and others.
+// cutLocks returns locks whose renewal a cut prevents, whether or not their holder notices that, and other locks.
 func cutLocks(t *testing.T) []*scenarios.Scenario {
 	t.Helper()
 	all := locksOfOneRun(t)
@@ -257,8 +257,8 @@ func cutLocks(t *testing.T) []*scenarios.Scenario {
 	return all
 }
 
-// TestClassesOfCutsLoseNothing: the same for cuts of one direction of a connection, at each event and over a grid of
-// lengths.
+// TestClassesOfCutsLoseNothing: the same for cuts of one direction of a connection, compared with strikes at each event
+// and a grid of lengths.
 func TestClassesOfCutsLoseNothing(t *testing.T) {
 	step := time.Duration(testkit.Size(800, 150)) * time.Millisecond
 	for _, s := range cutLocks(t) {
@@ -270,7 +270,7 @@ func TestClassesOfCutsLoseNothing(t *testing.T) {
 			for _, client := range names.Clients {
 				for _, server := range []sim.ProcessID{"redis-1", names.Resource} {
 					for _, at := range startsOf(t, s, step) {
-						for length := time.Duration(0); length < 5*time.Second; length += step { // 0: for ever
+						for length := time.Duration(0); length < 5*time.Second; length += step { // 0: for good
 							ends := [2][]sim.ProcessID{{client}, {server}}
 							for from := range ends {
 								try(nemesis.Fault{Kind: nemesis.Cut, Left: ends[from], Right: ends[1-from],
@@ -284,7 +284,7 @@ func TestClassesOfCutsLoseNothing(t *testing.T) {
 	}
 }
 
-// compareWays checks that each outcome of the faults of a slow enumeration is among the outcomes got.
+// compareWays checks that each violation of a slow enumeration is among the violations got.
 func compareWays(t *testing.T, s *scenarios.Scenario, got ways, few int, slow func(try func(nemesis.Fault))) {
 	t.Helper()
 	all, many := ways{}, 0
@@ -308,8 +308,8 @@ func compareWays(t *testing.T, s *scenarios.Scenario, got ways, few int, slow fu
 	t.Logf("%d runs in place of %d: %v", few, many, slices.Sorted(maps.Keys(got)))
 }
 
-// TestEachSingleFaultIsOne: each fault that is tried is valid, prints and parses back, strikes a message that is sent,
-// and is not excluded by the scenario.
+// TestEachSingleFaultIsOne: each fault that is tried is valid, its text parses back to it, it strikes a message that is
+// sent, and the scenario does not exclude it.
 func TestEachSingleFaultIsOne(t *testing.T) {
 	s, err := scenarios.Parse("redlock.yaml", []byte(soundRedlock))
 	if err != nil {
@@ -390,7 +390,7 @@ func TestWhatOneRunCannotHaveIsRefused(t *testing.T) {
 	}
 }
 
-// TestTheClaimSaysWhatWasEnumerated: the claim states the numbers of the run and what was left out, and nothing more.
+// TestTheClaimSaysWhatWasEnumerated: the claim states the numbers of the run and what was left out, and nothing else.
 func TestTheClaimSaysWhatWasEnumerated(t *testing.T) {
 	v := oneRun(t, lateReleaseBy("script"), Options{Seed: 7})
 	runner := scenarios.NewRunner(v.Scenario)
@@ -414,8 +414,8 @@ func TestTheClaimSaysWhatWasEnumerated(t *testing.T) {
 	}
 }
 
-// TestAnOwnFaultThatNeverStrikesIsReported, together with the requests that were sent. A message name that fits two is
-// refused.
+// TestAnOwnFaultThatNeverStrikesIsReported: such a fault is reported with the requests that were sent. A name that fits
+// two messages is refused.
 func TestAnOwnFaultThatNeverStrikesIsReported(t *testing.T) {
 	text := lateReleaseBy("script") + "faults:\n  - delay the 40th DEL of client-2 to redis-1 by 7s\n"
 	for _, o := range []Options{{Faults: 0, Delays: 1}, {Faults: 1, Requests: true,

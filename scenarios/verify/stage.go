@@ -12,15 +12,15 @@ import (
 // stage is a step of a verification: all enumerated placements with the same number of faults, or random ones.
 type stage struct {
 	Faults int
-	Level  []branch // placements to which a last fault is added; with 0 faults, the runs themselves; empty if Random
+	Level  []branch // placements to add a last fault to; with 0 faults, the runs themselves; empty if Random
 	Random bool
 }
 
-// fewestPositions is the least number of positions into which the placements with one number of faults are divided. It
-// is large enough to keep all workers busy to the end, and to lose little when they are stopped.
+// fewestPositions is the smallest number of positions that the placements with one number of faults are divided into.
+// It is large enough to keep all workers busy to the end, and to lose little when they are stopped.
 const fewestPositions = 256
 
-// mostPortions limits the number of portions in which a stage is handed out.
+// mostPortions is the largest number of portions in which a stage is handed out.
 const mostPortions = 4096
 
 func (st *stage) name() string {
@@ -48,20 +48,20 @@ func (v *Verification) shares(st *stage) int {
 	return (fewestPositions + n - 1) / max(n, 1)
 }
 
-// split says what a position of enumerated placements tries: the branch of the level that it extends, the kind of the
-// added fault (an index into Scope.Every), and the share of that fault's starts.
+// split says what a position of enumerated placements tries: the branch that is extended (an index into st.Level), the
+// kind of the added fault (an index into Scope.Every), and the share of that fault's starts.
 func (v *Verification) split(st *stage, position int) (branch, kind int, of share) {
 	if st.Faults == 0 {
 		return position, 0, share{0, 1}
 	}
 	shares, kinds := v.shares(st), len(v.Scope.Every)
-	if v.Options.Requests { // the kinds take turns, so that a budget is not spent on one kind
+	if v.Options.Requests { // kinds take turns, so that a budget is not used up by one kind
 		return 0, position % kinds, share{position / kinds, shares}
 	}
 	return position / shares / kinds, position / shares % kinds, share{position % shares, shares}
 }
 
-// position runs one position of a stage.
+// position makes the runs of one position of a stage.
 func (g *grower) position(st *stage, position int) (*growth, error) {
 	if st.Random {
 		return g.draw(g.v.Random[position/batches].Kind, st.Faults, position%batches)
@@ -73,7 +73,8 @@ func (g *grower) position(st *stage, position int) (*growth, error) {
 	return g.grow(&st.Level[branch], g.v.Scope.Every[kind], of, st.Faults < g.v.Options.Faults)
 }
 
-// byCrew has the crew run a stage, and calls take with the result of each position, in order. done counts the calls.
+// byCrew makes the crew run a stage, and calls take with the result of each position, in order. done is the number of
+// calls.
 func (v *Verification) byCrew(ctx context.Context, st *stage, take func(int, *growth) error) (done int, err error) {
 	start := func() func(int) (*growth, error) {
 		g := newGrower(ctx, v)
@@ -82,7 +83,7 @@ func (v *Verification) byCrew(ctx context.Context, st *stage, take func(int, *gr
 	return campaign.Do(ctx, v.Options.Crew, st.name(), v.size(st), start, take)
 }
 
-// byHands does the same as byCrew, with Options.Hands instead of the crew.
+// byHands is like byCrew, but uses Options.Hands in place of the crew.
 func (v *Verification) byHands(ctx context.Context, st *stage, take func(int, *growth) error) (done int, err error) {
 	size := v.size(st)
 	if size == 0 {
@@ -92,7 +93,7 @@ func (v *Verification) byHands(ctx context.Context, st *stage, take func(int, *g
 	if err != nil {
 		return 0, err
 	}
-	early := map[int]*growth{} // results that came before their turn
+	early := map[int]*growth{} // results that came before it was their turn
 	err = v.Options.Hands.Do(ctx, order, func(p campaign.Part) error {
 		list, err := v.growths(order, p)
 		if err != nil {
@@ -126,7 +127,7 @@ type Loss struct {
 	Why   string
 }
 
-// String says what is missing, and why.
+// String says which positions gave no result, and why.
 func (l *Loss) String() string {
 	numbers := fmt.Sprintf("number %d", l.First+1)
 	if l.Size > 1 {
@@ -135,7 +136,7 @@ func (l *Loss) String() string {
 	return fmt.Sprintf("nothing came of %d of the %d %s (%s): %s", l.Size, l.Of, l.Stage, numbers, l.Why)
 }
 
-// lose records that a position gave no result. The positions before it have been taken.
+// lose records that a position gave no result. take was called for all positions before it.
 func (v *Verification) lose(st *stage, position int, why string) {
 	name := st.name()
 	if n := len(v.Lost); n > 0 {

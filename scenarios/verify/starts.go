@@ -8,34 +8,35 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// course is what a run shows of where faults can strike.
+// course is what a run shows about where faults can strike.
 type course struct {
-	moments []sim.Moment    // in order; those before a fault are the same with and without it
-	settles []sim.Moment    // kept apart because they become known late
+	moments []sim.Moment    // in order; moments before a fault are the same with and without it
+	settles []sim.Moment    // kept apart because they become known later
 	events  []history.Event // of the history
 	digest  sim.Digest
-	sent    []nemesis.Sent // only if faults are named by requests
+	sent    []nemesis.Sent // set only if faults are named by requests
 }
 
-// opening is where a fault can start: when a point is passed, with a message, or anywhere in an interval of true time.
+// opening is where a fault can start: when a client passes a point, with a message, or at any time of an interval.
 type opening struct {
-	// index is the moment of the target at which the fault starts, or before which it starts; len(moments) if it
-	// starts after all of them.
+	// index is the moment of the target at which, or before which, the fault starts. It is len(moments) if the fault
+	// starts after all moments.
 	index  int
-	target sim.ProcessID   // for a message: its sender
-	peer   sim.ProcessID   // for a message: its receiver
+	target sim.ProcessID   // for a message: the sender
+	peer   sim.ProcessID   // for a message: the receiver
 	number int             // for a message: its number on its link
-	answer nemesis.Message // answer that the target has just received and not used yet
+	answer nemesis.Message // the answer that the target has just received and not used yet
 	point  sim.Point
 	pass   int
-	// at is the instant of the start, or the last instant of an interval; the interval begins after since.
+	// at is the instant of the start or, for an interval, its last instant. The interval begins after since.
 	since, at sim.Time
 }
 
-// isInterval reports whether the opening represents all instants t with since < t <= at.
+// isInterval reports whether the opening stands for all instants t with since < t <= at.
 func (o *opening) isInterval() bool { return o.number == 0 && o.point == "" && !o.answer.Named() }
 
-// stands returns how many starts, to the nanosecond, a start at the given instant of the opening represents.
+// stands returns the number of starts, counted in nanoseconds, that a start at the given instant of the opening stands
+// for.
 func (o *opening) stands(at sim.Time) float64 {
 	if o.isInterval() {
 		return float64(at - o.since)
@@ -43,7 +44,8 @@ func (o *opening) stands(at sim.Time) float64 {
 	return 1
 }
 
-// trigger returns the trigger that strikes at the opening; for an interval, at the given instant of it.
+// trigger returns the trigger of a fault that strikes at the opening. For an interval, the fault strikes at the given
+// instant.
 func (o *opening) trigger(at sim.Time) nemesis.Trigger {
 	switch {
 	case o.point != "":
@@ -54,17 +56,17 @@ func (o *opening) trigger(at sim.Time) nemesis.Trigger {
 	return nemesis.Trigger{Time: at.Duration()}
 }
 
-// begin is the earliest place where the next fault of a plan may start: the start of the last fault. The zero begin is
-// the start of the run.
+// begin is the earliest place where the next fault of a plan may start, which is the start of the last fault. The zero
+// value is the start of the run.
 type begin struct {
 	index int
 	at    sim.Time
 	last  opening
 }
 
-// ofProcess lists the openings for a fault of process p: before each of its acts, after the last, and at each point
-// that it passes. The instants unseen, ascending, divide the intervals further: a fault after one finds p in another
-// state.
+// ofProcess returns the openings for a fault of process p: before each of its acts, after the last act, and at each
+// point that it passes. The instants unseen, in ascending order, divide the intervals further, because p is in another
+// state after each of them.
 func (c *course) ofProcess(p sim.ProcessID, from begin, unseen []sim.Time) []opening {
 	var list []opening
 	since := from.at - 1
@@ -98,7 +100,7 @@ func (c *course) ofProcess(p sim.ProcessID, from begin, unseen []sim.Time) []ope
 	return list
 }
 
-// ofMessages lists the messages to the given receivers as openings; none: to all.
+// ofMessages returns the messages to the given receivers as openings, or those to all receivers if none is given.
 func (c *course) ofMessages(from begin, to ...sim.ProcessID) []opening {
 	var list []opening
 	for i := range c.moments {
@@ -109,8 +111,8 @@ func (c *course) ofMessages(from begin, to ...sim.ProcessID) []opening {
 	return list
 }
 
-// ofLinks lists the openings for a fault of one direction of a link: before each message in that direction, and before
-// each message in the other one, because the first message of a connection needs both directions.
+// ofLinks returns the openings for a fault of one direction of a link: before each message in that direction, and
+// before each message in the other direction, because the first message of a connection needs both.
 func (c *course) ofLinks(from begin) []opening {
 	last := map[[2]sim.ProcessID]sim.Time{}
 	var list []opening
@@ -135,7 +137,7 @@ func (c *course) ofLinks(from begin) []opening {
 	return list
 }
 
-// acts lists the instants at which p acts from a moment on, each once.
+// acts returns the instants at which p acts, from the given moment on, without duplicates.
 func (c *course) acts(p sim.ProcessID, index int) []sim.Time {
 	var list []sim.Time
 	for _, m := range c.moments[min(index, len(c.moments)):] {
@@ -146,7 +148,7 @@ func (c *course) acts(p sim.ProcessID, index int) []sim.Time {
 	return list
 }
 
-// after returns the earliest place for the next fault, once one has struck at the given instant of an opening.
+// after returns the earliest place for the next fault, if the last one strikes at the given instant of an opening.
 func (c *course) after(o *opening, at sim.Time) begin {
 	if o.index < len(c.moments) && c.moments[o.index].At == at {
 		return begin{o.index, at, *o}
@@ -158,8 +160,8 @@ func (c *course) after(o *opening, at sim.Time) begin {
 	return begin{i, at, *o}
 }
 
-// settled lists the last instants at which a loss of power destroys what p has written since the previous such
-// instant.
+// settled returns, for each time at which writes of p become durable, the last instant at which a loss of power still
+// destroys them.
 func (c *course) settled(p sim.ProcessID) []sim.Time {
 	var list []sim.Time
 	for _, m := range c.settles {
@@ -170,8 +172,8 @@ func (c *course) settled(p sim.ProcessID) []sim.Time {
 	return list
 }
 
-// noticed lists, for each request to server p, the last instant at which p can hang up such that the client knows
-// before it sends the request, and the instant at which it knows just when it sends it.
+// noticed returns two instants for each request to server p: the last instant at which p can hang up so that the client
+// notices before it sends the request, and the one at which the client notices just when it sends it.
 func (c *course) noticed(p sim.ProcessID, travel travelTimes) []sim.Time {
 	var list []sim.Time
 	for i := range c.moments {
@@ -184,7 +186,7 @@ func (c *course) noticed(p sim.ProcessID, travel travelTimes) []sim.Time {
 	return list
 }
 
-// stated lists the last instants at which a jump back of p's clock prolongs a validity that was stated to p.
+// stated returns, for each validity stated to p, the last instant at which a jump back of p's clock prolongs it.
 func (c *course) stated(p sim.ProcessID) []sim.Time {
 	var list []sim.Time
 	for i := range c.events {
@@ -196,8 +198,8 @@ func (c *course) stated(p sim.ProcessID) []sim.Time {
 	return list
 }
 
-// synced lists the last instants at which p can begin an fsync that is over before its next act; nil if an fsync takes
-// no time.
+// synced returns the last instants at which p can begin an fsync that ends before its next act. It returns nil if an
+// fsync takes no time.
 func (c *course) synced(p sim.ProcessID, fsync sim.Time) []sim.Time {
 	if fsync == 0 {
 		return nil

@@ -5,13 +5,13 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Tally counts schedules: plans that were run and judged.
+// Tally counts schedules, that is, plans that were run and judged.
 type Tally struct {
 	Runs      int
 	Starts    int           // starts at which faults were tried
 	Schedules int           // runs that were judged
 	Idle      int           // runs whose last fault found nothing to strike
-	Stands    float64       // placements, to the nanosecond, that the schedules represent
+	Stands    float64       // number of placements, counted in nanoseconds, that the schedules stand for
 	Laws      campaign.Laws // in the order of the scenario's promise
 }
 
@@ -19,7 +19,7 @@ func newTally(promise []checker.Law) Tally {
 	return Tally{Laws: campaign.NewLaws(promise)}
 }
 
-// LengthTally counts the schedules with one number of faults.
+// LengthTally counts the schedules with a given number of faults.
 type LengthTally struct {
 	Faults int
 	Tally

@@ -10,9 +10,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// try runs and judges the faults of the branch and f, which strikes at instant at of opening o. The run represents
-// that many instants; if instants is above 0, further faults may be added to the plan. The course has moments if watch
-// is set. It is nil if f found nothing to strike, and otherwise valid until the next run.
+// try runs and judges the branch's faults and f, which strikes at instant at of opening o. The run stands for that many
+// instants; if instants is above 0, further faults may be added to the plan. It returns nil if f found nothing to
+// strike. Otherwise it returns the course of the run, which is valid until the next run and has moments only if watch
+// is set.
 func (g *grower) try(f nemesis.Fault, o *opening, at sim.Time, instants float64, watch bool) (*course, error) {
 	result, c, err := g.run(&f, watch)
 	if err != nil {
@@ -30,7 +31,7 @@ func (g *grower) try(f nemesis.Fault, o *opening, at sim.Time, instants float64,
 	return &c, nil
 }
 
-// run runs the branch's faults and f; f may be nil.
+// run runs the branch's faults and, unless it is nil, f.
 func (g *grower) run(f *nemesis.Fault, watch bool) (scenarios.Result, course, error) {
 	if err := g.ctx.Err(); err != nil {
 		return scenarios.Result{}, course{}, err
@@ -49,7 +50,7 @@ func (g *grower) run(f *nemesis.Fault, watch bool) (scenarios.Result, course, er
 	return result, course{g.moments, g.settles, result.History.Events, result.Digest, result.Sent}, nil
 }
 
-// plan returns the plan of the branch's faults and f; f may be nil.
+// plan returns the plan of the branch's faults and, unless it is nil, f.
 func (g *grower) plan(f *nemesis.Fault) nemesis.Plan {
 	s := g.v.Assignments[g.assignment].Scenario
 	plan := nemesis.Plan{Scenario: s.Name, Seed: g.v.Options.Seed, Faults: slices.Concat(s.Faults, g.faults)}
@@ -82,8 +83,8 @@ func (g *grower) judge(r scenarios.Result, stands float64) {
 	}
 }
 
-// newStory reports whether the run is worth extending: no other end of the fault at this opening has led to the same
-// story, or all ends are extended.
+// newStory reports whether the run is worth extending. It is if no other end of the fault at this opening has led to
+// the same story, or if all ends are to be extended.
 func (g *grower) newStory(events []history.Event) bool {
 	if g.v.Options.AllEnds {
 		return true
@@ -96,7 +97,7 @@ func (g *grower) newStory(events []history.Event) bool {
 	return true
 }
 
-// storyOf renders what each process recorded, in its order, and the order in which all processes entered and left
+// storyOf returns as text what each process recorded, in order, and the order in which all processes entered and left
 // sections. It omits times and faults.
 func storyOf(events []history.Event) string {
 	var processes []history.Process

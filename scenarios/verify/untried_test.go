@@ -13,10 +13,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// fresh is the first of the seeds that no verification uses to draw plans.
+// fresh is the first seed that no verification uses to draw plans.
 const fresh = 1 << 40
 
-// trial runs a scenario with random faults of one kind. It records which promised laws the run without faults keeps.
+// trial runs a scenario with random faults of one kind. It records which promised laws hold in the run without faults.
 type trial struct {
 	scenario *scenarios.Scenario
 	runner   *scenarios.Runner
@@ -56,8 +56,8 @@ func (x *trial) judge(t *testing.T, faults []nemesis.Fault) (v checker.Verdict, 
 	return x.checker.CheckOnly(r.History, x.scenario.Promise.Laws), shown(r.History.Events, 0)
 }
 
-// breaking tries n random faults of the kind that are in question, and returns those that break a law which the run
-// without faults keeps. It also counts the faults that change anything.
+// breaking tries n random faults of the kind for which inQuestion is true. It returns those that break a law which the
+// run without faults keeps, and the number of those that change anything.
 func (x *trial) breaking(t *testing.T, n int, inQuestion func(nemesis.Fault) bool) (tried, changing int,
 	bad []nemesis.Fault) {
 	t.Helper()
@@ -80,8 +80,8 @@ func (x *trial) breaking(t *testing.T, n int, inQuestion func(nemesis.Fault) boo
 	return tried, changing, bad
 }
 
-// clocked are scenarios whose clients read their wall clock, with servers that read theirs and servers that do not,
-// and with different exclusions.
+// clocked are scenarios in which clients read their wall clock. Some have servers that read theirs too, and their
+// exclusions differ.
 var clocked = []string{
 	"servers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 3s, expiry: absolute}\nwork: {hold: 2s}\n",
 	"servers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 3s, expiry: absolute}\nwork: {hold: 2s}\n" +
@@ -112,10 +112,9 @@ func everyNth(t *testing.T, n int, try func(*scenarios.Scenario)) {
 	}
 }
 
-// TestWhatIsLeftUntriedChangesNothing tries up to 500 random faults that each scenario promises to survive but verify
-// does not try (whole kinds, or kinds on some targets), because supposedly nothing in the run can notice them. No
-// fault changes anything that a process records before the probe, and none breaks a law that the run without faults
-// keeps.
+// TestWhatIsLeftUntriedChangesNothing tries random faults that verify leaves out because nothing in the run should
+// notice them, up to 500 for each scenario. No such fault may change anything that a process records before the probe,
+// or break a law that the run without faults keeps.
 func TestWhatIsLeftUntriedChangesNothing(t *testing.T) {
 	each, nth, total := 10, 4, 0
 	if testkit.Full() {
@@ -146,8 +145,8 @@ func TestWhatIsLeftUntriedChangesNothing(t *testing.T) {
 	}
 }
 
-// TestRandomPlacementsBoundTheOthers checks the claim made for kinds of which random placements are tried. If none
-// broke a promise, no more of 500 fresh ones do than the stated bound on their share allows. The full size takes every
+// TestRandomPlacementsBoundTheOthers checks the claim about kinds whose placements are tried at random. If none of them
+// broke a promise, then of 500 fresh ones no more may break one than the stated bound allows. The full size takes every
 // sixteenth scenario, FENCEPOST_UNTRIED=1 all of them.
 func TestRandomPlacementsBoundTheOthers(t *testing.T) {
 	nth := 1000
@@ -157,7 +156,7 @@ func TestRandomPlacementsBoundTheOthers(t *testing.T) {
 	case testkit.Full():
 		nth = 16
 	}
-	const most = 4 // at a share of 0.15 %, 5 or more of 500 occur once in a thousand tests
+	const most = 4 // with a share of 0.15 %, 5 or more of 500 occur in one of a thousand tests
 	each, kept, refuted, total, broken := testkit.Size(100, 500), 0, 0, 0, 0
 	everyNth(t, nth, func(s *scenarios.Scenario) {
 		scope := ScopeOf(s)

@@ -133,7 +133,7 @@ func TestBrokenLocksAreRefutedByTheFewestFaults(t *testing.T) {
 	}
 }
 
-// repeats checks that the counterexample can be reproduced from its plan and the text of its scenario alone.
+// repeats checks that the plan of the counterexample and the text of its scenario are enough to reproduce it.
 func repeats(t *testing.T, v *Verification) {
 	t.Helper()
 	plan, err := nemesis.ParsePlan("plan.txt", []byte(v.Found.Plan.String()))
@@ -156,8 +156,8 @@ func repeats(t *testing.T, v *Verification) {
 	}
 }
 
-// TestADelayedRestartIsTriedAsSoonAsItIsAllowed: a server must stay away for one TTL after a crash, and a server that
-// restarts a little earlier breaks the lock.
+// TestADelayedRestartIsTriedAsSoonAsItIsAllowed: a server must stay away for one TTL after a crash. If it may restart a
+// little earlier, the lock breaks.
 func TestADelayedRestartIsTriedAsSoonAsItIsAllowed(t *testing.T) {
 	for _, x := range []struct {
 		within string
@@ -182,8 +182,8 @@ limit: 1s
 	}
 }
 
-// TestAServerThatMustRestartIsNeverLeftDown: if the only server stayed down for good, no client could ever acquire the
-// lock.
+// TestAServerThatMustRestartIsNeverLeftDown: if the scenario excludes crashes without a restart, none is tried. With
+// one, no client could ever acquire the lock again.
 func TestAServerThatMustRestartIsNeverLeftDown(t *testing.T) {
 	for _, x := range []struct {
 		without string
@@ -221,7 +221,7 @@ func TestTheNumberOfWorkersChangesNothing(t *testing.T) {
 	}
 }
 
-// TestWhatEndedEarlyIsUndecided: a verification that ended early is undecided, even if it found nothing up to there.
+// TestWhatEndedEarlyIsUndecided: a verification that ended early is undecided, even if it found nothing so far.
 func TestWhatEndedEarlyIsUndecided(t *testing.T) {
 	pauses := []nemesis.Kind{nemesis.Pause}
 	v := verify(t, soundRedlock, Options{Faults: 2, Kinds: pauses, Budget: 1500})
@@ -250,7 +250,7 @@ func TestWhatEndedEarlyIsUndecided(t *testing.T) {
 	}
 }
 
-// TestALawThatNothingExercisesIsNoPass: a single client asks for the lock, and there are no tokens to compare.
+// TestALawThatNothingExercisesIsNoPass: with a single client and no tokens to compare, token-order is never exercised.
 func TestALawThatNothingExercisesIsNoPass(t *testing.T) {
 	v := verify(t, "name: alone\nservers: {redis: 1}\nclients: 1\nlock: {protocol: set-nx-px}\npromise: "+
 		"[token-order]\n", Options{Faults: 1})
@@ -261,7 +261,7 @@ func TestALawThatNothingExercisesIsNoPass(t *testing.T) {
 }
 
 // TestACrashForGoodIsTriedAtItsFirstInstantToo: a process counts as stuck if it waits too long between the strike and
-// the end of the run. A strike at the end of the interval would leave too little time for that.
+// the end of the run. A strike at the last instant of the interval would leave too little time for that.
 func TestACrashForGoodIsTriedAtItsFirstInstantToo(t *testing.T) {
 	s, err := scenarios.Parse("tiny.yaml", []byte(tiny[4].text))
 	if err != nil {
@@ -289,8 +289,7 @@ func TestACrashForGoodIsTriedAtItsFirstInstantToo(t *testing.T) {
 	}
 }
 
-// TestAssignmentsFixEveryDelay: every delay is within the range of the scenario, and links with delays of their own
-// keep them.
+// TestAssignmentsFixEveryDelay: every delay is within the scenario's range, and links with their own delays keep them.
 func TestAssignmentsFixEveryDelay(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(strings.Replace(soundRedlock, "200us..2ms",
 		"200us..2ms, tail: 1% 10ms..50ms, links: {client-2 -> redis-1: 5ms..7ms}", 1)))
@@ -301,7 +300,7 @@ func TestAssignmentsFixEveryDelay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(list) != 3*(1+2+3) { // equal delays, each client nearer, each server farther; in three orders each
+	if len(list) != 3*(1+2+3) { // equal delays, each client nearer, each server farther; each in three orders
 		t.Errorf("%d assignments", len(list))
 	}
 	names := map[string]bool{}
@@ -324,7 +323,7 @@ func TestAssignmentsFixEveryDelay(t *testing.T) {
 	}
 }
 
-// TestOrdersTurnWhatArrivesAtOnce: two clients ask at the same instant, and each of them gets the lock in one of the
+// TestOrdersTurnWhatArrivesAtOnce: if two clients ask at the same instant, each of them gets the lock in one of the
 // orders.
 func TestOrdersTurnWhatArrivesAtOnce(t *testing.T) {
 	s, err := scenarios.Parse("tie.yaml", []byte(`name: tie
@@ -355,8 +354,8 @@ work: {stagger: 0s}
 	}
 }
 
-// TestExcludedMessagesAreNotHeldUp: an exclusion by process is respected for message faults, whose target is known
-// only once the fault is placed.
+// TestExcludedMessagesAreNotHeldUp: exclusions by process also apply to faults of messages and links, whose targets are
+// known only when the fault is placed.
 func TestExcludedMessagesAreNotHeldUp(t *testing.T) {
 	text := "name: x\nservers: {redis: 1}\nnetwork: {delay: 1ms}\nlock: {protocol: set-nx-px}\nwork: {writes: 1}\n"
 	for _, k := range []nemesis.Kind{nemesis.DelayMessage, nemesis.Break, nemesis.Cut} {
@@ -372,8 +371,8 @@ func TestExcludedMessagesAreNotHeldUp(t *testing.T) {
 	}
 }
 
-// TestAKindThatIsNotTriedIsRefused: the only jumps that matter to this lock are jumps of servers, which the scenario
-// excludes, and there are no replicas.
+// TestAKindThatIsNotTriedIsRefused: only jumps of servers matter to this lock, and the scenario excludes these; and
+// there are no replicas to fail over to.
 func TestAKindThatIsNotTriedIsRefused(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
 	if err != nil {
@@ -387,8 +386,8 @@ func TestAKindThatIsNotTriedIsRefused(t *testing.T) {
 	}
 }
 
-// TestEveryKindIsTriedOrLeftOutForAReason: every kind that can strike something in the run is tried or left out, and
-// the reason names the processes to which it applies.
+// TestEveryKindIsTriedOrLeftOutForAReason: every kind that can strike something in the run is either tried or left out
+// with a reason, which names the processes to which it applies.
 func TestEveryKindIsTriedOrLeftOutForAReason(t *testing.T) {
 	const redis = "name: x\nservers: {redis: 1}\nlock: {protocol: set-nx-px}\n"
 	for _, x := range []struct{ text, none string }{
@@ -426,7 +425,7 @@ func TestEveryKindIsTriedOrLeftOutForAReason(t *testing.T) {
 	}
 }
 
-// weightsWithout returns equal weights for all kinds but the given ones.
+// weightsWithout returns a weight of 1 for all kinds except the given ones.
 func weightsWithout(kinds ...nemesis.Kind) string {
 	var list []string
 	for _, k := range nemesis.Kinds {
@@ -437,7 +436,7 @@ func weightsWithout(kinds ...nemesis.Kind) string {
 	return strings.Join(list, ", ")
 }
 
-// TestRandomPlacementsRefuteToo: clocks may drift by more than the lock allows for. A violation found at random is a
+// TestRandomPlacementsRefuteToo: clocks may drift by more than the lock's allowance. A violation found at random is a
 // counterexample like any other.
 func TestRandomPlacementsRefuteToo(t *testing.T) {
 	sound := strings.Replace(soundRedlock, "work: {check", "work: {hold: validity, check", 1)
@@ -463,8 +462,8 @@ func TestRandomPlacementsRefuteToo(t *testing.T) {
 	}
 }
 
-// TestAClientsClockJumpsSoFarThatADeadlineFlips: each of these locks is broken by a jump of a client's clock, of a
-// size that random draws seldom hit.
+// TestAClientsClockJumpsSoFarThatADeadlineFlips: each of these locks is broken by a jump of a client's clock, of a size
+// that random draws rarely hit.
 func TestAClientsClockJumpsSoFarThatADeadlineFlips(t *testing.T) {
 	const head = "name: clocked\nservers: {redis: 1, persistence: {append-fsync: always}}\nnetwork: {delay: 1ms}\n" +
 		"mix: {without: [jump of servers]}\n"
@@ -487,8 +486,8 @@ func TestAClientsClockJumpsSoFarThatADeadlineFlips(t *testing.T) {
 	}
 }
 
-// TestCutsAreTriedWithAndWithoutAnEnd: a cut may have no end. A scenario that excludes endless cuts still promises to
-// survive the others.
+// TestCutsAreTriedWithAndWithoutAnEnd: cuts without an end are tried too. A scenario that excludes them still promises
+// to survive the others.
 func TestCutsAreTriedWithAndWithoutAnEnd(t *testing.T) {
 	const text = "name: cuts\nservers: {redis: 1}\nnetwork: {delay: 1ms}\nlock: {protocol: set-nx-px, ttl: 2s, " +
 		"retry: {delay: 1s}}\npromise: [deadlock-freedom, availability]\n"

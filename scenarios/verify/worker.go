@@ -1,7 +1,7 @@
 package verify
 
-// The data that a worker needs for a stage, and the results of its positions, as JSON that decodes to exactly the same
-// values.
+// This file encodes as JSON what a worker needs for a stage, and the results of positions. Decoding gives exactly the
+// same values again.
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// NewWorker makes a worker for the verification of s with these options. It returns the same errors as Scenario.
+// NewWorker returns a worker for the verification of s with these options. It returns the same errors as Scenario.
 func NewWorker(s *scenarios.Scenario, o Options) (campaign.Worker, error) {
 	v, err := begun(s, o)
 	if err != nil {
@@ -28,11 +28,11 @@ func NewWorker(s *scenarios.Scenario, o Options) (campaign.Worker, error) {
 
 type worker struct {
 	grower *grower
-	order  campaign.Stage // the latest stage that was read
+	order  campaign.Stage // the latest stage read
 	stage  stage          // decoded from order
 }
 
-// Make runs size positions of a stage from first on. The value is a JSON list of their results.
+// Make makes the runs of size positions of a stage, from first on. It returns a JSON list of their results.
 func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64) ([]byte, error) {
 	if err := w.read(s); err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Name, err)
@@ -51,7 +51,7 @@ func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64)
 	return json.Marshal(list)
 }
 
-// read decodes the stage s, unless it is the latest one.
+// read decodes stage s, unless it is the stage decoded last.
 func (w *worker) read(s campaign.Stage) error {
 	if s.Size == w.order.Size && s.Name == w.order.Name && bytes.Equal(s.Spec, w.order.Spec) {
 		return nil
@@ -77,7 +77,7 @@ func (v *Verification) order(st *stage) (campaign.Stage, error) {
 	return campaign.Stage{Name: st.name(), Spec: spec, Size: size, Portion: 1 + size/mostPortions}, err
 }
 
-// growths decodes the result of each position of a part, and checks it.
+// growths decodes and checks the results of the positions of a part.
 func (v *Verification) growths(s campaign.Stage, p campaign.Part) ([]*growth, error) {
 	broken := func(how string) error {
 		return fmt.Errorf("%s: what came of %d positions from %d on %s", s.Name, p.Size, p.First, how)
@@ -105,7 +105,7 @@ func (v *Verification) growths(s campaign.Stage, p campaign.Part) ([]*growth, er
 	return list, nil
 }
 
-// fits reports whether g can be a result of v: it has the laws and assignments of v.
+// fits reports whether g can be a result of v, that is, has the laws and assignments of v.
 func (v *Verification) fits(g *growth) bool {
 	same := func(l campaign.Law, law checker.Law) bool { return l.Law == law }
 	return g != nil && slices.EqualFunc(g.Laws, v.Scenario.Promise.Laws, same) &&
@@ -113,7 +113,7 @@ func (v *Verification) fits(g *growth) bool {
 		!slices.ContainsFunc(g.next, func(b branch) bool { return !v.has(b.assignment) })
 }
 
-// has reports whether v has an assignment of this number.
+// has reports whether v has an assignment with this number.
 func (v *Verification) has(assignment int) bool {
 	return assignment >= 0 && assignment < len(v.Assignments)
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// strangers returns workers that share nothing with the verification but the text of its scenario and its options.
+// strangers returns workers that share nothing with the verification except the text of its scenario and its options.
 func strangers(t *testing.T, s *scenarios.Scenario, o Options) *campaigntest.Strangers {
 	t.Helper()
 	sent, err := json.Marshal(o)
@@ -121,7 +121,7 @@ func TestAVerificationThatWasDividedEqualsTheWhole(t *testing.T) {
 	}
 }
 
-// TestWhatIsTriedCanBeWrittenDown: the text of each fault that is tried parses back to exactly the same fault.
+// TestWhatIsTriedCanBeWrittenDown: the text of each fault that is tried parses back to exactly that fault.
 func TestWhatIsTriedCanBeWrittenDown(t *testing.T) {
 	shares := testkit.Size(256, 64)
 	tried := map[nemesis.Kind]bool{}
@@ -145,7 +145,8 @@ func TestWhatIsTriedCanBeWrittenDown(t *testing.T) {
 	}
 }
 
-// writtenDown checks one of so many shares of the starts of each kind in a scenario; for jumps it checks all starts.
+// writtenDown checks a part of the starts of each kind in a scenario, one of the given number of shares; for jumps it
+// checks all starts.
 func writtenDown(t *testing.T, s *scenarios.Scenario, shares int, tried map[nemesis.Kind]bool) {
 	v, err := begun(s, Options{Faults: 2, Delays: 1, Seed: 1, AllEnds: true})
 	if errors.Is(err, errNoKind) {
@@ -178,8 +179,8 @@ func writtenDown(t *testing.T, s *scenarios.Scenario, shares int, tried map[neme
 	}
 }
 
-// TestWhatIsLostIsSaid: a loss is reported and leaves the verification undecided, but a counterexample found elsewhere
-// stands.
+// TestWhatIsLostIsSaid: lost positions are reported and leave the verification undecided. A counterexample found
+// elsewhere still counts.
 func TestWhatIsLostIsSaid(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
 	if err != nil {
@@ -218,8 +219,8 @@ func TestWhatIsLostIsSaid(t *testing.T) {
 	}
 }
 
-// TestAnInterruptionOfOthersLeavesItUndecided: if other hands are interrupted, the results that came in order are
-// counted.
+// TestAnInterruptionOfOthersLeavesItUndecided: if other hands are interrupted, the results that came in order still
+// count.
 func TestAnInterruptionOfOthersLeavesItUndecided(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
 	if err != nil {
@@ -245,7 +246,7 @@ func TestAnInterruptionOfOthersLeavesItUndecided(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeAPartIsAnError: an invalid part gives an error, not a panic and not an incomplete verification.
+// TestWhatCannotBeAPartIsAnError: an invalid part gives an error, and neither a panic nor an incomplete verification.
 func TestWhatCannotBeAPartIsAnError(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
 	if err != nil {
