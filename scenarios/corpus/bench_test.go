@@ -12,9 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// BenchmarkAimedRun measures what aimed faults cost: the processor time of drawing, making and judging a run, with the
-// default mix and with a mix that aims no fault. The two alternate every 64 seeds, over all sound locks and some
-// scenarios of the catalogue.
+// BenchmarkAimedRun measures the processor time of drawing, making and judging a run, with the default mix and with a
+// mix that aims no fault. The two alternate every 64 seeds, over all sound locks and some scenarios of the catalogue.
 func BenchmarkAimedRun(b *testing.B) {
 	var pairs [][2]*searched
 	add := func(open func(string) (*scenarios.Scenario, error), names ...string) {
@@ -52,10 +51,10 @@ func BenchmarkAimedRun(b *testing.B) {
 	b.ReportMetric(took[1].Seconds()/took[0].Seconds(), "aimed/unaimed")
 }
 
-// BenchmarkGuided measures what guided plans gain. For each mutant that does not run on Kubernetes, it counts the runs
-// until it is caught, with mix.guided: 50% and without, from eight start seeds at each of which a block begins. It also
-// compares the cost of a run, for mutants whose searches take more than a block. Run it with -benchtime 1x: it takes
-// seven minutes of processor time.
+// BenchmarkGuided measures the gain from guided plans. For each mutant that does not run on Kubernetes, it counts the
+// runs until the mutant is caught, with mix.guided: 50% and without. It starts from eight seeds, each the first of a
+// block. For mutants whose searches take more than one block it also compares the cost of a run. Run it with -benchtime
+// 1x: it takes seven minutes of processor time.
 func BenchmarkGuided(b *testing.B) {
 	runs, long, took := [2]int{}, [2]int{}, [2]time.Duration{}
 	slower, faster, highest := 0, 0, 0.0
@@ -108,7 +107,7 @@ func BenchmarkGuided(b *testing.B) {
 	b.ReportMetric(highest, "highest-ratio")
 }
 
-// searched is a scenario that is run under random plans.
+// searched is a scenario that can be run with random plans.
 type searched struct {
 	plans  *search.Plans
 	runner *scenarios.Runner
@@ -123,7 +122,7 @@ func newSearched(b *testing.B, s *scenarios.Scenario) *searched {
 	return &searched{plans: plans, runner: scenarios.NewRunner(s)}
 }
 
-// run makes runs and returns the processor time that they took.
+// run makes runs and returns their processor time.
 func (s *searched) run(b *testing.B, first uint64, seeds int) time.Duration {
 	start := processor.Time()
 	for n := range seeds {

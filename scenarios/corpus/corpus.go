@@ -1,12 +1,11 @@
-// Package corpus holds locks that are sound within stated assumptions, and mutants: copies of these locks with one
-// defect each, as a released library had it or as a wrong setting causes it. The corpus measures Fencepost itself: a
-// search that cannot find these defects cannot be trusted to find others.
+// Package corpus has locks that are sound within stated assumptions, and mutants of them. A mutant is a copy of a sound
+// lock with one defect, such as a released library had or a wrong setting causes. The corpus measures Fencepost itself:
+// a search that cannot find these defects cannot be trusted to find others.
 //
-// Goals: every lock says what it promises, which faults it excludes, and why. A mutant is its lock with one or two
-// edits; it runs under the same faults and is held to the same promises. Every known defect of a real library has a
-// mutant. The results do not depend on who makes the runs.
-// Non-goals: how runs are made and searched (scenarios/search); showing known failures (the catalogue of package
-// scenarios).
+// Goals: every lock says what it promises, and which faults it excludes and why; a mutant is its lock with one or two
+// edits, runs under the same faults and makes the same promises; every known defect of a real library has a mutant; the
+// results do not depend on who makes the runs. Non-goals: how runs are made and searched (scenarios/search);
+// demonstrations of known failures (the catalogue of package scenarios).
 package corpus
 
 import (
@@ -24,8 +23,8 @@ import (
 //go:embed locks/*.yaml
 var files embed.FS
 
-// Names lists the sound locks: first those on a single Redis, then Redlock, replicated Redis, etcd, ZooKeeper and
-// Kubernetes.
+// Names returns the names of the sound locks: first locks on a single Redis, then on Redlock, replicated Redis, etcd,
+// ZooKeeper and Kubernetes.
 func Names() []string { return slices.Clone(names) }
 
 var names = []string{
@@ -53,16 +52,16 @@ type Mutant struct {
 	Name   string
 	Of     string // name of the sound lock
 	Defect string // what is wrong, in a few words
-	Source string // the library's issue or the document that shows it; empty: a setting that users can get wrong
+	Source string // library issue or document that shows it; empty: a setting that users can get wrong
 	Edits  []Edit
-	Within int           // a search of this many seeds, from 0 on, must catch the mutant
+	Within int           // a search of this many seeds, from 0, must catch the mutant
 	Breaks []checker.Law // the first promised law that it breaks must be one of these
 }
 
-// Edit is one change of a lock's file: either a key is set, or an excluded fault is admitted.
+// Edit is one change to a lock's file. It sets a key or admits an excluded fault.
 type Edit struct {
 	Path, Value string // set Path to Value; a value such as [a, b] is a list
-	Admit       string // or remove this line from mix.without: the defect is that nobody thought of the fault
+	Admit       string // or remove this line from mix.without: the defect is that nobody thought of this fault
 }
 
 // String returns "path=value" or "admit LINE".

@@ -32,8 +32,8 @@ func TestEveryKnownDefectHasItsMutant(t *testing.T) {
 	}
 }
 
-// wrongSettings lists the settings of the scenario format that make a sound lock unsound, each by itself. A mutant with
-// another protocol may also have to drop settings that the protocol does not take.
+// wrongSettings lists settings of the scenario format each of which makes a sound lock unsound. A mutant with another
+// protocol may also have to drop settings that the protocol does not accept.
 var wrongSettings = []string{
 	"lock.protocol=setnx", "lock.protocol=setnx-expire", "lock.release=del", "lock.release=get-then-del",
 	"lock.release=nothing",
@@ -64,7 +64,7 @@ func TestEveryWrongSettingHasItsMutant(t *testing.T) {
 	}
 }
 
-// Apart from its edits, a mutant equals its lock: it has the same faults and the same promises.
+// A mutant has the same faults and the same promises as its lock; it differs only by its edits.
 func TestAMutantKeepsTheMixAndThePromisesOfItsLock(t *testing.T) {
 	names := map[string]bool{}
 	for _, m := range corpus.Mutants() {
@@ -117,7 +117,7 @@ func TestEveryLockHasAMutantAndAReason(t *testing.T) {
 		if !slices.ContainsFunc(corpus.Mutants(), func(m corpus.Mutant) bool { return m.Of == name }) {
 			t.Errorf("%s has no mutant", name)
 		}
-		in := false // each exclusion has a line of its own that gives the reason
+		in := false // each exclusion has its own line, which gives the reason
 		for _, line := range strings.Split(string(s.Text()), "\n") {
 			if strings.HasPrefix(line, "    - ") && !strings.Contains(line, " # ") && in {
 				t.Errorf("%s: no reason in %q", name, line)
@@ -142,7 +142,7 @@ func lock(t *testing.T, name string) *scenarios.Scenario {
 func TestMutantsAreCaughtByTheLawsThatTheyBreak(t *testing.T) {
 	most := 20_000
 	if !testkit.Full() {
-		most = 100 // and only the mutants that must be caught within that many
+		most = 100 // and only the mutants that must be caught within 100 seeds
 	}
 	for _, m := range corpus.Mutants() {
 		if m.Within > most {
@@ -193,7 +193,7 @@ func TestSoundLocksKeepTheirPromisesUnderRandomFaults(t *testing.T) {
 	}
 }
 
-// An edit that changes nothing, or removes something that is not there, is reported as an error.
+// An edit that changes nothing, or removes what is not there, is an error.
 func TestEditsThatChangeNothingAreErrors(t *testing.T) {
 	for want, e := range map[string]corpus.Edit{
 		"changes nothing":              {Path: "lock.release", Value: "script"},

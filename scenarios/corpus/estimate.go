@@ -8,14 +8,14 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// estimate says how many runs it takes on average to catch a mutant, judging by several searches.
+// estimate says how many runs it takes on average to catch a mutant, estimated from several searches.
 type estimate struct {
 	Searches int
 	Caught   int // of these searches; the others ended at their limit
 	Runs     int // of all these searches together
 }
 
-// estimated sums up searches. A search that was not made or was interrupted does not count.
+// estimated sums up searches. Searches that were not made or were interrupted do not count.
 func estimated(list []*search.FirstViolation) (e estimate) {
 	for _, s := range list {
 		if s == nil || s.Interrupted {
@@ -30,24 +30,25 @@ func estimated(list []*search.FirstViolation) (e estimate) {
 	return e
 }
 
-// average returns the most likely mean number of runs until the mutant is caught, or +Inf if no search caught it.
+// average returns the maximum likelihood estimate of the mean number of runs until a catch, or +Inf if no search caught
+// the mutant.
 func (e estimate) average() float64 { return float64(e.Runs) / float64(e.Caught) }
 
-// tail is the probability that the mean lies below its interval, and also the probability that it lies above it.
+// tail is the probability that the mean lies below the interval, and also the probability that it lies above it.
 const tail = 0.05
 
-// bounds returns the 90 % confidence interval of the mean number of runs, in whole runs, rounded outwards. high is
+// bounds returns the 90 % confidence interval of the mean number of runs, rounded outwards to whole runs. high is
 // infinite if no search caught the mutant.
 //
 // If a run catches the mutant with probability p, the mean is 1/p. If d searches all end with a catch, their total
-// number of runs has a negative binomial distribution: it is at most n if n runs have at least d catches. The bounds of
-// p are therefore the exact ones of inverse sampling (Lui, Confidence limits for the population prevalence rate based
-// on the negative binomial distribution, Statistics in Medicine 14, 1995). At the lower bound, n runs have at least d
-// catches with probability tail. At the upper bound, n-1 runs have fewer than d catches with probability tail. If some
-// search ended at its limit, the last run is not a catch, and the upper bound of p is that of Clopper and Pearson
-// (Biometrika 26, 1934): n runs have at most d catches with probability tail.
+// number of runs has a negative binomial distribution: the total is at most n exactly if n runs have at least d
+// catches. The bounds of p are therefore the exact ones of inverse sampling (Lui, Confidence limits for the population
+// prevalence rate based on the negative binomial distribution, Statistics in Medicine 14, 1995). At the lower bound of
+// p, n runs have at least d catches with probability tail. At the upper bound, n-1 runs have fewer than d catches with
+// probability tail. If some search ended at its limit, the last run is not a catch. The upper bound of p is then that
+// of Clopper and Pearson (Biometrika 26, 1934): n runs have at most d catches with probability tail.
 //
-// Plans that are aimed at the same run without faults share its seed, so the runs are not quite independent.
+// The runs are not quite independent, because plans aimed at the same run without faults share its seed.
 func (e estimate) bounds() (low, high float64) {
 	if e.Runs == 0 {
 		return 1, math.Inf(1)
@@ -64,8 +65,8 @@ func (e estimate) bounds() (low, high float64) {
 	return low, math.Ceil((1 - rounding) / chanceOf(e.Runs, e.Caught-1, 1-tail))
 }
 
-// chanceOf returns the chance of a catch per run for which runs runs have at most catches catches with the given
-// probability.
+// chanceOf returns the chance of a catch per run at which the given number of runs has at most the given number of
+// catches with the given probability.
 func chanceOf(runs, catches int, probability float64) float64 {
 	low, high := 0.0, 1.0
 	for low < high {
@@ -82,7 +83,7 @@ func chanceOf(runs, catches int, probability float64) float64 {
 	return high
 }
 
-// atMost returns the probability that the given number of runs, each with chance p of a catch, has at most catches
+// atMost returns the probability that a number of runs, each with chance p of a catch, has at most the given number of
 // catches.
 func atMost(runs, catches int, p float64) float64 {
 	if catches >= runs {

@@ -21,9 +21,10 @@ const (
 	estimatesEnd   = "<!-- estimates: end -->"
 )
 
-// TestTheEstimatesAreThoseOfTheReport checks that the table has a row for each mutant with the numbers of the report.
-// Mutants that are caught within few runs are measured again and must agree with the table. With FENCEPOST_ESTIMATES=1
-// all are measured, which takes 15 minutes of processor time; with -update as well, the table is rewritten.
+// TestTheEstimatesAreThoseOfTheReport checks that the table in ESTIMATES.md has a row for each mutant, with the numbers
+// of the report. Mutants that are caught within few runs are measured again and must agree with the table.
+// FENCEPOST_ESTIMATES=1 measures all, which takes 15 minutes of processor time; with -update it also rewrites the
+// table.
 func TestTheEstimatesAreThoseOfTheReport(t *testing.T) {
 	file, err := os.ReadFile(estimatesFile)
 	if err != nil {
@@ -79,7 +80,7 @@ func TestTheEstimatesAreThoseOfTheReport(t *testing.T) {
 var interval = regexp.MustCompile(`[0-9][0-9,]*–[0-9][0-9,]*`)
 
 // near reports whether two rows agree: they have the same number of intervals, and these overlap pairwise. If faults,
-// servers or draws change, the numbers change a little by chance; if the search becomes worse, they change by far more.
+// servers or draws change, the numbers change a little by chance. If the search becomes worse, they change much more.
 func near(a, b string) bool {
 	as, bs := interval.FindAllString(a, -1), interval.FindAllString(b, -1)
 	if len(as) != len(bs) {
@@ -117,11 +118,11 @@ func TestRowsAreNearIfTheirIntervalsOverlap(t *testing.T) {
 	}
 }
 
-// estimatesHead returns the head of the table.
+// estimatesHead returns the heading rows of the table.
 func (c *Corpus) estimatesHead() []string {
 	columns := c.columns()
 	titles := []string{"lock", "mutant"}
-	for _, column := range columns[:len(columns)-2] { // without the time and what was found
+	for _, column := range columns[:len(columns)-2] { // without the columns for the time and for what was found
 		title := column.Title
 		if column.Group.Title != "" {
 			title += ", " + column.Group.Title
@@ -135,7 +136,7 @@ func (c *Corpus) estimatesRow(m *MutantResult) string {
 	return fmt.Sprintf("| %s | %s | %s |", m.Of, m.Name, strings.Join(c.numbers(m), " | "))
 }
 
-// estimates returns the table and its totals.
+// estimates returns the table, followed by its totals.
 func (c *Corpus) estimates() string {
 	lines := c.estimatesHead()
 	for i := range c.Mutants {

@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// families groups the kinds of faults that break locks in the same way.
+// families groups kinds of faults that break locks in similar ways.
 var families = map[string][]nemesis.Kind{
 	"pauses":    {nemesis.Pause},
 	"network":   {nemesis.Cut, nemesis.DelayLink, nemesis.DelayMessage, nemesis.Break},
@@ -28,7 +28,7 @@ var families = map[string][]nemesis.Kind{
 // A sound lock keeps its promises under each family of faults alone. A lock on Redis does so even if servers may be
 // gone for good, which it need not exclude.
 //
-// FENCEPOST_SOUND is the number of seeds for each lock and family. With 1000 the test takes about five minutes on one
+// FENCEPOST_SOUND is the number of seeds for each lock and family. With 1000, the test takes about five minutes on one
 // core.
 func TestSoundLocksKeepTheirPromisesUnderEachFamily(t *testing.T) {
 	seeds, _ := strconv.Atoi(os.Getenv("FENCEPOST_SOUND"))

@@ -10,14 +10,14 @@ import (
 )
 
 // FuzzSoundLocks lets the coverage-guided engine of go test -fuzz choose a sound lock, a seed and the faults. Each
-// decision that the mix leaves open takes eight bytes of its input, so that a small change of the input is a small
-// change of the plan. The engine keeps inputs that reach new code and varies them further.
+// decision that the mix leaves open uses eight bytes of the input, so a small change of the input is a small change of
+// the plan. The engine keeps inputs that reach new code and varies them further.
 //
 //	go test ./scenarios/corpus -run xxx -fuzz FuzzSoundLocks -fuzztime 10m -fuzzminimizetime 1x
 //
-// -fuzzminimizetime 1x is needed. By default the engine spends up to a minute on shortening, byte by byte, each input
-// that reaches new code: it was seen to make 47 executions in five minutes. With the flag it makes 2,857 a minute on
-// two cores.
+// -fuzzminimizetime 1x is needed. By default the engine spends up to a minute on shortening each input that reaches new
+// code, byte by byte, and makes about 47 executions in five minutes. With the flag it makes 2,857 a minute on two
+// cores.
 func FuzzSoundLocks(f *testing.F) {
 	var locks []*scenarios.Scenario
 	for i, name := range Names() {
@@ -56,7 +56,7 @@ func FuzzSoundLocks(f *testing.F) {
 	})
 }
 
-// The engine's bytes affect every part of a plan: different bytes draw different plans, of all kinds of faults in the
+// The engine's bytes affect every part of a plan: different bytes give different plans, with all kinds of faults in the
 // mix.
 func TestBytesDrawPlans(t *testing.T) {
 	s, err := Lock("redlock")

@@ -12,22 +12,23 @@ var Described = []document.Described{
 	{Commands: []string{"corpus"}, Object: corpusJSON{}, Is: "sound locks and broken variants of them"},
 }
 
-// corpusJSON contains no times, so that equal runs give equal bytes.
+// corpusJSON has no times, so that equal runs give equal bytes.
 type corpusJSON struct {
 	document.Head
-	First       uint64          `json:"first_seed"`
-	Seeds       int             `json:"seeds"`
-	Starts      int             `json:"starts" doc:"searches of each mutant, from seeds that are far apart"`
-	Mutants     []mutantJSON    `json:"mutants"`
-	Caught      int             `json:"caught"`
-	MedianRuns  *int            `json:"median_runs,omitempty"` // of the mutants that were caught
-	MostRuns    *int            `json:"most_runs,omitempty"`
-	Slowest     []rareJSON      `json:"slowest,omitempty" doc:"why these are seldom caught; with several searches"`
-	Sound       []soundLockJSON `json:"sound"`
-	SoundRuns   *int            `json:"sound_runs,omitempty"`
-	RateBelow   *float64        `json:"rate_below,omitempty"` // of broken promises per run, if there was none
-	Interrupted bool            `json:"interrupted" doc:"a signal came before everything was done"`
-	Expected    bool            `json:"expected"`
+	First      uint64          `json:"first_seed"`
+	Seeds      int             `json:"seeds"`
+	Starts     int             `json:"starts" doc:"searches of each mutant, from seeds that are far apart"`
+	Mutants    []mutantJSON    `json:"mutants"`
+	Caught     int             `json:"caught"`
+	MedianRuns *int            `json:"median_runs,omitempty"` // of the mutants that were caught
+	MostRuns   *int            `json:"most_runs,omitempty"`
+	Slowest    []rareJSON      `json:"slowest,omitempty" doc:"why these are seldom caught; with several searches"`
+	Sound      []soundLockJSON `json:"sound"`
+	SoundRuns  *int            `json:"sound_runs,omitempty"`
+	// RateBelow is an upper bound on the rate of broken promises per run, if none was broken.
+	RateBelow   *float64 `json:"rate_below,omitempty"`
+	Interrupted bool     `json:"interrupted" doc:"a signal came before everything was done"`
+	Expected    bool     `json:"expected"`
 }
 
 type mutantJSON struct {
@@ -94,13 +95,13 @@ func rareOf(r *Rare) rareJSON {
 	return d
 }
 
-// searchJSON holds the result for a mutant whose searches all ran to their end.
+// searchJSON is the result for a mutant whose searches all ran to their end.
 type searchJSON struct {
 	Caught bool `json:"caught"`
 	Runs   int  `json:"runs" doc:"until it was caught, on average of all searches"`
 }
 
-// breakJSON holds what a mutant that was caught broke.
+// breakJSON is what a mutant that was caught broke.
 type breakJSON struct {
 	Law   checker.Law `json:"law"`
 	Cause string      `json:"cause"`

@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// Mutants lists all mutants, ordered by their locks as in Names.
+// Mutants returns all mutants, in the order of their locks in Names.
 func Mutants() []Mutant { return slices.Clone(mutants) }
 
 func set(path, value string) Edit { return Edit{Path: path, Value: value} }
@@ -28,7 +28,7 @@ const (
 	tolerance = checker.FaultTolerance
 )
 
-// The numbers of seeds within which a mutant must be caught.
+// Numbers of seeds within which a mutant must be caught.
 const (
 	soon  = 100
 	later = 1000
@@ -36,7 +36,7 @@ const (
 	rare  = 20_000 // the fault must strike in a window of milliseconds
 )
 
-// The documents that describe a defect.
+// Documents that describe a defect.
 const (
 	collins = `Grace Collins (Leapcell), "Distributed locks with Redis: SETNX, Redlock and their controversies", ` +
 		"https://leapcell.io/blog"

@@ -17,24 +17,24 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// Rare says why a mutant is seldom caught: which faults the first plan that caught it really needs, in the mutant's own
-// scenario.
+// Rare explains why a mutant is seldom caught. It says which faults of the first plan that caught it are needed, and
+// how rarely such faults are drawn.
 type Rare struct {
 	Mutant string
 	Law    checker.Law
 	Cause  checker.Cause
 	Plan   nemesis.Plan // the smallest plan
-	Often  int          // how many of the seeds 1 to shrink.OtherSeeds show the same under these faults
-	Struck []Struck     // one entry per fault of Plan
+	Often  int          // number of seeds, of 1 to shrink.OtherSeeds, under which these faults break the promise too
+	Struck []Struck     // one for each fault of Plan
 }
 
-// Struck is a fault of a plan, together with how often replacing it still breaks the same promise.
+// Struck is a fault of a plan, with how often a replacement of it still breaks the same promise.
 type Struck struct {
 	Fault nemesis.Fault
-	// Places counts replacements by the same fault at other places: at instants spread evenly over the run or, if it is
-	// a fault of one message, at messages spread evenly over those of the run without faults.
+	// Places counts replacements by the same fault at other places. The places are instants spread evenly over the run
+	// or, for a fault of one message, messages spread evenly over those of the run without faults.
 	Places Tries
-	Drawn  Tries // replacements by faults of the same kind, as the mix draws them
+	Drawn  Tries // replacements by faults of the same kind, drawn from the mix
 }
 
 // Tries counts the replacements of a fault that were tried, and those of them that break the promise.
@@ -42,11 +42,11 @@ type Tries struct{ Tried, Broke int }
 
 const (
 	slowest    = 5
-	shrinkRuns = 4000 // limit for making a plan small
-	tries      = 200  // limit for each sort of replacement
+	shrinkRuns = 4000 // largest number of runs for shrinking a plan
+	tries      = 200  // largest number of replacements of each sort
 )
 
-// explain finds out why the mutants that take the most runs to catch are rare.
+// explain explains why the mutants that take the most runs to catch are rare.
 func (c *Corpus) explain(ctx context.Context) error {
 	list := c.caught()
 	slices.SortStableFunc(list, func(a, b MutantResult) int {
@@ -65,7 +65,7 @@ func (c *Corpus) explain(ctx context.Context) error {
 	return nil
 }
 
-// rarity finds out which faults a mutant needs to break what it was found to break.
+// rarity finds out which faults a mutant needs to break what the search found.
 func rarity(ctx context.Context, m *Mutant, found *search.FirstViolation) (r Rare, err error) {
 	s, err := m.scenario()
 	if err != nil {
@@ -95,7 +95,7 @@ func rarity(ctx context.Context, m *Mutant, found *search.FirstViolation) (r Rar
 	return r, t.err
 }
 
-// striker runs plans to see whether they break a law by a certain cause.
+// striker runs plans and checks whether they break a law by a certain cause.
 type striker struct {
 	ctx      context.Context
 	scenario *scenarios.Scenario
@@ -103,11 +103,12 @@ type striker struct {
 	judge    checker.Checker
 	law      checker.Law
 	cause    checker.Cause
-	left     int // how many more runs may be made
+	left     int // number of runs that may still be made
 	err      error
 }
 
-// breaks reports whether a plan breaks the law by the cause. A plan with a fault that the mix excludes does not count.
+// breaks reports whether a plan breaks the law by the cause. It returns false for a plan with a fault that the mix
+// excludes.
 func (t *striker) breaks(p nemesis.Plan) bool {
 	names := t.scenario.Targets()
 	excluded := func(f nemesis.Fault) bool {
@@ -127,7 +128,7 @@ func (t *striker) breaks(p nemesis.Plan) bool {
 	return f.By(t.cause) != nil
 }
 
-// replace tries replacements of one fault of a plan.
+// replace tries replacements of the ith fault of a plan.
 func (t *striker) replace(p nemesis.Plan, i int, within time.Duration) (s Struck, err error) {
 	s.Fault = p.Faults[i]
 	places := instants(s.Fault, within)
@@ -148,7 +149,7 @@ func (t *striker) replace(p nemesis.Plan, i int, within time.Duration) (s Struck
 // ofMessage reports whether a fault strikes one particular message.
 func ofMessage(f nemesis.Fault) bool { return !f.Kind.Has(nemesis.FieldTrigger) }
 
-// try runs the plan with its i-th fault replaced by each of the given faults in turn.
+// try runs the plan with each of the given faults in place of its ith fault.
 func (t *striker) try(p nemesis.Plan, i int, faults []nemesis.Fault) (tried Tries) {
 	for _, f := range faults {
 		p.Faults = slices.Clone(p.Faults)
@@ -181,13 +182,13 @@ func (t *striker) drawn(k nemesis.Kind, within time.Duration) (all []nemesis.Fau
 		return nil, err
 	}
 	for seed := range uint64(tries) {
-		all = append(all, g.Draw(seed)...) // without those that the mix excludes
+		all = append(all, g.Draw(seed)...) // draws nothing if the mix excludes the fault
 	}
 	return all, nil
 }
 
-// messages returns the fault aimed at the requests and answers of the run without faults: at all of them, or at as many
-// as the limit allows, evenly spread.
+// messages returns the fault aimed at requests and answers of the run without faults. It aims at all of them or, if
+// there are more than tries, at that many, spread evenly.
 func (t *striker) messages(f nemesis.Fault, seed uint64) (all []nemesis.Fault, err error) {
 	runner := scenarios.NewRunner(t.scenario)
 	runner.ReportSent(true)
@@ -203,7 +204,7 @@ func (t *striker) messages(f nemesis.Fault, seed uint64) (all []nemesis.Fault, e
 	return all, nil
 }
 
-// why states the reasons in words.
+// why states the explanation in words.
 func (r *Rare) why() string {
 	if len(r.Struck) == 0 {
 		return "Needs no fault."

@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// The explanation of a rare mutant is right: its smallest plan breaks the promise, needs each of its faults and is
-// allowed by the mix, and the plan with a fault at other places breaks the promise as often as stated.
+// The explanation of a rare mutant is right. Its smallest plan breaks the promise, needs each of its faults, and has no
+// fault that the mix excludes. With a fault at other places it breaks the promise as often as stated.
 func TestWhyAMutantIsRare(t *testing.T) {
 	names := []string{"zookeeper-session-expired", "token-read-later"}
 	if testkit.Full() {

@@ -18,20 +18,20 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// stated is a violation that a scenario of the catalogue states as expected.
+// stated is a violation that a scenario of the catalogue expects.
 type stated struct {
 	scenario string
 	law      checker.Law
-	cause    checker.Cause // if it has no kind, any cause matches
+	cause    checker.Cause // without a kind, any cause matches
 }
 
-// is reports whether a breach is that violation.
+// is reports whether b is the stated violation.
 func (s stated) is(b *checker.Finding) bool {
 	return b.Law == s.law && (s.cause.Kind == "" || b.Cause == s.cause ||
 		b.Cause.Kind == s.cause.Kind && s.cause.Detail == "")
 }
 
-// statedBy lists the violations that a scenario states as expected.
+// statedBy returns the violations that a scenario expects.
 func statedBy(s *scenarios.Scenario) (all []stated) {
 	for _, law := range checker.Laws {
 		if e := s.Expect.Laws[law]; e.Outcome == checker.Violated {
@@ -51,19 +51,19 @@ const (
 	rediscoveryFirst = 910_000_000
 )
 
-// alsoTuned lists scenarios of the other half (see tuned) on which the search was tuned as well, because it found them
-// too late.
+// alsoTuned lists scenarios of the other half (see tuned) on which the search was tuned too, because it found their
+// violations too late.
 var alsoTuned = []string{"etcd-leader-change-late-renewal-fenced", "fenced-everysec", "printed-setnx-constant-id"}
 
-// tuned reports whether the search was tuned on a scenario. It was tuned on half of them, chosen by a hash of the name,
-// and on alsoTuned.
+// tuned reports whether the search was tuned on a scenario. It was tuned on about half of the scenarios, chosen by a
+// hash of the name, and on alsoTuned.
 func tuned(scenario string) bool {
 	sum := sha256.Sum256([]byte(scenario))
 	return sum[0]%2 == 0 || slices.Contains(alsoTuned, scenario)
 }
 
-// rediscover searches a scenario without its own faults, from each start seed, until all violations that it states have
-// appeared. The result has one search for each violation and start seed.
+// rediscover searches a scenario without its own faults, from each start seed, until all violations that the scenario
+// states have occurred. The result has a search for each violation and start seed.
 func rediscover(ctx context.Context, s *scenarios.Scenario, starts int) (found [][]*search.FirstViolation, err error) {
 	all := statedBy(s)
 	found = make([][]*search.FirstViolation, len(all))
@@ -115,11 +115,11 @@ func rediscoveryRow(s stated, e estimate) string {
 	return fmt.Sprintf("%s%d of %d | %s | %s | %s |", s.cells(), e.Caught, e.Searches, e.mean(), e.interval(), on)
 }
 
-// TestTheSearchFindsWhatTheCatalogueStates checks that the table has a row for each violation that the catalogue
-// states. A row gives the number of schedules until the default search shows the violation, by its law and its cause,
-// without the scenario's own faults. Some violations that are found soon are searched for again and must agree with the
-// table. With FENCEPOST_FULL=1 all are, which takes half an hour of processor time. FENCEPOST_REDISCOVERY=1 with
-// -update rewrites the table.
+// TestTheSearchFindsWhatTheCatalogueStates checks that the table in REDISCOVERY.md has a row for each violation that
+// the catalogue states. A row has the number of schedules until the default search shows the violation, with its law
+// and its cause, without the scenario's own faults. Some violations that are found soon are searched for again and must
+// agree with the table. FENCEPOST_FULL=1 searches for all of them again, which takes half an hour of processor time.
+// FENCEPOST_REDISCOVERY=1 with -update rewrites the table.
 func TestTheSearchFindsWhatTheCatalogueStates(t *testing.T) {
 	file, err := os.ReadFile(rediscoveryFile)
 	if err != nil {
@@ -177,7 +177,7 @@ func TestTheSearchFindsWhatTheCatalogueStates(t *testing.T) {
 	}
 }
 
-// rediscovery returns the table and its summary.
+// rediscovery returns the table, followed by its summary.
 func rediscovery(t *testing.T, catalogue []*scenarios.Scenario) string {
 	lines := []string{"| scenario | law | cause | found | mean schedules | 90 % interval | tuned on |",
 		"|---|---|---|---|---|---|---|"}
@@ -217,7 +217,7 @@ func (s *summary) add(e estimate) {
 	}
 }
 
-// String states the summary in a sentence. of says which group of violations it covers.
+// String returns the summary as a sentence. of says which group of violations it is about.
 func (s *summary) String(of string) string {
 	return fmt.Sprintf("Of the %d violations %s, %d were missed from some start seed, %d take more than 500 schedules "+
 		"on average; the geometric mean is %.0f.\n", s.rows, of, s.unmet, s.rare, math.Exp(s.logs/float64(s.rows)))

@@ -1,7 +1,7 @@
 package corpus
 
-// This file reports on a search through the corpus. Anything that was not run never counts as a pass. Equal runs give
-// equal JSON, because the JSON contains no times of the host.
+// This file reports on a search through the corpus. What was not run never counts as a pass. Equal runs give equal
+// JSON, because the JSON has no times of the host.
 
 import (
 	"cmp"
@@ -19,38 +19,39 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// Corpus says which mutants of sound locks were caught, and how the sound locks fared.
+// Corpus is the result of a run of the corpus: which mutants were caught, and whether the sound locks kept their
+// promises.
 type Corpus struct {
 	First       uint64 // the first seed for each mutant and each lock
-	Seeds       int    // limit of the runs of one search
+	Seeds       int    // largest number of runs in one search
 	Starts      int    // number of searches of each mutant
 	Unaimed     bool   // the searches were repeated with no fault aimed
 	Mutants     []MutantResult
-	Slowest     []Rare       // the slowest of those that were caught, if there were several searches
+	Slowest     []Rare       // the slowest of the mutants that were caught, if there were several searches
 	Sound       []LockResult // empty if the sound locks were not run
 	Interrupted bool         // a signal came before everything was run
 	Files       string       // folder with the scenario of each mutant
-	Repeat      string       // command to paste that repeats the whole
+	Repeat      string       // command that repeats the whole
 }
 
 // MutantResult is a mutant with the result of its searches.
 type MutantResult struct {
 	Mutant
-	Searches []*search.FirstViolation // one per start seed; nil if the work was stopped before
+	Searches []*search.FirstViolation // one for each start seed; nil if it was not made
 	Unaimed  []*search.FirstViolation // the same searches with no fault aimed; empty if not asked for
-	Lost     string                   // why some search was not made; empty if the work was stopped before
-	Took     time.Duration            // by all searches, on the host's clock; not in JSON
+	Lost     string                   // why some search gave no result; empty if it was only interrupted
+	Took     time.Duration            // duration of all searches, by the host's clock; not in the JSON
 	File     string                   // its scenario file
 }
 
-// searched reports whether all searches ran to their end.
+// searched reports whether all searches of the mutant ran to their end.
 func (m MutantResult) searched() bool {
 	return len(m.Searches) > 0 && estimated(m.Searches).Searches == len(m.Searches) &&
 		estimated(m.Unaimed).Searches == len(m.Unaimed)
 }
 
-// runs returns the number of runs per catch: all runs of the mutant's searches, except those with no fault aimed,
-// divided by the number of searches that caught the mutant. If none did, it returns the number of all these runs.
+// runs returns the number of runs per catch. It is the number of all runs of the mutant's searches (except those with
+// no fault aimed), divided by the number of searches that caught it. If none did, it is the number of all these runs.
 func (m MutantResult) runs() int {
 	e := estimated(m.Searches)
 	return int(math.Round(float64(e.Runs) / float64(max(e.Caught, 1))))
@@ -72,7 +73,7 @@ func (m MutantResult) caught() bool {
 	return m.first() != nil
 }
 
-// how says which law the mutant broke, and by which cause.
+// how says which law the mutant broke, and by what cause.
 func (m MutantResult) how() string {
 	s := m.first()
 	return fmt.Sprintf("%s: %s", s.Law, s.Cause)
@@ -82,16 +83,16 @@ func (m MutantResult) how() string {
 type LockResult struct {
 	*search.Exploration
 	Lock   *scenarios.Scenario
-	Repeat string // command to paste that explores the lock, without the seeds
+	Repeat string // command that explores the lock, without the seeds
 }
 
-// open says why it is undecided whether the lock keeps its promises; empty if it is decided.
+// open says why it is undecided whether the lock keeps its promises. It returns nothing if that is decided.
 func (l *LockResult) open() []string {
 	_, open := l.Standing(l.Lock)
 	return open
 }
 
-// broken returns the promises that the lock broke.
+// broken returns the promises that the lock broke, with their causes.
 func (l *LockResult) broken() (all []campaign.Finding) {
 	for _, f := range l.Findings {
 		if l.Lock.Promise.Covers(f.Law, f.Cause) {
@@ -101,13 +102,13 @@ func (l *LockResult) broken() (all []campaign.Finding) {
 	return all
 }
 
-// repeat returns the command to paste that shows a broken promise.
+// repeat returns the command that shows a broken promise.
 func (l *LockResult) repeat(f campaign.Finding) string {
 	return fmt.Sprintf("%s --seed %d --seeds 1", l.Repeat, f.First)
 }
 
-// Standing sums up the result: Failed if a mutant escaped or a promise was broken, else Undecided if not everything was
-// run or decided.
+// Standing sums up the result. It is Failed if a mutant escaped or a promise was broken, and otherwise Undecided if
+// something was not run or not decided.
 func (c *Corpus) Standing() document.Result {
 	escaped, missing, open := false, len(c.Mutants)+len(c.Sound) == 0, false
 	for i := range c.Mutants {
@@ -148,7 +149,7 @@ func (c *Corpus) caught() []MutantResult {
 	return list
 }
 
-// median returns the nearest-rank median over the mutants; of returns the value of one mutant.
+// median returns the nearest-rank median of a value over the mutants. of returns the value of one mutant.
 func median[T cmp.Ordered](list []MutantResult, of func(MutantResult) T) T {
 	all := make([]T, len(list))
 	for i := range list {
@@ -157,7 +158,7 @@ func median[T cmp.Ordered](list []MutantResult, of func(MutantResult) T) T {
 	return checker.NearestRank(all, 50)
 }
 
-// Document builds the report: a table of the mutants, grouped by their locks, and a table of the sound locks.
+// Document returns the report: a table of the mutants, grouped by their locks, and a table of the sound locks.
 func (c *Corpus) Document() *document.Document {
 	result := c.Standing()
 	d := &document.Document{
@@ -260,7 +261,7 @@ func ratio(a, b float64) string {
 	return "–"
 }
 
-// totals compares the sum of all searches with that of the searches in which no fault is aimed.
+// totals compares the sum of all searches with the sum of those in which no fault is aimed.
 func (c *Corpus) totals() document.Facts {
 	var e, u estimate
 	worst, name := 0.0, ""
@@ -282,7 +283,7 @@ func (c *Corpus) totals() document.Facts {
 	return f
 }
 
-// rarest says why the slowest mutants are seldom caught.
+// rarest says for the slowest mutants why they are seldom caught.
 func (c *Corpus) rarest() document.Table {
 	t := document.Table{Heading: "slowest", Columns: []document.Column{{Title: "found", Words: true}}}
 	for i := range c.Slowest {
@@ -315,8 +316,8 @@ func (c *Corpus) caughtFacts() document.Facts {
 	return f
 }
 
-// sound returns the table of the sound locks, followed by the commands that repeat broken promises or, if none was
-// broken, by an upper bound of the chance of one.
+// sound returns the table of the sound locks. It is followed by commands that repeat the broken promises or, if none
+// was broken, by an upper bound on the chance that a run breaks one.
 func (c *Corpus) sound() []document.Block {
 	t := document.Table{Heading: "sound lock", Columns: []document.Column{{Title: "runs"},
 		{Title: "promises", Words: true}}}
@@ -353,7 +354,7 @@ func (c *Corpus) sound() []document.Block {
 	return append([]document.Block{t}, after...)
 }
 
-// suite has one case per mutant and per sound lock.
+// suite returns a test case for each mutant and each sound lock.
 func (c *Corpus) suite() document.Suite {
 	s := document.Suite{Name: "corpus", Repeat: c.Repeat, Cases: document.InterruptedCases("corpus", c.Interrupted)}
 	for i := range c.Mutants {

@@ -23,8 +23,7 @@ func searched(name string, runs int, caught bool) MutantResult {
 			Cause: checker.Cause{Kind: checker.RemovedByNonOwner}}}}
 }
 
-// soundLock returns the result of a lock that has had the given number of runs, each with a fault that struck while it
-// was in use.
+// soundLock returns the result of a lock after a number of runs. In each run a fault struck while the lock was in use.
 func soundLock(runs int, broken ...campaign.Finding) LockResult {
 	e := &search.Exploration{Span: search.Span{Scenario: "lock", From: 1, Seeds: runs, Shard: search.Whole,
 		Ran: search.Ranges{{First: 1, Last: uint64(runs)}}},
@@ -119,7 +118,7 @@ func TestTheCommandsOfTheCorpusCanBePasted(t *testing.T) {
 	}
 }
 
-// Estimates are compared in the table, summed up, and explained.
+// Estimates are shown in the table, summed up, and explained.
 func TestEstimatesAreReported(t *testing.T) {
 	after := func(runs ...int) (list []*search.FirstViolation) {
 		for _, n := range runs {

@@ -14,30 +14,30 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// Options say which parts of the corpus are run, and how. Their JSON form has what a worker needs.
+// Options say which parts of the corpus to run, and how. Their JSON form has what a worker needs.
 type Options struct {
 	First   uint64 // first seed for each mutant and each sound lock
-	Seeds   int    // limit of the runs of one search; 0: no mutant is searched
-	Starts  int    // searches of each mutant, from seeds that are far apart; at least 1
-	Unaimed bool   // repeat the searches with no fault aimed
+	Seeds   int    // largest number of runs in one search; 0: search no mutant
+	Starts  int    // number of searches of each mutant, from seeds that are far apart; at least 1
+	Unaimed bool   // also search with no fault aimed
 	Sound   int    // runs of all sound locks together: 0, or at least one per lock
-	// Crew is notified of how many searches have ended, and of how many runs the sound locks have had.
+	// Crew is told how many searches have ended, and how many runs the sound locks have had.
 	campaign.Crew `json:"-"`
-	// Hands, if set, have workers of NewWorker make the runs; if nil, the crew makes them.
+	// Hands, if set, makes workers of NewWorker do the runs. If nil, the crew does them.
 	Hands campaign.Hands `json:"-"`
-	// Now is the host's clock, for measuring how long the search of a mutant took. If nil, nothing is measured.
+	// Now is the host's clock. It measures how long the searches of a mutant took. If nil, nothing is measured.
 	Now func() time.Time `json:"-"`
 }
 
-// apart is the smallest distance between two seeds from which a mutant is searched.
+// apart is the smallest distance between the start seeds of the searches of a mutant.
 const apart = 1_000_000
 
-// start returns the first seed of the search with the given number (from 0). No two searches of a mutant share a seed.
+// start returns the first seed of the search with the given number, from 0. The searches of a mutant share no seed.
 func (o *Options) start(number int) uint64 {
 	return o.First + uint64(number)*uint64(apart*((o.Seeds-1)/apart+1))
 }
 
-// Last returns the last seed that may be run. ok is false if that exceeds the range of seeds.
+// Last returns the largest seed that a run may use. ok is false if that is larger than the largest uint64.
 func (o *Options) Last() (seed uint64, ok bool) {
 	of := new(big.Int).SetUint64(apart * uint64((o.Seeds-1)/apart+1))
 	of.Mul(of, big.NewInt(int64(o.Starts-1))).Add(of, big.NewInt(int64(max(o.Seeds, o.Sound)-1)))
@@ -45,14 +45,14 @@ func (o *Options) Last() (seed uint64, ok bool) {
 	return of.Uint64(), of.IsUint64()
 }
 
-// place identifies one search among the positions of the stage of mutants.
+// place identifies one search: the mutant, the number of its start seed, and whether no fault is aimed.
 type place struct {
 	mutant, number int
 	unaimed        bool
 }
 
-// searches returns the number of searches. In order of position, all mutants are first searched from the first start
-// seed, then from the next one, and so on. The searches with no fault aimed come last.
+// searches returns the number of searches. Their positions are ordered as follows: first all mutants from the first
+// start seed, then all from the next one, and so on. The searches with no fault aimed come last.
 func (o *Options) searches() int {
 	if o.Seeds == 0 {
 		return 0
@@ -69,8 +69,8 @@ func (o *Options) place(i int) place {
 	return place{i % len(mutants), n % o.Starts, n >= o.Starts}
 }
 
-// Run searches each mutant and explores the sound locks, which share the runs of Options.Sound equally. The result
-// names no files and no commands. Apart from timings, it does not depend on who made the runs.
+// Run searches each mutant and explores the sound locks, which share Options.Sound equally. The result names no files
+// and no commands. Apart from timings, it does not depend on who made the runs.
 func Run(ctx context.Context, o Options) (*Corpus, error) {
 	c := &Corpus{First: o.First, Seeds: o.Seeds, Starts: o.Starts, Unaimed: o.Unaimed}
 	for _, m := range mutants {
@@ -128,7 +128,7 @@ func (o *Options) search(ctx context.Context, i int) (s outcome, err error) {
 	return s, nil
 }
 
-// take stores the result of the search at a place.
+// take stores the result of a search in its place.
 func (c *Corpus) take(at place, s *outcome) {
 	m := &c.Mutants[at.mutant]
 	list := m.Searches
@@ -146,11 +146,11 @@ func (o *Options) now() (t time.Time) {
 	return t
 }
 
-// mutantsStage is the name of the stage whose positions are the searches of mutants. The stages of each sound lock's
-// exploration follow it.
+// mutantsStage is the name of the stage whose positions are the searches of mutants. After it come the stages of each
+// sound lock's exploration.
 const mutantsStage = "mutants"
 
-// byCrew lets the crew search the mutants.
+// byCrew makes the crew search the mutants.
 func (c *Corpus) byCrew(ctx context.Context, o *Options) error {
 	start := func() func(int) (outcome, error) {
 		return func(i int) (outcome, error) { return o.search(ctx, i) }
@@ -162,7 +162,7 @@ func (c *Corpus) byCrew(ctx context.Context, o *Options) error {
 	return err
 }
 
-// byHands lets other processes search the mutants.
+// byHands makes other processes search the mutants.
 func (c *Corpus) byHands(ctx context.Context, o *Options) error {
 	done := 0
 	stage := campaign.Stage{Name: mutantsStage, Size: uint64(o.searches()), Portion: 1}
@@ -231,13 +231,13 @@ type ofLock struct {
 
 const ofName = " of "
 
-// Do makes the stage under a name that contains the name of the lock.
+// Do makes hands do the stage, under a name that contains the name of the lock.
 func (h ofLock) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part) error) error {
 	s.Name += ofName + h.name
 	return do(ctx, h.hands, s, take)
 }
 
-// do has hands make a stage. It returns no error if they stopped because ctx is done.
+// do makes hands do a stage. It returns no error if they stopped because ctx ended.
 func do(ctx context.Context, hands campaign.Hands, s campaign.Stage, take func(campaign.Part) error) error {
 	err := hands.Do(ctx, s, take)
 	if ended := ctx.Err(); ended != nil && errors.Is(err, ended) {
@@ -246,7 +246,7 @@ func do(ctx context.Context, hands campaign.Hands, s campaign.Stage, take func(c
 	return err
 }
 
-// NewWorker returns a worker that runs parts of the corpus with these options and measures times with their clock.
+// NewWorker returns a worker for parts of the corpus with these options. Times are measured by the options' clock.
 func NewWorker(o Options) campaign.Worker { return &worker{o: o, locks: map[string]*search.Worker{}} }
 
 type worker struct {
@@ -254,7 +254,7 @@ type worker struct {
 	locks map[string]*search.Worker
 }
 
-// Make makes positions of a stage.
+// Make does positions of a stage.
 func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64) ([]byte, error) {
 	if s.Name == mutantsStage {
 		return w.mutants(ctx, first, size)
@@ -268,7 +268,7 @@ func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64)
 	return explorer.Make(ctx, s, first, size)
 }
 
-// mutants makes searches. If one is interrupted, it returns the error of ctx and no results.
+// mutants does searches. If one is interrupted, it returns the error of ctx and no results.
 func (w *worker) mutants(ctx context.Context, first, size uint64) ([]byte, error) {
 	of := uint64(w.o.searches())
 	if size < 1 || size > of || first > of-size {

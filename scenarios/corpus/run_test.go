@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign/campaigntest"
 )
 
-// few are options that make a corpus of few runs.
+// few are options for a corpus with few runs.
 var few = Options{First: 5, Seeds: 2, Starts: 1, Sound: 44}
 
 func strangers(t *testing.T, o Options) *campaigntest.Strangers {
@@ -57,7 +57,7 @@ func ran(t *testing.T, o Options) *Corpus {
 	return c
 }
 
-// equal compares two results, except for the times that they took.
+// equal compares two results, except for their times.
 func equal(t *testing.T, what string, got, want *Corpus) {
 	t.Helper()
 	for _, c := range []*Corpus{got, want} {
@@ -83,7 +83,7 @@ func equal(t *testing.T, what string, got, want *Corpus) {
 	}
 }
 
-// The corpus gives the same result for any number of workers in this process, and for workers in other processes.
+// The result is the same for any number of workers in this process, and for workers in other processes.
 func TestTheCorpusIsTheSameWhoeverRunsIt(t *testing.T) {
 	o := few
 	if testkit.Full() {
@@ -118,7 +118,7 @@ func TestTheCorpusIsTheSameWhoeverRunsIt(t *testing.T) {
 	}
 }
 
-// A mutant whose search was lost counts as neither escaped nor caught, and the report says so.
+// A mutant whose search was lost counts neither as escaped nor as caught, and the report says so.
 func TestWhatIsLostOfTheCorpusIsSaid(t *testing.T) {
 	o := few
 	o.Sound = len(names)
@@ -148,7 +148,7 @@ func TestWhatIsLostOfTheCorpusIsSaid(t *testing.T) {
 	}
 }
 
-// If the work of other processes is interrupted, what they have made is kept, and that is no error.
+// If other processes are interrupted, their results so far are kept, and there is no error.
 func TestAnInterruptionOfOthersLeavesWhatTheyMade(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	o := few
@@ -200,12 +200,12 @@ func TestWhatCannotBeAPartOfTheCorpusIsAnError(t *testing.T) {
 	}
 }
 
-// nothing implements campaign.Hands without making or reporting anything.
+// nothing is a campaign.Hands that does nothing and reports no error.
 type nothing struct{}
 
 func (nothing) Do(context.Context, campaign.Stage, func(campaign.Part) error) error { return nil }
 
-// Each mutant has each of its searches exactly once, and no two of them share a seed.
+// Each search of each mutant is made exactly once, and no two searches of a mutant share a seed.
 func TestSearchesOfAMutantShareNoSeed(t *testing.T) {
 	for _, o := range []Options{{Seeds: 20_000, Starts: 8, Unaimed: true}, {First: 7, Seeds: 1, Starts: 1},
 		{Seeds: apart, Starts: 3}, {Seeds: apart + 1, Starts: 3}} {
