@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// gesture is an action of the reader on the page, and what it applies to.
+// gesture is an action of the reader on the page, with its arguments.
 type gesture struct {
 	Do    string   `json:"do"`    // a key of edits
 	Fault int      `json:"fault"` // number of the fault, from 1
@@ -20,14 +20,15 @@ type gesture struct {
 	To    int64    `json:"to"`
 	Sent  int      `json:"sent"` // number of the message in the picture
 	Kind  string   `json:"kind"` // kind of a fault to add
-	On    string   `json:"on"`   // the process on whose lane the fault was placed
+	On    string   `json:"on"`   // process on whose lane the fault was placed
 	Key   string   `json:"key"`
 	Value string   `json:"value"` // empty: remove the key, so that its default applies
 	Lines []string `json:"lines"` // the lines of all faults
 	Text  string   `json:"text"`
 }
 
-// edits are the edits of a state, by name. An error is a *mistake, or says what is wrong with the value of a setting.
+// edits maps the names of gestures to functions that edit a state. An error is a *mistake, or says what is wrong with
+// the value of a setting.
 var edits = map[string]func(*opened, *gesture) error{
 	"move": func(o *opened, e *gesture) error {
 		return o.change(e.Fault, func(f *nemesis.Fault) { move(f, e.From) })
@@ -43,10 +44,10 @@ var edits = map[string]func(*opened, *gesture) error{
 	"scenario": (*opened).replace,
 }
 
-// replaces reports whether the edit replaces the whole text, so that the old text need not be valid.
+// replaces reports whether the edit replaces the whole text. The old text then need not be valid.
 func (e *gesture) replaces() bool { return e.Do == "text" || e.Do == "scenario" }
 
-// apply returns the state after an edit. The receiver is not changed.
+// apply returns the state after an edit. It does not change o.
 func (o *opened) apply(e *gesture) (*opened, *mistake) {
 	do := edits[e.Do]
 	if do == nil {
@@ -104,7 +105,7 @@ func (o *opened) set(e *gesture) error {
 	return nil
 }
 
-// setFaults replaces all faults by lines. It skips empty lines.
+// setFaults replaces all faults by the given lines, except empty ones.
 func (o *opened) setFaults(lines []string) error {
 	known := o.scenario.Targets()
 	var kept []string
@@ -126,7 +127,7 @@ func (o *opened) setFaults(lines []string) error {
 	return nil
 }
 
-// has returns an error if there is no fault of that number.
+// has returns an error if there is no fault with that number.
 func (o *opened) has(number int) error {
 	if number < 1 || number > len(o.scenario.Faults) {
 		return fmt.Errorf("there is no fault %d", number)
@@ -134,7 +135,7 @@ func (o *opened) has(number int) error {
 	return nil
 }
 
-// change changes one fault and its line.
+// change applies how to one fault and updates its line.
 func (o *opened) change(number int, how func(*nemesis.Fault)) error {
 	if err := o.has(number); err != nil {
 		return err
@@ -155,13 +156,13 @@ func linesOf(faults []nemesis.Fault) []string {
 	return lines
 }
 
-// move makes a fault strike at a true time in ns, in place of its old trigger.
+// move makes a fault strike at a true time in ns, instead of at its old trigger.
 func move(f *nemesis.Fault, at int64) {
 	f.Trigger = nemesis.Trigger{Time: max(0, time.Duration(at))}
 }
 
-// end moves the end of a fault, which then lasts from From to To. For a fault that delays a message, To-From is added
-// to the delay.
+// end moves the end of a fault, so that it lasts from From to To. For a fault that delays a message, it adds To-From to
+// the delay.
 func (o *opened) end(e *gesture) error {
 	length := max(time.Millisecond, time.Duration(e.To-e.From))
 	return o.change(e.Fault, func(f *nemesis.Fault) {
@@ -176,7 +177,7 @@ func (o *opened) end(e *gesture) error {
 	})
 }
 
-// begin moves the beginning of a fault; its end stays.
+// begin moves the start of a fault and keeps its end.
 func (o *opened) begin(e *gesture) error {
 	if err := o.change(e.Fault, func(f *nemesis.Fault) { move(f, e.From) }); err != nil {
 		return err
@@ -196,7 +197,7 @@ func (o *opened) remove(e *gesture) error {
 	return o.setFaults(slices.Delete(linesOf(o.scenario.Faults), e.Fault-1, e.Fault))
 }
 
-// add adds a fault of a kind on a lane.
+// add adds a fault of a kind to a lane.
 func (o *opened) add(e *gesture) error {
 	i := slices.IndexFunc(nemesis.Kinds, func(k nemesis.Kind) bool { return k.String() == e.Kind })
 	if i < 0 {
@@ -212,8 +213,8 @@ func (o *opened) add(e *gesture) error {
 	return o.setFaults(append(linesOf(o.scenario.Faults), f.String()))
 }
 
-// late makes a message arrive later. If a fault delays the message already, its delay is changed; the fault is removed
-// if no delay remains.
+// late makes a message arrive at another time. If a fault already delays the message, the delay of that fault is
+// changed, and the fault is removed if no delay remains.
 func (o *opened) late(e *gesture) error {
 	if err := o.run(); err != nil {
 		return err

@@ -23,12 +23,12 @@ var (
 // Page is the page on which a reader edits and runs scenarios.
 type Page struct {
 	Start State
-	// Served means that requests go to a server, at the address "ask" next to the page; else to a worker with the
-	// script "worker.js".
+	// Served means that requests go to a server, at the address "ask" next to the page. Otherwise they go to a worker
+	// with the script "worker.js".
 	Served bool
 }
 
-// pageData is the data that the page's script starts with.
+// pageData is the data that the script of the page starts with.
 type pageData struct {
 	Start     State      `json:"start"`
 	Served    bool       `json:"served"`
@@ -61,7 +61,7 @@ func (p *Page) Write(w io.Writer) error {
 		}
 		data.Catalogue = append(data.Catalogue, in)
 	}
-	text, err := json.Marshal(data) // escapes "<", so that no text can end the element
+	text, err := json.Marshal(data) // json.Marshal escapes "<", so no text can end the element
 	if err != nil {
 		return err
 	}

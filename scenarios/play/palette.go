@@ -12,12 +12,12 @@ import (
 // kindOffer is a kind of fault on the palette of the page.
 type kindOffer struct {
 	Kind string   `json:"kind"`
-	Is   string   `json:"is"`  // what happens
-	On   []string `json:"on"`  // lanes that it can be placed on; none if the scenario does not accept it
+	Is   string   `json:"is"`  // what the fault does
+	On   []string `json:"on"`  // lanes that the fault can be placed on; none if the scenario does not accept it
 	Why  string   `json:"why"` // why On is empty
 }
 
-// palette lists all kinds of faults; for kinds that the scenario does not accept, it gives the reason.
+// palette returns all kinds of faults. For kinds that the scenario does not accept, it gives the reason.
 func (o *opened) palette() (all []kindOffer) {
 	names := o.scenario.Targets()
 	targets := nemesis.TargetsOf(&names)
@@ -36,7 +36,7 @@ func (o *opened) palette() (all []kindOffer) {
 	return all
 }
 
-// propose returns a fault of a kind on a process, large enough to be visible, that strikes at the start of the run.
+// propose returns a fault of a kind on a process. It strikes at the start of the run and is large enough to be visible.
 func (o *opened) propose(k nemesis.Kind, on sim.ProcessID) (nemesis.Fault, error) {
 	names := o.scenario.Targets()
 	targets := nemesis.TargetsOf(&names)
@@ -47,7 +47,7 @@ func (o *opened) propose(k nemesis.Kind, on sim.ProcessID) (nemesis.Fault, error
 	return f, nemesis.Validate(f, names)
 }
 
-// on returns a fault of a kind that strikes a process or one of its links; false if there is none.
+// on returns a fault of a kind that strikes a process or one of its links; ok is false if there is none.
 func (o *opened) on(k nemesis.Kind, on sim.ProcessID, targets *nemesis.Targets) (f nemesis.Fault, ok bool) {
 	if !targets.Has(k) {
 		return f, false
@@ -61,13 +61,13 @@ func (o *opened) on(k nemesis.Kind, on sim.ProcessID, targets *nemesis.Targets) 
 	return f, false
 }
 
-// hand supplies the choices that a person would make for a fault: a chosen process, and sizes that are visible in
-// comparison with the lock's TTL. It takes the place of random draws.
+// hand takes the place of random draws. It makes the choices for a fault that a person would make: a chosen process,
+// and sizes that are visible in comparison with the lock's TTL.
 type hand struct {
 	targets *nemesis.Targets
 	on      sim.ProcessID
 	ttl     time.Duration
-	first   int // result of the first call of Below
+	first   int // result of the first call of Below, modulo n
 }
 
 func (h *hand) Targets() *nemesis.Targets { return h.targets }

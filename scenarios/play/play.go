@@ -1,12 +1,11 @@
-// Package play lets a reader experiment with a run by hand. A state (the text of a scenario and a seed) is shown as a
-// report, edited by gestures on its timeline, and kept as a link or as files. Each request has one answer, whether the
-// page is served by a command or contains the simulator as WebAssembly.
+// Package play lets a reader experiment with a run by hand. A state is the text of a scenario and a seed. It is shown
+// as a report, edited by gestures on the report's timeline, and saved as a link or as files. The same request has the
+// same answer, whether a command serves the page or the page contains the simulator as WebAssembly.
 //
-// Goals: every gesture is an edit of the scenario's text, so that what is on the page can be read, kept, and run by
-// the other commands; equal states give equal answers everywhere; a mistake changes nothing, and the answer says where
-// it is.
-// Non-goals: drawing (reports/timeline), judging (checker), how requests travel (cmd/site, play/worker), and what a
-// scenario expects: the page ignores expectations and only says which laws hold.
+// Goals: every gesture is an edit of the scenario's text, so the reader can read and save what is on the page, and run
+// it with the other commands; equal states give equal answers everywhere; a mistake changes nothing, and the answer
+// says where it is. Non-goals: drawing (reports/timeline), judging (checker), and how requests travel (cmd/site,
+// play/worker). The page ignores what a scenario expects; it only says which laws hold.
 package play
 
 import (
@@ -26,12 +25,12 @@ import (
 
 // State is everything that an answer depends on.
 type State struct {
-	// Text is the scenario as in a file, including its faults. Its expectations are ignored.
+	// Text is the scenario as in a file, with its faults. Its expectations are ignored.
 	Text string `json:"text"`
 	Seed uint64 `json:"seed,string"` // seed of the run; a string, because a JavaScript number cannot hold all values
 }
 
-// mistake says why an edit changed nothing, in words that the commands would use as well.
+// mistake says why an edit changed nothing, in the same words as the commands.
 type mistake struct {
 	In   string `json:"in"`   // faults, text, or the key of a setting
 	Line int    `json:"line"` // line of the faults, from 1; 0: no particular line
@@ -58,7 +57,7 @@ type view struct {
 	Tone     string      `json:"tone"`    // good, bad or open
 	Headline string      `json:"headline"`
 	Laws     []judgedLaw `json:"laws"`
-	Report   string      `json:"report"` // HTML body of the report of this run
+	Report   string      `json:"report"` // the report of this run, as an HTML body
 	Faults   []planned   `json:"faults"` // one for each line of the plan
 	Settings []setting   `json:"settings"`
 	Palette  []kindOffer `json:"palette"`
@@ -72,29 +71,29 @@ type judgedLaw struct {
 	Outcome string `json:"outcome"`
 }
 
-// planned is a line of the plan, and where in the run its fault struck.
+// planned is a line of the plan, with where in the run its fault struck.
 type planned struct {
 	Line  string `json:"line"`
-	Event int    `json:"event"` // position in the history; -1: it never struck
+	Event int    `json:"event"` // index of the strike in the history; -1: it never struck
 	From  int64  `json:"from"`  // true times of the strike and of its end, in ns
 	To    int64  `json:"to"`
-	Moves bool   `json:"moves"` // it strikes at a time of its own, not with a message
+	Moves bool   `json:"moves"` // it strikes at a time, not at a message
 	Ends  bool   `json:"ends"`  // its end can be dragged
-	Size  bool   `json:"size"`  // dragging its end changes how late a message is
+	Size  bool   `json:"size"`  // dragging its end changes how much it delays a message
 	Idle  string `json:"idle"`  // why it cannot have had an effect; empty if it may have had one
 }
 
-// carried is a request of a client, or an answer, whose arrival can be delayed.
+// carried is a request of a client or an answer to it. The reader can delay its arrival.
 type carried struct {
 	Words  string `json:"words"`
-	Number int    `json:"number"` // its number in the picture
+	Number int    `json:"number"` // its number on the timeline
 	From   int64  `json:"from"`   // true times at which it was sent and received, in ns
 	To     int64  `json:"to"`
 }
 
-// Player answers requests. The zero value is ready to use, also by several goroutines at once.
+// Player answers requests. The zero value is ready to use. Several goroutines may use it at once.
 type Player struct {
-	taken sync.Map // cache: the keys that a kind of lock accepts ([]*scenarios.Variable), see variables
+	taken sync.Map // cache of the keys that each kind of lock accepts ([]*scenarios.Variable); see variables
 }
 
 // opened is a parsed state.
@@ -109,7 +108,7 @@ type opened struct {
 // fileName names the text in error messages.
 const fileName = "scenario"
 
-// open parses a state. The error says what is wrong with its text, and where.
+// open parses a state. An error says what is wrong in its text, and where.
 func (p *Player) open(s State) (*opened, error) {
 	scenario, err := scenarios.Parse(fileName, []byte(s.Text))
 	if err != nil {
@@ -134,8 +133,8 @@ func unexpecting(doc *format.Document) (bare *format.Document, less bool) {
 	return bare, len(bare.Keys("")) < len(doc.Keys(""))
 }
 
-// Of returns the initial state of a scenario: seed 1, and its text without expectations. A text without expectations
-// is kept exactly as its author wrote it.
+// Of returns the initial state of a scenario: seed 1, and the scenario's text without expectations. A text that has no
+// expectations is kept exactly as its author wrote it.
 func Of(s *scenarios.Scenario) (State, error) {
 	doc, err := format.ParseDocument(s.Name, s.Text())
 	if err != nil {
@@ -163,7 +162,7 @@ func With(s *scenarios.Scenario, plan nemesis.Plan) (State, error) {
 	return o.State, err
 }
 
-// run runs the state, unless it has run already.
+// run runs the state, unless that was done before.
 func (o *opened) run() (err error) {
 	if o.result.History != nil {
 		return nil
@@ -174,7 +173,8 @@ func (o *opened) run() (err error) {
 	return err
 }
 
-// show runs the state and reports the run. rough leaves out what takes further runs: which faults a violation needs.
+// show runs the state and returns the report. With rough it leaves out what takes further runs, such as which faults a
+// violation needs.
 func (o *opened) show(rough, messages bool) (*view, error) {
 	if err := o.run(); err != nil {
 		return nil, err
@@ -203,7 +203,8 @@ func (o *opened) show(rough, messages bool) (*view, error) {
 	return shown, nil
 }
 
-// messages returns the requests that arrived, and then the answers, each in the order in which they were sent.
+// messages returns the requests that arrived, and then the answers that arrived, each in the order in which they were
+// sent.
 func (o *opened) messages() (all []timeline.Message) {
 	for _, answer := range []bool{false, true} {
 		for i := range o.result.Sent {
@@ -221,7 +222,7 @@ func (o *opened) messages() (all []timeline.Message) {
 	return all
 }
 
-// numberOf returns the number in the picture of a request, given by its index, or of the answer to it.
+// numberOf returns the number on the timeline of the request with the given index, or of its answer.
 func numberOf(sent int, answer bool) int {
 	if answer {
 		return 2*sent + 1
@@ -229,7 +230,7 @@ func numberOf(sent int, answer bool) int {
 	return 2 * sent
 }
 
-// faults says for each line of the plan where its fault struck.
+// faults returns for each line of the plan where its fault struck.
 func (o *opened) faults(run *single.Run) []planned {
 	strikes := trace.Faults(run.History)
 	all := make([]planned, len(o.scenario.Faults))
@@ -240,7 +241,7 @@ func (o *opened) faults(run *single.Run) []planned {
 		at := slices.IndexFunc(strikes, func(s trace.Fault) bool { return s.Line == f.Recorded() })
 		if at >= 0 {
 			s := strikes[at]
-			strikes[at].Line = "" // the next fault with this line belongs to its next strike
+			strikes[at].Line = "" // another fault with the same line gets the next strike
 			shown.Event, shown.From = s.Start, int64(run.History.Events[s.Start].Time)
 			shown.To = shown.From
 			if s.Stop != trace.Open {
@@ -254,7 +255,7 @@ func (o *opened) faults(run *single.Run) []planned {
 	return all
 }
 
-// byMessage reports whether a fault strikes a single message when it is sent.
+// byMessage reports whether a fault strikes a single message as it is sent.
 func byMessage(f nemesis.Fault) bool { return f.Kind.Has(nemesis.FieldNumber) }
 
 // delaysOne reports whether a fault delays a single message of a link.
@@ -262,8 +263,8 @@ func delaysOne(f nemesis.Fault) bool {
 	return f.Kind.Has(nemesis.FieldPeer) && f.Kind.Has(nemesis.FieldBy) && f.For == 0
 }
 
-// ends reports whether a fault can have an end that a reader can drag. The crash of a client cannot: the client stays
-// away.
+// ends reports whether a fault has an end that a reader can drag. The crash of a client has none: the client does not
+// come back.
 func ends(f nemesis.Fault) bool {
 	return !delaysOne(f) && (f.Kind.Has(nemesis.FieldFor) || f.Kind.Has(nemesis.FieldRestart) &&
 		!nemesis.IsClient(f.Target))

@@ -69,7 +69,7 @@ func each(t *testing.T, visit func(t *testing.T, s *scenarios.Scenario, state St
 	}
 }
 
-// TestThePageShowsTheRunOfTheCommand compares the digest shown for each scenario with the digest of its run.
+// TestThePageShowsTheRunOfTheCommand: for each scenario the page shows the digest of the run that the command makes.
 func TestThePageShowsTheRunOfTheCommand(t *testing.T) {
 	each(t, func(t *testing.T, s *scenarios.Scenario, state State) {
 		r, err := scenarios.NewRunner(s).Run(s.Plan(1))
@@ -89,8 +89,8 @@ func TestThePageShowsTheRunOfTheCommand(t *testing.T) {
 	})
 }
 
-// TestEveryKindOnEveryLane places each kind of fault on each lane that the palette names, and removes it again. The
-// other faults stay, and in the end nothing has changed.
+// TestEveryKindOnEveryLane adds each kind of fault to each lane that the palette offers, and removes it again. The
+// other faults must stay, and in the end nothing may have changed.
 func TestEveryKindOnEveryLane(t *testing.T) {
 	each(t, func(t *testing.T, s *scenarios.Scenario, state State) {
 		o, err := player.open(state)
@@ -126,7 +126,7 @@ func TestEveryKindOnEveryLane(t *testing.T) {
 	})
 }
 
-// TestEverySettingAsItIs sets each key to the value that the page shows for it. The run does not change, so the value
+// TestEverySettingAsItIs sets each key to the value that the page shows for it. The run must not change, so the value
 // shown is the value in force.
 func TestEverySettingAsItIs(t *testing.T) {
 	for _, name := range []string{"kleppmann-gc-pause", "etcd-lease-pause", "zookeeper-pause", "kubernetes-cut-off",
@@ -148,13 +148,13 @@ func TestEverySettingAsItIs(t *testing.T) {
 	}
 }
 
-// reached reports whether the goal is reached, in the same way as the page's script.
+// reached reports whether the goal is reached, in the same way as the script of the page.
 func (g *goal) reached(begin, now *view) bool {
 	return slices.Contains(now.Laws, judgedLaw{string(g.Law), g.Outcome}) &&
 		(!g.Faults || len(now.Faults) >= len(begin.Faults))
 }
 
-// TestTheTourIsAnswered does what each stop of the tour asks for. The goal is reached afterwards and not before.
+// TestTheTourIsAnswered does what each stop of the tour asks for. The goal must be reached afterwards, and not before.
 func TestTheTourIsAnswered(t *testing.T) {
 	second := int64(1_000_000_000)
 	pull := func(fault int, to int64) func(*view) *gesture {
@@ -192,7 +192,7 @@ func TestTheTourIsAnswered(t *testing.T) {
 	}
 }
 
-// TestAMessageIsPulled delays a message, reduces the delay, and removes it again, which leaves no fault behind.
+// TestAMessageIsPulled delays a message, reduces the delay, and removes it again. No fault may be left then.
 func TestAMessageIsPulled(t *testing.T) {
 	before := shown(t, begin(t, "kleppmann-gc-pause"), nil)
 	for _, m := range before.Messages[:4] {
@@ -227,8 +227,8 @@ func TestAMessageIsPulled(t *testing.T) {
 	}
 }
 
-// TestMistakes sends requests that cannot be carried out. Each answer says why and to which part of the page this
-// belongs, and shows nothing.
+// TestMistakes sends requests that cannot be carried out. Each answer must say why, and name the part of the page that
+// this belongs to. It must show nothing else.
 func TestMistakes(t *testing.T) {
 	state := begin(t, "kleppmann-gc-pause")
 	for _, c := range []struct {
@@ -270,8 +270,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestAnOwnTextIsMended: a text with a mistake can be replaced. The page ignores a scenario's expectations, but does
-// not remove them from a reader's own text.
+// TestAnOwnTextIsMended: a reader can replace a text that has a mistake. The page ignores expectations, but does not
+// remove them from a reader's own text.
 func TestAnOwnTextIsMended(t *testing.T) {
 	own := begin(t, "kleppmann-gc-pause").Text + "expect: {mutual-exclusion: holds}\n# mine\n"
 	now := shown(t, State{Text: "name: x", Seed: 3}, &gesture{Do: "text", Text: own})
@@ -284,8 +284,8 @@ func TestAnOwnTextIsMended(t *testing.T) {
 	}
 }
 
-// TestWhatIsTakenAlong: the scenario among the files expects the present outcome, the plan belongs to it, and the test
-// fails as it claims.
+// TestWhatIsTakenAlong: the downloaded scenario expects the present outcome, the plan belongs to it, and the Go test
+// fails as it says.
 func TestWhatIsTakenAlong(t *testing.T) {
 	each(t, func(t *testing.T, _ *scenarios.Scenario, state State) {
 		a := ask(t, request{Do: "take", State: state})

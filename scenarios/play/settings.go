@@ -12,27 +12,27 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
-// setting is a key of the scenario, and the value in force.
+// setting is a key of the scenario with the value in force.
 type setting struct {
-	Key   string   `json:"key"` // as in FORMAT.md; for a value in the line of a fault: faults.1.for
+	Key   string   `json:"key"` // as in FORMAT.md; for a value in a fault's line, such as faults.1.for
 	Value string   `json:"value"`
-	Given bool     `json:"given"` // the text states it; else it is the default
+	Given bool     `json:"given"` // stated in the text; otherwise it is the default
 	Main  bool     `json:"main"`  // one of the keys that readers change first
-	Words []string `json:"words"` // words that the key accepts; if it is not a number, it accepts only these
-	// Unit is "ns" or "1" if the value is a single number, which is N; else it is empty. Least is the smallest number.
+	Words []string `json:"words"` // words that the key accepts; if it is not a number, it accepts nothing else
+	// Unit is "ns" or "1" if the value is a single number, N, and otherwise empty. Least is the smallest valid number.
 	Unit  string `json:"unit"`
 	N     int64  `json:"n"`
 	Least int64  `json:"least"`
-	Most  int64  `json:"most"` // 0: no limit
+	Most  int64  `json:"most"` // largest valid number; 0: no limit
 }
 
-// mainKeys are the keys that readers change first, in the order of the page.
+// mainKeys are the keys that readers change first, in the order in which the page shows them.
 var mainKeys = []string{"lock.protocol", "clients", "servers.redis", "servers.etcd", "servers.zookeeper",
 	"servers.kubernetes", "servers.replicas", "lock.ttl", "lock.drift-allowance", "work.hold", "resource.fencing",
 	"servers.persistence.append-fsync", "network.delay"}
 
-// settings lists the keys that the scenario's lock accepts: first the main keys, then the values in the lines of
-// faults, then all others.
+// settings returns the keys that the scenario's lock accepts: first the main keys, then the values in faults' lines,
+// then all others.
 func (o *opened) settings() []setting {
 	var first, rest []setting
 	for _, v := range o.variables() {
@@ -107,7 +107,7 @@ func (o *opened) setInFault(key, value string) error {
 	return o.setFaults(lines)
 }
 
-// protocolsLike returns the protocols that run on the type of servers that the scenario has.
+// protocolsLike returns the protocols that run on the kind of servers that the scenario has.
 func protocolsLike(doc *format.Document) (all []string) {
 	servers := doc.Keys("servers")
 	for _, d := range locks.Definitions() {
@@ -118,9 +118,9 @@ func protocolsLike(doc *format.Document) (all []string) {
 	return all
 }
 
-// variables returns the keys that the scenario's lock accepts, except for keys inside a mapping that the text does not
-// have, because setting one would add other settings as well. Whether the lock accepts a key is tried by setting the
-// key to the value that it has. The result is kept for each kind of lock.
+// variables returns the keys that the scenario's lock accepts. It leaves out keys inside a mapping that the text does
+// not have, because setting one would add other settings too. To find out whether the lock accepts a key, it sets the
+// key to the value that it has. The result is cached for each kind of lock.
 func (o *opened) variables() []*scenarios.Variable {
 	protocol, _ := o.doc.Get("lock.protocol")
 	name := fmt.Sprint(protocol, o.doc.Keys("servers"), o.doc.Keys("lock"))

@@ -18,8 +18,8 @@ type file struct {
 	Text string `json:"text"`
 }
 
-// files returns what preserves the state: the scenario, which expects the present outcome; the plan; a command line
-// for CI; a static page; and, if a law is broken, a Go test that fails until the law holds.
+// files returns files that preserve the state: the scenario, which expects the present outcome; the plan; a command
+// line for CI; a static page; and, if a law is broken, a Go test that fails until the law holds.
 func (o *opened) files() (all []file, err error) {
 	if err := o.run(); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (o *opened) files() (all []file, err error) {
 	return append(all, file{Name: name + ".html", Is: "this run as a page that stays", Text: page.String()}), nil
 }
 
-// expecting returns the scenario with the present outcomes of its laws as its expectation.
+// expecting returns the scenario with the present outcomes of its laws as expectations.
 func (o *opened) expecting(run *single.Run) (*scenarios.Scenario, error) {
 	doc, _ := unexpecting(o.doc)
 	for _, f := range run.Findings() {
@@ -69,7 +69,7 @@ func (o *opened) expecting(run *single.Run) (*scenarios.Scenario, error) {
 	return scenarios.Parse(fileName, []byte(doc.String()))
 }
 
-// test returns the Go test for a law.
+// test returns the Go test that fails until a law holds.
 func (o *opened) test(run *single.Run, s *scenarios.Scenario, law checker.Law) search.File {
 	f := run.Verdict.Of(law)
 	small := search.Shrunk{Law: law, Cause: f.Cause, First: o.result.Plan, Plan: o.result.Plan, Scenario: s, Finding: f,

@@ -4,23 +4,23 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// tourStop is a stop of the guided tour: a scenario, what the debate says about it, and a question that the reader
-// answers by experiment.
+// tourStop is a stop of the guided tour. It has a scenario, what the debate says about it, and a question that the
+// reader answers by an experiment.
 type tourStop struct {
 	Title    string `json:"title"`
 	Scenario string `json:"scenario"` // name of a scenario of the catalogue
-	Words    string `json:"words"`    // what the document says, paraphrased
-	Source   string `json:"source"`   // the document and the section
+	Words    string `json:"words"`    // paraphrase of what the document says
+	Source   string `json:"source"`   // document and section
 	Question string `json:"question"`
 	Goal     goal   `json:"goal"`
-	Answer   string `json:"answer"` // shown once the goal is reached
+	Answer   string `json:"answer"` // shown when the goal is reached
 }
 
 // goal is the outcome that the reader should bring about.
 type goal struct {
 	Law     checker.Law `json:"law"`
 	Outcome string      `json:"outcome"`
-	Faults  bool        `json:"faults"` // removing faults is not an answer: there must be as many as at the beginning
+	Faults  bool        `json:"faults"` // no fault may be removed: there must be as many as at the start
 }
 
 const (
@@ -29,7 +29,7 @@ const (
 	redisDocs = "redis.io, Distributed Locks with Redis, "
 )
 
-// tour presents the debate of 2016 in eight stops.
+// tour presents the debate of 2016 about Redlock in eight stops.
 var tour = []tourStop{
 	{
 		Title: "A pause", Scenario: "kleppmann-gc-pause",

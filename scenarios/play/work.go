@@ -22,8 +22,8 @@ import (
 type request struct {
 	Do string `json:"do"`
 	State
-	Edit     *gesture `json:"edit"`     // made before the request is answered
-	Rough    bool     `json:"rough"`    // skip finding out which faults a violation needs, as while a fault is dragged
+	Edit     *gesture `json:"edit"`     // applied before the request is answered
+	Rough    bool     `json:"rough"`    // do not find out which faults a violation needs; used while a fault is dragged
 	Messages bool     `json:"messages"` // show the messages as well
 	Vary     string   `json:"vary"`     // for edge: KEY=FROM..TO/STEP
 }
@@ -49,14 +49,14 @@ type proposal struct {
 	State
 }
 
-// Progress says how much of a longer task is done.
+// Progress says how far a longer task has come.
 type Progress struct {
 	What string `json:"what"`
 	Done int    `json:"done"`
 	Of   int    `json:"of"`
 }
 
-// Ask answers a request; both are JSON. A longer task calls progress, and ends early once ctx is done.
+// Ask answers a request; request and answer are JSON. A longer task calls progress, and ends early when ctx ends.
 func (p *Player) Ask(ctx context.Context, text []byte, progress func(Progress)) []byte {
 	var r request
 	answer := &reply{}
@@ -110,10 +110,10 @@ func (p *Player) answer(ctx context.Context, r *request, progress func(Progress)
 	return answer
 }
 
-// exploredSeeds is how many random plans an exploration runs, starting with the seed of the state.
+// exploredSeeds is the number of random plans that an exploration runs, from the seed of the state on.
 const exploredSeeds = 1000
 
-// mostCut limits how many findings of an exploration are shrunk.
+// mostCut is the largest number of findings of an exploration that are shrunk.
 const mostCut = 5
 
 // explore runs the scenario under random faults, and shrinks the violations that it finds.
@@ -154,7 +154,7 @@ func (o *opened) explore(ctx context.Context, crew campaign.Crew) (*outcome, err
 	return done, nil
 }
 
-// cut shrinks the plan to the smallest one that still causes its gravest violation.
+// cut shrinks the plan to the smallest one found that still causes its gravest violation.
 func (o *opened) cut(ctx context.Context) (*outcome, error) {
 	if err := o.run(); err != nil {
 		return nil, err
@@ -177,10 +177,10 @@ func (o *opened) cut(ctx context.Context) (*outcome, error) {
 	return done, nil
 }
 
-// adviceSeeds is how many fresh plans confirm a proposed change.
+// adviceSeeds is the number of fresh plans that each proposed change is tried with.
 const adviceSeeds = 20
 
-// advise tries which changes to the scenario prevent its violations.
+// advise finds out by trying which changes to the scenario prevent its violations.
 func (o *opened) advise(ctx context.Context, crew campaign.Crew) (*outcome, error) {
 	advice, err := advise.Try(ctx, o.scenario, advise.Options{From: o.Seed, Seeds: adviceSeeds, Crew: crew})
 	if err != nil {
@@ -190,7 +190,7 @@ func (o *opened) advise(ctx context.Context, crew campaign.Crew) (*outcome, erro
 	for _, tried := range advice.Mending[:min(advise.Confirmed, len(advice.Mending))] {
 		text, err := advice.File(tried)
 		if err != nil {
-			continue // the report lists the changes, to be made by hand
+			continue // the report lists the changes, which must be made by hand
 		}
 		s, err := scenarios.Parse(fileName, text)
 		if err != nil {
@@ -204,10 +204,10 @@ func (o *opened) advise(ctx context.Context, crew campaign.Crew) (*outcome, erro
 	return done, nil
 }
 
-// edgeSeeds is how many runs are made of each value, and sureSeeds how many beside an edge.
+// edgeSeeds is the number of runs of each value, and sureSeeds the number beside an edge.
 const edgeSeeds, sureSeeds = 5, 50
 
-// edge varies one key, and finds the value at which mutual exclusion begins to hold or to break.
+// edge varies one key and finds the values at which mutual exclusion begins to hold or to break.
 func (o *opened) edge(ctx context.Context, crew campaign.Crew, vary string) (*outcome, error) {
 	subject, err := sweep.NewSubject(o.scenario)
 	if err != nil {

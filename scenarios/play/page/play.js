@@ -1,5 +1,5 @@
-// Script of the playground page. The state is what is sent to the simulator and what a link contains. Each gesture
-// asks for the state that it leads to, and the answer is shown. The script itself computes only positions on the page.
+// Script of the playground page. The state is sent to the simulator, and a link contains it. Each gesture of the reader
+// is sent as an edit of the state, and the answer is shown. The script itself computes only positions on the page.
 {
   const byId = id => document.getElementById(id);
   const data = JSON.parse(byId("data").textContent);
@@ -8,7 +8,8 @@
   const past = [], future = [];
 
   // ---- asking ----
-  // A line answers one request at a time, so that answers come in order. Long tasks use a second line.
+  // A line is a connection to the simulator. It answers one request at a time, so answers come in order. Long tasks use
+  // a second line.
   function serverLine() {
     return {
       async ask(request, progress, signal) {
@@ -65,9 +66,9 @@
   const shows = newLine(), works = newLine();
 
   // show requests the state after an edit, and shows it. Edits are made one after another, each on the result of the
-  // one before. Of rough edits, which follow the pointer, only the last one waits. from is the state to edit, if it is
-  // not the one shown. edit may be a function; it is called when its turn comes.
-  // Where reports take long, a rough one is shown first: the verdict comes first, the explanation later.
+  // one before. Rough edits follow the pointer; a new one replaces a rough one that still waits. from is the state to
+  // edit, if it is not the one shown. edit may be a function, which is called when its turn comes.
+  // If reports take long, a rough one is shown first, with the verdict but without the explanation.
   let busy = false, took = 0;
   const wishes = [], patience = 50; // ms
   function show(from, edit, {rough = false, keep = true, done} = {}) {
