@@ -19,12 +19,15 @@ type register struct {
 	report  []string
 	leads   []string // the changes of leader of which it was notified
 	served  int
+
+	proposed, values []any // values of the commands that it proposed, and of those that it applied
 }
 
 func (g *register) Reset(*Member) { *g = register{} }
 
 func (g *register) Apply(m *Member, e *Entry) []byte {
 	g.applied = append(g.applied, fmt.Sprintf("%d/%d %s %s", e.Index, e.Term, e.Attempt, strings.Join(e.Args, " ")))
+	g.values = append(g.values, e.Value)
 	if e.First {
 		m.Record(history.Event{Type: history.OK, F: history.KeySet, Lock: "log", Value: e.Args[0], Of: e.Attempt,
 			Until: history.Never})
@@ -36,7 +39,9 @@ func (g *register) Serve(m *Member, r *sim.Incoming) {
 	g.served++
 	switch r.Args[0] {
 	case "write":
-		m.Propose(Command{r.Attempt, r.Args[1:]}, func(reply []byte, err error) {
+		value := &struct{ args []string }{r.Args[1:]}
+		g.proposed = append(g.proposed, value)
+		m.Propose(Command{r.Attempt, r.Args[1:], value}, func(reply []byte, err error) {
 			if err != nil {
 				reply = []byte("-" + err.Error() + "\r\n")
 			}
@@ -53,7 +58,7 @@ func (g *register) Serve(m *Member, r *sim.Incoming) {
 	case "catch up":
 		m.CatchUp(func(error) { r.Reply(fmt.Appendf(nil, ":%d\r\n", len(g.applied))) })
 	case "lead":
-		m.ProposeAsLeader(Command{r.Attempt, r.Args[1:]})
+		m.ProposeAsLeader(Command{Attempt: r.Attempt, Args: r.Args[1:]})
 		r.Reply(fmt.Appendf(nil, "+%v\r\n", m.Leading()))
 	case "active":
 		r.Reply(fmt.Appendf(nil, "+%v\r\n", m.Active()))

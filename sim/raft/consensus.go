@@ -94,13 +94,30 @@ var errTimeout = errors.New("request timed out")
 // Unavailable is the RESP error with which a member replies after its disk was lost.
 const Unavailable = "-UNAVAILABLE this member has lost its disk and stays out of the cluster\r\n"
 
-// Command is a change of the replicated state that a member proposes.
+// Command is a change of the replicated state that a member proposes. Every member applies the same Command, so nobody
+// may change it, or what Value points to, once it has been proposed.
 type Command struct {
 	// Attempt is the attempt on whose behalf it is made; empty if the service itself proposes it, for example to expire
 	// a key.
 	Attempt history.Attempt
-	// Args is defined by the machine, which may keep the strings but not the slice.
+	// Args is defined by the machine. The first of them, or all if there is no Attempt, tell the messages about this
+	// command from others.
 	Args []string
+	// Value is what the machine carries out, if that is not given by Args. No member encodes or copies it.
+	Value any
+}
+
+// key returns a key for the messages about a command: its attempt and the first of its arguments, or all arguments if
+// it has no attempt.
+func (c *Command) key() sim.Key {
+	key := sim.Key(0).Text(string(c.Attempt))
+	for _, a := range c.Args {
+		key = key.Text(a)
+		if c.Attempt != "" {
+			break
+		}
+	}
+	return key
 }
 
 // Entry is a committed command.
@@ -146,17 +163,19 @@ type Machine interface {
 	Fault(m *Member, f sim.ServerFault)
 }
 
-// Cluster holds the members of one replicated log, and the state that they share outside the simulated world: which
-// entries have been applied by some member.
+// Cluster holds the members of one replicated log, and the state that they share outside the simulated world: the
+// commands that the numbers in the log stand for, and which entries have been applied by some member.
 type Cluster struct {
 	members []*Member
 	voters  []uint64 // the members' ids in raft
 	first   uint64   // the highest index that any member has applied in this run
+	// commands holds the commands that were proposed in this run, by the ids of their requests.
+	commands map[uint64]*Command
 }
 
 // NewCluster returns a cluster with a member for each name. It calls machine for each member's service.
 func NewCluster(c Config, names []sim.ProcessID, machine func() Machine) *Cluster {
-	cluster := &Cluster{}
+	cluster := &Cluster{commands: map[uint64]*Command{}}
 	for i, name := range names {
 		id := uint64(i + 1)
 		cluster.members = append(cluster.members, &Member{cluster: cluster, id: id, name: name, machine: machine()})
@@ -169,6 +188,7 @@ func NewCluster(c Config, names []sim.ProcessID, machine func() Machine) *Cluste
 // Reset returns the cluster to its initial state, for the next run.
 func (c *Cluster) Reset(config Config) {
 	c.first = 0
+	clear(c.commands)
 	for _, m := range c.members {
 		m.reset(config.withDefaults())
 	}

@@ -16,7 +16,7 @@ func (m *Member) keyOf(msg *raftpb.Message) sim.Key {
 	switch msg.GetType() {
 	case raftpb.MsgApp:
 		if len(entries) > 0 {
-			return nameOf(entries[len(entries)-1])
+			return m.nameOf(entries[len(entries)-1])
 		}
 		return m.nameAt(msg.GetIndex()).Word(uint64(m.nameAt(msg.GetCommit())))
 	case raftpb.MsgAppResp:
@@ -25,7 +25,7 @@ func (m *Member) keyOf(msg *raftpb.Message) sim.Key {
 		}
 		return m.nameAt(msg.GetIndex())
 	case raftpb.MsgProp:
-		return nameOf(entries[len(entries)-1])
+		return m.nameOf(entries[len(entries)-1])
 	case raftpb.MsgHeartbeat, raftpb.MsgHeartbeatResp:
 		if len(msg.GetContext()) == 0 {
 			return m.round(m.config.Heartbeat)
@@ -50,27 +50,16 @@ func (m *Member) Second() sim.Key { return m.round(time.Second) }
 func (m *Member) nameAt(index uint64) sim.Key {
 	if last, _ := m.disk.LastIndex(); index <= last {
 		if entries, err := m.disk.Entries(index, index+1, math.MaxUint64); err == nil {
-			return nameOf(entries[0])
+			return m.nameOf(entries[0])
 		}
 	}
 	return sim.Key(index)
 }
 
-// nameOf returns a key for an entry: its attempt and the first word of its command, or the whole command if it has no
-// attempt. The key of a new leader's empty entry is its term.
-func nameOf(raw *raftpb.Entry) sim.Key {
-	if len(raw.GetData()) == 0 {
-		return sim.Key(raw.GetTerm())
+// nameOf returns a key for an entry: that of its command. The key of a new leader's empty entry is its term.
+func (m *Member) nameOf(raw *raftpb.Entry) sim.Key {
+	if command, _ := m.cluster.command(raw); command != nil {
+		return command.key()
 	}
-	attempt, rest := cutText(raw.GetData()[8:])
-	key := sim.Key(0).Text(string(attempt))
-	for len(rest) > 0 {
-		var word []byte
-		word, rest = cutText(rest)
-		key = key.Text(string(word))
-		if len(attempt) > 0 {
-			break
-		}
-	}
-	return key
+	return sim.Key(raw.GetTerm())
 }

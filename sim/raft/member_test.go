@@ -324,13 +324,17 @@ func TestMachinesSendToEachOther(t *testing.T) {
 	l.want(l.register(2).report, "odd", "m-1: one", "m-1: two", "wake 9")
 }
 
-func TestCommandsSurviveTheLog(t *testing.T) {
-	for _, c := range []Command{{"", nil}, {"client-1/3", []string{"PUT"}},
-		{"a", []string{"", "\x00\xff", strings.Repeat("long ", 100)}}} {
-		var e Entry
-		e.Args = []string{"left over"}
-		if id := decode(encode(42, &c), &e); id != 42 || e.Attempt != c.Attempt || !slices.Equal(e.Args, c.Args) {
-			t.Errorf("%q came back as %q", c, e.Command)
+// TestEveryMemberAppliesTheProposedValue: the log carries values, also to a member that starts again.
+func TestEveryMemberAppliesTheProposedValue(t *testing.T) {
+	l := newLab(t, 3, Config{})
+	l.ask(10*ms, 2, time.Second, "write", "a")
+	l.at(time.Second, func() { l.Stop("m-3", sim.PowerLoss) })
+	l.at(2*time.Second, func() { l.Restart("m-3") })
+	l.run(5 * time.Second)
+	want := l.register(2).proposed
+	for i := 1; i <= 3; i++ {
+		if got := l.register(i).values; len(want) != 1 || !slices.Equal(got, want) {
+			t.Errorf("member %d applied %v, proposed was %v", i, got, want)
 		}
 	}
 }

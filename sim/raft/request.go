@@ -58,7 +58,7 @@ func (m *Member) nextID() uint64 {
 func (m *Member) Propose(c Command, done func(reply []byte, err error)) {
 	q := &m.waiting
 	id := m.nextID()
-	p := proposal{id: id, data: encode(id, &c), deadline: m.host.Monotonic() + m.config.RequestTimeout, done: done}
+	p := proposal{id: id, data: m.cluster.enter(id, c), deadline: m.host.Monotonic() + m.config.RequestTimeout, done: done}
 	p.sent = m.node.Propose(p.data) == nil
 	q.proposals = append(q.proposals, p)
 	if !q.expiring {
@@ -74,7 +74,7 @@ func (m *Member) ProposeAsLeader(c Command) {
 	if m.node.BasicStatus().RaftState != raft.StateLeader {
 		return
 	}
-	_ = m.node.Propose(encode(m.nextID(), &c)) // raft refuses this only to a member that does not lead
+	_ = m.node.Propose(m.cluster.enter(m.nextID(), c)) // raft refuses this only to a member that does not lead
 	m.drain()
 }
 
