@@ -2,6 +2,7 @@ package task
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -60,6 +61,10 @@ func (x *Exploration) Conclude(ctx context.Context) error {
 				continue
 			}
 			reduced, err := x.finding(ctx, plans, i)
+			if differs := (*search.UnrepeatedError)(nil); errors.As(err, &differs) {
+				report.Unrepeated = append(report.Unrepeated, search.UnrepeatedFinding{Finding: f, Why: differs.Why})
+				continue
+			}
 			if err != nil {
 				return err
 			}

@@ -19,7 +19,8 @@ type lost struct {
 // freed is a key that a holder lost.
 type freed struct {
 	Loss
-	from history.Time // when its unit could grant the lock to the next client; later than the loss if the unit was down
+	unit history.Process
+	from history.Time // when the unit could grant the lock to the next client; later than the loss if the unit was down
 }
 
 // lease measures how close others came to being granted a lock while a grant of it was valid.
@@ -72,7 +73,7 @@ func (r *Reader) lease(lock *trace.LockTrace, i int) {
 func (r *Reader) lost(g *trace.Grant, end history.Time, next history.Process) (l lost, known bool) {
 	had := map[history.Process]bool{}
 	for h := range r.of(g.Attempt) {
-		if h.set > g.Until {
+		if h.set > g.Until || h.gone <= g.Lease.Granted && r.again(h, g.Until) {
 			continue
 		}
 		had[h.unit] = true
@@ -91,7 +92,7 @@ func (r *Reader) lost(g *trace.Grant, end history.Time, next history.Process) (l
 				l.standing = append(l.standing, h.unit)
 			}
 		} else if from := r.usable(h.unit, next, max(goes, g.Lease.Granted)); from < end {
-			l.keys = append(l.keys, freed{Loss{h.server, max(goes, 0), way}, from})
+			l.keys = append(l.keys, freed{Loss{h.server, max(goes, 0), way}, h.unit, from})
 		}
 	}
 	if len(had) == 0 {
@@ -110,12 +111,26 @@ func (r *Reader) lost(g *trace.Grant, end history.Time, next history.Process) (l
 	return l, true
 }
 
-// by returns the keys that were lost in way w (Mixed: in any way), and the sorted times from which units could grant
-// the lock to the next client. These are the units that lost such a key and those that never had one.
+// again reports whether the attempt of a hold set its key on the same unit again, not later than until. An attempt that
+// tries several times sets and removes its keys each time.
+func (r *Reader) again(h *hold, until history.Time) bool {
+	for n := h.next; n != none; n = r.holds[n].next {
+		if next := &r.holds[n]; next.unit == h.unit && next.set <= until {
+			return true
+		}
+	}
+	return false
+}
+
+// by returns the keys that were lost in way w (Mixed: in any way), at most one for each unit, and the sorted times from
+// which units could grant the lock to the next client. These are the units that lost such a key and those that never
+// had one.
 func (l *lost) by(w Way) (gone []Loss, free []history.Time) {
 	free = slices.Clone(l.open)
+	var counted []history.Process
 	for _, k := range l.keys {
-		if k.Way == w || w == Mixed {
+		if (k.Way == w || w == Mixed) && !slices.Contains(counted, k.unit) {
+			counted = append(counted, k.unit)
 			gone, free = append(gone, k.Loss), append(free, k.from)
 		}
 	}

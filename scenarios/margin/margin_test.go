@@ -2,6 +2,7 @@ package margin
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/checker/trace"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
 	"github.com/fencepost-sim/fencepost/scenarios"
@@ -256,6 +258,36 @@ func TestWhatAHolderDidIsTold(t *testing.T) {
 	} {
 		if got := c.call.String(); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+// An attempt that tries three times sets its key on a server three times and gives it up twice. Only the key that it
+// has when it is granted the lock counts, and a server that loses that key twice is counted once.
+func TestKeysOfEarlierTriesDoNotCount(t *testing.T) {
+	const s = history.Time(1_000_000_000)
+	key := func(set, gone history.Time, next int32) hold {
+		return hold{unit: "redis-1", server: "redis-1", of: "client-1/1", set: set, due: set + 8*s, gone: gone,
+			way: Removed, by: "client-1/1", next: next, overtaken: none}
+	}
+	grant := &trace.Grant{Attempt: "client-1/1", Until: 12 * s, Release: trace.Open,
+		Lease: &history.Grant{Granted: 4 * s}}
+	for _, c := range []struct {
+		holds []hold
+		want  string
+	}{
+		{[]hold{key(1*s, 1100e6, 1), key(2*s, 2100e6, 2), key(3*s, history.Never, none)}, "[]"},
+		{[]hold{key(1*s, 1100e6, 1), key(2*s, 2100e6, 2), key(3*s, 5*s, none)},
+			"[redis-1 had its key removed at 5.000 s]"},
+		{[]hold{key(3*s, 5*s, 1), key(6*s, 7*s, none)}, "[redis-1 had its key removed at 5.000 s]"},
+		{[]hold{key(1*s, 1100e6, none)}, "[redis-1 had its key removed at 1.100 s]"},
+	} {
+		r := &Reader{t: &trace.Trace{History: &history.History{}}, holds: c.holds, units: 1, need: 1,
+			first: map[history.Attempt]int32{"client-1/1": 0}}
+		l, known := r.lost(grant, 10*s, "client-2")
+		gone, free := l.by(Removed)
+		if fmt.Sprint(gone) != c.want || len(free) != len(gone) || !known {
+			t.Errorf("%v, want %s", gone, c.want)
 		}
 	}
 }

@@ -5,6 +5,7 @@ package search
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -73,8 +74,8 @@ func (e *Exploration) join(part *Exploration) error {
 	return nil
 }
 
-// CutBy has other processes shrink the findings of this exploration of s. The results are in the order of the findings;
-// a result that was lost is nil.
+// CutBy has other processes shrink the findings of this exploration of s. The results are in the order of the findings.
+// The result is nil for a finding that was lost, and for one whose violation was not shown again.
 func (e *Exploration) CutBy(ctx context.Context, s *scenarios.Scenario, hands campaign.Hands) ([]*Shrunk, error) {
 	if len(e.Findings) == 0 {
 		return nil, nil
@@ -96,6 +97,9 @@ func (e *Exploration) CutBy(ctx context.Context, s *scenarios.Scenario, hands ca
 				p.Size, p.First)
 		}
 		for i, part := range parts {
+			if string(part) == "null" {
+				continue
+			}
 			small, err := decodeShrunk(s, part)
 			if err != nil {
 				return err
@@ -187,6 +191,10 @@ func (w *Worker) cut(ctx context.Context, spec []byte, first, size uint64) ([]by
 	var parts []json.RawMessage
 	for _, f := range of.Findings[first : first+size] {
 		small, err := Shrink(ctx, w.explorer.scenario, w.explorer.plans.Plan(f.First), f.Law, f.Cause, 0)
+		if differs := (*UnrepeatedError)(nil); errors.As(err, &differs) {
+			parts = append(parts, json.RawMessage("null"))
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -28,6 +28,7 @@ type exploreJSON struct {
 	Laws        map[checker.Law]lawJSON `json:"laws"`
 	Faults      map[string]struckJSON   `json:"faults"`
 	Findings    []findingJSON           `json:"findings"`
+	Unrepeated  []unrepeatedJSON        `json:"unrepeated" doc:"violations whose runs came out different when made again"`
 	Closest     []closeJSON             `json:"closest_calls" doc:"of the laws that no run violated"`
 	Interrupted bool                    `json:"interrupted" doc:"a signal came before everything was done"`
 	Open        []string                `json:"open" doc:"why nothing can be said"`
@@ -71,13 +72,21 @@ type findingJSON struct {
 	Run         *single.RunObject `json:"run"`
 }
 
+type unrepeatedJSON struct {
+	Law   checker.Law `json:"law"`
+	Cause string      `json:"cause"`
+	Runs  int         `json:"runs"`
+	First uint64      `json:"first_seed"`
+	Why   string      `json:"why"`
+}
+
 // data returns the JSON object of the report.
 func (r *Report) data() *exploreJSON {
 	standing, open := r.Standing(r.Subject)
 	d := &exploreJSON{Scenario: r.Scenario, From: r.From, Seeds: r.Seeds, Runs: r.Done(),
 		Within: nemesis.FormatDuration(r.Within), Laws: map[checker.Law]lawJSON{}, Faults: map[string]struckJSON{},
-		Findings: []findingJSON{}, Closest: []closeJSON{}, Interrupted: r.Interrupted,
-		Open: document.Some(open), Notes: document.Some(r.caveats()), Expected: standing == document.Passed}
+		Findings: []findingJSON{}, Unrepeated: []unrepeatedJSON{}, Closest: []closeJSON{}, Interrupted: r.Interrupted,
+		Open: document.Some(open), Notes: document.Some(r.notes()), Expected: standing == document.Passed}
 	if r.Shard != Whole {
 		d.Shard = r.Shard.String()
 	}
@@ -88,6 +97,9 @@ func (r *Report) data() *exploreJSON {
 			law.RateBelow = &bound
 		}
 		d.Laws[l.Law] = law
+	}
+	for _, f := range r.Unrepeated {
+		d.Unrepeated = append(d.Unrepeated, unrepeatedJSON{f.Law, f.Cause.String(), f.Runs, f.First, f.Why})
 	}
 	for _, c := range r.Closest.Whole(r.Laws) {
 		d.Closest = append(d.Closest, closeJSON{c.Law, c.Seed, string(c.Plan), c.String(), c.Call})

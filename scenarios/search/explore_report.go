@@ -24,6 +24,7 @@ type Report struct {
 	Subject     *scenarios.Scenario
 	Within      time.Duration // how long faults may strike, from the start of a run
 	Findings    []ReducedFinding
+	Unrepeated  []UnrepeatedFinding
 	Interrupted bool   // a signal ended the runs or the reduction of findings
 	Files       string // folder with everything that was found
 	Repeat      string // command to paste that repeats or resumes the exploration
@@ -36,6 +37,18 @@ type ReducedFinding struct {
 	Small    *Shrunk
 	Run      *single.Run // the run of the smallest plan
 	Files    []string    // plan, scenario and Go test, in the folder of Run; each of them fails again
+}
+
+// UnrepeatedFinding is a way in which a law was broken in a run that came out different when it was made again.
+type UnrepeatedFinding struct {
+	campaign.Finding
+	Why string // see UnrepeatedError
+}
+
+// String reports the finding in a sentence without a full stop.
+func (f UnrepeatedFinding) String() string {
+	return fmt.Sprintf("%s: %s, in %s from seed %d, cannot be shown: %s, so the client's code does not do the same "+
+		"each time", f.Law, f.Cause, text.CountGrouped(f.Runs, "run"), f.First, f.Why)
 }
 
 // Slug returns the base name of a finding's files, such as "mutual-exclusion-holder-outlived-its-lease-pause".
@@ -54,7 +67,7 @@ func (f *ReducedFinding) interrupted() bool { return f.Small.Ending == campaign.
 func (r *Report) Document() *document.Document {
 	result, open := r.Standing(r.Subject)
 	reasons := document.Notes("reason", append(open, r.Failed.more()...))
-	notes := document.Notes("note", r.caveats())
+	notes := document.Notes("note", r.notes())
 	groups := r.byPlan()
 	d := &document.Document{
 		Title: document.Title{Name: r.Scenario, Size: r.size("random plan"), Tone: result.Tone(),
@@ -75,6 +88,14 @@ func (r *Report) Document() *document.Document {
 		}
 	}
 	return d
+}
+
+// notes lists what makes the exploration weaker than its numbers suggest, and the violations that cannot be shown.
+func (r *Report) notes() (all []string) {
+	for _, f := range r.Unrepeated {
+		all = append(all, f.String())
+	}
+	return append(all, r.caveats()...)
 }
 
 // pages returns the pages of the runs that show the findings.
@@ -255,6 +276,11 @@ func (r *Report) stories(law checker.Law) string {
 		if f.Law == law {
 			all = append(all, fmt.Sprintf("%s, in %d runs, first with seed %d\n%s", f.Cause, f.Runs, f.First,
 				f.Run.Story(string(law))))
+		}
+	}
+	for _, f := range r.Unrepeated {
+		if f.Law == law {
+			all = append(all, f.String())
 		}
 	}
 	return strings.Join(all, "\n\n")

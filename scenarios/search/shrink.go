@@ -43,8 +43,8 @@ type Shrunk struct {
 //
 // runs is the most runs that Shrink may make; 0 stands for shrinkRuns. If the limit is reached or ctx is done, the
 // result is what has been reached by then, and its Ending says so; if ctx is done from the start, the result is the
-// violation as it was found. Shrink returns an error if the plan is not valid for the scenario, if it does not violate
-// the law by this cause, or if a run fails.
+// violation as it was found. Shrink returns an error if the plan is not valid for the scenario or if a run fails, and an
+// *UnrepeatedError if a run that should show the violation does not.
 func Shrink(ctx context.Context, s *scenarios.Scenario, plan nemesis.Plan, law checker.Law, cause checker.Cause,
 	runs int) (*Shrunk, error) {
 	if err := plan.Validate(s.Targets()); err != nil {
@@ -72,11 +72,22 @@ func Shrink(ctx context.Context, s *scenarios.Scenario, plan nemesis.Plan, law c
 		if sh.err != nil {
 			return nil, sh.err
 		}
-		return nil, fmt.Errorf("%s: the plan does not violate %s by %s", s.Name, law, cause)
+		return nil, &UnrepeatedError{Law: law, Cause: cause, Why: "its run did not show it when it was made again"}
 	}
 	subject, small = sh.shrink(subject, small)
 	return sh.result(s, plan, subject, small)
 }
+
+// UnrepeatedError reports a violation that a run has shown, and that was not shown again. Then the client's code does not
+// do the same in each run of the same plan.
+type UnrepeatedError struct {
+	Law   checker.Law
+	Cause checker.Cause
+	Why   string // what was different the second time; completes a sentence about the violation
+}
+
+// Error names the violation and says what was different.
+func (e *UnrepeatedError) Error() string { return fmt.Sprintf("%s: %s: %s", e.Law, e.Cause, e.Why) }
 
 // shrink alternates between the plan and the scenario. It first shortens both, and only then simplifies the faults.
 // Otherwise a fault that waits for a point of the last client would keep that client in the scenario.

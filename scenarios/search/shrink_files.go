@@ -43,6 +43,9 @@ func (r *Shrunk) Explained() (*single.Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	if result.Digest != r.Digest {
+		return nil, &UnrepeatedError{r.Law, r.Cause, "the run that was cut down was different when it was made again"}
+	}
 	run, err := single.Explain(r.Scenario, result, r.Scenario.Judge(result))
 	if err == nil {
 		run.Focus = &single.Focus{Law: r.Law, Cause: r.Cause}

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -62,7 +61,7 @@ func (r *Shrunk) run(s *scenarios.Scenario, p nemesis.Plan) (checker.Verdict, er
 	f := v.Of(r.Law)
 	b := f.By(r.Cause)
 	if b == nil {
-		return v, errors.New("a failure that was cut down does not fail again")
+		return v, &UnrepeatedError{r.Law, r.Cause, "the run that was cut down did not show it when it was made again"}
 	}
 	r.Finding = *b
 	return v, nil
@@ -85,7 +84,7 @@ func (r *Shrunk) failsAgain() error {
 		return err
 	}
 	if r.Digest != digest {
-		return errors.New("a failure that was cut down gives two different runs")
+		return &UnrepeatedError{r.Law, r.Cause, "the run that was cut down was different when it was made again"}
 	}
 	return nil
 }

@@ -360,11 +360,11 @@ func TestWhatCannotBeShrunk(t *testing.T) {
 		want  string
 	}{
 		{planOf(t, 1), v.law, v.cause,
-			"noisy: the plan does not violate resource-safety by superseded holder took effect"},
+			"resource-safety: superseded holder took effect: its run did not show it when it was made again"},
 		{v.plan, checker.Ownership, v.cause,
-			"noisy: the plan does not violate ownership by superseded holder took effect"},
+			"ownership: superseded holder took effect: its run did not show it when it was made again"},
 		{v.plan, v.law, checker.Cause{Kind: checker.LostUpdate},
-			"noisy: the plan does not violate resource-safety by update lost"},
+			"resource-safety: update lost: its run did not show it when it was made again"},
 		{planOf(t, 1, "pause redis-2 for 1s at 1s"), v.law, v.cause,
 			`fault 1, "pause redis-2 for 1s at 1s": column 7: no process of this run is called redis-2 (did you mean "redis-1"?)`},
 	} {

@@ -1,0 +1,102 @@
+package task
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+)
+
+// unsteady returns a scenario whose lock is a library's. Each of its runs has other random numbers than the one before,
+// whatever its seed is.
+func unsteady(t *testing.T) *scenarios.Scenario {
+	t.Helper()
+	const text = "name: unsteady\nservers: {redis: 1}\nclients: 3\nlock: {protocol: library, ttl: 2s}\n" +
+		"work: {cycles: 2, hold: 1s}\nmix: {faults: 3}\npromise: [mutual-exclusion]\n"
+	steady, err := scenarios.Parse("steady.yaml", []byte(strings.Replace(text, "library", "set-nx-px", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := uint64(0)
+	s, err := scenarios.ParseWith("unsteady.yaml", []byte(text), &scenarios.Code{
+		Elsewhere: func(_ *scenarios.Scenario, p nemesis.Plan, _ bool) (scenarios.Result, error) {
+			runs++
+			p.Seed += runs
+			return scenarios.NewRunner(steady).Run(p)
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A broken promise is reported even if the run that broke it is different when it is made again, so that it can be
+// neither shrunk nor shown. The other findings are reported as usual.
+func TestAViolationThatCannotBeRepeatedIsReported(t *testing.T) {
+	s := unsteady(t)
+	e, err := search.NewExploration(s, 1, 40, search.Whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Run(t.Context(), s, 1, nil); err != nil {
+		t.Fatal(err)
+	}
+	if len(e.Findings) == 0 {
+		t.Fatal("no run broke a promise")
+	}
+	x := Exploration{Scenario: s, Found: e}
+	c := &cobra.Command{Use: "explore"}
+	x.Register(c)
+	var out strings.Builder
+	c.SetOut(&out)
+	x.Out, x.Frame.JUnit = filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "junit.xml")
+	if err := x.Prepare(); err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	if err := x.Conclude(context.Background()); !errors.As(err, new(output.Ended)) {
+		t.Fatalf("a promise was broken, and the command ends with %v", err)
+	}
+	var verdict struct {
+		Findings, Unrepeated []struct {
+			Law, Cause string
+			Runs       int
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(x.Out, VerdictFile))
+	if err == nil {
+		err = json.Unmarshal(text, &verdict)
+	}
+	if err != nil || len(verdict.Unrepeated) == 0 || len(verdict.Findings)+len(verdict.Unrepeated) != len(e.Findings) {
+		t.Fatalf("%d findings, of which the report has %+v: %v", len(e.Findings), verdict, err)
+	}
+	junit, err := os.ReadFile(x.Frame.JUnit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	promised := false
+	for _, f := range verdict.Unrepeated {
+		want := f.Law + ": " + f.Cause + ", in "
+		if !strings.Contains(strings.Join(strings.Fields(out.String()), " "), want) {
+			t.Errorf("the text does not contain %q:\n%s", want, out.String())
+		}
+		if f.Law == "mutual-exclusion" {
+			if promised = true; !strings.Contains(string(junit), want) {
+				t.Errorf("the JUnit report does not contain %q:\n%s", want, junit)
+			}
+		}
+	}
+	if !promised {
+		t.Error("no violation of the promised law is among them")
+	}
+}
