@@ -43,8 +43,8 @@ type Shrunk struct {
 //
 // runs is the most runs that Shrink may make; 0 stands for shrinkRuns. If the limit is reached or ctx is done, the
 // result is what has been reached by then, and its Ending says so; if ctx is done from the start, the result is the
-// violation as it was found. Shrink returns an error if the plan is not valid for the scenario or if a run fails, and an
-// *UnrepeatedError if a run that should show the violation does not.
+// violation as it was found. Shrink returns an error if the plan is not valid for the scenario or if a run fails, and
+// an *UnrepeatedError if a run that should show the violation does not.
 func Shrink(ctx context.Context, s *scenarios.Scenario, plan nemesis.Plan, law checker.Law, cause checker.Cause,
 	runs int) (*Shrunk, error) {
 	if err := plan.Validate(s.Targets()); err != nil {
@@ -78,8 +78,8 @@ func Shrink(ctx context.Context, s *scenarios.Scenario, plan nemesis.Plan, law c
 	return sh.result(s, plan, subject, small)
 }
 
-// UnrepeatedError reports a violation that a run has shown, and that was not shown again. Then the client's code does not
-// do the same in each run of the same plan.
+// UnrepeatedError reports a violation that a run has shown, and that was not shown again. Then the client's code does
+// not do the same in each run of the same plan.
 type UnrepeatedError struct {
 	Law   checker.Law
 	Cause checker.Cause
