@@ -133,21 +133,9 @@ func (t *judge) records(c *clash, units []history.Process) []record {
 	return all
 }
 
-// tookTwo finds what two grants rest on if they did not both set a key: elements that they took out of a list.
+// tookTwo finds what two grants rest on if they rest on elements that they took out of a list.
 func (t *judge) tookTwo(c *clash, u history.Process, r *record) {
-	took := [2]int{-1, -1}
-	for _, at := range t.Keys {
-		e := &t.History.Events[at]
-		if e.F != history.KeyGone || e.Why != history.Deleted || e.Checked != history.CheckedPresence ||
-			!t.isKeyOf(e, c.lock, u) {
-			continue
-		}
-		for k, s := range [2]*trace.Span{&c.first, &c.then} {
-			if int(at) < s.At && e.By != "" && e.By == t.Grants[s.Grant].Attempt {
-				took[k] = int(at)
-			}
-		}
-	}
+	took := [2]int{t.lastTaken(&c.first, u), t.lastTaken(&c.then, u)}
 	if r.set[0] >= 0 || r.set[1] >= 0 || min(took[0], took[1]) < 0 {
 		return
 	}
@@ -157,9 +145,19 @@ func (t *judge) tookTwo(c *clash, u history.Process, r *record) {
 	}
 }
 
+// lastTaken returns the last position before a window at which its attempt took a key of the lock out of a unit, or -1.
+func (t *judge) lastTaken(s *trace.Span, u history.Process) int {
+	g := &t.Grants[s.Grant]
+	if g.Attempt == "" {
+		return -1
+	}
+	return t.LastTaken(g.Attempt, t.Locks[g.Lock].Name, u, s.At)
+}
+
 // restsOn finds, for each unit, the keys that the two grants rest on. For each grant this is the key that its attempt
 // set last before the grant (an extension may have set it anew), on a server that the grant counted, or on any server
 // of the unit if that server has been replaced since. It may also be the key by which another client gave it the lock.
+// A grant whose attempt took out a key after that rests on none: it rests on what it took.
 func (t *judge) restsOn(c *clash, units []history.Process) []record {
 	all := make([]record, len(units))
 	for i := range all {
@@ -195,6 +193,13 @@ func (t *judge) restsOn(c *clash, units []history.Process) []record {
 					found[u][k] = true
 					missing--
 				}
+			}
+		}
+	}
+	for i := range all {
+		for k, s := range [2]*trace.Span{&c.first, &c.then} {
+			if set := &all[i].set[k]; *set >= 0 && t.lastTaken(s, units[i]) > *set {
+				*set = -1 // it had put in what it took out, or what another did
 			}
 		}
 	}

@@ -28,18 +28,24 @@ func init() {
 // sets a key over another's must check what the other key contains. That there is a key, which is all that SET XX asks
 // for, does not show whose it is.
 //
+// A key by which the lock is to be had is nobody's, whoever set it: a token that a release puts back, or that the first
+// client makes before it asks for it as the others do. Whoever asks for the lock may take it out.
+//
 // The law needs records of keys that were deleted, overwritten or prolonged. A record that does not name both attempts
 // cannot be judged. If servers do not record why keys disappeared, the law cannot be known to hold.
 func (t *judge) ownership(f *Finding) {
-	judged, after := 0, false
+	judged, over, offered := 0, false, false
 	var harmless []trace.Change
 	for c := range t.Changes {
 		judged++
 		if c.By == c.Owner {
 			continue
 		}
-		switch after = true; {
-		case t.mayChange(c):
+		switch may := t.mayChange(c); {
+		case may && t.WasOffered(c):
+			offered = true
+		case may:
+			over = true
 		case t.Over(c):
 			harmless = append(harmless, c)
 		default:
@@ -64,11 +70,16 @@ func (t *judge) ownership(f *Finding) {
 		f.unchecked("No server recorded who deleted, overwrote or prolonged a lock.")
 		return
 	}
-	by := ", none but of its owner."
-	if after {
-		by = ": of its owner, or after the owner's hold had ended."
+	by := ", none but of its owner"
+	switch {
+	case over && offered:
+		by = ": of its owner, after the owner's hold had ended, or of a key by which nobody held the lock"
+	case offered:
+		by = ": of its owner, or of a key by which nobody held the lock"
+	case over:
+		by = ": of its owner, or after the owner's hold had ended"
 	}
-	f.holds(count(judged, "request") + " deleted, overwrote or prolonged a lock on a server" + by)
+	f.holds(count(judged, "request") + " deleted, overwrote or prolonged a lock on a server" + by + ".")
 }
 
 // ownerSince returns the position at which the owner set the key that the event at position at removes or prolongs; -1
@@ -91,11 +102,11 @@ func (t *judge) unexplained(at int32) bool {
 	return isLock && e.Why == history.NotRecorded
 }
 
-// mayChange reports whether another client's request may change the key of an owner whose hold is over, at least by the
-// server's clock.
+// mayChange reports whether another client's request may change a key: that of an owner whose hold is over, at least by
+// the server's clock, or one that was never the sign of a hold.
 func (t *judge) mayChange(c trace.Change) bool {
 	return t.History.Events[c.At].Checked == history.CheckedLapse ||
-		t.LooksAtOwner(c) && (t.Over(c) || t.LapsedEarly(c))
+		t.LooksAtOwner(c) && (t.Over(c) || t.LapsedEarly(c)) || t.WasOffered(c)
 }
 
 // trespass reports that the event at a position removed or prolonged the key of another attempt.

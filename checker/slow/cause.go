@@ -245,15 +245,22 @@ func (r *reading) oneService() bool {
 func (r *reading) isQuorum(servers []history.Process) bool { return len(servers) >= r.Header.Quorum }
 
 // record finds the record of one group of servers that shows why two windows overlap. A window rests on the key that
-// its attempt set last before the window was stated. The victim is the window whose key was set first. The record is
-// the key-gone of that key before the other key was set, if the key did not come back. In a queue (etcd, ZooKeeper) the
-// other key is set earlier, so the key-gone may be at any place before the later grant.
+// its attempt set last before the window was stated, or on an element that it took out later. The victim is the window
+// whose key was set first. The record is the key-gone of that key before the other key was set, if the key did not come
+// back. In a queue (etcd, ZooKeeper) the other key is set earlier, so the key-gone may be at any place before the later
+// grant.
 func (r *reading) record(a, b *window, group []history.Process) (at int, cause string) {
 	bound := max(a.at, b.at)
+	tookA, tookB := r.took(a, group), r.took(b, group)
 	a, b = r.restingOn(a, b.attempt), r.restingOn(b, a.attempt)
 	setA, setB := r.lastSet(a, group), r.lastSet(b, group)
+	if tookA > setA { // it rests on what it took out
+		setA = -1
+	}
+	if tookB > setB {
+		setB = -1
+	}
 	if setA < 0 || setB < 0 {
-		tookA, tookB := r.took(a, group), r.took(b, group)
 		if setA < 0 && setB < 0 && tookA >= 0 && tookB >= 0 {
 			return max(tookA, tookB), "granted twice by one server"
 		}
@@ -304,8 +311,7 @@ func (r *reading) takeover(i int, owner, by history.Attempt) string {
 // of the group. It returns -1 if there is none.
 func (r *reading) took(w *window, group []history.Process) int {
 	for i := w.at - 1; i >= 0; i-- {
-		if e := &r.Events[i]; e.F == history.KeyGone && e.Why == history.Deleted && e.Lock == w.lock &&
-			e.Checked == history.CheckedPresence && e.By != "" && e.By == w.attempt &&
+		if e := &r.Events[i]; r.takesOut(i) && e.Lock == w.lock && e.By == w.attempt &&
 			slices.Contains(group, e.Process) {
 			return i
 		}
@@ -427,9 +433,26 @@ func (r *reading) due(victim *window, on servers, set, at int) history.Time {
 		r.keyEvent(history.KeyProlonged, victim, ruling, set, at))].Until
 }
 
+// undoing returns the place of the loss of data after which the victim's key came back with an earlier deadline than it
+// had had before, if no extension has made up for that since. It returns -1 if there is none.
+func (r *reading) undoing(victim *window, on servers, set, gone int) int {
+	back := r.keyEvent(history.KeySet, victim, on, set, gone)
+	lost := r.keyEvent(history.KeyGone, victim, on, set, back)
+	if lost < 0 || !strings.HasPrefix(string(r.Events[lost].Why), "lost in ") {
+		return -1
+	}
+	owed := r.due(victim, on, set, lost)
+	for i := back; i < gone; i++ {
+		if r.due(victim, on, set, i+1) >= owed {
+			return -1
+		}
+	}
+	return lost
+}
+
 // expiry explains why the victim's key expired. It compares the key's end with the deadline from the key's last set or
-// extension (with 2 ms of tolerance, because Redis rounds to whole milliseconds twice), and with the deadline that the
-// last loss of data took back. An early end is the reason only if the key would otherwise still have been present when
+// extension (with 2 ms of tolerance, because Redis rounds to whole milliseconds twice), and looks for a loss of data that
+// took a later deadline back. An early end is the reason only if the key would otherwise still have been present when
 // the other key was set.
 func (r *reading) expiry(victim *window, on servers, set, other, gone, bound int) (int, string) {
 	due := func(at int) history.Time { return r.due(victim, on, set, at) }
@@ -439,8 +462,7 @@ func (r *reading) expiry(victim *window, on servers, set, other, gone, bound int
 		}
 		return gone, "expired early (server clock)"
 	}
-	lost := r.keyEvent(history.KeyGone, victim, on, set, r.keyEvent(history.KeySet, victim, on, set, gone))
-	if lost >= 0 && strings.HasPrefix(string(r.Events[lost].Why), "lost in ") && due(gone) < due(lost) {
+	if lost := r.undoing(victim, on, set, gone); lost >= 0 {
 		return lost, string(r.Events[lost].Why)
 	}
 	deposed := func(at int, p history.Process) bool {

@@ -57,7 +57,7 @@ func (r *reading) ownership() Finding {
 }
 
 // mayChange reports whether a request at place i that checks what it changes may change another's key: the hold of that
-// key's owner is over, or shown to have lapsed.
+// key's owner is over, or shown to have lapsed, or the key was never the sign of a hold.
 func (r *reading) mayChange(i int, owner, by history.Attempt) bool {
 	switch e := &r.Events[i]; e.Checked {
 	case history.CheckNotRecorded, history.CheckedNothing:
@@ -69,7 +69,56 @@ func (r *reading) mayChange(i int, owner, by history.Attempt) bool {
 	case history.CheckedLapse:
 		return true
 	}
-	return r.holdOver(i, owner, by) || r.lapsedEarly(i, owner)
+	return r.holdOver(i, owner, by) || r.lapsedEarly(i, owner) || r.offered(i, owner, by)
+}
+
+// offered reports whether a request at place i, sent by a client that was asking for the lock, takes out a key that
+// another had set without getting the lock by that: it was never granted the lock, or it took out a key itself after it
+// had set this one and before it was granted the lock.
+func (r *reading) offered(i int, owner, by history.Attempt) bool {
+	e := &r.Events[i]
+	latest := func(of history.Attempt) (s *section) {
+		for _, o := range r.sections {
+			if o.attempt == of && o.lock == e.Lock {
+				s = o
+			}
+		}
+		return s
+	}
+	asking := slices.ContainsFunc(r.asks, func(a *ask) bool {
+		s := latest(by)
+		of := a.lock == e.Lock && a.process == r.maker(by) && (s == nil || s.ask == a)
+		if e.Sent == 0 {
+			return of && a.call < i && i < a.ret
+		}
+		return of && r.time(a.call) <= e.Sent && (a.ret == r.none || e.Sent < r.time(a.ret))
+	})
+	if !r.takesOut(i) || !asking {
+		return false
+	}
+	s, set, took := latest(owner), -1, -1
+	if s == nil {
+		return true
+	}
+	for n := range i {
+		if o := &r.Events[n]; o.F == history.KeySet && o.Of == owner && o.Lock == e.Lock && o.Member == e.Member &&
+			r.keeper(o.Process) == r.keeper(e.Process) {
+			set = n
+		}
+	}
+	for n := range s.ok {
+		if o := &r.Events[n]; r.takesOut(n) && o.By == owner && o.Lock == e.Lock &&
+			slices.Contains(r.group(e.Process), o.Process) {
+			took = n
+		}
+	}
+	return 0 <= set && set < took
+}
+
+// takesOut reports whether the event at place i deletes a key for a request that looked only at whether there is one.
+func (r *reading) takesOut(i int) bool {
+	e := &r.Events[i]
+	return e.F == history.KeyGone && e.Why == history.Deleted && e.Checked == history.CheckedPresence && e.By != ""
 }
 
 // lapsedEarly reports whether, at place i, the server's wall clock has advanced by a TTL since the attempt last set or

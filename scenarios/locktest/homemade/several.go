@@ -193,10 +193,16 @@ var brokenSeveral = []BrokenLock{
 			"ends."), Found: []Family{Pauses}},
 	{Recipe: Recipe{Name: "list-token-lost", Take: popToken, Give: pushToken}, Of: "list-token",
 		Mistake: "It is used where an answer can get lost.",
-		Shows: []Showing{{Plan: []string{"break client-1 | redis-1 before the answer to the BLPOP"},
-			Way: Way{deadlock, nobodyHolds},
-			Why: "The server has taken the token out of the list, and nobody has received it."}},
-		Found: []Family{Network}},
+		Shows: []Showing{
+			{Plan: []string{"break client-1 | redis-1 before the answer to the BLPOP"},
+				Way: Way{deadlock, nobodyHolds},
+				Why: "The server has taken the token out of the list, and nobody has received it."},
+			{Plan: []string{"delay the BLPOP of client-1 to redis-1 by 100ms",
+				"break client-2 | redis-1 before the answer to the BLPOP"},
+				Way: Way{deadlock, nobodyHolds},
+				Why: "The same with a token that client-1 has made. It was never the sign of a hold: client-2 may take it."}},
+		// Nobody holds the lock then, but no acquire succeeds either.
+		Also: []Way{{tolerance, notInTime}}, Found: []Family{Network}},
 	{Recipe: Recipe{Name: "list-token-doubles", Take: popToken, Give: func(c *Call) (bool, error) {
 		return granted(c.Do("RPUSH", c.key("lock"), "token", "token"))
 	}}, Of: "list-token",

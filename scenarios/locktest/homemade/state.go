@@ -116,6 +116,7 @@ var (
 	neverRenewed  = checker.Cause{Kind: "never renewed"}
 	wentBack      = checker.Cause{Kind: checker.TokenWentBack}
 	withoutEffect = checker.Cause{Kind: checker.ReleaseWithoutEffect}
+	notInTime     = checker.Cause{Kind: checker.TooSlow}
 )
 
 // SoundLocks returns all sound locks.

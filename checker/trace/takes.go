@@ -1,0 +1,73 @@
+package trace
+
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// takes reports whether the event at a position takes a key out for whoever comes first, as a request does that pops an
+// element of a list: it deletes the key and looks only at whether there is one.
+func (t *Trace) takes(at int) bool {
+	e := &t.History.Events[at]
+	return e.F == history.KeyGone && e.Why == history.Deleted && e.Checked == history.CheckedPresence && e.By != ""
+}
+
+// LastTaken returns the last position before a given one at which an attempt took out a key of a lock on the servers
+// that share a copy with the given server. It returns -1 if there is none.
+func (t *Trace) LastTaken(of history.Attempt, lock history.Lock, unit history.Process, before int) int {
+	for _, at := range slices.Backward(t.Keys) {
+		e := &t.History.Events[at]
+		if int(at) < before && e.By == of && e.Lock == lock && t.takes(int(at)) && t.Unit(e.Process) == t.Unit(unit) {
+			return int(at)
+		}
+	}
+	return -1
+}
+
+// WasOffered reports whether a change takes out a key that was nobody's, although an attempt that was asking for the
+// lock had set it: a key by which the lock is to be had, such as the token that the first client puts into a list. A
+// client takes such a key while it asks for the lock. And whoever set it did not get the lock by setting it: it was not
+// granted the lock, or took out such a key itself afterwards.
+func (t *Trace) WasOffered(c Change) bool {
+	e := &t.History.Events[c.At]
+	if !t.takes(c.At) || !t.askedWhenSent(c) {
+		return false
+	}
+	n, granted := t.Owner[Title{e.Lock, c.Owner}]
+	if !granted {
+		return true
+	}
+	set := t.lastSet(c)
+	return set >= 0 && t.LastTaken(c.Owner, e.Lock, e.Process, t.Grants[n].OK) > set
+}
+
+// lastSet returns the last position before a change at which the owner's key was set in the place that changes, or -1
+// if that is not recorded.
+func (t *Trace) lastSet(c Change) int {
+	e := &t.History.Events[c.At]
+	for _, at := range slices.Backward(t.Keys) {
+		if k := &t.History.Events[at]; int(at) < c.At && t.sets(at, c.Owner, e.Lock) && k.Member == e.Member &&
+			t.Keeper(k.Process) == t.Keeper(e.Process) {
+			return int(at)
+		}
+	}
+	return -1
+}
+
+// askedWhenSent reports whether the client whose request made a change was asking for the lock when it sent the request,
+// or when the change was made, if the history does not say when the request was sent.
+func (t *Trace) askedWhenSent(c Change) bool {
+	e := &t.History.Events[c.At]
+	n, granted := t.Owner[Title{e.Lock, c.By}]
+	return slices.ContainsFunc(t.Locks[t.LockNumber[e.Lock]].Asks, func(i int32) bool {
+		a := &t.Asks[i]
+		if a.Process != t.ProcessOf(c.By) || granted && t.Grants[n].Ask != i {
+			return false
+		}
+		if e.Sent == 0 {
+			return a.Call < c.At && c.At < a.Ret
+		}
+		return t.Time(a.Call) <= e.Sent && (a.Ret == Open || e.Sent < t.Time(a.Ret))
+	})
+}
