@@ -78,14 +78,32 @@ func (c *redisCluster) resetGroup(w *sim.World, p nemesis.Plan, members []sim.Pr
 }
 
 // RecordFailOver records that a replica has become master, whoever decided that, because a checker must know which
-// server was deposed. If the plan has no such fault, the event says that the Sentinel decided it.
+// server was deposed. If a fault of the plan ordered it, the event has the fault's line. Otherwise it says that the
+// Sentinel decided it.
 func RecordFailOver(w *sim.World, plan []nemesis.Fault, old, promoted sim.ProcessID) {
 	f := nemesis.Fault{Kind: nemesis.FailOver, Target: old, Peer: promoted}
-	e := history.Event{Type: history.Invoke, F: history.FailOver, Value: f.Recorded(), Fault: f.Struck()}
-	if !slices.ContainsFunc(plan, func(o nemesis.Fault) bool { return o.Kind == f.Kind && o.Recorded() == e.Value }) {
-		e.Why = history.BySentinel
+	e := history.Event{Type: history.Invoke, F: history.FailOver, Value: f.Recorded(), Fault: f.Struck(),
+		Why: history.BySentinel}
+	if o := ordered(plan, &f, w.Now()); o != nil {
+		e.Value, e.Why = o.Recorded(), ""
 	}
 	w.Record(history.Nemesis, e)
 	e.Type = history.OK
 	w.Record(history.Nemesis, e)
+}
+
+// ordered returns the fault of the plan that ordered a failover, or nil if there is none. The fault may name another
+// server as the master: what counts is which replica takes over, from whoever is master then. A fault whose time has
+// not come has ordered nothing.
+func ordered(plan []nemesis.Fault, f *nemesis.Fault, now sim.Time) (by *nemesis.Fault) {
+	for i := range plan {
+		o := &plan[i]
+		if o.Kind != f.Kind || o.Peer != f.Peer || sim.Time(o.Trigger.Time) > now {
+			continue
+		}
+		if by == nil || o.Target == f.Target && by.Target != f.Target {
+			by = o
+		}
+	}
+	return by
 }
