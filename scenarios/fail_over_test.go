@@ -20,7 +20,8 @@ func TestAFailoverIsRecordedAsWhatOrderedIt(t *testing.T) {
 	}{
 		"by a fault": {"  - fail over redis-1 to redis-1-replica-1 at 1s\n",
 			[]string{"fail over redis-1 to redis-1-replica-1 on redis-1"}},
-		"by a fault that names a replica as the master": {"  - fail over redis-1-replica-2 to redis-1-replica-1 at 1s\n",
+		"by a fault that names a replica as the master": {
+			"  - fail over redis-1-replica-2 to redis-1-replica-1 at 1s\n",
 			[]string{"fail over redis-1-replica-2 to redis-1-replica-1 on redis-1"}},
 		"by the Sentinel": {"  - crash redis-1 losing unsynced writes at 1s\n", []string{own}},
 		"by the Sentinel, and a fault comes later": {"  - crash redis-1 losing unsynced writes at 1s\n" +

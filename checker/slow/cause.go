@@ -451,9 +451,9 @@ func (r *reading) undoing(victim *window, on servers, set, gone int) int {
 }
 
 // expiry explains why the victim's key expired. It compares the key's end with the deadline from the key's last set or
-// extension (with 2 ms of tolerance, because Redis rounds to whole milliseconds twice), and looks for a loss of data that
-// took a later deadline back. An early end is the reason only if the key would otherwise still have been present when
-// the other key was set.
+// extension (with 2 ms of tolerance, because Redis rounds to whole milliseconds twice), and looks for a loss of data
+// that took a later deadline back. An early end is the reason only if the key would otherwise still have been present
+// when the other key was set.
 func (r *reading) expiry(victim *window, on servers, set, other, gone, bound int) (int, string) {
 	due := func(at int) history.Time { return r.due(victim, on, set, at) }
 	if r.Events[gone].Time < due(gone)-2_000_000 && due(gone) > r.Events[other].Time {

@@ -55,8 +55,8 @@ func (t *Trace) lastSet(c Change) int {
 	return -1
 }
 
-// askedWhenSent reports whether the client whose request made a change was asking for the lock when it sent the request,
-// or when the change was made, if the history does not say when the request was sent.
+// askedWhenSent reports whether the client whose request made a change was asking for the lock when it sent the
+// request, or when the change was made, if the history does not say when the request was sent.
 func (t *Trace) askedWhenSent(c Change) bool {
 	e := &t.History.Events[c.At]
 	n, granted := t.Owner[Title{e.Lock, c.By}]

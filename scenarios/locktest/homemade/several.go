@@ -200,7 +200,8 @@ var brokenSeveral = []BrokenLock{
 			{Plan: []string{"delay the BLPOP of client-1 to redis-1 by 100ms",
 				"break client-2 | redis-1 before the answer to the BLPOP"},
 				Way: Way{deadlock, nobodyHolds},
-				Why: "The same with a token that client-1 has made. It was never the sign of a hold: client-2 may take it."}},
+				Why: "The same with a token that client-1 has made. It was never the sign of a hold: client-2 may " +
+					"take it."}},
 		// Nobody holds the lock then, but no acquire succeeds either.
 		Also: []Way{{tolerance, notInTime}}, Found: []Family{Network}},
 	{Recipe: Recipe{Name: "list-token-doubles", Take: popToken, Give: func(c *Call) (bool, error) {
