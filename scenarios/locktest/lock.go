@@ -336,8 +336,8 @@ func (l *foreign) Close(env sim.Env) {
 	l.guest.Call(env, "Close", func(context.Context) { l.close() })
 }
 
-// close closes the lock once: at the end of its client's work, or at the end of a run that the client did not live to
-// see.
+// close closes the lock once: at the end of its client's work, or, if the client did not get that far, at the end
+// of the run.
 func (l *foreign) close() {
 	if c, can := l.lock.(Closer); can && !l.closed {
 		l.closed = true

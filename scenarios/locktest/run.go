@@ -290,7 +290,7 @@ type parent struct {
 	stop context.CancelFunc // ends the runs
 
 	mu       sync.Mutex
-	stopped  bool // the runs were ended, since one stood still and others might, too
+	stopped  bool // a run stood still, so the others were ended as well
 	runs     []ran
 	unasked  map[uint64]bool // seeds run only to guide others; they are not reported
 	differ   []uint64        // seeds whose run differed when it was repeated
@@ -392,7 +392,7 @@ func save(folder string, files map[string]string) error {
 	return errors.Join(err, to.Close())
 }
 
-// timeUp says why nothing more was done.
+// timeUp is the reason given for ending early when the time of -timeout is over.
 const timeUp = "the time that -timeout gives was up"
 
 // onceMore makes a worker do a task on a run that was already made. take receives the worker's reports, and returns
