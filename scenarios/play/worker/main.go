@@ -1,8 +1,8 @@
 //go:build js && wasm
 
-// Command worker is the simulator as WebAssembly: it answers the page on which a reader plays, in a worker of the
-// browser. The global function fencepost takes a request and a function that is called with what is done so far, and
-// gives the answer; all are JSON texts.
+// Command worker is the simulator as WebAssembly. It runs in a worker of the browser and answers the page's requests.
+// The global function fencepost takes a request and a callback for progress, and returns the answer; all of them are
+// JSON.
 package main
 
 import (
@@ -19,7 +19,7 @@ func main() {
 	var player play.Player
 	js.Global().Set("fencepost", js.FuncOf(func(_ js.Value, args []js.Value) any {
 		return string(player.Ask(context.Background(), []byte(args[0].String()), func(p play.Progress) {
-			text, _ := json.Marshal(p) // three plain fields
+			text, _ := json.Marshal(p) // cannot fail: three plain fields
 			args[1].Invoke(string(text))
 		}))
 	}))
