@@ -26,6 +26,7 @@ type backend struct {
 	// The fields below are for clients that are libraries as shipped (protocol library). Without a front, no library
 	// can use these servers.
 	front   sim.Front
+	scheme  string          // what stands before HOST:PORT in the address of a member: "http://"
 	called  string          // the name that people use: "Redis"
 	service history.Service // the service of a lock on them whose code is unknown
 }
@@ -73,6 +74,13 @@ func (s *Servers) Front() sim.Front { return s.backend().front }
 
 // Called returns the name that people use for the servers, such as "Redis".
 func (s *Servers) Called() string { return s.backend().called }
+
+// Variable returns the environment variable that gives a program the addresses of the members, each as HOST:PORT:
+// "FENCEPOST_ETCD=http://HOST:PORT,http://HOST:PORT".
+func (s *Servers) Variable(members []string) string {
+	b := s.backend()
+	return "FENCEPOST_" + strings.ToUpper(string(b.kind)) + "=" + b.scheme + strings.Join(members, ","+b.scheme)
+}
 
 // backendNames lists the keys that choose the kind of servers. A file has exactly one of them.
 func backendNames() (names []string) {

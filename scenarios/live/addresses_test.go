@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
@@ -181,6 +182,27 @@ func TestWhatALeaseCountsOn(t *testing.T) {
 		g, _ := h.grant(sim.New(0, sim.Options{}), 1, &report{})
 		if got := fmt.Sprint(g.Counted); got != test.on || g.Until.At != test.until.Duration() {
 			t.Errorf("%s: until %v, on %s", name, g.Until.At, got)
+		}
+	}
+}
+
+// A client finds its servers in a variable that is named after them, and the description for its author names that
+// variable.
+func TestAClientIsGivenTheAddressesOfItsServers(t *testing.T) {
+	for servers, want := range map[string]string{
+		"{etcd: 3}, lock: {protocol: etcd}":               "FENCEPOST_ETCD=http://a:1,http://b:2",
+		"{zookeeper: 3}, lock: {protocol: zookeeper}":     "FENCEPOST_ZOOKEEPER=a:1,b:2",
+		"{kubernetes: 3}, lock: {protocol: lease-object}": "FENCEPOST_KUBERNETES=http://a:1,http://b:2",
+	} {
+		s, err := scenarios.Parse("f.yaml", []byte("{name: f, servers: "+servers+"}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Servers.Variable([]string{"a:1", "b:2"}); got != want {
+			t.Errorf("%s: %s, want %s", servers, got, want)
+		}
+		if name, _, _ := strings.Cut(want, "="); !strings.Contains(Reporting, "  "+name+" ") {
+			t.Errorf("the description does not name %s", name)
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -227,12 +226,8 @@ func (st *stage) listen(k *client) ([]string, error) {
 		k.ports[server] = redisserver.Address{Host: at.IP.String(), Port: strconv.Itoa(at.Port)}
 		env = append(env, variableOf(server, &masters)+"=redis://:"+secret+"@"+at.String())
 	}
-	switch {
-	case st.callers == nil:
-	case st.Scenario.Servers.Backend == locks.OnEtcd:
-		env = append(env, "FENCEPOST_ETCD=http://"+strings.Join(endpoints, ",http://"))
-	default:
-		env = append(env, "FENCEPOST_ZOOKEEPER="+strings.Join(endpoints, ","))
+	if st.callers != nil {
+		env = append(env, st.Scenario.Servers.Variable(endpoints))
 	}
 	return env, nil
 }
