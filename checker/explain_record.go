@@ -58,7 +58,7 @@ func (t *judge) recordStory(c *clash, r *record) string {
 		return t.crashStory(key, r, e) + t.undoneStory(r)
 	case LostInFailover:
 		why := "it had not reached the replica that took over"
-		if t.History.Header.Service == history.ZooKeeper {
+		if t.History.Header.Service.Kind().OneLog {
 			why = "who leads since does not know it, though it had been answered"
 		}
 		return sentence("%s was lost in a failover at %v: %s%s", t.lostPart(key, r), e.Time, why,

@@ -169,7 +169,7 @@ func (t *judge) comparison(c Cause, at int) string {
 		return " The server was told to look whether there was a key, and not whose it was."
 	case h.Shows(history.PartOfOwner):
 		return " The server compared no more than a part of the owner value before it acted."
-	case h.Service == history.Etcd && h.OnlyMember() && h.Applies(history.OwnerCheck) && emptied != nil:
+	case h.Service.Kind().Revisions && h.OnlyMember() && h.Applies(history.OwnerCheck) && emptied != nil:
 		return " The server compared the revision at which the key was put, but revisions had begun anew with an " +
 			"empty disk" + t.faultText(emptied) + "."
 	}
@@ -179,27 +179,20 @@ func (t *judge) comparison(c Cause, at int) string {
 // measured explains the same by the measures that the lock takes.
 func (t *judge) measured(c Cause, e *history.Event) string {
 	h := &t.History.Header
-	measure, what, shared := history.OwnerCheck, "the owner", "a value"
+	kind, measure := h.Service.Kind(), history.OwnerCheck
 	if c.Kind == ProlongedByNonOwner {
 		measure = history.ExtendCheck
 	}
-	switch h.Service {
-	case history.Etcd:
-		what, shared = "the revision of the key", "a key"
-	case history.ZooKeeper:
-		what, shared = "the name of the znode", "a name"
-	case history.Kubernetes:
-		what, shared = "the version of the record", "an identity"
-	}
-	// The measures concern releases and extensions. About a key that was set, they say something only with Kubernetes.
-	states := c.Detail != Overwritten || h.Service == history.Kubernetes
+	// The measures concern releases and extensions. About a key that was set, they say something only if clients take
+	// over what another client has set.
+	states := c.Detail != Overwritten || kind.ClientsExpire
 	switch {
 	case states && h.Applies(measure) && !h.MayApply(history.OwnValue):
-		return sentence(" The server compared %s before it acted, but owners share %s.", what, shared)
+		return sentence(" The server compared %s before it acted, but owners share %s.", kind.Compared, kind.Shared)
 	case e.Checked == history.CheckedValue:
 		return " The request looked at what the key held, and changed it all the same."
 	case !states, !h.StatesMeasures(), h.MayApply(measure):
 		return ""
 	}
-	return sentence(" The server did not compare %s before it acted.", what)
+	return sentence(" The server did not compare %s before it acted.", kind.Compared)
 }

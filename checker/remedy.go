@@ -132,7 +132,7 @@ var remedies = map[CauseKind][]advice{
 				"key stands and has that value."),
 		[]advice{
 			{text: "Count a deadline from before the last request that renewed the lock, and tell its holder when " +
-				"that has passed, whether or not the servers answer.", when: all(isUntold, offKubernetes)},
+				"that has passed, whether or not the servers answer.", when: all(isUntold, serversExpire)},
 			{text: "Count the validity from before the first request and refuse the lock if nothing is left of it.",
 				unless: history.ElapsedCheck, only: anyRedis, when: all(isUncounted, not(isExtended))},
 			{text: "Count the validity, also of an extension, from before the first request and refuse the lock if " +

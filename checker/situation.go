@@ -149,7 +149,8 @@ func isSplit(s *situation) bool       { return s.split }
 // counted reports whether a stated end was miscounted for another reason than a key that had already expired.
 func counted(s *situation) bool { return s.cause.Detail == "" && !s.untold }
 
-func offKubernetes(s *situation) bool { return s.Service != history.Kubernetes }
+// serversExpire reports whether the servers remove a key whose time is over.
+func serversExpire(s *situation) bool { return !s.Service.Kind().ClientsExpire }
 
 func isUntold(s *situation) bool { return s.untold }
 
@@ -176,7 +177,7 @@ func sleepsOn(s *situation) bool {
 // isSlow reports whether requests are known to take too long, or may: nothing else explains why nobody gets the lock.
 func isSlow(s *situation) bool {
 	split := s.Service == history.Redlock && contended(s)
-	counting := s.Service == history.Kubernetes && (s.hasty || !s.Applies(history.SeenLease))
+	counting := s.Service.Kind().ClientsExpire && (s.hasty || !s.Applies(history.SeenLease))
 	woken := s.Applies(history.LooksAgain) ||
 		s.Service == history.Redis && s.ungranted && !s.Unsure(history.LooksAgain) && s.StatesMeasures()
 	return s.far || !s.silent && !split && !counting && woken && !s.heldUp && !s.Unsure(history.ShortTimeout) &&

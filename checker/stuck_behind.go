@@ -181,8 +181,7 @@ func (t *judge) abandonedKey(lock int32, keys standingKeys, n int, now moment) (
 	if x.left >= now.at {
 		x.left = trace.Open
 	}
-	s := t.History.Header.Service
-	session := s == history.Etcd || s == history.ZooKeeper
+	s := t.History.Header.Service.Kind()
 	switch {
 	case k.of == "":
 		return x, false
@@ -190,12 +189,12 @@ func (t *judge) abandonedKey(lock int32, keys standingKeys, n int, now moment) (
 		return x, true
 	case now.time-t.Time(k.set) <= t.History.Header.TTL:
 		return x, false
-	case s == history.Kubernetes && k.until <= now.time: // its lease is over: a client that still waits miscounts it
+	case s.ClientsExpire && k.until <= now.time: // its lease is over: a client that still waits miscounts it
 		return x, false
-	case k.until == history.Never && !session:
-	case session && x.left == trace.Open && t.missedTurn(keys, n, now.time):
+	case k.until == history.Never && !s.Sessions:
+	case s.Sessions && x.left == trace.Open && t.missedTurn(keys, n, now.time):
 		x.detail = TurnNotTaken
-	case session:
+	case s.Sessions:
 		x.detail = SessionLives
 	case k.prolonged >= 0:
 		x.detail = KeptProlonged

@@ -30,7 +30,7 @@ func (t *judge) waitingStory(a *trace.Ask, since history.Time, now moment) strin
 	silent, longest := t.isSilent(a.Process, now.time), t.longestTry(a, since, now)
 	t.facts.waiting = waiting{silent: silent,
 		turnedAway: !silent && t.asks(a.Process, since, now.time) && t.isFree(a.Lock, since, now.at),
-		hasty:      h.Service == history.Kubernetes && longest < h.TTL, ungranted: t.grantedBy(now.at) == 0,
+		hasty:      h.Service.Kind().ClientsExpire && longest < h.TTL, ungranted: t.grantedBy(now.at) == 0,
 		unreleased: t.leftToExpire(a.Lock, since, now.at), heldUp: t.outlasted(a.Lock, since, now.at),
 		away: t.serverAway(now.at), struck: len(t.Faults) > 0 && t.Faults[0].Start < now.at}
 	fastest := t.fastest(nil)

@@ -9,7 +9,6 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
@@ -162,7 +161,7 @@ func (f *file) processes() *nemesis.Names {
 	}
 	names := f.scenario.Servers.targets()
 	if d := locks.Define(f.lock.config.Protocol); d != nil {
-		names.Sessionless = d.Service == history.Kubernetes
+		names.Sessionless = d.Service.Kind().ClientsExpire
 	}
 	names.Clients = clientNames(f.clients)
 	return &names

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker"
-	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
@@ -36,7 +35,7 @@ func (s *Scenario) FromLibrary() bool {
 // Targets returns the processes that faults can strike in runs of s.
 func (s *Scenario) Targets() nemesis.Names {
 	names := s.Servers.targets()
-	names.Sessionless = s.service() == history.Kubernetes
+	names.Sessionless = s.Service().Kind().ClientsExpire
 	names.Guests = s.FromLibrary()
 	for i := range s.Clients {
 		names.Clients = append(names.Clients, s.Clients[i].ID)

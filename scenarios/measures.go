@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// service returns the kind of lock service that the clients of s use.
-func (s *Scenario) service() history.Service {
+// Service returns the kind of lock service that the clients of s use.
+func (s *Scenario) Service() history.Service {
 	switch d := s.definition(); {
 	case d == nil:
 		return ""
@@ -171,7 +171,7 @@ func (s *Scenario) leaseSettings(d *locks.Definition) []applied {
 		{history.Renewal, session || s.everybody(func(c *Client) bool { return c.Lock.Extension != nil })},
 		{history.CappedExtension,
 			s.everybody(func(c *Client) bool { return c.Lock.Extension == nil || c.Lock.Extension.Limit > 0 })},
-		{history.SeenLease, d.Service != history.Kubernetes ||
+		{history.SeenLease, !d.Service.Kind().ClientsExpire ||
 			s.everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.SeenLease) })},
 		{history.LongLease, s.everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.LongLease) })},
 		{history.StopFirst, s.everybody(func(c *Client) bool { return d.Applies(&c.Lock, history.StopFirst) })},

@@ -125,7 +125,7 @@ func (r *Runner) drive(limit sim.Time, done func() bool) (limited bool) {
 // header returns what a checker must know about the runs of s.
 func header(s *Scenario) history.Header {
 	h := history.Header{Scenario: s.Name, Servers: s.Servers.names(), Groups: s.Servers.groups(), Locks: s.Locks(),
-		Bound: history.Of(s.Bound), Quorum: 1, Service: s.service(), Measures: s.measures()}
+		Bound: history.Of(s.Bound), Quorum: 1, Service: s.Service(), Measures: s.measures()}
 	for i := range s.Clients {
 		c := &s.Clients[i]
 		h.Clients = append(h.Clients, c.ID)

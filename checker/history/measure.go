@@ -2,29 +2,6 @@ package history
 
 import "slices"
 
-// Service is the kind of lock service in a history. It is empty if unknown.
-type Service string
-
-// The services for which the checker gives advice.
-const (
-	Redis     Service = "redis"   // one Redis, replicated or not
-	Redlock   Service = "redlock" // a majority of Redis masters
-	Etcd      Service = "etcd"
-	ZooKeeper Service = "zookeeper"
-	// leader election in Kubernetes: an API server in front of etcd
-	Kubernetes Service = "kubernetes"
-)
-
-// OneLog reports whether the service is a cluster whose members replicate one log.
-func (s Service) OneLog() bool { return s == Etcd || s == ZooKeeper || s == Kubernetes }
-
-// KeepsSessions reports whether a lock lives as long as its client's session or lease.
-func (s Service) KeepsSessions() bool { return s == Etcd || s == ZooKeeper }
-
-// RecordsRenewals reports whether each renewal of a session or a key is recorded. The pings that renew ZooKeeper's
-// sessions are not: a znode exists until its session expires, and a record's deadline does not show when that is.
-func (s Service) RecordsRenewals() bool { return s != ZooKeeper }
-
 // Measure is something that the users of a lock can do for its safety. A header lists the measures that all of them
 // apply, so that the checker does not advise what is already done.
 type Measure string

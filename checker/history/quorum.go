@@ -6,7 +6,7 @@ func (h *Header) OneService() bool { return len(h.Groups) > 0 && len(h.Groups) <
 
 // OnlyMember reports whether the lock service is a cluster of one member. If that loses its disk, it comes back empty:
 // nobody else has its data.
-func (h *Header) OnlyMember() bool { return len(h.Servers) == 1 && h.Service.OneLog() }
+func (h *Header) OnlyMember() bool { return len(h.Servers) == 1 && h.Service.Kind().OneLog }
 
 // StatesQuorum reports whether the header states the servers and the size of a quorum.
 func (h *Header) StatesQuorum() bool { return h.Quorum > 0 && len(h.Servers) > 0 }

@@ -148,7 +148,7 @@ func (r *reading) abandoned(lock history.Lock, keys []int, set, by int, now hist
 	}
 	waits := r.doneWith(lock, e.Of, owner, set) >= by
 	long := now-e.Time > r.Header.TTL
-	session := r.Header.Service == history.Etcd || r.Header.Service == history.ZooKeeper
+	session := r.Header.Service.Kind().Sessions
 	switch {
 	case e.Of == "":
 		return ""

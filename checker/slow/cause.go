@@ -83,7 +83,7 @@ func (r *reading) keyless(w *window) bool {
 // asked returns the place up to which a key of an earlier attempt must stand for a window to rest on it: that of the
 // acquire's call in a service with one log, else that of the window.
 func (r *reading) asked(w *window) int {
-	if r.Header.Service.OneLog() {
+	if r.Header.Service.Kind().OneLog {
 		return w.call
 	}
 	return w.at
@@ -457,7 +457,7 @@ func (r *reading) undoing(victim *window, on servers, set, gone int) int {
 func (r *reading) expiry(victim *window, on servers, set, other, gone, bound int) (int, string) {
 	due := func(at int) history.Time { return r.due(victim, on, set, at) }
 	if r.Events[gone].Time < due(gone)-2_000_000 && due(gone) > r.Events[other].Time {
-		if r.Header.Service == history.Kubernetes {
+		if r.Header.Service.Kind().ClientsExpire {
 			return gone, "expired early (client clock)"
 		}
 		return gone, "expired early (server clock)"

@@ -77,7 +77,7 @@ func (r *reading) handedBack(s *section) (seen bool, over int, effect bool) {
 	h := &r.Header
 	due := r.time(s.release) + h.Bound
 	if s.release == r.none || h.Quorum <= 0 || len(h.Servers) == 0 || h.Bound <= 0 ||
-		h.Service == history.Kubernetes || r.time(s.release) >= r.leaseEnd(s) || r.insideAgain(s) {
+		h.Service.Kind().ClientsExpire || r.time(s.release) >= r.leaseEnd(s) || r.insideAgain(s) {
 		return false, 0, false
 	}
 	over = r.after(s.release, func(e *history.Event) bool { return e.Time > due }) - 1

@@ -132,7 +132,7 @@ func (r *reading) judgedUntil(call, ret int) (end int, seen bool) {
 // false if a service of one member with sessions came back without its data within that TTL.
 func (r *reading) alone(a *ask, end int) bool {
 	since := r.time(a.call) - r.Header.TTL
-	sessions := r.Header.Service == history.Etcd || r.Header.Service == history.ZooKeeper
+	sessions := r.Header.Service.Kind().Sessions
 	for _, f := range r.faults {
 		if sessions && len(r.Header.Servers) == 1 && f.Loses == history.LosesEverything && f.to < a.call &&
 			r.time(f.to) > since {

@@ -87,7 +87,7 @@ func emptied(lists [][]int32, n int) [][]int32 {
 
 // Handbacks returns the releases of which the history shows whether they had an effect, in the order of their calls. It
 // returns none unless the header states servers, quorum and bound, and the servers recorded their keys. It returns none
-// for elections on Kubernetes, which may let the lease end instead of giving it back. The list is valid until the next
+// if the clients decide when a lease is over, since a holder may then let its lease end instead of giving it back. The list is valid until the next
 // history is read.
 func (t *Trace) Handbacks() []Handback {
 	h, header := &t.handbacks, &t.History.Header
@@ -95,7 +95,7 @@ func (t *Trace) Handbacks() []Handback {
 		return h.list
 	}
 	h.read = true
-	if !header.StatesQuorum() || header.Bound <= 0 || len(t.Keys) == 0 || header.Service == history.Kubernetes {
+	if !header.StatesQuorum() || header.Bound <= 0 || len(t.Keys) == 0 || header.Service.Kind().ClientsExpire {
 		return nil
 	}
 	h.stand, h.active = emptied(h.stand, len(t.Locks)), emptied(h.active, len(t.Locks))

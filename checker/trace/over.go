@@ -147,7 +147,7 @@ func (t *Trace) EarlierKey(s *Span, not history.Attempt) (of history.Attempt) {
 // NeededUntil returns the position at which a key of an earlier attempt must still stand for a window to rest on it:
 // the call of its acquire in a service with one log, and otherwise the window's own position.
 func (t *Trace) NeededUntil(s *Span) int {
-	if t.History.Header.Service.OneLog() {
+	if t.History.Header.Service.Kind().OneLog {
 		return t.Asks[t.Grants[s.Grant].Ask].Call
 	}
 	return s.At

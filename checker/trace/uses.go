@@ -129,7 +129,7 @@ func (t *Trace) Undisturbed(n int32, end int) bool {
 // that have seen a later state than its own.
 func (t *Trace) sessionsLost(since history.Time, call int) bool {
 	h := &t.History.Header
-	return h.OnlyMember() && h.Service.KeepsSessions() && slices.ContainsFunc(t.Faults, func(f Fault) bool {
+	return h.OnlyMember() && h.Service.Kind().Sessions && slices.ContainsFunc(t.Faults, func(f Fault) bool {
 		return f.Loses == history.LosesEverything && f.Stop < call && t.Time(f.Stop) > since
 	})
 }

@@ -54,6 +54,8 @@
 //   - scenarios/locks/protocols.go: its name; and a protocol on it, as above.
 //   - scenarios: a file backend_NAME.go that registers its key under servers, how many servers there may be, and how
 //     they are made.
-//   - checker/history/measure.go and checker/remedy.go, if it needs advice of its own.
+//   - checker/history/service.go: its row, which says what judgments and stories depend on: one log or independent
+//     masters, sessions, who decides that a lease is over, what tells owners apart. checker/remedy.go, if it needs
+//     advice of its own.
 //   - Example: scenarios/backend_test.go adds Valkey.
 package main

@@ -138,7 +138,7 @@ func (s *story) why() string {
 	case checker.CountedWithoutQuorum:
 		return "no server had granted both, so none could refuse"
 	case checker.DeposedMaster:
-		if s.h.Header.Service == history.Etcd {
+		if s.h.Header.Service.Kind().OneLog {
 			return "the lease of " + who + " was prolonged by a leader that had been replaced"
 		}
 		return "two masters granted it, each on its own"
@@ -173,7 +173,7 @@ func (s *story) why() string {
 	case checker.LostInCrash:
 		return s.forgotten(who)
 	case checker.LostInFailover:
-		if s.h.Header.Service == history.ZooKeeper {
+		if s.h.Header.Service.Kind().OneLog {
 			return "an election lost the key of " + who + ", which had been answered for"
 		}
 		return "a failover lost what only the old master knew of the key of " + who

@@ -384,7 +384,7 @@ func (a *arranger) key(pos int, e *history.Event) {
 // forget ends the copies of keys on members that lose their disk, for services with one replicated log. No event
 // records each key that such a member no longer has.
 func (a *arranger) forget(pos int, e *history.Event) {
-	if s := a.l.history.Header.Service; !s.OneLog() {
+	if s := a.l.history.Header.Service; !s.Kind().OneLog {
 		return
 	}
 	for key, r := range a.keys {

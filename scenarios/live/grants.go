@@ -159,7 +159,7 @@ func (k *client) agreed(h *hold, r *report) (g sim.Grant, ok bool) {
 	switch {
 	case r.stated:
 		until = w.Now() + history.Of(r.validity)
-	case k.stage.Scenario.Servers.Backend == locks.OnZooKeeper:
+	case k.stage.Scenario.Service().Kind().Unrecorded:
 		ends := k.heard + history.Of(k.config.Lock.TTL)
 		h.ends, announced, until = &ends, &ends, history.Never
 	case until == 0:

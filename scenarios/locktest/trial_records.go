@@ -10,7 +10,6 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/reports/text"
-	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -283,7 +282,7 @@ func value(events []history.Event, key history.Lock, of history.Attempt) string 
 // unreleased reports keys that an Unlock left unchanged although it returned nil, so that the next client had to wait
 // for their expiry, or waited in vain. It returns "" if there are none. Try states the rule.
 func (t *trial) unreleased(events []history.Event) string {
-	if t.scenario.Servers.Backend == locks.OnKubernetes {
+	if t.scenario.Service().Kind().ClientsExpire {
 		return ""
 	}
 	for _, h := range t.hand {

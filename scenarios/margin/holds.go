@@ -131,7 +131,7 @@ func wayOf(why history.Why) Way {
 // add appends a new hold for a key-set event, links it to the attempt's other holds, and returns its index.
 func (r *Reader) add(e *history.Event) int32 {
 	n, due := int32(len(r.holds)), e.Until
-	if !r.t.History.Header.Service.RecordsRenewals() {
+	if r.t.History.Header.Service.Kind().Unrecorded {
 		due = history.Never
 	}
 	r.holds = append(r.holds, hold{unit: r.t.Unit(e.Process), server: e.Process, member: e.Member, of: e.Of,

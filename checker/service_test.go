@@ -1,0 +1,60 @@
+package checker
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
+
+// TestAServiceIsWhatItsRowSays judges the histories of each service once more as those of a made-up service of the same
+// kind. Everything but the advice, which names products, must come out the same: judgments and stories depend on the
+// properties of a service and not on its name.
+func TestAServiceIsWhatItsRowSays(t *testing.T) {
+	compared := map[history.Service]int{}
+	for _, s := range []history.Service{history.Etcd, history.ZooKeeper, history.Kubernetes} {
+		k := s.Kind()
+		k.Name = "made-up-" + s
+		history.RegisterService(k)
+	}
+	files, err := filepath.Glob("testdata/laws/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range lawCases(t, string(text)) {
+			h := fromLog(t, c.history)
+			is := h.Header.Service
+			if !slices.Contains([]history.Service{history.Etcd, history.ZooKeeper, history.Kubernetes}, is) {
+				continue
+			}
+			compared[is]++
+			want := Check(h)
+			h.Header.Service = "made-up-" + is
+			got := Check(h)
+			for i := range want.Findings {
+				a, b := &want.Findings[i], &got.Findings[i]
+				if a.Outcome != b.Outcome || a.Cause != b.Cause || told(a) != told(b) {
+					t.Errorf("%s, %s, as %s:\n%v: %v: %s\nas %s:\n%v: %v: %s", file, c.name, is, a.Outcome, a.Cause, told(a),
+						h.Header.Service, b.Outcome, b.Cause, told(b))
+				}
+			}
+		}
+	}
+	if len(compared) != 3 {
+		t.Errorf("histories of the services: %v", compared)
+	}
+}
+
+// told returns the explanation of a finding without the advice.
+func told(f *Finding) string {
+	story, _, _ := strings.Cut(f.Explanation, "Remedy:")
+	return story
+}
