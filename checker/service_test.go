@@ -42,8 +42,8 @@ func TestAServiceIsWhatItsRowSays(t *testing.T) {
 			for i := range want.Findings {
 				a, b := &want.Findings[i], &got.Findings[i]
 				if a.Outcome != b.Outcome || a.Cause != b.Cause || told(a) != told(b) {
-					t.Errorf("%s, %s, as %s:\n%v: %v: %s\nas %s:\n%v: %v: %s", file, c.name, is, a.Outcome, a.Cause, told(a),
-						h.Header.Service, b.Outcome, b.Cause, told(b))
+					t.Errorf("%s, %s, as %s:\n%v: %v: %s\nas %s:\n%v: %v: %s", file, c.name, is, a.Outcome, a.Cause,
+						told(a), h.Header.Service, b.Outcome, b.Cause, told(b))
 				}
 			}
 		}

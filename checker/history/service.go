@@ -27,8 +27,8 @@ type ServiceKind struct {
 	OneLog bool // the servers are members that replicate one log; otherwise each of them keeps its own keys
 	// Sessions says that a lock lives as long as its client's session or lease, which the servers can end.
 	Sessions bool
-	// Unrecorded says that not each renewal of a session is recorded. Then a key exists until its session expires, and a
-	// record's deadline does not show when that is.
+	// Unrecorded says that not each renewal of a session is recorded. Then a key exists until its session expires, and
+	// a record's deadline does not show when that is.
 	Unrecorded bool
 	// ClientsExpire says that no server removes a lock whose lease is over. A client that waits decides that by its own
 	// clock, and takes the lock over. Its holder may let the lease end instead of giving the lock back.

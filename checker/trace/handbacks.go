@@ -87,8 +87,8 @@ func emptied(lists [][]int32, n int) [][]int32 {
 
 // Handbacks returns the releases of which the history shows whether they had an effect, in the order of their calls. It
 // returns none unless the header states servers, quorum and bound, and the servers recorded their keys. It returns none
-// if the clients decide when a lease is over, since a holder may then let its lease end instead of giving it back. The list is valid until the next
-// history is read.
+// if the clients decide when a lease is over, since a holder may then let its lease end instead of giving it back. The
+// list is valid until the next history is read.
 func (t *Trace) Handbacks() []Handback {
 	h, header := &t.handbacks, &t.History.Header
 	if h.read {
