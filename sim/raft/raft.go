@@ -3,9 +3,11 @@ package raft
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/fencepost-sim/fencepost/sim"
 )
@@ -69,7 +71,19 @@ func (m *Member) assumeElected() {
 // raftMessage carries a raft message. It holds the type as a field because that is read often.
 type raftMessage struct {
 	*raftpb.Message
-	kind raftpb.MessageType
+	kind    raftpb.MessageType
+	cluster *Cluster
+}
+
+// String returns the message in the text format of protocol buffers, with the words of commands as the data of entries.
+func (m raftMessage) String() string {
+	c := proto.CloneOf(m.Message)
+	for _, e := range c.GetEntries() {
+		if command, _ := m.cluster.command(e); command != nil {
+			e.Data = []byte(strings.Join(append([]string{string(command.Attempt)}, command.Args...), " "))
+		}
+	}
+	return c.String()
 }
 
 func (m *Member) send(messages []*raftpb.Message) {
@@ -78,7 +92,7 @@ func (m *Member) send(messages []*raftpb.Message) {
 			continue
 		}
 		kind := msg.GetType()
-		m.host.Send(m.cluster.name(msg.GetTo()), phases[kind], m.keyOf(msg), raftMessage{msg, kind})
+		m.host.Send(m.cluster.name(msg.GetTo()), phases[kind], m.keyOf(msg), raftMessage{msg, kind, m.cluster})
 	}
 }
 

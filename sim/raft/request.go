@@ -58,7 +58,8 @@ func (m *Member) nextID() uint64 {
 func (m *Member) Propose(c Command, done func(reply []byte, err error)) {
 	q := &m.waiting
 	id := m.nextID()
-	p := proposal{id: id, data: m.cluster.enter(id, c), deadline: m.host.Monotonic() + m.config.RequestTimeout, done: done}
+	p := proposal{id: id, data: m.cluster.enter(id, c), done: done,
+		deadline: m.host.Monotonic() + m.config.RequestTimeout}
 	p.sent = m.node.Propose(p.data) == nil
 	q.proposals = append(q.proposals, p)
 	if !q.expiring {
