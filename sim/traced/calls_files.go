@@ -1,0 +1,392 @@
+//go:build linux && amd64
+
+package traced
+
+import (
+	"encoding/binary"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// fileCall is a call that can change a file. dirs and paths are the numbers of its arguments that hold folders and
+// paths; a folder of -1 is the present one.
+type fileCall struct {
+	name  string
+	dirs  []int
+	paths []int
+}
+
+// fileCalls lists the calls that can change files. Outside of the scratch folder they fail, as on a file system that is
+// mounted read-only.
+var fileCalls = map[uint64]fileCall{
+	unix.SYS_OPEN:      {"open", []int{-1}, []int{0}},
+	unix.SYS_OPENAT:    {"openat", []int{0}, []int{1}},
+	unix.SYS_OPENAT2:   {"openat2", []int{0}, []int{1}},
+	unix.SYS_CREAT:     {"creat", []int{-1}, []int{0}},
+	unix.SYS_MKDIR:     {"mkdir", []int{-1}, []int{0}},
+	unix.SYS_MKDIRAT:   {"mkdirat", []int{0}, []int{1}},
+	unix.SYS_RMDIR:     {"rmdir", []int{-1}, []int{0}},
+	unix.SYS_UNLINK:    {"unlink", []int{-1}, []int{0}},
+	unix.SYS_UNLINKAT:  {"unlinkat", []int{0}, []int{1}},
+	unix.SYS_RENAME:    {"rename", []int{-1, -1}, []int{0, 1}},
+	unix.SYS_RENAMEAT:  {"renameat", []int{0, 2}, []int{1, 3}},
+	unix.SYS_RENAMEAT2: {"renameat2", []int{0, 2}, []int{1, 3}},
+	unix.SYS_LINK:      {"link", []int{-1, -1}, []int{0, 1}},
+	unix.SYS_LINKAT:    {"linkat", []int{0, 2}, []int{1, 3}},
+	unix.SYS_SYMLINK:   {"symlink", []int{-1}, []int{1}},
+	unix.SYS_SYMLINKAT: {"symlinkat", []int{1}, []int{2}},
+	unix.SYS_CHMOD:     {"chmod", []int{-1}, []int{0}},
+	unix.SYS_FCHMODAT:  {"fchmodat", []int{0}, []int{1}},
+	unix.SYS_CHOWN:     {"chown", []int{-1}, []int{0}},
+	unix.SYS_FCHOWNAT:  {"fchownat", []int{0}, []int{1}},
+	unix.SYS_TRUNCATE:  {"truncate", []int{-1}, []int{0}},
+	unix.SYS_UTIMENSAT: {"utimensat", []int{0}, []int{1}},
+	unix.SYS_FTRUNCATE: {"ftruncate", nil, nil}, // of what could be opened
+	unix.SYS_FCHMOD:    {"fchmod", nil, nil},
+	unix.SYS_FSYNC:     {"fsync", nil, nil},
+	unix.SYS_FDATASYNC: {"fdatasync", nil, nil},
+	unix.SYS_FALLOCATE: {"fallocate", nil, nil},
+	unix.SYS_PWRITE64:  {"pwrite64", nil, nil},
+	unix.SYS_FLOCK:     {"flock", nil, nil},
+}
+
+// devices may be opened for writing anywhere.
+var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
+
+// changesFile carries out a call that can change a file.
+func (t *thread) changesFile(c fileCall) outcome {
+	args := [...]uint64{t.regs.Rdi, t.regs.Rsi, t.regs.Rdx, t.regs.R10}
+	flags, isOpen := uint64(0), true
+	switch c.name {
+	case "open":
+		flags = t.regs.Rsi
+	case "openat":
+		flags = t.regs.Rdx
+	case "openat2":
+		flags = peek64(t.tid, t.regs.Rdx)
+	default:
+		isOpen = false
+	}
+	const changing = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC | unix.O_APPEND | unix.O_TMPFILE&^unix.O_DIRECTORY
+	if isOpen && flags&changing == 0 {
+		return passes
+	}
+	for i, at := range c.paths {
+		path, ok := text(t.tid, args[at])
+		if !ok {
+			return t.errs(unix.EFAULT)
+		}
+		dir := int64(unix.AT_FDCWD)
+		if c.dirs[i] >= 0 {
+			dir = int64(int32(args[c.dirs[i]]))
+		}
+		path = t.p.absolute(dir, path)
+		if !t.p.mayWrite(path) && !(isOpen && slices.Contains(devices, path)) {
+			return t.readOnly(path, flags)
+		}
+	}
+	return passes
+}
+
+// readOnly answers a call that would change a file outside of the scratch folder.
+func (t *thread) readOnly(path string, flags uint64) outcome {
+	var st unix.Stat_t
+	err := unix.Stat(path, &st)
+	switch {
+	case err == nil && flags&(unix.O_CREAT|unix.O_EXCL) == unix.O_CREAT|unix.O_EXCL:
+		return t.errs(unix.EEXIST)
+	case err == nil && flags&(unix.O_ACCMODE|unix.O_TRUNC) == 0 && flags&unix.O_CREAT != 0:
+		return passes // it exists, and is opened for reading
+	case err != nil && err != unix.ENOENT:
+		return t.errs(err.(unix.Errno))
+	}
+	return t.errs(unix.EROFS)
+}
+
+// absolute returns the whole path of a file that a process names relative to a folder.
+func (p *Process) absolute(dir int64, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	link := "/proc/" + decimal(p.pid) + "/cwd"
+	if dir != unix.AT_FDCWD {
+		link = "/proc/" + decimal(p.pid) + "/fd/" + decimal(int(dir))
+	}
+	b := make([]byte, unix.PathMax)
+	n, err := unix.Readlink(link, b)
+	if err != nil {
+		return filepath.Clean("/" + path)
+	}
+	return filepath.Join(string(b[:n]), path)
+}
+
+// mayWrite reports whether a path is in the scratch folder.
+func (p *Process) mayWrite(path string) bool {
+	s := p.command.Scratch
+	return s != "" && strings.HasPrefix(path, filepath.Clean(s)+"/")
+}
+
+// read waits until there is something to read, and then has the kernel read it.
+func (t *thread) read() outcome {
+	own, ok := t.p.dup(t.regs.Rdi)
+	if !ok {
+		return passes
+	}
+	mode, device, inode := kindOf(own)
+	const random, urandom = 0x108, 0x109
+	if mode == unix.S_IFCHR && (device == random || device == urandom) && t.name == "read" {
+		unix.Close(own)
+		b := t.p.random(int(min(t.regs.Rdx, mostRandom)))
+		if !poke(t.tid, t.regs.Rsi, b) {
+			return t.errs(unix.EFAULT)
+		}
+		return t.gives(int64(len(b)))
+	}
+	flags, _ := unix.FcntlInt(uintptr(own), unix.F_GETFL, 0)
+	atOnce := flags&unix.O_NONBLOCK != 0 || t.name == "recvfrom" && t.regs.R10&unix.MSG_DONTWAIT != 0 ||
+		t.name == "recvmsg" && t.regs.Rdx&unix.MSG_DONTWAIT != 0
+	list := []unix.PollFd{{Fd: int32(own), Events: unix.POLLIN}}
+	if mode == unix.S_IFREG || mode == unix.S_IFDIR || mode == unix.S_IFCHR || atOnce || pollNow(list) > 0 {
+		unix.Close(own)
+		t.p.dirty = true // a full pipe has room now
+		return passes
+	}
+	b := block{}
+	if c := t.p.m.conns[inode]; c != nil && mode == unix.S_IFSOCK && c.patience > 0 {
+		b = t.relative(c.patience)
+	}
+	b.fds = list
+	b.ready = func(timeout bool) bool {
+		if timeout {
+			t.finish(-int64(unix.EAGAIN))
+		}
+		return true
+	}
+	return t.blocks(b)
+}
+
+// write takes what is written to a connection, and has the kernel write anything else, once there is room.
+func (t *thread) write() outcome {
+	own, ok := t.p.dup(t.regs.Rdi)
+	if !ok {
+		return passes
+	}
+	mode, _, inode := kindOf(own)
+	if mode != unix.S_IFSOCK && mode != unix.S_IFIFO && mode != 0 {
+		unix.Close(own)
+		return passes
+	}
+	t.p.dirty = true
+	if c := t.p.m.conns[inode]; c != nil && mode == unix.S_IFSOCK && c.state == open {
+		unix.Close(own)
+		return t.sends(c)
+	}
+	flags, _ := unix.FcntlInt(uintptr(own), unix.F_GETFL, 0)
+	list := []unix.PollFd{{Fd: int32(own), Events: unix.POLLOUT}}
+	if flags&unix.O_NONBLOCK != 0 || pollNow(list) > 0 {
+		unix.Close(own)
+		return passes
+	}
+	return t.blocks(block{fds: list, ready: func(bool) bool { return true }})
+}
+
+// waitsFor makes a thread wait for files. ready is asked now, when one of them may be ready, and when time is over.
+func (t *thread) waitsFor(b block) outcome {
+	pollNow(b.fds)
+	done := b.ready(false)
+	if !done && b.timed && b.at <= t.p.clock.advance(t.p.m.now) {
+		done = b.ready(true)
+	}
+	t.blocked = &b
+	if done {
+		t.unblock()
+		return answered
+	}
+	return blocks
+}
+
+// poll waits for files as poll and ppoll do.
+func (t *thread) poll() outcome {
+	const size = 8 // of a pollfd
+	n := int(t.regs.Rsi)
+	if n < 0 || n > mostFiles {
+		return t.errs(unix.EINVAL)
+	}
+	asked := make([]byte, n*size)
+	if !peek(t.tid, t.regs.Rdi, asked) {
+		return t.errs(unix.EFAULT)
+	}
+	b, ok := t.patience(t.name == "poll", t.regs.Rdx)
+	if !ok {
+		return t.errs(unix.EINVAL)
+	}
+	wrong := make([]bool, n)
+	b.fds = make([]unix.PollFd, n)
+	for i := range b.fds {
+		fd := int32(le.Uint32(asked[i*size:]))
+		b.fds[i] = unix.PollFd{Fd: -1, Events: int16(le.Uint16(asked[i*size+4:]))}
+		if own, ok := t.p.dup(uint64(uint32(fd))); fd >= 0 && ok {
+			b.fds[i].Fd = int32(own)
+		} else {
+			wrong[i] = fd >= 0
+		}
+	}
+	fds := b.fds
+	b.ready = func(timeout bool) bool {
+		count := 0
+		for i, f := range fds {
+			if wrong[i] {
+				f.Revents = unix.POLLNVAL
+			}
+			if f.Revents != 0 {
+				count++
+			}
+			le.PutUint16(asked[i*size+6:], uint16(f.Revents))
+		}
+		if count == 0 && !timeout {
+			return false
+		}
+		poke(t.tid, t.regs.Rdi, asked)
+		t.finish(int64(count))
+		return true
+	}
+	return t.waitsFor(b)
+}
+
+// mostFiles is how many files one call can wait for.
+const mostFiles = 4096
+
+// patience returns the block of a wait that ends after milliseconds, or at a timespec.
+func (t *thread) patience(milliseconds bool, v uint64) (b block, ok bool) {
+	switch {
+	case milliseconds && int32(v) < 0, !milliseconds && v == 0:
+		return block{}, true
+	case milliseconds:
+		return t.relative(int64(int32(v)) * 1e6), true
+	}
+	d, ok := t.timespec(v)
+	return t.relative(d), ok
+}
+
+// selects waits for files as select and pselect6 do.
+func (t *thread) selects() outcome {
+	r := &t.regs
+	n := int(int32(r.Rdi))
+	if n < 0 || n > mostFiles {
+		return t.errs(unix.EINVAL)
+	}
+	b := block{}
+	if r.R8 != 0 {
+		pair := make([]byte, 16)
+		peek(t.tid, r.R8, pair)
+		parts := int64(le.Uint64(pair[8:]))
+		if t.name == "select" {
+			parts *= 1000
+		}
+		b = t.relative(int64(min(le.Uint64(pair), farthest/1e9))*1e9 + parts)
+	}
+	sets := &fileSets{at: [3]uint64{r.Rsi, r.Rdx, r.R10}, size: (n + 63) / 64 * 8}
+	if bad := t.gather(sets, n, &b); bad {
+		for _, f := range b.fds {
+			unix.Close(int(f.Fd))
+		}
+		return t.errs(unix.EBADF)
+	}
+	fds := b.fds
+	b.ready = func(timeout bool) bool {
+		count := 0
+		var out [3][]byte
+		for i := range out {
+			out[i] = make([]byte, sets.size)
+		}
+		for i, f := range fds {
+			if f.Revents != 0 {
+				w := sets.what[i]
+				out[w.set][w.fd/8] |= 1 << (w.fd % 8)
+				count++
+			}
+		}
+		if count == 0 && !timeout {
+			return false
+		}
+		for i, at := range sets.at {
+			if at != 0 {
+				poke(t.tid, at, out[i])
+			}
+		}
+		t.finish(int64(count))
+		return true
+	}
+	return t.waitsFor(b)
+}
+
+// fileSets are the three sets of a select.
+type fileSets struct {
+	at   [3]uint64
+	size int
+	what []inSet // of each file waited for
+}
+
+type inSet struct{ set, fd int }
+
+// gather fills in the files of a select. It reports whether one of them is not open.
+func (t *thread) gather(s *fileSets, n int, b *block) (bad bool) {
+	for i, events := range []int16{unix.POLLIN, unix.POLLOUT, unix.POLLPRI} {
+		if s.at[i] == 0 {
+			continue
+		}
+		set := make([]byte, s.size)
+		peek(t.tid, s.at[i], set)
+		for fd := range n {
+			if set[fd/8]>>(fd%8)&1 == 0 {
+				continue
+			}
+			own, ok := t.p.dup(uint64(fd))
+			if !ok {
+				return true
+			}
+			b.fds = append(b.fds, unix.PollFd{Fd: int32(own), Events: events})
+			s.what = append(s.what, inSet{i, fd})
+		}
+	}
+	return false
+}
+
+// epoll waits for files as epoll_wait and its kin do.
+func (t *thread) epoll() outcome {
+	r := &t.regs
+	b, ok := t.patience(t.name != "epoll_pwait2", r.R10)
+	own, open := t.p.dup(r.Rdi)
+	switch {
+	case !open:
+		return t.errs(unix.EBADF)
+	case !ok || int32(r.Rdx) <= 0:
+		unix.Close(own)
+		return t.errs(unix.EINVAL)
+	}
+	events := make([]unix.EpollEvent, min(int(r.Rdx), 1024))
+	b.fds = []unix.PollFd{{Fd: int32(own), Events: unix.POLLIN}}
+	b.ready = func(timeout bool) bool {
+		n, err := unix.EpollWait(own, events, 0)
+		switch {
+		case err == unix.EINVAL:
+			t.finish(-int64(unix.EINVAL))
+			return true
+		case err != nil:
+			n = 0
+		}
+		if n == 0 && !timeout {
+			return false
+		}
+		if n > 0 {
+			poke(t.tid, r.Rsi, unsafe.Slice((*byte)(unsafe.Pointer(&events[0])), n*binary.Size(events[0])))
+		}
+		t.finish(int64(n))
+		return true
+	}
+	return t.waitsFor(b)
+}

@@ -1,0 +1,163 @@
+//go:build linux && amd64
+
+package traced
+
+import "golang.org/x/sys/unix"
+
+// timespec reads a timespec of a process, in ns; ok is false if it is not one.
+func (t *thread) timespec(at uint64) (ns int64, ok bool) {
+	b := make([]byte, 16)
+	if !peek(t.tid, at, b) {
+		return 0, false
+	}
+	s, n := int64(le.Uint64(b)), int64(le.Uint64(b[8:]))
+	if s < 0 || n < 0 || n >= 1e9 {
+		return 0, false
+	}
+	return min(s, farthest/1e9)*1e9 + n, true
+}
+
+// farthest is the longest wait in ns, some 29 years.
+const farthest = 1 << 60 / 1_250_000_000 * 1_000_000_000
+
+// relative returns the block of a wait of d ns from now.
+func (t *thread) relative(d int64) block {
+	return block{timed: true, at: t.p.clock.advance(t.p.m.now) + min(d, farthest)}
+}
+
+// absolute returns the block of a wait until a clock shows at.
+func absolute(wall bool, at int64) block {
+	if !wall {
+		at -= uptime
+	}
+	return block{timed: true, wall: wall, at: at}
+}
+
+// reading reads a clock; ok is false if there is none with this number.
+func (t *thread) reading(id int32) (ns int64, ok bool) {
+	p, m := t.p, t.p.m
+	switch {
+	case id == unix.CLOCK_REALTIME || id == unix.CLOCK_REALTIME_COARSE || id == unix.CLOCK_TAI:
+		return p.clock.realtime(m.now), true
+	case id == unix.CLOCK_MONOTONIC || id == unix.CLOCK_MONOTONIC_RAW || id == unix.CLOCK_MONOTONIC_COARSE ||
+		id == unix.CLOCK_BOOTTIME:
+		return p.clock.monotonic(m.now), true
+	case id == unix.CLOCK_PROCESS_CPUTIME_ID || id == unix.CLOCK_THREAD_CPUTIME_ID || id < 0:
+		// A processor's time is counted in calls. All that programs derive from it is how long something took.
+		return p.clock.advance(m.now), true
+	}
+	return 0, false
+}
+
+// seconds encodes a time as a timespec, or with parts of 1000 as a timeval.
+func seconds(ns, parts int64) []byte {
+	return le.AppendUint64(le.AppendUint64(nil, uint64(ns/1e9)), uint64(ns%1e9/parts))
+}
+
+func (t *thread) clockGettime() outcome {
+	ns, ok := t.reading(int32(t.regs.Rdi))
+	if !ok {
+		return t.errs(unix.EINVAL)
+	}
+	if !poke(t.tid, t.regs.Rsi, seconds(ns, 1)) {
+		return t.errs(unix.EFAULT)
+	}
+	return t.gives(0)
+}
+
+func (t *thread) clockGetres() outcome {
+	if _, ok := t.reading(int32(t.regs.Rdi)); !ok {
+		return t.errs(unix.EINVAL)
+	}
+	if t.regs.Rsi != 0 {
+		poke(t.tid, t.regs.Rsi, seconds(1, 1))
+	}
+	return t.gives(0)
+}
+
+func (t *thread) gettimeofday() outcome {
+	if t.regs.Rdi != 0 {
+		poke(t.tid, t.regs.Rdi, seconds(t.p.clock.realtime(t.p.m.now), 1000))
+	}
+	return t.gives(0)
+}
+
+func (t *thread) time() outcome {
+	s := t.p.clock.realtime(t.p.m.now) / 1e9
+	if t.regs.Rdi != 0 {
+		poke64(t.tid, t.regs.Rdi, uint64(s))
+	}
+	return t.gives(s)
+}
+
+// times and getrusage say that no processor time was used.
+func (t *thread) times() outcome {
+	if t.regs.Rdi != 0 {
+		poke(t.tid, t.regs.Rdi, make([]byte, 32))
+	}
+	return t.gives(t.p.clock.monotonic(t.p.m.now) / 1e7)
+}
+
+func (t *thread) getrusage() outcome {
+	if !poke(t.tid, t.regs.Rsi, make([]byte, 144)) {
+		return t.errs(unix.EFAULT)
+	}
+	return t.gives(0)
+}
+
+// sysinfo describes a machine with 8 GiB of memory, half of it free.
+func (t *thread) sysinfo() outcome {
+	b := make([]byte, 112)
+	le.PutUint64(b, uint64(t.p.clock.monotonic(t.p.m.now)/1e9))
+	le.PutUint64(b[32:], 8<<30)
+	le.PutUint64(b[40:], 4<<30)
+	le.PutUint16(b[80:], 10)
+	le.PutUint32(b[104:], 1)
+	if !poke(t.tid, t.regs.Rdi, b) {
+		return t.errs(unix.EFAULT)
+	}
+	return t.gives(0)
+}
+
+// sleeps makes a thread wait for nothing but time.
+func (t *thread) sleeps(b block) outcome {
+	b.ready = func(bool) bool {
+		t.finish(0)
+		return true
+	}
+	return t.blocks(b)
+}
+
+func (t *thread) nanosleep() outcome {
+	d, ok := t.timespec(t.regs.Rdi)
+	if !ok {
+		return t.errs(unix.EINVAL)
+	}
+	return t.sleeps(t.relative(d))
+}
+
+func (t *thread) clockNanosleep() outcome {
+	const absoluteTime = 1
+	d, ok := t.timespec(t.regs.Rdx)
+	if _, known := t.reading(int32(t.regs.Rdi)); !ok || !known {
+		return t.errs(unix.EINVAL)
+	}
+	if t.regs.Rsi&absoluteTime == 0 {
+		return t.sleeps(t.relative(d))
+	}
+	return t.sleeps(absolute(int32(t.regs.Rdi) == unix.CLOCK_REALTIME, d))
+}
+
+// yieldTime is how long a thread that yields to nobody lets pass: it waits for a timer or for the network.
+const yieldTime = 20 * tick
+
+func (t *thread) schedYield() outcome {
+	if t.p.m.others() {
+		t.finish(0)
+		return yields
+	}
+	return t.sleeps(t.relative(yieldTime))
+}
+
+// pause waits for a signal.
+func (t *thread) pause() outcome { return t.blocks(block{ready: func(bool) bool { return false }}) }

@@ -1,0 +1,465 @@
+//go:build linux && amd64
+
+package traced
+
+import (
+	"net/netip"
+	"slices"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// A socket for TCP of a process is really one of the domain AF_UNIX. When the process connects it, it is connected to
+// the machine, which holds the other end. What arrives is written to that end, so that the kernel answers reads, poll
+// and epoll as for any socket. What the process writes never reaches the kernel: the machine takes it in the call.
+//
+// While the connection is not open, junk fills the socket's buffer, so that it is not writable, as poll and epoll say of
+// a TCP socket that is connecting. One byte of junk stays at the machine's end: when that end is closed with something
+// unread, the process gets ECONNRESET.
+
+// Conn is a connection of a process.
+type Conn struct {
+	To    netip.AddrPort
+	State any // for the network's own use
+
+	p        *Process
+	inode    uint64
+	six      bool // of the domain AF_INET6
+	state    state
+	dialled  bool
+	end      int // the machine's end; -1: none
+	port     int // of the process
+	dialler  *thread
+	error    unix.Errno // why it could not be opened, until the process has asked
+	pending  []byte     // delivered, and not yet in the kernel, whose buffer is full
+	finished bool       // nothing more will be delivered
+	patience int64      // SO_RCVTIMEO in ns; 0: none
+}
+
+// Process returns the process whose connection it is.
+func (c *Conn) Process() *Process { return c.p }
+
+// listen makes the socket to which the sockets of processes are connected.
+func (m *Machine) listen() (err error) {
+	const kind = unix.SOCK_STREAM | unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK
+	if m.listener, err = unix.Socket(unix.AF_UNIX, kind, 0); err != nil {
+		return err
+	}
+	// A name of the abstract namespace that the kernel chooses.
+	if err := unix.Bind(m.listener, &unix.SockaddrUnix{}); err != nil {
+		return err
+	}
+	if err := unix.Listen(m.listener, 16); err != nil {
+		return err
+	}
+	name, err := unix.Getsockname(m.listener)
+	if err != nil {
+		return err
+	}
+	m.address.Name = name.(*unix.SockaddrUnix).Name
+	return nil
+}
+
+func (t *thread) socket() outcome {
+	domain, kind := t.regs.Rdi, t.regs.Rsi&0xf
+	switch {
+	case domain == unix.AF_UNIX:
+		return passes
+	case domain == unix.AF_NETLINK: // by which libraries ask for the host's addresses
+		return t.errs(unix.EAFNOSUPPORT)
+	case domain != unix.AF_INET && domain != unix.AF_INET6 || kind != unix.SOCK_STREAM:
+		return t.errs(unix.EACCES)
+	}
+	m := t.p.m
+	fd := t.through(func(r *unix.PtraceRegs) { r.Rdi, r.Rdx = unix.AF_UNIX, 0 })
+	if fd < 0 {
+		return answered
+	}
+	own, ok := t.p.dup(uint64(fd))
+	if !ok {
+		return answered
+	}
+	_, _, inode := kindOf(own)
+	unix.Close(own)
+	m.conns[inode] = &Conn{p: t.p, inode: inode, six: domain == unix.AF_INET6, end: -1, To: unspecified}
+	return answered
+}
+
+// conn returns the connection behind a file of a process, if it is one, with a duplicate that the caller must close.
+func (t *thread) conn(fd uint64) (c *Conn, own int) {
+	own, ok := t.p.dup(fd)
+	if !ok {
+		return nil, -1
+	}
+	mode, _, inode := kindOf(own)
+	if c = t.p.m.conns[inode]; mode == unix.S_IFSOCK && c != nil {
+		return c, own
+	}
+	unix.Close(own)
+	return nil, -1
+}
+
+func (t *thread) connect() outcome {
+	b := make([]byte, min(t.regs.Rdx, 128))
+	if !peek(t.tid, t.regs.Rsi, b) || len(b) < 2 {
+		return t.errs(unix.EFAULT)
+	}
+	c, own := t.conn(t.regs.Rdi)
+	if c == nil {
+		return t.errs(unix.ENOENT) // a service of the host, such as nscd
+	}
+	defer unix.Close(own)
+	to, ok := addressIn(b)
+	switch {
+	case !ok:
+		return t.errs(unix.EAFNOSUPPORT)
+	case c.state == open:
+		return t.errs(unix.EISCONN)
+	case c.dialled && c.state == dialling:
+		return t.errs(unix.EALREADY)
+	case c.state == failed:
+		return t.errs(t.p.taken(c))
+	}
+	c.To = to
+	if err := c.attach(own); err != nil {
+		t.p.m.fail(t, "connect", "and the machine could not connect it: "+err.Error())
+		return gone
+	}
+	t.p.m.options.Network.Dialled(c)
+	flags, _ := unix.FcntlInt(uintptr(own), unix.F_GETFL, 0)
+	switch {
+	case c.state == open:
+		return t.gives(0)
+	case c.state == failed:
+		return t.errs(t.p.taken(c))
+	case flags&unix.O_NONBLOCK != 0:
+		return t.errs(unix.EINPROGRESS)
+	}
+	c.dialler = t
+	return t.blocks(block{conn: c, ready: func(bool) bool { return false }})
+}
+
+// taken returns the error of a connection, which is then no longer pending.
+func (p *Process) taken(c *Conn) unix.Errno {
+	e := c.error
+	c.error = 0
+	if e == 0 {
+		return unix.ECONNABORTED
+	}
+	return e
+}
+
+// firstPort is the port of the first connection of a process.
+const firstPort = 40000
+
+// junk fills more than the quarter of a socket's buffer, so that the socket is not writable.
+const junk = 1 << 16
+
+// attach connects a process's socket, of which own is a duplicate, to the machine.
+func (c *Conn) attach(own int) error {
+	m := c.p.m
+	if err := unix.Connect(own, &m.address); err != nil {
+		return err
+	}
+	end, _, err := unix.Accept4(m.listener, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
+	if err != nil {
+		return err
+	}
+	m.ports++
+	c.end, c.dialled, c.port = end, true, firstPort+m.ports%20000
+	c.p.conns = append(c.p.conns, c)
+	return unix.Sendto(own, make([]byte, junk), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, nil)
+}
+
+// Open ends the connection attempt: the connection is open.
+func (c *Conn) Open() {
+	if c.state != dialling {
+		return
+	}
+	c.state = open
+	for left := junk - 1; left > 0; {
+		n, err := unix.Read(c.end, make([]byte, left))
+		if err != nil || n == 0 {
+			break
+		}
+		left -= n
+	}
+	c.decided(0)
+}
+
+// Refuse ends the connection attempt: nobody listens there, or, after a long wait, nobody has answered.
+func (c *Conn) Refuse(timedOut bool) {
+	if c.state != dialling {
+		return
+	}
+	c.state, c.error = failed, unix.ECONNREFUSED
+	if timedOut {
+		c.error = unix.ETIMEDOUT
+	}
+	c.hangUp()
+	if c.dialler != nil {
+		c.decided(c.p.taken(c))
+		return
+	}
+	c.decided(0)
+}
+
+// decided lets the thread go on that waits for the connection attempt.
+func (c *Conn) decided(e unix.Errno) {
+	if t := c.dialler; t != nil && t.blocked != nil && t.blocked.conn == c {
+		t.finish(-int64(e))
+		t.goesOn()
+	}
+	c.dialler = nil
+	c.p.recheck()
+}
+
+// hangUp closes the machine's end.
+func (c *Conn) hangUp() {
+	if c.end >= 0 {
+		unix.Close(c.end)
+		c.end = -1
+	}
+	c.p.conns = slices.DeleteFunc(c.p.conns, func(o *Conn) bool { return o == c })
+}
+
+// Deliver gives the process a copy of b to read.
+func (c *Conn) Deliver(b []byte) {
+	if c.state != open || c.end < 0 || c.finished {
+		return
+	}
+	c.pending = append(c.pending, b...)
+	c.flush()
+	c.p.recheck()
+}
+
+// flush writes as much of what was delivered as the kernel takes.
+func (c *Conn) flush() {
+	for len(c.pending) > 0 {
+		n, err := unix.Write(c.end, c.pending)
+		if err != nil || n <= 0 {
+			return
+		}
+		c.pending = c.pending[n:]
+	}
+	c.pending = nil
+	if c.finished {
+		unix.Shutdown(c.end, unix.SHUT_WR)
+	}
+}
+
+// Finish ends the connection for the process's reads, after what was delivered.
+func (c *Conn) Finish() {
+	if c.state == open && c.end >= 0 && !c.finished {
+		c.finished = true
+		c.flush()
+		c.p.recheck()
+	}
+}
+
+// Reset breaks the connection: the process finds ECONNRESET after what it can still read.
+func (c *Conn) Reset() {
+	if c.state == dialling && c.dialled {
+		c.Refuse(false)
+		return
+	}
+	if c.state == open {
+		c.flush()
+		c.state = over
+		c.hangUp()
+		c.p.recheck()
+	}
+}
+
+// look finds what a process has closed, and writes what waits for room.
+func (p *Process) look() {
+	if len(p.conns) == 0 {
+		return
+	}
+	list := make([]unix.PollFd, len(p.conns))
+	for i, c := range p.conns {
+		list[i] = unix.PollFd{Fd: int32(c.end), Events: unix.POLLRDHUP}
+	}
+	if pollNow(list) > 0 {
+		for i, c := range slices.Clone(p.conns) {
+			if list[i].Revents&(unix.POLLRDHUP|unix.POLLHUP) != 0 {
+				c.closed()
+			}
+		}
+	}
+	for _, c := range p.conns {
+		if len(c.pending) > 0 {
+			c.flush()
+		}
+	}
+}
+
+// closed handles that the process has closed the connection.
+func (c *Conn) closed() {
+	c.state = over
+	c.hangUp()
+	delete(c.p.m.conns, c.inode)
+	c.p.m.options.Network.Closed(c)
+}
+
+// mostWritten is how many bytes are taken in one call.
+const mostWritten = 1 << 20
+
+// sends takes what a thread writes to an open connection.
+func (t *thread) sends(c *Conn) outcome {
+	r := &t.regs
+	var b []byte
+	ok := true
+	take := func(at, n uint64) {
+		part := make([]byte, min(n, mostWritten-uint64(len(b))))
+		ok = ok && peek(t.tid, at, part)
+		b = append(b, part...)
+	}
+	takeAll := func(list, n uint64) {
+		for i := range min(n, 1024) {
+			take(peek64(t.tid, list+16*i), peek64(t.tid, list+16*i+8))
+		}
+	}
+	switch t.name {
+	case "writev":
+		takeAll(r.Rsi, r.Rdx)
+	case "sendmsg":
+		takeAll(peek64(t.tid, r.Rsi+16), peek64(t.tid, r.Rsi+24))
+	default:
+		take(r.Rsi, r.Rdx)
+	}
+	if !ok {
+		return t.errs(unix.EFAULT)
+	}
+	n := int64(len(b))
+	t.finish(n)
+	t.p.m.options.Network.Wrote(c, b)
+	return answered
+}
+
+func decimal(n int) string { return strconv.Itoa(n) }
+
+// addressIn decodes a sockaddr of TCP.
+func addressIn(b []byte) (at netip.AddrPort, ok bool) {
+	family := le.Uint16(b)
+	switch {
+	case family == unix.AF_INET && len(b) >= 8:
+		port := uint16(b[2])<<8 | uint16(b[3])
+		return netip.AddrPortFrom(netip.AddrFrom4([4]byte(b[4:8])), port), true
+	case family == unix.AF_INET6 && len(b) >= 24:
+		port := uint16(b[2])<<8 | uint16(b[3])
+		return netip.AddrPortFrom(netip.AddrFrom16([16]byte(b[8:24])).Unmap(), port), true
+	}
+	return at, false
+}
+
+// gives writes an address as a sockaddr for a call such as getpeername.
+func (t *thread) givesAddress(c *Conn, at netip.AddrPort) outcome {
+	b := le.AppendUint16(nil, unix.AF_INET)
+	b = append(b, byte(at.Port()>>8), byte(at.Port()))
+	if c.six {
+		le.PutUint16(b, unix.AF_INET6)
+		a := at.Addr().As16()
+		b = append(append(append(b, 0, 0, 0, 0), a[:]...), 0, 0, 0, 0)
+	} else {
+		a := at.Addr().As4()
+		b = append(append(b, a[:]...), make([]byte, 8)...)
+	}
+	room := peek32(t.tid, t.regs.Rdx)
+	if !poke(t.tid, t.regs.Rsi, b[:min(int(room), len(b))]) || !poke32(t.tid, t.regs.Rdx, uint32(len(b))) {
+		return t.errs(unix.EFAULT)
+	}
+	return t.gives(0)
+}
+
+func (t *thread) getsockname() outcome {
+	c, own := t.conn(t.regs.Rdi)
+	if c == nil {
+		return passes
+	}
+	unix.Close(own)
+	if !c.dialled {
+		return t.givesAddress(c, unspecified)
+	}
+	host := netip.AddrFrom4([4]byte{10, 255, 0, byte(c.p.id / firstID)})
+	return t.givesAddress(c, netip.AddrPortFrom(host, uint16(c.port)))
+}
+
+func (t *thread) getpeername() outcome {
+	c, own := t.conn(t.regs.Rdi)
+	if c == nil {
+		return passes
+	}
+	unix.Close(own)
+	if c.state != open && c.state != over {
+		return t.errs(unix.ENOTCONN)
+	}
+	return t.givesAddress(c, c.To)
+}
+
+// setsockopt notes how long reads wait. Options of TCP have no effect.
+func (t *thread) setsockopt() outcome {
+	r := &t.regs
+	c, own := t.conn(r.Rdi)
+	if c == nil {
+		return passes
+	}
+	unix.Close(own)
+	switch {
+	case r.Rsi != unix.SOL_SOCKET:
+		return t.gives(0)
+	case r.Rdx == unix.SO_RCVTIMEO && r.R8 >= 16:
+		c.patience = int64(peek64(t.tid, r.R10))*1e9 + int64(peek64(t.tid, r.R10+8))*1000
+		return t.gives(0)
+	case r.Rdx == unix.SO_SNDBUF || r.Rdx == unix.SO_RCVBUF || r.Rdx == unix.SO_LINGER:
+		return t.gives(0) // the buffers are the machine's
+	}
+	return passes
+}
+
+func (t *thread) getsockopt() outcome {
+	r := &t.regs
+	c, own := t.conn(r.Rdi)
+	if c == nil {
+		return passes
+	}
+	unix.Close(own)
+	value := uint32(0)
+	switch {
+	case r.Rsi == unix.SOL_SOCKET && r.Rdx == unix.SO_ERROR && c.state == failed:
+		value = uint32(c.error)
+		c.error = 0
+	case r.Rsi == unix.SOL_SOCKET && r.Rdx == unix.SO_DOMAIN:
+		value = unix.AF_INET
+		if c.six {
+			value = unix.AF_INET6
+		}
+	case r.Rsi == unix.SOL_SOCKET && r.Rdx == unix.SO_PROTOCOL:
+		value = unix.IPPROTO_TCP
+	case r.Rsi == unix.SOL_SOCKET:
+		return passes
+	}
+	if !poke32(t.tid, r.R10, value) || !poke32(t.tid, r.R8, 4) {
+		return t.errs(unix.EFAULT)
+	}
+	return t.gives(0)
+}
+
+// shutdown counts as closing when the process will write nothing more: a server that finds the end of what a client
+// sends closes the connection.
+func (t *thread) shutdown() outcome {
+	c, own := t.conn(t.regs.Rdi)
+	if c == nil {
+		return passes
+	}
+	defer unix.Close(own)
+	if c.state != open {
+		return t.errs(unix.ENOTCONN)
+	}
+	t.p.dirty = true
+	if how := t.regs.Rsi; how > unix.SHUT_RDWR {
+		return t.errs(unix.EINVAL)
+	}
+	return passes
+}

@@ -1,0 +1,291 @@
+//go:build linux && amd64
+
+package traced
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Process is a program that the machine runs.
+type Process struct {
+	m       *Machine
+	command Command
+	pid     int // of the host
+	handle  int // pidfd
+	id      int // as the process sees it
+	lastID  int // of its latest thread
+	threads []*thread
+	conns   []*Conn
+	rand    *rand.Rand
+	clock   clock
+	paused  int
+	ended   bool
+	exit    Exit
+	left    int64 // how far its clocks might advance when it was let run
+	dirty   bool  // one of its threads may have made a file ready
+	output  int   // file that holds what it prints
+}
+
+// thread is one thread of a process.
+type thread struct {
+	p       *Process
+	tid     int // of the host
+	id      int // as the process sees it
+	regs    unix.PtraceRegs
+	began   uint64 // address at which the kernel's CLONE_CHILD_CLEARTID is emulated; 0: none
+	signal  unix.Signal
+	fresh   bool // its first stop is still to come
+	ended   bool
+	blocked *block // nil if it can run
+	name    string // of its latest call
+}
+
+// firstID is the number of the first process; others follow in steps of the same size.
+const firstID = 1000
+
+// Name returns the name of the process.
+func (p *Process) Name() string { return p.command.Name }
+
+// Exited returns how the process ended; ok is false while it lives.
+func (p *Process) Exited() (how Exit, ok bool) { return p.exit, p.ended }
+
+// Start starts a program and stops it before its first instruction. It runs in Run.
+func (m *Machine) Start(c Command) (*Process, error) {
+	p, err := m.start(c)
+	if err != nil {
+		if p != nil {
+			p.Kill()
+		}
+		return nil, &StartError{c.Name, err}
+	}
+	return p, nil
+}
+
+func (m *Machine) start(c Command) (*Process, error) {
+	path := c.Path
+	if path == "" {
+		var err error
+		if path, err = lookPath(c.Args[0], c.Env); err != nil {
+			return nil, err
+		}
+	}
+	output, err := unix.MemfdCreate("output", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	pid, err := fork(path, c, output)
+	if err != nil {
+		unix.Close(output)
+		return nil, err
+	}
+	number := len(m.processes)
+	h := fnv.New64a()
+	h.Write([]byte(c.Name))
+	p := &Process{m: m, command: c, pid: pid, handle: -1, id: firstID * (number + 1), output: output,
+		rand: rand.New(rand.NewPCG(m.options.Seed, h.Sum64())), clock: clock{wall: m.options.Wall}}
+	p.lastID = p.id
+	t := &thread{p: p, tid: pid, id: p.id}
+	p.threads = []*thread{t}
+	m.processes = append(m.processes, p)
+	if _, err := wait(pid); err != nil {
+		return p, err
+	}
+	if err := p.prepare(); err != nil {
+		return p, err
+	}
+	m.runnable = append(m.runnable, t)
+	return p, nil
+}
+
+// fork starts the program, traced and stopped.
+func fork(path string, c Command, output int) (int, error) {
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return 0, err
+	}
+	defer null.Close()
+	const noRandomAddresses = 0x40000
+	before, _, _ := unix.RawSyscall(unix.SYS_PERSONALITY, 0xffffffff, 0, 0)
+	unix.RawSyscall(unix.SYS_PERSONALITY, before|noRandomAddresses, 0, 0) // it may be forbidden: then addresses are random
+	defer unix.RawSyscall(unix.SYS_PERSONALITY, before, 0, 0)
+	pid, err := syscall.ForkExec(path, c.Args, &syscall.ProcAttr{Dir: c.Dir, Env: c.Env,
+		Files: []uintptr{null.Fd(), uintptr(output), uintptr(output)},
+		Sys:   &syscall.SysProcAttr{Ptrace: true, Setpgid: true, Pdeathsig: syscall.SIGKILL}})
+	if errors.Is(err, unix.EPERM) {
+		return 0, forbidden(err)
+	}
+	return pid, err
+}
+
+// forbidden explains why a process cannot be traced.
+func forbidden(err error) error {
+	return fmt.Errorf("this machine forbids ptrace, by which programs run in virtual time (%w): in Docker, add "+
+		"--cap-add SYS_PTRACE; with Yama, kernel.yama.ptrace_scope must be below 3", err)
+}
+
+// options of ptrace for each thread.
+const traceOptions = unix.PTRACE_O_TRACESECCOMP | unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEFORK |
+	unix.PTRACE_O_TRACEVFORK | unix.PTRACE_O_TRACEEXEC | unix.PTRACE_O_EXITKILL
+
+// prepare makes a process that stands after exec one of the machine's.
+func (p *Process) prepare() (err error) {
+	if err := unix.PtraceSetOptions(p.pid, traceOptions); err != nil {
+		return forbidden(err)
+	}
+	if p.handle, err = unix.PidfdOpen(p.pid, 0); err != nil {
+		return err
+	}
+	if err := p.adopt(); err != nil {
+		return err
+	}
+	var r unix.PtraceRegs
+	if err := unix.PtraceGetRegs(p.pid, &r); err != nil {
+		return err
+	}
+	sp := r.Rsp - 2*pageSize
+	program := filter()
+	head := le.AppendUint64(le.AppendUint64(nil, uint64(len(program)/8)), sp)
+	if !poke(p.pid, sp, program) || !poke(p.pid, sp-64, head) {
+		return errors.New("its stack cannot be written")
+	}
+	if _, err := inject(p.pid, unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	_, err = inject(p.pid, unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, sp-64)
+	return err
+}
+
+// adopt replaces what a program that stands after exec would learn of the host: its clocks and its random bytes.
+func (p *Process) adopt() error {
+	var r unix.PtraceRegs
+	if err := unix.PtraceGetRegs(p.pid, &r); err != nil {
+		return err
+	}
+	at := r.Rsp + 8*(peek64(p.pid, r.Rsp)+2) // argc, argv, 0
+	for peek64(p.pid, at) != 0 {             // envp
+		at += 8
+	}
+	const atRandom, atVDSO = 25, 33
+	var vdso uint64
+	for at += 8; peek64(p.pid, at) != 0; at += 16 {
+		value := peek64(p.pid, at+8)
+		switch peek64(p.pid, at) {
+		case atVDSO:
+			vdso = value
+		case atRandom:
+			poke(p.pid, value, p.random(16))
+		}
+	}
+	if vdso == 0 {
+		return errors.New("the kernel gives it no vDSO")
+	}
+	if err := p.m.mapPages(p, r.Rsp-2*pageSize); err != nil {
+		return fmt.Errorf("the pages of its clocks: %w", err)
+	}
+	if err := p.patchVDSO(vdso); err != nil {
+		return err
+	}
+	_, err := inject(p.pid, unix.SYS_PRCTL, unix.PR_SET_TSC, unix.PR_TSC_SIGSEGV, 0, 0, 0)
+	return err
+}
+
+// random returns n seeded bytes.
+func (p *Process) random(n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(p.rand.Uint32())
+	}
+	return b
+}
+
+// lookPath finds a program in the PATH of an environment.
+func lookPath(name string, env []string) (string, error) {
+	if strings.Contains(name, "/") {
+		return name, nil
+	}
+	at := slices.IndexFunc(env, func(v string) bool { return strings.HasPrefix(v, "PATH=") })
+	if at < 0 {
+		return "", fmt.Errorf("%s: %w in no PATH", name, fs.ErrNotExist)
+	}
+	for _, dir := range filepath.SplitList(strings.TrimPrefix(env[at], "PATH=")) {
+		path := filepath.Join(cmp.Or(dir, "."), name)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("%s is no program in %s", name, env[at])
+}
+
+// Pause stops the process until Resume. Pauses nest.
+func (p *Process) Pause() { p.paused++ }
+
+// Resume ends one pause.
+func (p *Process) Resume() { p.paused-- }
+
+// Jump moves the wall clock of the process by d.
+func (p *Process) Jump(d time.Duration) { p.clock.wall += int64(d) }
+
+// Drift adds ppm to the rate of both clocks of the process.
+func (p *Process) Drift(ppm int64) { p.clock.drift(p.m.now, ppm) }
+
+// Kill ends the process as SIGKILL does. It reports whether the process lived.
+func (p *Process) Kill() (lived bool) {
+	if p.ended {
+		return false
+	}
+	p.reap(Exit{Code: 128 + int(unix.SIGKILL), Signal: "SIGKILL"})
+	return true
+}
+
+// Printed returns what the process has printed, the last 256 KiB of it at most.
+func (p *Process) Printed() []byte {
+	const most = 256 << 10
+	var st unix.Stat_t
+	if p.output < 0 || unix.Fstat(p.output, &st) != nil {
+		return nil
+	}
+	b := make([]byte, min(st.Size, most))
+	n, _ := unix.Pread(p.output, b, max(st.Size-most, 0))
+	return b[:max(n, 0)]
+}
+
+// reap takes what is left of a process of which a thread has ended, or that is to be killed.
+func (p *Process) reap(how Exit) {
+	p.ended, p.exit = true, how
+	unix.Kill(p.pid, unix.SIGKILL)
+	// The kernel reports the end of the first thread only when all others have been waited for.
+	for _, t := range slices.Backward(p.threads) {
+		t.unblock()
+		for !t.ended {
+			st, err := wait(t.tid)
+			if t.ended = err != nil || st.Exited() || st.Signaled(); !t.ended {
+				unix.PtraceCont(t.tid, 0)
+			}
+		}
+	}
+	m := p.m
+	m.runnable = slices.DeleteFunc(m.runnable, func(t *thread) bool { return t.p == p })
+	if m.current != nil && m.current.p == p {
+		m.current = nil
+	}
+	for _, c := range slices.Clone(p.conns) {
+		c.closed()
+	}
+	if p.handle >= 0 {
+		unix.Close(p.handle)
+		p.handle = -1
+	}
+}

@@ -1,0 +1,289 @@
+//go:build linux && amd64
+
+package traced
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// outcome says what becomes of a thread at a call.
+type outcome uint8
+
+const (
+	answered outcome = iota // the machine has given its result
+	passes                  // the kernel carries it out
+	blocks                  // it waits; its block says for what
+	yields                  // it has its result, and others run first
+	gone                    // the thread or the process has ended
+)
+
+// call is a modelled system call.
+type call struct {
+	name string
+	do   func(t *thread) outcome
+}
+
+// block is what a blocked thread waits for.
+type block struct {
+	timed bool
+	wall  bool  // at is a reading of the wall clock
+	at    int64 // else: by how much the process's clock has advanced then
+	// futex is the address of a futex, or 0. Those that wait for one are woken in the order in which they came.
+	futex uint64
+	bits  uint32
+	order uint64
+	fds   []unix.PollFd // duplicates of the thread's files, which are closed when the wait ends
+	conn  *Conn         // that it waits to open
+	// ready ends the call if it can end. timeout says that its time is over, so that it must end.
+	ready func(timeout bool) bool
+}
+
+// run lets a thread run until its next stop.
+func (m *Machine) run(t *thread) {
+	p := t.p
+	if !p.resume(t) {
+		return
+	}
+	m.watch.pid.Store(int64(p.pid))
+	m.watch.turns.Add(1)
+	st, err := wait(t.tid)
+	m.watch.pid.Store(0)
+	if m.page != nil {
+		m.advance(p, p.left-m.page[mayAdvance])
+	}
+	switch {
+	case err != nil:
+		m.fail(t, "", "is lost: "+err.Error())
+	case st.Exited() || st.Signaled():
+		p.finished(t, st)
+		return
+	case event(st) == unix.PTRACE_EVENT_SECCOMP:
+		m.enter(t)
+	case event(st) == unix.PTRACE_EVENT_EXEC:
+		m.executed(t)
+	case event(st) != 0:
+		m.fail(t, "", fmt.Sprintf("stopped for an unknown reason (%#x)", uint32(st)))
+	default:
+		t.signalled(st.StopSignal())
+	}
+	if m.current == t && m.now-m.turn >= slice && m.others() {
+		m.ends(t)
+		m.runnable = append(m.runnable, t)
+	}
+}
+
+// resume lets a thread run on from its stop, with the clocks of its process in the page. It reports false if the
+// process has ended.
+func (p *Process) resume(t *thread) bool {
+	m := p.m
+	left := min(m.until, m.deadline())
+	if m.others() {
+		left = min(left, m.turn+slice)
+	}
+	if left -= m.now; p.clock.ppm != 0 { // the page cannot be read at another rate: each reading is a call
+		left = 0
+	}
+	p.left = max(left, 0)
+	m.page[wallNow], m.page[monotonicNow] = p.clock.realtime(m.now), p.clock.monotonic(m.now)
+	m.page[mayAdvance] = p.left
+	signal := t.signal
+	t.signal = 0
+	if unix.PtraceCont(t.tid, int(signal)) != nil { // killed meanwhile
+		p.reap(Exit{Code: 128 + int(unix.SIGKILL), Signal: "SIGKILL"})
+		m.options.Network.Exited(p)
+		return false
+	}
+	return true
+}
+
+// enter handles a thread that stands at the entry of a call.
+func (m *Machine) enter(t *thread) {
+	unix.PtraceGetRegs(t.tid, &t.regs)
+	c, known := calls[t.regs.Orig_rax]
+	if !known {
+		m.fail(t, nameOf(t.regs.Orig_rax), "which is not modelled: a program that needs it cannot run in virtual "+
+			"time yet; live runs it in real time")
+		return
+	}
+	m.advance(t.p, tick)
+	t.name = c.name
+	switch c.do(t) {
+	case passes:
+		t.record(0)
+	case blocks:
+		m.ends(t)
+	case yields:
+		m.ends(t)
+		m.runnable = append(m.runnable, t)
+	case answered:
+		if t.p.dirty {
+			t.p.recheck()
+		}
+	}
+}
+
+// ends ends the turn of a thread.
+func (m *Machine) ends(t *thread) {
+	m.current = nil
+	t.p.look()
+	t.p.recheck()
+}
+
+// signalled handles a signal that a thread is about to get.
+func (t *thread) signalled(s unix.Signal) {
+	switch {
+	case s == unix.SIGSTOP && t.fresh:
+		t.fresh = false
+	case s == unix.SIGSEGV && t.readsCounter():
+	case s == unix.SIGTRAP:
+	default:
+		t.signal = s
+	}
+}
+
+// readsCounter emulates rdtsc, which is trapped: a counter of the nanoseconds of the monotonic clock.
+func (t *thread) readsCounter() bool {
+	unix.PtraceGetRegs(t.tid, &t.regs)
+	code := make([]byte, 3)
+	if !peek(t.tid, t.regs.Rip, code) {
+		peek(t.tid, t.regs.Rip, code[:2])
+	}
+	switch {
+	case code[0] == 0x0f && code[1] == 0x31: // rdtsc
+		t.regs.Rip += 2
+	case code[0] == 0x0f && code[1] == 0x01 && code[2] == 0xf9: // rdtscp
+		t.regs.Rip += 3
+		t.regs.Rcx = 0
+	default:
+		return false
+	}
+	t.p.m.advance(t.p, tick)
+	v := uint64(t.p.clock.monotonic(t.p.m.now))
+	t.regs.Rax, t.regs.Rdx = v&0xffffffff, v>>32
+	unix.PtraceSetRegs(t.tid, &t.regs)
+	return true
+}
+
+// finished handles the end of a thread that ended by itself, and with it of its process.
+func (p *Process) finished(t *thread, st unix.WaitStatus) {
+	t.ended = true
+	how := Exit{Code: st.ExitStatus()}
+	if st.Signaled() {
+		how = Exit{Code: 128 + int(st.Signal()), Signal: unix.SignalName(st.Signal())}
+		if p.m.watch.fired.Swap(false) {
+			p.m.fail(t, "", fmt.Sprintf(busyProblem, p.m.options.Busy))
+		}
+	}
+	p.reap(how)
+	p.m.options.Network.Exited(p)
+}
+
+// executed handles a program that has replaced another in the same process.
+func (m *Machine) executed(t *thread) {
+	p := t.p
+	if len(p.threads) > 1 {
+		m.fail(t, "execve", "while it has other threads, which is not modelled")
+		return
+	}
+	unix.PtraceSyscall(t.tid, 0)
+	if _, err := wait(t.tid); err != nil {
+		m.fail(t, "execve", err.Error())
+		return
+	}
+	if err := p.adopt(); err != nil {
+		m.fail(t, "execve", "and the program cannot be traced: "+err.Error())
+	}
+}
+
+// finish gives a thread the result of the call at whose entry it stands.
+func (t *thread) finish(result int64) {
+	t.record(result)
+	t.regs.Orig_rax = ^uint64(0)
+	t.regs.Rax = uint64(result)
+	unix.PtraceSetRegs(t.tid, &t.regs)
+}
+
+func (t *thread) record(result int64) {
+	if f := t.p.m.options.Record; f != nil {
+		f(Call{At: time.Duration(t.p.m.now), Process: t.p.command.Name, Thread: t.id, Name: t.name, Result: result})
+	}
+}
+
+// gives is finish, as the outcome of a call.
+func (t *thread) gives(result int64) outcome {
+	t.finish(result)
+	return answered
+}
+
+// errs gives a call an error.
+func (t *thread) errs(e unix.Errno) outcome { return t.gives(-int64(e)) }
+
+// blocks makes a thread wait.
+func (t *thread) blocks(b block) outcome {
+	t.blocked = &b
+	return blocks
+}
+
+// through has the kernel carry out the call at whose entry the thread stands, with arguments that change sets, and
+// gives the thread its registers back, as programs rely on it.
+func (t *thread) through(change func(r *unix.PtraceRegs)) int64 {
+	old := t.regs
+	change(&t.regs)
+	unix.PtraceSetRegs(t.tid, &t.regs)
+	unix.PtraceSyscall(t.tid, 0)
+	if st, err := wait(t.tid); err != nil || !st.Stopped() {
+		t.p.m.fail(t, t.name, "and ended in it")
+		return -int64(unix.EINTR)
+	}
+	unix.PtraceGetRegs(t.tid, &t.regs)
+	result := int64(t.regs.Rax)
+	old.Rax, old.Orig_rax, old.Rcx, old.R11 = t.regs.Rax, t.regs.Orig_rax, t.regs.Rcx, t.regs.R11
+	t.regs = old
+	unix.PtraceSetRegs(t.tid, &t.regs)
+	t.record(result)
+	return result
+}
+
+// unblock ends the wait of a thread.
+func (t *thread) unblock() {
+	if t.blocked == nil {
+		return
+	}
+	for _, f := range t.blocked.fds {
+		if f.Fd >= 0 {
+			unix.Close(int(f.Fd))
+		}
+	}
+	t.blocked = nil
+}
+
+// goesOn makes a thread whose call has its result runnable.
+func (t *thread) goesOn() {
+	t.unblock()
+	t.p.m.runnable = append(t.p.m.runnable, t)
+}
+
+// recheck lets the threads go on that wait for files which are ready now.
+func (p *Process) recheck() {
+	p.dirty = false
+	for _, t := range p.threads {
+		if b := t.blocked; b != nil && len(b.fds) > 0 && pollNow(b.fds) > 0 && b.ready(false) {
+			t.goesOn()
+		}
+	}
+}
+
+// dup returns a duplicate of an open file of the process; ok is false if it has no such file.
+func (p *Process) dup(fd uint64) (own int, ok bool) {
+	own, err := unix.PidfdGetfd(p.handle, int(int32(fd)), 0)
+	return own, err == nil
+}
+
+// remove forgets a thread that has ended.
+func (p *Process) remove(t *thread) {
+	p.threads = slices.DeleteFunc(p.threads, func(o *thread) bool { return o == t })
+}

@@ -1,0 +1,118 @@
+package traced
+
+import (
+	"fmt"
+	"net/netip"
+	"time"
+)
+
+// Options configure a machine.
+type Options struct {
+	Seed    uint64
+	Network Network
+	// Wall is what the wall clocks show at time 0, in ns since the Unix epoch.
+	Wall int64
+	// Record, if set, is called with each modelled call, in order.
+	Record func(Call)
+	// Worker chooses the processor on which the machine and its processes run: that with this number among those that
+	// are allowed, counted round.
+	Worker int
+	// Busy is how much processor time a thread may use without a modelled call or a stop for the clock.
+	Busy time.Duration
+}
+
+// Network is what the connections of processes lead to. Its methods are called while the process stands still, and may
+// act on its connections.
+type Network interface {
+	// Dialled reports a connection attempt. It ends when Open or Refuse of the connection is called, which may be now.
+	Dialled(c *Conn)
+	// Wrote reports bytes that the process has written. They are valid until it returns.
+	Wrote(c *Conn, b []byte)
+	// Closed reports that the process has closed its end, also by its own end.
+	Closed(c *Conn)
+	// Exited reports that a process has ended by itself.
+	Exited(p *Process)
+}
+
+// Command says which program a process runs.
+type Command struct {
+	Name string   // of the process, in errors and records
+	Path string   // of the program; empty: Args[0], looked up in the PATH of Env
+	Args []string // with the name of the program
+	Env  []string
+	Dir  string
+	// Scratch is the folder in which the process may write; empty: none.
+	Scratch string
+}
+
+// Call is a modelled system call, or another thing that the machine did for a thread.
+type Call struct {
+	At      time.Duration // virtual time
+	Process string
+	Thread  int // as the process sees its number
+	Name    string
+	Args    [4]uint64
+	Result  int64
+}
+
+// String shows the call as one line.
+func (c Call) String() string {
+	return fmt.Sprintf("%v %s/%d %s(%#x, %#x, %#x, %#x) = %d", c.At, c.Process, c.Thread, c.Name, c.Args[0], c.Args[1],
+		c.Args[2], c.Args[3], c.Result)
+}
+
+// ProgramError reports something that a program does and that cannot be run in virtual time.
+type ProgramError struct {
+	Process string
+	Thread  int
+	Call    string // the system call, if it is one
+	Problem string
+}
+
+// Error says what the program does.
+func (e *ProgramError) Error() string {
+	at := fmt.Sprintf("%s (thread %d)", e.Process, e.Thread)
+	if e.Call == "" {
+		return at + " " + e.Problem
+	}
+	return at + " calls " + e.Call + ", " + e.Problem
+}
+
+// StartError reports a process that could not be started.
+type StartError struct {
+	Process string
+	Err     error
+}
+
+// Error says why.
+func (e *StartError) Error() string { return e.Process + " could not be started: " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *StartError) Unwrap() error { return e.Err }
+
+// state is where a connection stands.
+type state uint8
+
+const (
+	dialling state = iota
+	open
+	failed // could not be opened
+	over   // closed by the process, or by Reset
+)
+
+// Exit says how a process ended.
+type Exit struct {
+	Code   int
+	Signal string // empty if it ended by itself
+}
+
+// String says it in words.
+func (e Exit) String() string {
+	if e.Signal != "" {
+		return "was ended by the signal " + e.Signal
+	}
+	return fmt.Sprintf("ended with status %d", e.Code)
+}
+
+// unspecified is the address of a socket that has none.
+var unspecified = netip.AddrPortFrom(netip.IPv4Unspecified(), 0)
