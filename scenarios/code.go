@@ -14,6 +14,8 @@ type Code struct {
 	// Elsewhere, if set, makes the runs in another process, which has the library's code. sent says whether to fill in
 	// Result.Sent. Several goroutines may call it at the same time.
 	Elsewhere func(s *Scenario, p nemesis.Plan, sent bool) (Result, error)
+	// Programs means that the clients of all runs are programs, which Elsewhere runs, whatever the scenario's protocol.
+	Programs bool
 }
 
 // CodeError reports that the code of the lock under test failed in a run, so that there is nothing to judge.

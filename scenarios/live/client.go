@@ -17,6 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/live/realtime"
 	"github.com/fencepost-sim/fencepost/scenarios/live/redisserver"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/traced"
 )
 
 // client is a process that takes the place of a scenario's client in the world, as a [sim.Outside].
@@ -29,7 +30,8 @@ type client struct {
 	starts  time.Duration  // start of its work, counted from the start of the scenario
 	ports   map[sim.ProcessID]redisserver.Address
 	book    *redisserver.Book // addresses of servers, translated to the client's ports
-	process *process.Process
+	process *process.Process // in real time
+	traced  *traced.Process  // in virtual time
 	started chan struct{} // closed when the process was started, or could not be
 	caller  sim.Caller    // the client as servers of another protocol than Redis' know it; else nil
 	heard   sim.Time      // send time of the latest request that such a server has answered
@@ -89,6 +91,10 @@ func (k *client) start() error {
 	env, err := k.stage.listen(k)
 	if err != nil {
 		return err
+	}
+	if v := k.stage.virtual; v != nil {
+		k.book = k.reached()
+		return v.start(k, append(env, k.work()...))
 	}
 	command := k.stage.Own
 	env = append(env, fmt.Sprintf("%s=%d", zeroVariable, k.stage.clock.Monotonic()))
@@ -270,10 +276,22 @@ func (k *client) Resume() {
 }
 
 // Jumped notifies a client of our own that its wall clock has jumped.
-func (k *client) Jumped(d time.Duration) { k.clock("JUMP", int64(d)) }
+func (k *client) Jumped(d time.Duration) {
+	if k.traced != nil {
+		k.traced.Jump(d)
+		return
+	}
+	k.clock("JUMP", int64(d))
+}
 
 // Drifted notifies a client of our own that its clocks run at another rate.
-func (k *client) Drifted(ppm int64) { k.clock("DRIFT", ppm) }
+func (k *client) Drifted(ppm int64) {
+	if k.traced != nil {
+		k.traced.Drift(ppm)
+		return
+	}
+	k.clock("DRIFT", ppm)
+}
 
 func (k *client) clock(what string, n int64) {
 	if k.control == nil {
@@ -336,6 +354,14 @@ func (t *tail) Write(p []byte) (int, error) {
 		t.lost += over
 	}
 	return len(p), nil
+}
+
+// replace replaces what was kept.
+func (t *tail) replace(p []byte) {
+	t.mu.Lock()
+	t.text, t.lost = nil, 0
+	t.mu.Unlock()
+	t.Write(p)
 }
 
 // all returns the kept output, without the passwords of URLs, and says how much is missing.

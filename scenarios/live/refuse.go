@@ -57,7 +57,7 @@ func (o *Options) cannot(f *nemesis.Fault) string {
 	if o.Command == "" {
 		return ""
 	}
-	if f.Kind.Does().IsClock() && nemesis.IsClient(f.Target) {
+	if o.Virtual == nil && f.Kind.Does().IsClock() && nemesis.IsClient(f.Target) {
 		return "the clocks of " + string(f.Target) + " are the host's: let the servers' jump or drift, the other way"
 	}
 	own := o.Scenario.Servers.Front()

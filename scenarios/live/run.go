@@ -13,6 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/live/realtime"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/traced"
 )
 
 // Fleet are the lock servers of a run.
@@ -61,6 +62,8 @@ type Options struct {
 	Patience time.Duration   // how long the clients may take until their first report
 	Hidden   string          // environment variable that the clients do not get; empty: they get all
 	Again    func(why error) // if set, called before a start that the host has delayed is repeated
+	Virtual  *Virtual        // if set, the clients that Command starts run in virtual time
+	sent     bool            // the result lists what the clients have sent
 }
 
 // Patience is how long programs may take to start, with a margin.
@@ -75,6 +78,7 @@ type Result struct {
 	// was tried.
 	Partial bool
 	Printed []Printed
+	calls   []traced.Call // in virtual time, if asked for
 }
 
 // Printed is the output of a client, or the end of it.
@@ -96,13 +100,14 @@ func Run(o Options, p nemesis.Plan) (*Result, error) {
 	if o.Scenario.Resource.Writes == scenarios.CompareAndSet && o.Scenario.Resource.Fencing == scenarios.FencingOff {
 		st.refusal = history.CompareFailed
 	}
-	clock, err := realtime.NewHostClock()
-	if err != nil {
+	var err error
+	if st.clock, err = st.newClock(); err != nil {
 		return nil, err
 	}
-	st.clock = clock
 	defer st.End() // should something panic
-	r, err := scenarios.NewRunnerWith(o.Scenario, st).Run(p)
+	runner := scenarios.NewRunnerWith(o.Scenario, st)
+	runner.ReportSent(o.sent)
+	r, err := runner.Run(p)
 	if failed := errors.Join(err, st.failed); failed != nil && (err != nil || !st.begun) {
 		return nil, failed
 	}
@@ -110,6 +115,9 @@ func Run(o Options, p nemesis.Plan) (*Result, error) {
 	r.Stalled = stalled(o.Scenario, st.loop.Late().Max())
 	result := &Result{Result: r, Late: st.loop.Late(), Notes: st.notes(r.Stalled), Printed: st.printed()}
 	result.Partial = len(st.crashes.keys) > 0
+	if st.virtual != nil {
+		result.calls = st.virtual.calls
+	}
 	var fault *ClientError
 	var flood *realtime.FloodError
 	if errors.As(st.failed, &fault) || errors.As(st.failed, &flood) {
@@ -160,10 +168,12 @@ func rebase(h *history.History, zero sim.Time) {
 
 // notes lists what a reader must know about the run.
 func (st *stage) notes(stall string) []string {
-	late := st.loop.Late()
-	notes := append(st.crashes.list(), fmt.Sprintf("real time: another run of this plan is not the same to the byte. "+
-		"Host delay: %v at the median, %v at the 99th percentile, %v at most",
-		rounded(late.Quantile(0.5)), rounded(late.Quantile(0.99)), rounded(late.Max())))
+	late, notes := st.loop.Late(), st.crashes.list()
+	if st.virtual == nil {
+		notes = append(notes, fmt.Sprintf("real time: another run of this plan is not the same to the byte. "+
+			"Host delay: %v at the median, %v at the 99th percentile, %v at most",
+			rounded(late.Quantile(0.5)), rounded(late.Quantile(0.99)), rounded(late.Max())))
+	}
 	if n := st.ungranted; n > 0 {
 		notes = append(notes, fmt.Sprintf("%d times a client reported ACQUIRED or EXTENDED and no server had set or "+
 			"prolonged the key of its lock for it: what such a lease was worth is unchecked", n))
@@ -180,6 +190,9 @@ func (st *stage) notes(stall string) []string {
 	}
 	if stall != "" {
 		notes = append(notes, stall)
+	}
+	if st.virtual != nil {
+		return notes
 	}
 	return append(notes, warnings(st.Scenario)...)
 }

@@ -23,7 +23,8 @@ import (
 type stage struct {
 	Options
 	seed    uint64
-	clock   *realtime.HostClock
+	clock   hostClock
+	virtual *virtual // nil in real time
 	loop    *realtime.Loop
 	world   *sim.World
 	front   *realtime.Front
@@ -47,6 +48,14 @@ type stage struct {
 	incidents incidents // of other kinds
 }
 
+// hostClock is the clock of a run's loop.
+type hostClock interface {
+	realtime.Clock
+	Begin() time.Time // when it showed zero
+	Monotonic() int64 // the monotonic clock of the run's programs then, in ns
+	Close()
+}
+
 // apart is the time between the starts of the user's clients.
 const apart = 30 * time.Millisecond
 
@@ -57,6 +66,9 @@ func (st *stage) Within(run func()) { run() }
 func (st *stage) Prepare(o *sim.Options) {
 	o.Wall = st.clock.Begin().UnixNano()
 	o.Endless, o.Keep = true, st.keep
+	if st.virtual != nil {
+		o.Endless, o.Stacks = false, &st.virtual.stacks
+	}
 }
 
 // Client returns the task of a client: it waits until the client's process is done.
@@ -193,6 +205,9 @@ func (st *stage) End() error {
 	for _, k := range st.clients {
 		k.end()
 	}
+	if st.virtual != nil {
+		st.virtual.end()
+	}
 	st.front.Close()
 	st.clock.Close()
 	st.failed = errors.Join(st.loop.Err(), st.Fleet.End())
@@ -210,11 +225,20 @@ func (st *stage) client(id sim.ProcessID) *client {
 // listen opens the ports of a client, and returns the environment variables with their addresses.
 func (st *stage) listen(k *client) ([]string, error) {
 	env := []string{"FENCEPOST_CLIENT=" + string(k.id)}
+	if st.virtual != nil {
+		st.front.Share(k.id, virtualSecret)
+	}
 	secret := st.front.Secret(k.id)
 	masters := 0
 	var endpoints []string
 	for _, server := range append(slices.Clone(st.servers), history.Resource) {
 		wired := st.callers != nil && server != history.Resource
+		if st.virtual != nil {
+			at := st.virtual.address(server)
+			k.ports[server] = redisserver.Address{Host: at.Addr().String(), Port: strconv.Itoa(int(at.Port()))}
+			env = append(env, variableOf(server, &masters)+"=redis://:"+secret+"@"+at.String())
+			continue
+		}
 		at, err := st.front.Listen(st.Host, k.id, server, k.wiring(wired))
 		if err != nil {
 			return nil, err

@@ -70,12 +70,14 @@ type ProgramError struct {
 }
 
 // Error says what the program does.
-func (e *ProgramError) Error() string {
-	at := fmt.Sprintf("%s (thread %d)", e.Process, e.Thread)
+func (e *ProgramError) Error() string { return e.Process + " " + e.Does() }
+
+// Does says what the process does, without its name.
+func (e *ProgramError) Does() string {
 	if e.Call == "" {
-		return at + " " + e.Problem
+		return fmt.Sprintf("%s (in thread %d)", e.Problem, e.Thread)
 	}
-	return at + " calls " + e.Call + ", " + e.Problem
+	return fmt.Sprintf("calls %s in thread %d, %s", e.Call, e.Thread, e.Problem)
 }
 
 // StartError reports a process that could not be started.

@@ -16,8 +16,8 @@ type Conn struct {
 	State any
 
 	front  *Front
-	in     *In
-	out    *Out
+	in     Source
+	out    Sink
 	secret string // the password of the client's ports
 	wiring *Wiring
 	wire   sim.Wire // set once the connection is admitted, if there is a wiring
@@ -38,11 +38,53 @@ type request struct {
 	phase string
 }
 
-func newConn(f *Front, client, server sim.ProcessID, tcp *net.TCPConn, w *Wiring) *Conn {
-	c := &Conn{Client: client, Server: server, front: f, out: NewOut(tcp), secret: f.Secret(client), wiring: w}
-	c.in = NewIn(tcp, func() { f.loop.Do(c.collect) })
+// newConn returns the connection behind a socket. serve begins to read and write the socket.
+func newConn(f *Front, client, server sim.ProcessID, tcp *net.TCPConn, w *Wiring) (c *Conn, serve func()) {
+	c = &Conn{Client: client, Server: server, front: f, secret: f.Secret(client), wiring: w}
+	in, out := NewIn(tcp, c.Collect), NewOut(tcp)
+	c.in, c.out = in, out
+	return c, func() {
+		go in.Run()
+		go out.Run()
+	}
+}
+
+// Source is what a client has sent on a connection.
+type Source interface {
+	// Take takes everything that has been sent until now, and reports whether there is something to collect.
+	Take() bool
+	// Collected returns what was taken since the last call, and whether nothing more will arrive.
+	Collected() (in []byte, ended bool)
+	// Stop says that nothing more is wanted.
+	Stop()
+}
+
+// Sink takes what is sent to a client on a connection.
+type Sink interface {
+	// Add queues a copy of b. It reports false if too many bytes are queued.
+	Add(b []byte) bool
+	// Finish closes the connection after what was added.
+	Finish()
+	// Reset resets the connection after what was added.
+	Reset()
+}
+
+// Opener is a Sink of a client whose connection attempts end when those of the world do.
+type Opener interface {
+	// Opened reports how the attempt ended, as in [sim.Endpoint].
+	Opened(sim.Status)
+}
+
+// Connect makes a connection of a client that can be no other's, and so needs no password. The client's bytes come
+// from in; whenever there are some, Collect must be called.
+func (f *Front) Connect(client, server sim.ProcessID, in Source, out Sink) *Conn {
+	c := &Conn{Client: client, Server: server, front: f, in: in, out: out, secret: f.Secret(client)}
+	c.begin()
 	return c
 }
+
+// Collect makes the loop handle what the client has sent. It may be called on any goroutine.
+func (c *Conn) Collect() { c.front.loop.Do(c.collect) }
 
 // begin admits the connection as the client's, and opens its pipe in the world.
 func (c *Conn) begin() {
@@ -210,6 +252,9 @@ func (c *Conn) reset() {
 
 // Opened sends the requests that waited for the connection, or ends it if nobody listens or the host did not answer.
 func (c *Conn) Opened(s sim.Status) {
+	if o, waits := c.out.(Opener); waits {
+		o.Opened(s)
+	}
 	switch s {
 	case sim.Answered:
 	case sim.NoReply:

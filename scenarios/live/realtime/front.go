@@ -89,13 +89,12 @@ func (f *Front) accept(ln net.Listener, client, server sim.ProcessID, w *Wiring)
 			f.loop.Do(func() { f.refused[client]++ })
 			continue
 		}
-		c := newConn(f, client, server, socket.(*net.TCPConn), w)
+		c, serve := newConn(f, client, server, socket.(*net.TCPConn), w)
 		f.receive(c)
 		if w != nil {
 			f.loop.Do(c.collect)
 		}
-		go c.in.Run()
-		go c.out.Run()
+		serve()
 	}
 }
 

@@ -8,31 +8,38 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Guest carries out the faults of a client on its process of the host. It cannot change the process's clocks.
+// Program is a running program of a client. Its methods return [process.ErrEnded] if the program has ended by itself.
+type Program interface {
+	Stop() error // stops it until Cont
+	Cont() error
+	Kill() error
+}
+
+// Guest carries out the faults of a client on its program. It cannot change the program's clocks.
 type Guest struct {
 	Client  sim.ProcessID
-	process *process.Process // process of the client
+	program Program
 	front   *Front
 }
 
 // NewGuest returns the guest of a client that connects through a front.
-func NewGuest(f *Front, client sim.ProcessID, p *process.Process) *Guest { return &Guest{client, p, f} }
+func NewGuest(f *Front, client sim.ProcessID, p Program) *Guest { return &Guest{client, p, f} }
 
 // Pause stops the process. What it has sent until then counts as sent at this moment.
 func (g *Guest) Pause() {
-	g.try("be stopped", g.process.Stop())
+	g.try("be stopped", g.program.Stop())
 	g.front.Drain(g.Client)
 }
 
 // Resume continues the process.
-func (g *Guest) Resume() { g.try("go on", g.process.Cont()) }
+func (g *Guest) Resume() { g.try("go on", g.program.Cont()) }
 
 // Kill kills the process. What it has sent until then is delivered. It reports whether the process lived until now.
 func (g *Guest) Kill() (lived bool) {
-	err := g.process.Stop()
+	err := g.program.Stop()
 	g.try("be stopped", err)
 	g.front.drop(g.Client)
-	g.try("be killed", g.process.Kill())
+	g.try("be killed", g.program.Kill())
 	return err == nil
 }
 

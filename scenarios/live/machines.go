@@ -1,0 +1,189 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/sim/traced"
+)
+
+// Virtual makes the runs of scenarios whose clients are programs, in virtual time. It keeps a thread of the host for
+// each run that is made at the same time, because the processes of a run belong to one thread.
+type Virtual struct {
+	words   []string // of the command
+	dir     string
+	worker  int  // number of the thread, in the copy that a thread has
+	compare bool // record the calls, likewise
+
+	mu   sync.Mutex
+	idle []*machinist
+	all  int
+}
+
+// NewVirtual returns what runs a command for each client. The command is not given to a shell.
+func NewVirtual(command string) (*Virtual, error) {
+	words, err := wordsOf(command)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.Getwd()
+	return &Virtual{words: words, dir: dir}, err
+}
+
+// machinist is a goroutine with a thread of its own.
+type machinist struct {
+	number int
+	jobs   chan func()
+}
+
+// hire returns an idle machinist.
+func (v *Virtual) hire() *machinist {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if n := len(v.idle); n > 0 {
+		m := v.idle[n-1]
+		v.idle = v.idle[:n-1]
+		return m
+	}
+	m := &machinist{v.all, make(chan func())}
+	v.all++
+	go func() {
+		runtime.LockOSThread() // for good: the thread ends with the goroutine, and with it what it has started
+		for job := range m.jobs {
+			job()
+		}
+	}()
+	return m
+}
+
+// Close ends the threads. No run may be under way.
+func (v *Virtual) Close() {
+	if v == nil {
+		return
+	}
+	for _, m := range v.idle {
+		close(m.jobs)
+	}
+	v.idle = nil
+}
+
+// everyTwice is how many runs there are for each one that is made twice, to see whether it repeats.
+const everyTwice = 32
+
+// Run carries out a plan. sent says whether to list what the clients send. The error is a *[scenarios.CodeError] if the
+// program cannot be run, or if a second run with the same seed differs. Several goroutines may call Run at once.
+func (v *Virtual) Run(s *scenarios.Scenario, p nemesis.Plan, sent bool) (scenarios.Result, error) {
+	m := v.hire()
+	var result *Result
+	var err error
+	done := make(chan struct{})
+	m.jobs <- func() {
+		defer close(done)
+		if result, err = v.run(s, p, sent, m.number); err == nil && p.Seed%everyTwice == 1 {
+			err = v.again(s, p, sent, m.number, result)
+		}
+	}
+	<-done
+	v.mu.Lock()
+	v.idle = append(v.idle, m)
+	v.mu.Unlock()
+	var client *ClientError
+	var start *traced.StartError
+	switch {
+	case errors.As(err, &client) || errors.As(err, &start):
+		return scenarios.Result{}, &scenarios.CodeError{Text: err.Error()}
+	case err != nil:
+		return scenarios.Result{}, err
+	}
+	return result.Result, nil
+}
+
+// run makes one run on this thread.
+func (v *Virtual) run(s *scenarios.Scenario, p nemesis.Plan, sent bool, worker int) (*Result, error) {
+	mine := &Virtual{words: v.words, dir: v.dir, worker: worker, compare: p.Seed%everyTwice == 1}
+	return Run(Options{Scenario: s, Command: strings.Join(v.words, " "), Fleet: Simulated{}, Context: context.Background(),
+		Patience: Patience, Virtual: mine, sent: sent}, p)
+}
+
+// again makes a run a second time, and returns an error if it is not the same.
+func (v *Virtual) again(s *scenarios.Scenario, p nemesis.Plan, sent bool, worker int, first *Result) error {
+	second, err := v.run(s, p, sent, worker)
+	if err != nil {
+		return err
+	}
+	a, b := first.calls, second.calls
+	for i := range max(len(a), len(b)) {
+		switch {
+		case i >= len(a):
+			return differs(p.Seed, nil, &b[i])
+		case i >= len(b):
+			return differs(p.Seed, &a[i], nil)
+		case a[i] != b[i]:
+			return differs(p.Seed, &a[i], &b[i])
+		}
+	}
+	if first.Digest != second.Digest {
+		return &scenarios.CodeError{Text: fmt.Sprintf("two runs with seed %d differ in what the clients wrote, "+
+			"although their system calls are the same: a client takes something from the host", p.Seed)}
+	}
+	return nil
+}
+
+// differs describes the first call in which two runs with the same seed differ.
+func differs(seed uint64, a, b *traced.Call) error {
+	show := func(c *traced.Call) string {
+		if c == nil {
+			return "it was over"
+		}
+		return c.String()
+	}
+	return &scenarios.CodeError{Text: fmt.Sprintf("two runs with seed %d differ: once %s, and once %s: a client takes "+
+		"something from the host that differs from run to run", seed, show(a), show(b))}
+}
+
+// wordsOf divides a command into words. Quotes have their meaning; whatever else a shell would do is refused.
+func wordsOf(command string) (words []string, err error) {
+	var word strings.Builder
+	var quote rune
+	inWord := false
+	for _, c := range command {
+		switch {
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(c)
+		case c == '\'' || c == '"':
+			quote, inWord = c, true
+		case c == ' ' || c == '\t' || c == '\n':
+			if inWord {
+				words = append(words, word.String())
+				word.Reset()
+			}
+			inWord = false
+		case strings.ContainsRune("|&;<>()$`\\*?[#~{", c):
+			return nil, fmt.Errorf("--client %q: in virtual time the command is a program and its arguments, and no "+
+				"shell reads it: %q has no meaning", command, c)
+		default:
+			word.WriteRune(c)
+			inWord = true
+		}
+	}
+	if quote != 0 {
+		return nil, fmt.Errorf("--client %q: a quote is not closed", command)
+	}
+	if inWord {
+		words = append(words, word.String())
+	}
+	if len(words) == 0 || slices.Contains(words[:1], "") {
+		return nil, errors.New("--client names no program")
+	}
+	return words, nil
+}

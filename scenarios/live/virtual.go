@@ -1,0 +1,248 @@
+package live
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios/live/process"
+	"github.com/fencepost-sim/fencepost/scenarios/live/realtime"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/traced"
+)
+
+// virtual runs the clients of one run in virtual time. It is the clock of the run's loop: to wait is to let the clients
+// run. It is also the network of the clients: what they do is posted to the loop, which then takes its turn at that
+// instant.
+type virtual struct {
+	stage   *stage
+	machine *traced.Machine
+	wake    <-chan struct{}
+	stacks  sim.Stacks
+	calls   []traced.Call
+}
+
+// newClock returns the clock of the run.
+func (st *stage) newClock() (hostClock, error) {
+	if st.Virtual == nil {
+		return realtime.NewHostClock()
+	}
+	v := &virtual{stage: st}
+	o := traced.Options{Seed: st.seed, Network: v, Wall: sim.Epoch, Worker: st.Virtual.worker}
+	if st.Virtual.compare {
+		o.Record = func(c traced.Call) { v.calls = append(v.calls, c) }
+	}
+	var err error
+	if v.machine, err = traced.New(o); err != nil {
+		return nil, err
+	}
+	st.virtual = v
+	return v, nil
+}
+
+// Now returns the virtual time.
+func (v *virtual) Now() sim.Time { return history.Of(v.machine.Now()) }
+
+// Wait lets the clients run for d, or until they have done something that concerns the world.
+func (v *virtual) Wait(d time.Duration, wake <-chan struct{}) {
+	err := v.machine.Run(v.machine.Now()+d, func() bool { return len(wake) > 0 })
+	if program := (*traced.ProgramError)(nil); errors.As(err, &program) {
+		k := v.stage.client(sim.ProcessID(program.Process))
+		v.keep(k)
+		k.fails(program.Does())
+	} else if err != nil {
+		v.stage.loop.Fail(err)
+	}
+	select {
+	case <-wake:
+	default:
+	}
+}
+
+// Begin returns what the wall clocks show at time 0.
+func (v *virtual) Begin() time.Time { return time.Unix(0, sim.Epoch) }
+
+// Monotonic returns 0: no program of Fencepost's own runs in virtual time.
+func (v *virtual) Monotonic() int64 { return 0 }
+
+// Close ends what is left of the clients.
+func (v *virtual) Close() {
+	v.machine.Close()
+	v.stacks.Close()
+}
+
+// end keeps what the clients have printed.
+func (v *virtual) end() {
+	for _, k := range v.stage.clients {
+		v.keep(k)
+	}
+}
+
+// keep keeps what a client has printed until now.
+func (v *virtual) keep(k *client) {
+	if k.traced != nil {
+		k.said.replace(k.traced.Printed())
+	}
+}
+
+// virtualSecret is the password in the URLs of clients in virtual time. No other process can reach their servers.
+const virtualSecret = "virtual"
+
+// redisPort is the port of all servers.
+const redisPort = 6379
+
+// resourceHost is the last part of the resource's address; those of servers count from 1.
+const resourceHost = 200
+
+// address returns where the clients reach a server.
+func (v *virtual) address(server sim.ProcessID) netip.AddrPort {
+	host := resourceHost
+	if server != history.Resource {
+		host = 1 + slices.Index(v.stage.servers, server)
+	}
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(host)}), redisPort)
+}
+
+// start starts the program of a client.
+func (v *virtual) start(k *client, env []string) (err error) {
+	o := v.stage.Virtual
+	k.traced, err = v.machine.Start(traced.Command{Name: string(k.id), Args: o.words,
+		Env: append(v.stage.inherited(), env...), Dir: o.dir})
+	if err != nil {
+		return err
+	}
+	k.Guest = realtime.NewGuest(v.stage.front, k.id, program{k.traced})
+	v.stage.world.Attach(k.id, k)
+	return nil
+}
+
+// program is a client's process as the faults strike it.
+type program struct{ *traced.Process }
+
+// Stop pauses the process.
+func (p program) Stop() error {
+	if _, ended := p.Exited(); ended {
+		return process.ErrEnded
+	}
+	p.Pause()
+	return nil
+}
+
+// Cont ends the pause.
+func (p program) Cont() error {
+	if _, ended := p.Exited(); ended {
+		return process.ErrEnded
+	}
+	p.Resume()
+	return nil
+}
+
+// Kill kills the process.
+func (p program) Kill() error {
+	if !p.Process.Kill() {
+		return process.ErrEnded
+	}
+	return nil
+}
+
+// line is a client's connection as the front sees it.
+type line struct {
+	conn  *traced.Conn
+	to    *realtime.Conn // set once the loop has seen the attempt
+	in    []byte
+	ended bool
+}
+
+// Dialled makes a connection to a server.
+func (v *virtual) Dialled(c *traced.Conn) {
+	client := sim.ProcessID(c.Process().Name())
+	at := slices.IndexFunc(v.reachable(), func(s sim.ProcessID) bool { return v.address(s) == c.To })
+	if at < 0 {
+		v.stage.incidents.add(string(client)+c.To.String(), fmt.Sprintf("%s wanted to connect to %s, where no server "+
+			"of the run is, and was refused", client, c.To))
+		c.Refuse(false)
+		return
+	}
+	l := &line{conn: c}
+	c.State = l
+	server := v.reachable()[at]
+	v.stage.loop.Do(func() {
+		if v.stage.world.Down(client) || l.ended {
+			return
+		}
+		l.to = v.stage.front.Connect(client, server, l, l)
+	})
+}
+
+// reachable lists the servers that clients can connect to.
+func (v *virtual) reachable() []sim.ProcessID { return append(slices.Clone(v.stage.servers), history.Resource) }
+
+// Wrote takes what a client has written.
+func (v *virtual) Wrote(c *traced.Conn, b []byte) {
+	if l, ok := c.State.(*line); ok && l.to != nil {
+		l.in = append(l.in, b...)
+		l.to.Collect()
+	}
+}
+
+// Closed takes note of the end of a connection.
+func (v *virtual) Closed(c *traced.Conn) {
+	if l, ok := c.State.(*line); ok {
+		l.ended = true
+		if l.to != nil {
+			l.to.Collect()
+		}
+	}
+}
+
+// Exited takes note of the end of a client's process.
+func (v *virtual) Exited(p *traced.Process) {
+	k := v.stage.client(sim.ProcessID(p.Name()))
+	v.keep(k)
+	var err error
+	if how, _ := p.Exited(); how.Code != 0 {
+		err = errors.New(how.String())
+	}
+	v.stage.loop.Do(func() { k.exited(err) })
+}
+
+// The methods below are what the front reads from and writes to.
+
+// Take reports whether the client has sent something.
+func (l *line) Take() bool { return len(l.in) > 0 || l.ended }
+
+// Collected returns what the client has sent.
+func (l *line) Collected() (in []byte, ended bool) {
+	in, l.in = l.in, nil
+	return in, l.ended
+}
+
+// Stop does nothing: the machine asks nobody for what it passes on.
+func (l *line) Stop() {}
+
+// Add gives the client bytes to read.
+func (l *line) Add(b []byte) bool {
+	l.conn.Deliver(b)
+	return true
+}
+
+// Finish closes the connection.
+func (l *line) Finish() { l.conn.Finish() }
+
+// Reset breaks the connection, or refuses it if it is not open.
+func (l *line) Reset() { l.conn.Reset() }
+
+// Opened ends the client's attempt to connect.
+func (l *line) Opened(s sim.Status) {
+	switch s {
+	case sim.Answered:
+		l.conn.Open()
+	case sim.Refused:
+		l.conn.Refuse(false)
+	default:
+		l.conn.Refuse(true)
+	}
+}
