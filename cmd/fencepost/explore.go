@@ -56,6 +56,7 @@ what it has found; then exit 3 if no promise was broken and seeds are left.`,
 	}
 	x.Register(c)
 	c.Flags().StringVar(&x.test, "run", "", task.TestUsage)
+	c.Flags().StringVar(&x.client, "client", "", task.ClientUsage)
 	c.Flags().Uint64Var(&x.from, "seed", 1, "the first seed")
 	output.Count(c, &x.seeds, "seeds", 1000, 1, 0, "how many runs to make, with one seed after the other")
 	output.Workers(c, &x.workers, "how many runs to make at once")
@@ -73,12 +74,13 @@ type explore struct {
 	shard   search.Shard
 	resume  string
 	test    string
+	client  string
 }
 
 // begin prepares a new exploration.
 func (x *explore) begin(name string) error {
 	var err error
-	if x.Scenario, x.Test, err = task.OpenTest(name, x.test); err != nil {
+	if x.Scenario, x.Test, err = task.OpenWith(name, x.test, x.client); err != nil {
 		return err
 	}
 	if x.Found, err = search.NewExploration(x.Scenario, x.from, x.seeds, x.shard); err != nil {
@@ -146,7 +148,7 @@ func (x *explore) proceed(args []string, changed func(string) bool) error {
 		}
 	}
 	if len(args) == 1 {
-		if x.Scenario, x.Test, err = task.OpenTest(args[0], x.test); err != nil {
+		if x.Scenario, x.Test, err = task.OpenWith(args[0], x.test, x.client); err != nil {
 			return err
 		}
 		if err := x.Found.Matches(x.Scenario); err != nil {

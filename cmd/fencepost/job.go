@@ -18,8 +18,8 @@ import (
 type job struct {
 	output.Frame
 	scenario *scenarios.Scenario
-	guest    *task.GoTest // the package whose lock is tested; nil: the scenario's protocol is
-	first    uint64       // the first seed
+	guest    *task.Guest // the code whose lock is tested; nil: the scenario's protocol is
+	first    uint64      // the first seed
 	seeds    int
 	shard    search.Shard
 	workers  int
@@ -83,7 +83,7 @@ func (j *job) describe(r scenarios.Result, judged format.Judgement) (*single.Run
 // repeat returns a command that shows the run again, in the way in which this one was invoked.
 func (j *job) repeat(seed uint64) string {
 	if j.replayed {
-		return fmt.Sprintf("%s replay %s", output.Program(), output.Word(j.planPath(seed)))
+		return fmt.Sprintf("%s replay %s%s", output.Program(), output.Word(j.planPath(seed)), j.guest.With())
 	}
 	return fmt.Sprintf("%s run %s --seed %d", output.Program(), j.guest.Argument(j.scenario), seed)
 }

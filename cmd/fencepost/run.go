@@ -29,7 +29,7 @@ func (j *job) register(c *cobra.Command) {
 
 func newRun() *cobra.Command {
 	j := &job{}
-	var planFile, shard, test string
+	var planFile, shard, test, client string
 	c := &cobra.Command{
 		Use:               "run SCENARIO|FILE|FOLDER",
 		ValidArgsFunction: scenarioOrFile,
@@ -40,7 +40,7 @@ func newRun() *cobra.Command {
 		Args: oneArgument("a scenario's name or file"),
 		RunE: func(c *cobra.Command, args []string) error {
 			var err error
-			j.scenario, j.guest, err = task.OpenTest(args[0], test)
+			j.scenario, j.guest, err = task.OpenWith(args[0], test, client)
 			defer j.guest.Close()
 			if err != nil {
 				return err
@@ -64,6 +64,7 @@ func newRun() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&test, "run", "", task.TestUsage)
+	c.Flags().StringVar(&client, "client", "", task.ClientUsage)
 	c.Flags().Uint64Var(&j.first, "seed", 1, "seed of the first run")
 	output.Count(c, &j.seeds, "seeds", 1, 1, 0, "how many runs to make, with one seed after the other")
 	output.Workers(c, &j.workers, "how many runs to make at once")
@@ -75,6 +76,7 @@ func newRun() *cobra.Command {
 
 func newReplay() *cobra.Command {
 	j := &job{seeds: 1, shard: search.Whole, replayed: true}
+	var client string
 	c := &cobra.Command{
 		Use:     "replay PLAN",
 		Short:   "Repeat the run that a plan file describes",
@@ -92,10 +94,17 @@ func newReplay() *cobra.Command {
 			if err := checkPlan(args[0], plan, s); err != nil {
 				return err
 			}
+			if client != "" {
+				defer func() { j.guest.Close() }()
+				if s, j.guest, err = task.With(s, client); err != nil {
+					return err
+				}
+			}
 			j.scenario, j.first, j.faults = s, plan.Seed, plan.Faults
 			return j.run()
 		},
 	}
+	c.Flags().StringVar(&client, "client", "", task.ClientUsage)
 	j.register(c)
 	return c
 }

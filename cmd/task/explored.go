@@ -20,7 +20,7 @@ import (
 type Exploration struct {
 	output.Frame
 	Scenario *scenarios.Scenario
-	Test     *GoTest // the Go test in place of a scenario; nil: there is none
+	Test     *Guest // the code of the clients' lock; nil: it is the scenario's protocol
 	Found    *search.Exploration
 	// Cut are findings that others have already shrunk, in the order of Found. Findings that are missing or nil are
 	// shrunk here.

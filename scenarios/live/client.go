@@ -30,11 +30,11 @@ type client struct {
 	starts  time.Duration  // start of its work, counted from the start of the scenario
 	ports   map[sim.ProcessID]redisserver.Address
 	book    *redisserver.Book // addresses of servers, translated to the client's ports
-	process *process.Process // in real time
-	traced  *traced.Process  // in virtual time
-	started chan struct{} // closed when the process was started, or could not be
-	caller  sim.Caller    // the client as servers of another protocol than Redis' know it; else nil
-	heard   sim.Time      // send time of the latest request that such a server has answered
+	process *process.Process  // in real time
+	traced  *traced.Process   // in virtual time
+	started chan struct{}     // closed when the process was started, or could not be
+	caller  sim.Caller        // the client as servers of another protocol than Redis' know it; else nil
+	heard   sim.Time          // send time of the latest request that such a server has answered
 	*realtime.Guest
 	said tail
 	done sim.Signal

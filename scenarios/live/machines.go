@@ -12,6 +12,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim/traced"
 )
 
@@ -28,11 +29,16 @@ type Virtual struct {
 	all  int
 }
 
-// NewVirtual returns what runs a command for each client. The command is not given to a shell.
-func NewVirtual(command string) (*Virtual, error) {
+// NewVirtual returns what runs a command for each client of a scenario. The command is not given to a shell. The error
+// is a *RefusedError if clients of this scenario cannot be programs in virtual time.
+func NewVirtual(s *scenarios.Scenario, command string) (*Virtual, error) {
 	words, err := wordsOf(command)
 	if err != nil {
 		return nil, err
+	}
+	if s.Servers.Backend != locks.OnRedis {
+		return nil, &RefusedError{Reason: fmt.Sprintf("%s has %s servers: in virtual time, programs reach Redis servers "+
+			"only; fencepost live runs this one in real time", s.Name, s.Servers.Backend)}
 	}
 	dir, err := os.Getwd()
 	return &Virtual{words: words, dir: dir}, err

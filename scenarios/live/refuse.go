@@ -64,7 +64,7 @@ func (o *Options) cannot(f *nemesis.Fault) string {
 	if f.Trigger.Message.Named() && o.Fleet.Front(own) != own {
 		return "requests of clients of yours to these servers are passed on as bytes: no request can be named"
 	}
-	if f.Trigger.Message.Attempt > 0 {
+	if o.Virtual == nil && f.Trigger.Message.Attempt > 0 {
 		return "which attempt a request belongs to only the client's library knows: name it without"
 	}
 	if p := f.Trigger.Point; p != "" && !slices.Contains(passed, p) {

@@ -112,6 +112,12 @@ func Run(o Options, p nemesis.Plan) (*Result, error) {
 		return nil, failed
 	}
 	rebase(r.History, st.zero)
+	for i := range r.Sent {
+		s := &r.Sent[i]
+		for _, t := range []*sim.Time{&s.Left, &s.Arrived, &s.Answered, &s.Taken} {
+			*t = max(*t-st.zero, 0)
+		}
+	}
 	r.Stalled = stalled(o.Scenario, st.loop.Late().Max())
 	result := &Result{Result: r, Late: st.loop.Late(), Notes: st.notes(r.Stalled), Printed: st.printed()}
 	result.Partial = len(st.crashes.keys) > 0

@@ -178,7 +178,9 @@ func (v *virtual) Dialled(c *traced.Conn) {
 }
 
 // reachable lists the servers that clients can connect to.
-func (v *virtual) reachable() []sim.ProcessID { return append(slices.Clone(v.stage.servers), history.Resource) }
+func (v *virtual) reachable() []sim.ProcessID {
+	return append(slices.Clone(v.stage.servers), history.Resource)
+}
 
 // Wrote takes what a client has written.
 func (v *virtual) Wrote(c *traced.Conn, b []byte) {

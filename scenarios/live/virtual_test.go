@@ -12,17 +12,17 @@ func TestTry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := NewVirtual("/usr/bin/python3 workers/redis-py/worker.py fenced")
+	v, err := NewVirtual(s, "/usr/bin/python3 workers/redis-py/worker.py fenced")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer v.Close()
 	for i := range 3 {
 		at := time.Now()
-		p := s.Plan(uint64(i+1))
+		p := s.Plan(uint64(i + 1))
 		r, err := v.Run(s, p, false)
 		t.Log(err, r.Digest, r.Events, r.Limited, time.Since(at))
-		if err == nil && i == 0{
+		if err == nil && i == 0 {
 			for _, e := range r.History.Events {
 				t.Log(e.Time.Duration(), e.Process, e.F, e.Type, e.Attempt, e.Value)
 			}

@@ -1,0 +1,140 @@
+package task
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/live"
+	"github.com/fencepost-sim/fencepost/scenarios/remote"
+)
+
+// Guest is the code of the clients' lock, if it is not the scenario's protocol: a test of a Go package, or a program for
+// each client. A nil Guest means that there is none.
+type Guest struct {
+	test         *remote.Test
+	folder, name string // of the test
+	programs     *live.Virtual
+	client       string // command of the programs
+}
+
+// TestUsage describes the flag that names the test.
+const TestUsage = "take the `TEST` of the Go package in FOLDER, which calls locktest.Run"
+
+// OpenTest builds the test of a package and returns a scenario made from its Config. The test's processes make the runs
+// of the scenario until the test is closed. If name is not a folder, OpenTest opens it as a scenario.
+func OpenTest(name, test string) (*scenarios.Scenario, *Guest, error) {
+	info, err := os.Stat(name)
+	switch folder := err == nil && info.IsDir(); {
+	case !folder && test != "":
+		return nil, nil, fmt.Errorf("--run %s: %s is no folder with a Go package", test, name)
+	case !folder, test == "" && !hasGo(name):
+		s, err := Open(name)
+		return s, nil, err
+	}
+	built, err := remote.Build(name, test)
+	if err != nil {
+		return nil, nil, err
+	}
+	return opened(&Guest{test: built, folder: name, name: test})
+}
+
+// OpenBuilt is like OpenTest, for a test binary that is already built. folder is the package's folder, which need not
+// exist on this machine. The test runs in the folder in.
+func OpenBuilt(binary, in, folder, test string) (*scenarios.Scenario, *Guest, error) {
+	built, err := remote.Open(binary, in, test)
+	if err != nil {
+		return nil, nil, err
+	}
+	return opened(&Guest{test: built, folder: folder, name: test})
+}
+
+func opened(t *Guest) (*scenarios.Scenario, *Guest, error) {
+	text, err := t.test.Scenario()
+	if err != nil {
+		return nil, t, err
+	}
+	s, err := scenarios.ParseWith(t.folder, text, &scenarios.Code{Elsewhere: t.test.Run})
+	if err == nil {
+		s.Path = t.folder
+	}
+	return s, t, err
+}
+
+// hasGo reports whether a folder contains Go code.
+func hasGo(folder string) bool {
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	return err == nil && len(files) > 0
+}
+
+// ClientUsage describes the flag that names the program.
+const ClientUsage = "run the program `CMD` as each client, in virtual time, on Linux;\nfencepost live -h says what it " +
+	"is given and what it reports"
+
+// OpenWith is like OpenTest. If a command is given, it opens a scenario, and the program of the command is each client
+// of its runs until the Guest is closed.
+func OpenWith(name, test, client string) (*scenarios.Scenario, *Guest, error) {
+	if client == "" {
+		return OpenTest(name, test)
+	}
+	if test != "" {
+		return nil, nil, errors.New("--client and --run name two different clients: give one of them")
+	}
+	s, err := Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	return With(s, client)
+}
+
+// With returns a copy of a scenario with the program of a command as each client.
+func With(s *scenarios.Scenario, client string) (*scenarios.Scenario, *Guest, error) {
+	v, err := live.NewVirtual(s, client)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.With(&scenarios.Code{Elsewhere: v.Run, Programs: true}), &Guest{programs: v, client: client}, nil
+}
+
+// Close ends the processes of the test or of the programs.
+func (t *Guest) Close() {
+	switch {
+	case t == nil:
+	case t.test != nil:
+		t.test.Close()
+	default:
+		t.programs.Close()
+	}
+}
+
+// Argument returns the command-line argument that names a scenario, or the test in its place, with the program.
+func (t *Guest) Argument(s *scenarios.Scenario) string {
+	word := output.Word(NameOf(s))
+	if t != nil && t.test != nil {
+		word += " --run " + output.Word(t.name)
+	}
+	return word + t.With()
+}
+
+// With returns the option that names the program; empty if there is none.
+func (t *Guest) With() string {
+	if t == nil || t.programs == nil {
+		return ""
+	}
+	return " --client " + output.Word(t.client)
+}
+
+// replay returns the command that repeats the run of a plan file.
+func (t *Guest) replay(plan string) string {
+	if t == nil || t.test == nil {
+		return fmt.Sprintf("%s replay %s%s", output.Program(), output.Word(plan), t.With())
+	}
+	if rel, err := filepath.Rel(t.folder, plan); err == nil {
+		plan = rel
+	}
+	return fmt.Sprintf("go test -C %s -run %s -locktest.plan %s", output.Word(t.folder), output.Word(t.test.Pattern()),
+		output.Word(plan))
+}
