@@ -20,6 +20,8 @@ type Names struct {
 	// Guests means that the clients' code does not run as a task of the simulation, so it reads clocks that no fault
 	// reaches.
 	Guests bool
+	// Passed lists the points that clients pass, if they are programs that report them; nil: all points.
+	Passed []sim.Point
 }
 
 // role says what a process is in the run.
@@ -96,6 +98,9 @@ func (n *Names) Servers() []sim.ProcessID { return slices.Concat(n.Redis, n.Cons
 
 // unclocked reports whether no fault reaches the clocks that p reads.
 func (n *Names) unclocked(p sim.ProcessID) bool { return n.Guests && n.role(p) == client }
+
+// passes reports whether clients can pass a point.
+func (n *Names) passes(p sim.Point) bool { return n.Passed == nil || slices.Contains(n.Passed, p) }
 
 // group returns the nodes that replicate with p, including p; nil if p is in no group.
 func (n *Names) group(p sim.ProcessID) []sim.ProcessID {

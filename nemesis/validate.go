@@ -1,6 +1,7 @@
 package nemesis
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 
@@ -92,6 +93,11 @@ func (v *validator) trigger(f Fault) {
 		return
 	}
 	if f.Trigger.Point == "" {
+		return
+	}
+	if !v.known.passes(f.Trigger.Point) {
+		v.failNear(string(f.Trigger.Point), fmt.Sprintf("no client passes this point: a program passes those that it "+
+			"reports, %q", v.known.Passed), "")
 		return
 	}
 	if f.Trigger.By != "" {

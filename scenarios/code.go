@@ -1,9 +1,12 @@
 package scenarios
 
 import (
+	"slices"
+
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/sim"
 )
 
 // Code says how to run a scenario whose lock is not a protocol of package locks but a Go library as it is shipped
@@ -14,8 +17,9 @@ type Code struct {
 	// Elsewhere, if set, makes the runs in another process, which has the library's code. sent says whether to fill in
 	// Result.Sent. Several goroutines may call it at the same time.
 	Elsewhere func(s *Scenario, p nemesis.Plan, sent bool) (Result, error)
-	// Programs means that the clients of all runs are programs, which Elsewhere runs, whatever the scenario's protocol.
-	Programs bool
+	// Programs lists the points that the clients pass, if they are programs, which Elsewhere runs, whatever the
+	// scenario's protocol is. nil: they are not.
+	Programs []sim.Point
 }
 
 // CodeError reports that the code of the lock under test failed in a run, so that there is nothing to judge.
@@ -47,10 +51,14 @@ func (s *Scenario) Parse(path string, text []byte) (*Scenario, error) {
 	return ParseWith(path, text, s.code)
 }
 
-// With returns a copy of s whose runs are made as code says.
+// With returns a copy of s whose runs are made as code says. Random faults strike only at points that its clients pass.
 func (s *Scenario) With(code *Code) *Scenario {
 	other := *s
 	other.code = code
+	if code.Programs != nil {
+		other.Mix.Points = slices.DeleteFunc(slices.Clone(s.Mix.Points),
+			func(p sim.Point) bool { return !slices.Contains(code.Programs, p) })
+	}
 	return &other
 }
 

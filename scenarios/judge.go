@@ -37,6 +37,9 @@ func (s *Scenario) Targets() nemesis.Names {
 	names := s.Servers.targets()
 	names.Sessionless = s.Service().Kind().ClientsExpire
 	names.Guests = s.FromLibrary()
+	if s.code != nil {
+		names.Passed = s.code.Programs
+	}
 	for i := range s.Clients {
 		names.Clients = append(names.Clients, s.Clients[i].ID)
 	}

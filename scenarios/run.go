@@ -100,7 +100,7 @@ func (s *Scenario) Main(id sim.ProcessID) func(sim.Env) {
 func NewRunner(s *Scenario) *Runner {
 	r := &Runner{scenario: s, world: sim.New(0, sim.Options{}), header: header(s), targets: s.Targets(),
 		cluster: newCluster(&s.Servers)}
-	if r.foreign = s.FromLibrary(); r.foreign || s.code != nil && s.code.Programs {
+	if r.foreign = s.FromLibrary(); r.foreign || s.code != nil && s.code.Programs != nil {
 		r.host, r.elsewhere = s.code.Host, s.code.Elsewhere
 	}
 	return r

@@ -96,7 +96,7 @@ func With(s *scenarios.Scenario, client string) (*scenarios.Scenario, *Guest, er
 	if err != nil {
 		return nil, nil, err
 	}
-	return s.With(&scenarios.Code{Elsewhere: v.Run, Programs: true}), &Guest{programs: v, client: client}, nil
+	return s.With(v.Code()), &Guest{programs: v, client: client}, nil
 }
 
 // Close ends the processes of the test or of the programs.

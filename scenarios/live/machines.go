@@ -50,6 +50,11 @@ type machinist struct {
 	jobs   chan func()
 }
 
+// Code says that the runs of a scenario are made here.
+func (v *Virtual) Code() *scenarios.Code {
+	return &scenarios.Code{Elsewhere: v.Run, Programs: passed}
+}
+
 // hire returns an idle machinist.
 func (v *Virtual) hire() *machinist {
 	v.mu.Lock()
