@@ -21,8 +21,8 @@ import (
 type Virtual struct {
 	words   []string // of the command
 	dir     string
-	worker  int  // number of the thread, in the copy that a thread has
-	compare bool // record the calls, likewise
+	tracer  *traced.Tracer // of a thread, in the copy that the thread has
+	compare bool           // record the calls, likewise
 
 	mu   sync.Mutex
 	idle []*machinist
@@ -46,8 +46,7 @@ func NewVirtual(s *scenarios.Scenario, command string) (*Virtual, error) {
 
 // machinist is a goroutine with a thread of its own.
 type machinist struct {
-	number int
-	jobs   chan func()
+	jobs chan func(*traced.Tracer)
 }
 
 // Code says that the runs of a scenario are made here.
@@ -56,23 +55,29 @@ func (v *Virtual) Code() *scenarios.Code {
 }
 
 // hire returns an idle machinist.
-func (v *Virtual) hire() *machinist {
+func (v *Virtual) hire() (*machinist, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if n := len(v.idle); n > 0 {
 		m := v.idle[n-1]
 		v.idle = v.idle[:n-1]
-		return m
+		return m, nil
 	}
-	m := &machinist{v.all, make(chan func())}
+	m := &machinist{make(chan func(*traced.Tracer))}
+	number, began := v.all, make(chan error)
 	v.all++
 	go func() {
 		runtime.LockOSThread() // for good: the thread ends with the goroutine, and with it what it has started
-		for job := range m.jobs {
-			job()
+		t, err := traced.NewTracer(number, 0)
+		if began <- err; err != nil {
+			return
 		}
+		for job := range m.jobs {
+			job(t)
+		}
+		t.Close()
 	}()
-	return m
+	return m, <-began
 }
 
 // Close ends the threads. No run may be under way.
@@ -92,14 +97,16 @@ const everyTwice = 32
 // Run carries out a plan. sent says whether to list what the clients send. The error is a *[scenarios.CodeError] if the
 // program cannot be run, or if a second run with the same seed differs. Several goroutines may call Run at once.
 func (v *Virtual) Run(s *scenarios.Scenario, p nemesis.Plan, sent bool) (scenarios.Result, error) {
-	m := v.hire()
+	m, err := v.hire()
+	if err != nil {
+		return scenarios.Result{}, err
+	}
 	var result *Result
-	var err error
 	done := make(chan struct{})
-	m.jobs <- func() {
+	m.jobs <- func(t *traced.Tracer) {
 		defer close(done)
-		if result, err = v.run(s, p, sent, m.number); err == nil && p.Seed%everyTwice == 1 {
-			err = v.again(s, p, sent, m.number, result)
+		if result, err = v.run(s, p, sent, t); err == nil && p.Seed%everyTwice == 1 {
+			err = v.again(s, p, sent, t, result)
 		}
 	}
 	<-done
@@ -118,15 +125,15 @@ func (v *Virtual) Run(s *scenarios.Scenario, p nemesis.Plan, sent bool) (scenari
 }
 
 // run makes one run on this thread.
-func (v *Virtual) run(s *scenarios.Scenario, p nemesis.Plan, sent bool, worker int) (*Result, error) {
-	mine := &Virtual{words: v.words, dir: v.dir, worker: worker, compare: p.Seed%everyTwice == 1}
+func (v *Virtual) run(s *scenarios.Scenario, p nemesis.Plan, sent bool, t *traced.Tracer) (*Result, error) {
+	mine := &Virtual{words: v.words, dir: v.dir, tracer: t, compare: p.Seed%everyTwice == 1}
 	return Run(Options{Scenario: s, Command: strings.Join(v.words, " "), Fleet: Simulated{}, Context: context.Background(),
 		Patience: Patience, Virtual: mine, sent: sent}, p)
 }
 
 // again makes a run a second time, and returns an error if it is not the same.
-func (v *Virtual) again(s *scenarios.Scenario, p nemesis.Plan, sent bool, worker int, first *Result) error {
-	second, err := v.run(s, p, sent, worker)
+func (v *Virtual) again(s *scenarios.Scenario, p nemesis.Plan, sent bool, t *traced.Tracer, first *Result) error {
+	second, err := v.run(s, p, sent, t)
 	if err != nil {
 		return err
 	}

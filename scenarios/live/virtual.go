@@ -31,14 +31,11 @@ func (st *stage) newClock() (hostClock, error) {
 		return realtime.NewHostClock()
 	}
 	v := &virtual{stage: st}
-	o := traced.Options{Seed: st.seed, Network: v, Wall: sim.Epoch, Worker: st.Virtual.worker}
+	o := traced.Options{Seed: st.seed, Network: v, Wall: sim.Epoch}
 	if st.Virtual.compare {
 		o.Record = func(c traced.Call) { v.calls = append(v.calls, c) }
 	}
-	var err error
-	if v.machine, err = traced.New(o); err != nil {
-		return nil, err
-	}
+	v.machine = st.Virtual.tracer.New(o)
 	st.virtual = v
 	return v, nil
 }

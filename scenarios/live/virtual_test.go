@@ -17,7 +17,7 @@ func TestTry(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer v.Close()
-	for i := range 3 {
+	for i := range 30 {
 		at := time.Now()
 		p := s.Plan(uint64(i + 1))
 		r, err := v.Run(s, p, false)

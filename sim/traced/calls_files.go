@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"unsafe"
 
@@ -112,9 +113,9 @@ func (p *Process) absolute(dir int64, path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
 	}
-	link := "/proc/" + decimal(p.pid) + "/cwd"
+	link := "/proc/" + strconv.Itoa(p.pid) + "/cwd"
 	if dir != unix.AT_FDCWD {
-		link = "/proc/" + decimal(p.pid) + "/fd/" + decimal(int(dir))
+		link = "/proc/" + strconv.Itoa(p.pid) + "/fd/" + strconv.Itoa(int(dir))
 	}
 	b := make([]byte, unix.PathMax)
 	n, err := unix.Readlink(link, b)

@@ -5,7 +5,6 @@ package traced
 import (
 	"net/netip"
 	"slices"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -41,7 +40,7 @@ type Conn struct {
 func (c *Conn) Process() *Process { return c.p }
 
 // listen makes the socket to which the sockets of processes are connected.
-func (m *Machine) listen() (err error) {
+func (m *Tracer) listen() (err error) {
 	const kind = unix.SOCK_STREAM | unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK
 	if m.listener, err = unix.Socket(unix.AF_UNIX, kind, 0); err != nil {
 		return err
@@ -338,8 +337,6 @@ func (t *thread) sends(c *Conn) outcome {
 	return answered
 }
 
-func decimal(n int) string { return strconv.Itoa(n) }
-
 // addressIn decodes a sockaddr of TCP.
 func addressIn(b []byte) (at netip.AddrPort, ok bool) {
 	family := le.Uint16(b)
@@ -382,7 +379,7 @@ func (t *thread) getsockname() outcome {
 	if !c.dialled {
 		return t.givesAddress(c, unspecified)
 	}
-	host := netip.AddrFrom4([4]byte{10, 255, 0, byte(c.p.id / firstID)})
+	host := netip.AddrFrom4([4]byte{10, 255, 0, byte(slices.Index(c.p.m.processes, c.p) + 1)})
 	return t.givesAddress(c, netip.AddrPortFrom(host, uint16(c.port)))
 }
 

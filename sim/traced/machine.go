@@ -27,30 +27,59 @@ type Machine struct {
 	turn      int64   // when its turn began
 	waits     uint64  // numbers the beginnings of waits
 	err       error
-	page      *[3]int64
-	pageFD    int
-	listener  int // what the processes' sockets are connected to
-	address   unix.SockaddrUnix
 	conns     map[uint64]*Conn // by the inode of the process's socket
 	ports     int              // number of connections so far
-	watch     *watchdog
+	frozen    *thread          // stands at its checkpoint
+	freezes   bool             // the machine makes a checkpoint
+	first     int              // number of its first process
+	*Tracer
 }
 
-// New returns a machine without processes, at time 0. The calling goroutine must be locked to its thread.
-func New(o Options) (m *Machine, err error) {
-	m = &Machine{options: o, rand: rand.New(rand.NewPCG(o.Seed, 1)), listener: -1, pageFD: -1,
-		conns: map[uint64]*Conn{}}
-	m.options.Busy = cmp.Or(o.Busy, 10*time.Second)
-	if m.pageFD, m.page, err = sharedPage(); err != nil {
+// Tracer is what the machines of one thread share.
+type Tracer struct {
+	busy        time.Duration
+	page        *[3]int64
+	pageFD      int
+	listener    int // what the processes' sockets are connected to
+	address     unix.SockaddrUnix
+	watch       *watchdog
+	checkpoints map[string]*checkpoint // by the command
+}
+
+// NewTracer returns what makes machines on the calling thread. The calling goroutine must be locked to it. number
+// chooses the processor on which the machines and their processes run: that with this number among those that are
+// allowed, counted round. busy is how much processor time a thread may use without a modelled call; 0 means 10 s.
+func NewTracer(number int, busy time.Duration) (t *Tracer, err error) {
+	t = &Tracer{busy: cmp.Or(busy, 10*time.Second), pageFD: -1, listener: -1, checkpoints: map[string]*checkpoint{}}
+	if t.pageFD, t.page, err = sharedPage(); err != nil {
 		return nil, err
 	}
-	if err = m.listen(); err != nil {
-		m.Close()
+	if err = t.listen(); err != nil {
+		t.Close()
 		return nil, err
 	}
-	m.watch = newWatchdog(m.options.Busy)
-	pin(o.Worker)
-	return m, nil
+	t.watch = newWatchdog(t.busy)
+	pin(number)
+	return t, nil
+}
+
+// Close ends what is left of the processes. Nothing of the tracer can be used any more.
+func (t *Tracer) Close() {
+	for _, c := range t.checkpoints {
+		c.machine.close()
+	}
+	for _, fd := range []int{t.pageFD, t.listener} {
+		if fd >= 0 {
+			unix.Close(fd)
+		}
+	}
+	unmap(t.page)
+	t.watch.close()
+}
+
+// New returns a machine without processes, at time 0. The tracer's machines must be used one after the other.
+func (t *Tracer) New(o Options) *Machine {
+	return &Machine{options: o, rand: rand.New(rand.NewPCG(o.Seed, 1)), conns: map[uint64]*Conn{}, Tracer: t}
 }
 
 // pin keeps the calling thread, and all processes that it starts, on one processor: one of them runs at a time.
@@ -78,21 +107,18 @@ func (m *Machine) Now() time.Duration { return time.Duration(m.now) }
 
 // Close ends all processes.
 func (m *Machine) Close() {
+	m.err = errClosed
+	m.close()
+}
+
+func (m *Machine) close() {
 	for _, p := range m.processes {
 		p.Kill()
-		if p.output >= 0 {
+		if p.output >= 0 && !p.copied {
 			unix.Close(p.output)
-			p.output = -1
 		}
+		p.output = -1
 	}
-	for _, fd := range []int{m.pageFD, m.listener} {
-		if fd >= 0 {
-			unix.Close(fd)
-		}
-	}
-	unmap(m.page)
-	m.pageFD, m.listener, m.page = -1, -1, nil
-	m.watch.close()
 }
 
 // slice is for how long a thread may run on while others can run, in virtual ns.
@@ -202,12 +228,12 @@ func (m *Machine) fail(t *thread, call, problem string) {
 	}
 }
 
-// errBusy is what a thread does that is not interrupted.
+// busyProblem is what a thread does that is not interrupted.
 const busyProblem = "has computed for %v of processor time without a system call or a look at a clock: in virtual " +
 	"time, nothing else can run meanwhile. If it waits for another thread, let it sleep in its loop"
 
-// errGone reports a thread that has ended although nothing has ended it.
-var errGone = errors.New("it has ended")
+// errClosed is the error of a machine that is used after Close.
+var errClosed = errors.New("traced: the machine is closed")
 
 // watchdog kills a process that computes without end. It is the only thing that looks at the host's clock.
 type watchdog struct {

@@ -37,6 +37,7 @@ type Process struct {
 	left    int64 // how far its clocks might advance when it was let run
 	dirty   bool  // one of its threads may have made a file ready
 	output  int   // file that holds what it prints
+	copied  bool  // from a checkpoint, whose file that is
 }
 
 // thread is one thread of a process.
@@ -63,8 +64,10 @@ func (p *Process) Name() string { return p.command.Name }
 func (p *Process) Exited() (how Exit, ok bool) { return p.exit, p.ended }
 
 // Start starts a program and stops it before its first instruction. It runs in Run.
+// If the program is at a checkpoint already, Start makes a copy of it there. Time is then at least that of the
+// checkpoint.
 func (m *Machine) Start(c Command) (*Process, error) {
-	p, err := m.start(c)
+	p, err := m.startOrCopy(c)
 	if err != nil {
 		if p != nil {
 			p.Kill()
@@ -91,12 +94,9 @@ func (m *Machine) start(c Command) (*Process, error) {
 		unix.Close(output)
 		return nil, err
 	}
-	number := len(m.processes)
-	h := fnv.New64a()
-	h.Write([]byte(c.Name))
-	p := &Process{m: m, command: c, pid: pid, handle: -1, id: firstID * (number + 1), output: output,
-		rand: rand.New(rand.NewPCG(m.options.Seed, h.Sum64())), clock: clock{wall: m.options.Wall}}
-	p.lastID = p.id
+	unix.FcntlInt(uintptr(output), unix.F_SETFL, unix.O_APPEND) // copies of a process share the position
+	p := m.process(c, pid)
+	p.output = output
 	t := &thread{p: p, tid: pid, id: p.id}
 	p.threads = []*thread{t}
 	m.processes = append(m.processes, p)
@@ -108,6 +108,17 @@ func (m *Machine) start(c Command) (*Process, error) {
 	}
 	m.runnable = append(m.runnable, t)
 	return p, nil
+}
+
+// process returns a process of the machine without threads.
+func (m *Machine) process(c Command, pid int) *Process {
+	number := m.first + len(m.processes)
+	h := fnv.New64a()
+	h.Write([]byte(c.Name))
+	p := &Process{m: m, command: c, pid: pid, handle: -1, id: firstID * (number + 1), output: -1,
+		rand: rand.New(rand.NewPCG(m.options.Seed, h.Sum64())), clock: clock{wall: m.options.Wall}}
+	p.lastID = p.id
+	return p
 }
 
 // fork starts the program, traced and stopped.

@@ -52,9 +52,7 @@ func (m *Machine) run(t *thread) {
 	m.watch.turns.Add(1)
 	st, err := wait(t.tid)
 	m.watch.pid.Store(0)
-	if m.page != nil {
-		m.advance(p, p.left-m.page[mayAdvance])
-	}
+	m.advance(p, p.left-m.page[mayAdvance])
 	switch {
 	case err != nil:
 		m.fail(t, "", "is lost: "+err.Error())
@@ -109,8 +107,12 @@ func (m *Machine) enter(t *thread) {
 			"time yet; live runs it in real time")
 		return
 	}
-	m.advance(t.p, tick)
 	t.name = c.name
+	if m.freezes && atCheckpoint(t) {
+		m.frozen, m.current = t, nil
+		return
+	}
+	m.advance(t.p, tick)
 	switch c.do(t) {
 	case passes:
 		t.record(0)
@@ -175,7 +177,7 @@ func (p *Process) finished(t *thread, st unix.WaitStatus) {
 	if st.Signaled() {
 		how = Exit{Code: 128 + int(st.Signal()), Signal: unix.SignalName(st.Signal())}
 		if p.m.watch.fired.Swap(false) {
-			p.m.fail(t, "", fmt.Sprintf(busyProblem, p.m.options.Busy))
+			p.m.fail(t, "", fmt.Sprintf(busyProblem, p.m.busy))
 		}
 	}
 	p.reap(how)

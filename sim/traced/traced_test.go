@@ -11,14 +11,15 @@ import (
 
 type none struct{}
 
-func (none) Dialled(c *Conn)       { c.Refuse(false) }
-func (none) Wrote(*Conn, []byte)   {}
-func (none) Closed(*Conn)          {}
-func (none) Exited(*Process)       {}
+func (none) Dialled(c *Conn)     { c.Refuse(false) }
+func (none) Wrote(*Conn, []byte) {}
+func (none) Closed(*Conn)        {}
+func (none) Exited(*Process)     {}
 
 func TestTry(t *testing.T) {
 	runtime.LockOSThread()
-	m, err := New(Options{Seed: 1, Network: none{}, Wall: 1767225600_000000000})
+	tr, err := NewTracer(0, 0)
+	m := tr.New(Options{Seed: 1, Network: none{}, Wall: 1767225600_000000000})
 	if err != nil {
 		t.Fatal(err)
 	}

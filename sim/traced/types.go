@@ -14,11 +14,6 @@ type Options struct {
 	Wall int64
 	// Record, if set, is called with each modelled call, in order.
 	Record func(Call)
-	// Worker chooses the processor on which the machine and its processes run: that with this number among those that
-	// are allowed, counted round.
-	Worker int
-	// Busy is how much processor time a thread may use without a modelled call or a stop for the clock.
-	Busy time.Duration
 }
 
 // Network is what the connections of processes lead to. Its methods are called while the process stands still, and may

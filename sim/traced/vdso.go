@@ -85,7 +85,7 @@ func standIns() map[string][]byte {
 }
 
 // mapPages maps the pages into a stopped process, without a file of its own.
-func (m *Machine) mapPages(p *Process, sp uint64) error {
+func (m *Tracer) mapPages(p *Process, sp uint64) error {
 	path := fmt.Appendf(nil, "/proc/%d/fd/%d\x00", unix.Getpid(), m.pageFD)
 	if !poke(p.pid, sp, path) {
 		return errors.New("its stack cannot be written")

@@ -1,0 +1,177 @@
+//go:build linux && amd64
+
+package traced
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// An interpreter takes far longer to start than a run takes. Therefore the first process of a command is stopped at a
+// checkpoint: right before it would make its first socket, thread, or other thing of the kernel's that copies would
+// share. Each run begins with a copy (fork) of it. A process without a checkpoint is started afresh for each run: one
+// that keeps a file open, or ends before. Until its checkpoint a process depends on nothing that differs from run to
+// run, as the random numbers that it gets are always the same.
+
+// makers lists the calls that make something which copies of a process would share, besides socket and clone.
+var makers = map[uint64]string{unix.SYS_SOCKETPAIR: "socketpair", unix.SYS_PIPE: "pipe", unix.SYS_PIPE2: "pipe2",
+	unix.SYS_EPOLL_CREATE: "epoll_create", unix.SYS_EPOLL_CREATE1: "epoll_create1", unix.SYS_EVENTFD: "eventfd",
+	unix.SYS_EVENTFD2: "eventfd2", unix.SYS_MEMFD_CREATE: "memfd_create"}
+
+// checkpoint is a process that is copied for each run.
+type checkpoint struct {
+	machine *Machine
+	thread  *thread // nil: the program has no checkpoint
+	printed int64   // how much it had printed
+}
+
+// atCheckpoint reports whether a thread stands at a call at which its process can be copied, or no longer be copied.
+func atCheckpoint(t *thread) bool {
+	_, makes := makers[t.regs.Orig_rax]
+	switch t.regs.Orig_rax {
+	case unix.SYS_SOCKET, unix.SYS_CLONE, unix.SYS_CLONE3, unix.SYS_CONNECT:
+		makes = true
+	}
+	return makes
+}
+
+// key identifies a command among those of a tracer.
+func (c *Command) key() string {
+	return strings.Join(slices.Concat([]string{c.Name, c.Path, c.Dir, c.Scratch}, c.Args, []string{""}, c.Env), "\x00")
+}
+
+// startOrCopy starts a process, from its checkpoint if it has one.
+func (m *Machine) startOrCopy(c Command) (*Process, error) {
+	if m.freezes {
+		return m.start(c)
+	}
+	key := strconv.Itoa(len(m.processes)) + c.key()
+	at := m.checkpoints[key]
+	if at == nil {
+		var err error
+		if at, err = m.approach(c); err != nil {
+			return nil, err
+		}
+		m.checkpoints[key] = at
+	}
+	if at.thread == nil {
+		return m.start(c)
+	}
+	return m.copied(at)
+}
+
+// mostApproach is how long, in virtual time, a process may take until its checkpoint.
+const mostApproach = time.Minute
+
+// approach runs the first process of a command until its checkpoint.
+func (m *Machine) approach(c Command) (*checkpoint, error) {
+	first := m.Tracer.New(Options{Network: nowhere{}, Wall: m.options.Wall})
+	first.freezes, first.first = true, len(m.processes)
+	at := &checkpoint{machine: first}
+	p, err := first.start(c)
+	if err != nil {
+		if p != nil {
+			p.Kill()
+		}
+		return nil, err
+	}
+	err = first.Run(mostApproach, func() bool { return first.frozen != nil || p.ended })
+	if t := first.frozen; err == nil && t != nil && len(p.threads) == 1 && p.holdsNothing() {
+		var st unix.Stat_t
+		unix.Fstat(p.output, &st)
+		at.thread, at.printed = t, st.Size
+		return at, nil
+	}
+	first.close() // its runs will say what is wrong with it, if something is
+	return at, nil
+}
+
+// holdsNothing reports whether a process has no open files but those that it was given.
+func (p *Process) holdsNothing() bool {
+	files, err := os.ReadDir("/proc/" + strconv.Itoa(p.pid) + "/fd")
+	return err == nil && len(files) <= 3
+}
+
+// copied starts a copy of a process that stands at its checkpoint, at the entry of a call.
+func (m *Machine) copied(from *checkpoint) (*Process, error) {
+	z := from.thread
+	entry := z.regs
+	r := entry
+	r.Orig_rax, r.Rax = unix.SYS_CLONE, unix.SYS_CLONE
+	r.Rdi, r.Rsi, r.Rdx, r.R10, r.R8 = unix.CLONE_PARENT|uint64(unix.SIGCHLD), 0, 0, 0, 0
+	if err := errors.Join(unix.PtraceSetRegs(z.tid, &r), unix.PtraceCont(z.tid, 0)); err != nil {
+		return nil, fmt.Errorf("its checkpoint: %w", err)
+	}
+	st, err := wait(z.tid)
+	if err != nil || event(st) != unix.PTRACE_EVENT_FORK && event(st) != unix.PTRACE_EVENT_CLONE {
+		return nil, fmt.Errorf("its checkpoint could not be copied (status %#x): %w", uint32(st), err)
+	}
+	pid, err := unix.PtraceGetEventMsg(z.tid)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := wait(int(pid)); err != nil {
+		return nil, err
+	}
+	again := entry // both make the call again, from its instruction on
+	again.Rip -= 2
+	again.Rax, again.Orig_rax = entry.Orig_rax, ^uint64(0)
+	if err := z.returns(&again); err != nil {
+		return nil, fmt.Errorf("its checkpoint could not go on: %w", err)
+	}
+	if err := unix.PtraceSetRegs(int(pid), &again); err != nil {
+		return nil, err
+	}
+	return m.adopts(from, int(pid))
+}
+
+// returns makes a checkpoint stand at the entry of its call again, after it has been copied.
+func (t *thread) returns(again *unix.PtraceRegs) error {
+	unix.PtraceSyscall(t.tid, 0)
+	if _, err := wait(t.tid); err != nil {
+		return err
+	}
+	if err := errors.Join(unix.PtraceSetRegs(t.tid, again), unix.PtraceCont(t.tid, 0)); err != nil {
+		return err
+	}
+	st, err := wait(t.tid)
+	if err == nil && event(st) != unix.PTRACE_EVENT_SECCOMP {
+		err = fmt.Errorf("status %#x", uint32(st))
+	}
+	return errors.Join(err, unix.PtraceGetRegs(t.tid, &t.regs))
+}
+
+// adopts makes a copy of a checkpoint one of the machine's processes.
+func (m *Machine) adopts(from *checkpoint, pid int) (*Process, error) {
+	z := from.thread
+	p := m.process(z.p.command, pid)
+	p.output, p.copied, p.lastID = z.p.output, true, z.p.lastID
+	p.rand = rand.New(rand.NewPCG(p.rand.Uint64(), 2)) // not the numbers that the checkpoint has had
+	t := &thread{p: p, tid: pid, id: z.id, began: z.began}
+	p.threads = []*thread{t}
+	m.processes = append(m.processes, p)
+	m.now = max(m.now, from.machine.now)
+	unix.Ftruncate(p.output, from.printed)
+	var err error
+	if p.handle, err = unix.PidfdOpen(pid, 0); err != nil {
+		return p, err
+	}
+	m.runnable = append(m.runnable, t)
+	return p, nil
+}
+
+// nowhere is the network of a process before its checkpoint, which makes no connection.
+type nowhere struct{}
+
+func (nowhere) Dialled(c *Conn)     { c.Refuse(false) }
+func (nowhere) Wrote(*Conn, []byte) {}
+func (nowhere) Closed(*Conn)        {}
+func (nowhere) Exited(*Process)     {}
