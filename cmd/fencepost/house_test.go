@@ -166,8 +166,8 @@ func TestWhatIsReadInOnePlace(t *testing.T) {
 
 // onHost lists the packages, including those inside them, that may use the host: its files, clock and processes.
 var onHost = []string{"checker/recorder", "checker/safefile", "checker/testkit", "cmd", "reports", "sim/bubble",
-	"scenarios/campaign", "scenarios/claims", "scenarios/live", "scenarios/locktest", "scenarios/remote",
-	"scenarios/temporary"}
+	"sim/traced", "scenarios/campaign", "scenarios/claims", "scenarios/live", "scenarios/locktest",
+	"scenarios/remote", "scenarios/temporary"}
 
 // simulated reports whether the code of a package may not use the host.
 func simulated(room string) bool {
@@ -291,8 +291,9 @@ func inRealTime(room string) bool {
 }
 
 // callsSystem lists the files that call the operating system directly: for the size of the terminal, for the processor
-// time, and for errors that an in-memory connection returns like a real one.
-var callsSystem = []string{"cmd/output/screen.go", "cmd/processor/processor_unix.go", "sim/bubble/conn.go"}
+// time, for errors that an in-memory connection returns like a real one, and to start a traced process.
+var callsSystem = []string{"cmd/output/screen.go", "cmd/processor/processor_unix.go", "sim/bubble/conn.go",
+	"sim/traced/process.go"}
 
 // TestOnlyOneRoomWritesFiles checks that files are written in one package only. Code that opens a file for writing by
 // itself would forget that a link may stand in its place, or that the program may be killed. Packages that start

@@ -12,10 +12,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/remote"
 )
 
-// Guest is the code of the clients' lock, if it is not the scenario's protocol: a test of a Go package, or a program for
-// each client. A nil Guest means that there is none.
+// Guest is the code of the clients' lock, if it is not the scenario's protocol: a test of a Go package, or a program
+// for each client. A nil Guest means that there is none.
 type Guest struct {
-	test         *remote.Test
+	*remote.Test        // nil: programs
 	folder, name string // of the test
 	programs     *live.Virtual
 	client       string // command of the programs
@@ -39,7 +39,7 @@ func OpenTest(name, test string) (*scenarios.Scenario, *Guest, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return opened(&Guest{test: built, folder: name, name: test})
+	return opened(&Guest{Test: built, folder: name, name: test})
 }
 
 // OpenBuilt is like OpenTest, for a test binary that is already built. folder is the package's folder, which need not
@@ -49,15 +49,15 @@ func OpenBuilt(binary, in, folder, test string) (*scenarios.Scenario, *Guest, er
 	if err != nil {
 		return nil, nil, err
 	}
-	return opened(&Guest{test: built, folder: folder, name: test})
+	return opened(&Guest{Test: built, folder: folder, name: test})
 }
 
 func opened(t *Guest) (*scenarios.Scenario, *Guest, error) {
-	text, err := t.test.Scenario()
+	text, err := t.Test.Scenario()
 	if err != nil {
 		return nil, t, err
 	}
-	s, err := scenarios.ParseWith(t.folder, text, &scenarios.Code{Elsewhere: t.test.Run})
+	s, err := scenarios.ParseWith(t.folder, text, &scenarios.Code{Elsewhere: t.Test.Run})
 	if err == nil {
 		s.Path = t.folder
 	}
@@ -74,8 +74,8 @@ func hasGo(folder string) bool {
 const ClientUsage = "run the program `CMD` as each client, in virtual time, on Linux;\nfencepost live -h says what it " +
 	"is given and what it reports"
 
-// OpenWith is like OpenTest. If a command is given, it opens a scenario, and the program of the command is each client
-// of its runs until the Guest is closed.
+// OpenWith is like OpenTest. If a command is given, it opens a scenario, and the program of the command is each
+// client of its runs until the Guest is closed.
 func OpenWith(name, test, client string) (*scenarios.Scenario, *Guest, error) {
 	if client == "" {
 		return OpenTest(name, test)
@@ -103,8 +103,8 @@ func With(s *scenarios.Scenario, client string) (*scenarios.Scenario, *Guest, er
 func (t *Guest) Close() {
 	switch {
 	case t == nil:
-	case t.test != nil:
-		t.test.Close()
+	case t.Test != nil:
+		t.Test.Close()
 	default:
 		t.programs.Close()
 	}
@@ -113,7 +113,7 @@ func (t *Guest) Close() {
 // Argument returns the command-line argument that names a scenario, or the test in its place, with the program.
 func (t *Guest) Argument(s *scenarios.Scenario) string {
 	word := output.Word(NameOf(s))
-	if t != nil && t.test != nil {
+	if t != nil && t.Test != nil {
 		word += " --run " + output.Word(t.name)
 	}
 	return word + t.With()
@@ -129,12 +129,12 @@ func (t *Guest) With() string {
 
 // replay returns the command that repeats the run of a plan file.
 func (t *Guest) replay(plan string) string {
-	if t == nil || t.test == nil {
+	if t == nil || t.Test == nil {
 		return fmt.Sprintf("%s replay %s%s", output.Program(), output.Word(plan), t.With())
 	}
 	if rel, err := filepath.Rel(t.folder, plan); err == nil {
 		plan = rel
 	}
-	return fmt.Sprintf("go test -C %s -run %s -locktest.plan %s", output.Word(t.folder), output.Word(t.test.Pattern()),
+	return fmt.Sprintf("go test -C %s -run %s -locktest.plan %s", output.Word(t.folder), output.Word(t.Test.Pattern()),
 		output.Word(plan))
 }

@@ -37,8 +37,8 @@ func NewVirtual(s *scenarios.Scenario, command string) (*Virtual, error) {
 		return nil, err
 	}
 	if s.Servers.Backend != locks.OnRedis {
-		return nil, &RefusedError{Reason: fmt.Sprintf("%s has %s servers: in virtual time, programs reach Redis servers "+
-			"only; fencepost live runs this one in real time", s.Name, s.Servers.Backend)}
+		return nil, &RefusedError{Reason: fmt.Sprintf("%s has %s servers: in virtual time, programs reach Redis "+
+			"servers only; fencepost live runs this one in real time", s.Name, s.Servers.Backend)}
 	}
 	dir, err := os.Getwd()
 	return &Virtual{words: words, dir: dir}, err
@@ -51,7 +51,7 @@ type machinist struct {
 
 // Code says that the runs of a scenario are made here.
 func (v *Virtual) Code() *scenarios.Code {
-	return &scenarios.Code{Elsewhere: v.Run, Programs: passed}
+	return &scenarios.Code{Elsewhere: v.carryOut, Programs: passed}
 }
 
 // hire returns an idle machinist.
@@ -94,9 +94,9 @@ func (v *Virtual) Close() {
 // everyTwice is how many runs there are for each one that is made twice, to see whether it repeats.
 const everyTwice = 32
 
-// Run carries out a plan. sent says whether to list what the clients send. The error is a *[scenarios.CodeError] if the
-// program cannot be run, or if a second run with the same seed differs. Several goroutines may call Run at once.
-func (v *Virtual) Run(s *scenarios.Scenario, p nemesis.Plan, sent bool) (scenarios.Result, error) {
+// carryOut carries out a plan. sent says whether to list what the clients send. The error is a *[scenarios.CodeError] if the
+// program cannot be run, or if a second run with the same seed differs. Several goroutines may call it at once.
+func (v *Virtual) carryOut(s *scenarios.Scenario, p nemesis.Plan, sent bool) (scenarios.Result, error) {
 	m, err := v.hire()
 	if err != nil {
 		return scenarios.Result{}, err
@@ -127,8 +127,8 @@ func (v *Virtual) Run(s *scenarios.Scenario, p nemesis.Plan, sent bool) (scenari
 // run makes one run on this thread.
 func (v *Virtual) run(s *scenarios.Scenario, p nemesis.Plan, sent bool, t *traced.Tracer) (*Result, error) {
 	mine := &Virtual{words: v.words, dir: v.dir, tracer: t, compare: p.Seed%everyTwice == 1}
-	return Run(Options{Scenario: s, Command: strings.Join(v.words, " "), Fleet: Simulated{}, Context: context.Background(),
-		Patience: Patience, Virtual: mine, sent: sent}, p)
+	return Run(Options{Scenario: s, Command: strings.Join(v.words, " "), Fleet: Simulated{}, Patience: Patience,
+		Context: context.Background(), Virtual: mine, sent: sent}, p)
 }
 
 // again makes a run a second time, and returns an error if it is not the same.

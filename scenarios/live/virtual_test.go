@@ -1,8 +1,8 @@
 package live
 
 import (
+	"syscall"
 	"testing"
-	"time"
 
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
@@ -17,16 +17,17 @@ func TestTry(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer v.Close()
-	for i := range 30 {
-		at := time.Now()
-		p := s.Plan(uint64(i + 1))
-		r, err := v.Run(s, p, false)
-		t.Log(err, r.Digest, r.Events, r.Limited, time.Since(at))
-		if err == nil && i == 0 {
-			for _, e := range r.History.Events {
-				t.Log(e.Time.Duration(), e.Process, e.F, e.Type, e.Attempt, e.Value)
-			}
-			t.Log(s.Judge(r))
-		}
+	cpu := func() (float64, float64, int64) {
+		var a, b syscall.Rusage
+		syscall.Getrusage(0, &a)
+		syscall.Getrusage(-1, &b)
+		return float64(a.Utime.Nano()+a.Stime.Nano()) / 1e6, float64(b.Utime.Nano()+b.Stime.Nano()) / 1e6, b.Minflt
+	}
+	for i := range 12 {
+		a, b, f := cpu()
+		p := s.Plan(uint64(i + 2))
+		r, err := v.carryOut(s, p, false)
+		a2, b2, f2 := cpu()
+		t.Log(err, r.Digest, r.Events, a2-a, b2-b, f2-f)
 	}
 }

@@ -3,96 +3,107 @@
 package traced
 
 import (
+	"maps"
 	"strconv"
 
 	"golang.org/x/sys/unix"
 )
 
-// calls lists the modelled calls. What is neither here nor in untouched ends the run. It is filled in init, because a
-// call may lead to another.
-var calls map[uint64]call
+// calls lists the modelled calls. What is neither here nor in untouched ends the run.
+var calls = allCalls()
 
-func init() {
-	calls = map[uint64]call{
-		unix.SYS_CLOCK_GETTIME:   {"clock_gettime", (*thread).clockGettime},
-		unix.SYS_GETTIMEOFDAY:    {"gettimeofday", (*thread).gettimeofday},
-		unix.SYS_TIME:            {"time", (*thread).time},
-		unix.SYS_CLOCK_GETRES:    {"clock_getres", (*thread).clockGetres},
-		unix.SYS_TIMES:           {"times", (*thread).times},
-		unix.SYS_GETRUSAGE:       {"getrusage", (*thread).getrusage},
-		unix.SYS_SYSINFO:         {"sysinfo", (*thread).sysinfo},
-		unix.SYS_NANOSLEEP:       {"nanosleep", (*thread).nanosleep},
-		unix.SYS_CLOCK_NANOSLEEP: {"clock_nanosleep", (*thread).clockNanosleep},
-		unix.SYS_SCHED_YIELD:     {"sched_yield", (*thread).schedYield},
-		unix.SYS_PAUSE:           {"pause", (*thread).pause},
-
-		unix.SYS_GETRANDOM:         {"getrandom", (*thread).getrandom},
-		unix.SYS_GETPID:            {"getpid", (*thread).getpid},
-		unix.SYS_GETPGRP:           {"getpgrp", (*thread).getpid},
-		unix.SYS_GETPGID:           {"getpgid", (*thread).getpid},
-		unix.SYS_GETSID:            {"getsid", (*thread).getpid},
-		unix.SYS_GETPPID:           {"getppid", func(t *thread) outcome { return t.gives(1) }},
-		unix.SYS_GETTID:            {"gettid", func(t *thread) outcome { return t.gives(int64(t.id)) }},
-		unix.SYS_SET_TID_ADDRESS:   {"set_tid_address", (*thread).setTidAddress},
-		unix.SYS_GETCPU:            {"getcpu", (*thread).getcpu},
-		unix.SYS_SCHED_GETAFFINITY: {"sched_getaffinity", (*thread).schedGetaffinity},
-		unix.SYS_SCHED_SETAFFINITY: {"sched_setaffinity", func(t *thread) outcome { return t.gives(0) }},
-
-		unix.SYS_CLONE:      {"clone", (*thread).clone},
-		unix.SYS_CLONE3:     {"clone3", (*thread).clone},
-		unix.SYS_FORK:       {"fork", (*thread).forks},
-		unix.SYS_VFORK:      {"vfork", (*thread).forks},
-		unix.SYS_EXECVE:     {"execve", func(*thread) outcome { return passes }},
-		unix.SYS_EXIT:       {"exit", (*thread).exits},
-		unix.SYS_EXIT_GROUP: {"exit_group", func(*thread) outcome { return passes }},
-		unix.SYS_KILL:       {"kill", (*thread).kill},
-		unix.SYS_TKILL:      {"tkill", (*thread).tkill},
-		unix.SYS_TGKILL:     {"tgkill", (*thread).tkill},
-		unix.SYS_FUTEX:      {"futex", (*thread).futex},
-
-		unix.SYS_RSEQ:           {"rseq", (*thread).lacks}, // by it the processor's number could be read from memory
-		unix.SYS_IO_URING_SETUP: {"io_uring_setup", (*thread).lacks},
-
-		unix.SYS_READ:         {"read", (*thread).read},
-		unix.SYS_READV:        {"readv", (*thread).read},
-		unix.SYS_RECVFROM:     {"recvfrom", (*thread).read},
-		unix.SYS_RECVMSG:      {"recvmsg", (*thread).read},
-		unix.SYS_WRITE:        {"write", (*thread).write},
-		unix.SYS_WRITEV:       {"writev", (*thread).write},
-		unix.SYS_SENDTO:       {"sendto", (*thread).write},
-		unix.SYS_SENDMSG:      {"sendmsg", (*thread).write},
-		unix.SYS_POLL:         {"poll", (*thread).poll},
-		unix.SYS_PPOLL:        {"ppoll", (*thread).poll},
-		unix.SYS_SELECT:       {"select", (*thread).selects},
-		unix.SYS_PSELECT6:     {"pselect6", (*thread).selects},
-		unix.SYS_EPOLL_WAIT:   {"epoll_wait", (*thread).epoll},
-		unix.SYS_EPOLL_PWAIT:  {"epoll_pwait", (*thread).epoll},
-		unix.SYS_EPOLL_PWAIT2: {"epoll_pwait2", (*thread).epoll},
-
-		unix.SYS_SOCKET: {"socket", (*thread).socket},
-
-		unix.SYS_CONNECT:     {"connect", (*thread).connect},
-		unix.SYS_BIND:        {"bind", func(t *thread) outcome { return t.errs(unix.EACCES) }},
-		unix.SYS_LISTEN:      {"listen", func(t *thread) outcome { return t.errs(unix.EACCES) }},
-		unix.SYS_SHUTDOWN:    {"shutdown", (*thread).shutdown},
-		unix.SYS_SETSOCKOPT:  {"setsockopt", (*thread).setsockopt},
-		unix.SYS_GETSOCKOPT:  {"getsockopt", (*thread).getsockopt},
-		unix.SYS_GETSOCKNAME: {"getsockname", (*thread).getsockname},
-		unix.SYS_GETPEERNAME: {"getpeername", (*thread).getpeername},
+func allCalls() map[uint64]call {
+	all := map[uint64]call{}
+	for _, some := range []map[uint64]call{timeCalls, processCalls, ioCalls} {
+		maps.Copy(all, some)
 	}
 	for nr, name := range makers {
-		calls[nr] = call{name, func(*thread) outcome { return passes }}
+		all[nr] = call{name, func(*thread) outcome { return passes }}
 	}
 	for nr, c := range fileCalls {
-		calls[nr] = call{c.name, func(t *thread) outcome { return t.changesFile(c) }}
+		all[nr] = call{c.name, func(t *thread) outcome { return t.changesFile(c) }}
 	}
+	return all
+}
+
+var timeCalls = map[uint64]call{
+	unix.SYS_CLOCK_GETTIME:   {"clock_gettime", (*thread).clockGettime},
+	unix.SYS_GETTIMEOFDAY:    {"gettimeofday", (*thread).gettimeofday},
+	unix.SYS_TIME:            {"time", (*thread).time},
+	unix.SYS_CLOCK_GETRES:    {"clock_getres", (*thread).clockGetres},
+	unix.SYS_TIMES:           {"times", (*thread).times},
+	unix.SYS_GETRUSAGE:       {"getrusage", (*thread).getrusage},
+	unix.SYS_SYSINFO:         {"sysinfo", (*thread).sysinfo},
+	unix.SYS_NANOSLEEP:       {"nanosleep", (*thread).nanosleep},
+	unix.SYS_CLOCK_NANOSLEEP: {"clock_nanosleep", (*thread).clockNanosleep},
+	unix.SYS_SCHED_YIELD:     {"sched_yield", (*thread).schedYield},
+	unix.SYS_PAUSE:           {"pause", (*thread).pause},
+}
+
+var processCalls = map[uint64]call{
+	unix.SYS_GETRANDOM:         {"getrandom", (*thread).getrandom},
+	unix.SYS_GETPID:            {"getpid", (*thread).getpid},
+	unix.SYS_GETPGRP:           {"getpgrp", (*thread).getpid},
+	unix.SYS_GETPGID:           {"getpgid", (*thread).getpid},
+	unix.SYS_GETSID:            {"getsid", (*thread).getpid},
+	unix.SYS_GETPPID:           {"getppid", func(t *thread) outcome { return t.gives(1) }},
+	unix.SYS_GETTID:            {"gettid", func(t *thread) outcome { return t.gives(int64(t.id)) }},
+	unix.SYS_SET_TID_ADDRESS:   {"set_tid_address", (*thread).setTidAddress},
+	unix.SYS_GETCPU:            {"getcpu", (*thread).getcpu},
+	unix.SYS_SCHED_GETAFFINITY: {"sched_getaffinity", (*thread).schedGetaffinity},
+	unix.SYS_SCHED_SETAFFINITY: {"sched_setaffinity", func(t *thread) outcome { return t.gives(0) }},
+
+	unix.SYS_CLONE:      {"clone", (*thread).clone},
+	unix.SYS_CLONE3:     {"clone3", (*thread).clone},
+	unix.SYS_FORK:       {"fork", (*thread).forks},
+	unix.SYS_VFORK:      {"vfork", (*thread).forks},
+	unix.SYS_EXECVE:     {"execve", func(*thread) outcome { return passes }},
+	unix.SYS_EXIT:       {"exit", (*thread).exits},
+	unix.SYS_EXIT_GROUP: {"exit_group", func(*thread) outcome { return passes }},
+	unix.SYS_KILL:       {"kill", (*thread).kill},
+	unix.SYS_TKILL:      {"tkill", (*thread).tkill},
+	unix.SYS_TGKILL:     {"tgkill", (*thread).tkill},
+	unix.SYS_FUTEX:      {"futex", (*thread).futex},
+
+	unix.SYS_RSEQ:           {"rseq", (*thread).lacks}, // by it the processor's number could be read from memory
+	unix.SYS_IO_URING_SETUP: {"io_uring_setup", (*thread).lacks},
+}
+
+var ioCalls = map[uint64]call{
+	unix.SYS_READ:         {"read", (*thread).read},
+	unix.SYS_READV:        {"readv", (*thread).read},
+	unix.SYS_RECVFROM:     {"recvfrom", (*thread).read},
+	unix.SYS_RECVMSG:      {"recvmsg", (*thread).read},
+	unix.SYS_WRITE:        {"write", (*thread).write},
+	unix.SYS_WRITEV:       {"writev", (*thread).write},
+	unix.SYS_SENDTO:       {"sendto", (*thread).write},
+	unix.SYS_SENDMSG:      {"sendmsg", (*thread).write},
+	unix.SYS_POLL:         {"poll", (*thread).poll},
+	unix.SYS_PPOLL:        {"ppoll", (*thread).poll},
+	unix.SYS_SELECT:       {"select", (*thread).selects},
+	unix.SYS_PSELECT6:     {"pselect6", (*thread).selects},
+	unix.SYS_EPOLL_WAIT:   {"epoll_wait", (*thread).epoll},
+	unix.SYS_EPOLL_PWAIT:  {"epoll_pwait", (*thread).epoll},
+	unix.SYS_EPOLL_PWAIT2: {"epoll_pwait2", (*thread).epoll},
+
+	unix.SYS_SOCKET: {"socket", (*thread).socket},
+
+	unix.SYS_CONNECT:     {"connect", (*thread).connect},
+	unix.SYS_BIND:        {"bind", func(t *thread) outcome { return t.errs(unix.EACCES) }},
+	unix.SYS_LISTEN:      {"listen", func(t *thread) outcome { return t.errs(unix.EACCES) }},
+	unix.SYS_SHUTDOWN:    {"shutdown", (*thread).shutdown},
+	unix.SYS_SETSOCKOPT:  {"setsockopt", (*thread).setsockopt},
+	unix.SYS_GETSOCKOPT:  {"getsockopt", (*thread).getsockopt},
+	unix.SYS_GETSOCKNAME: {"getsockname", (*thread).getsockname},
+	unix.SYS_GETPEERNAME: {"getpeername", (*thread).getpeername},
 }
 
 // unknown names some calls that programs may want and that are not modelled.
 var unknown = map[uint64]string{unix.SYS_WAIT4: "wait4", unix.SYS_WAITID: "waitid", unix.SYS_ALARM: "alarm",
 	unix.SYS_SETITIMER: "setitimer", unix.SYS_GETITIMER: "getitimer", unix.SYS_TIMER_CREATE: "timer_create",
-	unix.SYS_TIMERFD_CREATE: "timerfd_create", unix.SYS_SIGNALFD4: "signalfd4", unix.SYS_RT_SIGTIMEDWAIT: "rt_sigtimedwait",
-	unix.SYS_RT_SIGSUSPEND: "rt_sigsuspend", unix.SYS_ACCEPT: "accept", unix.SYS_ACCEPT4: "accept4",
+	unix.SYS_TIMERFD_CREATE: "timerfd_create", unix.SYS_SIGNALFD4: "signalfd4",
+	unix.SYS_RT_SIGTIMEDWAIT: "rt_sigtimedwait",
+	unix.SYS_RT_SIGSUSPEND:   "rt_sigsuspend", unix.SYS_ACCEPT: "accept", unix.SYS_ACCEPT4: "accept4",
 	unix.SYS_SENDFILE: "sendfile", unix.SYS_SENDMMSG: "sendmmsg", unix.SYS_RECVMMSG: "recvmmsg",
 	unix.SYS_INOTIFY_INIT1: "inotify_init1", unix.SYS_SHMGET: "shmget", unix.SYS_PTRACE: "ptrace",
 	unix.SYS_PIDFD_OPEN: "pidfd_open", unix.SYS_SPLICE: "splice", unix.SYS_EXECVEAT: "execveat",

@@ -72,7 +72,8 @@ func (t *thread) changesFile(c fileCall) outcome {
 	default:
 		isOpen = false
 	}
-	const changing = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC | unix.O_APPEND | unix.O_TMPFILE&^unix.O_DIRECTORY
+	const changing = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC | unix.O_APPEND |
+		unix.O_TMPFILE&^unix.O_DIRECTORY
 	if isOpen && flags&changing == 0 {
 		return passes
 	}

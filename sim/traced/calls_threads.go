@@ -63,11 +63,8 @@ func (t *thread) clone() outcome {
 	}
 	m.runnable = append(m.runnable, child)
 	t.record(int64(child.id))
-	return passedOn
+	return answered
 }
-
-// passedOn is the outcome of a call that is over.
-const passedOn = answered
 
 // exits ends a thread. The last one ends the process.
 func (t *thread) exits() outcome {

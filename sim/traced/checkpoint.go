@@ -16,12 +16,13 @@ import (
 )
 
 // An interpreter takes far longer to start than a run takes. Therefore the first process of a command is stopped at a
-// checkpoint: right before it would make its first socket, thread, or other thing of the kernel's that copies would
-// share. Each run begins with a copy (fork) of it. A process without a checkpoint is started afresh for each run: one
-// that keeps a file open, or ends before. Until its checkpoint a process depends on nothing that differs from run to
-// run, as the random numbers that it gets are always the same.
+// checkpoint, right before it makes its first socket for TCP or thread. Each run begins with a copy (fork) of it. Copies
+// would share open files with each other, such as an epoll instance, so the process must have none then. If it has, it
+// is started once more, and stopped before it makes the first one that it keeps. A process without a checkpoint is
+// started afresh for each run. Until its checkpoint, a process depends on nothing that differs from run to run: the
+// random numbers that it gets are always the same.
 
-// makers lists the calls that make something which copies of a process would share, besides socket and clone.
+// makers lists the calls that make an open file which copies of a process would share.
 var makers = map[uint64]string{unix.SYS_SOCKETPAIR: "socketpair", unix.SYS_PIPE: "pipe", unix.SYS_PIPE2: "pipe2",
 	unix.SYS_EPOLL_CREATE: "epoll_create", unix.SYS_EPOLL_CREATE1: "epoll_create1", unix.SYS_EVENTFD: "eventfd",
 	unix.SYS_EVENTFD2: "eventfd2", unix.SYS_MEMFD_CREATE: "memfd_create"}
@@ -33,14 +34,30 @@ type checkpoint struct {
 	printed int64   // how much it had printed
 }
 
-// atCheckpoint reports whether a thread stands at a call at which its process can be copied, or no longer be copied.
-func atCheckpoint(t *thread) bool {
-	_, makes := makers[t.regs.Orig_rax]
-	switch t.regs.Orig_rax {
-	case unix.SYS_SOCKET, unix.SYS_CLONE, unix.SYS_CLONE3, unix.SYS_CONNECT:
-		makes = true
+// approaching is how far a process has come on the way to its checkpoint.
+type approaching struct {
+	makers int // number of makers called so far
+	stop   int // number of the maker at which it is to stop; 0: at none
+	clean  int // number of the last maker before which it had no open files
+}
+
+// arrives reports whether a thread stands at the call at which its process is to stop.
+func (a *approaching) arrives(t *thread) bool {
+	switch nr := t.regs.Orig_rax; nr {
+	case unix.SYS_SOCKET:
+		return t.regs.Rdi != unix.AF_UNIX
+	case unix.SYS_CLONE, unix.SYS_CLONE3, unix.SYS_CONNECT:
+		return true
+	default:
+		if makers[nr] == "" {
+			return false
+		}
 	}
-	return makes
+	a.makers++
+	if t.p.holdsNothing() {
+		a.clean = a.makers
+	}
+	return a.makers == a.stop
 }
 
 // key identifies a command among those of a tracer.
@@ -50,14 +67,12 @@ func (c *Command) key() string {
 
 // startOrCopy starts a process, from its checkpoint if it has one.
 func (m *Machine) startOrCopy(c Command) (*Process, error) {
-	if m.freezes {
-		return m.start(c)
-	}
+
 	key := strconv.Itoa(len(m.processes)) + c.key()
 	at := m.checkpoints[key]
 	if at == nil {
 		var err error
-		if at, err = m.approach(c); err != nil {
+		if at, err = m.toCheckpoint(c, &approaching{}); err != nil {
 			return nil, err
 		}
 		m.checkpoints[key] = at
@@ -71,10 +86,10 @@ func (m *Machine) startOrCopy(c Command) (*Process, error) {
 // mostApproach is how long, in virtual time, a process may take until its checkpoint.
 const mostApproach = time.Minute
 
-// approach runs the first process of a command until its checkpoint.
-func (m *Machine) approach(c Command) (*checkpoint, error) {
+// toCheckpoint runs the first process of a command until its checkpoint.
+func (m *Machine) toCheckpoint(c Command, way *approaching) (*checkpoint, error) {
 	first := m.Tracer.New(Options{Network: nowhere{}, Wall: m.options.Wall})
-	first.freezes, first.first = true, len(m.processes)
+	first.way, first.first = way, len(m.processes)
 	at := &checkpoint{machine: first}
 	p, err := first.start(c)
 	if err != nil {
@@ -90,8 +105,11 @@ func (m *Machine) approach(c Command) (*checkpoint, error) {
 		at.thread, at.printed = t, st.Size
 		return at, nil
 	}
-	first.close() // its runs will say what is wrong with it, if something is
-	return at, nil
+	first.close()
+	if way.stop == 0 && way.clean > 0 {
+		return m.toCheckpoint(c, &approaching{stop: way.clean})
+	}
+	return at, nil // its runs will say what is wrong with it, if something is
 }
 
 // holdsNothing reports whether a process has no open files but those that it was given.

@@ -13,8 +13,8 @@ import (
 // the machine, which holds the other end. What arrives is written to that end, so that the kernel answers reads, poll
 // and epoll as for any socket. What the process writes never reaches the kernel: the machine takes it in the call.
 //
-// While the connection is not open, junk fills the socket's buffer, so that it is not writable, as poll and epoll say of
-// a TCP socket that is connecting. One byte of junk stays at the machine's end: when that end is closed with something
+// While the connection is not open, junk fills the socket's buffer, so that it is not writable, as poll and epoll say
+// of a TCP socket that is connecting. One byte of junk stays at the machine's end: when that end is closed with something
 // unread, the process gets ECONNRESET.
 
 // Conn is a connection of a process.
@@ -351,7 +351,7 @@ func addressIn(b []byte) (at netip.AddrPort, ok bool) {
 	return at, false
 }
 
-// gives writes an address as a sockaddr for a call such as getpeername.
+// givesAddress writes an address as a sockaddr for a call such as getpeername.
 func (t *thread) givesAddress(c *Conn, at netip.AddrPort) outcome {
 	b := le.AppendUint16(nil, unix.AF_INET)
 	b = append(b, byte(at.Port()>>8), byte(at.Port()))

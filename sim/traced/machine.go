@@ -30,7 +30,7 @@ type Machine struct {
 	conns     map[uint64]*Conn // by the inode of the process's socket
 	ports     int              // number of connections so far
 	frozen    *thread          // stands at its checkpoint
-	freezes   bool             // the machine makes a checkpoint
+	way       *approaching     // to a checkpoint, if the machine makes one
 	first     int              // number of its first process
 	*Tracer
 }

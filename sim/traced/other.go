@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// errPlatform is the error of every machine on this platform.
-var errPlatform = errors.New("programs run in virtual time on Linux on x86-64 only: use live here, which runs them in " +
-	"real time")
+// errPlatform is the error of everything on this platform.
+var errPlatform = errors.New("programs run in virtual time on Linux on x86-64 only: use fencepost live here, which " +
+	"runs them in real time")
 
 // Machine cannot be made on this platform.
 type Machine struct{}
@@ -24,26 +24,68 @@ type Conn struct {
 	State any
 }
 
-// New returns an error on this platform.
-func New(Options) (*Machine, error) { return nil, errPlatform }
+// Tracer cannot be made on this platform.
+type Tracer struct{}
 
-// The other methods are never called on this platform.
+// NewTracer returns an error on this platform.
+func NewTracer(int, time.Duration) (*Tracer, error) { return nil, errPlatform }
 
-func (*Machine) Start(Command) (*Process, error)      { return nil, errPlatform }
-func (*Machine) Now() time.Duration                   { return 0 }
+// Start is not called on this platform.
+func (*Machine) Start(Command) (*Process, error) { return nil, errPlatform }
+
+// Now is not called on this platform.
+func (*Machine) Now() time.Duration { return 0 }
+
+// Run is not called on this platform.
 func (*Machine) Run(time.Duration, func() bool) error { return errPlatform }
-func (*Machine) Close()                               {}
-func (*Process) Name() string                         { return "" }
-func (*Process) Pause()                               {}
-func (*Process) Resume()                              {}
-func (*Process) Kill() (lived bool)                   { return false }
-func (*Process) Jump(time.Duration)                   {}
-func (*Process) Drift(int64)                          {}
-func (*Process) Exited() (Exit, bool)                 { return Exit{}, true }
-func (*Process) Printed() []byte                      { return nil }
-func (*Conn) Process() *Process                       { return nil }
-func (*Conn) Open()                                   {}
-func (*Conn) Refuse(timedOut bool)                    {}
-func (*Conn) Deliver([]byte)                          {}
-func (*Conn) Finish()                                 {}
-func (*Conn) Reset()                                  {}
+
+// Close is not called on this platform.
+func (*Machine) Close() {}
+
+// Name is not called on this platform.
+func (*Process) Name() string { return "" }
+
+// Pause is not called on this platform.
+func (*Process) Pause() {}
+
+// Resume is not called on this platform.
+func (*Process) Resume() {}
+
+// Kill is not called on this platform.
+func (*Process) Kill() (lived bool) { return false }
+
+// Jump is not called on this platform.
+func (*Process) Jump(time.Duration) {}
+
+// Drift is not called on this platform.
+func (*Process) Drift(int64) {}
+
+// Exited is not called on this platform.
+func (*Process) Exited() (Exit, bool) { return Exit{}, true }
+
+// Printed is not called on this platform.
+func (*Process) Printed() []byte { return nil }
+
+// Process is not called on this platform.
+func (*Conn) Process() *Process { return nil }
+
+// Open is not called on this platform.
+func (*Conn) Open() {}
+
+// Refuse is not called on this platform.
+func (*Conn) Refuse(timedOut bool) {}
+
+// Deliver is not called on this platform.
+func (*Conn) Deliver([]byte) {}
+
+// Finish is not called on this platform.
+func (*Conn) Finish() {}
+
+// Reset is not called on this platform.
+func (*Conn) Reset() {}
+
+// Close is not called on this platform.
+func (*Tracer) Close() {}
+
+// New is not called on this platform.
+func (*Tracer) New(Options) *Machine { return nil }

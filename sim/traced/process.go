@@ -123,14 +123,15 @@ func (m *Machine) process(c Command, pid int) *Process {
 
 // fork starts the program, traced and stopped.
 func fork(path string, c Command, output int) (int, error) {
-	null, err := os.Open(os.DevNull)
+	null, err := os.Open("/dev/null")
 	if err != nil {
 		return 0, err
 	}
 	defer null.Close()
 	const noRandomAddresses = 0x40000
 	before, _, _ := unix.RawSyscall(unix.SYS_PERSONALITY, 0xffffffff, 0, 0)
-	unix.RawSyscall(unix.SYS_PERSONALITY, before|noRandomAddresses, 0, 0) // it may be forbidden: then addresses are random
+	// It may be forbidden: then addresses are random.
+	unix.RawSyscall(unix.SYS_PERSONALITY, before|noRandomAddresses, 0, 0)
 	defer unix.RawSyscall(unix.SYS_PERSONALITY, before, 0, 0)
 	pid, err := syscall.ForkExec(path, c.Args, &syscall.ProcAttr{Dir: c.Dir, Env: c.Env,
 		Files: []uintptr{null.Fd(), uintptr(output), uintptr(output)},
@@ -160,6 +161,10 @@ func (p *Process) prepare() (err error) {
 		return err
 	}
 	if err := p.adopt(); err != nil {
+		return err
+	}
+	const firstInherited, last = 3, 1<<32 - 1
+	if _, err := inject(p.pid, unix.SYS_CLOSE_RANGE, firstInherited, last, 0); err != nil {
 		return err
 	}
 	var r unix.PtraceRegs

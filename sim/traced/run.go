@@ -50,7 +50,7 @@ func (m *Machine) run(t *thread) {
 	}
 	m.watch.pid.Store(int64(p.pid))
 	m.watch.turns.Add(1)
-	st, err := wait(t.tid)
+	st, err := t.stop()
 	m.watch.pid.Store(0)
 	m.advance(p, p.left-m.page[mayAdvance])
 	switch {
@@ -71,6 +71,24 @@ func (m *Machine) run(t *thread) {
 	if m.current == t && m.now-m.turn >= slice && m.others() {
 		m.ends(t)
 		m.runnable = append(m.runnable, t)
+	}
+}
+
+// stop waits until a thread that runs stops or ends. If its process ends, the kernel reports the end of the first
+// thread only after the others have been waited for.
+func (t *thread) stop() (unix.WaitStatus, error) {
+	for {
+		var st unix.WaitStatus
+		tid, err := unix.Wait4(-1, &st, unix.WALL|unix.WNOTHREAD, nil)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil || tid == t.tid:
+			return st, err
+		}
+		for _, o := range t.p.threads {
+			o.ended = o.ended || o.tid == tid && (st.Exited() || st.Signaled())
+		}
 	}
 }
 
@@ -108,7 +126,7 @@ func (m *Machine) enter(t *thread) {
 		return
 	}
 	t.name = c.name
-	if m.freezes && atCheckpoint(t) {
+	if m.way != nil && m.way.arrives(t) {
 		m.frozen, m.current = t, nil
 		return
 	}

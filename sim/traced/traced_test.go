@@ -3,35 +3,167 @@
 package traced
 
 import (
-	"math"
-	"runtime"
+	"errors"
+	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
 
-type none struct{}
-
-func (none) Dialled(c *Conn)     { c.Refuse(false) }
-func (none) Wrote(*Conn, []byte) {}
-func (none) Closed(*Conn)        {}
-func (none) Exited(*Process)     {}
-
-func TestTry(t *testing.T) {
-	runtime.LockOSThread()
-	tr, err := NewTracer(0, 0)
-	m := tr.New(Options{Seed: 1, Network: none{}, Wall: 1767225600_000000000})
-	if err != nil {
-		t.Fatal(err)
+// TestAProgramSeesWhatItSeesOnTheKernel: what a program prints in virtual time is what it prints on the host.
+func TestAProgramSeesWhatItSeesOnTheKernel(t *testing.T) {
+	real := realEcho(t)
+	for _, what := range []string{"threads", "pipe", "signals", "files", "echo", "reset", "end"} {
+		t.Run(what, func(t *testing.T) {
+			want := onTheHost(t, goProgram(t, what, real)...)
+			got := newStage(t, 0).run(1, 0, nil, goProgram(t, what, echoing)...)
+			if got.err != nil || got.printed != want || got.exit != (Exit{}) {
+				t.Errorf("it prints %q and %v (%v), and on the host %q", got.printed, got.exit, got.err, want)
+			}
+		})
 	}
+	t.Run("python", func(t *testing.T) {
+		want := onTheHost(t, python(t, "testdata/waits.py", real)...)
+		got := newStage(t, 0).run(1, 0, nil, python(t, "testdata/waits.py", echoing)...)
+		if got.err != nil || got.printed != want || got.exit != (Exit{}) {
+			t.Errorf("it prints\n%s%v (%v), and on the host\n%s", got.printed, got.exit, got.err, want)
+		}
+	})
+}
+
+// TestEqualSeedsGiveEqualCalls: two runs with the same seed make the same calls at the same times with the same
+// results, and print the same, also with threads and with asyncio, whether they begin afresh or as a copy.
+func TestEqualSeedsGiveEqualCalls(t *testing.T) {
+	for name, args := range map[string][]string{"threads": goProgram(t, "threads"), "echo": goProgram(t, "echo", echoing),
+		"random": goProgram(t, "random"), "python": python(t, "testdata/waits.py", echoing)} {
+		t.Run(name, func(t *testing.T) {
+			s, again := newStage(t, 0), newStage(t, 0)
+			a, b, c := s.run(7, 0, nil, args...), s.run(7, 0, nil, args...), again.run(7, 0, nil, args...)
+			for _, o := range []run{b, c} {
+				if !slices.Equal(a.calls, o.calls) || a.printed != o.printed || a.err != nil {
+					t.Errorf("%d and %d calls, the first that differ: %v\n%v\n%v", len(a.calls), len(o.calls),
+						firstDifference(a.calls, o.calls), a, o)
+				}
+			}
+			if len(a.calls) < 10 {
+				t.Errorf("%d calls are recorded", len(a.calls))
+			}
+		})
+	}
+}
+
+func firstDifference(a, b []Call) []Call {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return []Call{a[i], b[i]}
+		}
+	}
+	return nil
+}
+
+// TestASeedDecides: what is random for a program differs from seed to seed, and what is not, such as its number, does
+// not.
+func TestASeedDecides(t *testing.T) {
+	s := newStage(t, 0)
+	a, b := s.run(1, 0, nil, goProgram(t, "random")...), s.run(2, 0, nil, goProgram(t, "random")...)
+	if a.printed == b.printed {
+		t.Errorf("seeds 1 and 2 both give %q", a.printed)
+	}
+	if !strings.HasSuffix(a.printed, " 1000 1\n") || !strings.HasSuffix(b.printed, " 1000 1\n") {
+		t.Errorf("the numbers of the process and of its parent are %q and %q", a.printed, b.printed)
+	}
+}
+
+// TestTimeIsVirtual: a program that sleeps for a year has slept for a year, at once.
+func TestTimeIsVirtual(t *testing.T) {
+	r := newStage(t, 0).run(1, 0, nil, goProgram(t, "sleep", "8760h")...)
+	if r.printed != "8760h0m0s\n" || r.took.Round(time.Second) != 8760*time.Hour {
+		t.Errorf("it prints %q after %v (%v)", r.printed, r.took, r.err)
+	}
+}
+
+// TestFaultsOfAProcess: a jump moves the wall clock alone; a drift changes the rate of both; a pause lets time pass for
+// a process that does nothing; and a process that is killed is gone.
+func TestFaultsOfAProcess(t *testing.T) {
+	// The program prints both clocks when it starts, and then each second by its own clock.
+	lines := func(list ...string) string { return strings.Join(list, "\n") + "\n" }
+	for name, c := range map[string]struct {
+		fault func(p *Process)
+		want  string
+		took  time.Duration
+	}{
+		"none": {func(*Process) {}, lines("1767225600 86400", "1767225601 86401", "1767225602 86402",
+			"1767225603 86403", "1767225604 86404"), 5 * time.Second},
+		"jump": {func(p *Process) { p.Jump(-time.Hour) }, lines("1767225600 86400", "1767225601 86401",
+			"1767222002 86402", "1767222003 86403", "1767222004 86404"), 5 * time.Second},
+		// After 1.5 s it runs at half the rate: 3.5 s of its time take 7 s.
+		"drift": {func(p *Process) { p.Drift(-500_000) }, lines("1767225600 86400", "1767225601 86401",
+			"1767225602 86402", "1767225603 86403", "1767225604 86404"), 8500 * time.Millisecond},
+		"pause": {func(p *Process) {
+			p.Pause()
+			if err := p.m.Run(100*time.Second, func() bool { return false }); err != nil {
+				t.Error(err)
+			}
+			p.Resume()
+		}, lines("1767225600 86400", "1767225601 86401", "1767225700 86500", "1767225701 86501", "1767225702 86502"),
+			103 * time.Second},
+		"kill": {func(p *Process) { p.Kill() }, lines("1767225600 86400", "1767225601 86401"), 1500 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newStage(t, 0).run(1, 1500*time.Millisecond, c.fault, goProgram(t, "clocks")...)
+			if r.printed != c.want || r.took.Round(100*time.Millisecond) != c.took || r.err != nil {
+				t.Errorf("it prints\n%safter %v (%v); want\n%safter %v", r.printed, r.took, r.err, c.want, c.took)
+			}
+		})
+	}
+}
+
+// TestWhatIsRefused: what a program may not do fails with the error that it would get where it is forbidden.
+func TestWhatIsRefused(t *testing.T) {
+	s := newStage(t, 0)
+	scratch := t.TempDir()
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{goProgram(t, "udp"), "true\n"},
+		{goProgram(t, "refused", nobody), "dial true\n"},
+		{goProgram(t, "refused", silent), "dial false\n"},
+		{goProgram(t, "writes", scratch),
+			"open /tmp/written-by-a-program: read-only file system\n<nil>\ntext <nil>\n"},
+	} {
+		if r := s.run(1, 0, nil, c.args...); r.printed != c.want || r.err != nil {
+			t.Errorf("%q prints %q (%v), want %q", c.args[1:], r.printed, r.err, c.want)
+		}
+	}
+	if _, err := os.Stat("/tmp/written-by-a-program"); err == nil {
+		t.Error("it has written a file")
+	}
+}
+
+// TestWhatCannotBeRun: a program that does what is not modelled, or never lets anything else run, ends with an error
+// that says what it did.
+func TestWhatCannotBeRun(t *testing.T) {
+	s := newStage(t, 200*time.Millisecond)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{goProgram(t, "timerfd"), "program calls timerfd_create in thread 1000, which is not modelled"},
+		{goProgram(t, "spin"), "program has computed for 200ms of processor time without a system call"},
+		{python(t, "-c", "import os; os.fork()"), "program calls clone in thread 1000, to start another process"},
+	} {
+		r := s.run(1, 0, nil, c.args...)
+		if e := (*ProgramError)(nil); !errors.As(r.err, &e) || !strings.HasPrefix(e.Error(), c.want) {
+			t.Errorf("%q: %v, want %q …", c.args[1:], r.err, c.want)
+		}
+	}
+	m := s.tracer.New(Options{Network: &echoNet{}})
 	defer m.Close()
-	p, err := m.Start(Command{Name: "a", Args: []string{"/usr/bin/python3", "/tmp/h.py"}, Env: []string{"PATH=/usr/bin"}})
-	if err != nil {
-		t.Fatal(err)
+	_, err := m.Start(Command{Name: "program", Args: []string{"no-such-program"}, Env: []string{"PATH=/bin"}})
+	const want = "program could not be started: no-such-program is no program in PATH=/bin"
+	if e := (*StartError)(nil); !errors.As(err, &e) || err.Error() != want {
+		t.Errorf("%v, want %q", err, want)
 	}
-	for range 3 {
-		err = m.Run(math.MaxInt64, func() bool { _, ok := p.Exited(); return ok })
-	}
-	e, ok := p.Exited()
-	t.Log(err, e, ok, m.Now(), "\n"+string(p.Printed()))
-	_ = time.Second
 }

@@ -84,9 +84,6 @@ type StartError struct {
 // Error says why.
 func (e *StartError) Error() string { return e.Process + " could not be started: " + e.Err.Error() }
 
-// Unwrap returns the cause.
-func (e *StartError) Unwrap() error { return e.Err }
-
 // state is where a connection stands.
 type state uint8
 

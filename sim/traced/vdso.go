@@ -62,8 +62,8 @@ const tick = 1000
 //	call:   mov  eax, 228           ; the machine answers
 //	        syscall
 //	        ret
-const readClock = "83ff0b775ab8f30800000fa3f8735049b8000000000060000049816810e80300007e34498100e803000049814008e8030000" +
-	"b9210800000fa3f9498b40087303498b0031d2b900ca9a3b48f7f14889064889560831c0c349814010e8030000b8e40000000f05c3"
+const readClock = "83ff0b775ab8f30800000fa3f8735049b8000000000060000049816810e80300007e34498100e803000049814008e803" +
+	"0000b9210800000fa3f9498b40087303498b0031d2b900ca9a3b48f7f14889064889560831c0c349814010e8030000b8e40000000f05c3"
 
 // standIns returns the code for each function of the vDSO.
 func standIns() map[string][]byte {
@@ -95,7 +95,8 @@ func (m *Tracer) mapPages(p *Process, sp uint64) error {
 		return err
 	}
 	const fixed = unix.MAP_FIXED_NOREPLACE
-	_, err = inject(p.pid, unix.SYS_MMAP, pageAt, pageSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|fixed, fd, 0)
+	_, err = inject(p.pid, unix.SYS_MMAP, pageAt, pageSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|fixed,
+		fd, 0)
 	if err != nil {
 		return err
 	}

@@ -69,8 +69,8 @@ type Sink interface {
 	Reset()
 }
 
-// Opener is a Sink of a client whose connection attempts end when those of the world do.
-type Opener interface {
+// opener is a Sink of a client whose connection attempts end when those of the world do.
+type opener interface {
 	// Opened reports how the attempt ended, as in [sim.Endpoint].
 	Opened(sim.Status)
 }
@@ -252,7 +252,7 @@ func (c *Conn) reset() {
 
 // Opened sends the requests that waited for the connection, or ends it if nobody listens or the host did not answer.
 func (c *Conn) Opened(s sim.Status) {
-	if o, waits := c.out.(Opener); waits {
+	if o, waits := c.out.(opener); waits {
 		o.Opened(s)
 	}
 	switch s {

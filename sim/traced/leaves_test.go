@@ -1,0 +1,90 @@
+//go:build linux && amd64
+
+package traced
+
+import (
+	"bufio"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestNothingIsLeftBehind: when the process that traces is killed, at any instant, all programs that it runs are gone.
+func TestNothingIsLeftBehind(t *testing.T) {
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(1, 1))
+	for range 10 {
+		c := exec.Command(os.Args[0])
+		c.Env = append(os.Environ(), "TRACED_TEST_LEAVES="+path)
+		out, err := c.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		var pids []int
+		in := bufio.NewScanner(out)
+		for range random.IntN(12) + 1 { // killed while it starts and runs programs
+			if !in.Scan() {
+				break
+			}
+			var pid int
+			if _, err := fmt.Sscan(in.Text(), &pid); err != nil {
+				t.Fatal(in.Text())
+			}
+			pids = append(pids, pid)
+		}
+		c.Process.Kill()
+		for in.Scan() {
+			var pid int
+			if _, err := fmt.Sscan(in.Text(), &pid); err == nil {
+				pids = append(pids, pid)
+			}
+		}
+		c.Wait()
+		for _, pid := range pids {
+			for isProgram(pid, path) { // SIGKILL takes effect soon
+				time.Sleep(time.Millisecond)
+			}
+		}
+	}
+}
+
+// isProgram reports whether a process runs the program.
+func isProgram(pid int, path string) bool {
+	exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	return strings.TrimSuffix(exe, " (deleted)") == path
+}
+
+// leaves runs programs that never end, prints the number of each, and never ends either.
+func leaves(path string) {
+	runtime.LockOSThread()
+	tracer, err := NewTracer(0, 0)
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	for {
+		m := tracer.New(Options{Network: &echoNet{}})
+		for i := range 3 {
+			p, err := m.Start(Command{Name: fmt.Sprint("program-", i), Args: []string{path, "forever"}})
+			if err != nil {
+				fmt.Println(err)
+				os.Exit(1)
+			}
+			fmt.Println(p.pid)
+			m.Run(m.Now()+time.Hour, func() bool { return false })
+		}
+
+		m.Close()
+	}
+}

@@ -1,0 +1,209 @@
+//go:build linux && amd64
+
+package traced
+
+import (
+	"bytes"
+	"cmp"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+)
+
+// program is the static Go program in testdata.
+var program = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "traced")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "program")
+	build := exec.Command("go", "build", "-o", path, "./testdata/program")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := build.CombinedOutput(); err != nil {
+		os.Stderr.Write(text)
+		return "", err
+	}
+	return path, nil
+})
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("TRACED_TEST_LEAVES"); dir != "" {
+		leaves(dir)
+	}
+	code := m.Run()
+	if path, err := program(); err == nil {
+		os.RemoveAll(filepath.Dir(path))
+	}
+	os.Exit(code)
+}
+
+func goProgram(t *testing.T, args ...string) []string {
+	t.Helper()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append([]string{path}, args...)
+}
+
+func python(t *testing.T, args ...string) []string {
+	t.Helper()
+	const path = "/usr/bin/python3"
+	if _, err := os.Stat(path); err != nil {
+		t.Skip("there is no ", path)
+	}
+	return append([]string{path}, args...)
+}
+
+// The addresses at which tests find something in virtual time.
+const (
+	echoing = "10.0.0.1:7"
+	nobody  = "10.0.0.1:8"
+	silent  = "10.0.0.1:9"
+)
+
+// echoNet is a network with a server that sends lines back. The line reset makes it reset the connection, and the line
+// end makes it close the connection.
+type echoNet struct{ half map[*Conn][]byte }
+
+func (n *echoNet) Dialled(c *Conn) {
+	switch c.To.String() {
+	case echoing:
+		c.Open()
+	case silent:
+	default:
+		c.Refuse(false)
+	}
+}
+
+func (n *echoNet) Wrote(c *Conn, b []byte) {
+	switch string(b) {
+	case "reset\n":
+		c.Deliver([]byte("bye"))
+		c.Reset()
+	case "end\n":
+		c.Deliver([]byte("bye"))
+		c.Finish()
+	default:
+		c.Deliver(b)
+	}
+}
+
+func (n *echoNet) Closed(*Conn)    {}
+func (n *echoNet) Exited(*Process) {}
+
+// realEcho is the same server on the host.
+func realEcho(t *testing.T) string {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ln.Close() })
+	go func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go answer(c.(*net.TCPConn))
+		}
+	}()
+	return ln.Addr().String()
+}
+
+func answer(c *net.TCPConn) {
+	defer c.Close()
+	b := make([]byte, 64<<10)
+	for {
+		n, err := c.Read(b)
+		if err != nil {
+			return
+		}
+		switch string(b[:n]) {
+		case "reset\n":
+			c.Write([]byte("bye"))
+			time.Sleep(20 * time.Millisecond) // what is in flight would be lost
+			c.SetLinger(0)
+			return
+		case "end\n":
+			c.Write([]byte("bye"))
+			return
+		}
+		c.Write(b[:n])
+	}
+}
+
+// run is what came of a program.
+type run struct {
+	printed string
+	exit    Exit
+	calls   []Call
+	took    time.Duration
+	err     error
+}
+
+// stage has a tracer for the programs of one test.
+type stage struct {
+	*testing.T
+	tracer *Tracer
+}
+
+func newStage(t *testing.T, busy time.Duration) *stage {
+	runtime.LockOSThread() // the thread ends with the test's goroutine
+	tracer, err := NewTracer(0, busy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(tracer.Close)
+	return &stage{t, tracer}
+}
+
+const epoch = 1_767_225_600_000_000_000
+
+// run runs a program. at, if not nil, is called at the given time.
+func (s *stage) run(seed uint64, after time.Duration, at func(*Process), args ...string) (r run) {
+	s.Helper()
+	m := s.tracer.New(Options{Seed: seed, Network: &echoNet{}, Wall: epoch,
+		Record: func(c Call) { r.calls = append(r.calls, c) }})
+	defer m.Close()
+	p, err := m.Start(Command{Name: "program", Args: args, Env: []string{"PATH=/usr/bin:/bin", "LANG=C.UTF-8"},
+		Scratch: scratchOf(args)})
+	if err != nil {
+		s.Fatal(err)
+	}
+	over := func() bool { return p.ended }
+	if at != nil {
+		r.err = m.Run(after, over)
+		at(p)
+	}
+	if r.err == nil {
+		r.err = m.Run(time.Duration(1<<60), over)
+	}
+	r.exit, r.printed, r.took = p.exit, string(p.Printed()), m.Now()
+	return r
+}
+
+// scratchOf returns the folder in which a program may write, which tests give as its last argument.
+func scratchOf(args []string) string {
+	if last := args[len(args)-1]; filepath.IsAbs(last) && len(args) > 2 {
+		return last
+	}
+	return ""
+}
+
+// onTheHost runs a program without a machine.
+func onTheHost(t *testing.T, args ...string) (printed string) {
+	t.Helper()
+	c := exec.Command(args[0], args[1:]...)
+	var out bytes.Buffer
+	c.Stdout, c.Stderr = &out, &out
+	if err := c.Run(); err != nil {
+		t.Fatal(cmp.Or(out.String(), err.Error()))
+	}
+	return out.String()
+}
