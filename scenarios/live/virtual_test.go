@@ -1,33 +1,161 @@
+//go:build linux && amd64
+
 package live
 
 import (
-	"syscall"
+	"errors"
+	"os/exec"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-func TestTry(t *testing.T) {
-	s, err := scenarios.Named("fenced-gc-pause")
+// python is the interpreter for which Debian's packages are, among them python3-redis.
+const python = "/usr/bin/python3"
+
+// redisPy returns the command of the worker with redis-py's lock.
+func redisPy(t *testing.T) string {
+	t.Helper()
+	if err := exec.Command(python, "-c", "import redis").Run(); err != nil {
+		t.Skip(python, " has no redis-py: ", err)
+	}
+	return python + " workers/redis-py/worker.py"
+}
+
+// inVirtualTime returns a scenario of the catalogue whose clients are the programs of a command.
+func inVirtualTime(t *testing.T, name, command string) *scenarios.Scenario {
+	t.Helper()
+	s, err := scenarios.Named(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := NewVirtual(s, "/usr/bin/python3 workers/redis-py/worker.py fenced")
+	v, err := NewVirtual(s, command)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer v.Close()
-	cpu := func() (float64, float64, int64) {
-		var a, b syscall.Rusage
-		syscall.Getrusage(0, &a)
-		syscall.Getrusage(-1, &b)
-		return float64(a.Utime.Nano()+a.Stime.Nano()) / 1e6, float64(b.Utime.Nano()+b.Stime.Nano()) / 1e6, b.Minflt
+	t.Cleanup(v.Close)
+	return s.With(v.Code())
+}
+
+// planned makes a run of a scenario whose faults are the given lines.
+func planned(t *testing.T, s *scenarios.Scenario, seed uint64, lines ...string) (scenarios.Result, error) {
+	t.Helper()
+	p := nemesis.Plan{Scenario: s.Name, Seed: seed}
+	for _, line := range lines {
+		f, err := nemesis.ParseFor(line, s.Targets())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Faults = append(p.Faults, f)
 	}
-	for i := range 12 {
-		a, b, f := cpu()
-		p := s.Plan(uint64(i + 2))
-		r, err := v.carryOut(s, p, false)
-		a2, b2, f2 := cpu()
-		t.Log(err, r.Digest, r.Events, a2-a, b2-b, f2-f)
+	return scenarios.NewRunner(s).Run(p)
+}
+
+// TestFaultsOfAProgramInVirtualTime: redis-py's lock, without a fencing token, lasts 10 s. What breaks it, and what
+// does not, is known from the code of the library and of the worker.
+func TestFaultsOfAProgramInVirtualTime(t *testing.T) {
+	s := inVirtualTime(t, "kleppmann-gc-pause", redisPy(t))
+	for name, c := range map[string]struct {
+		faults []string
+		broken []checker.Law
+		happen []history.F
+	}{
+		"nothing": {nil, nil, nil},
+		"a pause past the lease": {[]string{"pause client-1 for 15s after before-write"},
+			[]checker.Law{checker.MutualExclusion, checker.ResourceSafety}, nil},
+		"a pause within the lease": {[]string{"pause client-1 for 5s after before-write"}, nil, nil},
+		"a crash":                  {[]string{"crash client-1 after before-write"}, nil, []history.F{history.Crashed}},
+		// Neither the library nor the worker reads the wall clock.
+		"a jump of its clock":    {[]string{"jump client-1 clock by +1h after acquired"}, nil, nil},
+		"a cut within the lease": {[]string{"cut client-1 | redis-1 at 50ms for 3s"}, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := planned(t, s, 3, c.faults...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			verdict := s.Judge(r).Verdict
+			for _, law := range checker.Laws {
+				want := slices.Contains(c.broken, law)
+				if got := verdict.Of(law).Outcome == checker.Violated; got != want {
+					t.Errorf("%s is violated: %v, want %v", law, got, want)
+				}
+			}
+			for _, f := range c.happen {
+				if !slices.ContainsFunc(r.History.Events, func(e history.Event) bool { return e.F == f }) {
+					t.Errorf("there is no %s", f)
+				}
+			}
+		})
+	}
+}
+
+// TestEqualSeedsGiveEqualRunsOfPrograms: runs with equal seeds have equal digests, also on another thread and after
+// other runs, and those with different seeds do not.
+func TestEqualSeedsGiveEqualRunsOfPrograms(t *testing.T) {
+	command := redisPy(t)
+	s, again := inVirtualTime(t, "fenced-gc-pause", command), inVirtualTime(t, "fenced-gc-pause", command)
+	seen := map[uint64]uint64{}
+	for seed := range uint64(5) {
+		a, err := planned(t, s, seed, "pause client-1 for 8s after before-write")
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := planned(t, again, seed, "pause client-1 for 8s after before-write")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Digest != b.Digest {
+			t.Errorf("seed %d: %x and %x", seed, a.Digest, b.Digest)
+		}
+		if before, known := seen[uint64(a.Digest)]; known {
+			t.Errorf("seeds %d and %d have the same digest", before, seed)
+		}
+		seen[uint64(a.Digest)] = seed
+	}
+}
+
+// TestProgramsThatCannotBeClients: each error names the client and what it does.
+func TestProgramsThatCannotBeClients(t *testing.T) {
+	for name, c := range map[string]struct{ command, want string }{
+		"missing": {"no-such-program", "client-1 could not be started: no-such-program is no program in PATH="},
+		"silent":  {"/bin/true", "client-1 ended before its first report, which is FENCEPOST ACQUIRING lock"},
+		"fails":   {"/bin/false", "client-1 ended with status 1 before its first report"},
+		"forks": {python + " -c 'import os; os.fork()'",
+			"client-1 calls clone in thread 1000, to start another process"},
+		"waits": {python + " -c 'import time; time.sleep(1e6)'", "client-1 has not reported FENCEPOST ACQUIRING lock"},
+		"elsewhere": {python + ` -c 'import socket; socket.create_connection(("10.9.9.9", 1))'`,
+			"client-1 ended with status 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := inVirtualTime(t, "fenced-gc-pause", c.command)
+			_, err := planned(t, s, 2)
+			var code *scenarios.CodeError
+			if !errors.As(err, &code) || !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("%v, want %q …", err, c.want)
+			}
+		})
+	}
+}
+
+// TestCommandsOfPrograms: no shell reads the command.
+func TestCommandsOfPrograms(t *testing.T) {
+	for command, want := range map[string][]string{
+		"a b":              {"a", "b"},
+		" a  'b c' \"d\" ": {"a", "b c", "d"},
+		"a ''":             {"a", ""},
+		"a | b":            nil,
+		"a 'b":             nil,
+		"  ":               nil,
+		"$HOME/a":          nil,
+	} {
+		if got, err := wordsOf(command); !slices.Equal(got, want) || (err == nil) != (want != nil) {
+			t.Errorf("%q: %q (%v), want %q", command, got, err, want)
+		}
 	}
 }

@@ -75,10 +75,10 @@ func TestASeedDecides(t *testing.T) {
 	}
 }
 
-// TestTimeIsVirtual: a program that sleeps for a year has slept for a year, at once.
+// TestTimeIsVirtual: a program that sleeps for a day has slept for a day, at once.
 func TestTimeIsVirtual(t *testing.T) {
-	r := newStage(t, 0).run(1, 0, nil, goProgram(t, "sleep", "8760h")...)
-	if r.printed != "8760h0m0s\n" || r.took.Round(time.Second) != 8760*time.Hour {
+	r := newStage(t, 0).run(1, 0, nil, goProgram(t, "sleep", "24h")...)
+	if r.printed != "24h0m0s\n" || r.took.Round(time.Second) != 24*time.Hour {
 		t.Errorf("it prints %q after %v (%v)", r.printed, r.took, r.err)
 	}
 }
