@@ -71,8 +71,8 @@ func hasGo(folder string) bool {
 }
 
 // ClientUsage describes the flag that names the program.
-const ClientUsage = "run the program `CMD` as each client, in virtual time, on Linux;\nfencepost live -h says what it " +
-	"is given and what it reports"
+const ClientUsage = "run the program `CMD` as each client, in virtual time, on Linux;\nfencepost live -h says what " +
+	"it is given and what it reports"
 
 // OpenWith is like OpenTest. If a command is given, it opens a scenario, and the program of the command is each
 // client of its runs until the Guest is closed.

@@ -1,5 +1,5 @@
-// Package live runs a scenario in real time, with clients that are processes of the host: those of the user, in any
-// language, or the scenario's own protocols. It uses the host, as scenarios/live/realtime does.
+// Package live runs a scenario in real time, or in virtual time, with clients that are processes of the host: those of
+// the user, in any language, or the scenario's own protocols. It uses the host, as scenarios/live/realtime does.
 //
 // [Reporting] describes what a client is given and what it reports. A report that is malformed or out of order is
 // answered with an error, which ends the run; what has happened until then is kept and judged. The first ACQUIRING of
@@ -15,6 +15,12 @@
 //
 // ACQUIRED is answered before the section begins, and RELEASING before the release is sent: a recorded section lies
 // within the time in which the client had the lock. An overlap in the record is therefore a real overlap.
+//
+// # Virtual time
+//
+// A run with [Options.Virtual] has the same reports, and the same clients, which [traced.Machine] runs in virtual time
+// on this machine. Its loop has the machine as its clock: to wait is to let the clients run. Connections do not go
+// through ports, so nobody else can reach them. Equal plans give equal runs. What follows is about real time.
 //
 // # When something happened, and when the run learned of it
 //

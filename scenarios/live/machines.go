@@ -94,8 +94,8 @@ func (v *Virtual) Close() {
 // everyTwice is how many runs there are for each one that is made twice, to see whether it repeats.
 const everyTwice = 32
 
-// carryOut carries out a plan. sent says whether to list what the clients send. The error is a *[scenarios.CodeError] if the
-// program cannot be run, or if a second run with the same seed differs. Several goroutines may call it at once.
+// carryOut carries out a plan. sent says whether to list what the clients send. The error is a *[scenarios.CodeError]
+// if the program cannot be run, or if a second run with the same seed differs. Several goroutines may call it at once.
 func (v *Virtual) carryOut(s *scenarios.Scenario, p nemesis.Plan, sent bool) (scenarios.Result, error) {
 	m, err := v.hire()
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 )
 
 // An interpreter takes far longer to start than a run takes. Therefore the first process of a command is stopped at a
-// checkpoint, right before it makes its first socket for TCP or thread. Each run begins with a copy (fork) of it. Copies
-// would share open files with each other, such as an epoll instance, so the process must have none then. If it has, it
-// is started once more, and stopped before it makes the first one that it keeps. A process without a checkpoint is
-// started afresh for each run. Until its checkpoint, a process depends on nothing that differs from run to run: the
+// checkpoint, right before it makes its first socket for TCP or thread. Each run begins with a copy (fork) of it.
+// Copies would share open files with each other, such as an epoll instance, so the process must have none then. If it
+// has, it is started once more, and stopped before it makes the first one that it keeps. A process without a checkpoint
+// is started afresh for each run. Until its checkpoint, a process depends on nothing that differs from run to run: the
 // random numbers that it gets are always the same.
 
 // makers lists the calls that make an open file which copies of a process would share.

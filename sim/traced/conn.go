@@ -14,8 +14,8 @@ import (
 // and epoll as for any socket. What the process writes never reaches the kernel: the machine takes it in the call.
 //
 // While the connection is not open, junk fills the socket's buffer, so that it is not writable, as poll and epoll say
-// of a TCP socket that is connecting. One byte of junk stays at the machine's end: when that end is closed with something
-// unread, the process gets ECONNRESET.
+// of a TCP socket that is connecting. One byte of junk stays at the machine's end: when that end is closed with
+// something unread, the process gets ECONNRESET.
 
 // Conn is a connection of a process.
 type Conn struct {

@@ -35,7 +35,8 @@ func TestAProgramSeesWhatItSeesOnTheKernel(t *testing.T) {
 // TestEqualSeedsGiveEqualCalls: two runs with the same seed make the same calls at the same times with the same
 // results, and print the same, also with threads and with asyncio, whether they begin afresh or as a copy.
 func TestEqualSeedsGiveEqualCalls(t *testing.T) {
-	for name, args := range map[string][]string{"threads": goProgram(t, "threads"), "echo": goProgram(t, "echo", echoing),
+	for name, args := range map[string][]string{"threads": goProgram(t, "threads"),
+		"echo":   goProgram(t, "echo", echoing),
 		"random": goProgram(t, "random"), "python": python(t, "testdata/waits.py", echoing)} {
 		t.Run(name, func(t *testing.T) {
 			s, again := newStage(t, 0), newStage(t, 0)
