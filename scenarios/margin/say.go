@@ -73,12 +73,16 @@ func (c *Call) past(did, next string) string {
 
 // late says how close the last request of an attempt came to another attempt's key.
 func (c *Call) late() string {
+	next := c.Next
+	if next == c.Holder {
+		next = "the next attempt of " + c.Holder
+	}
 	if c.After <= 0 {
 		return fmt.Sprintf("a request of %s reached %s %s after %s had set its key there, and left it alone.", c.Holder,
-			c.Standing[0], text.Lasting(-c.After), c.Next)
+			c.Standing[0], text.Lasting(-c.After), next)
 	}
 	return fmt.Sprintf("the last request of %s reached %s %s before %s set its key there.", c.Holder, c.Standing[0],
-		text.Lasting(c.After), c.Next)
+		text.Lasting(c.After), next)
 }
 
 // lost says which keys a holder had lost, and how many more losses would have let another client in.
