@@ -21,6 +21,7 @@ const retryEvery = 100 * time.Millisecond
 type Library struct {
 	Name    string // the name in the matrix
 	Version string // modules and versions
+	Setting string // how it is opened
 	Servers locktest.Servers
 	Renewal Renewal
 	// New makes the lock of a client. If fenced, the lock has tokens, from a counter on the first server.
@@ -39,53 +40,55 @@ const (
 )
 
 const (
-	goRedisVersion = "go-redis v9.23.0"
-	redsyncVersion = "github.com/go-redsync/redsync/v4 v4.18.1"
-	rueidisVersion = "github.com/redis/rueidis/rueidislock v1.0.78"
-	followed       = ", at an address that follows the master"
+	goRedisVersion   = "go-redis v9.23.0"
+	redsyncVersion   = "github.com/go-redsync/redsync/v4 v4.18.1 on " + goRedisVersion
+	redislockVersion = "github.com/bsm/redislock v0.9.4 on " + goRedisVersion
+	followed         = "on one server and a replica, at an address that always leads to the master"
+	three            = "on three servers, in ModeDisabled"
 )
 
 // All lists the libraries of the matrix.
 var All = []Library{
-	{"redsync", redsyncVersion + " on " + goRedisVersion, locktest.Redis(5), ByUser, newRedsync(onGoRedis, plain), nil},
-	{"redsync-1", redsyncVersion + " on " + goRedisVersion + ", on one server, as its README shows it",
-		locktest.Redis(1),
-		ByUser, newRedsync(onGoRedis, plain), nil},
-	{"redsync-3", redsyncVersion + " on " + goRedisVersion + " in ModeDisabled, on three servers", locktest.Redis(3),
-		ByUser, newRedsync(onQuietGoRedis, plain), nil},
-	{"redsync-fail-fast", "as redsync-3, WithFailFast", locktest.Redis(3), ByUser,
+	{"redsync", redsyncVersion, "on five servers", locktest.Redis(5), ByUser, newRedsync(onGoRedis, plain), nil},
+	{"redsync-1", redsyncVersion, "on one server, as its README shows it", locktest.Redis(1), ByUser,
+		newRedsync(onGoRedis, plain), nil},
+	{"redsync-3", redsyncVersion, three, locktest.Redis(3), ByUser, newRedsync(onQuietGoRedis, plain), nil},
+	{"redsync-fail-fast", redsyncVersion, three + ", WithFailFast", locktest.Redis(3), ByUser,
 		newRedsync(onQuietGoRedis, with(redsync.WithFailFast(true))), nil},
-	{"redsync-set-nx", "as redsync-3, WithSetNXOnExtend", locktest.Redis(3), ByUser,
+	{"redsync-set-nx", redsyncVersion, three + ", WithSetNXOnExtend", locktest.Redis(3), ByUser,
 		newRedsync(onQuietGoRedis, with(redsync.WithSetNXOnExtend())), nil},
-	{"redsync-own-value", "as redsync-3, WithGenValueFunc that returns the client's name", locktest.Redis(3), ByUser,
-		newRedsync(onQuietGoRedis, ownValue), nil},
-	{"redsync-v8", redsyncVersion + " on go-redis v8.11.5", locktest.Redis(5), ByUser,
-		newRedsync(onGoRedis8, plain), nil},
-	{"redsync-v7", redsyncVersion + " on go-redis v7.4.1", locktest.Redis(5), ByUser,
-		newRedsync(onGoRedis7, plain), nil},
-	{"redsync-rueidis", redsyncVersion + " on rueidis v1.0.78", locktest.Redis(5), ByUser,
-		newRedsync(onRueidis, plain), nil},
-	{"redsync-redigo", redsyncVersion + " on redigo v1.9.3", locktest.Redis(5), ByUser,
-		newRedsync(onRedigo, plain), nil},
-	{"redsync-v1", "github.com/go-redsync/redsync v1.4.2 on redigo v1.9.3", locktest.Redis(5), ByUser,
-		newRedsyncV1, nil},
-	{"redislock", "github.com/bsm/redislock v0.9.4 on " + goRedisVersion, locktest.Redis(1), ByUser,
-		newRedislock(single), nil},
-	{"redislock-own-token", "as redislock, with the client's name for Options.Token", locktest.Redis(1), ByUser,
-		newRedislockOwnToken, nil},
-	{"redislock-failover", "github.com/bsm/redislock v0.9.4 on " + goRedisVersion + followed,
-		locktest.Redis(1).Replicated(1), ByUser, newRedislock(following), nil},
-	{"redislock-sentinel", "github.com/bsm/redislock v0.9.4 on FailoverClient of " + goRedisVersion,
+	{"redsync-own-value", redsyncVersion, three + ", WithGenValueFunc that returns the client's name",
+		locktest.Redis(3), ByUser, newRedsync(onQuietGoRedis, ownValue), nil},
+	{"redsync-v8", "github.com/go-redsync/redsync/v4 v4.18.1 on go-redis v8.11.5", "on five servers",
+		locktest.Redis(5), ByUser, newRedsync(onGoRedis8, plain), nil},
+	{"redsync-v7", "github.com/go-redsync/redsync/v4 v4.18.1 on go-redis v7.4.1", "on five servers",
+		locktest.Redis(5), ByUser, newRedsync(onGoRedis7, plain), nil},
+	{"redsync-rueidis", "github.com/go-redsync/redsync/v4 v4.18.1 on rueidis v1.0.78", "on five servers",
+		locktest.Redis(5), ByUser, newRedsync(onRueidis, plain), nil},
+	{"redsync-redigo", "github.com/go-redsync/redsync/v4 v4.18.1 on redigo v1.9.3", "on five servers",
+		locktest.Redis(5), ByUser, newRedsync(onRedigo, plain), nil},
+	{"redsync-v1", "github.com/go-redsync/redsync v1.4.2 on redigo v1.9.3", "on five servers", locktest.Redis(5),
+		ByUser, newRedsyncV1, nil},
+	{"redislock", redislockVersion, "on one server", locktest.Redis(1), ByUser, newRedislock(single), nil},
+	{"redislock-own-token", redislockVersion, "on one server, with the client's name for Options.Token",
+		locktest.Redis(1), ByUser, newRedislockOwnToken, nil},
+	{"redislock-failover", redislockVersion, followed, locktest.Redis(1).Replicated(1), ByUser,
+		newRedislock(following), nil},
+	{"redislock-sentinel", redislockVersion, "on one server, a replica and a Sentinel, by go-redis's FailoverClient",
 		locktest.Redis(1).Replicated(1), ByUser, newRedislock(failover), nil},
-	{"setnx", "the recipe of " + goRedisVersion + ": SetNX, and a script to release", locktest.Redis(1), ByNobody,
+	{"setnx", goRedisVersion, "its recipe on one server: SetNX, and a script to release", locktest.Redis(1), ByNobody,
 		newSetNX(single), nil},
-	{"setnx-failover", "the recipe of " + goRedisVersion + followed, locktest.Redis(1).Replicated(1), ByNobody,
+	{"setnx-failover", goRedisVersion, "the recipe of setnx, " + followed, locktest.Redis(1).Replicated(1), ByNobody,
 		newSetNX(following), nil},
-	{"radix", "SET NX PX by github.com/mediocregopher/radix/v4 v4.1.4", locktest.Redis(1), ByNobody, newRadix, nil},
-	{"rueidislock", rueidisVersion + " with KeyMajority 1 and NoLoopTracking, as documented",
-		locktest.Redis(1), ByLibrary, newRueidislock, rueidisKeys},
-	{"valkeylock", "github.com/valkey-io/valkey-go/valkeylock v1.0.79, opened alike",
-		locktest.Redis(1), ByLibrary, newValkeylock, valkeyKeys},
+	{"radix", "github.com/mediocregopher/radix/v4 v4.1.4",
+		"SET NX PX on one server, over one connection (radix.Dialer) that is dialed again after an error; " +
+			"its pool could not be run", locktest.Redis(1), ByNobody, newRadix, nil},
+	{"rueidislock", "github.com/redis/rueidis/rueidislock v1.0.78",
+		"on one server, with KeyMajority 1 and NoLoopTracking, as documented", locktest.Redis(1), ByLibrary,
+		newRueidislock, rueidisKeys},
+	{"valkeylock", "github.com/valkey-io/valkey-go/valkeylock v1.0.79",
+		"on one server, with KeyMajority 1 and NoLoopTracking", locktest.Redis(1), ByLibrary, newValkeylock,
+		valkeyKeys},
 }
 
 // fence is the part of an adapter that draws tokens.

@@ -1,71 +1,127 @@
 package libraries
 
-import "github.com/fencepost-sim/fencepost/checker"
+import (
+	"slices"
 
-const opening = `# The matrix: Go lock libraries under faults
+	"github.com/fencepost-sim/fencepost/checker"
+)
 
-Unmodified libraries, with their default and documented settings, under faults of the default mix. Made by
+// opening is the README before its table.
+const opening = `# Go lock libraries under faults
+
+After reading this page you know which promises your lock library broke under which faults, you can
+replay each case with one command, and you can run your own version and settings the same way.
+
+The libraries are unmodified, in documented settings. Each letter names a promise that broke in at
+least one schedule of a family of faults:
+
+- **E**, exclusion: two leases ran at the same time.
+- **O**, ownership: a client removed or prolonged a key that was another client's.
+- **D**, data: the resource took the late write of a client that had lost the lock, although it had
+  looked at its validity before. No lease prevents every such write; a fencing token can.
+- **W**, waiting: a client waited far too long, or forever, although enough servers were up.
+
+A dot says that no schedule broke any of the four. That is no proof: the library's page says how
+many schedules there were. An empty cell was not tried: the setting has no replica. The page also
+says what broke each promise: the library, its settings, the servers, or a limit of all leases.
+
+`
+
+// method is the README after the links of its table.
+const method = `
+## Replay a finding, or test your own library
+
+Each library's page lists how often each promise broke, and for each way in which it broke the smallest schedule of
+faults, the lines of the library that explain it, and a command that replays it with its story and timeline. Run the
+commands in this folder. ` + "`go test -run TestFindings .`" + ` replays all of them. No finding says more than its replay
+shows.
+
+To test your own lock, or another version, write an adapter: [locktest](../README.md) shows one in ten lines.
+
+To correct a row, change the adapter or the settings in ` + "`adapters_test.go`" + `, and run its library again (redsync here;
+about 20 s):
+
+    go test -run 'TestMatrix/^redsync$' -update . && go test -run TestReadme -update .
+
+All libraries with ten times as many schedules take some 70 minutes of processor time:
 
     FENCEPOST_FULL=1 go test -run TestMatrix -update -timeout 5h . && go test -run TestReadme -update .
 
-in some 70 minutes of processor time; without FENCEPOST_FULL there is a tenth of the schedules, and with
-` + "`-run 'TestMatrix/^redsync$'`" + ` one library.
+## How the libraries were run
 
-Each finding below is replayed by ` + "`go test -run TestFindings .`" +
-	`, and alone, with its story and timeline, by the command
-under it. No finding says more than its replay shows.
+Each lock has a TTL of 8 s. It is on one Redis that syncs every write, on three or five of them (redsync), or on one
+with a replica and a Sentinel (-failover, -sentinel). Three clients take it twice each. They read the data at the
+beginning of their work and write it at the end.
 
-## What was run
+- Short work takes 4 s. Renewed work takes 20 s, and the lock is renewed meanwhile: by its holder every 2.7 s, who gives
+  up at the first error, or by the library (rueidislock, valkeylock).
+- Careful clients look at the validity before they write. They stop when an extension fails or when the library says
+  that the lock is lost. Clients without care do neither.
+- Fenced clients do neither either, but send a token with each write. They take it by INCR on the first server, after
+  they have the lock and before it ends. The resource refuses tokens that are lower than one it has seen.
 
-`
+The faults of a family are drawn with the weights of the default mix.
 
-const legend = `
-Each lock has a TTL of 8 s, on one Redis that syncs every write, on three or five of them (redsync), or on one with a
-replica and a Sentinel (-failover, -sentinel). Three clients take it twice each. They read the data at the beginning
-of their work and write it at the end: after 4 s (short), or after 20 s while the lock is renewed (renewed), every 2.7
-s by its holder, whose keepalive gives up at the first error, or by the library (rueidislock, valkeylock). "Careful"
-clients check the validity before they write, and stop when an extension fails or the library says that the lock is
-lost; without care they do neither. "Fenced" clients do neither, but send a token that they take, by INCR on the first
-server, after they have the lock and before it ends; the resource refuses lower ones than it has seen.
+## How to read the numbers
 
-## What it survives
+A cell of a library's page counts the schedules in which the promise broke; the column "of" says how many schedules
+each cell of its row has. <1/80 says that it broke in none: with 95 % confidence, fewer than one in 80 schedules of
+this mix breaks it (1 - 0.05^(1/n) of them, about 3/n; the comment of campaign.UpperBound gives the assumptions).
+"<1/79 of 237" has another number of schedules than its row: fewer, because the library stopped the clock in the others,
+or more, because a rare violation needs a longer search. An empty cell was not run (no replica).
 
-Each table is about one law, and each cell about one library under one family of faults. The column "of" says how many
-schedules each cell of its row has. A number says in how many of them the law was broken. <1/80 says that it was
-broken in none: with 95 % confidence, fewer than one in 80 schedules of this mix breaks it, 1 - 0.05^(1/n) of them,
-about 3/n (the comment of campaign.UpperBound says what that takes for granted). "<1/79 of 237" has another number of
-schedules than its row: fewer, since the library stopped the clock in the others (below), or more of all kinds, since
-that long a search is what a rare violation takes. Empty: not run (no replica).
-
-`
-
-const afterTable = `
-Two clients inside at once, because one of them was paused and cannot know, are not listed: that no lease prevents.
-What it does to the data is.
-
-## What breaks it
+Two clients that are in their critical sections at once are not counted if one of them was paused and cannot know that
+its lease has ended: no lease prevents that. What it does to the data is counted.
 `
 
 const closing = `
+## Locks that could not be run
+
+- **Locks that dial by themselves**, which take an address and no dialer: nothing can stand between them and the
+  network of the host. The lock of go-zero does take a hook that can dial. But go-zero keeps one client for each address
+  in the process forever, and the three simulated clients would share it.
+- The pool of radix, and the defaults of rueidislock: see [radix] and [rueidislock].
+
+The clients of etcd and ZooKeeper are in [ensembles](../ensembles/README.md), and client-go's leader election is in
+[kubernetes](../kubernetes/README.md).
+`
+
+// pageOpening is the beginning of a library's page. Its verbs are the name, the versions and the setting.
+const pageOpening = `# %[1]s under faults
+
+After reading this page you know which promises %[1]s broke under which faults and why, and you can replay each case.
+[All libraries](../README.md) compares it with others.
+
+- Version: %[2]s
+- Setting: %[3]s
+
+## What broke, and how often
+
+A number counts the schedules in which the promise broke; <1/80 says that it broke in none, and so, with 95 %%
+confidence, breaks in fewer than one of 80 ([how to read the numbers](../README.md#how-to-read-the-numbers), [careful
+and fenced clients](../README.md#how-the-libraries-were-run)).
+
+`
+
+const beforeFindings = `
+## What breaks it, and why
+
+Run the commands in the folder above this one (scenarios/locktest/libraries). Each prints the story and the timeline.
+`
+
+// notRun ends the pages of libraries of which some setting could not be run.
+var notRun = map[string]string{"rueidislock": `
 ## What could not be run
 
-- **rueidislock with its defaults**, three keys on one server and no NOLOOP. After its first extension it does not
-  come to rest: its own PEXPIREAT makes the server tell it that its key has changed, and then it extends again.
-  To hold one lock for 20 s it sends 17,000 requests; with one key 6,200; as its documents show for one server,
-  which is the row above, 29 (` + "`go test -run TestRueidislockWakesItself -v .`" + `; Redis 7.0.15 does the same).
-  With three keys, besides, 37 of 100 seeds gave different runs in three repetitions, also with NOLOOP: three
-  goroutines share one connection, and a context cancels its children in the order of a map, which is random.
-  That accounts for two thirds of them; the rest was not traced.
-- **The pool of radix**: its row stands on one connection (radix.Dialer), dialled anew after an error.
-- **etcd clientv3/concurrency** speaks gRPC over HTTP/2, and the model speaks none. It would take an HTTP/2 server in
-  front of the simulated cluster, in the bubble, that answers the unary calls of KV and Lease and the streams of Watch
-  and LeaseKeepAlive; revisions, leases and watches as clientv3 checks them; and clients whose channels are made inside
-  the bubble, of which google.golang.org/grpc has some at the level of its packages. Of the lock itself, the modelled
-  client has been run: the scenarios etcd-*.
-- **Locks that dial by themselves**, which take an address and no dialer: nothing can stand between them and the host's
-  network. That of go-zero is not among them, for a hook can dial; but it keeps one client for each address in the
-  process, for ever, which three simulated clients would share.
-`
+The defaults of rueidislock: three keys on one server and no NOLOOP. After its first extension it does not come to
+rest: its own PEXPIREAT makes the server tell it that its key has changed, and then it extends again. To hold one lock
+for 20 s it sends 17,000 requests; with one key 6,200; in the setting above 29
+(` + "`go test -run TestRueidislockWakesItself -v .`" + `; Redis 7.0.15 does the same).
+
+With three keys, also with NOLOOP, 37 of 100 seeds gave different runs in three repetitions: three goroutines share one
+connection, and a context cancels its children in the order of a map, which is random. That accounts for two thirds of
+them; the rest was not traced.
+`}
 
 // whose returns the text that says which party causes a finding, and which lines do. It is empty if nobody has
 // understood the finding yet.
@@ -73,9 +129,10 @@ func whose(library string, f *finding) string {
 	if text := ofLibrary[library][f.Cause.Kind]; text != "" {
 		return text
 	}
-	if f.Cause.Kind == checker.StaleEffect && f.Family == "failovers" {
-		return `The deployment's: two masters gave out one lock, as told under lease-exclusion, and both holders
-wrote. Fencing keeps the data as long as the counter goes on.`
+	if f.Family == "failovers" && slices.Contains([]checker.CauseKind{checker.StaleEffect, checker.LostUpdate},
+		f.Cause.Kind) {
+		return `The deployment's: replication is asynchronous, two masters granted one lock (see lease-exclusion), and
+both holders wrote. Fencing keeps the data as long as the counter goes on.`
 	}
 	return ofCause[f.Cause.Kind]
 }
@@ -94,8 +151,8 @@ library on one master cannot notice.`,
 increments. Tokens want a store that forgets nothing.`,
 	checker.TokenWentBack: `The counter's: it is as durable as its server, and that came back, or was replaced, without its last
 increments. Tokens want a store that forgets nothing.`,
-	checker.LostUpdate: `The deployment's: replication is asynchronous, and two masters gave out one lock, and with it the same
-token, by which the resource cannot know one holder from the other.`,
+	checker.LostUpdate: `The limit of leases: a write that is checked in time may arrive late, and then overwrites what
+the next holder has written in the meantime. Fencing keeps the data.`,
 	checker.HolderOutlivedLease: `The user's care: an answer that came late, or an extension that failed and was reported, had left
 too little of the lease, and the client worked on past its end. To look at the validity, or to stop
 when an extension fails, is the user's.`,

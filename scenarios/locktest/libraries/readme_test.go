@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
@@ -57,85 +59,142 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// TestReadme checks that the README matches testdata, and that testdata holds nothing else.
+// TestReadme checks that the README and the pages in findings match testdata, and that neither folder holds anything
+// else.
 func TestReadme(t *testing.T) {
 	all := results(t)
-	testkit.Golden(t, "README.md", readme(t, all))
+	testkit.Golden(t, "README.md", readme(all))
 	known := map[string]bool{}
-	for _, r := range all {
-		known[r.Library+".json"] = true
+	for i, r := range all {
+		page := filepath.Join("findings", r.Library+".md")
+		testkit.Golden(t, page, pageOf(t, &All[i], &r))
+		known[page], known[filepath.Join("testdata", r.Library+".json")] = true, true
 		for _, f := range r.Findings {
-			known[f.Name] = true
+			known[filepath.Join("testdata", f.Name)] = true
 		}
 	}
-	entries, err := os.ReadDir("testdata")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		if !known[e.Name()] {
-			t.Errorf("testdata/%s is of no finding", e.Name())
+	for _, pattern := range []string{"findings/*", "testdata/*"} {
+		paths, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			if !known[path] {
+				t.Errorf("%s belongs to no library and no finding: remove it", path)
+			}
 		}
 	}
 }
 
-func readme(t *testing.T, all []result) string {
+// TestTheSummaryFitsAScreen: the README's summary, from its title to the end of the table, has at most 45 lines of at
+// most 100 columns.
+func TestTheSummaryFitsAScreen(t *testing.T) {
+	summary, _, _ := strings.Cut(readme(results(t)), "\n\n[redsync]: ")
+	lines := strings.Split(summary, "\n")
+	if len(lines) > 45 {
+		t.Errorf("the summary has %d lines, want at most 45", len(lines))
+	}
+	for _, line := range lines {
+		if n := utf8.RuneCountInString(line); n > 100 {
+			t.Errorf("%d columns, want at most 100: %s", n, line)
+		}
+	}
+}
+
+// readme returns the README: a summary of all libraries, and how they were run.
+func readme(all []result) string {
+	var b, links strings.Builder
+	b.WriteString(opening + "| library | version |")
+	for _, f := range families {
+		fmt.Fprintf(&b, " %s |", f.name)
+	}
+	b.WriteString("\n|---|---|" + strings.Repeat("---|", len(families)) + "\n")
+	for i, r := range all {
+		fmt.Fprintf(&b, "| [%s] | %s |", r.Library, short(All[i].Version))
+		for _, f := range families {
+			b.WriteString(strings.TrimRight(" "+summary(r, f.name), " ") + " |")
+		}
+		b.WriteByte('\n')
+		fmt.Fprintf(&links, "[%s]: findings/%[1]s.md\n", r.Library)
+	}
+	return b.String() + "\n" + links.String() + method + differing(all) + closing
+}
+
+// modulePath is the part of a module's path before its name, and the major version after it.
+var modulePath = regexp.MustCompile(`github\.com/[\w-]+/(?:[\w-]+/)*?([\w-]+)(?:/v\d+)? `)
+
+// short returns versions without the paths of the modules.
+func short(versions string) string { return modulePath.ReplaceAllString(versions, "$1 ") }
+
+// summary returns the letters of the promises that were broken under a family of faults, a dot if none was, and
+// nothing if the family was not tried.
+func summary(r result, family string) string {
+	letters := ""
+	for _, v := range views {
+		broken, judged := v.sum(r, family)
+		if judged == 0 {
+			return ""
+		}
+		if broken > 0 {
+			letters += v.letter
+		}
+	}
+	if letters == "" {
+		return "·"
+	}
+	return letters
+}
+
+// pageOf returns the page of one library: what broke how often, and each finding with its reason and its command.
+func pageOf(t *testing.T, l *Library, r *result) string {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString(opening)
-	for _, l := range All {
-		fmt.Fprintf(&b, "- **%s**: %s\n", l.Name, l.Version)
+	fmt.Fprintf(&b, pageOpening, l.Name, l.Version, l.Setting)
+	b.WriteString("| promise | of |")
+	for _, f := range families {
+		fmt.Fprintf(&b, " %s |", f.name)
 	}
-	b.WriteString(legend)
+	b.WriteString("\n|---|--:|" + strings.Repeat("---|", len(families)) + "\n")
 	for _, v := range views {
-		v.table(&b, all)
+		v.row(&b, r)
 	}
-	b.WriteString(differing(all) + afterTable)
-	for i, r := range all {
-		fmt.Fprintf(&b, "\n### %s\n", r.Library)
-		for _, f := range r.Findings {
-			f.write(t, &b, All[i].Name)
-		}
+	b.WriteString(beforeFindings)
+	for _, f := range r.Findings {
+		f.write(t, &b, l.Name)
 	}
-	b.WriteString(closing)
-	return b.String()
+	return b.String() + notRun[l.Name]
 }
 
-// view is a table of the README: one law, for clients with a certain care.
+// view is what the tables say about one law, for clients with a certain care.
 type view struct {
-	title string
-	care  string // of the clients; empty: any
-	of    func(counts) int
+	title  string
+	letter string // in the summary; empty: not in it
+	care   string // of the clients; empty: any
+	of     func(counts) int
 }
 
 var views = []view{
-	{"Two leases ran at once (lease-exclusion)", "", func(c counts) int { return c.Leases }},
-	{"A key was removed or prolonged that was another's (ownership)", "", func(c counts) int { return c.Owners }},
-	{"The data took a superseded holder's write, without care (resource-safety)", "none",
+	{"exclusion: two leases never run at once (lease-exclusion)", "E", "", func(c counts) int { return c.Leases }},
+	{"ownership: nobody removes or prolongs another's key (ownership)", "O", "",
+		func(c counts) int { return c.Owners }},
+	{"data: the resource takes no late write (resource-safety), clients without care", "", "none",
 		func(c counts) int { return c.Data }},
-	{"… with careful clients", "careful", func(c counts) int { return c.Data }},
-	{"… with fenced clients", "fenced", func(c counts) int { return c.Data }},
-	{"The tokens' counter went back or repeated itself (token-order)", "fenced",
+	{"data, careful clients", "D", "careful", func(c counts) int { return c.Data }},
+	{"data, fenced clients", "", "fenced", func(c counts) int { return c.Data }},
+	{"tokens: the counter never repeats or goes back (token-order), fenced clients", "", "fenced",
 		func(c counts) int { return c.Tokens }},
-	{"Somebody waited far too long (deadlock-freedom, fault-tolerance)", "",
+	{"waiting: nobody waits far too long (deadlock-freedom, fault-tolerance)", "W", "",
 		func(c counts) int { return c.Waits }},
 }
 
-// table writes a row for each library. A cell says in how many schedules the law was broken; if in none, it gives an
+// row writes one law's row of a library. A cell says in how many schedules the law was broken; if in none, it gives an
 // upper bound of the rate.
-func (v *view) table(b *strings.Builder, all []result) {
-	fmt.Fprintf(b, "\n**%s**\n\n| library | of |", v.title)
+func (v *view) row(b *strings.Builder, r *result) {
+	fmt.Fprintf(b, "| %s | %d |", v.title, v.most(*r))
 	for _, f := range families {
-		fmt.Fprintf(b, " %s |", f.name)
+		b.WriteString(strings.TrimRight(" "+v.cell(*r, f.name), " ") + " |")
 	}
-	b.WriteString("\n|---|--:|" + strings.Repeat("---|", len(families)) + "\n")
-	for _, r := range all {
-		fmt.Fprintf(b, "| %s | %d |", r.Library, v.most(r))
-		for _, f := range families {
-			b.WriteString(strings.TrimRight(" "+v.cell(r, f.name), " ") + " |")
-		}
-		b.WriteByte('\n')
-	}
+	b.WriteByte('\n')
 }
 
 // differing lists the libraries with seeds that broke a law and gave another run the second time.
@@ -153,8 +212,8 @@ func differing(all []result) string {
 	if list == nil {
 		return ""
 	}
-	return "\n" + wrapped("Schedules that broke a law, and gave another run when they were repeated: "+
-		strings.Join(list, ", ")+". What is counted of them is their first run.")
+	return "\n" + wrapped("Some schedules broke a law, and gave another run when they were repeated: "+
+		strings.Join(list, ", ")+". The tables count the first run.")
 }
 
 // sum adds up the schedules under a family that could be judged, and those that broke the law.
@@ -204,9 +263,8 @@ func TestNoCellIsABareZero(t *testing.T) {
 		of("clocks", "careful", 40, 0, 0), of("restarts", "none", 40, 40, 0)}}
 	v := view{title: "T", of: func(c counts) int { return c.Leases }}
 	var b strings.Builder
-	v.table(&b, []result{r})
-	const want = "\n**T**\n\n| library | of | pauses | network | restarts | failovers | clocks | all |\n" +
-		"|---|--:|---|---|---|---|---|---|\n| x | 80 | <1/27 | 3 | | | <1/26 of 77 | |\n"
+	v.row(&b, &r)
+	const want = "| T | 80 | <1/27 | 3 | | | <1/26 of 77 | |\n"
 	if b.String() != want {
 		t.Errorf("%s\nwant\n%s", b.String(), want)
 	}
@@ -226,7 +284,7 @@ func (f *finding) write(t *testing.T, b *strings.Builder, library string) {
 	t.Helper()
 	why := whose(library, f)
 	if why == "" {
-		t.Errorf("nobody has said yet what %s shows", f.Name)
+		t.Errorf("%s has no explanation: add one to ofLibrary or ofCause", f.Name)
 	}
 	test := "TestLibraries"
 	if f.Care == "fenced" {
@@ -234,16 +292,17 @@ func (f *finding) write(t *testing.T, b *strings.Builder, library string) {
 	}
 	cut := ""
 	if !f.Minimal {
-		cut = ", not cut down to the last"
+		cut = "; the plan may not be the smallest"
 	}
-	said := fmt.Sprintf("**%s: %s.** %s Found under %s, %s work, care: %s, in %d of %d runs; the first is seed %d, "+
-		"after %.1f s of CPU%s.", f.Law, f.Cause, why, f.Family, f.Work, f.Care, f.Runs, f.Of, f.Seed,
+	said := fmt.Sprintf("%s Found under %s, %s work, care: %s, in %d of %d runs; the first is seed %d, "+
+		"after %.1f s of CPU%s.", why, f.Family, f.Work, f.Care, f.Runs, f.Of, f.Seed,
 		max(f.CPU, 50*time.Millisecond).Seconds(), cut)
-	fmt.Fprintf(b, "\n%s\n```\n%s\n\ngo test -v -run '^%s$/^%s$' \\\n  -locktest.plan testdata/%s/plan.txt .\n```\n",
-		wrapped(said), strings.Join(f.Faults, "\n"), test, library, f.Name)
+	fmt.Fprintf(b, "\n### %s: %s\n\n%s\n```\n%s\n\ngo test -v -run '^%s$/^%s$' \\\n"+
+		"  -locktest.plan testdata/%s/plan.txt .\n```\n", f.Law, f.Cause, wrapped(said), strings.Join(f.Faults, "\n"),
+		test, library, f.Name)
 }
 
-// width is the largest width of the lines of the README's paragraphs, in bytes.
+// width is the largest width of the lines of the pages' paragraphs, in bytes.
 const width = 115
 
 func wrapped(text string) string {
