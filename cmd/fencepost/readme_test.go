@@ -130,6 +130,24 @@ func markdownFiles(t *testing.T) (paths []string) {
 	return paths
 }
 
+// TestEveryPageOpensWithWhatItsReaderCanDo: the first paragraph of each page, before any table or code, says what its
+// reader can do or knows after reading it.
+func TestEveryPageOpensWithWhatItsReaderCanDo(t *testing.T) {
+	for _, path := range markdownFiles(t) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(string(text), "\n\n")
+		first, _, _ := strings.Cut(rest, "\n\n")
+		words := strings.Join(strings.Fields(first), " ")
+		if !strings.Contains(words, "After reading this page you can ") &&
+			!strings.Contains(words, "After reading this page you know ") {
+			t.Errorf("%s opens with %q: say first what its reader can do", path, words)
+		}
+	}
+}
+
 // headings returns the anchors that GitHub generates for the headings of a Markdown file.
 func headings(t *testing.T, path string) (anchors []string) {
 	t.Helper()

@@ -196,6 +196,8 @@ func TestDocumentOfCommands(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`# Commands of the simulated Redis
 
+After reading this page you can tell whether the commands and scripts of your lock run here.
+
 A server has the commands of its version (` + "`servers.version` in a scenario" + `): 7.0 is redis-server 7.0.15, with which tests
 compare it; 8 is Redis 8.4 by its documentation, without the commands of its modules; tair is 7.0 with CAD and
 CAS of Tair. A command that a version has and that is not simulated is refused, with an error that begins

@@ -10,6 +10,9 @@ import (
 
 const opening = `# Homemade locks
 
+After reading this page you can compare your own lock on Redis with sound and broken ones of its kind, and you know
+which mistake of each a test must find.
+
 Small locks on Redis of the kinds that people write for themselves: %d sound ones, and %d with one mistake each. The
 package says of each, with the reason, what a test of it must report; its tests compare that with what is reported.
 Each lock is written down in %d ways that must not matter: the order of a script's arguments, EVAL or EVALSHA, how the
