@@ -258,7 +258,8 @@ func TestWhatAHolderDidIsTold(t *testing.T) {
 		{&Call{Way: Requests, Holder: "client-1", Next: "client-2", After: s, Standing: []history.Process{"redis-1"}},
 			"the last request of client-1 reached redis-1 1.00 s before client-2 set its key there."},
 		{&Call{Way: Requests, Holder: "client-1", Next: "client-1", After: s, Standing: []history.Process{"redis-1"}},
-			"the last request of client-1 reached redis-1 1.00 s before the next attempt of client-1 set its key there."},
+			"the last request of client-1 reached redis-1 1.00 s before the next attempt of client-1 set its key " +
+				"there."},
 	} {
 		if got := c.call.String(); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
