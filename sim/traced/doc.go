@@ -19,7 +19,7 @@
 //
 // # Limits
 //
-// Linux on x86-64 only. The program must not start other processes. A thread that computes without a system call or a
+// Linux on x86-64 only, from kernel 5.9 on. The program must not start other processes. A thread that computes without a system call or a
 // look at a clock is not interrupted by others; if it does so for long, the run ends with an error. The content of
 // files such as those of /proc is the host's.
 //

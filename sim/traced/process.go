@@ -144,8 +144,8 @@ func fork(path string, c Command, output int) (int, error) {
 
 // forbidden explains why a process cannot be traced.
 func forbidden(err error) error {
-	return fmt.Errorf("this machine forbids ptrace, by which programs run in virtual time (%w): in Docker, add "+
-		"--cap-add SYS_PTRACE; with Yama, kernel.yama.ptrace_scope must be below 3", err)
+	return fmt.Errorf("this machine forbids to trace it, as virtual time needs (%w): in Docker, add --cap-add "+
+		"SYS_PTRACE; with Yama, kernel.yama.ptrace_scope must be below 3; the kernel must be 5.9 or later", err)
 }
 
 // options of ptrace for each thread.
@@ -154,21 +154,30 @@ const traceOptions = unix.PTRACE_O_TRACESECCOMP | unix.PTRACE_O_TRACECLONE | uni
 
 // prepare makes a process that stands after exec one of the machine's.
 func (p *Process) prepare() (err error) {
-	if err := unix.PtraceSetOptions(p.pid, traceOptions); err != nil {
+	var r unix.PtraceRegs
+	if err := errors.Join(unix.PtraceSetOptions(p.pid, traceOptions), unix.PtraceGetRegs(p.pid, &r)); err != nil {
 		return forbidden(err)
 	}
 	if p.handle, err = unix.PidfdOpen(p.pid, 0); err != nil {
 		return err
+	}
+	// A container may allow ptrace, and forbid the calls by which files and memory of a process are reached.
+	own, err := unix.PidfdGetfd(p.handle, 1, 0)
+	if err != nil {
+		return forbidden(err)
+	}
+	unix.Close(own)
+	var word [8]byte
+	local := []unix.Iovec{{Base: &word[0], Len: 8}}
+	remote := []unix.RemoteIovec{{Base: uintptr(r.Rsp), Len: 8}}
+	if _, err := unix.ProcessVMReadv(p.pid, local, remote, 0); err != nil {
+		return forbidden(err)
 	}
 	if err := p.adopt(); err != nil {
 		return err
 	}
 	const firstInherited, last = 3, 1<<32 - 1
 	if _, err := inject(p.pid, unix.SYS_CLOSE_RANGE, firstInherited, last, 0); err != nil {
-		return err
-	}
-	var r unix.PtraceRegs
-	if err := unix.PtraceGetRegs(p.pid, &r); err != nil {
 		return err
 	}
 	sp := r.Rsp - 2*pageSize

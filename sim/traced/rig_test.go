@@ -35,6 +35,9 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv("TRACED_TEST_LEAVES"); dir != "" {
 		leaves(dir)
 	}
+	if nr := os.Getenv("TRACED_TEST_FORBIDS"); nr != "" {
+		forbids(nr)
+	}
 	code := m.Run()
 	if path, err := program(); err == nil {
 		os.RemoveAll(filepath.Dir(path))
