@@ -19,9 +19,9 @@
 //
 // # Limits
 //
-// Linux on x86-64 only, from kernel 5.9 on. The program must not start other processes. A thread that computes without a system call or a
-// look at a clock is not interrupted by others; if it does so for long, the run ends with an error. The content of
-// files such as those of /proc is the host's.
+// Linux on x86-64 only, from kernel 5.9 on. The program must not start other processes. A thread that computes without
+// a system call or a look at a clock is not interrupted by others; if it does so for long, the run ends with an error.
+// The content of files such as those of /proc is the host's.
 //
 // All methods of a machine, its processes and its connections must be called on the OS thread that made the machine
 // (runtime.LockOSThread), because ptrace demands it. If that thread ends, for whatever reason, the kernel kills all
