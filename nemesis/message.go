@@ -309,6 +309,9 @@ type watched struct {
 
 // await arranges for strikes to be called when the message leaves and again when it arrives.
 func (s *striker) await(m Message, client sim.ProcessID, strikes func(arrives bool) sim.Interference) {
+	if now, renamed := s.names.Former[strings.ToUpper(m.Command)]; renamed {
+		m.Command = now
+	}
 	w := &watched{Message: m, line: s.Fault.String(), client: client, strikes: strikes}
 	if m.Attempt > 0 {
 		w.attempt = string(client) + "/" + strconv.Itoa(m.Attempt)

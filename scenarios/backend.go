@@ -23,6 +23,9 @@ type backend struct {
 	cluster func(*Servers) cluster
 	name    func(args []string) string // names a request; nil: after its first word, as for Redis commands
 	upkeep  []string                   // lower-case names of requests that only keep a connection or session alive
+	// former holds the names that earlier versions gave to requests of the modeled clients, in upper case, with their
+	// present names.
+	former map[string]string
 	// The fields below are for clients that are libraries as shipped (protocol library). Without a front, no library
 	// can use these servers.
 	front   sim.Front

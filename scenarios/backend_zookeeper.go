@@ -14,6 +14,7 @@ func init() {
 	registerBackend(&backend{kind: locks.OnZooKeeper, place: 3, most: maxMembers, log: true, steady: true,
 		front: front.ZooKeeper{}, called: "ZooKeeper", service: history.ZooKeeper,
 		upkeep:  []string{"connect", "ping", "auth", "setwatches", "setwatches2", "closesession"},
+		former:  map[string]string{"CREATE": "CREATE2", "CHILDREN": "GETCHILDREN2", "CLOSE": "CLOSESESSION"},
 		meaning: "how many members of a ZooKeeper ensemble: zookeeper-1 …",
 		cluster: func(s *Servers) cluster {
 			c := zookeeper.Config{Tick: s.TickTime, SyncLimit: s.SyncLimit, MinTimeout: locks.LeastSession,

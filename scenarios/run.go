@@ -225,7 +225,11 @@ func (r *Runner) run(p nemesis.Plan) (Result, error) {
 	if r.sent {
 		sent = nemesis.Record(w)
 	}
-	plan := nemesis.Install(w, r.targets, p.Faults)
+	names := r.targets
+	if !r.foreign {
+		names.Former = s.Servers.backend().former
+	}
+	plan := nemesis.Install(w, names, p.Faults)
 	over := func() bool { return plan.Over() && !w.Busy() }
 	limited := r.drive(w.Now()+history.Of(s.Limit), over)
 	if !limited {

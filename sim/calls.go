@@ -206,6 +206,7 @@ func (m *message) comeBack() {
 		m.release()
 		return
 	}
+	m.reply.Pushed = m.c.pushed
 	p.replies[m.index].take(&m.reply)
 	p.left--
 	m.release()

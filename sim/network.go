@@ -67,6 +67,7 @@ type conn struct {
 	lastDown Time
 	client   *Process
 	inbox    [][]byte // pushes not yet received
+	pushed   int      // number of pushes that have arrived
 	hungUp   bool     // the server closed the connection
 	reader   waiter   // the task that waits in Receive
 	pipe     *Pipe    // the pipe that it belongs to; nil if it is a task's

@@ -155,6 +155,7 @@ func (m *push) act(uint64) {
 		return
 	default:
 		c.inbox = append(c.inbox, m.data)
+		c.pushed++
 	}
 	c.wakeReader()
 }

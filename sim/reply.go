@@ -8,6 +8,8 @@ import (
 // Reply is the reply to one request of a Call: a RESP value, or the reason why there is none.
 type Reply struct {
 	Status Status
+	// Pushed is how many pushes had arrived on the connection before the reply. Env.Receive returns them.
+	Pushed int
 	raw    []byte
 }
 
@@ -22,10 +24,10 @@ const (
 )
 
 // NewReply returns an answered Reply with a RESP-encoded value. It keeps raw.
-func NewReply(raw []byte) Reply { return Reply{Answered, raw} }
+func NewReply(raw []byte) Reply { return Reply{Status: Answered, raw: raw} }
 
 func (r *Reply) take(from *Reply) {
-	r.Status = from.Status
+	r.Status, r.Pushed = from.Status, from.Pushed
 	r.raw, from.raw = from.raw, r.raw
 }
 

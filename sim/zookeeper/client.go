@@ -5,6 +5,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
 // Codes of the client library, which no server returns.
@@ -75,8 +76,9 @@ type Client struct {
 	broken *sim.Signal // raised when the connection breaks
 	sent   time.Duration
 	heard  time.Duration
+	xid    int32 // number of the latest request
 	// handled is the number of events on this connection that have been delivered to their watches.
-	handled int64
+	handled int
 	tried   int           // number of members tried so far
 	since   time.Duration // when the connection was lost
 
@@ -85,9 +87,10 @@ type Client struct {
 
 // Session is one session of a client.
 type Session struct {
-	ID      SessionID
-	Timeout time.Duration // as negotiated
-	lost    sim.Signal
+	ID       SessionID
+	Timeout  time.Duration // as negotiated
+	password string
+	lost     sim.Signal
 	// deadline is when the session expires: the timeout after the client sent the last request that was answered, on
 	// the monotonic clock.
 	deadline time.Duration
@@ -189,9 +192,10 @@ func (c *Client) timeout() time.Duration {
 	return c.config.Timeout
 }
 
-// ask sends a request and waits for its reply. Apart from replies with a Code, the errors are ConnectionLoss and
-// OperationTimeout, after which the request may or may not have been executed.
-func (c *Client) ask(env sim.Env, attempt history.Attempt, phase string, args ...string) (Answer, error) {
+// ask sends a request with the given fields and waits for its reply. Apart from replies with a Code, the errors are
+// ConnectionLoss and OperationTimeout, after which the request may or may not have been executed.
+func (c *Client) ask(env sim.Env, attempt history.Attempt, phase string, op jute.Op, fields jute.Record) (Answer,
+	error) {
 	if c.state != Connected {
 		return Answer{}, ConnectionLoss
 	}
@@ -205,6 +209,7 @@ func (c *Client) ask(env sim.Env, attempt history.Attempt, phase string, args ..
 		left = min(left, c.config.CallTimeout)
 	}
 	c.sent = now
+	args := []string{op.String(), string(append(c.head(op), fields...))}
 	r := &env.Call(left, nil, sim.Request{Conn: c.conn, Args: args, Attempt: attempt, Phase: phase})[0]
 	if epoch != c.epoch {
 		return Answer{}, ConnectionLoss
@@ -223,9 +228,21 @@ func (c *Client) ask(env sim.Env, attempt history.Attempt, phase string, args ..
 	return a, a.Code.err()
 }
 
-// settle waits until the events that were pushed before a reply have been delivered to their watches.
-func (c *Client) settle(env sim.Env, epoch uint64, events int64) {
-	for c.epoch == epoch && c.handled < events {
+// head returns the beginning of a request.
+func (c *Client) head(op jute.Op) jute.Record {
+	switch op {
+	case jute.Ping:
+		return jute.Head(jute.XidPing, op)
+	case jute.SetWatches:
+		return jute.Head(jute.XidWatches, op)
+	}
+	c.xid++
+	return jute.Head(c.xid, op)
+}
+
+// settle waits until the events that had arrived before a reply have been delivered to their watches.
+func (c *Client) settle(env sim.Env, epoch uint64, a *Answer) {
+	for c.epoch == epoch && c.handled < a.Pushed {
 		env.Sleep(0)
 	}
 }

@@ -1,10 +1,10 @@
 package zookeeper
 
 import (
-	"strconv"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
 // keep is the task that connects, sends pings, and reconnects.
@@ -25,7 +25,7 @@ func (c *Client) ping(env sim.Env) {
 			continue
 		}
 		epoch := c.epoch
-		_, err := c.ask(env, "", "ping", ReqPing)
+		_, err := c.ask(env, "", "ping", jute.Ping, nil)
 		switch {
 		case err == OperationTimeout: // only this request timed out: what counts is whether anything is received
 			env.Sleep(c.heard+c.silence()-env.Monotonic(), c.broken)
@@ -47,26 +47,25 @@ func (c *Client) connect(env sim.Env) bool {
 	c.conn = sim.Conn{Server: c.config.Members[(c.config.First+c.tried)%n]}
 	c.tried++
 	c.epoch++
-	c.handled = 0
-	var id SessionID
+	c.xid, c.handled = 0, 0
+	request := jute.ConnectRequest{Seen: int64(c.zxid), Timeout: int32(c.config.Timeout.Milliseconds()),
+		Password: noPassword}
 	if c.session != nil {
-		id = c.session.ID
+		request.Session, request.Password = int64(c.session.ID), c.session.password
 	}
 	now := env.Monotonic()
-	args := []string{ReqConnect, strconv.FormatInt(int64(id), 10),
-		strconv.FormatInt(c.config.Timeout.Milliseconds(), 10), strconv.FormatInt(int64(c.zxid), 10)}
 	r := &env.Call(c.untilLost(env, c.timeout()/time.Duration(n)), nil,
-		sim.Request{Conn: c.conn, Args: args, Phase: "connect"})[0]
-	a, ok := ReadAnswer(r)
+		sim.Request{Conn: c.conn, Args: []string{ReqEnter, string(request.Record())}, Phase: "connect"})[0]
+	s, ok := readSession(r)
 	switch {
 	case c.state == Closed:
 		return false
-	case ok && a.Code == "":
-		c.welcome(env, now, &a)
+	case ok && s.ID != 0:
+		c.welcome(env, now, s)
 		return c.state == Connected
 	}
 	env.Close(c.conn)
-	if ok && a.Code == SessionExpired {
+	if ok && c.session != nil {
 		c.lose(env)
 	}
 	return false
@@ -95,38 +94,40 @@ func (c *Client) untilLost(env sim.Env, wait time.Duration) time.Duration {
 }
 
 // welcome enters a session that a member has confirmed, and sets the watches again.
-func (c *Client) welcome(env sim.Env, sent time.Duration, a *Answer) {
+func (c *Client) welcome(env sim.Env, sent time.Duration, s *Session) {
 	if c.session == nil {
-		c.session = &Session{ID: SessionID(a.Int(0)), Timeout: time.Duration(a.Int(1)) * time.Millisecond}
+		c.session = s
 	}
 	c.session.deadline = max(c.session.deadline, sent+c.session.Timeout)
 	c.broken = &sim.Signal{}
 	c.sent, c.heard = sent, env.Monotonic()
-	seen := c.zxid
-	c.zxid = max(c.zxid, a.Zxid)
 	c.enter(env, Connected)
 	if len(c.watchers) > 0 {
-		c.setAgain(env, seen)
+		c.setAgain(env)
 	}
 }
 
 // setAgain sets the watches that have not fired at the new member. Watches that missed their event fire now.
-func (c *Client) setAgain(env sim.Env, seen Zxid) {
-	args := []string{ReqWatches, strconv.FormatInt(int64(seen), 10)}
+func (c *Client) setAgain(env sim.Env) {
+	var lists [watchChild + 1][]string
 	for i := range c.watchers {
 		w := &c.watchers[i]
 		w.after = 0
-		args = append(args, w.kind, w.path)
+		lists[w.kind] = append(lists[w.kind], w.path)
+	}
+	fields := jute.Record(nil).Long(int64(c.zxid))
+	for _, list := range lists {
+		fields = fields.Texts(list)
 	}
 	epoch := c.epoch
-	if _, err := c.ask(env, "", "watches", args...); err != nil {
+	if _, err := c.ask(env, "", "watches", jute.SetWatches, fields); err != nil {
 		c.breakOff(env, epoch) // rather than wait for watches that would never fire
 	}
 }
 
 // Close ends the session and the client. It reports whether a server confirmed that; if not, the session will expire.
 func (c *Client) Close(env sim.Env) bool {
-	_, err := c.ask(env, "", "close", ReqClose)
+	_, err := c.ask(env, "", "close", jute.CloseSession, nil)
 	env.Close(c.conn)
 	c.epoch++
 	c.broken.Raise()

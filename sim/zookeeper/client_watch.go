@@ -26,15 +26,15 @@ func (w *Watch) fire(e Event) {
 
 // watcher is a watch that a server holds for this client.
 type watcher struct {
-	kind  string // as in SETWATCHES
+	kind  watchKind
 	path  string
 	watch *Watch
-	// after is the number of the last event before the watch was set. Events up to it are not for this watch.
-	after int64
+	// after is how many events had arrived before the watch was set. They are not for this watch.
+	after int
 }
 
 // sees reports whether an event is for this watcher.
-func (w *watcher) sees(number int64, e Event) bool {
+func (w *watcher) sees(number int, e Event) bool {
 	if w.path != e.Path || number <= w.after {
 		return false
 	}
@@ -42,9 +42,9 @@ func (w *watcher) sees(number int64, e Event) bool {
 	case NodeDeleted:
 		return true
 	case NodeChildrenChanged:
-		return w.kind == WatchChild
+		return w.kind == watchChild
 	}
-	return w.kind != WatchChild
+	return w.kind != watchChild
 }
 
 // listen is the task that receives the events that the server pushes.
@@ -59,23 +59,23 @@ func (c *Client) listen(env sim.Env) {
 		if epoch != c.epoch || status == sim.NoReply {
 			continue
 		}
-		number, e, ok := ReadEvent(data)
+		e, ok := ReadEvent(data)
 		if !ok {
 			c.breakOff(env, epoch)
 			continue
 		}
 		c.heard = env.Monotonic()
-		c.deliver(number, e)
+		c.deliver(e)
 	}
 }
 
 // deliver delivers an event to the watches that wait for it.
-func (c *Client) deliver(number int64, e Event) {
-	c.handled = number
+func (c *Client) deliver(e Event) {
+	c.handled++
 	kept := c.watchers[:0]
 	var fired []*Watch
 	for _, w := range c.watchers {
-		if w.sees(number, e) {
+		if w.sees(c.handled, e) {
 			fired = append(fired, w.watch)
 		} else {
 			kept = append(kept, w)

@@ -2,7 +2,6 @@ package zookeeper
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/raft"
@@ -18,8 +17,13 @@ type connection struct {
 	busy    bool            // the first request waits for the log
 	ending  bool            // the session has ended: the reply that reports it is the last one
 	gone    bool
-	events  int64   // number of events pushed so far
-	frames  *frames // nil if the client is a task, whose requests are words
+
+	old        bool     // the client's version is 3.3 or earlier
+	identities []string // identities that the client has proved
+
+	// State of the request that is being served.
+	xid int32
+	op  jute.Op
 }
 
 func (s *server) connection(id uint64) *connection {
@@ -38,19 +42,15 @@ func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
 		return
 	}
 	c := s.connection(r.ConnID)
-	framed := isFrame(r.Args)
 	switch {
-	case framed && jute.Word([]byte(r.Args[0])) == r.Args[0]:
+	case len(r.Args) == 1 && jute.Word([]byte(r.Args[0])) == r.Args[0]:
 		s.answerWord(m, r)
 		return
-	case m.Leader() == "" || len(r.Args) == 0 || c == nil && r.Args[0] != ReqConnect && !framed:
+	case m.Leader() == "" || len(r.Args) == 0:
 		r.Reply([]byte(ClosedReply))
 		return
 	case c == nil:
 		c = &connection{id: r.ConnID}
-		if framed {
-			c.frames = &frames{}
-		}
 		s.conns = append(s.conns, c)
 	}
 	if c.session != 0 {
@@ -63,18 +63,7 @@ func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
 // serve continues with the requests that have arrived on a connection.
 func (s *server) serve(m *raft.Member, c *connection) {
 	for !c.busy && !c.gone && len(c.queue) > 0 {
-		r := c.queue[0]
-		if c.frames != nil {
-			s.serveFrame(m, c)
-		} else if r.Args[0] == ReqConnect && s.behind(m, seenBy(r.Args)) {
-			s.drop(c)
-		} else if cmd, write := s.command(c, r); write {
-			s.propose(m, c, &cmd)
-		} else if r.Args[0] == ReqSync {
-			s.sync(m, c)
-		} else {
-			s.answer(c, s.look(m, c, r.Args))
-		}
+		s.serveFirst(m, c)
 	}
 }
 
@@ -85,24 +74,9 @@ func (s *server) behind(m *raft.Member, seen Zxid) bool {
 	return seen > s.zxid && (!m.Leading() || m.CaughtUp())
 }
 
-// seenBy returns the highest zxid that a client has seen, from its request to connect.
-func seenBy(args []string) Zxid {
-	if len(args) < 4 {
-		return 0
-	}
-	seen, _ := strconv.ParseInt(args[3], 10, 64)
-	return Zxid(seen)
-}
-
 // answer sends the reply to the first request.
 func (s *server) answer(c *connection, body []byte) {
-	if c.frames != nil {
-		c.queue[0].Reply(c.frames.answer(s.zxid, body))
-		c.queue = slices.Delete(c.queue, 0, 1)
-		return
-	}
-	var room [256]byte
-	c.queue[0].Reply(append(AppendHead(room[:0], s.zxid, c.events), body...))
+	c.queue[0].Reply(c.reply(s.zxid, body))
 	c.queue = slices.Delete(c.queue, 0, 1)
 }
 
@@ -115,44 +89,14 @@ func (s *server) propose(m *raft.Member, c *connection, cmd *command) {
 			return
 		}
 		c.busy = false
-		if err != nil {
-			s.hangUp(m, c)
-			return
-		}
-		if c.frames != nil && c.frames.moved(reply) {
+		if err != nil || c.moved(reply) {
 			s.hangUp(m, c)
 			return
 		}
 		s.answer(c, reply)
-		switch {
-		case c.frames != nil && (c.ending || c.session == 0):
-			s.hangUp(m, c)
-		case c.ending:
-			s.drop(c)
-		case cmd.kind == moveSession && c.session == 0:
-			s.drop(c) // the session had expired
-		default:
-			s.serve(m, c)
-		}
-	})
-}
-
-// sync replies once this member has caught up with the leader, which may have been deposed without knowing it.
-func (s *server) sync(m *raft.Member, c *connection) {
-	c.busy = true
-	m.CatchUp(func(err error) {
-		if c.gone {
-			return
-		}
-		c.busy = false
-		if err != nil {
+		if c.ending || c.session == 0 { // the session is over
 			s.hangUp(m, c)
 			return
-		}
-		if c.frames != nil {
-			s.answer(c, c.frames.synced())
-		} else {
-			s.answer(c, AppendOK(s.out[:0]))
 		}
 		s.serve(m, c)
 	})
@@ -161,13 +105,7 @@ func (s *server) sync(m *raft.Member, c *connection) {
 // notify pushes a watch event.
 func (s *server) notify(m *raft.Member, conn uint64, e Event) {
 	if c := s.connection(conn); c != nil {
-		c.events++
-		if c.frames != nil {
-			s.out = eventFrame(e)
-		} else {
-			s.out = AppendEvent(s.out[:0], c.events, e)
-		}
-		m.Push(conn, m.Second().Text(e.Path).Text(string(e.Type)), s.out)
+		m.Push(conn, m.Second().Text(e.Path).Text(string(e.Type)), eventFrame(e))
 	}
 }
 
@@ -183,47 +121,9 @@ func (s *server) drop(c *connection) {
 		r.Reply([]byte(ClosedReply))
 	}
 	c.gone, c.queue = true, nil
-	if c.frames != nil {
-		s.watches.data.forget(c.id)
-		s.watches.child.forget(c.id)
-	}
+	s.watches.data.forget(c.id)
+	s.watches.child.forget(c.id)
 	if i := slices.Index(s.conns, c); i >= 0 {
 		s.conns = slices.Delete(s.conns, i, i+1)
 	}
-}
-
-// command returns the transaction that a request asks for. ok is false if the request only reads.
-func (s *server) command(c *connection, r *sim.Incoming) (cmd command, ok bool) {
-	arg := func(i int) string {
-		if i < len(r.Args) {
-			return r.Args[i]
-		}
-		return ""
-	}
-	number := func(i int) int64 {
-		n, _ := strconv.ParseInt(arg(i), 10, 64)
-		return n
-	}
-	cmd = command{attempt: r.Attempt, session: c.session, conn: c.id}
-	switch r.Args[0] {
-	case ReqConnect:
-		cmd.kind, cmd.session, cmd.timeout = moveSession, SessionID(number(1)), s.config.negotiate(millis(arg(2)))
-		if cmd.session == 0 {
-			cmd.kind, cmd.client = createSession, r.Client
-		}
-	case ReqClose:
-		cmd.kind = closeSession
-	case ReqCreate:
-		cmd.kind, cmd.path, cmd.data, cmd.mode = createNode, arg(1), arg(2), noMode
-		if n := number(3); n >= 0 && n <= int64(EphemeralSequential) {
-			cmd.mode = Mode(n)
-		}
-	case ReqDelete:
-		cmd.kind, cmd.path, cmd.version = deleteNode, arg(1), number(2)
-	case ReqSetData:
-		cmd.kind, cmd.path, cmd.data, cmd.version = setData, arg(1), arg(2), number(3)
-	default:
-		return cmd, false
-	}
-	return cmd, true
 }

@@ -3,9 +3,8 @@
 // kept alive and moved from member to member, the states CONNECTED, SUSPENDED and LOST, and calls that may end without
 // a reply.
 //
-// Members speak two protocols with the same meaning. The modelled client uses lists of words and RESP. Other clients
-// use ZooKeeper's own protocol, which package front converts. The words lack what the modelled client does not need:
-// passwords, access lists, multi, containers, persistent watches, times.
+// Members speak ZooKeeper's own protocol (package jute) and nothing else. The modelled client sends the same frames as
+// a user's library, whose connections package front carries.
 //
 // Goals: everything that decides whether a lock excludes works as in ZooKeeper 3.4 to 3.9. Sessions expire by the
 // leader's monotonic clock, rounded up to a tick, and through the log; a new leader gives each session its whole

@@ -1,13 +1,12 @@
 package zookeeper_test
 
 import (
-	"fmt"
-	"strconv"
 	"testing"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
 func TestWatchFiresBeforeTheNewDataIsSeen(t *testing.T) {
@@ -109,16 +108,16 @@ func TestMissedEventsArriveKindByKind(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	s.AddClient("client-1", 0, func(env sim.Env) {
 		conn := sim.Conn{Server: "zookeeper-1"}
-		ask := func(args ...string) {
+		ask := func(args []string) {
 			env.Call(time.Second, nil, sim.Request{Conn: conn, Args: args, Phase: args[0]})
 		}
-		ask(zookeeper.ReqConnect, "0", "6000", "0")
-		ask(zookeeper.ReqCreate, "/a", "", "0")
-		ask(zookeeper.ReqWatches, "0", zookeeper.WatchChild, "/a", zookeeper.WatchExists, "/a", zookeeper.WatchData,
-			"/a")
+		a := []string{"/a"}
+		ask(enter(jute.ConnectRequest{}))
+		ask(request(jute.Create, open(jute.Record(nil).Text("/a").Text("")).Int(jute.Persistent)))
+		ask(request(jute.SetWatches, jute.Record(nil).Long(0).Texts(a).Texts(a).Texts(a)))
 		for range 3 {
 			data, _ := env.Receive(conn, time.Second)
-			_, e, _ := zookeeper.ReadEvent(data)
+			e, _ := zookeeper.ReadEvent(data)
 			s.say("%v", e)
 		}
 	})
@@ -130,18 +129,15 @@ func TestMissedEventsArriveKindByKind(t *testing.T) {
 func TestAMemberThatLagsTakesNoClientThatHasSeenMore(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	s.AddClient("client-1", 0, func(env sim.Env) {
-		ask := func(n int, args ...string) zookeeper.Answer {
-			r := env.Call(10*time.Second, nil, sim.Request{Conn: sim.Conn{Server: "zookeeper-2", N: n}, Args: args,
-				Phase: args[0]})
-			a, _ := zookeeper.ReadAnswer(&r[0])
-			return a
+		ask := func(n int, args []string) *sim.Reply {
+			return &env.Call(10*time.Second, nil, sim.Request{Conn: sim.Conn{Server: "zookeeper-2", N: n}, Args: args,
+				Phase: args[0]})[0]
 		}
-		first := ask(0, zookeeper.ReqConnect, "0", "6000", "0")
-		session := strconv.FormatInt(first.Int(0), 10)
-		for n, ahead := range []zookeeper.Zxid{0, 1} {
-			seen := ask(n, zookeeper.ReqPing).Zxid + ahead
-			a := ask(n+1, zookeeper.ReqConnect, session, "6000", strconv.FormatInt(int64(seen), 10))
-			s.say("%v", a.Int(0) != 0)
+		session := sessionOf(ask(0, enter(jute.ConnectRequest{})))
+		for n, ahead := range []int64{0, 1} {
+			a, _ := zookeeper.ReadAnswer(ask(n, request(jute.Ping, nil)))
+			session.Seen = int64(a.Zxid) + ahead
+			s.say("%v", sessionOf(ask(n+1, enter(session))).Session != 0)
 		}
 	})
 	s.run(time.Minute)
@@ -178,33 +174,66 @@ func TestRequestsOfAConnectionAreServedInOrder(t *testing.T) {
 	want(t, s.report, "0.0 client-2 CONNECTED", "0.0 <nil>", "0.0 <nil>")
 }
 
+// TestServersAnswerAnythingWithoutHarm: a request that ends too early, or that ZooKeeper does not know, gets an error,
+// and what is no request ends the connection.
 func TestServersAnswerAnythingWithoutHarm(t *testing.T) {
 	s := newCalm(t, zookeeper.Config{})
 	s.AddClient("client-1", 0, func(env sim.Env) {
-		say := func(args ...string) {
-			r := env.Call(time.Second, nil, sim.Request{Conn: sim.Conn{Server: "zookeeper-1"}, Args: args})[0]
-			list := r.Array()
-			if len(list) != 3 {
-				s.say("%v %q", args, r.Raw())
-				return
-			}
-			s.say("%v %q", args, list[2].Raw())
+		ask := func(conn int, args ...string) *sim.Reply {
+			to := sim.Conn{Server: "zookeeper-1", N: conn}
+			return &env.Call(time.Second, nil, sim.Request{Conn: to, Args: args})[0]
 		}
-		say("PING")
-		say("CONNECT", "x", "y")
-		say("NONSENSE")
-		say("EXISTS")
-		say("CREATE", "/a")
-		say("CREATE", "/b", "", "99")
-		say("SETWATCHES", "1", "child")
-		say("GETDATA", "/none", "1")
-		say("CONNECT", "77", "6000")
+		say := func(conn int, args ...string) {
+			if a, ok := zookeeper.ReadAnswer(ask(conn, args...)); ok {
+				s.say("%s: %s", args[0], string(a.Code))
+			} else {
+				s.say("%s: closed", args[0])
+			}
+		}
+		say(0, "ping") // before there is a session
+		for n := range 3 {
+			ask(n, enter(jute.ConnectRequest{})...)
+		}
+		say(0, request(jute.Exists, nil)...)
+		say(0, request(jute.Create, jute.Record(nil).Text("/a"))...)
+		say(0, request(jute.Create, open(jute.Record(nil).Text("/b").Text("")).Int(99))...)
+		say(0, request(jute.SetWatches, jute.Record(nil).Long(1))...)
+		say(0, request(jute.GetData, jute.Record(nil).Text("/none").Flag(true))...)
+		say(0, request(99, nil)...)
+		say(0, request(jute.Ping, nil)...) // the connection has been closed
+		say(1, "ping", "")
+		say(2, zookeeper.ReqTorn)
+		s.say("%d", sessionOf(ask(3, enter(jute.ConnectRequest{Session: 77, Password: "wrong"})...)).Session)
 	})
 	s.run(time.Minute)
-	want(t, s.report, `0.0 [PING] "-CLOSED\r\n"`, fmt.Sprintf(`0.0 [CONNECT x y] %q`, "*2\r\n:8589934593\r\n:4000\r\n"),
-		`0.0 [NONSENSE] "-BADARGUMENTS\r\n"`, `0.0 [EXISTS] "-BADARGUMENTS\r\n"`,
-		fmt.Sprintf(`0.0 [CREATE /a] %q`,
-			"*8\r\n$2\r\n/a\r\n:8589934594\r\n:8589934594\r\n:8589934594\r\n:0\r\n:0\r\n:0\r\n:0\r\n"),
-		`0.0 [CREATE /b  99] "-BADARGUMENTS\r\n"`, `0.0 [SETWATCHES 1 child] "-BADARGUMENTS\r\n"`,
-		`0.0 [GETDATA /none 1] "-NONODE\r\n"`, `0.0 [CONNECT 77 6000] "-SESSIONEXPIRED\r\n"`)
+	want(t, s.report, "0.0 ping: closed", "0.0 exists: MARSHALLINGERROR", "0.0 create: MARSHALLINGERROR",
+		"0.0 create: BADARGUMENTS", "0.0 setWatches: MARSHALLINGERROR", "0.0 getData: NONODE",
+		"0.0 unknown: UNIMPLEMENTED", "0.0 ping: closed", "0.0 ping: closed", "0.0 no-frame: closed", "0.0 0")
 }
+
+// request returns a request with the given fields, as a task sends it.
+func request(op jute.Op, fields jute.Record) []string {
+	return []string{op.String(), string(append(jute.Head(1, op), fields...))}
+}
+
+// enter returns the request that begins or continues a session.
+func enter(r jute.ConnectRequest) []string {
+	r.Timeout = 6000
+	return []string{zookeeper.ReqEnter, string(r.Record())}
+}
+
+// sessionOf returns the request that continues the session of a reply. The session is 0 if it is over, or if the reply
+// is that the connection is closed.
+func sessionOf(r *sim.Reply) (c jute.ConnectRequest) {
+	record, _, whole, _ := jute.Cut(r.Raw())
+	if !whole {
+		return c
+	}
+	f := jute.Fields{Rest: record}
+	f.Int() // the version of the protocol
+	f.Int() // the timeout
+	return jute.ConnectRequest{Session: f.Long(), Password: f.Text()}
+}
+
+// open appends the access list that permits everything to everybody.
+func open(r jute.Record) jute.Record { return r.Int(1).Int(jute.All).Text("world").Text("anyone") }

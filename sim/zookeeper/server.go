@@ -2,7 +2,6 @@ package zookeeper
 
 import (
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/sim"
@@ -111,23 +110,11 @@ func (s *server) follow(m *raft.Member, c *command, r *result) {
 
 // outcome returns the body of the reply to a transaction.
 func (s *server) outcome(c *command, r *result) []byte {
-	if x := s.connection(c.conn); x != nil && x.frames != nil {
-		s.out = x.frames.outcome(s.out[:0], c, r)
-		return s.out
+	s.out = s.out[:0]
+	if x := s.connection(c.conn); x != nil {
+		s.out = x.outcome(s.out, c, r)
 	}
-	b := s.out[:0]
-	switch {
-	case r.code != "":
-		b = AppendCode(b, r.code)
-	case c.kind == createSession || c.kind == moveSession:
-		b = sim.AppendInt(sim.AppendInt(sim.AppendArray(b, 2), int64(r.session.id)), r.session.timeout.Milliseconds())
-	case r.path != "":
-		b = AppendStat(sim.AppendBulk(sim.AppendArray(b, 1+StatLength), r.path), r.stat)
-	default:
-		b = AppendOK(b)
-	}
-	s.out = b
-	return b
+	return s.out
 }
 
 // LeaderChanged ends all connections: a server that loses its leader, or becomes leader again, starts afresh. It also
@@ -250,12 +237,6 @@ func (s *server) Fault(m *raft.Member, f sim.ServerFault) {
 			m.ProposeAsLeader(c.replicated())
 		}
 	}
-}
-
-// millis parses a number of milliseconds; it returns 0 for anything else.
-func millis(text string) time.Duration {
-	n, _ := strconv.ParseInt(text, 10, 32)
-	return msOf(int32(n))
 }
 
 func msOf(n int32) time.Duration { return time.Duration(n) * time.Millisecond }

@@ -15,6 +15,15 @@ const (
 	recursive                   // it stays and covers all znodes below, but no changes of lists of children
 )
 
+// watchKind is what a client waits for, in the order of the lists of SetWatches.
+type watchKind uint8
+
+const (
+	watchData   watchKind = iota // set by getData, or by exists for a znode that exists
+	watchExists                  // set by exists for a znode that does not exist
+	watchChild
+)
+
 // watching is a connection that waits for events of a path.
 type watching struct {
 	conn uint64
@@ -44,6 +53,12 @@ func (w *watches) reset() {
 	}
 	clear(w.of)
 	w.far = 0
+}
+
+// addBoth adds a watch to both tables.
+func (w *watchTable) addBoth(path string, conn uint64, mode watchMode) {
+	w.data.add(path, conn, mode)
+	w.child.add(path, conn, mode)
 }
 
 // add adds a watch. A connection has at most one watch for each path, with the latest mode (ZOOKEEPER-4466).

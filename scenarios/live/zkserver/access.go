@@ -36,7 +36,7 @@ func (e *ensemble) closeRoot(address string) error {
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(patience))
-	if _, err = e.enter(conn, 0, maxTimeout, 0, ""); err == nil {
+	if _, err = e.enter(conn, 0, ""); err == nil {
 		err = ask(conn, nobody(jute.Head(1, jute.SetACL).Text("/")).Int(-1))
 	}
 	if err == nil {

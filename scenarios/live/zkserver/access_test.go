@@ -16,7 +16,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
-	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
@@ -121,19 +120,18 @@ func TestStrangersChangeNothing(t *testing.T) {
 		if err == nil {
 			t.Cleanup(func() { conn.Close() })
 			_ = conn.SetDeadline(time.Now().Add(patience))
-			_, err = c.enter(conn, 0, maxTimeout, 0, "")
+			_, err = c.enter(conn, 0, "")
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 		return conn
 	}
-	const noAuth = int32(-102)
 	number := int32(0)
-	asks := func(conn net.Conn, args ...string) (code int32) {
+	asks := func(conn net.Conn, op jute.Op, fields jute.Record) (code int32) {
 		t.Helper()
 		number++
-		if _, err := conn.Write(request(number, args)); err != nil {
+		if _, err := conn.Write(append(jute.Head(number, op), fields...).Framed()); err != nil {
 			t.Fatal(err)
 		}
 		f, err := jute.ReadFrame(conn)
@@ -145,24 +143,29 @@ func TestStrangersChangeNothing(t *testing.T) {
 		return f.Int()
 	}
 	own, stranger := enter(e), enter(&ensemble{secret: "guess"})
-	create := func(path string) []string {
-		return []string{zookeeper.ReqCreate, path, "x", strconv.Itoa(int(zookeeper.Persistent))}
-	}
-	if code := asks(own, create("/lock")...); code != 0 {
+	if code := asks(own, jute.Create2, create("/lock", "x", jute.Persistent)); code != 0 {
 		t.Errorf("the run's own are refused: %d", code)
 	}
-	refused := [][]string{create("/another"), create("/lock/another"), {zookeeper.ReqGetData, "/lock", "0"},
-		{zookeeper.ReqChildren, "/", "0"}, {zookeeper.ReqChildren, "/lock", "0"},
-		{zookeeper.ReqSetData, "/lock", "y", "-1"}, {zookeeper.ReqDelete, "/lock", "-1"}}
+	of := func(path string) jute.Record { return jute.Record(nil).Text(path) }
+	refused := []struct {
+		op     jute.Op
+		fields jute.Record
+	}{
+		{jute.Create2, create("/another", "x", jute.Persistent)},
+		{jute.Create2, create("/lock/another", "x", jute.Persistent)},
+		{jute.GetData, of("/lock").Flag(false)}, {jute.GetChildren2, of("/").Flag(false)},
+		{jute.GetChildren2, of("/lock").Flag(false)}, {jute.SetData, of("/lock").Text("y").Int(-1)},
+		{jute.Delete, of("/lock").Int(-1)},
+	}
 	let := 0
-	for _, args := range refused {
-		if code := asks(stranger, args...); code != noAuth {
+	for _, r := range refused {
+		if code := asks(stranger, r.op, r.fields); code != jute.NoAuth {
 			let++
-			t.Errorf("%q is answered %d", args, code)
+			t.Errorf("%s %q is answered %d", r.op, r.fields, code)
 		}
 	}
 	t.Logf("%d requests of a stranger, of which %d were let in", len(refused), let)
-	if code := asks(own, zookeeper.ReqDelete, "/lock", "-1"); code != 0 {
+	if code := asks(own, jute.Delete, of("/lock").Int(-1)); code != 0 {
 		t.Errorf("the run's own are refused: %d", code)
 	}
 }

@@ -1,15 +1,12 @@
 // Package zkserver replaces the simulated ZooKeeper ensemble of a world that runs in real time by a real one. Each
 // member is a real ZooKeeper process behind a [sim.Server].
 //
-// [Launch] starts the members, which are Java programs, in the private folder of a keeper. A client sends its requests
-// in the form of package zookeeper over the simulated links. The member that receives a request sends it to its process
-// in ZooKeeper's own protocol, on a separate connection for each of the client's connections. It returns replies and
-// events in the form of package zookeeper. Nothing in this package implements sessions: sessions, time-outs and watches
-// are those of the process. A pause is SIGSTOP, and a crash is kill -9. To make a wall clock jump, a small library is
+// [Launch] starts the members, which are Java programs, in the private folder of a keeper. A client sends frames of
+// ZooKeeper's protocol over the simulated links, whether it is modelled or a user's own library. The member that
+// receives a frame passes it on to its process, on a separate connection for each of the client's connections, and
+// passes replies and events back. Nothing in this package implements sessions: sessions, time-outs and watches are
+// those of the process. A pause is SIGSTOP, and a crash is kill -9. To make a wall clock jump, a small library is
 // loaded into the process (package process).
-//
-// A user's own client library sends frames of ZooKeeper's protocol. They are passed on as they are, and so are their
-// replies and events.
 //
 // What members send each other, for an election and after it, travels over the simulated links, too. A Java program can
 // be told to connect through a SOCKS proxy, and the proxy of each member is one of package fleet.

@@ -20,9 +20,9 @@ import (
 
 // watched makes a client wait until it is notified that a znode has vanished, and returns what was recorded by then.
 func (c *client) watched(path string) []history.Event {
-	c.must("", zookeeper.ReqExists, path, "1")
+	c.must("", jute.Exists, jute.Record(nil).Text(path).Flag(true))
 	data, _ := c.Receive(sim.Conn{Server: c.server, N: c.n}, time.Minute)
-	if _, e, ok := zookeeper.ReadEvent(data); !ok || e != (zookeeper.Event{Type: zookeeper.NodeDeleted, Path: path}) {
+	if e, ok := zookeeper.ReadEvent(data); !ok || e != (zookeeper.Event{Type: zookeeper.NodeDeleted, Path: path}) {
 		c.t.Errorf("it was pushed %v", e)
 	}
 	return recorded(c.w)
@@ -34,7 +34,7 @@ func lasting(r *rig, strike func()) (list []history.Event, made, ended time.Dura
 	var path string
 	there := &sim.Signal{}
 	r.play(func(c *client) {
-		c.connect("20000")
+		c.connect(20000)
 		c.folder("a")
 		c.Sleep(sim.Forever, there)
 		strike()
@@ -42,10 +42,10 @@ func lasting(r *rig, strike func()) (list []history.Event, made, ended time.Dura
 		ended = c.Monotonic()
 	}, func(c *client) {
 		c.server = r.members[len(r.members)-1]
-		c.connect("6000")
+		c.connect(6000)
 		for path == "" {
-			a := c.must("client-2/1", zookeeper.ReqCreate, "/locks/a/lock-", "", "3")
-			path = a.Text(0)
+			a := c.must("client-2/1", jute.Create2, request())
+			path = a.Text()
 		}
 		made = c.Monotonic()
 		c.Close(sim.Conn{Server: c.server, N: c.n})
@@ -94,28 +94,28 @@ func TestALeaderThatIsCutOff(t *testing.T) {
 	testkit.Undisturbed(t, func(t testing.TB) {
 		r := start(t, 3)
 		list := r.play(func(c *client) {
-			c.connect("20000")
+			c.connect(20000)
 			c.folder("a")
-			c.must("client-1/1", zookeeper.ReqCreate, "/locks/a/lock-", "", "3")
+			c.must("client-1/1", jute.Create2, request())
 			for _, m := range r.members[1:] {
 				r.w.Cut(r.members[0], m)
 				r.w.Cut(m, r.members[0])
 			}
-			if a, ok := c.ask("client-1/2", zookeeper.ReqCreate, "/locks/a/lock-", "", "1"); ok {
+			if a, ok := c.ask("client-1/2", jute.Create2, create("/locks/a/lock-", "", jute.PersistentSequential)); ok {
 				t.Errorf("the member that is cut off answered %v", a)
 			}
 			c.server = r.members[1]
-			c.connect("20000")
-			c.must("client-1/3", zookeeper.ReqCreate, "/locks/a/lock-", "", "3")
+			c.connect(20000)
+			c.must("client-1/3", jute.Create2, request())
 			for _, m := range r.members[1:] {
 				r.w.Heal(r.members[0], m)
 				r.w.Heal(m, r.members[0])
 			}
 			c.server = r.members[0]
-			c.connect("20000")
-			c.must("", zookeeper.ReqSync)
-			if a := c.must("", zookeeper.ReqChildren, "/locks/a", "0"); len(a.List) != zookeeper.StatLength+2 {
-				t.Errorf("%d stand", len(a.List)-zookeeper.StatLength)
+			c.connect(20000)
+			c.must("", jute.Sync, jute.Record(nil).Text("/"))
+			if list := c.children("/locks/a"); len(list) != 2 {
+				t.Errorf("there stand %q", list)
 			}
 		})
 		equal(t, linesOf(list), []string{"key-set a/lock-0000000000 of client-1/1",
@@ -130,23 +130,23 @@ func TestAMemberComesBack(t *testing.T) {
 		r := start(t, 3)
 		r.play(func(c *client) {
 			c.server = r.members[2]
-			c.connect("20000")
+			c.connect(20000)
 			c.folder("a")
 			for _, how := range []sim.Stop{sim.ShutDown, sim.PowerLoss} {
-				c.must("client-1/1", zookeeper.ReqCreate, "/locks/a/lock-", "", "1")
+				c.must("client-1/1", jute.Create2, create("/locks/a/lock-", "", jute.PersistentSequential))
 				r.w.Stop(c.server, how)
 				r.w.Restart(c.server)
 				c.n++
-				c.connect("20000")
+				c.connect(20000)
 			}
-			if a := c.must("", zookeeper.ReqChildren, "/locks/a", "0"); len(a.List) != zookeeper.StatLength+2 {
-				t.Errorf("%d stand", len(a.List)-zookeeper.StatLength)
+			if list := c.children("/locks/a"); len(list) != 2 {
+				t.Errorf("there stand %q", list)
 			}
 			r.w.Stop(c.server, sim.LoseAllState)
 			r.w.Restart(c.server)
 			c.n++
 			a := c.Call(time.Minute, nil, sim.Request{Conn: sim.Conn{Server: c.server, N: c.n}, Phase: "last",
-				Args: []string{zookeeper.ReqConnect, "0", "6000", "0"}})
+				Args: c.session(0, 6000)})
 			if got := string(a[0].Raw()); got != raft.Unavailable {
 				t.Errorf("a member without its disk says %q", got)
 			}
@@ -160,11 +160,12 @@ func TestAPausedMemberAnswersLater(t *testing.T) {
 	testkit.Undisturbed(t, func(t testing.TB) {
 		r := start(t, 1)
 		r.play(func(c *client) {
-			c.connect("20000")
+			c.connect(20000)
 			r.w.Pause(c.server)
 			from := c.Monotonic()
 			r.w.At(r.w.Now()+history.Of(time.Second), func() { r.w.Resume(c.server) })
-			if a := c.must("", zookeeper.ReqCreate, "/a", "", "0"); a.Code != "" || c.Monotonic() < from+time.Second {
+			if a := c.must("", jute.Create2, create("/a", "", jute.Persistent)); a.Code != "" ||
+				c.Monotonic() < from+time.Second {
 				t.Errorf("it answered %v after %v", a, c.Monotonic()-from)
 			}
 		})
@@ -177,14 +178,15 @@ func TestAWallClockJumps(t *testing.T) {
 	testkit.Undisturbed(t, func(t testing.TB) {
 		r := start(t, 1, nemesis.Fault{Kind: nemesis.Jump, Target: "zookeeper-1", By: time.Hour})
 		r.play(func(c *client) {
-			first := c.connect("4000")
-			session := zookeeper.SessionID(first.Int(0))
+			session := zookeeper.SessionID(c.connect(4000))
 			r.w.Jump(c.server, time.Hour)
 			for end := c.Monotonic() + 7*time.Second; c.Monotonic() < end; c.Sleep(time.Second) {
-				c.must("", zookeeper.ReqPing)
+				c.must("", jute.Ping, nil)
 			}
-			if a := c.must("", zookeeper.ReqCreate, "/a", "", "2"); a.Stat(1).EphemeralOwner != session {
-				t.Errorf("after the jump: %v", a)
+			a := c.must("", jute.Create2, create("/a", "", jute.Ephemeral))
+			a.Text() // the path
+			if s := zookeeper.ReadStat(&a.Fields); s.EphemeralOwner != session {
+				t.Errorf("after the jump, the owner is %d, not %d", s.EphemeralOwner, session)
 			}
 			if ahead := time.Until(r.made("/a")); ahead < 59*time.Minute || ahead > 61*time.Minute {
 				t.Errorf("its clock is %v ahead", ahead)
@@ -200,7 +202,7 @@ func (r *rig) made(path string) time.Time {
 		r.t.Fatal(err)
 	}
 	defer conn.Close()
-	_, err = r.ensemble.enter(conn, 0, maxTimeout, 0, "")
+	_, err = r.ensemble.enter(conn, 0, "")
 	if err == nil {
 		_, err = conn.Write(jute.Head(1, jute.Exists).Text(path).Flag(false).Framed())
 	}

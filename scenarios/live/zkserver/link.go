@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -27,14 +26,12 @@ type link struct {
 	x      *life
 	id     uint64
 	client history.Process
-	raw    bool // the client sends frames of ZooKeeper's protocol, which are passed on
 
 	mu     sync.Mutex
 	news   *sync.Cond // signals that there is something to send, or that the link is closed
 	conn   net.Conn   // nil until it is connected
 	calls  []*call    // not answered yet, the oldest first
 	said   int        // how many of these have been sent
-	number int32      // number of the latest request
 	closed bool
 
 	// The fields below belong to the goroutine that reads.
@@ -43,12 +40,11 @@ type link struct {
 
 	// The fields below belong to the world's goroutine.
 	entered bool // there is a session
-	quiet   bool // the client already knows that the connection ends
 	over    bool
 }
 
 func newLink(x *life, id uint64, client history.Process, first *call) *link {
-	l := &link{x: x, id: id, client: client, raw: first.args[0] == zookeeper.ReqEnter, calls: []*call{first}, said: 1}
+	l := &link{x: x, id: id, client: client, calls: []*call{first}, said: 1}
 	l.news = sync.NewCond(&l.mu)
 	context.AfterFunc(x.Context, l.close)
 	return l
@@ -75,7 +71,7 @@ func (l *link) close() {
 
 // run exchanges messages with the process until the connection ends, and then notifies the client.
 func (l *link) run(first *call) {
-	if l.open() && l.connect(first) {
+	if l.open() && l.enter(first) {
 		go l.write()
 		for l.read() {
 		}
@@ -105,7 +101,7 @@ func (l *link) hangUp() {
 	for _, c := range calls {
 		c.Reply([]byte(zookeeper.ClosedReply))
 	}
-	if l.entered && !l.quiet {
+	if l.entered {
 		l.x.m.Host.Push(l.id, sim.Key(l.events), []byte(zookeeper.ClosedReply))
 	}
 }
@@ -126,41 +122,6 @@ func (l *link) open() bool {
 	return true
 }
 
-// connect asks for the session that the client's first request asks for, and answers the client. It reports whether
-// there is a session.
-func (l *link) connect(first *call) bool {
-	if l.raw {
-		return l.enter(first)
-	}
-	m := l.x.m
-	number := func(i int) int64 {
-		if i >= len(first.args) {
-			return 0
-		}
-		n, _ := strconv.ParseInt(first.args[i], 10, 64)
-		return n
-	}
-	s, err := m.ensemble.enter(l.conn, number(3), number(2), number(1), m.ensemble.sessions.get(number(1)).password)
-	if err != nil {
-		return false
-	}
-	if s.id == 0 {
-		if l.x.eye.upTo(now) {
-			l.answer(first, 0, zookeeper.AppendCode(nil, zookeeper.SessionExpired), func() { l.quiet = true })
-		}
-		return false
-	}
-	l.session = s.id
-	m.ensemble.sessions.set(s.id, session{l.client, s.password, s.timeout})
-	at, err := whereIs(l.conn)
-	if err != nil || !l.x.eye.upTo(at) {
-		return false
-	}
-	body := sim.AppendInt(sim.AppendInt(sim.AppendArray(nil, 2), s.id), s.timeout.Milliseconds())
-	l.answer(first, at, body, func() { l.entered = true })
-	return true
-}
-
 // write sends the client's requests to the process.
 func (l *link) write() {
 	for {
@@ -173,8 +134,7 @@ func (l *link) write() {
 			return
 		}
 		c := l.calls[l.said]
-		l.number++
-		b, path := l.sent(c)
+		b, path := c.passed()
 		l.said++
 		l.mu.Unlock()
 		if path != "" {
@@ -187,19 +147,6 @@ func (l *link) write() {
 	}
 }
 
-// sent returns a request as it is sent to the process, and the path of the znode that it would create. The link is
-// locked.
-func (l *link) sent(c *call) (b []byte, path string) {
-	if l.raw {
-		return l.passed(c)
-	}
-	c.xid = xidOf(c.args, l.number)
-	if c.args[0] == zookeeper.ReqCreate && len(c.args) > 1 {
-		path = c.args[1]
-	}
-	return request(c.xid, c.args), path
-}
-
 // read receives and handles the next message of the process. It returns false at the end of the connection.
 func (l *link) read() bool {
 	f, err := jute.ReadFrame(l.conn)
@@ -207,7 +154,8 @@ func (l *link) read() bool {
 		return false
 	}
 	whole := jute.Record(f.Rest)
-	xid, at, code := f.Int(), f.Long(), f.Int()
+	xid, at := f.Int(), f.Long()
+	f.Int() // the error
 	if xid == jute.XidEvent {
 		return l.event(&f, whole)
 	}
@@ -219,16 +167,12 @@ func (l *link) read() bool {
 	if !l.x.eye.upTo(at) {
 		return false
 	}
-	if l.raw {
-		l.reply(c, whole.Framed(), func() {})
-		return true
-	}
-	l.answer(c, at, answer(c.args, code, &f), func() { l.quiet = l.quiet || c.args[0] == zookeeper.ReqClose })
-	return !f.Torn
+	l.reply(c, whole.Framed())
+	return true
 }
 
-// asked returns the first request that was sent with the given number; nil if there is none. Replies can overtake
-// others only if the client's own frames are passed on, namely replies to a password.
+// asked returns the first request that was sent with the given number; nil if there is none. A reply to a password can
+// overtake others.
 func (l *link) asked(xid int32) *call {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -240,81 +184,56 @@ func (l *link) asked(xid int32) *call {
 	return nil
 }
 
-// answer answers a request in the form of package zookeeper.
-func (l *link) answer(c *call, at int64, body []byte, also func()) {
-	l.reply(c, append(zookeeper.AppendHead(nil, zookeeper.Zxid(at), l.events), body...), also)
-}
-
 // reply answers a request that was sent.
-func (l *link) reply(c *call, b []byte, also func()) {
+func (l *link) reply(c *call, b []byte) {
 	l.mu.Lock()
 	l.calls = slices.DeleteFunc(l.calls, func(o *call) bool { return o == c })
 	l.said--
 	l.mu.Unlock()
-	l.deliver(func() {
-		also()
-		c.Reply(b)
-	})
+	l.deliver(func() { c.Reply(b) })
 }
 
 // event passes on an event of a watch.
 func (l *link) event(f *jute.Fields, whole jute.Record) bool {
 	kind := f.Int()
 	f.Int() // the connection's state
-	e := zookeeper.Event{Type: eventTypes[kind], Path: f.Text()}
-	if e.Type == "" && !l.raw {
-		return true
-	}
+	path := f.Text()
 	if !l.x.eye.upTo(now) { // a member that serves nobody has ended this connection, too
 		return false
 	}
 	l.events++
-	b := zookeeper.AppendEvent(nil, l.events, e)
-	if l.raw {
-		b = whole.Framed()
-	}
-	key := sim.Key(l.events).Text(e.Path).Text(string(e.Type))
-	l.deliver(func() { l.x.m.Host.Push(l.id, key, b) })
+	key := sim.Key(l.events).Text(path).Word(uint64(kind))
+	l.deliver(func() { l.x.m.Host.Push(l.id, key, whole.Framed()) })
 	return true
 }
 
-// entered is a session as a member has confirmed it. Its id is 0 if the session has ended.
-type entered struct {
-	id       int64
-	timeout  time.Duration
-	password string
-}
-
 // noPassword is the password that a client without a session sends.
-const noPassword = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+var noPassword = string(make([]byte, jute.PasswordLength))
 
-// enter asks for a session on a new connection; id 0 asks for a new session.
-func (e *ensemble) enter(conn net.Conn, seen, timeout, id int64, password string) (s entered, err error) {
+// enter asks for a session on a new connection, as the superuser; id 0 asks for a new session. It returns the id, which
+// is 0 if the session has ended.
+func (e *ensemble) enter(conn net.Conn, id int64, password string) (int64, error) {
 	if password == "" {
 		password = noPassword
 	}
-	ask := jute.ConnectRequest{Seen: seen, Timeout: int32(timeout), Session: id, Password: password}
+	ask := jute.ConnectRequest{Timeout: maxTimeout, Session: id, Password: password}
 	if _, err := conn.Write(ask.Record().Framed()); err != nil {
-		return s, err
-	}
-	f, err := jute.ReadFrame(conn)
-	if err != nil {
-		return s, err
-	}
-	f.Int() // the version of the protocol
-	s.timeout = time.Duration(f.Int()) * time.Millisecond
-	if s.id, s.password = f.Long(), f.Text(); s.id == 0 {
-		return s, nil
-	}
-	return s, e.authenticate(conn)
-}
-
-// whereIs returns the last zxid of the member. Nothing else may have been asked on the connection before.
-func whereIs(conn net.Conn) (zxid int64, err error) {
-	if _, err := conn.Write(jute.Head(xidLook, jute.Exists).Text("/").Flag(false).Framed()); err != nil {
 		return 0, err
 	}
 	f, err := jute.ReadFrame(conn)
-	f.Int()
-	return f.Long(), err
+	if err != nil {
+		return 0, err
+	}
+	if id, _ = readSession(&f); id == 0 {
+		return 0, nil
+	}
+	return id, e.authenticate(conn)
+}
+
+// readSession decodes the reply to a request for a session. The id is 0 if the session has ended.
+func readSession(f *jute.Fields) (id int64, s session) {
+	f.Int() // the version of the protocol
+	s.timeout = time.Duration(f.Int()) * time.Millisecond
+	id, s.password = f.Long(), f.Text()
+	return id, s
 }

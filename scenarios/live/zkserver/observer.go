@@ -95,8 +95,8 @@ func (o *observer) observe() error {
 	}
 	defer conn.Close()
 	defer context.AfterFunc(o.x.Context, func() { conn.Close() })()
-	s, err := o.x.m.ensemble.enter(conn, 0, maxTimeout, 0, "")
-	if err == nil && s.id == 0 {
+	id, err := o.x.m.ensemble.enter(conn, 0, "")
+	if err == nil && id == 0 {
 		err = errNoSession
 	}
 	if err == nil {
@@ -115,6 +115,9 @@ func (o *observer) observe() error {
 		o.take(&f)
 	}
 }
+
+// xidQuestion is the number of all requests that ask questions.
+const xidQuestion int32 = 0
 
 // folder is the path of the znode above all locks.
 var folder = strings.TrimSuffix(zookeeper.LocksFolder, "/")
@@ -145,7 +148,7 @@ func (o *observer) ask(q question) {
 		op = jute.GetChildren2
 	}
 	o.asked = append(o.asked, q)
-	o.say(jute.Head(xidLook, op).Text(q.path).Flag(false))
+	o.say(jute.Head(xidQuestion, op).Text(q.path).Flag(false))
 }
 
 // ping sends a ping. The observer is locked.
@@ -169,16 +172,16 @@ func (o *observer) take(f *jute.Fields) {
 	defer o.mu.Unlock()
 	switch {
 	case xid == jute.XidEvent:
-		kind := eventTypes[f.Int()]
+		kind := f.Int()
 		f.Int() // the connection's state
-		if path := f.Text(); kind == zookeeper.NodeCreated || kind == zookeeper.NodeDeleted {
+		if path := f.Text(); kind == jute.NodeCreated || kind == jute.NodeDeleted {
 			o.ask(question{path, false})
 		}
 	case xid == jute.XidPing:
 		if o.heard++; len(o.asked) == 0 {
 			o.settled, o.zxid = o.heard, zxid
 		}
-	case xid == xidLook && len(o.asked) > 0:
+	case xid == xidQuestion && len(o.asked) > 0:
 		q := o.asked[0]
 		o.asked = o.asked[1:]
 		o.answered(q, zxid, code, f)
@@ -190,7 +193,7 @@ func (o *observer) take(f *jute.Fields) {
 func (o *observer) answered(q question, zxid int64, code int32, f *jute.Fields) {
 	m := o.x.m
 	switch {
-	case codes[code] == zookeeper.NoNode:
+	case code == jute.NoNode:
 		m.ensemble.records.gone(m, q.path, zxid)
 	case code != 0:
 	case q.below:
@@ -198,7 +201,7 @@ func (o *observer) answered(q question, zxid int64, code int32, f *jute.Fields) 
 			o.ask(question{q.path + "/" + name, false})
 		}
 	default:
-		s := readStat(f)
+		s := zookeeper.ReadStat(f)
 		m.ensemble.records.stands(m, q.path, zxid, &s)
 		if s.NumChildren > 0 {
 			o.ask(question{q.path, true})
@@ -251,8 +254,8 @@ func (m *member) endSession(id int64) error {
 	if err := conn.SetDeadline(time.Now().Add(soon)); err != nil {
 		return err
 	}
-	s, err := m.ensemble.enter(conn, 0, maxTimeout, id, m.ensemble.sessions.get(id).password)
-	if err != nil || s.id == 0 {
+	id, err = m.ensemble.enter(conn, id, m.ensemble.sessions.get(id).password)
+	if err != nil || id == 0 {
 		return err
 	}
 	return ask(conn, jute.Head(1, jute.CloseSession))

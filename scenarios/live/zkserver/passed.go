@@ -1,19 +1,16 @@
 package zkserver
 
 import (
-	"time"
-
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// A user's own client library sends frames of ZooKeeper's protocol (package sim/zookeeper/front). They are passed on
-// unchanged, except for the access lists of new znodes: the znodes belong to the superuser, as whom the connection
-// authenticates. A create within a multi keeps its list.
+// Clients send frames of ZooKeeper's protocol. They are passed on unchanged, except for the access lists of new znodes:
+// the znodes belong to the superuser, as whom the connection authenticates. A create within a multi keeps its list.
 
 // enters reports whether a request asks for a session, as the first request of a connection must.
 func enters(args []string) bool {
-	return args[0] == zookeeper.ReqConnect || args[0] == zookeeper.ReqEnter && len(args) == 2
+	return args[0] == zookeeper.ReqEnter && len(args) == 2
 }
 
 // enter passes on the client's request for a session and the reply to it.
@@ -27,10 +24,8 @@ func (l *link) enter(first *call) bool {
 		return false
 	}
 	b := jute.Record(f.Rest).Framed()
-	f.Int() // the version of the protocol
-	s := session{client: l.client, timeout: time.Duration(f.Int()) * time.Millisecond}
-	id := f.Long()
-	s.password = f.Text()
+	id, s := readSession(&f)
+	s.client = l.client
 	if id != 0 {
 		if err := e.authenticate(l.conn); err != nil {
 			return false
@@ -41,12 +36,13 @@ func (l *link) enter(first *call) bool {
 	if !l.x.eye.upTo(now) {
 		return false
 	}
-	l.reply(first, b, func() { l.entered = true })
+	l.deliver(func() { l.entered = true })
+	l.reply(first, b)
 	return true
 }
 
-// passed returns the frame to pass on, and the path of the znode that it would create. The link is locked.
-func (l *link) passed(c *call) (b []byte, path string) {
+// passed returns the frame to pass on, and the path of the znode that it would create.
+func (c *call) passed() (b []byte, path string) {
 	if len(c.args) != 2 {
 		return nil, ""
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// TestNewZnodesOfAUsersLibraryBelongToNobodyElse: a new znode gets the superuser's access list, whatever list the
-// user's library asks for and whichever kind of create it uses. Everything else in its frames is passed on unchanged.
-func TestNewZnodesOfAUsersLibraryBelongToNobodyElse(t *testing.T) {
+// TestNewZnodesBelongToNobodyElse: a new znode gets the superuser's access list, whatever list the client asks for and
+// whichever kind of create it uses. Everything else in its frames is passed on unchanged.
+func TestNewZnodesBelongToNobodyElse(t *testing.T) {
 	world := func(r jute.Record) jute.Record { return r.Int(1).Int(jute.All).Text("world").Text("anyone") }
 	two := func(r jute.Record) jute.Record {
 		return r.Int(2).Int(jute.Read).Text("world").Text("anyone").Int(jute.All).Text("auth").Text("")
@@ -26,7 +26,7 @@ func TestNewZnodesOfAUsersLibraryBelongToNobodyElse(t *testing.T) {
 	}
 	pass := func(r jute.Record) (*call, []byte, string) {
 		c := &call{args: []string{"create", string(r)}}
-		b, path := (&link{raw: true}).sent(c)
+		b, path := c.passed()
 		return c, b, path
 	}
 	want := made(nobody)

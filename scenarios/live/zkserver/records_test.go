@@ -11,21 +11,23 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/live/fleet"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
 // TestRecords has a client ask for a lock, give it back, ask again, and close its session.
 func TestRecords(t *testing.T) {
 	r := start(t, 3)
 	list := r.play(func(c *client) {
-		c.connect("6000")
+		c.connect(6000)
 		c.folder("a")
-		first := c.must("client-1/1", zookeeper.ReqCreate, "/locks/a/lock-", "", "3")
-		if got := first.Text(0); got != "/locks/a/lock-0000000000" {
-			t.Errorf("it was called %s", got)
+		first := c.must("client-1/1", jute.Create2, request())
+		path := first.Text()
+		if path != "/locks/a/lock-0000000000" {
+			t.Errorf("it was called %s", path)
 		}
-		c.must("client-1/1", zookeeper.ReqDelete, first.Text(0), "-1")
-		c.must("client-1/2", zookeeper.ReqCreate, "/locks/a/lock-", "", "3")
-		c.must("", zookeeper.ReqClose)
+		c.must("client-1/1", jute.Delete, jute.Record(nil).Text(path).Int(-1))
+		c.must("client-1/2", jute.Create2, request())
+		c.must("", jute.CloseSession, nil)
 	})
 	equal(t, linesOf(list), []string{
 		"key-set a/lock-0000000000 of client-1/1", "key-gone a/lock-0000000000 of client-1/1",

@@ -17,6 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/live/realtime"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
 func TestMain(m *testing.M) {
@@ -121,36 +122,79 @@ type client struct {
 	server sim.ProcessID
 	n      int // number of its connection
 	asked  int
+	// password is that of its latest session.
+	password string
 }
 
 // ask sends a request on behalf of an attempt, and returns the answer. It waits for a minute.
-func (c *client) ask(of history.Attempt, args ...string) (zookeeper.Answer, bool) {
-	return c.askFor(time.Minute, of, args...)
+func (c *client) ask(of history.Attempt, op jute.Op, fields jute.Record) (zookeeper.Answer, bool) {
+	return c.askFor(time.Minute, of, op, fields)
 }
 
 // askFor does what ask does, but waits for the given time.
-func (c *client) askFor(d time.Duration, of history.Attempt, args ...string) (zookeeper.Answer, bool) {
+func (c *client) askFor(d time.Duration, of history.Attempt, op jute.Op, fields jute.Record) (zookeeper.Answer, bool) {
+	xid := int32(c.asked)
+	if op == jute.Ping {
+		xid = jute.XidPing
+	}
+	return zookeeper.ReadAnswer(c.send(d, of, []string{op.String(), string(append(jute.Head(xid, op), fields...))}))
+}
+
+func (c *client) send(d time.Duration, of history.Attempt, args []string) *sim.Reply {
 	c.asked++
-	list := c.Call(d, nil, sim.Request{Conn: sim.Conn{Server: c.server, N: c.n}, Attempt: of,
-		Phase: fmt.Sprint("ask ", c.asked), Args: args})
-	return zookeeper.ReadAnswer(&list[0])
+	return &c.Call(d, nil, sim.Request{Conn: sim.Conn{Server: c.server, N: c.n}, Attempt: of,
+		Phase: fmt.Sprint("ask ", c.asked), Args: args})[0]
 }
 
 // must sends a request, and reports an error if it is not answered.
-func (c *client) must(of history.Attempt, args ...string) zookeeper.Answer {
+func (c *client) must(of history.Attempt, op jute.Op, fields jute.Record) zookeeper.Answer {
 	c.t.Helper()
-	a, ok := c.ask(of, args...)
+	a, ok := c.ask(of, op, fields)
 	if !ok {
-		c.t.Errorf("%q was not answered", args)
+		c.t.Errorf("%s %q was not answered", op, fields)
 	}
 	return a
 }
 
-// connect asks for a session until it gets one.
-func (c *client) connect(timeout string) zookeeper.Answer {
+// create returns the fields of a request for a znode.
+func create(path, data string, flags int32) jute.Record {
+	return nobody(jute.Record(nil).Text(path).Text(data)).Int(flags)
+}
+
+// request returns the fields of a create that requests lock a.
+func request() jute.Record { return create("/locks/a/lock-", "", jute.EphemeralSequential) }
+
+// children returns the names of the children of a znode.
+func (c *client) children(path string) []string {
+	c.t.Helper()
+	a := c.must("", jute.GetChildren2, jute.Record(nil).Text(path).Flag(false))
+	return a.Texts()
+}
+
+// session returns a request for a session with a timeout in ms; id 0 asks for a new one.
+func (c *client) session(id int64, timeout int32) []string {
+	r := jute.ConnectRequest{Timeout: timeout, Session: id, Password: noPassword}
+	if id != 0 {
+		r.Password = c.password
+	}
+	return []string{zookeeper.ReqEnter, string(r.Record())}
+}
+
+// enter asks once for a session, for the given time. It returns the id of the session, which is 0 if the session is
+// over. ok is false if there is no answer.
+func (c *client) enter(d time.Duration, id int64, timeout int32) (now int64, ok bool) {
+	record, _, whole, _ := jute.Cut(c.send(d, "", c.session(id, timeout)).Raw())
+	f := jute.Fields{Rest: record, Torn: !whole}
+	now, s := readSession(&f)
+	c.password = s.password
+	return now, !f.Torn
+}
+
+// connect asks for a new session until it gets one.
+func (c *client) connect(timeout int32) int64 {
 	for {
-		if a, ok := c.askFor(5*time.Second, "", zookeeper.ReqConnect, "0", timeout, "0"); ok && a.Code == "" {
-			return a
+		if id, ok := c.enter(5*time.Second, 0, timeout); ok && id != 0 {
+			return id
 		}
 		c.Close(sim.Conn{Server: c.server, N: c.n})
 		c.n++
@@ -161,13 +205,14 @@ func (c *client) connect(timeout string) zookeeper.Answer {
 // folder creates the folder of a lock. It gets a new session if the connection ends meanwhile.
 func (c *client) folder(lock string) {
 	for _, path := range []string{"/locks", "/locks/" + lock} {
-		a, ok := c.ask("", zookeeper.ReqCreate, path, "", "0")
-		for ; !ok; a, ok = c.ask("", zookeeper.ReqCreate, path, "", "0") {
+		folder := create(path, "", jute.Persistent)
+		a, ok := c.ask("", jute.Create2, folder)
+		for ; !ok; a, ok = c.ask("", jute.Create2, folder) {
 			c.n++
-			c.connect("20000")
+			c.connect(20_000)
 		}
 		if a.Code != "" && a.Code != zookeeper.NodeExists {
-			c.t.Errorf("CREATE %s: %s", path, a.Code)
+			c.t.Errorf("create2 %s: %s", path, string(a.Code))
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/zookeeper"
+	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
 // account computes from the records, as a checker does, which znodes exist, and which attempt owns each.
@@ -51,30 +50,29 @@ func wander(c *client, number int, seed uint64, members []sim.ProcessID, end tim
 	for attempts := 0; c.Monotonic() < end; {
 		c.n++
 		c.server = members[d.IntN(len(members))]
-		a, ok := c.askFor(time.Second, "", zookeeper.ReqConnect, strconv.FormatInt(session, 10), "4000", "0")
-		if ok && a.Code == "" {
-			session = a.Int(0)
-		} else if ok {
-			session = 0
+		now, ok := c.enter(time.Second, session, 4000)
+		if ok {
+			session = now
 		}
-		for ok && a.Code == "" && c.Monotonic() < end && d.IntN(40) > 0 {
+		for ok && session != 0 && c.Monotonic() < end && d.IntN(40) > 0 {
 			attempts++
 			of := history.Attempt(fmt.Sprintf("client-%d/%d", number, attempts))
 			switch n := d.IntN(10); {
 			case n < 6:
-				mode, data := []string{"1", "3", "3"}[d.IntN(3)], string(of)
-				if mode == "1" { // it has no session, so that its owner is not recorded
+				flags, data := []int32{jute.PersistentSequential, jute.EphemeralSequential,
+					jute.EphemeralSequential}[d.IntN(3)], string(of)
+				if flags == jute.PersistentSequential { // it has no session, so that its owner is not recorded
 					data = ""
 				}
-				a, ok = c.askFor(2*time.Second, of, zookeeper.ReqCreate, "/locks/a/lock-", data, mode)
-				if ok && a.Code == "" {
-					mine = append(mine, a.Text(0))
+				a, answered := c.askFor(2*time.Second, of, jute.Create2, create("/locks/a/lock-", data, flags))
+				if ok = answered && a.Code == ""; ok {
+					mine = append(mine, a.Text())
 				}
 			case n < 9 && len(mine) > 0:
-				a, ok = c.askFor(2*time.Second, of, zookeeper.ReqDelete, mine[0], "-1")
-				a.Code, mine = "", mine[1:]
+				_, ok = c.askFor(2*time.Second, of, jute.Delete, jute.Record(nil).Text(mine[0]).Int(-1))
+				mine = mine[1:]
 			case d.IntN(10) == 0:
-				_, _ = c.askFor(2*time.Second, of, zookeeper.ReqClose)
+				_, _ = c.askFor(2*time.Second, of, jute.CloseSession, nil)
 				session, ok = 0, false
 			}
 		}
@@ -122,7 +120,7 @@ func stands(t *testing.T, seed uint64, lasts time.Duration) (judged bool) {
 	}
 	ready, done := &sim.Signal{}, 0
 	clients := []func(*client){func(c *client) {
-		c.connect("6000")
+		c.connect(6000)
 		c.folder("a")
 		ready.Raise()
 		for done < 3 {
@@ -161,8 +159,8 @@ func stands(t *testing.T, seed uint64, lasts time.Duration) (judged bool) {
 func (c *client) differences() (list []string) {
 	var want, before map[string]history.Attempt
 	for c.n += 100; want == nil; c.n++ { // until the member serves
-		c.connect("6000")
-		if _, ok := c.ask("", zookeeper.ReqSync); ok {
+		c.connect(6000)
+		if _, ok := c.ask("", jute.Sync, jute.Record(nil).Text("/")); ok {
 			before = account(c.t, recorded(c.w))
 			want = c.standing()
 		}
@@ -188,21 +186,17 @@ func (c *client) differences() (list []string) {
 // standing reads all requests for lock a, and who made them. It returns nil if it is interrupted.
 func (c *client) standing() map[string]history.Attempt {
 	list := map[string]history.Attempt{}
-	a, ok := c.ask("", zookeeper.ReqChildren, "/locks/a", "0")
+	a, ok := c.ask("", jute.GetChildren2, jute.Record(nil).Text("/locks/a").Flag(false))
 	if !ok {
 		return nil
 	}
-	var names []string
-	for i := zookeeper.StatLength; i < len(a.List); i++ {
-		names = append(names, a.Text(i))
-	}
-	for _, name := range names {
-		x, there := c.ask("", zookeeper.ReqGetData, "/locks/a/"+name, "0")
+	for _, name := range a.Texts() {
+		x, there := c.ask("", jute.GetData, jute.Record(nil).Text("/locks/a/"+name).Flag(false))
 		switch {
 		case !there:
 			return nil
 		case x.Code == "": // otherwise its session has ended meanwhile
-			list[name] = history.Attempt(x.Text(0))
+			list[name] = history.Attempt(x.Text())
 		}
 	}
 	return list

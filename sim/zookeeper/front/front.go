@@ -65,10 +65,6 @@ type wire struct {
 	dead bool // the bytes that follow cannot be understood
 }
 
-// notSimulated lists the operations of ZooKeeper 3.8 that the simulated ensemble does not support.
-var notSimulated = []jute.Op{jute.Reconfig, jute.DeleteContainer, jute.MultiRead, jute.SASL, jute.GetEphemerals,
-	jute.GetAllChildrenNumber, jute.WhoAmI, jute.CreateSession}
-
 // Written sends a request for each complete frame. If the bytes are not a frame, it sends a request that makes the
 // member close the connection. The only error is a *sim.NotSimulatedError.
 func (w *wire) Written(l sim.Line, b []byte) error {
@@ -105,7 +101,7 @@ func (w *wire) ask(l sim.Line, record string) error {
 		f := jute.Fields{Rest: []byte(record)}
 		f.Int()
 		op := jute.Op(f.Int())
-		if slices.Contains(notSimulated, op) {
+		if !zookeeper.Simulates(op) {
 			return &sim.NotSimulatedError{Request: op.String()}
 		}
 		name, of = op.String(), w.behalf(l.Now(), op, f)

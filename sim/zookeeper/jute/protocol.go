@@ -47,12 +47,15 @@ var names = map[Op]string{Create: "create", Delete: "delete", Exists: "exists", 
 	GetAllChildrenNumber: "getAllChildrenNumber", SetWatches2: "setWatches2", AddWatch: "addWatch", WhoAmI: "whoAmI",
 	CreateSession: "createSession", CloseSession: "closeSession"}
 
-// String returns the operation's name, or "unknown" for a number that ZooKeeper 3.8 does not have.
+// Unknown is the name of the operations that ZooKeeper 3.8 does not have.
+const Unknown = "unknown"
+
+// String returns the operation's name, or Unknown.
 func (o Op) String() string {
 	if name, known := names[o]; known {
 		return name
 	}
-	return "unknown"
+	return Unknown
 }
 
 // Xids of requests and replies that are not numbered by the client.
