@@ -84,7 +84,7 @@ func (s *server) answer(c *connection, body []byte) {
 // connection is closed.
 func (s *server) propose(m *raft.Member, c *connection, cmd *command) {
 	c.busy = true
-	m.Propose(cmd.replicated(), func(reply []byte, err error) {
+	m.Propose(cmd.proposed(), func(reply []byte, err error) {
 		if c.gone {
 			return
 		}

@@ -291,6 +291,10 @@ func (s *server) write(m *raft.Member, c *connection, f *jute.Fields) {
 	}
 	cmd.attempt, cmd.session, cmd.conn, cmd.identities = c.queue[0].Attempt, c.session, c.id, c.identities
 	cmd.at = m.Wall() / 1e6
+	for i := range cmd.parts {
+		p := &cmd.parts[i]
+		p.attempt, p.at, p.identities = cmd.attempt, cmd.at, cmd.identities
+	}
 	s.propose(m, c, &cmd)
 }
 

@@ -56,17 +56,17 @@ func (s *server) Reset(*raft.Member) {
 // Apply carries out a transaction, fires watches, and then replies. So a client is notified of a change before it can
 // read the new data.
 func (s *server) Apply(m *raft.Member, e *raft.Entry) []byte {
-	c := readCommand(&e.Command)
+	c := e.Value.(*command)
 	epoch := e.Term
 	if m.Alone() {
 		epoch = 0
 	}
-	r := s.state.apply(epoch, &c)
+	r := s.state.apply(epoch, c)
 	switch {
 	case e.Copied:
 		s.recordCopies(m)
 	case e.First:
-		s.record(m, &c, &r)
+		s.record(m, c, &r)
 	}
 	for i := range s.changes {
 		x := &s.changes[i]
@@ -76,11 +76,11 @@ func (s *server) Apply(m *raft.Member, e *raft.Entry) []byte {
 			}
 		})
 	}
-	s.follow(m, &c, &r)
+	s.follow(m, c, &r)
 	if !e.Own {
 		return nil
 	}
-	return s.outcome(&c, &r)
+	return s.outcome(c, &r)
 }
 
 // follow updates connections and deadlines after a change of a session.
@@ -163,7 +163,7 @@ func (s *server) Wake(m *raft.Member, tag uint64) {
 	case tag == s.reign && m.Leading():
 		for _, x := range s.tracker.expired() {
 			c := command{kind: expireSession, session: x.id, due: x.due}
-			m.ProposeAsLeader(c.replicated())
+			m.ProposeAsLeader(c.proposed())
 		}
 		s.reap(m)
 		m.After(max(0, s.tracker.next-m.Monotonic()), s.reign)
@@ -180,7 +180,7 @@ func (s *server) reap(m *raft.Member) {
 	}
 	s.nextReap = m.Monotonic() + reapEvery
 	for _, path := range s.containers() {
-		m.ProposeAsLeader((&command{kind: reapContainer, path: path}).replicated())
+		m.ProposeAsLeader((&command{kind: reapContainer, path: path}).proposed())
 	}
 }
 
@@ -234,7 +234,7 @@ func (s *server) Fault(m *raft.Member, f sim.ServerFault) {
 	for _, x := range slices.Clone(s.sessions) { // a single member applies each proposal at once
 		if x.client == f.To {
 			c := command{kind: expireSession, session: x.id, due: s.tracker.due(x.id)}
-			m.ProposeAsLeader(c.replicated())
+			m.ProposeAsLeader(c.proposed())
 		}
 	}
 }

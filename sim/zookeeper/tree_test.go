@@ -180,27 +180,34 @@ func TestSessionSpeaksThroughItsLatestConnection(t *testing.T) {
 	same(t, "close on the old one", e.apply(1, &command{kind: closeSession, session: e.a, conn: 1}).code, SessionMoved)
 }
 
-func TestCommandsComeBackFromTheLog(t *testing.T) {
-	for _, c := range []command{
-		{kind: createSession, conn: 3, timeout: 6 * time.Second},
-		{kind: moveSession, session: 1 << 33, conn: 1 << 40, timeout: 4 * time.Second},
-		{kind: closeSession, session: 5, conn: 1, attempt: "client-1/2"},
-		{kind: expireSession, session: 5, due: 1 << 50},
-		{kind: createNode, session: 5, conn: 1, path: "/a", data: "b c", mode: EphemeralSequential,
-			attempt: "client-1/2"},
-		{kind: deleteNode, session: 5, conn: 1, path: "/a", version: -1},
-		{kind: setData, session: 5, conn: 1, path: "/a", data: "", version: 7},
-		{kind: createNode, path: "/a", null: true, acl: []permission{}, identities: []string{"a:\n", ""}, at: 1 << 40},
-		{kind: setAccess, path: "/a", acl: []permission{{1, "world", "anyone"}, {31, "digest", "a:b"}}},
-		{kind: reapContainer, path: "/a"},
-		{kind: multi, session: 5, conn: 1, at: 7, attempt: "client-1/2"},
-		{kind: multi, session: 5, conn: 1, parts: []command{
-			{kind: checkVersion, op: jute.Check, path: "/a", version: 2},
-			{kind: createNode, op: jute.Create2, path: "/b", mode: ContainerSequential, acl: everybody}}},
-	} {
-		r := c.replicated()
-		if got := readCommand(&r); !reflect.DeepEqual(got, c) {
-			t.Errorf("%+v came back as %+v", c, got)
+// TestMembersMayShareACommand: no member changes a command when it applies it, since all members apply the same one.
+func TestMembersMayShareACommand(t *testing.T) {
+	list := func(session SessionID) []command {
+		return []command{
+			{kind: createNode, path: "/q", acl: []permission{{jute.All, "auth", ""}}, identities: []string{"a:b"}, at: 7},
+			{kind: createNode, path: "/q/n-", data: "x", mode: EphemeralSequential, attempt: "client-1/2"},
+			{kind: setData, path: "/q", null: true, version: AnyVersion, identities: []string{"a:b"}},
+			{kind: setAccess, path: "/q", acl: []permission{{1, "world", "anyone"}, {1, "world", "anyone"}},
+				version: AnyVersion, identities: []string{"a:b"}},
+			{kind: multi, parts: []command{
+				{kind: checkVersion, op: jute.Check, path: "/q", version: AnyVersion},
+				{kind: createNode, op: jute.Create2, path: "/c", mode: ContainerSequential, acl: everybody}}},
+			{kind: reapContainer, path: "/q"},
+			{kind: closeSession},
+			{kind: expireSession, session: session, due: 9},
+		}
+	}
+	one, two := newEnsemble(t), newEnsemble(t)
+	shared, before := list(one.b), list(one.b)
+	for i := range shared {
+		for _, c := range []*command{&shared[i], &before[i]} {
+			if c.kind != expireSession && c.kind != reapContainer {
+				c.session, c.conn = one.a, 1
+			}
+		}
+		first, second := one.apply(1, &shared[i]), two.apply(1, &shared[i])
+		if !reflect.DeepEqual(shared[i], before[i]) || first.code != second.code {
+			t.Errorf("%+v became %+v, with %q and %q", before[i], shared[i], first.code, second.code)
 		}
 	}
 }
