@@ -33,6 +33,7 @@ type record struct {
 	undone    int          // position of the loss that gave the key back an earlier deadline; -1 if there was none
 	promised  history.Time // deadline that the key had before that loss
 	shortened bool         // an extension had moved the deadline to an earlier time
+	stood     history.Time // deadline that the key had when the other key was set
 	overwrote int          // first key-set of another attempt on the same server while the key was there, or -1
 	at        int          // position of the record; -1 if this server has none
 	cause     Cause
@@ -117,11 +118,8 @@ func (t *judge) records(c *clash, units []history.Process) []record {
 	all := t.restsOn(c, units)
 	for i := range all {
 		r := &all[i]
-		if r.set[0] < 0 || r.set[1] < 0 {
-			t.tookTwo(c, units[i], r)
-			continue
-		}
-		if r.set[0] == r.set[1] { // both rest on one key, so what happened to it later did not give them the lock
+		if r.set[0] == r.set[1] || min(r.set[0], r.set[1]) < 0 {
+			t.grantedTwice(c, units[i], r)
 			continue
 		}
 		if r.set[1] < r.set[0] {
@@ -131,27 +129,6 @@ func (t *judge) records(c *clash, units []history.Process) []record {
 		t.judge(c, r)
 	}
 	return all
-}
-
-// tookTwo finds what two grants rest on if they rest on elements that they took out of a list.
-func (t *judge) tookTwo(c *clash, u history.Process, r *record) {
-	took := [2]int{t.lastTaken(&c.first, u), t.lastTaken(&c.then, u)}
-	if r.set[0] >= 0 || r.set[1] >= 0 || min(took[0], took[1]) < 0 {
-		return
-	}
-	r.set, r.at, r.cause = took, max(took[0], took[1]), Cause{Kind: GrantedTwice}
-	if took[1] < took[0] {
-		r.victim = 1
-	}
-}
-
-// lastTaken returns the last position before a window at which its attempt took a key of the lock out of a unit, or -1.
-func (t *judge) lastTaken(s *trace.Span, u history.Process) int {
-	g := &t.Grants[s.Grant]
-	if g.Attempt == "" {
-		return -1
-	}
-	return t.LastTaken(g.Attempt, t.Locks[g.Lock].Name, u, s.At)
 }
 
 // restsOn finds, for each unit, the keys that the two grants rest on. For each grant this is the key that its attempt
@@ -237,6 +214,9 @@ func (t *judge) follow(c *clash, u history.Process, r *record) {
 	server := t.History.Events[from].Process
 	for i := from + 1; i < max(c.first.At, c.then.At) && !(i > other && 0 <= r.gone && r.gone < other); i++ {
 		e := &t.History.Events[i]
+		if i == other {
+			r.stood = due
+		}
 		if e.Type == history.Invoke && e.Fault != nil && e.F.Does() == history.Promotes && e.Fault.On[0] == server &&
 			len(e.Fault.To) > 0 && t.Unit(e.Fault.To[0]) == u {
 			server = e.Fault.To[0]
@@ -317,13 +297,6 @@ func (t *judge) causeOfChange(c trace.Change, offence Cause) Cause {
 // changeAt returns the change that the event at a position makes to an owner's key.
 func (t *judge) changeAt(at int, owner history.Attempt) trace.Change {
 	return trace.Change{At: at, Owner: owner, By: trace.Setter(&t.History.Events[at])}
-}
-
-// beside reports whether the victim's key was still there, beside the other key, when the other was set.
-func (t *judge) beside(r *record) bool {
-	victim, other := &t.History.Events[r.set[r.victim]], &t.History.Events[r.set[1-r.victim]]
-	return !t.History.Header.OneService() && victim.Process == other.Process && victim.Member != other.Member &&
-		(t.Expiries || other.Time < victim.Until)
 }
 
 // deposed reports whether, by position i, the server of the event at i had been replaced as its group's master.
@@ -509,6 +482,7 @@ func (t *judge) leaseFacts(c *clash, recorded []record) (f facts) {
 		lease := t.History.Events[r.victimSpan(c).At].Grant
 		f.unending, f.untold = lease.Until == history.Never, lease.Open
 		f.taken = r.cause.Kind == GrantedTwice && t.History.Events[r.at].F == history.KeyGone
+		f.oneKey = r.cause.Kind == GrantedTwice && r.set[0] == r.set[1]
 	}
 	f.keyless = t.hasNoKeys(c.lock)
 	return f

@@ -24,7 +24,7 @@ func (t *judge) recordStory(c *clash, r *record) string {
 	key := sentence("the key of %s on %s", t.who(g, &t.Grants[other.Grant]), server)
 	switch r.cause.Kind {
 	case GrantedTwice:
-		return t.twiceStory(r, key)
+		return t.twiceStory(c, r, key)
 	case DeposedMaster:
 		return t.deposedStory(r)
 	case RemovedByNonOwner:
@@ -85,9 +85,17 @@ func (t *judge) earlyStory(r *record, key string) string {
 		t.clockStory(r, e.Process))
 }
 
-// twiceStory describes two keys, or two elements of a list, on one server that gave two clients the lock.
-func (t *judge) twiceStory(r *record, key string) string {
+// twiceStory describes the keys, or the elements of a list, on one server that gave the lock twice.
+func (t *judge) twiceStory(c *clash, r *record, key string) string {
 	first, second := &t.History.Events[r.set[r.victim]], &t.History.Events[r.at]
+	if r.set[0] == r.set[1] {
+		a, b := &c.first, &c.then
+		if r.victim == 1 {
+			a, b = b, a
+		}
+		return sentence("%s had one key for both, set by %s at %v: it gave %s the lock at %v, and again at %v",
+			first.Process, t.name(first.Of), first.Time, t.Grants[a.Grant].Process, t.Time(a.At), t.Time(b.At))
+	}
 	if second.F == history.KeyGone {
 		return sentence("%s had an element for each: %s took one at %v, and %s another at %v", second.Process,
 			t.name(first.By), first.Time, t.name(second.By), second.Time)

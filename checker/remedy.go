@@ -113,7 +113,9 @@ var remedies = map[CauseKind][]advice{
 	},
 	GrantedTwice: slices.Concat([]advice{
 		{text: "Look for the keys of others and set one's own in one step, such as one script, and take the lock " +
-			"only if there was none.", when: not(isTaken)},
+			"only if there was none.", when: all(not(isTaken), not(isOneKey))},
+		{text: "Give each attempt its own random value, and take the lock only if there is no key, not even of an " +
+			"earlier attempt of one's own.", only: anyRedis, when: isOneKey},
 		{text: "Put an element into the list only where it was taken out, once for each time, and only by the client " +
 			"that has it.", when: isTaken},
 	}, guards),

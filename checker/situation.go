@@ -39,6 +39,7 @@ type facts struct {
 	shortened bool // an extension ended the key sooner than the validity that was stated before
 	extending bool // the request at issue is made for an attempt that has been asked to prolong its lock
 	taken     bool // both grants rest on elements that were taken out of a list
+	oneKey    bool // both grants rest on one key
 	gaveUp    bool // the holder's own request had deleted the key before it stopped working
 	keyless   bool // no server ever had a key of the lock
 	untold    bool // the lease states no end, and outlived its key: its holder was not told in time
@@ -131,6 +132,7 @@ func isExtended(s *situation) bool    { return s.extends }
 func isTurnedAway(s *situation) bool  { return s.turnedAway }
 func isKeyless(s *situation) bool     { return s.keyless }
 func isTaken(s *situation) bool       { return s.taken }
+func isOneKey(s *situation) bool      { return s.oneKey }
 func isEverlasting(s *situation) bool { return s.everlasting }
 func isRefused(s *situation) bool     { return s.refused }
 func isEndless(s *situation) bool     { return s.endless }

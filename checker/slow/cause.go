@@ -260,13 +260,16 @@ func (r *reading) record(a, b *window, group []history.Process) (at int, cause s
 	if tookB > setB {
 		setB = -1
 	}
-	if setA < 0 || setB < 0 {
-		if setA < 0 && setB < 0 && tookA >= 0 && tookB >= 0 {
-			return max(tookA, tookB), "granted twice by one server"
-		}
-		return -1, ""
-	}
-	if setA == setB { // both rest on one key
+	switch {
+	case setA < 0 && setB < 0 && tookA >= 0 && tookB >= 0:
+		return max(tookA, tookB), "granted twice by one server"
+	case setA >= 0 && setA == setB: // both rest on one key
+		return setA, "granted twice by one server"
+	case setA >= 0 && setB < 0 && tookB < 0 && r.restsOnOther(b, setA, group):
+		return setA, "granted twice by one server"
+	case setB >= 0 && setA < 0 && tookA < 0 && r.restsOnOther(a, setB, group):
+		return setB, "granted twice by one server"
+	case setA < 0 || setB < 0:
 		return -1, ""
 	}
 	victim, first, then := a, setA, setB
@@ -292,11 +295,29 @@ func (r *reading) record(a, b *window, group []history.Process) (at int, cause s
 			return over, r.takeover(over, was.Of, r.setter(over))
 		case over >= 0:
 			return over, "removed by non-owner (overwritten)"
-		case !r.oneService() && was.Member != other.Member && (r.recordsExpiry() || other.Time < was.Until):
+		case !r.oneService() && was.Member != other.Member &&
+			(r.recordsExpiry() || other.Time < r.due(victim, on, first, then)):
 			return then, "granted twice by one server"
 		}
 	}
 	return -1, ""
+}
+
+// restsOnOther reports whether a window rests on the key that another attempt of the same client had set at place set,
+// and that was still there when the window was stated.
+func (r *reading) restsOnOther(w *window, set int, group []history.Process) bool {
+	e := &r.Events[set]
+	if r.maker(e.Of) != w.process || set > w.at {
+		return false
+	}
+	last := set // the last event that set the key or removed it
+	for i := set; i < w.at; i++ {
+		if o := &r.Events[i]; o.Lock == w.lock && o.Of == e.Of && slices.Contains(group, o.Process) &&
+			(o.F == history.KeySet || o.F == history.KeyGone) {
+			last = i
+		}
+	}
+	return r.Events[last].F == history.KeySet
 }
 
 // takeover returns the cause if a request at place i changed another's key although that was permitted (mayChange).

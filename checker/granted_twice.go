@@ -1,0 +1,72 @@
+package checker
+
+import (
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
+)
+
+// grantedTwice judges a record of two grants that do not rest on a key of their own each: both rest on elements that
+// they took out of a list, or on one key.
+func (t *judge) grantedTwice(c *clash, u history.Process, r *record) {
+	if r.set[0] < 0 && r.set[1] < 0 {
+		t.tookTwo(c, u, r)
+		return
+	}
+	if r.set[0] != r.set[1] && !t.shareKey(c, u, r) {
+		return
+	}
+	r.at, r.cause = r.set[0], Cause{Kind: GrantedTwice}
+	if c.then.At < c.first.At {
+		r.victim = 1
+	}
+}
+
+// tookTwo finds the elements of a list that two grants rest on.
+func (t *judge) tookTwo(c *clash, u history.Process, r *record) {
+	took := [2]int{t.lastTaken(&c.first, u), t.lastTaken(&c.then, u)}
+	if min(took[0], took[1]) < 0 {
+		return
+	}
+	r.set, r.at, r.cause = took, max(took[0], took[1]), Cause{Kind: GrantedTwice}
+	if took[1] < took[0] {
+		r.victim = 1
+	}
+}
+
+// lastTaken returns the last position before a window at which its attempt took a key of the lock out of a unit, or -1.
+func (t *judge) lastTaken(s *trace.Span, u history.Process) int {
+	g := &t.Grants[s.Grant]
+	if g.Attempt == "" {
+		return -1
+	}
+	return t.LastTaken(g.Attempt, t.Locks[g.Lock].Name, u, s.At)
+}
+
+// shareKey reports whether two grants of one client rest on one key, which only one of them has set: it was still there
+// when the other was granted. It completes the record then.
+func (t *judge) shareKey(c *clash, u history.Process, r *record) bool {
+	set, s := r.set[0], &c.then
+	if set < 0 {
+		set, s = r.set[1], &c.first
+	}
+	if t.Grants[c.first.Grant].Process != t.Grants[c.then.Grant].Process || set > s.At || t.lastTaken(s, u) >= 0 {
+		return false
+	}
+	stands := true
+	for i := set; i < s.At; i++ {
+		if e := &t.History.Events[i]; e.Of == t.History.Events[set].Of && t.isKeyOf(e, c.lock, u) {
+			stands = e.F == history.KeySet || stands && e.F != history.KeyGone
+		}
+	}
+	if stands {
+		r.set = [2]int{set, set}
+	}
+	return stands
+}
+
+// beside reports whether the victim's key was still there, beside the other key, when the other was set.
+func (t *judge) beside(r *record) bool {
+	victim, other := &t.History.Events[r.set[r.victim]], &t.History.Events[r.set[1-r.victim]]
+	return !t.History.Header.OneService() && victim.Process == other.Process && victim.Member != other.Member &&
+		(t.Expiries || other.Time < r.stood)
+}
