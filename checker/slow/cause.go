@@ -265,9 +265,9 @@ func (r *reading) record(a, b *window, group []history.Process) (at int, cause s
 		return max(tookA, tookB), "granted twice by one server"
 	case setA >= 0 && setA == setB: // both rest on one key
 		return setA, "granted twice by one server"
-	case setA >= 0 && setB < 0 && tookB < 0 && r.restsOnOther(b, setA, group):
+	case setA >= 0 && setB < 0 && tookB < 0 && a.process == b.process && r.stoodFor(b, setA, group):
 		return setA, "granted twice by one server"
-	case setB >= 0 && setA < 0 && tookA < 0 && r.restsOnOther(a, setB, group):
+	case setB >= 0 && setA < 0 && tookA < 0 && a.process == b.process && r.stoodFor(a, setB, group):
 		return setB, "granted twice by one server"
 	case setA < 0 || setB < 0:
 		return -1, ""
@@ -303,11 +303,10 @@ func (r *reading) record(a, b *window, group []history.Process) (at int, cause s
 	return -1, ""
 }
 
-// restsOnOther reports whether a window rests on the key that another attempt of the same client had set at place set,
-// and that was still there when the window was stated.
-func (r *reading) restsOnOther(w *window, set int, group []history.Process) bool {
+// stoodFor reports whether the key that was set at place set was still there when a window was stated.
+func (r *reading) stoodFor(w *window, set int, group []history.Process) bool {
 	e := &r.Events[set]
-	if r.maker(e.Of) != w.process || set > w.at {
+	if set > w.at {
 		return false
 	}
 	last := set // the last event that set the key or removed it
