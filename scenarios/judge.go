@@ -18,6 +18,9 @@ func (s *Scenario) Judge(r Result) format.Judgement {
 		if r.Stalled != "" && f.Outcome == checker.Violated && !f.Retain(certain) {
 			*f = checker.Finding{Law: f.Law, Outcome: checker.Undecided, Explanation: r.Stalled}
 		}
+		if r.EndedEarly != "" && f.Outcome == checker.Holds {
+			*f = checker.Finding{Law: f.Law, Outcome: checker.Undecided, Explanation: r.EndedEarly}
+		}
 	}
 	j.Mismatches, j.Undecided = s.Expect.Match(j.Verdict, j.Metrics, s.Promise)
 	return j

@@ -31,6 +31,9 @@ type Result struct {
 	// Stalled, for a run in real time, says how the host may have held up a process; empty if it did not. If it did, it
 	// is unknown why a lock made no progress.
 	Stalled string
+	// EndedEarly, for a run in virtual time of clients that are programs, says which of them ended before its work was
+	// done; empty if none did. If one did, a law may hold only because too little was tried.
+	EndedEarly string
 }
 
 // Runner runs one scenario, plan after plan, reusing the memory of the previous run. It is not safe for concurrent use.

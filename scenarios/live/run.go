@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -123,6 +124,7 @@ func Run(o Options, p nemesis.Plan) (*Result, error) {
 	result.Partial = len(st.crashes.keys) > 0
 	if st.virtual != nil {
 		result.calls = st.virtual.calls
+		result.EndedEarly = st.tooLittle()
 	}
 	var fault *ClientError
 	var flood *realtime.FloodError
@@ -132,6 +134,15 @@ func Run(o Options, p nemesis.Plan) (*Result, error) {
 		return result, nil
 	}
 	return result, st.failed
+}
+
+// tooLittle says which clients have ended before their work was done; empty if none has.
+func (st *stage) tooLittle() string {
+	if len(st.crashes.keys) == 0 {
+		return ""
+	}
+	return "A client ended by itself before its work was done, so that too little was tried: " +
+		strings.Join(st.crashes.list(), "; ") + "."
 }
 
 // printed returns what the clients have printed.

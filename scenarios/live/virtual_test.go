@@ -95,6 +95,21 @@ func TestFaultsOfAProgramInVirtualTime(t *testing.T) {
 	}
 }
 
+// TestAProgramThatEndsEarly: redis-py gives a broken connection back as an error, which the worker does not catch. It
+// ends, and what holds until then is undecided.
+func TestAProgramThatEndsEarly(t *testing.T) {
+	s := inVirtualTime(t, "kleppmann-gc-pause", redisPy(t))
+	r, err := planned(t, s, 2, "break client-1 | redis-1 before the answer to the EVALSHA")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := s.Judge(r).Verdict.Of(checker.MutualExclusion)
+	const want = "client-1 ended with status 1 although it had not reported RELEASED for lock: it counts as crashed."
+	if f.Outcome != checker.Undecided || !strings.HasSuffix(f.Explanation, want) {
+		t.Errorf("%v: %s", f.Outcome, f.Explanation)
+	}
+}
+
 // TestEqualSeedsGiveEqualRunsOfPrograms: runs with equal seeds have equal digests, also on another thread and after
 // other runs, and those with different seeds do not.
 func TestEqualSeedsGiveEqualRunsOfPrograms(t *testing.T) {
