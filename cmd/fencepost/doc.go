@@ -7,6 +7,7 @@
 // that all packages support it. "go test -update" rewrites golden files.
 //
 // A kind of fault: see the package comment of nemesis. A kind of work of campaigns: see that of cmd/fencepost-campaign.
+// A request of the simulated ZooKeeper: see that of sim/zookeeper.
 //
 // A lock protocol:
 //   - scenarios/locks: a file that registers its name, its place in the reference, its backend, its settings and its
@@ -17,8 +18,7 @@
 //   - scenarios/file_doc_test.go: its smallest file; and scenarios/FORMAT.md, by -update.
 //   - scenarios/catalogue: a scenario in which it holds and one in which it breaks, both named in
 //     scenarios/catalogue.go.
-//   - Example: scenarios/locks/ticket_test.go is a ticket lock on INCR; scenarios/locks/ticket_run_test.go
-//     runs, judges, sweeps and lists it.
+//   - Example: scenarios/locks/ticket_test.go is a ticket lock on INCR; scenarios/locks/ticket_run_test.go runs it.
 //
 // A law:
 //   - checker: a file with its name, which judges it and registers its statement, its gravity, which locks can keep it,
@@ -28,8 +28,7 @@
 //     own: the cause, the remedy and the headline.
 //   - checker/testdata/laws: histories that keep it, break it, and do not exercise it; scenarios/FORMAT.md, by
 //     -update.
-//   - Example: checker/prompt_release_test.go is a law on the length of sections;
-//     checker/prompt_release_run_test.go checks that it is expected, promised, judged and counted.
+//   - Example: checker/prompt_release_test.go; checker/prompt_release_run_test.go checks that it is judged and counted.
 //
 // A command of the simulated Redis:
 //   - sim/redis/commands.go: its entry, instead of the one that refuses it (sim/redis/table.go, if it is about

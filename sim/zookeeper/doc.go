@@ -54,4 +54,10 @@
 //
 // Sync asks only the leader, as in ZooKeeper: a leader that has been deposed and does not know it yet confirms what it
 // has, so a read after a sync may be stale.
+//
+// # How to add a request
+//
+// In requests.go: its handler; for a transaction, how readPart decodes it. Until then, front tells a library that sends
+// it that it is not simulated. Afterwards, a test of front fails until its list of such requests lacks it. In
+// client_calls.go, if the modelled client makes it: its method.
 package zookeeper

@@ -184,7 +184,8 @@ func TestSessionSpeaksThroughItsLatestConnection(t *testing.T) {
 func TestMembersMayShareACommand(t *testing.T) {
 	list := func(session SessionID) []command {
 		return []command{
-			{kind: createNode, path: "/q", acl: []permission{{jute.All, "auth", ""}}, identities: []string{"a:b"}, at: 7},
+			{kind: createNode, path: "/q", acl: []permission{{jute.All, "auth", ""}}, identities: []string{"a:b"},
+				at: 7},
 			{kind: createNode, path: "/q/n-", data: "x", mode: EphemeralSequential, attempt: "client-1/2"},
 			{kind: setData, path: "/q", null: true, version: AnyVersion, identities: []string{"a:b"}},
 			{kind: setAccess, path: "/q", acl: []permission{{1, "world", "anyone"}, {1, "world", "anyone"}},
