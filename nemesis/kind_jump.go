@@ -50,6 +50,6 @@ func checkClock(v *validator, f *Fault) {
 	if v.known.unclocked(f.Target) {
 		v.failWord(string(f.Target),
 			"the clocks of "+string(f.Target)+", whose code is a library's, can neither jump nor drift; "+
-				"those of the servers can, the other way")
+				"let the servers' clocks do so instead, the other way")
 	}
 }

@@ -90,8 +90,8 @@ func (f *file) serverFields() []field {
 		of: func(s *Scenario, _ *Client) *Servers { return &s.Servers }}
 	fields := append(t.fields(""), field{name: "notify-keyspace-events", read: f.readNotifications,
 		doc: doc{values: "classes as in redis.conf: `KEA`, `Ex`", standard: "none",
-			meaning: "of which events of keys a Redis publishes messages, to `__keyspace@0__:KEY` (`K`) and " +
-				"`__keyevent@0__:EVENT` (`E`), for locks of one's own that listen to them; CONFIG SET changes it"}})
+			meaning: "the key events of which a Redis publishes messages, to `__keyspace@0__:KEY` (`K`) and " +
+				"`__keyevent@0__:EVENT` (`E`), for your own locks that listen to them; CONFIG SET changes it"}})
 	return slices.Insert(fields, len(backends),
 		field{name: "persistence", read: f.readPersistence, fields: f.persistenceFields,
 			kind: format.Word, number: wordOf,
@@ -102,7 +102,8 @@ func (f *file) serverFields() []field {
 func (f *file) readNotifications(n ast.Node) {
 	text, ok := format.ScalarText(n)
 	if !ok || !redis.AreEvents(text) {
-		f.Problem(format.StartOf(n), "", "expected classes of events such as KEA, found %s", format.Found(text))
+		f.Problem(format.StartOf(n), "", "expected letters of event classes as in redis.conf, such as KEA, found %s",
+			format.Found(text))
 		return
 	}
 	f.scenario.Servers.NotifyKeyspaceEvents = text

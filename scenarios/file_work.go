@@ -67,7 +67,7 @@ func (f *file) workFields(w *Work, s scope) []field {
 	t := table[Work]{Reader: f.Reader, name: "work", keys: workKeys, to: w, of: of}
 	all := table[time.Duration]{Reader: f.Reader, name: "work", keys: staggerKeys, to: &f.stagger, of: staggerOf}
 	begin := all.fields("")
-	other := field{name: "start", instead: "start is for one client, under overrides; for all there is stagger"}
+	other := field{name: "start", instead: "start belongs to one client, under overrides; use stagger for all"}
 	if s == oneClient {
 		one := table[Work]{Reader: f.Reader, name: "work", keys: startKeys, to: w, of: of}
 		begin = one.fields("")

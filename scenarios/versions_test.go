@@ -73,7 +73,7 @@ servers: {redis: 1, version: tair}; lock: {protocol: set-nx-px, extension: {mode
 servers: {redis: 1}; lock: {protocol: setnx}; overrides: {client-2: {lock: {release: delex}}} => 4:31: DELEX exists from Redis 8.4
 servers: {redis: 1, version: 9}; lock: {protocol: set-nx-px} => 2:30: expected one of 7.0, 8, tair, found
 servers: {etcd: 3, version: 8}; lock: {protocol: etcd} => 2:20: version is a setting of Redis: leave it out
-servers: {redis: 1, notify-keyspace-events: Q}; lock: {protocol: setnx} => 2:45: expected classes of events such as KEA, found "Q"
+servers: {redis: 1, notify-keyspace-events: Q}; lock: {protocol: setnx} => 2:45: expected letters of event classes as in redis.conf, such as KEA, found "Q"
 servers: {redis: 1, notify-keyspace-events: KEA}; lock: {protocol: setnx} =>
 `
 

@@ -92,10 +92,10 @@ func (r *Reader) name(n ast.Node, letters, what string) (string, bool) {
 	case !ok:
 		return "", false
 	case text == "" || strings.Trim(text, letters) != "":
-		r.Problem(StartOf(n), "", "a name here is made of %s, found %s", what, Found(text))
+		r.Problem(StartOf(n), "", "expected a name made of %s, found %s", what, Found(text))
 		return "", false
 	case len(text) > longest:
-		r.Problem(StartOf(n), "", "a name has at most %d characters, this one has %d", longest, len(text))
+		r.Problem(StartOf(n), "", "expected a name of at most %d characters, found one of %d", longest, len(text))
 		return "", false
 	}
 	return text, true

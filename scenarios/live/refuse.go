@@ -33,8 +33,8 @@ func refuse(o *Options, faults []nemesis.Fault) error {
 	s := o.Scenario
 	switch {
 	case o.Command != "" && o.Fleet.Front(s.Servers.Front()) == nil:
-		return &RefusedError{Reason: fmt.Sprintf("%s has %s servers, and clients of yours have no way to reach "+
-			"them: leave --client out", s.Name, s.Servers.Backend)}
+		return &RefusedError{Reason: fmt.Sprintf("%s has %s servers, which a client of your own "+
+			"cannot reach: leave --client out", s.Name, s.Servers.Backend)}
 	case s.FromLibrary():
 		return &RefusedError{Reason: s.Name + " has a Go library under test in its own process: give its client as a " +
 			"program, with --client"}
@@ -58,14 +58,16 @@ func (o *Options) cannot(f *nemesis.Fault) string {
 		return ""
 	}
 	if o.Virtual == nil && f.Kind.Does().IsClock() && nemesis.IsClient(f.Target) {
-		return "the clocks of " + string(f.Target) + " are the host's: let the servers' jump or drift, the other way"
+		return "the clocks of " + string(f.Target) + " are the host's, which cannot be changed: let the servers' " +
+			"clocks jump or drift instead, the other way"
 	}
 	own := o.Scenario.Servers.Front()
 	if f.Trigger.Message.Named() && o.Fleet.Front(own) != own {
-		return "requests of clients of yours to these servers are passed on as bytes: no request can be named"
+		return "what your client sends to these servers is passed on as bytes, so a fault cannot name a request: " +
+			"name a time instead"
 	}
 	if o.Virtual == nil && f.Trigger.Message.Attempt > 0 {
-		return "which attempt a request belongs to only the client's library knows: name it without"
+		return "only the client's library knows to which attempt a request belongs: name no attempt"
 	}
 	if p := f.Trigger.Point; p != "" && !slices.Contains(passed, p) {
 		names := make([]string, len(passed))

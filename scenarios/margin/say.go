@@ -35,7 +35,7 @@ func (c *Call) String() string {
 	switch c.Way {
 	case Overstated:
 		return fmt.Sprintf("%s counted on its lease for %s longer than its keys lived, until %s. It was released, or "+
-			"it ended otherwise, at %s.", c.Holder, text.Lasting(c.After), text.Instant(c.To), text.Instant(c.At))
+			"ended for another reason, at %s.", c.Holder, text.Lasting(c.After), text.Instant(c.To), text.Instant(c.At))
 	case Deposed:
 		return fmt.Sprintf("%s served %s at %s, %s after it had been replaced or cut off from the others.",
 			c.Standing[0], c.Holder, text.Instant(c.At), text.Lasting(max(c.At-c.From, 0)))

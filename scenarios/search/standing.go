@@ -24,7 +24,7 @@ func (e *Exploration) Standing(s *scenarios.Scenario) (standing document.Result,
 	for _, t := range e.Laws {
 		broken = broken || t.Breaks() > 0 && slices.Contains(s.Promise.Laws, t.Law)
 		if slices.Contains(s.Shown, t.Law) && t.Exercised() == 0 {
-			open = append(open, fmt.Sprintf("%s is to be kept, but no run exercised it", t.Law))
+			open = append(open, fmt.Sprintf("%s must be kept, but no run exercised it", t.Law))
 		}
 	}
 	switch {

@@ -303,7 +303,7 @@ func (v *Verification) Standing() (standing document.Result, open []string) {
 			open = append(open, fmt.Sprintf("%s was undecided in %d schedules: their limit came first", t.Law,
 				t.Undecided))
 		case t.Exercised() == 0 && slices.Contains(v.Scenario.Shown, t.Law):
-			open = append(open, fmt.Sprintf("%s is to be kept, but no schedule exercised it", t.Law))
+			open = append(open, fmt.Sprintf("%s must be kept, but no schedule exercised it", t.Law))
 		}
 		exercised = exercised || t.Exercised() > 0
 	}

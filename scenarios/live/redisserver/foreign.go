@@ -53,15 +53,15 @@ func (c *Foreign) Can(f nemesis.Fault) error {
 
 // Errors of servers that the user runs.
 var (
-	ErrNeedsPassword = errors.New("the server asks for a password: give it in the address, as " +
-		"redis://[USER]:PASSWORD@HOST:PORT, which a variable of the environment or a file holds")
+	ErrNeedsPassword = errors.New("the server asks for a password: put the address redis://[USER]:PASSWORD@HOST:PORT " +
+		"into an environment variable or a file, and pass --servers env:VARIABLE or file:PATH")
 	ErrWrongPassword = errors.New("the server does not take this user or password")
 )
 
 // Attach connects to the servers, and checks that they can be used.
 func (c Foreign) Attach() (*fleet.Fleet, error) {
 	if c.Prefix == "" || len(c.Servers) != len(c.Addresses) {
-		return nil, fmt.Errorf("there must be a prefix for the run's keys, and an address for each of the %d servers",
+		return nil, fmt.Errorf("expected a prefix for the run's keys and an address for each of the %d servers",
 			len(c.Servers))
 	}
 	all, err := fleet.New(nil, false, c.Failed)

@@ -161,7 +161,7 @@ func (c Choice) For(s *scenarios.Scenario) (Choice, error) {
 	if real, err := Started(s); err == nil {
 		fits = real.kind.word + " or " + Simulated
 	}
-	return c, &live.RefusedError{Reason: fmt.Sprintf("%s has %s servers: --servers takes %s for it", s.Name, b, fits)}
+	return c, &live.RefusedError{Reason: fmt.Sprintf("%s has %s servers: set --servers to %s", s.Name, b, fits)}
 }
 
 // Real reports whether the servers are not simulated.

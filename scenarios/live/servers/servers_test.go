@@ -109,12 +109,12 @@ func TestServersOfAnotherKindAreRefused(t *testing.T) {
 		{redis, onRedis, "<nil>"},
 		{"127.0.0.1:1", onRedis, "<nil>"},
 		{etcd, onEtcd, "<nil>"},
-		{redis, onEtcd, "test has etcd servers: --servers takes etcd or simulated for it"},
-		{etcd, onRedis, "test has redis servers: --servers takes redis or simulated for it"},
-		{"127.0.0.1:1", onEtcd, "test has etcd servers: --servers takes etcd or simulated for it"},
+		{redis, onEtcd, "test has etcd servers: set --servers to etcd or simulated"},
+		{etcd, onRedis, "test has redis servers: set --servers to redis or simulated"},
+		{"127.0.0.1:1", onEtcd, "test has etcd servers: set --servers to etcd or simulated"},
 		{zooKeeper, onZooKeeper, "<nil>"},
-		{redis, onZooKeeper, "test has zookeeper servers: --servers takes zookeeper or simulated for it"},
-		{zooKeeper, onRedis, "test has redis servers: --servers takes redis or simulated for it"},
+		{redis, onZooKeeper, "test has zookeeper servers: set --servers to zookeeper or simulated"},
+		{zooKeeper, onRedis, "test has redis servers: set --servers to redis or simulated"},
 	} {
 		_, err := choice(t, test.word).Scenario(test.on)
 		if got := fmt.Sprint(err); got != test.want {
