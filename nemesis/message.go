@@ -304,15 +304,17 @@ type watched struct {
 	request uint64   // the number of the request that is meant, once it has left
 	passed  bool     // the message that is meant has left
 	fits    []string // the commands that the name has fitted, each once
+	family  bool     // the name is a former one, of several commands
 	strikes func(arrives bool) sim.Interference
 }
 
 // await arranges for strikes to be called when the message leaves and again when it arrives.
 func (s *striker) await(m Message, client sim.ProcessID, strikes func(arrives bool) sim.Interference) {
+	family := false
 	if now, renamed := s.names.Former[strings.ToUpper(m.Command)]; renamed {
-		m.Command = now
+		m.Command, family = now, strings.HasSuffix(now, "…")
 	}
-	w := &watched{Message: m, line: s.Fault.String(), client: client, strikes: strikes}
+	w := &watched{Message: m, line: s.Fault.String(), client: client, strikes: strikes, family: family}
 	if m.Attempt > 0 {
 		w.attempt = string(client) + "/" + strconv.Itoa(m.Attempt)
 	}
@@ -419,7 +421,7 @@ func (w *watched) fit(m *sim.Passage) bool {
 	case !named(w.Command, m.Command):
 		return false
 	}
-	if !slices.Contains(w.fits, m.Command) {
+	if !w.family && !slices.Contains(w.fits, m.Command) {
 		w.fits = append(w.fits, m.Command)
 	}
 	return true

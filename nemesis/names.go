@@ -22,8 +22,8 @@ type Names struct {
 	Guests bool
 	// Passed lists the points that clients pass, if they are programs that report them; nil: all points.
 	Passed []sim.Point
-	// Former holds the names that earlier versions gave to requests, in upper case, with their present names. Faults
-	// may name a request by either.
+	// Former holds the names that earlier versions gave to requests, in upper case, with their present names, or with
+	// the beginning of several present names and "…". Faults may name a request by either.
 	Former map[string]string
 }
 

@@ -10,6 +10,7 @@ import (
 
 func init() {
 	registerBackend(&backend{kind: locks.OnKubernetes, place: 4, most: maxMembers, log: true, steady: true,
+		name:  etcd.Name,
 		front: apiserver.API{}, scheme: "http://", called: "Kubernetes", service: history.Kubernetes,
 		meaning: "how many nodes of a Kubernetes control plane, each with an API server and a member of etcd: " +
 			"kubernetes-1 …",

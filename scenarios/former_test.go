@@ -14,6 +14,9 @@ import (
 func TestFormerNamesOfRequestsAreAccepted(t *testing.T) {
 	for _, b := range backends {
 		for former, now := range b.former {
+			if strings.HasSuffix(now, "…") { // as a name in a fault, it would be ambiguous
+				continue
+			}
 			if !slices.ContainsFunc(Names(), func(name string) bool {
 				s := named(t, name)
 				return s.Servers.Backend == b.kind && strikesAlike(t, s, former, now)

@@ -10,6 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/sim"
+	rpc "github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
 // Etcd is etcd's own recipe: a lease, a key for each client, and the oldest key holds the lock (clientv3/concurrency).
@@ -175,7 +176,7 @@ func (l *etcd) try(env sim.Env, patience time.Duration) *Hold {
 	}
 	s := l.session
 	h.own = s
-	key := string(l.config.Key) + "/" + s.lease
+	key := string(l.config.Key) + "/" + strconv.FormatInt(s.lease, 10)
 	enter := l.enter
 	if l.own.line == oneKey {
 		key, enter = string(l.config.Key)+"/key", l.put
@@ -209,37 +210,52 @@ func (l *etcd) try(env sim.Env, patience time.Duration) *Hold {
 // enter puts the client's own key, unless it exists already, and learns its create revision and whether it is the
 // oldest. entered is false if there is no reply, or if an earlier attempt put the key by a request that arrived late.
 func (l *etcd) enter(env sim.Env, h *Hold, key string) (first, entered bool) {
-	oldest := []string{"RANGE", string(l.config.Key) + "/", "PREFIX", "SORT", "CREATE", "ASC", "LIMIT", "1"}
-	args := append([]string{"TXN", "IF", "CREATE", key, "=", "0", "THEN", "5", "PUT", key, string(h.Attempt), "LEASE",
-		l.session.lease, "THEN", "2", "RANGE", key, "THEN", "8"}, oldest...)
-	args = append(append(args, "ELSE", "2", "RANGE", key, "ELSE", "8"), oldest...)
-	r := l.caller.call(env, h.Attempt, l.session.until-env.Monotonic(), args...)
-	if len(r) < 3 {
+	look, oldest := rpc.Op{Kind: rpc.Range, Key: key}, l.line()
+	txn := rpc.Txn{Conditions: created(key, 0), Then: []rpc.Op{l.putting(h, key), look, oldest},
+		Else: []rpc.Op{look, oldest}}
+	r, ok := l.caller.call(env, h.Attempt, l.session.until-env.Monotonic(), txn.Call())
+	n := len(r.Results) // of the put, if the key did not exist, and of the two ranges
+	if !ok || n < 2 {
 		return false, false
 	}
-	answers := r[2].Array() // of PUT, if the key did not exist, and of the two RANGEs
-	own, owner := keysOf(&answers[len(answers)-2]), keysOf(&answers[len(answers)-1])
-	if len(own) == 0 || len(owner) == 0 || own[0].value != string(h.Attempt) {
+	own, owner := r.Results[n-2].Keys, r.Results[n-1].Keys
+	if len(own) == 0 || len(owner) == 0 || own[0].Value != string(h.Attempt) {
 		return false, false
 	}
-	h.Token = history.Token(own[0].create)
-	return owner[0].key == key, true
+	h.Token = history.Token(own[0].Create)
+	return owner[0].Key == key, true
+}
+
+// created is the condition that a key has the given create revision; 0: that it does not exist.
+func created(key string, revision int64) []rpc.Compare {
+	return []rpc.Compare{{Target: "CREATE", Key: key, Rel: '=', Number: revision}}
+}
+
+// putting is the put of a key with the session's lease. Its value is the attempt.
+func (l *etcd) putting(h *Hold, key string) rpc.Op {
+	return rpc.Op{Kind: rpc.Put, Key: key, Value: string(h.Attempt), Lease: l.session.lease}
+}
+
+// line is the range of the oldest key under the lock's name.
+func (l *etcd) line() rpc.Op {
+	prefix := string(l.config.Key) + "/"
+	return rpc.Op{Kind: rpc.Range, Key: prefix, End: rpc.Prefix(prefix), Order: rpc.ByCreate, Limit: 1}
 }
 
 // put sets the key that all clients share, unless it exists. It returns false, false if there is no reply.
 func (l *etcd) put(env sim.Env, h *Hold, key string) (first, entered bool) {
-	r := l.caller.call(env, h.Attempt, l.session.until-env.Monotonic(), "TXN", "IF", "CREATE", key, "=", "0",
-		"THEN", "5", "PUT", key, string(h.Attempt), "LEASE", l.session.lease, "ELSE", "2", "RANGE", key)
-	if len(r) < 3 {
+	txn := rpc.Txn{Conditions: created(key, 0), Then: []rpc.Op{l.putting(h, key)},
+		Else: []rpc.Op{{Kind: rpc.Range, Key: key}}}
+	r, ok := l.caller.call(env, h.Attempt, l.session.until-env.Monotonic(), txn.Call())
+	if !ok || len(r.Results) == 0 {
 		return false, false
 	}
-	if integer(&r[1]) == 1 {
-		h.Token = history.Token(integer(&r[0]))
+	if r.Succeeded {
+		h.Token = history.Token(r.Revision)
 		return true, true
 	}
-	answers := r[2].Array()
-	if k := keysOf(&answers[0]); len(k) > 0 && k[0].value == string(h.Attempt) { // put by a request without a reply
-		h.Token = history.Token(k[0].create)
+	if k := r.Results[0].Keys; len(k) > 0 && k[0].Value == string(h.Attempt) { // put by a request without a reply
+		h.Token = history.Token(k[0].Create)
 		return true, true
 	}
 	return false, true
@@ -249,46 +265,47 @@ func (l *etcd) put(env sim.Env, h *Hold, key string) (first, entered bool) {
 func (l *etcd) waitInLine(env sim.Env, h *Hold, key string, patience time.Duration) bool {
 	start := env.Monotonic()
 	for waited := false; ; waited = true {
-		r := l.caller.call(env, h.Attempt, l.config.Patience+l.config.TTL+time.Minute, "RANGE",
-			string(l.config.Key)+"/", "PREFIX", "SORT", "CREATE",
-			"DESC", "LIMIT", "1", "MAXCREATE", strconv.FormatInt(int64(h.Token)-1, 10))
-		if len(r) < 3 || patience != sim.Forever && env.Monotonic()-start >= patience {
+		latest := l.line()
+		latest.Descending, latest.MaxCreate = true, int64(h.Token)-1
+		r, ok := l.caller.call(env, h.Attempt, l.config.Patience+l.config.TTL+time.Minute, latest.Call())
+		if !ok || patience != sim.Forever && env.Monotonic()-start >= patience {
 			return false
 		}
-		older := keysOf(&r[2])
-		if len(older) == 0 {
+		if len(r.Keys) == 0 {
 			return !waited || !l.own.recheck || l.stands(env, h, key)
 		}
-		l.watch(env, h, older[0].key, integer(&r[0]), patience)
+		l.watch(env, h, r.Keys[0].Key, r.Revision, patience)
 	}
 }
 
 // stands reports whether the client's own key still exists: its lease may have ended while it waited.
 func (l *etcd) stands(env sim.Env, h *Hold, key string) bool {
-	r := l.caller.call(env, h.Attempt, l.config.TTL, "RANGE", key)
-	return len(r) == 3 && len(keysOf(&r[2])) == 1 && l.session.alive(env)
+	r, ok := l.caller.call(env, h.Attempt, l.config.TTL, rpc.Op{Kind: rpc.Range, Key: key}.Call())
+	return ok && len(r.Keys) == 1 && l.session.alive(env)
 }
 
 // watch waits until the key is deleted after the given revision, or until the member stops responding.
 func (l *etcd) watch(env sim.Env, h *Hold, key string, revision int64, patience time.Duration) {
 	w := etcdCaller{config: l.config, conn: etcdWatches, at: l.caller.at}
 	defer env.Close(w.member())
-	if w.call(env, h.Attempt, l.config.Timeout, "WATCH", key, "REV", strconv.FormatInt(revision+1, 10)) == nil {
+	if _, ok := w.call(env, h.Attempt, l.config.Timeout, rpc.Watch{Key: key, From: revision + 1}.Call()); !ok {
 		return
 	}
 	for start := env.Monotonic(); patience == sim.Forever || env.Monotonic()-start < patience; {
 		data, status := env.Receive(w.member(), min(patience, 2*time.Second))
-		push := sim.NewReply(data)
-		switch changes := push.Array(); {
-		case status == sim.Reset:
+		switch status {
+		case sim.Reset:
 			return
-		case status == sim.NoReply: // idle watch: is the member still there?
-			ask := sim.Request{Conn: w.member(), Args: []string{"STATUS"}, Attempt: h.Attempt, Phase: "STATUS"}
-			if r := env.Call(l.config.Timeout, nil, ask); r[0].Array() == nil {
+		case sim.NoReply: // idle watch: is the member still there?
+			if _, err := w.ask(env, h.Attempt, l.config.Timeout, rpc.AskStatus()); err != nil {
 				return
 			}
-		case len(changes) > 2:
-			if kind := changes[2].Array(); len(kind) > 0 && isText(&kind[0], "DELETE") {
+		case sim.Answered:
+			shown, err := rpc.ReadPush(data)
+			if err != nil { // the watch has ended
+				return
+			}
+			if slices.ContainsFunc(shown.Events, func(e rpc.WatchEvent) bool { return e.Deleted }) {
 				env.Record(history.Event{Type: history.Info, F: history.Woken, Lock: l.config.Key, Attempt: h.Attempt})
 				return
 			}
@@ -319,18 +336,19 @@ func (l *etcd) giveUp(env sim.Env, h *Hold) Answer {
 // 22082). It reports whether the deletion was confirmed. If the key is gone after a request without a reply, although
 // its lease is alive, then that request deleted it.
 func (l *etcd) leave(env sim.Env, h *Hold) Answer {
+	remove := rpc.Op{Kind: rpc.Delete, Key: h.value}
 	if !l.own.compareRevision {
-		if len(l.caller.call(env, h.Attempt, l.config.TTL, "DELETE", h.value)) != 2 {
+		if _, ok := l.caller.call(env, h.Attempt, l.config.TTL, remove.Call()); !ok {
 			return Unanswered
 		}
 		return Confirmed
 	}
-	r := l.caller.call(env, h.Attempt, l.config.TTL, "TXN", "IF", "CREATE", h.value, "=",
-		strconv.FormatInt(int64(h.Token), 10), "THEN", "2", "DELETE", h.value)
-	if len(r) != 3 {
+	txn := rpc.Txn{Conditions: created(h.value, int64(h.Token)), Then: []rpc.Op{remove}}
+	r, ok := l.caller.call(env, h.Attempt, l.config.TTL, txn.Call())
+	if !ok {
 		return Unanswered
 	}
-	if integer(&r[1]) == 1 || l.caller.repeated && l.session != nil && l.session.alive(env) {
+	if r.Succeeded || l.caller.repeated && l.session != nil && l.session.alive(env) {
 		return Confirmed
 	}
 	return Denied
@@ -341,34 +359,6 @@ func (l *etcd) Close(env sim.Env) {
 	if s := l.session; s != nil {
 		s.over.Raise()
 		l.session = nil
-		l.caller.call(env, s.attempt, l.config.Timeout, "LEASE", "REVOKE", s.lease)
+		l.caller.call(env, s.attempt, l.config.Timeout, rpc.RevokeLease(s.lease))
 	}
-}
-
-// etcdKey is a key in the reply to RANGE.
-type etcdKey struct {
-	key, value  string
-	create, mod int64
-}
-
-// keysOf returns the keys in a reply to RANGE: [REV, count, [KEY ...]] or the list alone.
-func keysOf(r *sim.Reply) []etcdKey {
-	list := r.Array()
-	if len(list) == 3 && list[2].Array() != nil && integer(&list[0]) > 0 {
-		list = list[2].Array()
-	}
-	var keys []etcdKey
-	for i := range list {
-		if k := list[i].Array(); len(k) == 6 {
-			name, _ := k[0].Bulk()
-			value, _ := k[1].Bulk()
-			keys = append(keys, etcdKey{name, value, integer(&k[2]), integer(&k[3])})
-		}
-	}
-	return keys
-}
-
-func isText(r *sim.Reply, want string) bool {
-	s, ok := r.Bulk()
-	return ok && s == want
 }

@@ -1,11 +1,11 @@
 package locks
 
 import (
-	"strconv"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
+	rpc "github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
 // etcdSession is a lease and the task that keeps it alive, like clientv3/concurrency.Session.
@@ -14,7 +14,7 @@ type etcdSession struct {
 	config  *Config
 	own     etcdConfig
 	attempt history.Attempt // attempt that asked for the lease
-	lease   string
+	lease   int64
 	stray   bool          // a request to put a key was repeated: the first one may still be carried out at any time
 	until   time.Duration // end of the lease as the client counts it, on its monotonic clock
 	lost    sim.Signal
@@ -30,6 +30,7 @@ type etcdCaller struct {
 	// About the latest request: when it was last sent, and whether that was a repetition.
 	sent     time.Duration
 	repeated bool
+	calls    uint64 // number of calls with a single request
 }
 
 // Connection numbers of a client. A watch must not wait behind a request, nor a keepalive behind either of them.
@@ -47,24 +48,33 @@ const leaseNotFound = "etcdserver: requested lease not found"
 
 // call asks until some member replies without an error, patience ends, or a member says that the lease has ended.
 // Every request of the recipe may be repeated.
-func (c *etcdCaller) call(env sim.Env, attempt history.Attempt, patience time.Duration, args ...string) []sim.Reply {
+func (c *etcdCaller) call(env sim.Env, attempt history.Attempt, patience time.Duration,
+	call rpc.Call) (r rpc.Response, ok bool) {
 	start := env.Monotonic()
 	for left := patience; left > 0; left = patience - (env.Monotonic() - start) {
 		c.sent, c.repeated = env.Monotonic(), left < patience
-		r := c.ask(env, attempt, min(c.config.Timeout, left), args...)
-		if list := r.Array(); list != nil || r.Error() == leaseNotFound {
-			return list
+		r, err := c.ask(env, attempt, min(c.config.Timeout, left), call)
+		if err == nil || err.Error() == leaseNotFound {
+			return r, err == nil
 		}
 		env.Close(c.member())
 		c.at = (c.at + 1) % len(c.config.Servers)
 		env.Sleep(etcdRetry)
 	}
-	return nil
+	return r, false
 }
 
-// ask asks only the member that was asked last.
-func (c *etcdCaller) ask(env sim.Env, attempt history.Attempt, timeout time.Duration, args ...string) *sim.Reply {
-	return &env.Call(timeout, nil, sim.Request{Conn: c.member(), Args: args, Attempt: attempt, Phase: args[0]})[0]
+// ask asks only the member that was asked last. Keepalives, or a watch, are stream 1 of their connection. Each other
+// call has a stream of its own.
+func (c *etcdCaller) ask(env sim.Env, attempt history.Attempt, timeout time.Duration,
+	call rpc.Call) (rpc.Response, error) {
+	if call.Stream = 1; !rpc.Streaming(call.Path) {
+		c.calls++
+		call.Stream += 2 * c.calls
+	}
+	args := call.Args()
+	return call.Read(&env.Call(timeout, nil, sim.Request{Conn: c.member(), Args: args, Attempt: attempt,
+		Phase: rpc.Phase(rpc.Name(args))})[0])
 }
 
 func (c *etcdCaller) member() sim.Conn {
@@ -75,22 +85,22 @@ func (c *etcdCaller) member() sim.Conn {
 func openEtcdSession(env sim.Env, l *etcd, attempt history.Attempt, patience time.Duration) *etcdSession {
 	s := &etcdSession{config: l.config, own: l.own, attempt: attempt, library: l.library,
 		caller: etcdCaller{config: l.config, conn: etcdKeepalives, at: l.caller.at}}
-	r := l.caller.call(env, attempt, patience, "LEASE", "GRANT", strconv.Itoa(int(s.config.TTL/time.Second)))
-	if len(r) < 2 {
+	r, ok := l.caller.call(env, attempt, patience, rpc.GrantLease(int64(s.config.TTL/time.Second), 0))
+	if !ok {
 		return nil
 	}
-	s.lease = strconv.FormatInt(integer(&r[0]), 10)
-	s.counted(env, l.caller.sent, &r[1])
+	s.lease = r.Lease
+	s.counted(env, l.caller.sent, r.TTL)
 	env.Go("keepalive", s.keepalive)
 	return s
 }
 
-// counted updates the end of the lease from the reply to a request sent at the given time.
-func (s *etcdSession) counted(env sim.Env, sent time.Duration, ttl *sim.Reply) {
+// counted updates the end of the lease from the reply to a request sent at the given time. ttl is in seconds.
+func (s *etcdSession) counted(env sim.Env, sent time.Duration, ttl int64) {
 	if s.own.count == fromReceipt {
 		sent = env.Monotonic()
 	}
-	s.until = sent + time.Duration(integer(ttl))*time.Second
+	s.until = sent + time.Duration(ttl)*time.Second
 }
 
 // keepalive extends the lease every third of its TTL. If that fails, the client knows by its own count when the lease
@@ -103,15 +113,15 @@ func (s *etcdSession) keepalive(env sim.Env) {
 			}
 			continue
 		}
-		r := s.caller.call(env, s.attempt, s.until-env.Monotonic(), "LEASE", "KEEPALIVE", s.lease)
+		r, ok := s.caller.call(env, s.attempt, s.until-env.Monotonic(), rpc.KeepLeaseAlive(s.lease))
 		if s.over.Raised() {
 			return
 		}
-		if len(r) < 2 || integer(&r[1]) == 0 {
+		if !ok || r.TTL == 0 {
 			s.giveUp(env)
 			return
 		}
-		if s.counted(env, s.caller.sent, &r[1]); !s.alive(env) {
+		if s.counted(env, s.caller.sent, r.TTL); !s.alive(env) {
 			s.giveUp(env)
 			return
 		}
@@ -123,11 +133,11 @@ func (s *etcdSession) keepalive(env sim.Env) {
 // An error counts as no reply, except the error that the lease no longer exists.
 func (s *etcdSession) refresh(env sim.Env) bool {
 	sent := env.Monotonic()
-	r := s.caller.ask(env, s.attempt, s.config.Timeout, "LEASE", "KEEPALIVE", s.lease).Array()
-	if len(r) < 2 {
+	r, err := s.caller.ask(env, s.attempt, s.config.Timeout, rpc.KeepLeaseAlive(s.lease))
+	if err != nil {
 		return false
 	}
-	if s.counted(env, sent, &r[1]); s.alive(env) {
+	if s.counted(env, sent, r.TTL); s.alive(env) {
 		s.library.prolonged(env, s.deadline(), func(h *Hold) bool { return h.own == s })
 	}
 	return true
@@ -150,9 +160,3 @@ func (s *etcdSession) deadline() sim.Deadline {
 
 // alive reports whether the client may still rely on its lease.
 func (s *etcdSession) alive(env sim.Env) bool { return !s.lost.Raised() && env.Monotonic() < s.until }
-
-// integer returns the number in a reply; 0 if there is none.
-func integer(r *sim.Reply) int64 {
-	n, _ := r.Int()
-	return n
-}

@@ -4,14 +4,13 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/sim"
-	registry "github.com/fencepost-sim/fencepost/sim/etcd"
+	rpc "github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
 // LeaseObject is the leader election of Kubernetes: a record of the leader, renewed by compare-and-swap (client-go
@@ -203,7 +202,7 @@ type election struct {
 	config   *Config
 	attempt  history.Attempt
 	identity string
-	observed registry.LeaseSpec
+	observed rpc.LeaseSpec
 	version  int64         // revision of the record that it last read or wrote; 0: none
 	seen     time.Duration // when it last saw the record change, on its monotonic clock
 	requests etcdCaller    // caller for the candidate, and for a release
@@ -297,9 +296,9 @@ func (e *election) tryAcquireOrRenew(env sim.Env, via *etcdCaller, deadline time
 	case key == nil:
 		e.version = 0
 		return e.write(env, via, deadline, e.term(env, 0)) == Confirmed
-	case key.mod != e.version:
-		e.version, e.seen = key.mod, env.Monotonic()
-		e.observed = registry.ReadLeaseObject(key.value).Spec
+	case key.Mod != e.version:
+		e.version, e.seen = key.Mod, env.Monotonic()
+		e.observed = rpc.ReadLeaseObject(key.Value).Spec
 	}
 	transitions := e.observed.LeaseTransitions
 	if !e.leads() {
@@ -312,8 +311,8 @@ func (e *election) tryAcquireOrRenew(env sim.Env, via *etcdCaller, deadline time
 }
 
 // term returns the record that a leader writes.
-func (e *election) term(env sim.Env, transitions int64) registry.LeaseSpec {
-	return registry.LeaseSpec{HolderIdentity: e.identity, LeaseDurationSeconds: int64(e.config.TTL / time.Second),
+func (e *election) term(env sim.Env, transitions int64) rpc.LeaseSpec {
+	return rpc.LeaseSpec{HolderIdentity: e.identity, LeaseDurationSeconds: int64(e.config.TTL / time.Second),
 		RenewTime: e.time(env), LeaseTransitions: transitions}
 }
 
@@ -322,14 +321,14 @@ func (e *election) time(env sim.Env) string {
 	if e.own.observe != renewTime {
 		return ""
 	}
-	return env.Wall().Format(registry.MicroTime)
+	return env.Wall().Format(rpc.MicroTime)
 }
 
 // valid reports whether the lease in the record that the client saw last is not over. now is on its monotonic clock.
 func (e *election) valid(env sim.Env, now time.Duration) bool {
 	lasts := time.Duration(e.observed.LeaseDurationSeconds) * time.Second
 	if e.own.observe == renewTime {
-		renewed, err := time.Parse(registry.MicroTime, e.observed.RenewTime)
+		renewed, err := time.Parse(rpc.MicroTime, e.observed.RenewTime)
 		return err == nil && renewed.Add(lasts).After(env.Wall())
 	}
 	return e.seen+lasts > now
@@ -337,52 +336,52 @@ func (e *election) valid(env sim.Env, now time.Duration) bool {
 
 // write replaces the version that the client knows, and returns Denied if the record has another. A record that it
 // wrote counts as the one that it saw last.
-func (e *election) write(env sim.Env, via *etcdCaller, deadline time.Duration, spec registry.LeaseSpec) Answer {
-	put := []string{"PUT", e.key(), registry.LeaseObject{Spec: spec}.String()}
-	args := append([]string{"TXN", "IF", "MOD", e.key(), "=", strconv.FormatInt(e.version, 10), "THEN", "3"}, put...)
+func (e *election) write(env sim.Env, via *etcdCaller, deadline time.Duration, spec rpc.LeaseSpec) Answer {
+	put := rpc.Op{Kind: rpc.Put, Key: e.key(), Value: rpc.LeaseObject{Spec: spec}.String()}
+	txn := rpc.Txn{Conditions: []rpc.Compare{{Target: "MOD", Key: e.key(), Rel: '=', Number: e.version}},
+		Then: []rpc.Op{put}}
+	call, compares := txn.Call(), true
 	if e.own.version == anyVersion && e.version > 0 {
-		args = put
+		call, compares = put.Call(), false
 	}
-	switch r := e.ask(env, via, deadline, args...); {
-	case r == nil:
+	switch r, ok := e.ask(env, via, deadline, call); {
+	case !ok:
 		return Unanswered
-	case len(r) == 3 && integer(&r[1]) == 0:
+	case compares && !r.Succeeded:
 		return Denied
 	default:
-		e.version, e.observed, e.seen = integer(&r[0]), spec, env.Monotonic()
+		e.version, e.observed, e.seen = r.Revision, spec, env.Monotonic()
 		return Confirmed
 	}
 }
 
 // get reads the record; key is nil if there is none. answered reports whether there was a reply.
-func (e *election) get(env sim.Env, via *etcdCaller, deadline time.Duration) (key *etcdKey, answered bool) {
-	r := e.ask(env, via, deadline, "RANGE", e.key())
-	if len(r) != 3 {
-		return nil, false
+func (e *election) get(env sim.Env, via *etcdCaller, deadline time.Duration) (key *rpc.KeyValue, answered bool) {
+	r, answered := e.ask(env, via, deadline, rpc.Op{Kind: rpc.Range, Key: e.key()}.Call())
+	if len(r.Keys) > 0 {
+		key = &r.Keys[0]
 	}
-	if keys := keysOf(&r[2]); len(keys) > 0 {
-		return &keys[0], true
-	}
-	return nil, true
+	return key, answered
 }
 
-// ask asks one API server; after one that did not reply, the next call asks the next one. It returns nil if there is
+// ask asks one API server; after one that did not reply, the next call asks the next one. answered is false if there is
 // no reply within the time-out and the deadline.
-func (e *election) ask(env sim.Env, via *etcdCaller, deadline time.Duration, args ...string) []sim.Reply {
+func (e *election) ask(env sim.Env, via *etcdCaller, deadline time.Duration, call rpc.Call) (_ rpc.Response,
+	answered bool) {
 	left := deadline - env.Monotonic()
 	if left <= 0 {
-		return nil
+		return rpc.Response{}, false
 	}
-	r := via.ask(env, e.attempt, min(e.config.Timeout, left), args...).Array()
-	if r == nil {
+	r, err := via.ask(env, e.attempt, min(e.config.Timeout, left), call)
+	if err != nil {
 		env.Close(via.member())
 		via.at = (via.at + 1) % len(e.config.Servers)
 	}
-	return r
+	return r, err == nil
 }
 
 func (e *election) key() string {
-	return registry.LeaseObjects + registry.DefaultNamespace + string(e.config.Key)
+	return rpc.LeaseObjects + rpc.DefaultNamespace + string(e.config.Key)
 }
 
 // givesUpAt returns when a leader that begins to renew now gives up, on its monotonic clock.
@@ -439,9 +438,9 @@ func (e *election) release(env sim.Env, via *etcdCaller) Answer {
 			case key == nil || !e.leads():
 				return Denied
 			}
-			e.version, transitions = key.mod, registry.ReadLeaseObject(key.value).Spec.LeaseTransitions
+			e.version, transitions = key.Mod, rpc.ReadLeaseObject(key.Value).Spec.LeaseTransitions
 		}
-		a := e.write(env, via, deadline, registry.LeaseSpec{LeaseDurationSeconds: 1, RenewTime: e.time(env),
+		a := e.write(env, via, deadline, rpc.LeaseSpec{LeaseDurationSeconds: 1, RenewTime: e.time(env),
 			LeaseTransitions: transitions})
 		if a != Denied || e.own.release != clearsRecord {
 			return a

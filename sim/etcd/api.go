@@ -63,12 +63,13 @@ type apiCall struct {
 
 // serveAPI takes a request to the API server.
 func (s *server) serveAPI(m *raft.Member, r *sim.Incoming) {
-	if len(r.Args) != 6 {
-		s.refuse(r, &failure{Internal, Unknown})
-		return
+	q := &apiCall{server: s, m: m, r: r}
+	failed := badRequest("malformed request")
+	if len(r.Args) == 6 {
+		q.APIRequest = APIRequest{r.Args[1], r.Args[2], r.Args[3], r.Args[4], r.Args[5]}
+		failed = q.serve()
 	}
-	q := &apiCall{APIRequest: APIRequest{r.Args[1], r.Args[2], r.Args[3], r.Args[4], r.Args[5]}, server: s, m: m, r: r}
-	if failed := q.serve(); failed != nil {
+	if failed != nil {
 		q.fail(failed)
 	}
 }
@@ -318,23 +319,23 @@ func (q *apiCall) put(l *object, version int64, other func() *Status) {
 		}
 		q.r.Reply(Answer(code, shown(&KeyValue{Key: q.key(), Value: value, Mod: revision})))
 		return nil
-	}, "TXN", "IF", "MOD", q.key(), "=", format(version), "THEN", "3", "PUT", q.key(), value)
+	}, version, Op{Kind: Put, Key: q.key(), Value: value})
 }
 
-// commit proposes a transaction to the log, and tells done whether its conditions held.
-func (q *apiCall) commit(done func(revision int64, held bool) *Status, args ...string) {
-	q.m.Propose(raft.Command{Attempt: q.r.Attempt, Args: args}, func(reply []byte, err error) {
+// commit proposes an operation on a key, on the condition that the key has the given version, where 0 means that it
+// does not exist. It tells done whether the condition held.
+func (q *apiCall) commit(done func(revision int64, held bool) *Status, version int64, o Op) {
+	txn := Txn{Conditions: []Compare{{Target: "MOD", Key: o.Key, Rel: '=', Number: version}}, Then: []Op{o}}
+	call := txn.Call()
+	q.propose(q.m, q.r.Attempt, func(message []byte, err error) {
 		failed := Failure(500, "InternalError", "%s", errTimeout.Text)
-		answer := sim.NewReply(reply)
-		if parts := answer.Array(); err == nil && len(parts) == 3 {
-			revision, _ := parts[0].Int()
-			held, _ := parts[1].Int()
-			failed = done(revision, held == 1)
+		if response, unread := call.ReadMessage(string(message)); err == nil && unread == nil {
+			failed = done(response.Revision, response.Succeeded)
 		}
 		if failed != nil {
 			q.fail(failed)
 		}
-	})
+	}, logTxn, call.Message)
 }
 
 // update replaces the version that the object names. An object that does not exist is created, as the API server
@@ -419,7 +420,7 @@ func (q *apiCall) delete() *Status {
 			}
 			q.r.Reply(Answer(200, done))
 			return nil
-		}, "TXN", "IF", "MOD", q.key(), "=", format(k.Mod), "THEN", "2", "DELETE", q.key())
+		}, k.Mod, Op{Kind: Delete, Key: q.key()})
 		return nil
 	})
 }

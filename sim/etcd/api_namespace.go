@@ -75,7 +75,7 @@ func (q *apiCall) createNamespace() *Status {
 		}
 		q.r.Reply(Answer(201, namespace(name, revision)))
 		return nil
-	}, "TXN", "IF", "MOD", key, "=", "0", "THEN", "3", "PUT", key, "{}")
+	}, 0, Op{Kind: Put, Key: key, Value: "{}"})
 	return nil
 }
 

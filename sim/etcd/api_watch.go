@@ -48,7 +48,7 @@ func (q *apiCall) watch() *Status {
 		if lasts > 0 {
 			q.m.After(time.Duration(lasts)*time.Second, tagWatch+uint64(q.lastWatch))
 		}
-		q.push(q.m, &q.watchers[len(q.watchers)-1])
+		q.showObjects(q.m, &q.watchers[len(q.watchers)-1])
 		return nil
 	})
 }
@@ -75,8 +75,8 @@ func event(kind string, object any) []byte {
 	return fmt.Appendf(nil, "%x\r\n%s\n\r\n", len(b)+1, b)
 }
 
-// pushObjects sends a watcher of the API server the changes since its last one, in one message for each revision.
-func (s *server) pushObjects(m *raft.Member, w *watcher) {
+// showObjects sends a watcher of the API server the changes since its last one, in one message for each revision.
+func (s *server) showObjects(m *raft.Member, w *watcher) {
 	all := s.store.changes
 	i := sort.Search(len(all), func(i int) bool { return all[i].revision >= w.next })
 	for i < len(all) {

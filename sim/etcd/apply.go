@@ -2,7 +2,6 @@ package etcd
 
 import (
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
@@ -35,29 +34,41 @@ func (s *server) Apply(m *raft.Member, e *raft.Entry) []byte {
 		return s.applyRevoke(m, e)
 	}
 	w := write{entry: e, revision: s.store.revision + 1, by: e.Attempt, why: history.Deleted}
-	if e.Args[0] == logEnter {
+	switch message := []byte(e.Args[1]); e.Args[0] {
+	case logEnter:
 		return s.applyEnter(m, e, &w)
-	}
-	if isRPC(e.Args) {
-		return s.applyRPC(m, e, &w)
-	}
-	if e.Args[0] == "TXN" {
-		t, err := ReadTxn(e.Args)
+	case logCompact:
+		return outcome(s.compact(m, message))
+	case logTxn:
+		t, err := readTxn(message)
 		if err != nil {
-			return AppendError(s.out, err.Error())
+			return outcome(nil, err)
 		}
-		return s.carryOut(m, &t, &w)
+		return outcome(s.transact(m, &t, &w))
+	case logPut:
+		o, err := readPut(message)
+		return s.applyOp(m, &o, &w, err)
+	default:
+		o, err := readDelete(message)
+		return s.applyOp(m, &o, &w, err)
 	}
-	o, err := ReadOp(e.Args)
+}
+
+// applyOp carries out a put or a deletion, unless its request could not be decoded.
+func (s *server) applyOp(m *raft.Member, o *Op, w *write, err error) []byte {
+	switch {
+	case err != nil:
+	case o.Kind == Put && o.Lease != 0 && s.lessor.find(o.Lease) == nil: // in a txn, etcd looks for the key first
+		err = errLeaseNotFound
+	default:
+		err = s.possible(o)
+	}
 	if err != nil {
-		return AppendError(s.out, err.Error())
+		return outcome(nil, err)
 	}
-	if err := s.possible(&o); err != nil {
-		return AppendError(s.out, err.Error())
-	}
-	r := s.operate(m, &o, &w)
-	s.commit(m, &w)
-	return r.append(s.out)
+	r := s.operate(m, o, w)
+	s.commit(m, w)
+	return outcome(r.message(s.header(m), false), nil)
 }
 
 // possible returns why an operation cannot be carried out, or nil if it can.
@@ -85,45 +96,11 @@ func (s *server) branch(t *Txn) (ops []Op, held bool) {
 	return t.Then, true
 }
 
-// carryOut carries out a txn: either all operations of one branch, or nothing.
-func (s *server) carryOut(m *raft.Member, t *Txn, w *write) []byte {
-	w.txn = t
-	ops, held := s.branch(t)
-	revision := s.store.revision
-	for i := range ops {
-		if err := s.possible(&ops[i]); err != nil {
-			return AppendError(s.out, err.Error())
-		}
-		if s.changes(&ops[i]) {
-			revision = w.revision
-		}
-	}
-	b := sim.AppendArray(s.out, 3)
-	b = sim.AppendInt(sim.AppendInt(b, revision), asNumber(held))
-	b = sim.AppendArray(b, len(ops))
-	for i := range ops {
-		r := s.operate(m, &ops[i], w)
-		b = r.append(b)
-	}
-	s.commit(m, w)
-	return b
-}
-
 func asNumber(yes bool) int64 {
 	if yes {
 		return 1
 	}
 	return 0
-}
-
-// changes reports whether an operation makes a new revision: a put always does, and a deletion does if there is
-// something to delete.
-func (s *server) changes(o *Op) bool {
-	if o.Kind == Delete {
-		from, to := s.store.span(o.Key, o.End)
-		return from < to
-	}
-	return o.Kind == Put
 }
 
 // operate carries out one operation, which must not be a txn.
@@ -151,22 +128,6 @@ func (s *server) operate(m *raft.Member, o *Op, w *write) result {
 func (s *server) look(o *Op, revision int64) result {
 	count, keys, more := s.store.query(o)
 	return result{o.Kind, revision, count, more, keys}
-}
-
-// append appends the reply to an operation.
-func (r *result) append(b []byte) []byte {
-	switch r.kind {
-	case Put:
-		return sim.AppendInt(sim.AppendArray(b, 1), r.revision)
-	case Delete:
-		return sim.AppendInt(sim.AppendInt(sim.AppendArray(b, 2), r.revision), int64(r.count))
-	}
-	b = sim.AppendInt(sim.AppendInt(sim.AppendArray(b, 3), r.revision), int64(r.count))
-	b = sim.AppendArray(b, len(r.keys))
-	for _, k := range r.keys {
-		b = AppendKey(b, &k.KeyValue)
-	}
-	return b
 }
 
 // at returns the revision that a write has reached.

@@ -47,7 +47,7 @@ func CallOf(args []string) (c Call, ok bool) {
 	return Call{args[0], stream, args[2], What(n), leader != ""}, err == nil && wrong == nil
 }
 
-// Name returns the name of a request: the method of a call, or the first word of a request in words.
+// Name returns the name of a request: the method of a call, or the first word of a request of another kind.
 func Name(args []string) string {
 	if !isRPC(args) {
 		return strings.ToUpper(args[0])
@@ -77,7 +77,7 @@ func Streaming(path string) bool {
 // Lease returns the lease that a call is about, or 0 if it is not about a single lease.
 func (c Call) Lease() (lease int64) {
 	switch c.Path {
-	case keepAlivePath, leases + "LeaseRevoke", leases + "LeaseTimeToLive":
+	case keepAlivePath, leaseRevokePath, leaseTimeToLivePath:
 		_ = readFields(c.Message, &lease) // a member will refuse a message that cannot be read
 	}
 	return lease
@@ -85,26 +85,34 @@ func (c Call) Lease() (lease int64) {
 
 // Granted returns the lease that a response grants, or 0 if it grants none.
 func (c Call) Granted(response string) (lease int64) {
-	if c.Path == leases+"LeaseGrant" {
+	if c.Path == leaseGrantPath {
 		_ = readFields(response, nil, &lease)
 	}
 	return lease
 }
 
+// Ops returns the operations of a call to the KV service; for a txn, those of its Then branch and those of its Else
+// branch. It returns none if the message cannot be read.
+func (c Call) Ops() (then, otherwise []Op) {
+	if c.Path == txnPath {
+		t, err := readTxn([]byte(c.Message))
+		if err != nil {
+			return nil, nil
+		}
+		return t.Then, t.Else
+	}
+	if read := opReaders[c.Path]; read != nil {
+		if o, err := read([]byte(c.Message)); err == nil {
+			then = []Op{o}
+		}
+	}
+	return then, nil
+}
+
 // Owned returns the single key that a call puts or deletes; for a txn, it is the first one in its Then branch. It
 // returns "" if there is none.
 func (c Call) Owned() (key string, deletes bool) {
-	var ops []Op
-	switch c.Path {
-	case putPath, deletePath:
-		if o, err := readOp(c.Path, c.Message); err == nil {
-			ops = []Op{o}
-		}
-	case txnPath:
-		if t, err := readTxn([]byte(c.Message)); err == nil {
-			ops = t.Then
-		}
-	}
+	ops, _ := c.Ops()
 	for i := range ops {
 		if o := &ops[i]; (o.Kind == Put || o.Kind == Delete) && o.End == "" {
 			return o.Key, o.Kind == Delete

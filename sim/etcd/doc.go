@@ -8,8 +8,6 @@
 // Non-goals: authentication, quotas, the progress notifications that etcd sends to watches every ten minutes, changes
 // of membership, snapshots, checkpoints of leases (etcd writes one every five minutes; leases of locks are shorter).
 //
-// Modelled clients make requests in words. Clients that are not tasks use gRPC, which package front converts.
-//
 // # Calls
 //
 // The simulated services of etcd 3.4 are KV, Lease, Watch, the lock and the election service, Status of Maintenance and
@@ -22,29 +20,20 @@
 // the election service grants no lease, whereas etcd grants one that nobody uses; deadlines are left to the client,
 // which resets the call.
 //
-// # Requests in words
+// # Clients
 //
-// A request is a list of words, and the reply is RESP. A KEY stands for the array key, value, create revision, mod
-// revision, version, lease. REV is the store's revision when the request was carried out.
+// All clients send the same messages. A modelled client makes a [Call] with the functions in client.go ([Op.Call],
+// [Txn.Call], [Watch.Call], [GrantLease] …), sends its [Call.Args], and decodes the reply with [Call.Read] or
+// [ReadPush]. Clients that are not tasks use gRPC; package front takes the same calls out of their bytes.
 //
-//	RANGE key [PREFIX] [LIMIT n] [SORT KEY|CREATE|MOD ASC|DESC] [MINCREATE n] [MAXCREATE n] [MINMOD n] [MAXMOD n]
-//	      [SERIALIZABLE]                           [REV, count, [KEY …]]
-//	PUT key value [LEASE id]                       [REV]
-//	DELETE key [PREFIX]                            [REV, deleted]
-//	TXN {IF CREATE|MOD|VERSION|LEASE|VALUE key =|!=|<|> operand}
-//	    {THEN n operation} {ELSE n operation}      [REV, 1 or 0, [reply to each operation]]
-//	LEASE GRANT ttl [id]                           [id, ttl]
-//	LEASE KEEPALIVE id                             [id, ttl]; ttl 0: the lease does not exist any more
-//	LEASE REVOKE id                                [REV]
-//	LEASE TIMETOLIVE id                            [id, ttl left, ttl granted]; -1: the lease does not exist
-//	WATCH key [PREFIX] [REV n]                     [REV, watch]
-//	UNWATCH watch                                  [REV]
-//	STATUS                                         [REV, leader, term]
+// TTLs are whole seconds, as in etcd, and at least one and a half election time-outs, rounded up. Reads are
+// linearizable unless they are Serializable; watches show what this member has applied.
 //
-// n before an operation is the number of its words, so that no value can be taken for a clause. TTLs are whole seconds,
-// as in etcd, and at least one and a half election time-outs, rounded up. A watch pushes [watch, REV, [PUT|DELETE, KEY]
-// …] for each later revision (from REV n on, if given) that changes a watched key. Reads are linearizable unless
-// SERIALIZABLE; watches show what this member has applied.
+// # How to add a request
+//
+// The server's part is a row in methods (rpc.go) with its function. The client's part, if a modelled client needs it,
+// is a function that returns its Call and a case in Response.fields (client.go). Faults, timelines and live runs need
+// nothing else: a request is named by its method.
 //
 // # Leases
 //

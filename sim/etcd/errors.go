@@ -21,38 +21,38 @@ const (
 	Unavailable        Code = 14
 )
 
-// failure is an error of etcd, with gRPC's code and etcd's own text.
-type failure struct {
+// Error is an error of etcd, with gRPC's code and etcd's own text.
+type Error struct {
 	Code Code
 	Text string
 }
 
 // Error returns the text.
-func (e *failure) Error() string { return e.Text }
+func (e *Error) Error() string { return e.Text }
 
 // Errors of etcd 3.4 (etcdserver/api/v3rpc/rpctypes/error.go).
 var (
-	errEmptyKey      = &failure{InvalidArgument, "etcdserver: key is not provided"}
-	errKeyNotFound   = &failure{InvalidArgument, "etcdserver: key not found"}
-	errValueProvided = &failure{InvalidArgument, "etcdserver: value is provided"}
-	errLeaseProvided = &failure{InvalidArgument, "etcdserver: lease is provided"}
-	errTooManyOps    = &failure{InvalidArgument, "etcdserver: too many operations in txn request"}
-	errDuplicateKey  = &failure{InvalidArgument, "etcdserver: duplicate key given in txn request"}
-	errTooLarge      = &failure{InvalidArgument, "etcdserver: request is too large"}
-	errCompacted     = &failure{OutOfRange, "etcdserver: mvcc: required revision has been compacted"}
-	errFuture        = &failure{OutOfRange, "etcdserver: mvcc: required revision is a future revision"}
-	errLeaseNotFound = &failure{NotFound, "etcdserver: requested lease not found"}
-	errLeaseExists   = &failure{FailedPrecondition, "etcdserver: lease already exists"}
-	errTTLTooLarge   = &failure{OutOfRange, "etcdserver: too large lease TTL"}
-	errTimeout       = &failure{Unavailable, "etcdserver: request timed out"}
-	errNoLeader      = &failure{Unavailable, "etcdserver: no leader"}
+	errEmptyKey      = &Error{InvalidArgument, "etcdserver: key is not provided"}
+	errKeyNotFound   = &Error{InvalidArgument, "etcdserver: key not found"}
+	errValueProvided = &Error{InvalidArgument, "etcdserver: value is provided"}
+	errLeaseProvided = &Error{InvalidArgument, "etcdserver: lease is provided"}
+	errTooManyOps    = &Error{InvalidArgument, "etcdserver: too many operations in txn request"}
+	errDuplicateKey  = &Error{InvalidArgument, "etcdserver: duplicate key given in txn request"}
+	errTooLarge      = &Error{InvalidArgument, "etcdserver: request is too large"}
+	errCompacted     = &Error{OutOfRange, "etcdserver: mvcc: required revision has been compacted"}
+	errFuture        = &Error{OutOfRange, "etcdserver: mvcc: required revision is a future revision"}
+	errLeaseNotFound = &Error{NotFound, "etcdserver: requested lease not found"}
+	errLeaseExists   = &Error{FailedPrecondition, "etcdserver: lease already exists"}
+	errTTLTooLarge   = &Error{OutOfRange, "etcdserver: too large lease TTL"}
+	errTimeout       = &Error{Unavailable, "etcdserver: request timed out"}
+	errNoLeader      = &Error{Unavailable, "etcdserver: no leader"}
 )
 
-// asError returns an error as a failure. An error without a code gets UnknownCode.
-func asError(err error) *failure {
-	var e *failure
+// asError returns an error as an Error. An error without a code gets UnknownCode.
+func asError(err error) *Error {
+	var e *Error
 	if errors.As(err, &e) {
 		return e
 	}
-	return &failure{UnknownCode, err.Error()}
+	return &Error{UnknownCode, err.Error()}
 }

@@ -102,6 +102,23 @@ func readFields[T string | []byte](message T, to ...any) error {
 	return s.err
 }
 
+// appendFields appends the fields of a message: the first value as field 1, and so on. Values are a string, int64 or
+// bool; zero values are omitted.
+func appendFields(b []byte, values ...any) []byte {
+	for i, v := range values {
+		number := protowire.Number(i + 1)
+		switch v := v.(type) {
+		case string:
+			b = appendText(b, number, v)
+		case int64:
+			b = appendNumber(b, number, v)
+		case bool:
+			b = appendNumber(b, number, asNumber(v))
+		}
+	}
+	return b
+}
+
 // appendNumber appends a numeric field. Zero is omitted.
 func appendNumber(b []byte, number protowire.Number, n int64) []byte {
 	if n == 0 {

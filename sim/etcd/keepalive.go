@@ -44,20 +44,6 @@ func (s *server) askLeader(m *raft.Member, of history.Attempt, lease int64, rene
 	s.passOn(m, a)
 }
 
-// answerInWords returns a function that replies to a request in words with the leader's answer.
-func (s *server) answerInWords(r *sim.Incoming, lease int64, renew bool) func(leaderAnswer, error) {
-	return func(t leaderAnswer, err error) {
-		switch {
-		case err != nil:
-			r.Reply(AppendError(nil, err.Error()))
-		case renew:
-			r.Reply(sim.AppendInt(sim.AppendInt(sim.AppendArray(s.out, 2), lease), t.left))
-		default:
-			r.Reply(sim.AppendInt(sim.AppendInt(sim.AppendInt(sim.AppendArray(s.out, 3), lease), t.left), t.ttl))
-		}
-	}
-}
-
 // dropLateAsks drops questions that have timed out. Their clients have given up long before.
 func (s *server) dropLateAsks(m *raft.Member) {
 	for len(s.asks) > 0 && s.asks[0].deadline <= m.Monotonic() {

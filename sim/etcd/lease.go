@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
@@ -149,18 +148,11 @@ func (s *server) Wake(m *raft.Member, reign uint64) {
 	}
 }
 
-// inCall is the last word of a command about a lease that came in a gRPC call; the log's reply to it is an outcome.
-const inCall = "/"
-
 // applyGrant grants a lease, unless it exists.
 func (s *server) applyGrant(m *raft.Member, e *raft.Entry) []byte {
 	id, ttl := parse(e.Args[1]), parse(e.Args[2])
-	called := e.Args[len(e.Args)-1] == inCall
-	switch exists := s.lessor.find(id) != nil; {
-	case exists && called:
+	if s.lessor.find(id) != nil {
 		return outcome(nil, errLeaseExists)
-	case exists:
-		return AppendError(s.out, errLeaseExists.Text)
 	}
 	election := m.Config().ElectionTimeout()
 	shortest := (3*election/2 + time.Second - 1) / time.Second
@@ -168,21 +160,14 @@ func (s *server) applyGrant(m *raft.Member, e *raft.Entry) []byte {
 	if s.lessor.primary {
 		x.refresh(m.Monotonic(), 0)
 	}
-	if called {
-		return outcome(appendNumber(appendNumber(s.header(m).append(nil, 1), 2, x.id), 3, x.ttl), nil)
-	}
-	return sim.AppendInt(sim.AppendInt(sim.AppendArray(s.out, 2), x.id), x.ttl)
+	return outcome(appendNumber(appendNumber(s.header(m).append(nil, 1), 2, x.id), 3, x.ttl), nil)
 }
 
 // applyRevoke ends a lease and deletes its keys, in one revision.
 func (s *server) applyRevoke(m *raft.Member, e *raft.Entry) []byte {
 	x := s.lessor.find(parse(e.Args[1]))
-	called := e.Args[len(e.Args)-1] == inCall
-	switch {
-	case x == nil && called:
+	if x == nil {
 		return outcome(nil, errLeaseNotFound)
-	case x == nil:
-		return AppendError(s.out, errLeaseNotFound.Text)
 	}
 	w := write{entry: e, revision: s.store.revision + 1, why: history.Deleted, by: e.Attempt, lease: x}
 	if e.Args[0] == logExpire {
@@ -197,8 +182,5 @@ func (s *server) applyRevoke(m *raft.Member, e *raft.Entry) []byte {
 		s.answer(m, a, 0, x.ttl)
 	}
 	x.waiting = x.waiting[:0]
-	if called {
-		return outcome(s.header(m).append(nil, 1), nil)
-	}
-	return sim.AppendInt(sim.AppendArray(s.out, 1), s.store.revision)
+	return outcome(s.header(m).append(nil, 1), nil)
 }

@@ -2,6 +2,9 @@ package etcd
 
 import "google.golang.org/protobuf/encoding/protowire"
 
+// orders are the values of a RangeRequest's sort_target.
+var orders = []Order{ByKey, ByVersion, ByCreate, ByMod, ByValue}
+
 // readRange decodes an etcdserverpb.RangeRequest.
 func readRange(b []byte) (o Op, err error) {
 	o.Kind = Range
@@ -9,11 +12,14 @@ func readRange(b []byte) (o Op, err error) {
 	err = readFields(b, &o.Key, &o.End, &limit, &o.Revision, &order, &target, &o.Serializable, &o.KeysOnly,
 		&o.CountOnly, &o.MinMod, &o.MaxMod, &o.MinCreate, &o.MaxCreate)
 	o.Limit, o.Descending = int(limit), order == 2
-	if orders := []Order{ByKey, ByVersion, ByCreate, ByMod, ByValue}; target > 0 && target < int64(len(orders)) {
+	if target > 0 && target < int64(len(orders)) {
 		o.Order = orders[target]
 	}
 	return o, err
 }
+
+// opReaders decode the requests that are a single operation, by path.
+var opReaders = map[string]func([]byte) (Op, error){rangePath: readRange, putPath: readPut, deletePath: readDelete}
 
 // readPut decodes an etcdserverpb.PutRequest.
 func readPut(b []byte) (o Op, err error) {

@@ -2,7 +2,7 @@ package etcd
 
 import (
 	"fmt"
-	"strconv"
+	"slices"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -15,7 +15,7 @@ type session struct {
 	servers []sim.ProcessID
 	at      int // index of the server asked last
 	ttl     int // s
-	lease   string
+	lease   int64
 	until   time.Duration // end of the lease as the client counts it, on its monotonic clock
 	granted history.Attempt
 	lost    sim.Signal
@@ -34,51 +34,42 @@ const (
 
 // call asks one server after another until one replies without an error.
 func (s *session) call(env sim.Env, conn int, attempt history.Attempt, patience time.Duration,
-	args ...string) ([]sim.Reply, bool) {
+	ask Call) (Response, bool) {
 	end := env.Monotonic() + patience
 	for env.Monotonic() < end {
 		c := sim.Conn{Server: s.servers[s.at], N: conn}
 		s.sent[conn] = env.Monotonic()
-		r := env.Call(min(time.Second, end-env.Monotonic()), nil,
-			sim.Request{Conn: c, Args: args, Attempt: attempt, Phase: args[0]})[0]
-		if list := r.Array(); list != nil {
-			return list, true
+		ask.Stream = 1
+		r, err := ask.Read(&env.Call(min(time.Second, end-env.Monotonic()), nil,
+			sim.Request{Conn: c, Args: ask.Args(), Attempt: attempt, Phase: ask.Path})[0])
+		if err == nil {
+			return r, true
 		}
 		env.Close(c)
 		s.at = (s.at + 1) % len(s.servers)
 		env.Sleep(10 * time.Millisecond)
 	}
-	return nil, false
-}
-
-func number(r sim.Reply) int64 {
-	n, _ := r.Int()
-	return n
-}
-
-func text(r sim.Reply) string {
-	t, _ := r.Bulk()
-	return t
+	return Response{}, false
 }
 
 func newSession(env sim.Env, servers []sim.ProcessID, at, ttl int, attempt history.Attempt) *session {
 	s := &session{env: env, servers: servers, at: at, ttl: ttl, granted: attempt}
-	r, ok := s.call(env, requestConn, attempt, time.Minute, "LEASE", "GRANT", strconv.Itoa(ttl))
+	r, ok := s.call(env, requestConn, attempt, time.Minute, GrantLease(int64(ttl), 0))
 	if !ok {
 		return nil
 	}
-	s.lease, s.until = strconv.FormatInt(number(r[0]), 10), s.sent[requestConn]+time.Duration(number(r[1]))*time.Second
+	s.lease, s.until = r.Lease, s.sent[requestConn]+time.Duration(r.TTL)*time.Second
 	env.Go("keepalive", s.keepalive)
 	return s
 }
 
 func (s *session) keepalive(env sim.Env) {
 	for !env.Sleep(time.Duration(s.ttl)*time.Second/3, &s.over, &s.lost) {
-		r, ok := s.call(env, keepaliveConn, s.granted, s.until-env.Monotonic(), "LEASE", "KEEPALIVE", s.lease)
+		r, ok := s.call(env, keepaliveConn, s.granted, s.until-env.Monotonic(), KeepLeaseAlive(s.lease))
 		if s.over.Raised() {
 			return
 		}
-		if !ok || number(r[1]) == 0 {
+		if !ok || r.TTL == 0 {
 			s.lost.Raise()
 			return
 		}
@@ -86,7 +77,7 @@ func (s *session) keepalive(env sim.Env) {
 		if s.receipt {
 			sent = env.Monotonic()
 		}
-		s.until = sent + time.Duration(number(r[1]))*time.Second
+		s.until = sent + time.Duration(r.TTL)*time.Second
 		if s.hold != nil {
 			env.RecordGrant(history.Event{Type: history.OK, F: history.Extend, Lock: s.hold.name,
 				Attempt: s.hold.attempt}, s.hold.grant(env))
@@ -96,7 +87,7 @@ func (s *session) keepalive(env sim.Env) {
 
 func (s *session) close() {
 	s.over.Raise()
-	s.call(s.env, requestConn, s.granted, 2*time.Second, "LEASE", "REVOKE", s.lease)
+	s.call(s.env, requestConn, s.granted, 2*time.Second, RevokeLease(s.lease))
 }
 
 // mutex is like clientv3/concurrency.Mutex.
@@ -109,7 +100,14 @@ type mutex struct {
 	careless bool // does not check, after waiting, whether its own key still exists (etcd before 3.4.4)
 }
 
-func (l *mutex) key() string { return string(l.name) + "/" + l.lease }
+func (l *mutex) key() string { return fmt.Sprint(l.name, "/", l.lease) }
+
+// line is the range of the oldest key in the line.
+func (l *mutex) line() Op {
+	o := all(string(l.name) + "/")
+	o.Order, o.Limit = ByCreate, 1
+	return o
+}
 
 func (l *mutex) grant(env sim.Env) sim.Grant {
 	return sim.Grant{Since: l.since, Granted: env.Mark(), Until: sim.Deadline{Clock: sim.Monotonic, At: l.until},
@@ -121,30 +119,28 @@ func (l *mutex) lock(patience time.Duration) bool {
 	env := l.env
 	l.since = env.Mark()
 	end := env.Monotonic() + patience
-	own := []string{"RANGE", string(l.name) + "/", "PREFIX", "SORT", "CREATE", "ASC", "LIMIT", "1"}
-	args := append([]string{"TXN", "IF", "CREATE", l.key(), "=", "0", "THEN", "5", "PUT", l.key(), "", "LEASE", l.lease,
-		"THEN", "8"}, own...)
-	args = append(append(args, "ELSE", "2", "RANGE", l.key(), "ELSE", "8"), own...)
-	r, ok := l.call(env, requestConn, l.attempt, patience, args...)
+	enter := Txn{Conditions: []Compare{{Target: "CREATE", Key: l.key(), Rel: '='}},
+		Then: []Op{put(l.key(), "", l.lease), l.line()}, Else: []Op{get(l.key()), l.line()}}
+	r, ok := l.call(env, requestConn, l.attempt, patience, enter.Call())
 	if !ok {
 		return false
 	}
-	l.revision = number(r[0])
-	answers := r[2].Array()
-	if number(r[1]) == 0 {
-		l.revision = number(answers[0].Array()[2].Array()[0].Array()[2])
+	l.revision = r.Revision
+	if !r.Succeeded {
+		l.revision = r.Results[0].Keys[0].Create
 	}
-	if owner := answers[1].Array()[2].Array()[0].Array(); number(owner[2]) == l.revision {
+	if r.Results[1].Keys[0].Create == l.revision {
 		return true
 	}
 	for env.Monotonic() < end {
-		r, ok := l.call(env, requestConn, l.attempt, end-env.Monotonic(), "RANGE", string(l.name)+"/", "PREFIX",
-			"SORT", "CREATE", "DESC", "LIMIT", "1", "MAXCREATE", strconv.FormatInt(l.revision-1, 10))
+		older := l.line()
+		older.Descending, older.MaxCreate = true, l.revision-1
+		r, ok := l.call(env, requestConn, l.attempt, end-env.Monotonic(), older.Call())
 		if !ok {
 			return false
 		}
-		if keys := r[2].Array(); len(keys) > 0 {
-			l.waitDelete(text(keys[0].Array()[0]), number(r[0]), end)
+		if len(r.Keys) > 0 {
+			l.waitDelete(r.Keys[0].Key, r.Revision, end)
 			continue
 		}
 		return l.careless || l.stands()
@@ -154,8 +150,8 @@ func (l *mutex) lock(patience time.Duration) bool {
 
 // stands reports whether the mutex's own key still exists.
 func (l *mutex) stands() bool {
-	r, ok := l.call(l.env, requestConn, l.attempt, time.Minute, "RANGE", l.key())
-	return ok && len(r[2].Array()) == 1
+	r, ok := l.call(l.env, requestConn, l.attempt, time.Minute, get(l.key()).Call())
+	return ok && len(r.Keys) == 1
 }
 
 // waitDelete watches a key from a revision on until it is deleted. If the server stops answering, it continues with
@@ -163,24 +159,24 @@ func (l *mutex) stands() bool {
 func (l *mutex) waitDelete(key string, revision int64, end time.Duration) {
 	env := l.env
 	for env.Monotonic() < end {
-		if _, ok := l.call(env, watchConn, l.attempt, end-env.Monotonic(), "WATCH", key, "REV",
-			strconv.FormatInt(revision, 10)); !ok {
+		if _, ok := l.call(env, watchConn, l.attempt, end-env.Monotonic(),
+			Watch{Key: key, From: revision}.Call()); !ok {
 			return
 		}
 		c := sim.Conn{Server: l.servers[l.at], N: watchConn}
 		for {
 			data, status := env.Receive(c, time.Second)
 			if status == sim.Answered {
-				push := sim.NewReply(data)
-				for _, change := range push.Array()[2:] {
-					if text(change.Array()[0]) == "DELETE" {
-						return
-					}
+				shown, _ := ReadPush(data)
+				if slices.ContainsFunc(shown.Events, func(e WatchEvent) bool { return e.Deleted }) {
+					return
 				}
 				continue
 			}
-			if r := env.Call(time.Second, nil, sim.Request{Conn: c, Args: []string{"STATUS"},
-				Phase: "status"}); status == sim.Reset || r[0].Status != sim.Answered || text(r[0].Array()[1]) == "" {
+			is := AskStatus()
+			is.Stream = 3
+			r, err := is.Read(&env.Call(time.Second, nil, sim.Request{Conn: c, Args: is.Args(), Phase: "status"})[0])
+			if status == sim.Reset || err != nil || r.Leader == 0 {
 				break
 			}
 		}
@@ -190,7 +186,7 @@ func (l *mutex) waitDelete(key string, revision int64, end time.Duration) {
 }
 
 func (l *mutex) unlock() bool {
-	_, ok := l.call(l.env, requestConn, l.attempt, 10*time.Second, "DELETE", l.key())
+	_, ok := l.call(l.env, requestConn, l.attempt, 10*time.Second, remove(l.key()).Call())
 	return ok
 }
 

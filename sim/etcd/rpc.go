@@ -17,13 +17,18 @@ const (
 	clusters = "/etcdserverpb.Cluster/"
 	upkeep   = "/etcdserverpb.Maintenance/"
 
+	rangePath   = kv + "Range"
 	putPath     = kv + "Put"
 	deletePath  = kv + "DeleteRange"
 	txnPath     = kv + "Txn"
 	compactPath = kv + "Compact"
 
-	keepAlivePath = leases + "LeaseKeepAlive"
-	watchPath     = watches + "Watch"
+	leaseGrantPath      = leases + "LeaseGrant"
+	leaseRevokePath     = leases + "LeaseRevoke"
+	leaseTimeToLivePath = leases + "LeaseTimeToLive"
+	keepAlivePath       = leases + "LeaseKeepAlive"
+	watchPath           = watches + "Watch"
+	statusPath          = upkeep + "Status"
 )
 
 // methods are the simulated methods, by path.
@@ -31,26 +36,26 @@ var methods map[string]func(*rpc) error
 
 func init() {
 	methods = map[string]func(*rpc) error{
-		kv + "Range":               (*rpc).serveRange,
-		putPath:                    (*rpc).serveOp,
-		deletePath:                 (*rpc).serveOp,
-		txnPath:                    (*rpc).serveTxn,
-		compactPath:                (*rpc).serveCompact,
-		leases + "LeaseGrant":      (*rpc).serveGrant,
-		leases + "LeaseRevoke":     (*rpc).serveRevoke,
-		leases + "LeaseTimeToLive": (*rpc).serveTimeToLive,
-		leases + "LeaseLeases":     (*rpc).serveLeases,
-		keepAlivePath:              (*rpc).serveKeepAlive,
-		watchPath:                  (*rpc).serveWatch,
-		clusters + "MemberList":    (*rpc).serveMembers,
-		upkeep + "Status":          (*rpc).serveStatus,
-		"/v3lockpb.Lock/Lock":      (*rpc).serveLock,
-		"/v3lockpb.Lock/Unlock":    (*rpc).serveUnlock,
-		elections + "Campaign":     (*rpc).serveCampaign,
-		elections + "Proclaim":     (*rpc).serveProclaim,
-		elections + "Leader":       (*rpc).serveLeader,
-		elections + "Resign":       (*rpc).serveResign,
-		observePath:                (*rpc).serveObserve,
+		rangePath:               (*rpc).serveRange,
+		putPath:                 (*rpc).serveOp,
+		deletePath:              (*rpc).serveOp,
+		txnPath:                 (*rpc).serveTxn,
+		compactPath:             (*rpc).serveCompact,
+		leaseGrantPath:          (*rpc).serveGrant,
+		leaseRevokePath:         (*rpc).serveRevoke,
+		leaseTimeToLivePath:     (*rpc).serveTimeToLive,
+		leases + "LeaseLeases":  (*rpc).serveLeases,
+		keepAlivePath:           (*rpc).serveKeepAlive,
+		watchPath:               (*rpc).serveWatch,
+		clusters + "MemberList": (*rpc).serveMembers,
+		statusPath:              (*rpc).serveStatus,
+		"/v3lockpb.Lock/Lock":   (*rpc).serveLock,
+		"/v3lockpb.Lock/Unlock": (*rpc).serveUnlock,
+		elections + "Campaign":  (*rpc).serveCampaign,
+		elections + "Proclaim":  (*rpc).serveProclaim,
+		elections + "Leader":    (*rpc).serveLeader,
+		elections + "Resign":    (*rpc).serveResign,
+		observePath:             (*rpc).serveObserve,
 	}
 }
 
@@ -74,16 +79,16 @@ func unknown(path string) error {
 	service, method, found := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	switch {
 	case NotSimulated(path):
-		return &failure{Unimplemented, "fencepost: " + strings.TrimPrefix(path, "/") + " is not simulated"}
+		return &Error{Unimplemented, "fencepost: " + strings.TrimPrefix(path, "/") + " is not simulated"}
 	case !found:
-		return &failure{ResourceExhausted, "malformed method name: \"" + path + "\""}
+		return &Error{ResourceExhausted, "malformed method name: \"" + path + "\""}
 	}
 	for known := range methods {
 		if strings.HasPrefix(known, "/"+service+"/") {
-			return &failure{Unimplemented, "unknown method " + method + " for service " + service}
+			return &Error{Unimplemented, "unknown method " + method + " for service " + service}
 		}
 	}
-	return &failure{Unimplemented, "unknown service " + service}
+	return &Error{Unimplemented, "unknown service " + service}
 }
 
 // rpc is a call that a member has received.
@@ -100,7 +105,7 @@ func (s *server) serveRPC(m *raft.Member, r *sim.Incoming) {
 	q := &rpc{Call: c, server: s, m: m, r: r}
 	switch {
 	case !ok:
-		q.refuse(&failure{Internal, "fencepost: a malformed call"})
+		q.refuse(&Error{Internal, "fencepost: a malformed call"})
 		return
 	case c.Stream == 0 && c.Path == Preface:
 		r.Reply(Record{Kind: Settings}.Append(nil))
@@ -115,7 +120,7 @@ func (s *server) serveRPC(m *raft.Member, r *sim.Incoming) {
 		code, text, _ := strings.Cut(c.Message, " ")
 		n, _ := strconv.Atoi(code)
 		s.drop(m, r.ConnID, c.Stream)
-		q.refuse(&failure{Code(n), text})
+		q.refuse(&Error{Code(n), text})
 		return
 	}
 	serve, known := methods[c.Path]
@@ -140,7 +145,7 @@ func (s *server) serveRPC(m *raft.Member, r *sim.Incoming) {
 
 // errUnreadable returns gRPC's error for a message that cannot be decoded.
 func errUnreadable(err error) error {
-	return &failure{Internal, "grpc: error unmarshalling request: " + err.Error()}
+	return &Error{Internal, "grpc: error unmarshalling request: " + err.Error()}
 }
 
 // reply sends the response to a call with one response, and ends the call.
@@ -196,16 +201,7 @@ func (q *rpc) commit(args ...string) {
 
 // commitThen proposes a command to the log, and passes its outcome to done.
 func (q *rpc) commitThen(done func(message []byte, err error), args ...string) {
-	q.m.Propose(raft.Command{Attempt: q.r.Attempt, Args: args}, func(reply []byte, err error) {
-		switch {
-		case err != nil:
-			done(nil, errTimeout)
-		case Code(reply[0]) != OK:
-			done(nil, &failure{Code(reply[0]), string(reply[1:])})
-		default:
-			done(reply[1:], nil)
-		}
-	})
+	q.propose(q.m, q.r.Attempt, done, args...)
 }
 
 // linearizable calls f once this member has caught up with the cluster.
@@ -248,20 +244,12 @@ func (q *rpc) serveRange() error {
 	return nil
 }
 
-// readOp decodes the request of a put or a delete.
-func readOp(path, message string) (Op, error) {
-	if path == putPath {
-		return readPut([]byte(message))
-	}
-	return readDelete([]byte(message))
-}
-
 // maxRequest is the maximum size of a request in bytes: etcd's --max-request-bytes, without the bytes that its log
 // adds.
 const maxRequest = 1536<<10 - 18
 
 func (q *rpc) serveOp() error {
-	o, err := readOp(q.Path, q.Message)
+	o, err := opReaders[q.Path]([]byte(q.Message))
 	if err != nil {
 		return errUnreadable(err)
 	}
@@ -271,7 +259,7 @@ func (q *rpc) serveOp() error {
 	if len(q.Message) > maxRequest {
 		return errTooLarge
 	}
-	q.commit(q.Path, q.Message)
+	q.commit(map[Kind]string{Put: logPut, Delete: logDelete}[o.Kind], q.Message)
 	return nil
 }
 
@@ -287,7 +275,7 @@ func (q *rpc) serveTxn() error {
 	case !t.readOnly() && len(q.Message) > maxRequest:
 		return errTooLarge
 	case !t.readOnly():
-		q.commit(q.Path, q.Message)
+		q.commit(logTxn, q.Message)
 		return nil
 	}
 	answer := func() error {
@@ -321,7 +309,7 @@ func (q *rpc) serveCompact() error {
 	if err := readFields(q.Message, new(int64)); err != nil {
 		return errUnreadable(err)
 	}
-	q.commit(q.Path, q.Message)
+	q.commit(logCompact, q.Message)
 	return nil
 }
 

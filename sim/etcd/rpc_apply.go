@@ -8,37 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// applyRPC carries out the command of a call.
-func (s *server) applyRPC(m *raft.Member, e *raft.Entry, w *write) []byte {
-	path, message := e.Args[0], e.Args[1]
-	switch path {
-	case txnPath:
-		t, err := readTxn([]byte(message))
-		if err != nil {
-			return outcome(nil, err)
-		}
-		return outcome(s.transact(m, &t, w))
-	case compactPath:
-		return outcome(s.compact(m, message))
-	}
-	o, err := readOp(path, message)
-	switch {
-	case err != nil:
-	case o.Kind == Put && o.Lease != 0 && s.lessor.find(o.Lease) == nil: // in a txn, etcd looks for the key first
-		err = errLeaseNotFound
-	default:
-		err = s.possible(&o)
-	}
-	if err != nil {
-		return outcome(nil, err)
-	}
-	r := s.operate(m, &o, w)
-	s.commit(m, w)
-	return outcome(r.message(s.header(m), false), nil)
-}
-
 // transact carries out a txn, either as a whole or not at all.
 func (s *server) transact(m *raft.Member, t *Txn, w *write) ([]byte, error) {
+	w.txn = t
 	way := s.way(t, nil)
 	if err := s.feasible(t, way); err != nil {
 		return nil, err
@@ -115,8 +87,7 @@ func (s *server) carry(m *raft.Member, t *Txn, w *write, way *[]bool) (b []byte)
 		case Range, Put, Delete:
 			o.Revision = max(o.Revision, 0)
 			r := s.operate(m, o, w)
-			field := map[Kind]int32{Range: 1, Put: 2, Delete: 3}[o.Kind]
-			part = appendPart(nil, protowire.Number(field), r.message(header{}, o.KeysOnly))
+			part = appendPart(nil, protowire.Number(o.Kind), r.message(header{}, o.KeysOnly))
 		}
 		b = appendPart(b, 3, part)
 	}
@@ -124,7 +95,7 @@ func (s *server) carry(m *raft.Member, t *Txn, w *write, way *[]bool) (b []byte)
 }
 
 // compact makes the revisions before the given one unreadable.
-func (s *server) compact(m *raft.Member, message string) ([]byte, error) {
+func (s *server) compact(m *raft.Member, message []byte) ([]byte, error) {
 	var revision int64
 	if err := readFields(message, &revision); err != nil {
 		return nil, err

@@ -21,17 +21,13 @@ const (
 
 // Errors of package concurrency and of the services. They have no gRPC code.
 var (
-	errNotLeader     = &failure{UnknownCode, "election: not leader"}
-	errNobodyElected = &failure{UnknownCode, "election: no leader"}
-	errNoLeaderKey   = &failure{UnknownCode, `"leader" field must be provided`}
+	errNotLeader     = &Error{UnknownCode, "election: not leader"}
+	errNobodyElected = &Error{UnknownCode, "election: no leader"}
+	errNoLeaderKey   = &Error{UnknownCode, `"leader" field must be provided`}
 )
 
 // sessionTTL is the TTL, in seconds, of the lease that the services grant to a caller without a lease.
 const sessionTTL = 60
-
-// logEnter is a command of the log. Its arguments are a key, a lease and, for an election, a value. It puts the key if
-// it does not exist. If it exists and belongs to an election, its value is replaced.
-const logEnter = "ENTER"
 
 // wait is a call that waits until no key with its prefix is older than its own key, or an Observe call, which has no
 // key.
@@ -97,7 +93,7 @@ func (q *rpc) enter(l lockRequest, unreadable error, won func(*wait, header)) er
 			return
 		}
 		q.standInLine(w, &l)
-	}, logGrant, format(w.lease), format(sessionTTL), inCall)
+	}, logGrant, format(w.lease), format(sessionTTL))
 	return nil
 }
 
@@ -131,7 +127,8 @@ func (q *rpc) standInLine(w *wait, l *lockRequest) {
 	}, command...)
 }
 
-// applyEnter carries out logEnter. The reply contains the key's create revision, and the revision reached.
+// applyEnter puts a key if it does not exist. If it exists and belongs to an election, its value is replaced. The reply
+// contains the key's create revision, and the revision reached.
 func (s *server) applyEnter(m *raft.Member, e *raft.Entry, w *write) []byte {
 	o := Op{Kind: Put, Key: e.Args[1], Lease: parse(e.Args[2])}
 	election := len(e.Args) > 3
@@ -161,7 +158,7 @@ func (q *rpc) fail(w *wait, err error) {
 }
 
 // unknownCode returns an error without its code, in the way in which the services pass on errors from their client.
-func unknownCode(err error) error { return &failure{UnknownCode, err.Error()} }
+func unknownCode(err error) error { return &Error{UnknownCode, err.Error()} }
 
 // finish ends a wait, and reports whether it was under way.
 func (s *server) finish(w *wait) bool {
@@ -176,8 +173,7 @@ func (s *server) finish(w *wait) bool {
 func (s *server) abandon(m *raft.Member, gone func(*wait) bool) {
 	for _, w := range slices.Clone(s.waits) {
 		if gone(w) && s.finish(w) && w.created != 0 {
-			m.Propose(raft.Command{Attempt: w.attempt, Args: []string{deletePath, string(appendText(nil, 1, w.key))}},
-				func([]byte, error) {})
+			s.propose(m, w.attempt, func([]byte, error) {}, logDelete, string(appendText(nil, 1, w.key)))
 		}
 	}
 }
@@ -231,7 +227,7 @@ func (q *rpc) serveUnlock() error {
 	case key == "":
 		return unknownCode(errEmptyKey)
 	}
-	q.change(deletePath, appendText(nil, 1, key), func([]byte) error { return nil })
+	q.change(logDelete, appendText(nil, 1, key), func([]byte) error { return nil })
 	return nil
 }
 
@@ -241,9 +237,9 @@ func readText(message string) (text string, err error) {
 	return text, err
 }
 
-// change commits a request to the KV service. It replies with the header of the response, unless judge returns an
-// error.
-func (q *rpc) change(path string, message []byte, judge func(response []byte) error) {
+// change commits a request to the KV service, given the kind of its command. It replies with the header of the
+// response, unless judge returns an error.
+func (q *rpc) change(kind string, message []byte, judge func(response []byte) error) {
 	q.commitThen(func(response []byte, err error) {
 		if err == nil {
 			err = judge(response)
@@ -255,7 +251,7 @@ func (q *rpc) change(path string, message []byte, judge func(response []byte) er
 		s := scanOf(response)
 		s.next() // the header
 		q.reply(appendPart(nil, 1, s.bytes()))
-	}, path, string(message))
+	}, kind, string(message))
 }
 
 // leaderKey is a v3electionpb.LeaderKey.
@@ -301,7 +297,7 @@ func (q *rpc) serveProclaim() error {
 		return errNoLeaderKey
 	}
 	put := appendNumber(appendText(appendText(nil, 1, l.key), 2, value), 3, l.lease)
-	q.change(txnPath, l.onlyIfLeader(2, put), stillLeader)
+	q.change(logTxn, l.onlyIfLeader(2, put), stillLeader)
 	return nil
 }
 
@@ -313,7 +309,7 @@ func (q *rpc) serveResign() error {
 	case l == nil:
 		return errNoLeaderKey
 	}
-	q.change(txnPath, l.onlyIfLeader(3, appendText(nil, 1, l.key)), func([]byte) error { return nil })
+	q.change(logTxn, l.onlyIfLeader(3, appendText(nil, 1, l.key)), func([]byte) error { return nil })
 	return nil
 }
 

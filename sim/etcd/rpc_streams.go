@@ -42,7 +42,7 @@ func (s *server) drop(m *raft.Member, conn, id uint64) {
 		x.over = true
 	}
 	s.watchers = slices.DeleteFunc(s.watchers, func(w watcher) bool {
-		return w.call != nil && w.conn == conn && w.call.stream == id
+		return !w.objects && w.conn == conn && w.stream == id
 	})
 	s.abandon(m, func(w *wait) bool { return w.conn == conn && w.stream == id })
 }
@@ -52,8 +52,7 @@ var _ raft.Closer = (*server)(nil)
 // Closed ends everything that belongs to a client's connection.
 func (s *server) Closed(m *raft.Member, conn uint64) {
 	s.streams = slices.DeleteFunc(s.streams, func(x *stream) bool { return x.conn == conn })
-	s.watchers = slices.DeleteFunc(s.watchers,
-		func(w watcher) bool { return (w.call != nil || w.objects) && w.conn == conn })
+	s.watchers = slices.DeleteFunc(s.watchers, func(w watcher) bool { return w.conn == conn })
 	s.abandon(m, func(w *wait) bool { return w.conn == conn })
 }
 
@@ -90,7 +89,7 @@ func (q *rpc) serveGrant() error {
 	if ttl > maxTTL {
 		return errTTLTooLarge
 	}
-	q.commit(logGrant, format(q.leaseID(q.m, id)), format(ttl), inCall)
+	q.commit(logGrant, format(q.leaseID(q.m, id)), format(ttl))
 	return nil
 }
 
@@ -99,7 +98,7 @@ func (q *rpc) serveRevoke() error {
 	if err := readFields(q.Message, &id); err != nil {
 		return errUnreadable(err)
 	}
-	q.commit(logRevoke, format(id), inCall)
+	q.commit(logRevoke, format(id))
 	return nil
 }
 
@@ -158,13 +157,6 @@ func (q *rpc) serveKeepAlive() error {
 	return nil
 }
 
-// watchCall states what a gRPC watch shows, and on which stream.
-type watchCall struct {
-	stream            uint64
-	previous          bool
-	noPuts, noDeletes bool
-}
-
 func (q *rpc) serveWatch() (err error) {
 	x := q.open()
 	if x.over {
@@ -199,7 +191,7 @@ const noWatch = -1
 // at returns the index of a watch on the call's stream, or -1 if there is none.
 func (q *rpc) at(id int64) int {
 	return slices.IndexFunc(q.watchers, func(w watcher) bool {
-		return w.call != nil && w.conn == q.r.ConnID && w.call.stream == q.Stream && w.id == id
+		return !w.objects && w.conn == q.r.ConnID && w.stream == q.Stream && w.id == id
 	})
 }
 
@@ -227,8 +219,8 @@ func (q *rpc) watch(x *stream, c *watchCreation) {
 		return
 	}
 	q.say(b)
-	w := watcher{id: id, conn: q.r.ConnID, key: c.Key, end: c.End, next: c.From,
-		call: &watchCall{q.Stream, c.previous, c.noPuts, c.noDeletes}}
+	w := watcher{id: id, conn: q.r.ConnID, stream: q.Stream, key: c.Key, end: c.End, next: c.From,
+		previous: c.previous, noPuts: c.noPuts, noDeletes: c.noDeletes}
 	if w.next != 0 && w.next < q.store.compacted {
 		h := q.header(q.m)
 		h.revision = 0
@@ -239,7 +231,7 @@ func (q *rpc) watch(x *stream, c *watchCreation) {
 		w.next = q.store.revision + 1
 	}
 	q.server.watchers = append(q.watchers, w)
-	q.push(q.m, &q.watchers[len(q.watchers)-1])
+	q.show(q.m, &q.watchers[len(q.watchers)-1])
 }
 
 // unwatch ends a watch, if it exists.
@@ -251,23 +243,23 @@ func (q *rpc) unwatch(id int64) {
 }
 
 func (s *server) pushTo(m *raft.Member, w *watcher, key sim.Key, message []byte) {
-	m.Push(w.conn, key, Record{Kind: Message, Stream: w.call.stream, Body: string(message)}.Append(nil))
+	m.Push(w.conn, key, Record{Kind: Message, Stream: w.stream, Body: string(message)}.Append(nil))
 }
 
-// pushCall sends a watcher the changes since its last ones, in one message.
-func (s *server) pushCall(m *raft.Member, w *watcher) {
+// show sends a watcher of a call the changes since its last ones, in one message.
+func (s *server) show(m *raft.Member, w *watcher) {
 	all := s.store.changes
 	first := sort.Search(len(all), func(i int) bool { return all[i].revision >= w.next })
 	key, b, any := m.Second(), appendNumber(s.header(m).append(nil, 1), 2, w.id), false
 	for i := first; i < len(all); i++ {
 		c := &all[i]
-		if !w.sees(c) || c.deleted && w.call.noDeletes || !c.deleted && w.call.noPuts {
+		if !w.sees(c) || c.deleted && w.noDeletes || !c.deleted && w.noPuts {
 			continue
 		}
 		any = true
 		key = key.Text(c.Key)
 		e := appendKeyValue(appendNumber(nil, 1, asNumber(c.deleted)), 2, &c.KeyValue, false)
-		if before := s.store.before(i); w.call.previous && before != nil {
+		if before := s.store.before(i); w.previous && before != nil {
 			e = appendKeyValue(e, 3, before, false)
 		}
 		b = appendPart(b, 11, e)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,151 +16,125 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// step is a request of a script, on one of the connections to the member.
-type step struct {
-	conn    int
-	attempt history.Attempt
-	args    []string
-}
-
-// watchers is the number of connections that are used only for watches.
-const watchers = 2
-
-// script draws requests whose answers do not depend on time.
+// script draws calls whose responses do not depend on time.
 type script struct {
 	random  *rand.Rand
-	attempt int
-	granted int
+	granted int64
 }
 
 var names = []string{"a", "a/1", "a/2", "b", "b/1", "c"}
 
-func (s *script) pick(words ...string) string { return words[s.random.IntN(len(words))] }
-
-func (s *script) key() string { return s.pick(names...) }
+func pick[T any](s *script, from ...T) T { return from[s.random.IntN(len(from))] }
 
 // lease returns the ID of a granted lease, or sometimes one of no lease.
-func (s *script) lease() string { return fmt.Sprint(1 + s.random.IntN(s.granted+2)) }
+func (s *script) lease() int64 { return 1 + s.random.Int64N(s.granted+2) }
 
-func (s *script) op() []string {
-	switch s.random.IntN(4) {
-	case 0, 1:
-		args := []string{"PUT", s.key(), s.pick("", "x", "y z", "ü\x00")}
-		if s.random.IntN(3) == 0 {
-			args = append(args, "LEASE", s.lease())
-		}
-		return args
-	case 2:
-		return s.maybe([]string{"DELETE", s.key()}, "PREFIX")
+// bound returns a revision, or mostly none.
+func (s *script) bound() int64 { return pick(s, 0, 0, 0, 0, 0, s.random.Int64N(40)) }
+
+func (s *script) op() etcd.Op {
+	o := etcd.Op{Kind: pick(s, etcd.Put, etcd.Put, etcd.Delete, etcd.Range), Key: pick(s, names...)}
+	switch {
+	case o.Kind == etcd.Put:
+		o.Value, o.Lease = pick(s, "", "x", "y z", "ü\x00"), pick(s, 0, 0, s.lease())
+		return o
+	case s.random.IntN(3) == 0:
+		o.End = etcd.Prefix(o.Key)
 	}
-	args := s.maybe([]string{"RANGE", s.key()}, "PREFIX")
-	args = s.maybe(args, "SORT", s.pick("KEY", "CREATE", "MOD"), s.pick("ASC", "DESC"))
-	args = s.maybe(args, "LIMIT", s.pick("0", "1", "2"))
-	for _, bound := range []string{"MINCREATE", "MAXCREATE", "MINMOD", "MAXMOD"} {
-		if s.random.IntN(6) == 0 {
-			args = append(args, bound, fmt.Sprint(s.random.IntN(40)))
-		}
+	if o.Kind == etcd.Range {
+		o.Order, o.Descending = pick(s, etcd.ByKey, etcd.ByCreate, etcd.ByMod), pick(s, true, false)
+		o.Limit, o.Serializable = pick(s, 0, 0, 1, 2), pick(s, true, false)
+		o.MinCreate, o.MaxCreate, o.MinMod, o.MaxMod = s.bound(), s.bound(), s.bound(), s.bound()
 	}
-	return s.maybe(args, "SERIALIZABLE")
+	return o
 }
 
-func (s *script) maybe(args []string, more ...string) []string {
-	if s.random.IntN(3) == 0 {
-		return append(args, more...)
-	}
-	return args
-}
-
-func (s *script) txn() []string {
-	args := []string{"TXN"}
+func (s *script) txn() (t etcd.Txn) {
 	for range s.random.IntN(3) {
-		target := s.pick("CREATE", "MOD", "VERSION", "LEASE", "VALUE")
-		operand := fmt.Sprint(s.random.IntN(4))
-		if target == "VALUE" {
-			operand = s.pick("", "x", "y z")
+		c := etcd.Compare{Target: pick(s, "CREATE", "MOD", "VERSION", "LEASE", "VALUE"), Key: pick(s, names...),
+			Rel: pick[byte](s, '=', '!', '<', '>')}
+		if c.Target == "VALUE" {
+			c.Text = pick(s, "", "x", "y z")
+		} else {
+			c.Number = s.random.Int64N(4)
 		}
-		args = append(args, "IF", target, s.key(), s.pick("=", "!=", "<", ">"), operand)
+		t.Conditions = append(t.Conditions, c)
 	}
-	for _, branch := range []string{"THEN", "ELSE"} {
+	for _, branch := range []*[]etcd.Op{&t.Then, &t.Else} {
 		for range s.random.IntN(3) {
-			op := s.op()
-			args = append(append(args, branch, fmt.Sprint(len(op))), op...)
+			*branch = append(*branch, s.op())
 		}
 	}
-	return args
+	return t
 }
 
-// next draws a request.
-func (s *script) next() step {
-	s.attempt++
-	p := step{2 + s.random.IntN(2), history.Attempt(fmt.Sprint("client-1/", s.attempt)), nil}
+// next draws a call.
+func (s *script) next() etcd.Call {
 	switch s.random.IntN(12) {
 	case 0:
 		s.granted++
-		p.args = []string{"LEASE", "GRANT", s.pick("1000", "2000"), fmt.Sprint(s.granted)}
+		return etcd.GrantLease(pick[int64](s, 1000, 2000), s.granted)
 	case 1:
-		p.args = []string{"LEASE", "REVOKE", s.lease()}
+		return etcd.RevokeLease(s.lease())
 	case 2:
-		p.args = []string{"LEASE", "KEEPALIVE", s.lease()}
+		return etcd.KeepLeaseAlive(s.lease())
 	case 3:
-		p.args = []string{"LEASE", "TIMETOLIVE", s.lease()}
+		return etcd.LeaseTimeToLive(s.lease())
 	case 4, 5, 6:
-		p.args = s.txn()
+		t := s.txn()
+		return t.Call()
 	case 7:
-		p.args = []string{s.pick("STATUS", "PET", "LEASE", "TXN", "RANGE", "PUT", "DELETE"), s.pick("", "a", "IF"),
-			s.pick("", "-1", "THEN")}
-		if p.args[0] == "STATUS" {
-			p.args = p.args[:1]
-		}
-	default:
-		p.args = s.op()
+		return pick(s, etcd.AskStatus(), etcd.Op{Kind: etcd.Put}.Call(), etcd.Op{Kind: etcd.Range}.Call())
 	}
-	return p
+	return s.op().Call()
 }
 
-// watches are the watches of the script, one on each of its watch connections.
-var watches = [watchers][]string{{"WATCH", "a", "PREFIX", "REV", "2"}, {"WATCH", "c"}}
+// watches are the watches of the script, one on each of the first connections.
+var watches = []etcd.Watch{{Key: "a", End: "b", From: 2}, {Key: "c"}}
 
-// play runs a script, and appends everything that is answered and pushed to said.
-func play(steps []step, said *[]string) func(sim.Env) {
+// play makes the calls of a script, and appends everything that is answered and pushed to said.
+func play(calls []etcd.Call, said *[]string) func(sim.Env) {
 	return func(env sim.Env) {
-		at := func(n int) sim.Conn { return sim.Conn{Server: "etcd-1", N: n} }
-		ask := func(s step) sim.Reply {
-			r := env.Call(time.Minute, nil, sim.Request{Conn: at(s.conn), Args: s.args, Attempt: s.attempt,
-				Phase: s.args[0]})[0]
-			*said = append(*said, fmt.Sprintf("%q: %s", s.args, shown(s.args, r.Raw())))
-			return r
+		p := &player{Env: env}
+		ask := func(conn int, c etcd.Call, of history.Attempt) {
+			p.conn = conn
+			r, err := p.ask("etcd-1", patiently, of, c)
+			*said = append(*said, fmt.Sprintf("%s %q: %s", c.Path, c.Message, shown(r, err)))
 		}
 		for i, w := range watches {
-			ask(step{conn: i, args: w})
+			ask(i, w.Call(), "")
 		}
-		for _, s := range steps {
-			ask(s)
+		for i, c := range calls {
+			ask(2+i%2, c, history.Attempt(fmt.Sprint("client-1/", i)))
 		}
 		for i, w := range watches { // until the last put is pushed
-			ask(step{conn: 2, args: []string{"PUT", w[1], "the end"}})
-			for {
-				b, status := env.Receive(at(i), time.Minute)
-				*said = append(*said, fmt.Sprintf("watch %d: %v %s", i, status, b))
-				if status != sim.Answered || strings.Contains(string(b), "the end") {
-					break
+			ask(2, etcd.Op{Kind: etcd.Put, Key: w.Key, Value: "the end"}.Call(), "")
+			for over := false; !over; {
+				b, status := env.Receive(sim.Conn{Server: "etcd-1", N: i}, time.Minute)
+				r, err := etcd.ReadPush(b)
+				for _, e := range r.Events { // etcd may send several revisions at once
+					*said = append(*said, fmt.Sprintf("watch %d: %+v", i, e))
 				}
+				over = status != sim.Answered || err != nil || len(r.Events) == 0 ||
+					r.Events[len(r.Events)-1].Value == "the end"
 			}
 		}
 	}
 }
 
-// shown returns an answer in the form in which it is compared: without the remaining time of a lease, which decreases
-// meanwhile.
-func shown(args []string, answer []byte) string {
-	if len(args) < 2 || args[1] != "TIMETOLIVE" {
-		return string(answer)
+// shown returns a response in the form in which it is compared: without the IDs of members, and without the remaining
+// time of a lease, which decreases meanwhile.
+func shown(r etcd.Response, err error) string {
+	if r.Member = 0; r.Leader != 0 {
+		r.Leader = 1
 	}
-	lines := strings.Split(string(answer), "\r\n")
-	if len(lines) > 2 && !strings.HasPrefix(lines[2], ":-") {
-		lines[2] = "some left"
+	if r.Granted != 0 {
+		r.TTL = min(r.TTL, 1)
 	}
-	return strings.Join(lines, "\r\n")
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("%+v", r)
 }
 
 // recordsOf lists which keys appeared and vanished in a history, with their owners.
@@ -174,8 +147,8 @@ func recordsOf(h *history.History) (list []string) {
 	return list
 }
 
-// TestARealMemberAnswersAndRecordsAsTheSimulated sends random requests to both and compares the answers to the byte,
-// except for the remaining time of leases.
+// TestARealMemberAnswersAndRecordsAsTheSimulated makes random calls to both and compares the responses, except for the
+// remaining time of leases.
 func TestARealMemberAnswersAndRecordsAsTheSimulated(t *testing.T) {
 	scripts, length := 3, 150
 	if testkit.Full() {
@@ -183,20 +156,20 @@ func TestARealMemberAnswersAndRecordsAsTheSimulated(t *testing.T) {
 	}
 	for seed := range uint64(scripts) {
 		s := script{random: rand.New(rand.NewPCG(seed, 7))}
-		var steps []step
+		var calls []etcd.Call
 		for range length {
-			steps = append(steps, s.next())
+			calls = append(calls, s.next())
 		}
 		var real, simulated []string
-		realHistory := start(t, 1).run(play(steps, &real))
+		realHistory := start(t, 1).run(play(calls, &real))
 		w := sim.New(1, sim.Options{Endless: true})
 		etcd.New(raft.Config{}, members(1)).AddTo(w.AddServer)
-		done := runClients(w, []func(sim.Env){play(steps, &simulated)})
+		done := runClients(w, []func(sim.Env){play(calls, &simulated)})
 		w.Run(sim.Time(time.Hour), func() bool { return *done == 1 })
 		if err := w.Err(); err != nil {
 			t.Fatal(err)
 		}
-		sameLists(t, "answers", real, simulated)
+		sameLists(t, "responses", real, simulated)
 		sameLists(t, "records", recordsOf(realHistory), recordsOf(w.Finish()))
 	}
 }

@@ -2,17 +2,18 @@ package etcdserver
 
 import (
 	"context"
+	"io"
 	"net"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
 // Bytes is the [sim.Front] of real members for clients that use a library. The bytes of both sides are passed on
@@ -58,13 +59,9 @@ func (p *passer) Written(l sim.Line, b []byte) error {
 
 // stream is a connection to the member's process, on behalf of a client's connection whose bytes are passed on.
 type stream struct {
+	*outbox
 	life *life
 	id   uint64
-
-	mu     sync.Mutex
-	news   *sync.Cond // signals that there are bytes to send, or that there will be no more
-	queue  []byte
-	closed bool
 
 	pieces int  // number of pieces pushed; this and over belong to the world's goroutine
 	over   bool // the client knows that the connection has ended
@@ -74,26 +71,14 @@ type stream struct {
 func (x *life) pass(r *sim.Incoming) {
 	s := x.streams[r.ConnID]
 	if s == nil {
-		s = &stream{life: x, id: r.ConnID}
-		s.news = sync.NewCond(&s.mu)
+		s = &stream{outbox: newOutbox(), life: x, id: r.ConnID}
 		x.streams[r.ConnID] = s
 		go s.run()
 	}
 	x.m.cluster.passes.Store(true)
 	x.m.cluster.records.pass(r)
-	s.mu.Lock()
-	s.queue = append(s.queue, r.Args[1]...)
-	s.news.Signal()
-	s.mu.Unlock()
+	s.add([]byte(r.Args[1]))
 	r.Reply([]byte{})
-}
-
-// close ends the connection to the process.
-func (s *stream) close() {
-	s.mu.Lock()
-	s.closed = true
-	s.news.Signal()
-	s.mu.Unlock()
 }
 
 // run exchanges bytes with the process until the connection ends.
@@ -102,7 +87,10 @@ func (s *stream) run() {
 	defer context.AfterFunc(x.Context, s.close)()
 	conn, err := new(net.Dialer).DialContext(x.Context, "unix", filepath.Join(x.m.Daemon.Folder, clients))
 	if err == nil {
-		go s.write(conn)
+		go func() {
+			_, _ = io.Copy(conn, s) // ends with the connection, or with the bytes
+			conn.Close()
+		}()
 		s.read(conn)
 		conn.Close()
 	}
@@ -116,22 +104,6 @@ func (s *stream) run() {
 	})
 }
 
-func (s *stream) write(conn net.Conn) {
-	defer conn.Close()
-	for {
-		s.mu.Lock()
-		for len(s.queue) == 0 && !s.closed {
-			s.news.Wait()
-		}
-		b, closed := s.queue, s.closed
-		s.queue = nil
-		s.mu.Unlock()
-		if _, err := conn.Write(b); err != nil || closed {
-			return
-		}
-	}
-}
-
 // read passes on what the process sends, after everything that the process had done by then is recorded.
 func (s *stream) read(conn net.Conn) {
 	x, latest := s.life, int64(0)
@@ -142,8 +114,8 @@ func (s *stream) read(conn net.Conn) {
 			return
 		}
 		b := append([]byte(nil), buffer[:n]...)
-		if status, err := x.m.gateway.status(x.Context); err == nil {
-			latest = status.Header.Revision
+		if status, err := x.m.services.read(x.Context, etcd.AskStatus()); err == nil {
+			latest = status.Revision
 		}
 		revision := latest
 		x.Do(func() {
@@ -210,15 +182,15 @@ func (r *records) passer(c *change) (of history.Attempt) {
 }
 
 // learn asks for how long the leases of new keys were granted, and stores it with the keys.
-func (g *gateway) learn(ctx context.Context, revisions map[int64][]change) {
+func (g *services) learn(ctx context.Context, revisions map[int64][]change) {
 	for _, changes := range revisions {
 		for i := range changes {
 			c := &changes[i]
-			var granted struct {
-				TTL int64 `json:"grantedTTL,string"`
+			if c.Lease == 0 {
+				continue
 			}
-			if c.Lease != 0 && g.ask(ctx, "/v3/lease/timetolive", fields{"ID": c.Lease}, &granted) == nil {
-				c.ttl = time.Duration(granted.TTL) * time.Second
+			if r, err := g.read(ctx, etcd.LeaseTimeToLive(c.Lease)); err == nil {
+				c.ttl = time.Duration(r.Granted) * time.Second
 			}
 		}
 	}

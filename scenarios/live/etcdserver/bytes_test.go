@@ -4,7 +4,7 @@ package etcdserver
 
 import (
 	"context"
-	"net/http"
+	"net"
 	"net/netip"
 	"strings"
 	"testing"
@@ -36,7 +36,8 @@ func TestWhoPutsAKeyIsFoundInBytes(t *testing.T) {
 		r.pass(sim.NewIncoming("", conn, of, []string{bytesPassed, text}, nil))
 	}
 	who := func(key, value string, lease int64) history.Attempt {
-		return r.putter(&change{KeyValue: etcd.KeyValue{Key: key, Value: value, Lease: lease}})
+		return r.putter(&change{WatchEvent: etcd.WatchEvent{KeyValue: etcd.KeyValue{Key: key, Value: value,
+			Lease: lease}}})
 	}
 	pass(1, "A", "before"+put[:7])
 	pass(2, "B", "\x0a\x05other\x12\x01v\x18\x90\xf1\xd9\xa2\xa3\x02 and \x0a\x04bare")
@@ -72,8 +73,8 @@ func (r *rig) opens(client sim.ProcessID) (at string, _ func()) {
 	return "http://" + address.String(), front.Close
 }
 
-// TestBytesAreThoseOfTheMember: a client exchanges bytes with the member as if nothing were in between (here in
-// HTTP/1), even large messages. Its keys are recorded by the time it learns of them. A restart ends the connection,
+// TestBytesAreThoseOfTheMember: a client exchanges bytes with the member as if nothing were in between, even
+// large messages. Its keys are recorded by the time it learns of them. A restart ends the connection,
 // and the next connection is served.
 func TestBytesAreThoseOfTheMember(t *testing.T) {
 	r := start(t, 1)
@@ -83,12 +84,11 @@ func TestBytesAreThoseOfTheMember(t *testing.T) {
 	over, recorded := false, 0
 	go func() {
 		defer r.loop.Do(func() { over = true })
-		g := gateway{at, &http.Client{Transport: &http.Transport{}}}
+		g := services{at, overHTTP2(new(net.Dialer).DialContext)}
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		var put, found result
-		key := []byte("locks/order")
-		if err := g.ask(ctx, "/v3/kv/put", fields{"key": key, "value": []byte(large)}, &put); err != nil {
+		const key = "locks/order"
+		if _, err := g.read(ctx, put(key, large, 0)); err != nil {
 			t.Error(err)
 			return
 		}
@@ -98,17 +98,17 @@ func TestBytesAreThoseOfTheMember(t *testing.T) {
 			close(done)
 		})
 		<-done
-		if err := g.ask(ctx, "/v3/kv/range", fields{"key": key}, &found); err != nil || recorded != 1 ||
-			len(found.Kvs) != 1 || string(found.Kvs[0].Value) != large {
-			t.Errorf("%d keys, %v; %d were recorded when the put was answered", len(found.Kvs), err, recorded)
+		found, err := g.read(ctx, get(key))
+		if err != nil || recorded != 1 || len(found.Keys) != 1 || found.Keys[0].Value != large {
+			t.Errorf("%d keys, %v; %d were recorded when the put was answered", len(found.Keys), err, recorded)
 		}
 		r.loop.Do(func() {
 			r.world.Stop("etcd-1", sim.PowerLoss)
 			r.world.Restart("etcd-1")
 		})
-		err, lost := error(nil), 0
-		for found = (result{}); len(found.Kvs) == 0 && ctx.Err() == nil; {
-			if err = g.ask(ctx, "/v3/kv/range", fields{"key": key}, &found); err != nil {
+		lost := 0
+		for found.Keys = nil; len(found.Keys) == 0 && ctx.Err() == nil; {
+			if found, err = g.read(ctx, get(key)); err != nil {
 				lost++
 			}
 		}

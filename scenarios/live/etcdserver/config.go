@@ -49,7 +49,7 @@ var errNoServer = errors.New("there is no etcd on this machine: install one of v
 
 var says = regexp.MustCompile(`(?m)^etcd Version: (\d+)\.(\d+)`)
 
-// oldest is the oldest supported version of etcd: its gateway is at /v3 and supports all requests made here.
+// oldest is the oldest supported version of etcd: it serves all calls made here.
 var oldest = process.Release{3, 4}
 
 // look checks whether a supported etcd is installed.

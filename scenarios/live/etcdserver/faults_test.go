@@ -4,7 +4,6 @@ package etcdserver
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -18,48 +17,80 @@ import (
 // player is a client that can also cause faults.
 type player struct {
 	sim.Env
-	w    *sim.World
-	conn int
-	said []string
+	w     *sim.World
+	conn  int
+	calls uint64 // number of calls with a single request
+	said  []string
 }
 
 // patiently is the time allowed for an answer that must arrive.
 const patiently = time.Minute
 
-// ask sends a request to a member on behalf of an attempt.
-func (p *player) ask(server sim.ProcessID, timeout time.Duration, of history.Attempt, args ...string) sim.Reply {
-	return p.Call(timeout, nil, sim.Request{Conn: sim.Conn{Server: server, N: p.conn}, Args: args, Attempt: of,
-		Phase: args[0]})[0]
+// ask makes a call to a member on behalf of an attempt.
+func (p *player) ask(server sim.ProcessID, timeout time.Duration, of history.Attempt, c etcd.Call) (etcd.Response,
+	error) {
+	if c.Stream = 1; !etcd.Streaming(c.Path) {
+		p.calls++
+		c.Stream += 2 * p.calls
+	}
+	r := p.Call(timeout, nil, sim.Request{Conn: sim.Conn{Server: server, N: p.conn}, Args: c.Args(), Attempt: of,
+		Phase: c.Path})[0]
+	return c.Read(&r)
 }
 
-// say records an answer for the comparison.
-func (p *player) say(r sim.Reply) { p.said = append(p.said, string(r.Raw())) }
+// say records a response, or that there is none, for the comparison. The revision in a response about a lease depends
+// on what the member has applied by then.
+func (p *player) say(r etcd.Response, err error) {
+	if r.Lease != 0 {
+		r.Revision = 0
+	}
+	p.said = append(p.said, shown(r, err))
+}
 
-// insist repeats a request until it is answered without an error, each time on a new connection.
-func (p *player) insist(server sim.ProcessID, of history.Attempt, args ...string) {
+// until repeats a call until the response is as wanted, each time on a new connection.
+func (p *player) until(server sim.ProcessID, of history.Attempt, c etcd.Call, want func(etcd.Response) bool) {
 	for range 1000 {
-		if r := p.ask(server, 3*time.Second, of, args...); r.Array() != nil {
+		if r, err := p.ask(server, 3*time.Second, of, c); err == nil && want(r) {
 			return
 		}
 		p.conn++
 		p.Sleep(20 * time.Millisecond)
 	}
+	p.said = append(p.said, fmt.Sprintf("never as wanted: %s %q", c.Path, c.Message))
 }
 
-// until repeats a request until the answer contains a text.
-func (p *player) until(server sim.ProcessID, text string, args ...string) {
-	for range 1000 {
-		if r := p.ask(server, 3*time.Second, "", args...); strings.Contains(string(r.Raw()), text) {
-			return
-		}
-		p.conn++
-		p.Sleep(20 * time.Millisecond)
-	}
-	p.said = append(p.said, fmt.Sprintf("never %q: %s", args, text))
+// insist repeats a call until there is a response.
+func (p *player) insist(server sim.ProcessID, of history.Attempt, c etcd.Call) {
+	p.until(server, of, c, func(etcd.Response) bool { return true })
 }
 
-// gone waits until a key is deleted.
-func (p *player) gone(key string) { p.until("etcd-1", ":0\r\n*0\r\n", "RANGE", key) }
+// shows waits until a member has a key with a value.
+func (p *player) shows(server sim.ProcessID, key, value string) {
+	p.until(server, "", own(key), func(r etcd.Response) bool { return len(r.Keys) > 0 && r.Keys[0].Value == value })
+}
+
+// lacks waits until a member has no key in a range.
+func (p *player) lacks(server sim.ProcessID, c etcd.Call) {
+	p.until(server, "", c, func(r etcd.Response) bool { return r.Count == 0 })
+}
+
+// own asks a member for what it has itself.
+func own(key string) etcd.Call { return etcd.Op{Kind: etcd.Range, Key: key, Serializable: true}.Call() }
+
+func get(key string) etcd.Call { return etcd.Op{Kind: etcd.Range, Key: key}.Call() }
+
+func put(key, value string, lease int64) etcd.Call {
+	return etcd.Op{Kind: etcd.Put, Key: key, Value: value, Lease: lease}.Call()
+}
+
+func remove(key string) etcd.Call { return etcd.Op{Kind: etcd.Delete, Key: key}.Call() }
+
+// ifCreated makes an operation on a key depend on its create revision.
+func ifCreated(rel byte, revision int64, o etcd.Op) etcd.Call {
+	t := etcd.Txn{Conditions: []etcd.Compare{{Target: "CREATE", Key: o.Key, Rel: rel, Number: revision}},
+		Then: []etcd.Op{o}}
+	return t.Call()
+}
 
 // then makes something happen in the world now.
 func (p *player) then(f func()) {
@@ -98,23 +129,24 @@ func both(t *testing.T, play func(p *player)) {
 func TestKeysGo(t *testing.T) {
 	testkit.FullOnly(t)
 	both(t, func(p *player) {
-		for i, ask := range [][]string{{"LEASE", "KEEPALIVE", "1"}, {"LEASE", "REVOKE", "2"}, {"DELETE", "l/3"},
-			{"TXN", "IF", "CREATE", "l/4", ">", "1", "THEN", "2", "DELETE", "l/4"}} {
-			id := fmt.Sprint(i + 1)
-			key, of, ttl := "l/"+id, history.Attempt("client-1/"+id), "60"
+		for i, c := range []etcd.Call{etcd.KeepLeaseAlive(1), etcd.RevokeLease(2), remove("l/3"),
+			ifCreated('>', 1, etcd.Op{Kind: etcd.Delete, Key: "l/4"})} {
+			id, ttl := int64(i+1), int64(60)
+			key, of := fmt.Sprint("l/", id), history.Attempt(fmt.Sprint("client-1/", id))
 			if i == 0 {
-				ttl = "3" // this lease is to end
+				ttl = 3 // this lease is to end
 			}
-			p.say(p.ask("etcd-2", patiently, of, "LEASE", "GRANT", ttl, id))
-			p.say(p.ask("etcd-3", patiently, of+"0", "PUT", key, "x", "LEASE", id))
+			p.say(p.ask("etcd-2", patiently, of, etcd.GrantLease(ttl, id)))
+			p.say(p.ask("etcd-3", patiently, of+"0", put(key, "x", id)))
 			if i > 1 {
 				of = "client-2/1"
 			}
-			p.say(p.ask("etcd-1", patiently, of, ask...))
-			p.gone(key)
+			p.say(p.ask("etcd-1", patiently, of, c))
+			p.lacks("etcd-1", get(key))
 		}
-		p.until("etcd-2", ":0\r\n*0\r\n", "RANGE", "l/", "PREFIX", "SERIALIZABLE")
-		p.until("etcd-3", ":0\r\n*0\r\n", "RANGE", "l/", "PREFIX", "SERIALIZABLE")
+		all := etcd.Op{Kind: etcd.Range, Key: "l/", End: etcd.Prefix("l/"), Serializable: true}.Call()
+		p.lacks("etcd-2", all)
+		p.lacks("etcd-3", all)
 	})
 }
 
@@ -129,19 +161,19 @@ func TestALeaderThatStops(t *testing.T) {
 
 func leaderStops(t *testing.T, how sim.Stop) {
 	both(t, func(p *player) {
-		p.say(p.ask("etcd-1", patiently, "client-1/1", "LEASE", "GRANT", "60", "7"))
-		p.say(p.ask("etcd-1", patiently, "client-1/1", "PUT", "l/7", "x", "LEASE", "7"))
-		p.until("etcd-2", "l/7", "RANGE", "l/7", "SERIALIZABLE")
-		p.until("etcd-3", "l/7", "RANGE", "l/7", "SERIALIZABLE")
+		p.say(p.ask("etcd-1", patiently, "client-1/1", etcd.GrantLease(60, 7)))
+		p.say(p.ask("etcd-1", patiently, "client-1/1", put("l/7", "x", 7)))
+		p.shows("etcd-2", "l/7", "x")
+		p.shows("etcd-3", "l/7", "x")
 		p.then(func() { p.w.Stop("etcd-1", how) })
-		p.insist("etcd-2", "client-1/2", "TXN", "IF", "CREATE", "m", "=", "0", "THEN", "3", "PUT", "m", "y")
-		p.until("etcd-3", ":3\r\n", "STATUS")
+		p.insist("etcd-2", "client-1/2", ifCreated('=', 0, etcd.Op{Kind: etcd.Put, Key: "m", Value: "y"}))
+		p.until("etcd-3", "", etcd.AskStatus(), func(r etcd.Response) bool { return r.Revision == 3 })
 		p.then(func() { p.w.Restart("etcd-1") })
-		p.until("etcd-1", "\r\nm\r\n", "RANGE", "m", "SERIALIZABLE")
-		p.until("etcd-3", "\r\nm\r\n", "RANGE", "m", "SERIALIZABLE")
-		p.insist("etcd-1", "client-2/1", "DELETE", "l/7")
-		p.until("etcd-2", ":0\r\n*0\r\n", "RANGE", "l/7", "SERIALIZABLE")
-		p.until("etcd-3", ":0\r\n*0\r\n", "RANGE", "l/7", "SERIALIZABLE")
+		p.shows("etcd-1", "m", "y")
+		p.shows("etcd-3", "m", "y")
+		p.insist("etcd-1", "client-2/1", remove("l/7"))
+		p.lacks("etcd-2", own("l/7"))
+		p.lacks("etcd-3", own("l/7"))
 	})
 }
 
@@ -158,16 +190,16 @@ func TestAMemberThatIsCutOff(t *testing.T) {
 				}
 			})
 		}
-		p.say(p.ask("etcd-1", patiently, "client-1/1", "PUT", "a", "before"))
-		p.until("etcd-3", "before", "RANGE", "a", "SERIALIZABLE")
+		p.say(p.ask("etcd-1", patiently, "client-1/1", put("a", "before", 0)))
+		p.shows("etcd-3", "a", "before")
 		each(p.w.Cut)
-		p.say(p.ask("etcd-1", patiently, "client-1/2", "PUT", "a", "after"))
-		p.say(p.ask("etcd-3", 300*time.Millisecond, "", "RANGE", "a"))
+		p.say(p.ask("etcd-1", patiently, "client-1/2", put("a", "after", 0)))
+		p.say(p.ask("etcd-3", 300*time.Millisecond, "", get("a")))
 		p.conn++
-		p.say(p.ask("etcd-3", patiently, "", "RANGE", "a", "SERIALIZABLE"))
+		p.say(p.ask("etcd-3", patiently, "", own("a")))
 		each(p.w.Heal)
-		p.until("etcd-3", "after", "RANGE", "a", "SERIALIZABLE")
-		p.until("etcd-2", "after", "RANGE", "a", "SERIALIZABLE")
+		p.shows("etcd-3", "a", "after")
+		p.shows("etcd-2", "a", "after")
 	})
 }
 
@@ -176,11 +208,11 @@ func TestAMemberThatIsPaused(t *testing.T) {
 	testkit.FullOnly(t)
 	both(t, func(p *player) {
 		p.then(func() { p.w.Pause("etcd-2") })
-		p.say(p.ask("etcd-2", 300*time.Millisecond, "", "RANGE", "a", "SERIALIZABLE"))
+		p.say(p.ask("etcd-2", 300*time.Millisecond, "", own("a")))
 		p.conn++
-		p.say(p.ask("etcd-1", patiently, "client-1/1", "PUT", "a", "meanwhile"))
+		p.say(p.ask("etcd-1", patiently, "client-1/1", put("a", "meanwhile", 0)))
 		p.then(func() { p.w.Resume("etcd-2") })
-		p.until("etcd-2", "meanwhile", "RANGE", "a", "SERIALIZABLE")
-		p.until("etcd-3", "meanwhile", "RANGE", "a", "SERIALIZABLE")
+		p.shows("etcd-2", "a", "meanwhile")
+		p.shows("etcd-3", "a", "meanwhile")
 	})
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/scenarios/live/fleet"
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
-	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
 // cluster is the set of real members of one run.
@@ -45,14 +45,14 @@ func Launch(c Config) (_ *fleet.Fleet, err error) {
 	if f.identity, err = process.NewIdentity(c.Keeper.Folder()); err != nil {
 		return nil, fmt.Errorf("making a certificate for the members: %w", err)
 	}
-	f.http = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DialContext: f.dial}}
+	f.http = overHTTP2(f.dial)
 	for _, name := range c.Members {
 		lives, err := f.NewLives(name, (*fleet.Relay).Listen)
 		if err != nil {
 			return nil, err
 		}
 		lives.Daemon.Env = environment()
-		m := &member{Lives: lives, name: name, cluster: f, gateway: gateway{"http://" + string(name), f.http}}
+		m := &member{Lives: lives, name: name, cluster: f, services: services{"http://" + string(name), f.http}}
 		f.members = append(f.members, m)
 		f.Add(name, m)
 	}
@@ -145,8 +145,7 @@ func (f *cluster) enthrone() error {
 		case led == first:
 			return nil
 		default:
-			_ = led.gateway.ask(ctx, "/v3/maintenance/transfer-leadership", fields{"targetID": first.number},
-				&struct{}{}) // on failure, another member leads by now, or the loop asks again
+			_, _ = led.read(ctx, etcd.MoveLeader(first.number)) // on failure, the loop asks again
 		}
 		for _, m := range f.members {
 			select {
@@ -164,33 +163,21 @@ func (f *cluster) enthrone() error {
 
 // agreed returns the leader, if all members know the same one.
 func (f *cluster) agreed(ctx context.Context) (*member, error) {
-	leader := ""
+	leader := int64(0)
 	for i, m := range f.members {
-		s, err := m.gateway.status(ctx)
+		s, err := m.read(ctx, etcd.AskStatus())
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w", m.name, err)
-		case i > 0 && s.Leader != leader || s.Leader == "":
+		case i > 0 && s.Leader != leader || s.Leader == 0:
 			return nil, errors.New("they know different leaders, or none")
 		}
 		leader, m.number = s.Leader, s.Member
-		f.records.upTo = s.Header.Revision
+		f.records.upTo = s.Revision
 	}
-	return f.numbered(leader), nil
-}
-
-// numbered returns the member with an ID of etcd's; nil if there is none.
-func (f *cluster) numbered(number string) *member {
-	if at := slices.IndexFunc(f.members, func(m *member) bool { return m.number == number }); at >= 0 {
-		return f.members[at]
+	at := slices.IndexFunc(f.members, func(m *member) bool { return m.number == leader })
+	if at < 0 {
+		return nil, errors.New("the leader is none of them")
 	}
-	return nil
-}
-
-// named returns the name of the member with an ID of etcd's; empty if there is none.
-func (f *cluster) named(number string) sim.ProcessID {
-	if m := f.numbered(number); m != nil {
-		return m.name
-	}
-	return ""
+	return f.members[at], nil
 }

@@ -43,7 +43,7 @@ func TestAMemberThatDies(t *testing.T) {
 	r := start(t, 3)
 	r.fails = true
 	r.run(func(env sim.Env) {
-		env.Call(time.Minute, nil, sim.Request{Conn: sim.Conn{Server: "etcd-2"}, Args: []string{"PUT", "a", "b"}})
+		_, _ = (&player{Env: env}).ask("etcd-2", patiently, "", put("a", "b", 0))
 		if err := syscall.Kill(r.fleet.members[1].Daemon.PID(), syscall.SIGKILL); err != nil {
 			t.Error(err)
 		}

@@ -1,7 +1,6 @@
 package etcdserver
 
 import (
-	"slices"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/scenarios/live/fleet"
@@ -13,9 +12,9 @@ type member struct {
 	*fleet.Lives
 	name    sim.ProcessID
 	cluster *cluster
-	gateway gateway
-	number  string // the ID that etcd gave it
-	life    *life  // the latest life
+	services
+	number int64 // the ID that etcd gave it
+	life   *life // the latest life
 }
 
 var _ interface {
@@ -32,17 +31,16 @@ func (m *member) Start(h sim.Host) {
 	go m.life.run(m.cluster.records.upTo + 1)
 }
 
-// Serve passes a request to the process, after the earlier ones on the same connection.
+// Serve passes a request to the process.
 func (m *member) Serve(r *sim.Incoming) {
 	if len(r.Args) == 2 && r.Args[0] == bytesPassed {
 		m.life.pass(r)
 		return
 	}
-	m.life.connection(r.ConnID).add(&request{Incoming: r, member: m, conn: r.ConnID, attempt: r.Attempt,
-		args: slices.Clone(r.Args)})
+	m.life.connection(r.ConnID).serve(r)
 }
 
-// Closed ends the watches of a connection. Requests under way continue.
+// Closed ends the streams of a connection. Requests under way continue.
 func (m *member) Closed(conn uint64) { m.life.close(conn) }
 
 // patience is how long processes may take to start, to agree and to end: many times what they normally need.

@@ -25,9 +25,8 @@ func newRecords() records {
 
 // change is the change of a key at a revision.
 type change struct {
-	etcd.KeyValue // for a deletion, only Key and Mod are set
-	deleted       bool
-	ttl           time.Duration // TTL of its lease; set only if the bytes of clients are passed on
+	etcd.WatchEvent
+	ttl time.Duration // TTL of its lease; set only if the bytes of clients are passed on
 }
 
 // wait is a function to call once all revisions up to one are recorded.
@@ -52,7 +51,7 @@ func (r *records) take(m *member, revision int64, changes []change) {
 		return
 	}
 	for i := range changes {
-		if c := &changes[i]; c.deleted {
+		if c := &changes[i]; c.Deleted {
 			r.gone(m, c)
 		} else {
 			r.set(m, c)

@@ -26,35 +26,27 @@ func (o onlooker) Record(e history.Event) {
 	*o.said = append(*o.said, fmt.Sprint(e.F, " ", e.Member, " of ", e.Of, " ", e.Why, " ", e.Until))
 }
 
-// asked returns a request that is under way.
-func asked(t *testing.T, of history.Attempt, args ...string) *request {
-	t.Helper()
-	q := &request{attempt: of, args: args}
-	if err := q.read(); err != nil {
-		t.Fatal(err)
-	}
-	return q
-}
-
 // TestRevisionsAreRecordedOnce, with the owner of each key: the attempt that alone has asked for it in this form.
 func TestRevisionsAreRecordedOnce(t *testing.T) {
 	var said []string
 	m, r := &member{Lives: &fleet.Lives{Host: onlooker{said: &said}}}, newRecords()
 	r.ttls[7] = 2 * time.Second
-	r.puts = []*request{asked(t, "A", "PUT", "l/1", "a", "LEASE", "7"),
-		asked(t, "B", "TXN", "THEN", "3", "PUT", "m", "x", "ELSE", "3", "PUT", "n", "x"), asked(t, "C", "PUT", "m",
-			"x")}
-	put := func(key, value string, lease int64) change {
-		return change{KeyValue: etcd.KeyValue{Key: key, Value: value, Lease: lease}}
+	either := etcd.Txn{Then: []etcd.Op{{Kind: etcd.Put, Key: "m", Value: "x"}},
+		Else: []etcd.Op{{Kind: etcd.Put, Key: "n", Value: "x"}}}
+	r.puts = []*request{{call: put("l/1", "a", 7), attempt: "A"}, {call: either.Call(), attempt: "B"},
+		{call: put("m", "x", 0), attempt: "C"}}
+	set := func(key, value string, lease int64) change {
+		return change{WatchEvent: etcd.WatchEvent{KeyValue: etcd.KeyValue{Key: key, Value: value, Lease: lease}}}
 	}
 	var answered []string
 	for _, revision := range []int64{3, 1, 2} {
 		r.after(revision, func() { answered = append(answered, fmt.Sprint(revision, " after ", len(said))) })
 	}
-	r.take(m, 1, []change{put("l/1", "a", 7)})
-	r.take(m, 1, []change{put("l/1", "a", 7)})
-	r.take(m, 2, []change{put("m", "x", 0), put("n", "x", 0)})
-	r.take(m, 3, []change{{KeyValue: etcd.KeyValue{Key: "l/1"}, deleted: true}, put("l/1", "a", 0)})
+	r.take(m, 1, []change{set("l/1", "a", 7)})
+	r.take(m, 1, []change{set("l/1", "a", 7)})
+	r.take(m, 2, []change{set("m", "x", 0), set("n", "x", 0)})
+	gone := change{WatchEvent: etcd.WatchEvent{KeyValue: etcd.KeyValue{Key: "l/1"}, Deleted: true}}
+	r.take(m, 3, []change{gone, set("l/1", "a", 0)})
 	r.after(2, func() { answered = append(answered, "at once") })
 	forever := history.Never.String()
 	if want := []string{"key-set l/1 of A  2.000 s", "key-set m of   " + forever, "key-set n of B  " + forever,

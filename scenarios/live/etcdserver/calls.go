@@ -1,0 +1,148 @@
+package etcdserver
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/fencepost-sim/fencepost/sim/etcd"
+)
+
+// services is the address at which a member serves gRPC.
+type services struct {
+	url  string
+	http *http.Client
+}
+
+// overHTTP2 returns a client for gRPC: HTTP/2 without TLS.
+func overHTTP2(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Client {
+	t := &http.Transport{DialContext: dial, DisableCompression: true, Protocols: new(http.Protocols)}
+	t.Protocols.SetUnencryptedHTTP2(true)
+	return &http.Client{Transport: t}
+}
+
+// final are the codes for a request that was not and will not be carried out. The codes 6 (already exists) and others
+// that etcd does not use are not among them.
+var final = []etcd.Code{etcd.InvalidArgument, etcd.NotFound, etcd.FailedPrecondition, etcd.OutOfRange}
+
+// undone reports whether an error means that the request was not and will not be carried out.
+func undone(err error) bool {
+	var r *etcd.Error
+	return errors.As(err, &r) && slices.Contains(final, r.Code)
+}
+
+// headLength is the length of what gRPC puts before each message: whether it is compressed, and its length in bytes.
+const headLength = 5
+
+// framed returns a message as gRPC sends it.
+func framed(message string) []byte {
+	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...)
+}
+
+// open makes a call whose messages are in body, and returns its responses.
+func (g *services) open(ctx context.Context, path string, body io.Reader) (*responses, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, g.url+path, body)
+	if err != nil {
+		return nil, err
+	}
+	r.Header = http.Header{"Content-Type": {"application/grpc"}, "Te": {"trailers"}}
+	answer, err := g.http.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	return &responses{answer}, nil
+}
+
+// responses are the responses to a call.
+type responses struct{ *http.Response }
+
+// next returns the next response. After the last, it returns io.EOF or, if the call has failed, an error of etcd.
+func (r *responses) next() (string, error) {
+	var head [headLength]byte
+	switch _, err := io.ReadFull(r.Body, head[:]); {
+	case err == io.EOF:
+		return "", r.ended()
+	case err != nil:
+		return "", err
+	}
+	message := make([]byte, binary.BigEndian.Uint32(head[1:]))
+	_, err := io.ReadFull(r.Body, message)
+	return string(message), err
+}
+
+// ended returns why the call has ended. If there is no response at all, gRPC states that in the header.
+func (r *responses) ended() error {
+	field := func(name string) string { return cmp.Or(r.Trailer.Get(name), r.Header.Get(name)) }
+	code, err := strconv.ParseUint(field("Grpc-Status"), 10, 8)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %s, which is no answer of gRPC", r.Request.URL.Path, r.Status)
+	case etcd.Code(code) == etcd.OK:
+		return io.EOF
+	}
+	text, err := url.PathUnescape(field("Grpc-Message"))
+	return cmp.Or(err, error(&etcd.Error{Code: etcd.Code(code), Text: text}))
+}
+
+// ask makes a call with one request and one response, which it returns. An error of etcd is an *etcd.Error.
+func (g *services) ask(ctx context.Context, c *etcd.Call) (message string, err error) {
+	r, err := g.open(ctx, c.Path, bytes.NewReader(framed(c.Message)))
+	if err != nil {
+		return "", err
+	}
+	defer r.Body.Close()
+	if message, err = r.next(); err != nil {
+		return "", err
+	}
+	if _, err = r.next(); err == io.EOF {
+		err = nil
+	}
+	return message, err
+}
+
+// read makes a call with one request and decodes the response.
+func (g *services) read(ctx context.Context, c etcd.Call) (etcd.Response, error) {
+	message, err := g.ask(ctx, &c)
+	if err != nil {
+		return etcd.Response{}, err
+	}
+	return c.ReadMessage(message)
+}
+
+// follow opens a watch and passes its responses to take, until ctx is done.
+func (g *services) follow(ctx context.Context, of etcd.Watch, take func(*etcd.Response)) error {
+	c, out := of.Call(), newOutbox()
+	defer context.AfterFunc(ctx, out.close)()
+	out.add(framed(c.Message))
+	r, err := g.open(ctx, c.Path, out)
+	if err != nil {
+		return err
+	}
+	defer r.Body.Close()
+	for {
+		message, err := r.next()
+		if err == io.EOF {
+			return errors.New("the member has ended a watch")
+		}
+		if err != nil {
+			return err
+		}
+		response, err := c.ReadMessage(message)
+		switch {
+		case err != nil:
+			return err
+		case response.Canceled:
+			return errors.New("the member has refused a watch")
+		}
+		take(&response)
+	}
+}

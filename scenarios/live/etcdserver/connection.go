@@ -1,0 +1,174 @@
+package etcdserver
+
+import (
+	"context"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/etcd"
+)
+
+// request is a call of a client with one response. Its embedded Incoming may only be touched on the world's goroutine.
+type request struct {
+	*sim.Incoming // valid until the reply is sent
+	call          etcd.Call
+	attempt       history.Attempt
+}
+
+// puts reports whether the request may have caused this change.
+func (q *request) puts(c *change) bool {
+	then, otherwise := q.call.Ops()
+	return slices.ContainsFunc(append(then, otherwise...), func(o etcd.Op) bool {
+		return o.Kind == etcd.Put && o.Key == c.Key && o.Value == c.Value && o.Lease == c.Lease
+	})
+}
+
+// connection is a connection of a modelled client, whose calls are passed on. It belongs to the world's goroutine.
+type connection struct {
+	life    *life
+	id      uint64
+	context context.Context // ends with the connection, or with the life
+	stop    context.CancelFunc
+	calls   map[uint64]*conversation // those with several messages, by stream
+}
+
+// conversation is a call with several messages in each direction.
+type conversation struct {
+	*outbox
+	call    etcd.Call
+	waiting []*sim.Incoming // messages that have no response yet, the oldest first
+}
+
+func (x *life) connection(id uint64) *connection {
+	c := x.conns[id]
+	if c == nil {
+		c = &connection{life: x, id: id, calls: map[uint64]*conversation{}}
+		c.context, c.stop = context.WithCancel(x.Context)
+		x.conns[id] = c
+	}
+	return c
+}
+
+// serve passes a message of a call on to the process.
+func (c *connection) serve(r *sim.Incoming) {
+	call, ok := etcd.CallOf(r.Args)
+	switch {
+	case !ok:
+		r.Reply(ending(&call, &etcd.Error{Code: etcd.Internal, Text: "fencepost: a malformed call"}))
+	case etcd.Streaming(call.Path):
+		c.talk(r, call)
+	default:
+		c.ask(&request{r, call, r.Attempt})
+	}
+}
+
+// ask passes on a call with one response. A client that closes its connection does not undo what it has asked for.
+func (c *connection) ask(q *request) {
+	x := c.life
+	r := &x.m.cluster.records
+	r.puts = append(r.puts, q)
+	go func() {
+		if !x.accepts(x.Context) {
+			return
+		}
+		message, err := x.m.services.ask(x.Context, &q.call)
+		x.Do(func() { c.answered(q, message, err) })
+	}()
+}
+
+// answered processes the response of the member. If a put has no response, its effect may be seen at any later time.
+func (c *connection) answered(q *request, message string, err error) {
+	r := &c.life.m.cluster.records
+	response, unread := q.call.ReadMessage(message)
+	reply := ending(&q.call, err)
+	if err == nil && unread == nil {
+		reply = append(record(&q.call, message), reply...)
+		if lease := q.call.Granted(message); lease != 0 {
+			r.ttls[lease] = time.Duration(response.TTL) * time.Second
+		}
+	}
+	r.after(response.Revision, func() {
+		if err == nil || undone(err) {
+			r.puts = slices.DeleteFunc(r.puts, func(o *request) bool { return o == q })
+		}
+		if !c.life.IsOver() {
+			q.Reply(reply)
+		}
+	})
+}
+
+// record returns the record of a response.
+func record(c *etcd.Call, message string) []byte {
+	return etcd.Record{Kind: etcd.Message, Stream: c.Stream, Body: message}.Append(nil)
+}
+
+// ending returns the record of the end of a call. An error that is not etcd's means that the member is not available.
+func ending(c *etcd.Call, err error) []byte {
+	r := etcd.Record{Kind: etcd.End, Stream: c.Stream}
+	if e, is := err.(*etcd.Error); is {
+		r.Code, r.Body = e.Code, e.Text
+	} else if err != nil && err != io.EOF {
+		r.Code, r.Body = etcd.Unavailable, err.Error()
+	}
+	return r.Append(nil)
+}
+
+// talk passes on a message of a call that may have several.
+func (c *connection) talk(r *sim.Incoming, call etcd.Call) {
+	s := c.calls[call.Stream]
+	if s == nil {
+		s = &conversation{outbox: newOutbox(), call: call}
+		c.calls[call.Stream] = s
+		go c.listen(s)
+	}
+	s.waiting = append(s.waiting, r)
+	s.add(framed(call.Message))
+}
+
+// listen passes on the responses of a call until it ends.
+func (c *connection) listen(s *conversation) {
+	x := c.life
+	defer context.AfterFunc(c.context, s.close)()
+	if !x.accepts(c.context) {
+		return
+	}
+	r, err := x.m.services.open(c.context, s.call.Path, s.outbox)
+	for err == nil {
+		var message string
+		if message, err = r.next(); err == nil {
+			x.Do(func() { c.heard(s, message) })
+		}
+	}
+	if r != nil {
+		r.Body.Close()
+	}
+	x.Do(func() {
+		delete(c.calls, s.call.Stream)
+		c.send(s, 0, ending(&s.call, err))
+	})
+}
+
+// heard passes on a response once what it tells of is recorded. The events of a watch answer no message of the client.
+func (c *connection) heard(s *conversation, message string) {
+	response, _ := s.call.ReadMessage(message)
+	key := sim.Key(0)
+	for i := range response.Events {
+		key = key.Text(response.Events[i].Key)
+	}
+	c.life.m.cluster.records.after(response.Revision, func() { c.send(s, key, record(&s.call, message)) })
+}
+
+// send replies to the oldest message without a response, unless key is that of an unasked response.
+func (c *connection) send(s *conversation, key sim.Key, b []byte) {
+	switch {
+	case c.context.Err() != nil:
+	case key == 0 && len(s.waiting) > 0:
+		s.waiting[0].Reply(b)
+		s.waiting = s.waiting[1:]
+	default:
+		c.life.m.Host.Push(c.id, key, b)
+	}
+}

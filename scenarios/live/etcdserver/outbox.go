@@ -1,0 +1,51 @@
+package etcdserver
+
+import (
+	"io"
+	"sync"
+)
+
+// outbox holds bytes for a connection, so that the world never waits for the connection. Its reader waits for bytes.
+type outbox struct {
+	mu     sync.Mutex
+	news   *sync.Cond // signals that there are bytes, or that there will be no more
+	queue  []byte
+	closed bool
+}
+
+func newOutbox() *outbox {
+	o := &outbox{}
+	o.news = sync.NewCond(&o.mu)
+	return o
+}
+
+// add adds bytes.
+func (o *outbox) add(b []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.queue = append(o.queue, b...)
+	o.news.Signal()
+}
+
+// close says that there will be no more bytes.
+func (o *outbox) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closed = true
+	o.news.Signal()
+}
+
+// Read returns the next bytes, or io.EOF after the last.
+func (o *outbox) Read(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for len(o.queue) == 0 {
+		if o.closed {
+			return 0, io.EOF
+		}
+		o.news.Wait()
+	}
+	n := copy(b, o.queue)
+	o.queue = o.queue[n:]
+	return n, nil
+}
