@@ -28,8 +28,8 @@ var (
 )
 
 // invocations returns the go test commands in the text of a file, which is named from the top of the repository. A
-// command that selects tests but names no package runs the tests of the file's folder and those below it. The pages in a
-// folder "findings" give commands for the folder above.
+// command that selects tests but names no package runs the tests of the file's folder and those below it. The pages in
+// a folder "findings" give commands for the folder above.
 func invocations(file, text string) (all []invocation) {
 	text = strings.NewReplacer("\\\n", " ", `\|`, "|").Replace(text)
 	for _, at := range goTest.FindAllStringSubmatchIndex(text, -1) {
