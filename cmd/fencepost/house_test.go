@@ -76,7 +76,7 @@ func TestModulesInsideHoldOnlyTestsAndPrograms(t *testing.T) {
 
 // testsOnly lists the packages of this module that only tests import.
 var testsOnly = []string{"checker/slow", "checker/testkit", "reports/reporttest", "scenarios/campaign/campaigntest",
-	"scenarios/claims", "scenarios/locktest/homemade", "scenarios/locktest/matrixtest", "scenarios/locktest/steady",
+	"scenarios/claims", "scenarios/locktest/homemade", "scenarios/locktest/matrixtest",
 	"scenarios/single/singletest"}
 
 // TestRoomsImportOnlyWhatStandsBelow checks that no package imports one of a higher floor. It also checks that only
@@ -282,7 +282,7 @@ const makesFolders = "scenarios/temporary"
 const becomesCampaign = "cmd/fencepost/campaign.go"
 
 // underTests lists the packages for users' tests, which start processes.
-var underTests = []string{"scenarios/locktest", "scenarios/locktest/steady", "scenarios/remote"}
+var underTests = []string{"scenarios/locktest", "scenarios/remote"}
 
 // inRealTime reports whether a package belongs to live runs, which start programs, listen for them and write files for
 // them.

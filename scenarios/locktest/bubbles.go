@@ -31,7 +31,7 @@ const settling, patience = 10 * time.Second, 10 * time.Minute
 // left counts the goroutines that the runs of a process have left behind.
 type left struct {
 	frozen    int // goroutines in frozen bubbles
-	strangers int // goroutines among them that Config.Tolerated does not name
+	strangers int // goroutines among them that Config.IgnoredGoroutines does not name
 	leak      string
 	counts    map[string]int  // goroutines of the program after the latest run, by kind
 	everyRun  map[string]bool // kinds of which some run has left a goroutine

@@ -51,14 +51,14 @@ func (l *shared) Lock(ctx context.Context) error {
 // left in the bubble of an earlier run.
 func TestLeftoversOfARunMakeNoDifferenceToTheNext(t *testing.T) {
 	config := func(use func()) Config {
-		return Config{Faults: Pauses, Seeds: testkit.Size(8, 60), Untried: true,
-			Tolerated: []string{"metrics", "coarseClock"},
-			New: func(c *Client) Lock {
+		return Config{Faults: Pauses, Seeds: testkit.Size(8, 60), SkipTrial: true,
+			IgnoredGoroutines: []string{"metrics", "coarseClock"},
+			New: func(c *Client) (Lock, error) {
 				if use == nil {
 					return newPlain(c)
 				}
 				go metrics()
-				return &shared{plain{c: c, ttl: 8 * time.Second}, use}
+				return &shared{plain{c: c, ttl: 8 * time.Second}, use}, nil
 			}}
 	}
 	alone, ok := Explore(t, config(nil))
@@ -87,7 +87,7 @@ func TestLeftoversOfARunMakeNoDifferenceToTheNext(t *testing.T) {
 			if !ok || !here {
 				return
 			}
-			if len(r.Failures)+len(r.Differing)+r.Tolerated > 0 {
+			if len(r.Failures)+len(r.DifferingSeeds)+r.Ignored > 0 {
 				t.Errorf("%+v", r)
 			}
 			if !maps.Equal(r.Digests(), alone.Digests()) {

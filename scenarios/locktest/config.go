@@ -20,17 +20,20 @@ import (
 // Config says what is tested, on which servers, and under which faults. A zero field means its default.
 type Config struct {
 	// New makes the lock of one client. It is required. It is called once for each client and key in a run, on a
-	// goroutine of the client. Whatever it opens must be dialed with the client's DialContext.
-	New func(*Client) Lock
+	// goroutine of the client. Whatever it opens must be dialed with the client's DialContext. If it returns an error,
+	// each call of Lock by that client returns this error for the rest of the run. It is an error to return neither a
+	// Lock nor an error, or the same Lock for two clients.
+	New func(*Client) (Lock, error)
 	// Keys returns the keys that a lock has on a server, unless it has a single key that equals the lock's name. For
 	// example, a library may put a prefix before the name or make several keys. What servers record about other keys is
 	// not connected with the lock.
 	Keys func(lock string) []string
 	// Replay is the file of a plan that a failure has left. Then Run runs only this plan, in the scenario file next to
-	// it. Of the other fields, only Keys, Tolerated and Laws are used. The flag -locktest.plan does the same.
+	// it. Of the other fields, only Keys, Laws, Availability and IgnoredGoroutines are
+	// used. The flag -locktest.plan does the same.
 	Replay string
-	// Scenario is a scenario file whose lock has the protocol library. If it is given, the fields from Servers to Care
-	// must not be.
+	// Scenario is a scenario file whose lock has the protocol library. If it is given, the fields from Servers to
+	// Precautions must not be.
 	Scenario string
 	// Servers are the lock servers; default one Redis that syncs every write.
 	Servers Servers
@@ -55,22 +58,22 @@ type Config struct {
 	// Plan lists faults that strike in every run, one per line, instead of random ones. If it is empty but not nil, no
 	// faults strike.
 	Plan []string
-	// Care is what the client does to protect itself; default nothing.
-	Care Care
+	// Precautions are what the client does to protect itself; default nothing.
+	Precautions Precautions
 
-	// Tolerated lists functions that the lock's code is known to leave running, or to block virtual time in. Each is
-	// given by a part of its name in a stack trace ("mylock.(*Mutex).watch"). A goroutine that runs in one of them, or
-	// was created by one, is not a failure. If it keeps a run from ending, the run is counted but not judged.
-	Tolerated []string
-	// Untried leaves out the trial run, without faults, that comes before the seeds and must succeed.
-	Untried bool
+	// IgnoredGoroutines lists functions that the lock's code is known to leave running, or to block virtual time in.
+	// Each is given by a part of its name in a stack trace ("mylock.(*Mutex).watch"). A goroutine that runs in one of
+	// them, or was created by one, is not a failure. If it keeps a run from ending, the run is counted but not judged.
+	IgnoredGoroutines []string
+	// SkipTrial leaves out the trial run, which has no faults, comes before the seeds and must succeed (RunTrial).
+	SkipTrial bool
 	// Seeds is the number of runs; default 512, with -short 20. If there are fewer than 512, no run guides another.
 	Seeds int
-	// Every, if it is 1, makes the test try each single fault of one run instead of random faults. That run is the one
-	// of seed 1 without faults. Each request and each answer is lost, and is late; each client and server is paused,
+	// EachFault makes the test try each single fault of one run instead of random faults. That run is the one of seed 1
+	// without faults. Each request and each answer is lost, and is late; each client and server is paused,
 	// and crashes, after each of its events, and so on; the log lists the faults. This makes some thousand runs, if
-	// clients seldom try again. Seeds and Plan cannot be used with it. 0 draws random faults.
-	Every int
+	// clients seldom try again. Seeds and Plan cannot be used with it.
+	EachFault bool
 	// Laws are the laws that the lock must keep; default all but lease-exclusion, as far as a run can show. LeaseLaws,
 	// FencedLaws and EfficiencyLaws are the laws that sound locks of three kinds can keep.
 	Laws []checker.Law
@@ -145,14 +148,14 @@ func (s Servers) OfVersion(version string) Servers {
 // Faults lists kinds of faults, by their names in a scenario's mix: "pause", "cut".
 type Faults []string
 
-// Families of faults that break locks in similar ways.
+// Families of faults that break locks in similar ways, for Config.Faults.
 var (
-	Pauses    = Faults{"pause"}
-	Network   = Faults{"cut", "delay", "delay message", "break"}
-	Restarts  = Faults{"crash", "shut down"}
-	Failovers = Faults{"fail over", "crash", "cut"}
-	Clocks    = Faults{"jump", "drift"}
-	Sessions  = Faults{"expire session"} // of clients of etcd and ZooKeeper
+	Pauses    = Faults{"pause"}                                  // processes stand still
+	Network   = Faults{"cut", "delay", "delay message", "break"} // links fail, messages are late, connections break
+	Restarts  = Faults{"crash", "shut down"}                     // processes end, and servers start again
+	Failovers = Faults{"fail over", "crash", "cut"}              // replicas take over from their masters
+	Clocks    = Faults{"jump", "drift"}                          // clocks are set, and run too fast or too slow
+	Sessions  = Faults{"expire session"}                         // etcd and ZooKeeper end sessions of their clients
 )
 
 // Sets of laws that kinds of locks can keep, for Config.Laws. No lease keeps mutual-exclusion under Pauses, since a
@@ -160,9 +163,10 @@ var (
 //
 // A lock with a lease keeps LeaseLaws under Pauses, Network and Restarts if its servers have no replicas and sync every
 // write, if each attempt uses its own value, if it compares that value and deletes the key in one step (a script), and
-// if it says until when it holds ([Untiler], [Loser]). A pause exposes locks that compare in one request and delete in
-// another. A lock with a token that the resource compares keeps FencedLaws there, and under Clocks as well. Put
-// ServerLosses into Config.Without to exclude them from Restarts: no lease and no counter of tokens survives them.
+// if it says until when it holds ([Expiring], [LossNotifier]). A pause exposes locks that compare in one request and
+// delete in another. A lock with a token that the resource compares keeps FencedLaws there, and under Clocks as well.
+// Put ServerDataLoss into Config.Without to exclude them from Restarts: no lease and no counter of tokens survives
+// them.
 //
 // A lease cannot be relied on if servers' clocks jump or drift. Neither can leases and token counters if a Sentinel
 // replaces a master by a replica (Replicated) that has not received all its writes. Under such faults, and under every
@@ -171,25 +175,28 @@ var (
 	LeaseLaws      = checker.LawsKeptBy(checker.Leased)
 	FencedLaws     = checker.LawsKeptBy(checker.Fenced)
 	EfficiencyLaws = checker.LawsKeptBy(checker.Efficient)
-	ServerLosses   = []string{"crash losing everything of servers"}
 )
 
-// Care is what a client does to protect itself while it works under its lock.
-type Care struct {
+// ServerDataLoss are the faults in which a server loses all that it has stored, for Config.Without.
+var ServerDataLoss = []string{"crash losing everything of servers"}
+
+// Precautions are what a client does to protect itself while it works under its lock. Its zero value is a client that
+// does nothing.
+type Precautions struct {
 	// ChecksValidity makes the client check before each write whether its lock is still valid.
 	ChecksValidity bool
-	// StopsWhenTold makes the client stop when the library says that the lock is lost: by Loser, or by an Extend that
-	// fails.
-	StopsWhenTold bool
-	// Fences makes the resource refuse a token lower than one that it has seen (Tokener).
+	// StopsWhenLost makes the client stop its work when the library reports that the lock is lost: by a LossNotifier,
+	// or by an Extend that fails.
+	StopsWhenLost bool
+	// Fences makes the resource refuse a token lower than one that it has seen (Fenced).
 	Fences bool
-	// Extends is the interval at which the client calls Extend; zero: never.
-	Extends time.Duration
+	// ExtendEvery is the interval at which the client calls Extend (Extender); 0: never.
+	ExtendEvery time.Duration
 }
 
 // draws reports whether the faults of the runs of s are drawn at random.
 func (c *Config) draws(s *scenarios.Scenario) bool {
-	return c.Every == 0 && len(s.Faults) == 0 && c.plan == nil && c.Plan == nil
+	return !c.EachFault && len(s.Faults) == 0 && c.plan == nil && c.Plan == nil
 }
 
 // scenario returns the scenario that a Config describes, without the lock's code.
@@ -214,8 +221,8 @@ func (c *Config) scenario(name string) (*scenarios.Scenario, error) {
 // fieldOf returns the field of a Config that a line of the corresponding scenario text comes from.
 func fieldOf(text string, line int) string {
 	words := strings.Fields(strings.Split(text, "\n")[max(line-1, 0)])
-	of := map[string]string{"servers:": "Servers", "clients:": "Clients", "lock:": "TTL, Timeout or Care",
-		"work:": "Cycles, Compute, Hold or Care", "promise:": "Laws", "-": "Plan", "mix:": "Faults"}[words[0]]
+	of := map[string]string{"servers:": "Servers", "clients:": "Clients", "lock:": "TTL, Timeout or Precautions",
+		"work:": "Cycles, Compute, Hold or Precautions", "promise:": "Laws", "-": "Plan", "mix:": "Faults"}[words[0]]
 	return strings.TrimSuffix("Config."+of, ".")
 }
 
@@ -228,20 +235,20 @@ func (c *Config) text(name string) string {
 	line("clients: %d", cmp.Or(c.Clients, 3))
 	ttl := cmp.Or(c.TTL, 8*time.Second)
 	lock := fmt.Sprintf("protocol: library, ttl: %v, timeout: %v", ttl, cmp.Or(c.Timeout, 500*time.Millisecond))
-	if c.Care.Extends > 0 {
-		lock += fmt.Sprintf(", extension: {every: %v, limit: none}", c.Care.Extends)
+	if c.Precautions.ExtendEvery > 0 {
+		lock += fmt.Sprintf(", extension: {every: %v, limit: none}", c.Precautions.ExtendEvery)
 	}
 	line("lock: {%s}", lock)
 	work := fmt.Sprintf("cycles: %d, hold: %v, think: 0s..500ms, writes: 1", cmp.Or(c.Cycles, 3), c.hold(ttl))
 	if c.Compute > 0 {
 		work += fmt.Sprintf(", compute: %v", c.Compute)
 	}
-	if c.Care.ChecksValidity {
+	if c.Precautions.ChecksValidity {
 		work += ", check-validity: on"
 	}
-	work += fmt.Sprintf(", stop-when-lost: %s", map[bool]string{true: "on", false: "off"}[c.Care.StopsWhenTold])
+	work += fmt.Sprintf(", stop-when-lost: %s", map[bool]string{true: "on", false: "off"}[c.Precautions.StopsWhenLost])
 	line("work: {%s}", work)
-	if c.Care.Fences {
+	if c.Precautions.Fences {
 		line("resource: {fencing: on}")
 	}
 	line("promise: [%s]", c.promised())

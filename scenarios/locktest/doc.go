@@ -5,24 +5,24 @@
 //	func TestMyLock(t *testing.T) {
 //		locktest.Run(t, locktest.Config{
 //			Servers: locktest.Redis(5), TTL: 8 * time.Second, Faults: locktest.Pauses,
-//			New: func(c *locktest.Client) locktest.Lock {
+//			New: func(c *locktest.Client) (locktest.Lock, error) {
 //				var pools []redis.Pool
 //				for _, addr := range c.Addrs {
 //					pools = append(pools, goredis.NewPool(goredislib.NewClient(
 //						&goredislib.Options{Addr: addr, Dialer: c.DialContext})))
 //				}
-//				return mutex{redsync.New(pools...).NewMutex(c.Key, redsync.WithExpiry(8*time.Second))}
+//				mutex := redsync.New(pools...).NewMutex(c.Key, redsync.WithExpiry(8*time.Second))
+//				return lock{mutex}, nil
 //			},
 //		})
 //	}
 //
-// Here mutex has the methods Lock and Unlock of [Lock], with a context. If the library can do more, the Lock shows it
-// by implementing [Untiler], [Loser], [Tokener], [Extender] or [Closer]. [Care] says how the user of the lock protects
-// itself.
+// Here lock has the methods of [Lock]. If the library can do more, the Lock shows it by implementing [Expiring],
+// [LossNotifier], [Fenced], [Extender] or [io.Closer]. [Precautions] says how the user of the lock protects itself.
 //
-// The test begins with a trial run without faults ([Try] makes it alone). It checks whether the lock can be acquired,
-// whether it is released, whether it waits while another client has it, which keys it uses, and whether anything keeps
-// running after the end. If something is wrong, the test says so and makes no other run.
+// The test begins with a trial run without faults ([RunTrial] makes it alone). It checks whether the lock can be
+// acquired, whether it is released, whether it waits while another client has it, which keys it uses, and whether
+// anything keeps running after the end. If something is wrong, the test says so and makes no other run.
 //
 // Then several clients acquire the lock, work, write to a resource and release the lock, while faults strike at random.
 // There is one run for each seed. Package checker judges each run, as it judges every run of Fencepost. For each way in
@@ -33,14 +33,14 @@
 //
 // # Every single fault
 //
-// With Config.Every: 1 no fault is drawn at random. Instead, each single fault of one run is tried, as fencepost verify
-// --requests does; the run is that of seed 1 without faults. Each request and each answer is lost, and is late. Each
-// client and each server is paused, crashed and cut off after each of its events, as far as Config.Faults and Without
-// permit. Each such fault ends at several times, soon after whatever it can outlast. The log says what was enumerated,
-// in how many runs, and what was left out: other seeds, two faults at once, kinds that cannot be enumerated. Two
-// clients that acquire the lock twice make some thousand runs; clients that try again often while they wait make many
-// more. The name of a subtest has the number of a fault: fault=168 stands for one start and target of the fault, with
-// all its lengths. With -short the first 20 are tried.
+// With Config.EachFault no fault is drawn at random. Instead, each single fault of one run is tried, as fencepost
+// verify --requests does; the run is that of seed 1 without faults. Each request and each answer is lost, and is late.
+// Each client and each server is paused, crashed and cut off after each of its events, as far as Config.Faults and
+// Without permit. Each such fault ends at several times, soon after whatever it can outlast. The log says what was
+// enumerated, in how many runs, and what was left out: other seeds, two faults at once, kinds that cannot be
+// enumerated. Two clients that acquire the lock twice make some thousand runs; clients that try again often while they
+// wait make many more. The name of a subtest has the number of a fault: fault=168 stands for one start and target of
+// the fault, with all its lengths. With -short the first 20 are tried.
 //
 // If two runs without faults differ, the log says so. Then only faults that name a message are tried, and the others
 // are counted.
@@ -80,13 +80,23 @@
 // channel or a timer of the run, a mutex, a sync.Cond or WaitGroup, or a connection of the client: for example, by a
 // real socket or a channel from outside. A run is killed if it takes a minute of processor time (five seconds in the
 // trial run), or if it does nothing for three seconds. The report names the goroutine that holds it up, and the other
-// seeds go on. Config.Tolerated names goroutines of a library that are known to do so; their runs are counted but not
-// judged. For virtual time to pass while a goroutine waits for a mutex, the processes of the runs change a table of
-// Go's runtime (package sim/bubble). That works with Go 1.26 and 1.27. With another version, the test ends at the first
-// run that a mutex stops, and says so.
+// seeds go on. Config.IgnoredGoroutines names goroutines of a library that are known to do so; their runs are counted
+// but not judged. For virtual time to pass while a goroutine waits for a mutex, the processes of the runs change a
+// table of Go's runtime (package sim/bubble). That works with Go 1.26 and 1.27. With another version, the test ends at
+// the first run that a mutex stops, and says so.
 //
 // A goroutine that a run leaves behind cannot affect another run: its connections are closed, and every dial fails.
 // When there are many such goroutines, the process ends, and another goes on with the remaining seeds. On Linux (amd64,
 // arm64) the processes of the runs cannot connect to anything outside. A lock that does not use the client's
 // DialContext therefore reaches no server of this host.
+//
+// # Compatibility
+//
+// The exported names of this package follow semantic versions. Before 1.0 an exported name may change in a minor
+// version, and the release notes say so. From 1.0 on, none changes within a major version. Fields may be added to
+// structs in any minor version, so a test should write a Config with the names of its fields.
+//
+// Runs of equal seeds are equal only within one version of this module: another version may draw other faults for a
+// seed. The text of reports, stories and errors is not part of the promise either: a test that needs a result takes it
+// from [Report], not from text.
 package locktest

@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// ShrinkError reports a violation that could not be shrunk.
+// ShrinkError reports a violation that could not be shrunk, and why: for example, the time of -timeout was up.
 type ShrinkError struct {
 	Law   checker.Law
 	Cause checker.Cause

@@ -21,17 +21,17 @@ func (l *refusing) Lock(context.Context) error {
 // TestErrorsOfALibraryAreReported: the story quotes the error with which a lock refused, also that of a release.
 func TestErrorsOfALibraryAreReported(t *testing.T) {
 	for name, test := range map[string]struct {
-		lock func(*Client) Lock
+		lock constructor
 		law  checker.Law
 		want string
 	}{
-		"an acquire": {func(c *Client) Lock { return &refusing{plain{c: c, ttl: 8}} }, checker.FaultTolerance,
+		"an acquire": {making(func(c *Client) Lock { return &refusing{plain{c: c, ttl: 8}} }), checker.FaultTolerance,
 			`ended in fail after 0.000 s ("pool of client-1 is exhausted…")`},
-		"a release": {func(*Client) Lock { return unowned{} }, checker.FaultTolerance,
+		"a release": {making(func(*Client) Lock { return unowned{} }), checker.FaultTolerance,
 			`took no effect ("nobody owns this")`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, ok := Explore(t, Config{New: test.lock, Seeds: 1, Untried: true, Plan: []string{nothing}})
+			r, ok := Explore(t, Config{New: test.lock, Seeds: 1, SkipTrial: true, Plan: []string{nothing}})
 			if !ok {
 				return
 			}
@@ -84,9 +84,9 @@ func (l *wordy) Unlock(context.Context) error {
 
 // TestTheWordsOfALibraryAreNoDifference: two runs that differ only in the texts of errors count as equal.
 func TestTheWordsOfALibraryAreNoDifference(t *testing.T) {
-	r, ok := Explore(t, Config{Seeds: 4, Plan: []string{nothing}, Untried: true,
-		New: func(c *Client) Lock { return &wordy{plain{c: c, ttl: 8 * time.Second}} }})
-	if ok && (len(r.Breaches) == 0 || len(r.Differing) > 0) {
+	r, ok := Explore(t, Config{Seeds: 4, Plan: []string{nothing}, SkipTrial: true,
+		New: making(func(c *Client) Lock { return &wordy{plain{c: c, ttl: 8 * time.Second}} })})
+	if ok && (len(r.Breaches) == 0 || len(r.DifferingSeeds) > 0) {
 		t.Errorf("%+v", r)
 	}
 }

@@ -3,56 +3,86 @@ package locktest_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// spin is a lock that asks until SET NX PX succeeds, and that deletes the key without checking whose it is.
-type spin struct {
-	conn net.Conn
-	key  string
+// lease is the time to live of the key of a mutex.
+const lease = 8 * time.Second
+
+// mutex is a lock on one Redis. It asks until SET NX PX succeeds, and a script deletes the key only if it is its own.
+type mutex struct {
+	client     *locktest.Client
+	conn       net.Conn
+	replies    *bufio.Reader
+	owner      string // a new one for each Lock
+	n          int
+	validUntil time.Time
 }
 
-func (l spin) ask(request string) string {
-	fmt.Fprint(l.conn, request)
-	answer, _ := bufio.NewReader(l.conn).ReadString('\n')
-	return answer
+func newMutex(c *locktest.Client) (locktest.Lock, error) { return openMutex(c) }
+
+func openMutex(c *locktest.Client) (*mutex, error) {
+	conn, err := c.Dial("tcp", c.Addr(0))
+	if err != nil {
+		return nil, err
+	}
+	return &mutex{client: c, conn: conn, replies: bufio.NewReader(conn)}, nil
 }
 
-func (l spin) Lock(ctx context.Context) error {
-	for l.ask(fmt.Sprintf("*6\r\n$3\r\nSET\r\n$%d\r\n%s\r\n$1\r\nx\r\n$2\r\nNX\r\n$2\r\nPX\r\n$4\r\n8000\r\n",
-		len(l.key), l.key)) != "+OK\r\n" {
-		if ctx.Err() != nil {
-			return ctx.Err()
+// do sends a command and returns the first line of the reply.
+func (m *mutex) do(args ...string) (string, error) {
+	request := fmt.Sprintf("*%d\r\n", len(args))
+	for _, a := range args {
+		request += fmt.Sprintf("$%d\r\n%s\r\n", len(a), a)
+	}
+	if _, err := m.conn.Write([]byte(request)); err != nil {
+		return "", err
+	}
+	line, err := m.replies.ReadString('\n')
+	return strings.TrimSpace(line), err
+}
+
+func (m *mutex) Lock(ctx context.Context) error {
+	m.n++
+	m.owner = fmt.Sprintf("%s/%d", m.client.Name, m.n)
+	for ctx.Err() == nil {
+		m.validUntil = time.Now().Add(lease) // the lease begins with the request, not with the reply
+		reply, err := m.do("SET", m.client.Key, m.owner, "NX", "PX", fmt.Sprint(lease.Milliseconds()))
+		if err != nil {
+			return err
+		}
+		if reply == "+OK" && time.Now().Before(m.validUntil) {
+			return nil
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	return nil
+	return ctx.Err()
 }
 
-func (l spin) Unlock(context.Context) error {
-	l.ask(fmt.Sprintf("*2\r\n$3\r\nDEL\r\n$%d\r\n%s\r\n", len(l.key), l.key))
-	return nil
-}
-
-// A lock of twenty lines, tested under pauses. Its leases exclude each other, which is all that this test asks of it.
-func Example() {
-	TestSpin := func(t *testing.T) {
-		locktest.Run(t, locktest.Config{
-			TTL: 8 * time.Second, Faults: locktest.Pauses, Laws: []checker.Law{checker.LeaseExclusion},
-			New: func(c *locktest.Client) locktest.Lock {
-				conn, err := c.Dial("tcp", c.Addr(0))
-				if err != nil {
-					return locktest.Refused(err)
-				}
-				return spin{conn, c.Key}
-			},
-		})
+func (m *mutex) Unlock(context.Context) error {
+	const script = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) end return 0`
+	reply, err := m.do("EVAL", script, "1", m.client.Key, m.owner)
+	if err == nil && reply != ":1" {
+		err = errors.New("the lock was no longer its own")
 	}
-	_ = TestSpin // in a file that ends in _test.go it would be a test function
+	return err
+}
+
+func (m *mutex) Close() error { return m.conn.Close() }
+
+// A lock on one Redis, and its whole test. Clients pause at random, and the lock must keep what a lock with a lease can
+// keep.
+func Example() {
+	TestMutex := func(t *testing.T) {
+		locktest.Run(t, locktest.Config{New: newMutex, Servers: locktest.Redis(1), TTL: lease,
+			Faults: locktest.Pauses, Laws: locktest.LeaseLaws})
+	}
+	_ = TestMutex // in a file that ends in _test.go it would be a test function
 }

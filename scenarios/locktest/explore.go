@@ -13,34 +13,35 @@ import (
 
 // Report is the result of the runs of an Explore.
 type Report struct {
-	// Runs is the number of runs: one for each seed, or for each single fault (Config.Every). It is 0 if the trial run
-	// (Try) failed, which fails the test.
+	// Runs is the number of runs: one for each seed, or for each single fault (Config.EachFault). It is 0 if the trial
+	// run (RunTrial) failed, which fails the test.
 	Runs int
 	// Breaches are the distinct violations of promised laws. Violations of ownership come first, then the others in the
 	// order of the laws, and last what no lock with a lease survives.
 	Breaches []Breach
 	// Failures are the runs that could not be judged: the lock's own code panicked, hung or left the simulation.
 	Failures []Failure
-	// Tolerated is the number of runs that could not be judged for a reason that Config.Tolerated names.
-	Tolerated int
-	// Differing are the seeds whose run was made twice with different results. A run is repeated if it fails, or in
-	// order to vary its plan (mix.guided). If it differs then, the rest of its block of seeds is drawn freely.
-	Differing []uint64
-	// Silence says how rare a violation of Config.Laws must be for the runs not to have shown it: "no violation in 200
-	// schedules: with 95 % confidence fewer than 1 in 67 schedules of this mix breaks a promise". The bound is
+	// Ignored is the number of runs that could not be judged for a reason that Config.IgnoredGoroutines names.
+	Ignored int
+	// DifferingSeeds are the seeds whose run was made twice with different results. A run is repeated if it fails, or
+	// in order to vary its plan (mix.guided). If it differs then, the rest of its block of seeds is drawn freely.
+	DifferingSeeds []uint64
+	// Confidence says how rare a violation of Config.Laws must be for the runs not to have shown it: "no violation in
+	// 200 schedules: with 95 % confidence fewer than 1 in 67 schedules of this mix breaks a promise". The bound is
 	// campaign.UpperBound; its comment states its assumptions. Runs whose plans were guided by others do not count.
-	// Silence is empty if each law was violated, if none was exercised, or if there were too few runs for a bound.
-	Silence string
-	// Met counts, for each thing that happened to a lock ("a key expired while its holder was inside"), the runs in
-	// which it happened. What happened in no run, or in a single one, was hardly tested.
-	Met map[string]int
-	// Unsimulated counts, by the name of a request, the runs in which it was refused because it is not simulated. The
-	// connection was then closed; what the library does after that says nothing about real servers.
-	Unsimulated map[string]int
+	// Confidence is empty if each law was violated, if none was exercised, or if there were too few runs for a bound.
+	Confidence string
+	// Situations counts, for each thing that happened to a lock ("a key expired while its holder was inside"), the runs
+	// in which it happened. What happened in no run, or in a single one, was hardly tested.
+	Situations map[string]int
+	// UnsimulatedRequests counts, by the name of a request, the runs in which it was refused because it is not
+	// simulated. The connection was then closed; what the library does after that says nothing about real servers.
+	UnsimulatedRequests map[string]int
 	// CPU is the processor time of the processes of the runs, including their start, according to the host.
 	CPU time.Duration
-	// Memory is the largest memory of any of these processes, in bytes, according to the host; 0 if it does not say.
-	Memory int64
+	// PeakMemory is the largest memory of any of these processes, in bytes, according to the host; 0 if it does not
+	// say.
+	PeakMemory int64
 
 	parent *parent
 }
@@ -49,8 +50,8 @@ type Report struct {
 type Breach struct {
 	Law   checker.Law
 	Cause checker.Cause
-	// Runs is the number of runs that show it, and Seed the seed of the first of them. With Config.Every, Seed is the
-	// number of a fault's start and target, which several runs share that differ in when the fault ends.
+	// Runs is the number of runs that show it, and Seed the seed of the first of them. With Config.EachFault, Seed is
+	// the number of a fault's start and target, which several runs share that differ in when the fault ends.
 	Runs int
 	Seed uint64
 	// Story explains what happened in the run of Seed.
@@ -63,8 +64,8 @@ type Failure struct {
 	Text string
 }
 
-// Smallest is the smallest run found that shows a breach.
-type Smallest struct {
+// ShrunkRun is the smallest run found that shows a breach.
+type ShrunkRun struct {
 	Plan, Scenario string // the contents of files
 	Text, Page     string // the report of the run, for a terminal and as HTML
 	Minimal        bool   // nothing more could be removed
@@ -72,13 +73,14 @@ type Smallest struct {
 
 // Save writes Plan and Scenario to a folder, under the names search.PlanFile and search.ScenarioFile. Config.Replay can
 // run the plan from there.
-func (s *Smallest) Save(folder string) error {
+func (s *ShrunkRun) Save(folder string) error {
 	return save(folder, map[string]string{search.PlanFile: s.Plan, search.ScenarioFile: s.Scenario})
 }
 
 // Explore makes the same runs as Run and returns their result, for a test that does more with it than fail. ok is false
 // in a worker process that Explore itself has started. There the test continues without a report, and must make the
-// same calls of Run and Explore in the same order.
+// same calls of Run and Explore in the same order. Explore fails the test for a Config that cannot be run and for
+// problems that concern no single run, but not for breaches and failures.
 func Explore(t *testing.T, c Config) (r *Report, ok bool) {
 	t.Helper()
 	p := examine(t, c)
@@ -86,21 +88,21 @@ func Explore(t *testing.T, c Config) (r *Report, ok bool) {
 		return nil, false
 	}
 	p.reportProblems()
-	r = &Report{Runs: len(p.runs), Silence: p.silence(), Met: p.met(),
-		Unsimulated: p.unsimulated(), CPU: p.cpu, Memory: p.memory, parent: p}
+	r = &Report{Runs: len(p.runs), Confidence: p.confidence(), Situations: p.situations(),
+		UnsimulatedRequests: p.unsimulated(), CPU: p.cpu, PeakMemory: p.memory, parent: p}
 	for _, run := range p.runs {
-		if run.Tolerated {
-			r.Tolerated++
+		if run.Ignored {
+			r.Ignored++
 		} else if run.Failure != "" {
 			r.Failures = append(r.Failures, Failure{run.Seed, run.Failure})
 		}
 		if run.Differs {
-			r.Differing = append(r.Differing, run.Seed)
+			r.DifferingSeeds = append(r.DifferingSeeds, run.Seed)
 		}
 	}
-	r.Differing = append(r.Differing, p.differ...)
-	slices.Sort(r.Differing)
-	r.Differing = slices.Compact(r.Differing)
+	r.DifferingSeeds = append(r.DifferingSeeds, p.differ...)
+	slices.Sort(r.DifferingSeeds)
+	r.DifferingSeeds = slices.Compact(r.DifferingSeeds)
 	r.Breaches = p.breaches()
 	return r, true
 }
@@ -171,12 +173,13 @@ func (r *Report) Digests() map[uint64]sim.Digest {
 	return all
 }
 
-// Shrink shrinks the run of a breach to the smallest that it finds. It must be called before the test returns.
-func (r *Report) Shrink(b Breach) (*Smallest, error) {
+// Shrink shrinks the run of a breach to the smallest that it finds. It must be called before the test returns. The
+// error is a [*ShrinkError].
+func (r *Report) Shrink(b Breach) (*ShrunkRun, error) {
 	small, why := r.parent.shrink(r.parent.groupOf(b))
 	if small == nil {
 		return nil, &ShrinkError{Law: b.Law, Cause: b.Cause, Seed: b.Seed, Why: why}
 	}
-	return &Smallest{Plan: small.Plan, Scenario: small.Scenario, Text: small.Text, Page: small.Page,
+	return &ShrunkRun{Plan: small.Plan, Scenario: small.Scenario, Text: small.Text, Page: small.Page,
 		Minimal: small.Ending == campaign.Complete}, nil
 }

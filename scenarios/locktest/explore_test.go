@@ -19,26 +19,26 @@ type open struct{}
 func (open) Lock(context.Context) error   { return nil }
 func (open) Unlock(context.Context) error { return nil }
 
-func newCareless(c *Client) Lock { return &careless{plain{c: c, ttl: 8 * time.Second}} }
+func newCareless(c *Client) (Lock, error) { return &careless{plain{c: c, ttl: 8 * time.Second}}, nil }
 
 // TestWhatIsExploredIsCutDownAndReplayed: the smallest run of each breach in a Report shows that breach again and no
 // other of the law. The smallest run has no fault if none is needed.
 func TestWhatIsExploredIsCutDownAndReplayed(t *testing.T) {
 	for name, test := range map[string]struct {
-		lock   func(*Client) Lock
+		lock   constructor
 		law    checker.Law
 		cause  checker.CauseKind
 		faults bool
 	}{
 		"a lock that deletes whoever holds it": {newCareless, checker.Ownership, checker.RemovedByNonOwner, true},
-		"a lock that everybody has": {func(*Client) Lock { return open{} }, checker.LeaseExclusion,
+		"a lock that everybody has": {making(func(*Client) Lock { return open{} }), checker.LeaseExclusion,
 			checker.GrantedByNone,
 			false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := filepath.Join("_runs", scenarioName(t.Name()))
 			laws := []checker.Law{test.law}
-			r, ok := Explore(t, Config{New: test.lock, Seeds: 20, Faults: Pauses, Laws: laws, Untried: true})
+			r, ok := Explore(t, Config{New: test.lock, Seeds: 20, Faults: Pauses, Laws: laws, SkipTrial: true})
 			if ok {
 				at := slices.IndexFunc(r.Breaches, func(b Breach) bool { return b.Cause.Kind == test.cause })
 				if r.Runs != 20 || at < 0 || len(r.Failures) > 0 || len(r.Digests()) != 20 || r.CPU <= 0 {
@@ -102,10 +102,11 @@ func (l *opened) Close() error {
 // library.
 func TestALockWhoseClientCrashedIsClosed(t *testing.T) {
 	r, ok := Explore(t, Config{Seeds: 4,
-		Plan: []string{"crash client-1 at 1s", "crash redis-1 losing everything at 20s"}, New: func(c *Client) Lock {
+		Plan: []string{"crash client-1 at 1s", "crash redis-1 losing everything at 20s"},
+		New: func(c *Client) (Lock, error) {
 			l := &opened{plain{c: c, ttl: 8 * time.Second}, make(chan struct{})}
 			go func() { <-l.end }()
-			return l
+			return l, nil
 		}})
 	if ok && (r.Runs != 4 || len(r.Failures) > 0) {
 		t.Errorf("%+v", r)
@@ -135,11 +136,12 @@ var errNotHeld = errors.New("not held")
 func TestALockIsExtendedForAsLongAsItsWorkLasts(t *testing.T) {
 	for every, violated := range map[time.Duration]int{0: 3, 3 * time.Second: 0} {
 		t.Run(every.String(), func(t *testing.T) {
-			r, ok := Explore(t, Config{New: func(c *Client) Lock {
-				return &extended{plain: plain{c: c, ttl: 8 * time.Second}}
-			},
+			r, ok := Explore(t, Config{
+				New: making(func(c *Client) Lock {
+					return &extended{plain: plain{c: c, ttl: 8 * time.Second}}
+				}),
 				Compute: 16 * time.Second, Seeds: 3, Plan: []string{"pause client-1 for 1ms at 1s"},
-				Care: Care{Extends: every}})
+				Precautions: Precautions{ExtendEvery: every}})
 			if ok && (r.Runs != 3 || r.Violated(checker.MutualExclusion) != violated ||
 				r.Violated(checker.ResourceSafety) != violated) {
 				t.Errorf("%+v", r)

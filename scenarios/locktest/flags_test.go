@@ -24,7 +24,7 @@ func TestOfFlags(t *testing.T) {
 	if os.Getenv(asked) == "" {
 		t.Skip("it is run by TestFlags")
 	}
-	Run(t, Config{New: newCareless, Seeds: 22, Faults: Pauses, Laws: []checker.Law{checker.Ownership}, Untried: true})
+	Run(t, Config{New: newCareless, Seeds: 22, Faults: Pauses, Laws: []checker.Law{checker.Ownership}, SkipTrial: true})
 }
 
 // form is a flag that a user's test might define.
@@ -143,7 +143,7 @@ func TestFlags(t *testing.T) {
 // TestTheTimeThatTimeoutGivesEndsTheRuns: the runs end before -timeout ends the test, so that there is time to report.
 func TestTheTimeThatTimeoutGivesEndsTheRuns(t *testing.T) {
 	over := time.Now().Add(-time.Second)
-	p := examine(t, Config{New: newPlain, Seeds: 5, Untried: true, deadline: &over})
+	p := examine(t, Config{New: newPlain, Seeds: 5, SkipTrial: true, deadline: &over})
 	if p == nil {
 		return
 	}
@@ -172,7 +172,7 @@ func TestTestsAtTheSameTime(t *testing.T) {
 					t.Errorf("seed %d: %x, then %x", seed, digest, again.Digests()[seed])
 				}
 			}
-			if first.Runs != 6 || len(first.Failures) > 0 || len(first.Differing) > 0 {
+			if first.Runs != 6 || len(first.Failures) > 0 || len(first.DifferingSeeds) > 0 {
 				t.Errorf("%+v", first)
 			}
 		})

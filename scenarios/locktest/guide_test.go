@@ -19,7 +19,7 @@ import (
 
 // guided returns the Config of a test of a lock with a scenario's mix. It makes the runs of one full block of 512 seeds
 // and a few of the next.
-func guided(t *testing.T, mix string, lock func(*Client) Lock) Config {
+func guided(t *testing.T, mix string, lock constructor) Config {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("-short makes too few runs for any to be guided")
@@ -30,8 +30,8 @@ func guided(t *testing.T, mix string, lock func(*Client) Lock) Config {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return Config{New: lock, Scenario: file, Seeds: testkit.Size(515, 1100), Untried: true,
-		Laws: []checker.Law{checker.Ownership}, Tolerated: []string{"metrics"}}
+	return Config{New: lock, Scenario: file, Seeds: testkit.Size(515, 1100), SkipTrial: true,
+		Laws: []checker.Law{checker.Ownership}, IgnoredGoroutines: []string{"metrics"}}
 }
 
 // unlucky is a lock that fails in some runs, which depend on the seed. A run that varies a failing run therefore fails
@@ -71,12 +71,12 @@ func TestAGuidedRunIsAFunctionOfItsSeed(t *testing.T) {
 	t.Setenv("TMPDIR", folder)
 	t.Setenv("GOTMPDIR", folder)
 	const mix = "guided: 80%, aimed: 0%"
-	examined := func(name, mix string, lock func(*Client) Lock) (p *parent) {
+	examined := func(name, mix string, lock constructor) (p *parent) {
 		t.Run(name, func(t *testing.T) { p = examine(t, guided(t, mix, lock)) })
 		return p
 	}
-	failing := func(fail func()) func(*Client) Lock {
-		return func(c *Client) Lock { return &unlucky{careless{plain{c: c, ttl: 8 * time.Second}}, fail} }
+	failing := func(fail func()) constructor {
+		return making(func(c *Client) Lock { return &unlucky{careless{plain{c: c, ttl: 8 * time.Second}}, fail} })
 	}
 	whole := examined("panics", mix, failing(func() { panic("unlucky") }))
 	replaced := examined("ends its process", mix, failing(func() { os.Exit(3) }))
@@ -179,14 +179,14 @@ func (l *moody) Lock(ctx context.Context) error {
 
 // TestALibraryWhoseRunsDifferIsNotGuided: the difference is reported, and all seeds are run.
 func TestALibraryWhoseRunsDifferIsNotGuided(t *testing.T) {
-	c := guided(t, "guided: 90%", func(c *Client) Lock { return &moody{plain{c: c, ttl: 8 * time.Second}} })
+	c := guided(t, "guided: 90%", making(func(c *Client) Lock { return &moody{plain{c: c, ttl: 8 * time.Second}} }))
 	p := examine(t, c)
 	r, ok := Explore(t, c)
 	if p == nil || !ok {
 		return
 	}
-	if len(p.runs) != c.Seeds || len(p.differ) < 1 || !slices.Contains(r.Differing, p.differ[0]) {
-		t.Errorf("%d runs, differing: %d and %d", len(p.runs), p.differ, r.Differing)
+	if len(p.runs) != c.Seeds || len(p.differ) < 1 || !slices.Contains(r.DifferingSeeds, p.differ[0]) {
+		t.Errorf("%d runs, differing: %d and %d", len(p.runs), p.differ, r.DifferingSeeds)
 	}
 	want := fmt.Sprintf("the run of seed %d was different when it was made again", p.differ[0])
 	if text := strings.Join(strings.Fields(p.summary()), " "); !strings.Contains(text, want) {

@@ -22,9 +22,9 @@ func spinElsewhere() {
 }
 
 func TestASpinIsReportedOnWhicheverThreadItRuns(t *testing.T) {
-	p := examine(t, Config{New: func(c *Client) Lock {
+	p := examine(t, Config{New: making(func(c *Client) Lock {
 		return &wrong{plain{c: c, ttl: 8 * time.Second}, func(context.Context) error { spinElsewhere(); return nil }}
-	}, Seeds: 1, Plan: []string{"pause client-1 for 1ms at 1s"}, hung: 300 * time.Millisecond})
+	}), Seeds: 1, Plan: []string{"pause client-1 for 1ms at 1s"}, hung: 300 * time.Millisecond})
 	if p == nil {
 		return
 	}
@@ -36,9 +36,9 @@ func TestASpinIsReportedOnWhicheverThreadItRuns(t *testing.T) {
 // TestARunThatRestsIsNotWaitedFor: a run that does nothing is ended soon, since nothing in a run takes real time to
 // wait for.
 func TestARunThatRestsIsNotWaitedFor(t *testing.T) {
-	p := examine(t, Config{New: func(c *Client) Lock {
+	p := examine(t, Config{New: making(func(c *Client) Lock {
 		return &wrong{plain{c: c, ttl: 8 * time.Second}, func(context.Context) error { <-outside; return nil }}
-	}, Seeds: 1, Plan: []string{nothing}})
+	}), Seeds: 1, Plan: []string{nothing}})
 	if p == nil {
 		return
 	}

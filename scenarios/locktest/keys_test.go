@@ -20,10 +20,10 @@ type several struct {
 
 func threeKeys(lock string) []string { return []string{"my:0:" + lock, "my:1:" + lock, "my:2:" + lock} }
 
-func newSeveral(steal string) func(c *Client) Lock {
-	return func(c *Client) Lock {
+func newSeveral(steal string) func(c *Client) (Lock, error) {
+	return making(func(c *Client) Lock {
 		return &several{plain: plain{c: c, ttl: 8 * time.Second}, key: threeKeys(c.Key), steal: steal}
-	}
+	})
 }
 
 func (l *several) Lock(ctx context.Context) error {
@@ -73,7 +73,7 @@ func TestKeysOfOtherNames(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, ok := Explore(t, Config{New: newSeveral(test.steal), Keys: test.keys, Seeds: seeds, Faults: Pauses,
-				Untried: true})
+				SkipTrial: true})
 			if !ok {
 				return
 			}

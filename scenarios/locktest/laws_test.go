@@ -18,7 +18,9 @@ type counted struct {
 	token int64
 }
 
-func newCounted(c *Client) Lock { return &counted{plain: plain{c: c, ttl: 8 * time.Second}} }
+func newCounted(c *Client) (Lock, error) {
+	return &counted{plain: plain{c: c, ttl: 8 * time.Second}}, nil
+}
 
 func (l *counted) Lock(ctx context.Context) error {
 	if err := l.plain.Lock(ctx); err != nil {
@@ -35,25 +37,26 @@ func (l *counted) Lock(ctx context.Context) error {
 	return err
 }
 
-func (l *counted) Token() int64 { return l.token }
+func (l *counted) FencingToken() int64 { return l.token }
 
 // A sound lock of each kind keeps under each family of faults the laws that the documentation states for the kind.
 // Libraries that follow a master through Failovers have their own test.
 func TestASoundLockKeepsTheLawsOfItsKind(t *testing.T) {
-	lease := Care{ChecksValidity: true}
+	lease := Precautions{ChecksValidity: true}
 	one := Redis(1)
 	for _, test := range []Config{
-		{Faults: Pauses, Laws: LeaseLaws, Care: lease, Servers: one},
-		{Faults: Network, Laws: LeaseLaws, Care: lease, Servers: one},
-		{Faults: Restarts, Without: ServerLosses, Laws: LeaseLaws, Care: lease, Servers: one},
+		{Faults: Pauses, Laws: LeaseLaws, Precautions: lease, Servers: one},
+		{Faults: Network, Laws: LeaseLaws, Precautions: lease, Servers: one},
+		{Faults: Restarts, Without: ServerDataLoss, Laws: LeaseLaws, Precautions: lease, Servers: one},
 		{Faults: Clocks, Laws: EfficiencyLaws, Servers: one},
-		{Faults: Pauses, Laws: FencedLaws, Care: Care{Fences: true}, Servers: one},
-		{Faults: Network, Laws: FencedLaws, Care: Care{Fences: true}, Servers: one},
-		{Faults: Restarts, Without: ServerLosses, Laws: FencedLaws, Care: Care{Fences: true}, Servers: one},
-		{Faults: Clocks, Laws: FencedLaws, Care: Care{Fences: true}, Servers: one},
+		{Faults: Pauses, Laws: FencedLaws, Precautions: Precautions{Fences: true}, Servers: one},
+		{Faults: Network, Laws: FencedLaws, Precautions: Precautions{Fences: true}, Servers: one},
+		{Faults: Restarts, Without: ServerDataLoss, Laws: FencedLaws, Precautions: Precautions{Fences: true},
+			Servers: one},
+		{Faults: Clocks, Laws: FencedLaws, Precautions: Precautions{Fences: true}, Servers: one},
 	} {
-		t.Run(fmt.Sprintf("%s fenced=%t", test.Faults[0], test.Care.Fences), func(t *testing.T) {
-			if test.New, test.Seeds = newPlain, testkit.Size(4, 30); test.Care.Fences {
+		t.Run(fmt.Sprintf("%s fenced=%t", test.Faults[0], test.Precautions.Fences), func(t *testing.T) {
+			if test.New, test.Seeds = newPlain, testkit.Size(4, 30); test.Precautions.Fences {
 				test.New = newCounted
 			}
 			if p := examine(t, test); p != nil && len(p.failures()) > 0 {
@@ -86,7 +89,7 @@ func TestTheLossOfAllServersIsNotPromised(t *testing.T) {
 func TestWhatServersDoToEveryLeaseIsSaidFirst(t *testing.T) {
 	unsynced := "cut redis-1 -> redis-1-replica-1 at 1s for 3s"
 	for name, test := range map[string]struct {
-		lock        func(*Client) Lock
+		lock        constructor
 		servers     Servers
 		plan, mends []string // mends is the plan without the fault that is the cause
 		want        limit
@@ -107,7 +110,7 @@ func TestWhatServersDoToEveryLeaseIsSaidFirst(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := Config{New: test.lock, Servers: test.servers, Seeds: testkit.Size(2, 6), Hold: 7 * time.Second,
-				Untried: true, Plan: test.plan, Laws: []checker.Law{checker.MutualExclusion, checker.ResourceSafety}}
+				SkipTrial: true, Plan: test.plan, Laws: []checker.Law{checker.MutualExclusion, checker.ResourceSafety}}
 			p := examine(t, config)
 			if p == nil {
 				return
@@ -132,7 +135,7 @@ func TestWhatServersDoToEveryLeaseIsSaidFirst(t *testing.T) {
 // follower is a plain lock that turns to the other server if this one answers as a replica.
 type follower struct{ plain }
 
-func newFollower(c *Client) Lock { return &follower{plain{c: c, ttl: 8 * time.Second}} }
+func newFollower(c *Client) (Lock, error) { return &follower{plain{c: c, ttl: 8 * time.Second}}, nil }
 
 func (l *follower) Lock(ctx context.Context) error {
 	for ctx.Err() == nil {

@@ -22,12 +22,14 @@ func goroutines() []*remote.Goroutine {
 	return slices.DeleteFunc(remote.Goroutines(string(stacks[:n])), func(g *remote.Goroutine) bool { return g.Idle() })
 }
 
-// tolerates reports whether a goroutine runs in a function that Config.Tolerated names.
-func (c *Config) tolerates(g *remote.Goroutine) bool { return slices.ContainsFunc(c.Tolerated, g.In) }
+// ignores reports whether a goroutine runs in a function that Config.IgnoredGoroutines names.
+func (c *Config) ignores(g *remote.Goroutine) bool {
+	return slices.ContainsFunc(c.IgnoredGoroutines, g.In)
+}
 
-// strangers returns the goroutines of the bubble that belong neither to locktest nor to Config.Tolerated.
+// strangers returns the goroutines of the bubble that belong neither to locktest nor to Config.IgnoredGoroutines.
 func (w *worker) strangers() []*remote.Goroutine {
-	return slices.DeleteFunc(goroutines(), w.config.tolerates)
+	return slices.DeleteFunc(goroutines(), w.config.ignores)
 }
 
 // leakOf reports goroutines that still run ten minutes after their run. It returns "" if there are none.
@@ -40,8 +42,8 @@ func (w *worker) leakOf(all []*remote.Goroutine) string {
 		are = "is"
 	}
 	return fmt.Sprintf("%s %s still there ten minutes after 1 run: %s. End it in %s, or name its function in "+
-		"Config.Tolerated\n\n%s", text.Count(len(all), "goroutine"), are, strings.TrimSuffix(all[0].String(), "."),
-		w.closing(), remote.Same(all))
+		"Config.IgnoredGoroutines\n\n%s", text.Count(len(all), "goroutine"), are,
+		strings.TrimSuffix(all[0].String(), "."), w.closing(), remote.Same(all))
 }
 
 // leaked reports the goroutines that the runs have left behind, if there is at least one for each run; otherwise it

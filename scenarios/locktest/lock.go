@@ -3,6 +3,7 @@ package locktest
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"reflect"
 	"slices"
@@ -15,8 +16,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/bubble"
 )
 
-// Lock is the lock of one client, as the library under test offers it. Further abilities of the library are the
-// interfaces below, which a Lock may implement.
+// Lock is the lock of one client, as the library under test offers it. A Lock may also implement [Expiring],
+// [LossNotifier], [Fenced], [Extender] and [io.Closer]. Close is called once, at the end of the client's work or of the
+// run; it must close connections and end goroutines.
 type Lock interface {
 	// Lock acquires the lock, or returns an error if it has not acquired it. While another client has the lock, it must
 	// wait for at least a second, or an eighth of the TTL if that is shorter; then it may give up. When ctx is done, it
@@ -29,28 +31,42 @@ type Lock interface {
 	Unlock(ctx context.Context) error
 }
 
-// Untiler is a Lock that says until when it is held. Until is called when Lock or Extend has returned, when a server's
-// answer has reached the client, when the stated end has come, and whenever the client checks its lock. So a lock that
-// renews itself is valid for as long as it says, and no longer. Until may be called at any time while the lock is held,
-// on another goroutine than Lock, and must return at once. A lock that is neither an Untiler nor a Loser counts as
-// valid for the TTL, counted from the first request of the round that acquired it.
-type Untiler interface{ Until() time.Time }
+// Expiring is a Lock that says until when it is valid, by its client's wall clock (time.Now). ValidUntil is called when
+// Lock or Extend has returned nil, when a server's answer has reached the client, when the time that it returned has
+// come, and whenever the client checks its lock. So a lock that renews itself is valid for as long as it says, and no
+// longer. If ValidUntil returns the zero time after Lock, the Lock counts as not Expiring.
+//
+// ValidUntil may be called at any time while the lock is held, on another goroutine than Lock, and must return at once.
+// A Lock that is neither Expiring nor a LossNotifier counts as valid for Config.TTL, counted from the first request of
+// the round that acquired it.
+type Expiring interface {
+	ValidUntil() time.Time
+}
 
-// Loser is a Lock that reports its loss by closing a channel. Lost is called after each Lock. If such a lock is not an
-// Untiler, it counts as valid until it reports its loss.
-type Loser interface{ Lost() <-chan struct{} }
+// LossNotifier is a Lock that reports its loss by closing a channel. Lost is called when Lock or Extend has returned
+// nil, and returns the channel of that acquisition. A LossNotifier that is not Expiring counts as valid until it closes
+// the channel.
+type LossNotifier interface {
+	Lost() <-chan struct{}
+}
 
-// Tokener is a Lock with a fencing token, which the client passes to the resource.
-type Tokener interface{ Token() int64 }
+// Fenced is a Lock with a fencing token, which its client passes to the resource with each write. FencingToken is
+// called when Lock or Extend has returned nil. Each acquisition must have a higher token than those before it. With
+// Precautions.Fences, the resource refuses a token that is lower than one that it has seen.
+type Fenced interface {
+	FencingToken() int64
+}
 
-// Extender is a Lock that its holder can extend. Extend may be called from another goroutine while Lock or Unlock of
-// the same client is running. If they share a connection, it must carry one request after the other.
+// Extender is a Lock that its holder can extend. Extend is called every Precautions.ExtendEvery while the lock is held.
+// If it returns nil, a Lock that is neither Expiring nor a LossNotifier counts as valid for Config.TTL from that call
+// on. An error means that the lock was lost, unless it says that no server answered: a [net.Error], [io.EOF], or the
+// error of a context.
+//
+// Extend may be called on another goroutine while Lock or Unlock of the same client is running. If they share a
+// connection, it must carry one request after the other.
 type Extender interface {
 	Extend(ctx context.Context) error
 }
-
-// Closer is a Lock with resources to close, such as connections.
-type Closer interface{ Close() error }
 
 // Client is the client for which New makes a Lock.
 type Client struct {
@@ -60,7 +76,7 @@ type Client struct {
 	guest *bubble.Guest
 }
 
-// Addr returns the address of the i-th server, from 0.
+// Addr returns the address of the i-th server, from 0. It panics if there are not that many.
 func (c *Client) Addr(i int) string { return c.Addrs[i] }
 
 // DialTimeout is the longest duration of a dial whose context has no deadline.
@@ -68,7 +84,8 @@ const DialTimeout = 5 * time.Second
 
 // DialContext opens a connection to a server, by its address, like [net.Dialer.DialContext]. It replaces the dialer of
 // a client library. Unless ctx has a deadline, it has the timeout that the dialers of go-redis and rueidis have,
-// DialTimeout. If the library's own dialer waits longer (redigo's waits for 30 s), pass a ctx with that deadline.
+// DialTimeout. If the library's own dialer waits longer (redigo's waits for 30 s), pass a ctx with that deadline. It
+// fails as on a real network. An address that is not that of a server fails the run.
 func (c *Client) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	if _, ends := ctx.Deadline(); !ends {
 		var cancel context.CancelFunc
@@ -78,7 +95,7 @@ func (c *Client) DialContext(ctx context.Context, network, addr string) (net.Con
 	return c.guest.DialContext(ctx, network, addr)
 }
 
-// Dial is DialContext without a context.
+// Dial is DialContext with the client's Context.
 func (c *Client) Dial(network, addr string) (net.Conn, error) {
 	return c.DialContext(c.guest.Context(), network, addr)
 }
@@ -90,7 +107,7 @@ func (c *Client) Context() context.Context { return c.guest.Context() }
 type host struct {
 	*bubble.Driver // driver of the latest run
 	stacks         *sim.Stacks
-	new            func(*Client) Lock
+	new            func(*Client) (Lock, error)
 	keys           *keys                         // nil: each lock has one key of its own name
 	locks          []history.Lock                // locks of the scenario
 	world          *sim.World                    // world of the run
@@ -100,30 +117,42 @@ type host struct {
 	together       bool                          // all servers grant a lock together
 }
 
-// open makes the lock of a client. The run fails if New returns nil or the Lock of another client: clients stand for
-// processes, which share neither memory nor connections.
+// open makes the lock of a client. If New returns an error, the calls of that lock return it. The run fails if New
+// returns neither a Lock nor an error, or the Lock of another client: clients stand for processes, which share neither
+// memory nor connections.
 func (h *host) open(c *Client) Lock {
-	l := h.new(c)
+	l, err := h.new(c)
+	if err != nil {
+		return unopened{err}
+	}
 	if v := reflect.ValueOf(l); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		err := fmt.Errorf("Config.New returned nil for %s: return a Lock, or locktest.Refused(err) if none can be made",
-			c.Name)
-		h.Fail(err)
-		return Refused(err)
+		return h.fail(fmt.Errorf("Config.New returned neither a Lock nor an error for %s: return a Lock, or the error "+
+			"because of which it cannot be made", c.Name))
 	}
 	if v := reflect.ValueOf(l); v.Kind() == reflect.Pointer && v.Type().Elem().Size() > 0 {
 		if of, again := h.made[l]; again && of != c.Name {
-			err := fmt.Errorf("Config.New returned the same Lock for %s as for %s: make one for each, with "+
-				"connections of its own", c.Name, of)
-			h.Fail(err)
-			return Refused(err)
+			return h.fail(fmt.Errorf("Config.New returned the same Lock for %s as for %s: make one for each, with "+
+				"connections of its own", c.Name, of))
 		}
 		h.made[l] = c.Name
 	}
-	if _, closes := l.(Closer); !closes {
+	if _, closes := l.(io.Closer); !closes {
 		h.closeless.Store(true)
 	}
 	return l
 }
+
+// fail fails the run, and returns a lock whose calls return the same error.
+func (h *host) fail(err error) Lock {
+	h.Fail(err)
+	return unopened{err}
+}
+
+// unopened stands in for a lock that could not be made.
+type unopened struct{ err error }
+
+func (u unopened) Lock(context.Context) error   { return u.err }
+func (u unopened) Unlock(context.Context) error { return u.err }
 
 // Prepare makes the world of a run use the stacks and the clock of the bubble.
 func (h *host) Prepare(o *sim.Options) {
@@ -184,7 +213,8 @@ type foreign struct {
 	library *locks.Library
 	lock    Lock
 	closed  bool
-	stating *stating // nil if the lock does not say until when it is held, or is not held
+	// validity is nil if the lock does not say until when it is valid, or is not held.
+	validity *validity
 	// together says that all servers grant a lock together.
 	together bool
 }
@@ -218,14 +248,14 @@ func (l *foreign) Acquire(env sim.Env) (*locks.Hold, error) {
 		granted = l.config.Servers
 	}
 	h.Token = stated.token
-	h.Grant = sim.Grant{Since: l.guest.Mark(since), Granted: l.guest.Mark(at), Until: l.until(stated, since),
+	h.Grant = sim.Grant{Since: l.guest.Mark(since), Granted: l.guest.Mark(at), Until: l.deadline(stated, since),
 		Counted: granted}
 	if stated.lost != nil {
 		lost := sim.Time(history.Never)
 		h.Grant.Until.Announced = &lost
 		h.Ends = append(h.Ends, l.listen(stated.lost, &lost))
 	}
-	if !stated.until.IsZero() {
+	if !stated.validUntil.IsZero() {
 		l.follow(env, h)
 	}
 	return h, nil
@@ -237,30 +267,30 @@ func (l *foreign) client(name sim.ProcessID) *Client {
 
 // state is what a lock reports about itself once it is held.
 type state struct {
-	until time.Time
-	lost  <-chan struct{}
-	token history.Token
+	validUntil time.Time // zero: it does not say
+	lost       <-chan struct{}
+	token      history.Token
 }
 
 // stated asks a lock for everything that it can report. It runs on the guest's goroutine.
 func (l *foreign) stated() (s state) {
-	if u, ok := l.lock.(Untiler); ok {
-		s.until = u.Until()
+	if e, ok := l.lock.(Expiring); ok {
+		s.validUntil = e.ValidUntil()
 	}
-	if o, ok := l.lock.(Loser); ok {
-		s.lost = o.Lost()
+	if n, ok := l.lock.(LossNotifier); ok {
+		s.lost = n.Lost()
 	}
-	if t, ok := l.lock.(Tokener); ok {
-		s.token = history.Token(t.Token())
+	if f, ok := l.lock.(Fenced); ok {
+		s.token = history.Token(f.FencingToken())
 	}
 	return s
 }
 
-// until returns how long a lock says that it is held. asked is when the round that acquired it began.
-func (l *foreign) until(s state, asked sim.Time) sim.Deadline {
+// deadline returns the time until which a lock counts as valid. asked is when the round that acquired it began.
+func (l *foreign) deadline(s state, asked sim.Time) sim.Deadline {
 	switch {
-	case !s.until.IsZero():
-		return sim.Deadline{Clock: sim.Wall, At: time.Duration(s.until.UnixNano())}
+	case !s.validUntil.IsZero():
+		return sim.Deadline{Clock: sim.Wall, At: time.Duration(s.validUntil.UnixNano())}
 	case s.lost != nil:
 		return sim.Deadline{Clock: sim.Monotonic, At: sim.Forever, Open: true}
 	}
@@ -289,9 +319,9 @@ func (l *foreign) Extend(env sim.Env, h *locks.Hold) error {
 	asked := env.Monotonic()
 	var err error
 	var stated state
-	if s := l.stating; s != nil {
-		s.busy = true
-		defer func() { s.busy = false }()
+	if v := l.validity; v != nil {
+		v.busy = true
+		defer func() { v.busy = false }()
 	}
 	at := l.guest.Call(env, "Extend", func(ctx context.Context) {
 		if err = x.Extend(ctx); err == nil {
@@ -303,7 +333,7 @@ func (l *foreign) Extend(env sim.Env, h *locks.Hold) error {
 	}
 	lost := h.Grant.Until.Announced
 	h.Grant.Granted = l.guest.Mark(at)
-	h.Grant.Until = l.until(stated, history.Of(asked))
+	h.Grant.Until = l.deadline(stated, history.Of(asked))
 	h.Grant.Until.Announced = lost
 	return nil
 }
@@ -311,9 +341,9 @@ func (l *foreign) Extend(env sim.Env, h *locks.Hold) error {
 // Release calls Unlock.
 func (l *foreign) Release(env sim.Env, h *locks.Hold) locks.Answer {
 	var err error
-	if l.stating != nil {
-		l.stating.over.Raise()
-		l.stating = nil
+	if l.validity != nil {
+		l.validity.over.Raise()
+		l.validity = nil
 	}
 	l.guest.Call(env, "Unlock", func(ctx context.Context) { err = l.lock.Unlock(ctx) })
 	if err == nil {
@@ -339,16 +369,8 @@ func (l *foreign) Close(env sim.Env) {
 // close closes the lock once: at the end of its client's work, or, if the client did not get that far, at the end
 // of the run.
 func (l *foreign) close() {
-	if c, can := l.lock.(Closer); can && !l.closed {
+	if c, can := l.lock.(io.Closer); can && !l.closed {
 		l.closed = true
 		c.Close()
 	}
 }
-
-// Refused returns a Lock for New to return if it cannot make one. Its Lock and Unlock return err.
-func Refused(err error) Lock { return refused{err} }
-
-type refused struct{ err error }
-
-func (r refused) Lock(context.Context) error   { return r.err }
-func (r refused) Unlock(context.Context) error { return r.err }

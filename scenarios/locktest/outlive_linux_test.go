@@ -17,14 +17,14 @@ func TestOfAnEndlessRun(t *testing.T) {
 	if os.Getenv(pipeOf) == "" {
 		t.Skip("it is run by TestProcessesOfTheRunsEndWithTheirTest")
 	}
-	Run(t, Config{Untried: true, Seeds: 1, New: func(*Client) Lock {
+	Run(t, Config{SkipTrial: true, Seeds: 1, New: func(*Client) (Lock, error) {
 		pipe, err := os.OpenFile(os.Getenv(pipeOf), os.O_WRONLY, 0)
 		if err != nil {
-			return Refused(err)
+			return nil, err
 		}
 		_, _ = pipe.WriteString("begun\n")
 		<-outside // the pipe stays open
-		return Refused(pipe.Close())
+		return nil, pipe.Close()
 	}})
 }
 

@@ -41,7 +41,7 @@ func (p *parent) explore(seeds []uint64) {
 		if p.stopped {
 			why = "no more runs are made after one that a wait for a mutex has stopped"
 		}
-		if p.config.Every == 1 {
+		if p.config.EachFault {
 			what = "places of faults were tried"
 		}
 		p.problem(fmt.Sprintf("%s: %d of %d %s", why, p.finished, len(seeds), what))
@@ -264,8 +264,8 @@ func (p *parent) problem(text string) {
 	}
 }
 
-// stopFor ends all runs if a wait for a mutex has stopped this one and Config.Tolerated does not name it, since such a
-// wait would stop others too.
+// stopFor ends all runs if a wait for a mutex has stopped this one and Config.IgnoredGoroutines does not name it, since
+// such a wait would stop others too.
 func (p *parent) stopFor(failure string) {
 	if strings.HasPrefix(failure, remote.Standstill) && !p.config.expects(failure) {
 		p.mu.Lock()
@@ -275,13 +275,13 @@ func (p *parent) stopFor(failure string) {
 	}
 }
 
-// expects reports whether a failure mentions a function that Tolerated names.
+// expects reports whether a failure mentions a function that IgnoredGoroutines names.
 func (c *Config) expects(failure string) bool {
-	return slices.ContainsFunc(c.Tolerated, func(name string) bool { return strings.Contains(failure, name) })
+	return slices.ContainsFunc(c.IgnoredGoroutines, func(name string) bool { return strings.Contains(failure, name) })
 }
 
 func (p *parent) take(r ran) {
-	r.Tolerated = r.Failure != "" && p.config.expects(r.Failure)
+	r.Ignored = r.Failure != "" && p.config.expects(r.Failure)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s := r.Shown; s != nil && s.Differing != nil {

@@ -34,9 +34,9 @@ func deeply(n int, f func()) {
 // reports the race too.
 func TestARaceFailsItsSeed(t *testing.T) {
 	c := Config{New: func(c *Client) Lock { return &racing{plain: plain{c: c, ttl: 8 * time.Second}} }, Seeds: 2,
-		Plan: []string{nothing}, Untried: true}
+		Plan: []string{nothing}, SkipTrial: true}
 	p := examine(t, c)
-	c.Untried = false
+	c.SkipTrial = false
 	tried := examine(t, c)
 	if p == nil || tried == nil {
 		return

@@ -28,8 +28,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// Run makes the trial run (see Try), then runs the lock under faults, one run for each seed, and fails the test once
-// for each way in which the lock breaks a law.
+// Run makes the trial run (see RunTrial), then runs the lock under faults, one run for each seed, and fails the test
+// once for each way in which the lock breaks a law. It ends the test at once if the Config cannot be run.
 //
 // The runs are made by separate processes, which execute the test binary again. Each of them also executes the code
 // that stands before Run in the test.
@@ -68,14 +68,14 @@ func examine(t *testing.T, c Config) *parent {
 	}
 	p.one = seeds != nil
 	if seeds == nil {
-		if seeds, p.one = p.config.seeds(t); !p.one && !p.config.Untried {
+		if seeds, p.one = p.config.seeds(t); !p.one && !p.config.SkipTrial {
 			p.try()
 		}
 	}
 	if p.refused = len(p.problems) > 0; p.refused {
 		return p
 	}
-	if p.config.Every == 1 {
+	if p.config.EachFault {
 		if seeds = p.enumerate(seeds); seeds == nil {
 			return p
 		}
@@ -96,7 +96,7 @@ func (p *parent) reportMissed() {
 	}
 	for _, r := range p.runs {
 		for i := range r.Missed {
-			if m := &r.Missed[i]; p.config.Every == 0 && missed[m.Line] == len(p.runs) {
+			if m := &r.Missed[i]; !p.config.EachFault && missed[m.Line] == len(p.runs) {
 				p.problem(fmt.Sprintf("%s: never struck: %s", m.Line, single.Asked(m)))
 				missed[m.Line] = 0
 			}
@@ -124,7 +124,7 @@ func begin(t *testing.T, c Config) (p *parent, seeds []uint64) {
 	if err != nil {
 		t.Fatalf("locktest: the plan to run: %v", err)
 	}
-	if problem := c.everyRefused(); problem != "" {
+	if problem := c.eachFaultRefused(); problem != "" {
 		t.Fatal("locktest: " + problem)
 	}
 	s, err := c.scenario(scenarioName(t.Name()))
@@ -244,7 +244,7 @@ func (c *Config) planned() (seeds []uint64, err error) {
 		return nil, err
 	}
 	*c = Config{New: c.New, Keys: c.Keys, Laws: c.Laws, Availability: c.Availability,
-		Tolerated: c.Tolerated, plan: &plan,
+		IgnoredGoroutines: c.IgnoredGoroutines, plan: &plan,
 		Scenario: filepath.Join(filepath.Dir(file), plan.Scenario)}
 	return []uint64{plan.Seed}, nil
 }
@@ -266,7 +266,7 @@ func (c *Config) seeds(t *testing.T) (all []uint64, one bool) {
 	if seed, one := seedAsked(t.Name(), c.word()); one {
 		return []uint64{seed}, true
 	}
-	if c.Every == 1 {
+	if c.EachFault {
 		return nil, false // the number is known after a run
 	}
 	n := c.drawn()
@@ -295,7 +295,7 @@ type parent struct {
 	unasked  map[uint64]bool // seeds run only to guide others; they are not reported
 	differ   []uint64        // seeds whose run differed when it was repeated
 	finished int             // number of seeds that are finished
-	listed   *listed         // the single faults, with Config.Every
+	listed   *listed         // the single faults, with Config.EachFault
 	problems []string        // problems that do not belong to single runs
 	refused  bool            // the trial run failed, so no other was made
 	cpu      time.Duration   // processor time of all processes so far

@@ -32,7 +32,26 @@ type plain struct {
 	at    int // index of the server that it asks
 }
 
-func newPlain(c *Client) Lock { return &plain{c: c, ttl: 8 * time.Second} }
+// constructor is the type of Config.New.
+type constructor = func(*Client) (Lock, error)
+
+// making returns a New that never fails.
+func making(lock func(*Client) Lock) constructor {
+	return func(c *Client) (Lock, error) { return lock(c), nil }
+}
+
+// wrapped returns a New that wraps the locks of another.
+func wrapped[L Lock](inner constructor, wrap func(L) Lock) constructor {
+	return func(c *Client) (Lock, error) {
+		l, err := inner(c)
+		if err != nil {
+			return nil, err
+		}
+		return wrap(l.(L)), nil
+	}
+}
+
+func newPlain(c *Client) (Lock, error) { return &plain{c: c, ttl: 8 * time.Second}, nil }
 
 func (l *plain) do(ctx context.Context, args ...string) (string, error) {
 	if l.conn == nil {
@@ -77,7 +96,7 @@ func (l *plain) Lock(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (l *plain) Until() time.Time { return l.until }
+func (l *plain) ValidUntil() time.Time { return l.until }
 
 const compareAndDelete = `if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("del",KEYS[1]) else return 0 end`
 
@@ -124,10 +143,10 @@ func TestALockThatHoldsItsLease(t *testing.T) {
 	want := fmt.Sprintf("no violation in %d schedules: with 95 %% confidence fewer than 1 in %d schedules of this "+
 		"mix breaks "+
 		"a promise", len(p.runs), campaign.OneIn(len(p.runs)))
-	if got := p.silence(); got != want || !strings.Contains(strings.Join(strings.Fields(p.summary()), " "), want) {
+	if got := p.confidence(); got != want || !strings.Contains(strings.Join(strings.Fields(p.summary()), " "), want) {
 		t.Errorf("%q, want %q in\n%s", got, want, p.summary())
 	}
-	if met := p.met(); met["a key expired while its holder was inside"] == 0 ||
+	if met := p.situations(); met["a key expired while its holder was inside"] == 0 ||
 		met["a key was overwritten by another's"] > 0 ||
 		!strings.Contains(p.summary(), fmt.Sprintf("of %d things that can happen to a lock %d did", features.Things,
 			len(met))) {
@@ -169,15 +188,15 @@ func TestSilenceIsOfWhatWasJudged(t *testing.T) {
 				"fewer than 1 in 7 schedules of this mix shows one"},
 	} {
 		p := &parent{config: &Config{}, runs: test.runs}
-		if got := p.silence(); got != test.want {
+		if got := p.confidence(); got != test.want {
 			t.Errorf("%q, want %q", got, test.want)
 		}
 	}
 }
 
 func TestALockThatDeletesWhoeverHoldsIt(t *testing.T) {
-	p := examine(t, Config{New: func(c *Client) Lock { return &careless{plain{c: c, ttl: 8 * time.Second}} },
-		Seeds: testkit.Size(20, 60), Faults: Pauses, Laws: []checker.Law{checker.Ownership}, Untried: true})
+	p := examine(t, Config{New: making(func(c *Client) Lock { return &careless{plain{c: c, ttl: 8 * time.Second}} }),
+		Seeds: testkit.Size(20, 60), Faults: Pauses, Laws: []checker.Law{checker.Ownership}, SkipTrial: true})
 	if p == nil {
 		return
 	}
@@ -257,10 +276,9 @@ func TestWhatIsWrongWithALockIsReported(t *testing.T) {
 			[]string{"did not end", "chan receive", "run_test.go"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := examine(t, Config{New: func(c *Client) Lock {
-				return &wrong{plain{c: c, ttl: 8 * time.Second}, test.do}
-			}, Seeds: 2,
-				Plan: []string{"pause client-1 for 1ms at 1s"}, hung: 300 * time.Millisecond})
+			p := examine(t, Config{
+				New:   making(func(c *Client) Lock { return &wrong{plain{c: c, ttl: 8 * time.Second}, test.do} }),
+				Seeds: 2, Plan: []string{"pause client-1 for 1ms at 1s"}, hung: 300 * time.Millisecond})
 			if p == nil {
 				return
 			}
@@ -291,7 +309,8 @@ func (l *impatient) Lock(ctx context.Context) error {
 
 // TestALockThatPanicsUnderSomeFaults: runs in which it does not panic are judged as usual.
 func TestALockThatPanicsUnderSomeFaults(t *testing.T) {
-	r, ok := Explore(t, Config{New: func(c *Client) Lock { return &impatient{plain{c: c, ttl: 8 * time.Second}} },
+	r, ok := Explore(t, Config{
+		New:   making(func(c *Client) Lock { return &impatient{plain{c: c, ttl: 8 * time.Second}} }),
 		Seeds: 20, Faults: Faults{"pause"}, Laws: []checker.Law{checker.LeaseExclusion}})
 	if ok && (r.Runs != 20 || len(r.Failures) == 0 || len(r.Failures) == 20 ||
 		r.Held(checker.LeaseExclusion) != 20-len(r.Failures)) {
@@ -323,10 +342,9 @@ func TestALockKeepsToItsServers(t *testing.T) {
 			"looked up a host's name"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := examine(t, Config{New: func(c *Client) Lock {
-				return &elsewhere{plain{c: c, ttl: 8 * time.Second}, test.do}
-			}, Seeds: 1,
-				Plan: []string{"pause client-1 for 1ms at 1s"}, Untried: true})
+			p := examine(t, Config{
+				New:   making(func(c *Client) Lock { return &elsewhere{plain{c: c, ttl: 8 * time.Second}, test.do} }),
+				Seeds: 1, Plan: []string{"pause client-1 for 1ms at 1s"}, SkipTrial: true})
 			if p != nil && (len(p.runs) != 1 || !strings.Contains(p.runs[0].Failure, test.want)) {
 				t.Errorf("%+v", p.runs)
 			}
@@ -352,22 +370,23 @@ func TestAScenarioIsNamedAfterItsTest(t *testing.T) {
 	}
 }
 
-// TestALeakIsReported: the trial run reports a leak, or without it the other runs. Tolerated goroutines are not
+// TestALeakIsReported: the trial run reports a leak, or without it the other runs. Ignored goroutines are not
 // reported.
 func TestALeakIsReported(t *testing.T) {
 	for name, test := range map[string]struct {
-		untried   bool
-		tolerated []string
+		skipTrial bool
+		ignored   []string
 		want      string
 	}{
-		"trial":     {false, nil, "ten minutes after 1 run: locktest.(*leaking).Unlock.func1"},
-		"untried":   {true, nil, "ten minutes after"},
-		"tolerated": {false, []string{"(*leaking).Unlock"}, ""},
-		"another":   {false, []string{"(*other).Unlock"}, "goroutines are still there"},
+		"trial":    {false, nil, "ten minutes after 1 run: locktest.(*leaking).Unlock.func1"},
+		"no trial": {true, nil, "ten minutes after"},
+		"ignored":  {false, []string{"(*leaking).Unlock"}, ""},
+		"another":  {false, []string{"(*other).Unlock"}, "goroutines are still there"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := examine(t, Config{New: func(c *Client) Lock { return &leaking{plain{c: c, ttl: 8 * time.Second}} },
-				Seeds: 2, Plan: []string{nothing}, Untried: test.untried, Tolerated: test.tolerated})
+			p := examine(t, Config{
+				New:   making(func(c *Client) Lock { return &leaking{plain{c: c, ttl: 8 * time.Second}} }),
+				Seeds: 2, Plan: []string{nothing}, SkipTrial: test.skipTrial, IgnoredGoroutines: test.ignored})
 			if p == nil {
 				return
 			}
@@ -396,15 +415,34 @@ func TestCallsAreCountedInEachTest(t *testing.T) {
 // TestALockThatFailsWithoutAnyFaultIsAProblemOfTheTest: if the run without faults fails, no plans can be drawn; that
 // fails the test as a whole.
 func TestALockThatFailsWithoutAnyFaultIsAProblemOfTheTest(t *testing.T) {
-	p := examine(t, Config{New: func(c *Client) Lock {
+	p := examine(t, Config{New: making(func(c *Client) Lock {
 		return &wrong{plain{c: c, ttl: 8 * time.Second}, func(context.Context) error { panic("no such pool") }}
-	}, Seeds: 4})
+	}), Seeds: 4})
 	if p == nil {
 		return
 	}
 	if problems := strings.Join(p.problems, "\n"); len(p.runs) > 0 || !strings.Contains(problems,
 		"panic: no such pool") {
 		t.Errorf("%d runs, %q", len(p.runs), problems)
+	}
+}
+
+// TestAClientWhoseLockCannotBeMadeGoesOn: if New returns an error, each Lock of that client returns the error, and New
+// is not called for it again. The run can be judged.
+func TestAClientWhoseLockCannotBeMadeGoesOn(t *testing.T) {
+	asked := 0
+	r, ok := Explore(t, Config{Seeds: 1, Plan: []string{nothing}, SkipTrial: true, Laws: []checker.Law{checker.Ownership},
+		New: func(c *Client) (Lock, error) {
+			if c.Name != "client-1" {
+				return newPlain(c)
+			}
+			if asked++; asked > 1 {
+				panic("New is called again")
+			}
+			return nil, errors.New("no such pool")
+		}})
+	if ok && (r.Runs != 1 || len(r.Failures)+len(r.Breaches) > 0 || r.Held(checker.Ownership) != 1) {
+		t.Errorf("%+v", r)
 	}
 }
 
@@ -455,10 +493,10 @@ func (l *stranded) Lock(ctx context.Context) error {
 // TestDialsGiveUp: a dial to a host that is down ends after DialTimeout, or at the deadline of its context, as in the
 // dialers of libraries.
 func TestDialsGiveUp(t *testing.T) {
-	r, ok := Explore(t, Config{Seeds: 2, Clients: 1, Cycles: 1, Untried: true,
+	r, ok := Explore(t, Config{Seeds: 2, Clients: 1, Cycles: 1, SkipTrial: true,
 		Laws: []checker.Law{checker.MutualExclusion},
 		Plan: []string{"crash redis-1 losing everything at 1ms, restart after 30s"},
-		New:  func(c *Client) Lock { return &stranded{plain: &plain{c: c, ttl: 8 * time.Second}} }})
+		New:  making(func(c *Client) Lock { return &stranded{plain: &plain{c: c, ttl: 8 * time.Second}} })})
 	if ok && (r.Runs != 2 || len(r.Failures) > 0 || len(r.Breaches) > 0) {
 		t.Errorf("%d runs, failures %+v, breaches %+v", r.Runs, r.Failures, r.Breaches)
 	}

@@ -12,7 +12,7 @@ import (
 // showPassed reports a run that broke nothing, with its timeline, if its seed alone was asked for. The report is a
 // subtest with the name of the seed, and only -v prints it.
 func (p *parent) showPassed() {
-	if !p.one || !testing.Verbose() || len(p.runs) != 1 || p.runs[0].bad() || p.config.Every == 1 {
+	if !p.one || !testing.Verbose() || len(p.runs) != 1 || p.runs[0].bad() || p.config.EachFault {
 		return
 	}
 	r := p.runs[0]

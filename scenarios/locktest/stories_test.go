@@ -142,20 +142,20 @@ func TestStoriesOfForeignLocks(t *testing.T) {
 			[]string{"The server did not compare the owner before it acted.",
 				"Remedy: Delete only after comparing the owner, in one step"}, []string{"random value"}},
 		"compares a prefix": {
-			Config{New: func(c *Client) Lock { return &prefixed{plain{c: renamed(c), ttl: ttl}} }, Clients: 2,
+			Config{New: making(func(c *Client) Lock { return &prefixed{plain{c: renamed(c), ttl: ttl}} }), Clients: 2,
 				Plan: []string{"pause client-1 for 12s after acquired"}, Hold: 6 * time.Second},
 			checker.Ownership, "removed by non-owner",
 			[]string{"compared no more than a part of the owner value", "Remedy: Compare the whole owner value"},
 			[]string{"did not compare the owner", "Delete only after comparing"}},
 		"sets the key over another's": {
-			Config{New: func(c *Client) Lock { return &seizing{plain{c: c, ttl: ttl}} }, Hold: 4 * time.Second,
+			Config{New: making(func(c *Client) Lock { return &seizing{plain{c: c, ttl: ttl}} }), Hold: 4 * time.Second,
 				Plan: []string{"pause client-1 for 1ms at 1s"}},
 			checker.LeaseExclusion, "removed by non-owner (overwritten)",
 			[]string{"the key of client-1 was overwritten by a request that did not own it",
 				"Remedy: Set the key only where there is none (NX)"},
 			[]string{"was removed", "Delete only after comparing", "random value"}},
 		"sends one value for all tries": {
-			Config{New: func(c *Client) Lock { return &tidy{plain{c: c, ttl: ttl}} }, Clients: 2,
+			Config{New: making(func(c *Client) Lock { return &tidy{plain{c: c, ttl: ttl}} }), Clients: 2,
 				Hold: 3 * time.Second, Plan: []string{"delay message 2 of client-2 -> redis-1 by 4s"}},
 			checker.LeaseExclusion, "removed by its own holder (late try)",
 			[]string{"a late request of an earlier try removed the key of client-2",
@@ -163,14 +163,14 @@ func TestStoriesOfForeignLocks(t *testing.T) {
 				"Remedy: Give each try a random value of its own"},
 			[]string{"worked on", "compare-and-expire"}},
 		"a timer gives the lock up": {
-			Config{New: func(c *Client) Lock { return &limited{plain: plain{c: c, ttl: ttl}} }, Clients: 2,
+			Config{New: making(func(c *Client) Lock { return &limited{plain: plain{c: c, ttl: ttl}} }), Clients: 2,
 				Hold: 4 * time.Second, Plan: []string{"pause client-1 for 1ms at 100s"}},
 			checker.LeaseExclusion, "removed by its own holder",
 			[]string{"a request of its own holder, which went on as if it still had the lock",
 				"Remedy: Delete the key only when the work that it guards has ended"},
 			[]string{"earlier try", "random value", "how often its holder has taken"}},
 		"waits for a message for as long as it takes": {
-			Config{New: func(c *Client) Lock { return &patient{plain{c: c, ttl: ttl}} }, Hold: time.Second,
+			Config{New: making(func(c *Client) Lock { return &patient{plain{c: c, ttl: ttl}} }), Hold: time.Second,
 				Plan: []string{"crash client-1 after acquired"}},
 			checker.DeadlockFreedom, "stuck although nobody holds",
 			[]string{"Remedy: Bound each dial, each request, that for a session included, and each wait for a message"},
@@ -179,7 +179,7 @@ func TestStoriesOfForeignLocks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := test.config
 			c.Seeds, c.Laws = testkit.Size(3, 6), []checker.Law{test.law}
-			c.Untried = true
+			c.SkipTrial = true
 			r, ok := Explore(t, c)
 			if !ok {
 				return

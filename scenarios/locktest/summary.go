@@ -19,7 +19,7 @@ import (
 // failure is one way in which the lock failed.
 type failure struct {
 	seed  uint64
-	fault string // with Config.Every: the fault of the first run
+	fault string // with Config.EachFault: the fault of the first run
 	what  string // one line
 	runs  int
 	rank  rank
@@ -29,7 +29,7 @@ type failure struct {
 // failures returns the ways in which the lock failed, sorted by rank.
 func (p *parent) failures() (all []failure) {
 	for _, r := range p.runs {
-		if r.Failure == "" || r.Tolerated {
+		if r.Failure == "" || r.Ignored {
 			continue
 		}
 		what, _, _ := strings.Cut(r.Failure, "\n")
@@ -101,10 +101,10 @@ func (p *parent) laws() campaign.Laws {
 	return all
 }
 
-// tolerated returns the number of runs that could not be judged for a reason that Config.Tolerated names.
-func (p *parent) tolerated() (n int) {
+// ignored returns the number of runs that could not be judged for a reason that Config.IgnoredGoroutines names.
+func (p *parent) ignored() (n int) {
 	for _, r := range p.runs {
-		if r.Tolerated {
+		if r.Ignored {
 			n++
 		}
 	}
@@ -115,8 +115,8 @@ func (p *parent) tolerated() (n int) {
 func (p *parent) summary() string {
 	failures := p.failures()
 	size := text.Count(len(p.runs), "run")
-	if n := p.tolerated(); n > 0 {
-		size += fmt.Sprintf(", %d not judged (Config.Tolerated)", n)
+	if n := p.ignored(); n > 0 {
+		size += fmt.Sprintf(", %d not judged (Config.IgnoredGoroutines)", n)
 	}
 	standing := document.Standing{Result: document.Passed, Promise: true}
 	if len(failures) > 0 {
@@ -131,7 +131,7 @@ func (p *parent) summary() string {
 			text.Count(refused[name], "run"))
 		d.Body = slices.Insert(d.Body, 1, document.Block(document.Paragraph{Words: words}))
 	}
-	if words := p.silence(); words != "" {
+	if words := p.confidence(); words != "" {
 		d.Body = slices.Insert(d.Body, 1, document.Block(document.Paragraph{Words: words}),
 			document.Block(document.Paragraph{Words: p.tried()}))
 	}
@@ -153,17 +153,17 @@ func (p *parent) closest() document.Facts {
 	}
 	calls := all.Whole(p.laws())
 	facts := calls.Facts()
-	if len(calls) > 0 && !p.one && p.config.Every == 0 {
+	if len(calls) > 0 && !p.one && !p.config.EachFault {
 		facts = append(facts, document.Fact{Name: "see it",
 			Value: fmt.Sprintf("go test -v -run '%s/^%s$' .", remote.Pattern(p.t.Name()), p.name(calls[0].Seed))})
 	}
 	return facts
 }
 
-// silence says how rare violations must be for these runs not to have shown any. It is about the promised laws that
+// confidence says how rare violations must be for these runs not to have shown any. It is about the promised laws that
 // were exercised and never violated. Runs whose plans were guided by other runs do not count. It returns "" if there is
 // no such law, if there were too few runs for a bound, or if faults were not drawn.
-func (p *parent) silence() string {
+func (p *parent) confidence() string {
 	promise := p.config.promise()
 	var silent []string
 	all := true
@@ -203,11 +203,11 @@ func (p *parent) unsimulated() map[string]int {
 	return all
 }
 
-// met counts, for each thing that can happen to a lock, the runs in which it happened.
-func (p *parent) met() map[string]int {
+// situations counts, for each thing that can happen to a lock, the runs in which it happened.
+func (p *parent) situations() map[string]int {
 	all := map[string]int{}
 	for _, r := range p.runs {
-		for _, f := range r.Met {
+		for _, f := range r.Situations {
 			all[f.String()]++
 		}
 	}
@@ -216,7 +216,7 @@ func (p *parent) met() map[string]int {
 
 // tried says how many of the things that can happen to a lock happened in the runs.
 func (p *parent) tried() string {
-	all, once := p.met(), 0
+	all, once := p.situations(), 0
 	for _, n := range all {
 		if n == 1 {
 			once++

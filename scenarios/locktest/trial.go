@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"sync"
 	"testing"
@@ -16,9 +17,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/bubble"
 )
 
-// Try makes only the trial run, which has no faults, and fails the test for whatever is wrong in it. Three clients,
-// worker-10, worker-1 and worker-100, acquire the lock in turn. The run is judged only by what the servers recorded and
-// by what calls returned. It checks the following:
+// RunTrial makes only the trial run, which has no faults, and fails the test for whatever is wrong in it. Three
+// clients, worker-10, worker-1 and worker-100, acquire the lock in turn. The run is judged only by what the servers
+// recorded and by what calls returned. It checks the following:
 //
 //   - Lock returns nil when the lock is free: within 20 s, or within the TTL and a minute if it had to wait. How
 //     seldom it asks meanwhile does not matter.
@@ -29,22 +30,23 @@ import (
 //     lock must change before that key expires: it is deleted, or overwritten by whatever the lock writes for "free".
 //     If the next client acquires the lock before the key expires, the lock was released in some other way.
 //     Elections of Kubernetes are not checked for it: by default they let the lease run out.
-//   - The second client does not call Unlock within its lease, as if it had crashed. If its key expires, a [Loser] has
-//     closed Lost half a TTL later (unless Config.Care.Extends is set), and the third client acquires the lock.
-//     Whatever the late Unlock of the second client returns, it does not touch the key of the third, if Config.Laws
-//     include ownership. If the key is prolonged, the second client keeps the lock until it calls Unlock.
+//   - The second client does not call Unlock within its lease, as if it had crashed. If its key expires, a
+//     [LossNotifier] has closed Lost half a TTL later (unless Config.Precautions.ExtendEvery is set), and the third
+//     client acquires the lock. Whatever the late Unlock of the second client returns, it does not touch the key of the
+//     third, if Config.Laws include ownership. If the key is prolonged, the second client keeps the lock until it calls
+//     Unlock.
 //   - The lock uses the keys that Config names, with the TTL that it names. No client sets one while it waits.
 //   - Nothing runs on after everything was closed.
 //
 // Run and Explore make the trial run before their first seed, and make no other run if it fails.
-func Try(t *testing.T, c Config) {
+func RunTrial(t *testing.T, c Config) {
 	t.Helper()
 	p, seeds := begin(t, c)
 	if p == nil {
 		return
 	}
 	if seeds != nil {
-		t.Fatal("locktest: Try has no faults: a plan is run by Run")
+		t.Fatal("locktest: RunTrial has no faults: a plan is run by Run")
 	}
 	p.try()
 	p.reportProblems()
@@ -83,14 +85,14 @@ type hand struct {
 	name    sim.ProcessID
 	attempt history.Attempt
 	lock    Lock
-	lost    <-chan struct{} // the channel of a Loser, from its latest grant
+	lost    <-chan struct{} // the channel of a LossNotifier, from its latest grant
 	held    []*held
 }
 
 // held is a period in which a client had the lock: from the return of Lock to the call of Unlock.
 type held struct {
 	from, to sim.Time // to is Never until Unlock is called
-	until    sim.Time // the end of the lease that an Untiler stated at from; 0: none
+	until    sim.Time // the end of the lease that an Expiring lock stated at from; 0: none
 	released bool     // Unlock has returned nil
 	next     sim.Time // when the next waiting client had the lock; Never: it waited in vain; 0: none waited
 }
@@ -283,10 +285,10 @@ func (t *trial) locks(h *hand) *calling {
 		if err == nil {
 			x := &held{from: t.now(), to: history.Never}
 			h.held = append(h.held, x)
-			if u, is := h.lock.(Untiler); is && !u.Until().IsZero() {
-				x.until = history.Of(u.Until().Sub(t.began))
+			if u, is := h.lock.(Expiring); is && !u.ValidUntil().IsZero() {
+				x.until = history.Of(u.ValidUntil().Sub(t.began))
 			}
-			if o, is := h.lock.(Loser); is {
+			if o, is := h.lock.(LossNotifier); is {
 				h.lost = o.Lost()
 			}
 		}
@@ -416,11 +418,11 @@ func (t *trial) late(h *hand) {
 	}
 }
 
-// tells checks that a Loser has reported its loss half a TTL after its key expired.
+// tells checks that a LossNotifier has reported its loss half a TTL after its key expired.
 func (t *trial) tells(h *hand) {
-	_, loses := h.lock.(Loser)
+	_, loses := h.lock.(LossNotifier)
 	keys, ended := t.expired(h)
-	if !loses || len(keys) == 0 || t.config.Care.Extends > 0 {
+	if !loses || len(keys) == 0 || t.config.Precautions.ExtendEvery > 0 {
 		return
 	}
 	grace := t.ttl / 2
@@ -438,7 +440,7 @@ func (t *trial) tells(h *hand) {
 // close closes all locks.
 func (t *trial) close() {
 	for _, h := range t.hand {
-		if c, can := h.lock.(Closer); can {
+		if c, can := h.lock.(io.Closer); can {
 			t.call(h, "Close", func(context.Context) error { return c.Close() }).within(trialPatience)
 		}
 	}
@@ -466,10 +468,13 @@ func rounded(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
 // missing describes something that the Config asks for and the lock does not provide; "" if nothing is missing.
 func (t *trial) missing() string {
 	first := t.hand[0]
-	care := t.config.Care
-	_, tokens := first.lock.(Tokener)
+	p := t.config.Precautions
+	_, tokens := first.lock.(Fenced)
 	_, extends := first.lock.(Extender)
+	failed, isUnopened := first.lock.(unopened)
 	switch {
+	case isUnopened:
+		return fmt.Sprintf("Config.New returned an error for %s: %s", first.name, said(failed.err))
 	case first.Dialled() == 0:
 		text := fmt.Sprintf("the lock opened no connection: pass c.DialContext to its client of %s, and an address of "+
 			"c.Addrs", t.scenario.Servers.Called())
@@ -477,10 +482,10 @@ func (t *trial) missing() string {
 			text += ". " + t.wrong[0]
 		}
 		return text
-	case care.Fences && !tokens:
-		return "Config.Care.Fences asks for a Lock with a method Token() int64"
-	case care.Extends > 0 && !extends:
-		return "Config.Care.Extends asks for a Lock with a method Extend(context.Context) error"
+	case p.Fences && !tokens:
+		return "Config.Precautions.Fences asks for a Lock with a method FencingToken() int64"
+	case p.ExtendEvery > 0 && !extends:
+		return "Config.Precautions.ExtendEvery asks for a Lock with a method Extend(context.Context) error"
 	}
 	return ""
 }

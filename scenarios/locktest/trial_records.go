@@ -130,7 +130,7 @@ func (t *trial) unseen() string {
 			quoted(t.keys), quoted(others))
 	}
 	return fmt.Sprintf("servers saw no key %s, nor any other: who owns a lock, and why its lease ended, is judged by "+
-		"keys. If this lock needs none, set Config.Untried, and that is left unchecked", quoted(t.keys))
+		"keys. If this lock needs none, set Config.SkipTrial, and that is left unchecked", quoted(t.keys))
 }
 
 func quoted(names []string) string {
@@ -280,7 +280,7 @@ func value(events []history.Event, key history.Lock, of history.Attempt) string 
 }
 
 // unreleased reports keys that an Unlock left unchanged although it returned nil, so that the next client had to wait
-// for their expiry, or waited in vain. It returns "" if there are none. Try states the rule.
+// for their expiry, or waited in vain. It returns "" if there are none. RunTrial states the rule.
 func (t *trial) unreleased(events []history.Event) string {
 	if t.scenario.Service().Kind().ClientsExpire {
 		return ""

@@ -3,6 +3,7 @@ package locktest
 import (
 	"context"
 	"errors"
+	"io"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -82,7 +83,7 @@ func TestTheTrialRunSeesWhichKeysAreTheLocks(t *testing.T) {
 		"other keys": {Config{New: newSeveral("")},
 			`servers saw no key "lock"; they saw "my:0:lock", "my:1:lock", "my:2:lock": set Config.Keys`},
 		"no key": {Config{New: sharing(made(pinging, nop))}, `servers saw no key "lock", nor any other: who owns a ` +
-			"lock, and why its lease ended, is judged by keys. If this lock needs none, set Config.Untried"},
+			"lock, and why its lease ended, is judged by keys. If this lock needs none, set Config.SkipTrial"},
 		"no key, and two have it at once": {Config{New: made(pinging, nop)}, `Lock of worker-1 returned nil after `},
 		"a queue, not named":              {Config{New: queueing("RPUSH", ":queue")}, ""},
 		"a queue": {Config{New: queueing("RPUSH", ":queue"), Keys: and(":queue")},
@@ -98,13 +99,11 @@ func TestTheTrialRunSeesWhichKeysAreTheLocks(t *testing.T) {
 	}
 }
 
-// TestTheTrialRunSeesALossThatNobodyIsToldOf: a Loser must report its loss once its key has expired.
+// TestTheTrialRunSeesALossThatNobodyIsToldOf: a LossNotifier must report its loss once its key has expired.
 func TestTheTrialRunSeesALossThatNobodyIsToldOf(t *testing.T) {
 	const ttl = 8 * time.Second
-	told := func(after time.Duration) func(*Client) Lock {
-		return func(c *Client) Lock {
-			return withoutUntil{&telling{plain: &plain{c: c, ttl: ttl}, after: after}}
-		}
+	told := func(after time.Duration) constructor {
+		return making(func(c *Client) Lock { return announcing{&telling{plain: &plain{c: c, ttl: ttl}, after: after}} })
 	}
 	const silent = `the key "lock" of worker-1 expired 8s after Lock had returned nil, which no request had renewed, ` +
 		"and 4s later Lost is not closed: renew the lease until Unlock is called, or close Lost before it ends"
@@ -117,36 +116,34 @@ func TestTheTrialRunSeesALossThatNobodyIsToldOf(t *testing.T) {
 		"soon after":           {Config{New: told(ttl + time.Second)}, ""},
 		"long after":           {Config{New: told(ttl + 6*time.Second)}, silent},
 		"never":                {Config{New: told(0)}, silent},
-		"never, and says until when": {Config{New: func(c *Client) Lock {
-			return saying{told(0)(c).(withoutUntil)}
-		}}, silent},
-		"never, but it is renewed": {Config{New: func(c *Client) Lock { return losable{renewing(c).(*trying)} }}, ""},
+		"never, and says until when": {Config{New: wrapped(told(0), func(l announcing) Lock { return saying{l} })},
+			silent},
+		"never, but it is renewed": {Config{New: wrapped(renewing, func(l *trying) Lock { return losable{l} })}, ""},
 	} {
 		t.Run(name, func(t *testing.T) { checkTrial(t, test.Config, test.want) })
 	}
 }
 
-// saying is withoutUntil with the method Until again.
-type saying struct{ withoutUntil }
+// saying is announcing with the method ValidUntil again.
+type saying struct{ announcing }
 
-func (l saying) Until() time.Time { return l.l.until }
+func (l saying) ValidUntil() time.Time { return l.l.until }
 
-// losable is a Loser that never reports its loss.
+// losable is a LossNotifier that never reports its loss.
 type losable struct{ *trying }
 
 func (l losable) Lost() <-chan struct{} { return nil }
 
 // both returns a lock with another Unlock.
-func both(lock func(*Client) Lock, unlock func(ctx context.Context, l *trying) error) func(*Client) Lock {
-	return func(c *Client) Lock {
-		l := lock(c).(*trying)
+func both(lock constructor, unlock func(ctx context.Context, l *trying) error) constructor {
+	return wrapped(lock, func(l *trying) Lock {
 		l.unlock = unlock
 		return l
-	}
+	})
 }
 
 // never is a lock whose Unlock does nothing and returns nil.
-func never(lock func(*Client) Lock) func(*Client) Lock { return both(lock, nop) }
+func never(lock constructor) constructor { return both(lock, nop) }
 
 // evaluating returns an Unlock that runs a script with a key and the owner value.
 func evaluating(script, key string) func(context.Context, *trying) error {
@@ -242,14 +239,14 @@ func pushToken(ctx context.Context, l *trying) error {
 }
 
 // sharing makes the clients of a run wait for each other in the process before they ask a server.
-func sharing(lock func(*Client) Lock) func(*Client) Lock {
+func sharing(lock constructor) constructor {
 	var inside chan struct{}
-	return func(c *Client) Lock {
+	return wrapped(lock, func(l Lock) Lock {
 		if inside == nil {
 			inside = make(chan struct{}, 1)
 		}
-		return &inProcess{of: lock(c), inside: inside}
-	}
+		return &inProcess{of: l, inside: inside}
+	})
 }
 
 type inProcess struct {
@@ -275,14 +272,14 @@ func (l *inProcess) Unlock(ctx context.Context) error {
 	return l.of.Unlock(ctx)
 }
 
-func (l *inProcess) Close() error { return l.of.(Closer).Close() }
+func (l *inProcess) Close() error { return l.of.(io.Closer).Close() }
 
 // handing is a lock that clients of one process hand over among themselves: while one of them waits, the key stays on
 // the server.
-func handing() func(*Client) Lock {
+func handing() constructor {
 	var waiting atomic.Int32
 	kept := false
-	inner := func(c *Client) Lock {
+	inner := func(c *Client) (Lock, error) {
 		return made(func(ctx context.Context, l *trying) error {
 			if kept {
 				return nil
@@ -299,8 +296,7 @@ func handing() func(*Client) Lock {
 			return err
 		})(c)
 	}
-	outer := sharing(inner)
-	return func(c *Client) Lock { return &handed{outer(c).(*inProcess), &waiting} }
+	return wrapped(sharing(inner), func(l *inProcess) Lock { return &handed{l, &waiting} })
 }
 
 type handed struct {
@@ -315,9 +311,9 @@ func (l *handed) Lock(ctx context.Context) error {
 }
 
 // deafWaiter is a lock in which a waiting client asks again only when a successful Unlock wakes it.
-func deafWaiter() func(*Client) Lock {
+func deafWaiter() constructor {
 	var free chan struct{}
-	return func(c *Client) Lock {
+	return func(c *Client) (Lock, error) {
 		if free == nil {
 			free = make(chan struct{}, 1)
 		}
@@ -342,7 +338,7 @@ func deafWaiter() func(*Client) Lock {
 }
 
 // queueing is a lock whose waiting clients are in a queue under another key.
-func queueing(join, suffix string) func(*Client) Lock {
+func queueing(join, suffix string) constructor {
 	return made(func(ctx context.Context, l *trying) error {
 		l.do(ctx, join, l.c.Key+suffix, l.c.Name)
 		err := l.plain.Lock(ctx)
@@ -356,12 +352,12 @@ func queueing(join, suffix string) func(*Client) Lock {
 }
 
 // fifth is a lock on five servers that is released on the first two only.
-func fifth(c *Client) Lock {
+func fifth(c *Client) (Lock, error) {
 	l := &partial{}
 	for i := range 5 {
 		l.all = append(l.all, &plain{c: c, ttl: 8 * time.Second, at: i})
 	}
-	return l
+	return l, nil
 }
 
 type partial struct{ all []*plain }

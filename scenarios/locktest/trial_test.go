@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,8 +52,8 @@ const beginning = `if string.sub(redis.call("get",KEYS[1]) or "",1,string.len(AR
 	return redis.call("del",KEYS[1]) else return 0 end`
 
 // own uses the client's name as the owner value of all its attempts.
-func own(release string) func(*Client) Lock {
-	return func(c *Client) Lock {
+func own(release string) constructor {
+	return func(c *Client) (Lock, error) {
 		return &trying{plain: plain{c: c, ttl: 8 * time.Second},
 			lock: func(ctx context.Context, l *trying) error {
 				for ctx.Err() == nil {
@@ -66,12 +67,12 @@ func own(release string) func(*Client) Lock {
 			unlock: func(ctx context.Context, l *trying) error {
 				_, err := l.do(ctx, "EVAL", release, "1", c.Key, c.Name)
 				return err
-			}}
+			}}, nil
 	}
 }
 
 // renewing renews its key every two seconds until it is released.
-func renewing(c *Client) Lock {
+func renewing(c *Client) (Lock, error) {
 	stop := make(chan struct{})
 	return &trying{plain: plain{c: c, ttl: 8 * time.Second},
 		lock: func(ctx context.Context, l *trying) error {
@@ -94,12 +95,12 @@ func renewing(c *Client) Lock {
 		unlock: func(ctx context.Context, l *trying) error {
 			close(stop)
 			return l.plain.Unlock(ctx)
-		}}
+		}}, nil
 }
 
 // made returns a lock with the given methods in place of plain's.
-func made(lock, unlock func(ctx context.Context, l *trying) error) func(*Client) Lock {
-	return func(c *Client) Lock { return &trying{plain{c: c, ttl: 8 * time.Second}, lock, unlock} }
+func made(lock, unlock func(ctx context.Context, l *trying) error) constructor {
+	return making(func(c *Client) Lock { return &trying{plain{c: c, ttl: 8 * time.Second}, lock, unlock} })
 }
 
 // TestTheTrialRun: the first line of the report says what is wrong, and a sound lock has no report.
@@ -117,12 +118,14 @@ func TestTheTrialRun(t *testing.T) {
 		"asks seldom":      {Config{New: polling(7 * time.Second)}, ""},
 		"asks very rarely": {Config{New: polling(40 * time.Second)}, ""},
 
-		"no connection": {Config{New: func(*Client) Lock { return open{} }},
+		"no connection": {Config{New: making(func(*Client) Lock { return open{} })},
 			"the lock opened no connection: pass c.DialContext"},
 		"another's server": {Config{New: made(dialling("127.0.0.1:6379"), nil)},
 			"worker-10 dialled 127.0.0.1:6379, which is no server"},
-		"New returns nil":           {Config{New: func(*Client) Lock { return nil }}, nilLock},
-		"New returns a nil pointer": {Config{New: func(*Client) Lock { return (*plain)(nil) }}, nilLock},
+		"New returns nil":           {Config{New: making(func(*Client) Lock { return nil })}, nilLock},
+		"New returns a nil pointer": {Config{New: making(func(*Client) Lock { return (*plain)(nil) })}, nilLock},
+		"New returns an error": {Config{New: func(*Client) (Lock, error) { return nil, errors.New("no such pool") }},
+			"Config.New returned an error for worker-10: no such pool"},
 
 		"a TTL of its own": {Config{New: newPlain, TTL: 30 * time.Second},
 			`the key "lock" ends 8s after Lock has set it, and Config.TTL says 30s`},
@@ -156,14 +159,14 @@ func TestTheTrialRun(t *testing.T) {
 		"panics": {Config{New: made(panicking, nil)}, "Lock of worker-10: panic: no such pool"},
 		"leaves something": {Config{New: newLeaking},
 			"4 goroutines are still there ten minutes after 1 run: "},
-		"tolerated": {Config{New: newLeaking, Tolerated: []string{"leaking"}},
+		"ignored": {Config{New: newLeaking, IgnoredGoroutines: []string{"leaking"}},
 			""},
 		"spins": {Config{New: made(spinning, nil), hung: 300 * time.Millisecond},
 			"the trial run, without faults, failed: the run did not end within 300ms of "},
-		"has no token": {Config{New: newPlain, Care: Care{Fences: true}},
-			"Config.Care.Fences asks for a Lock with a method Token() int64"},
-		"cannot be renewed": {Config{New: newPlain, Care: Care{Extends: time.Second}},
-			"Config.Care.Extends asks for a Lock with a method Extend("},
+		"has no token": {Config{New: newPlain, Precautions: Precautions{Fences: true}},
+			"Config.Precautions.Fences asks for a Lock with a method FencingToken() int64"},
+		"cannot be renewed": {Config{New: newPlain, Precautions: Precautions{ExtendEvery: time.Second}},
+			"Config.Precautions.ExtendEvery asks for a Lock with a method Extend("},
 	} {
 		t.Run(name, func(t *testing.T) { checkTrial(t, test.Config, test.want) })
 	}
@@ -188,7 +191,8 @@ func checkTrial(t *testing.T, c Config, want string) {
 	}
 }
 
-const nilLock = "Config.New returned nil for worker-10: return a Lock, or locktest.Refused(err) if none can be made"
+const nilLock = "Config.New returned neither a Lock nor an error for worker-10: return a Lock, or the error because " +
+	"of which it cannot be made"
 
 func failing(ctx context.Context, l *trying) error {
 	l.do(ctx, "PING")
@@ -196,17 +200,15 @@ func failing(ctx context.Context, l *trying) error {
 }
 
 // onlyOne makes a single lock and returns it to all clients, like a package variable.
-func onlyOne() func(*Client) Lock {
+func onlyOne() constructor {
 	var one Lock
-	return func(c *Client) Lock {
-		if one == nil {
-			one = newPlain(c)
-		}
+	return wrapped(newPlain, func(l Lock) Lock {
+		one = cmp.Or(one, l)
 		return one
-	}
+	})
 }
 
-func newLeaking(c *Client) Lock { return &leaking{plain{c: c, ttl: 8 * time.Second}} }
+func newLeaking(c *Client) (Lock, error) { return &leaking{plain{c: c, ttl: 8 * time.Second}}, nil }
 
 // deleted is how the trial reports an Unlock that deletes another client's key.
 const deleted = `worker-1 deleted the key "lock" of worker-100, which had the lock by then. Compare the owner ` +
@@ -245,7 +247,7 @@ func spinning(context.Context, *trying) error {
 }
 
 // givingUp is a lock whose acquire gives up after a while.
-func givingUp(after time.Duration) func(*Client) Lock {
+func givingUp(after time.Duration) constructor {
 	return made(func(ctx context.Context, l *trying) error {
 		ctx, cancel := context.WithTimeout(ctx, after)
 		defer cancel()
@@ -254,7 +256,7 @@ func givingUp(after time.Duration) func(*Client) Lock {
 }
 
 // polling is a lock that asks at the given interval.
-func polling(every time.Duration) func(*Client) Lock {
+func polling(every time.Duration) constructor {
 	return made(func(ctx context.Context, l *trying) error { return acquire(ctx, l, every) }, nil)
 }
 
@@ -282,22 +284,22 @@ func sayingNil(ctx context.Context, l *trying) error {
 func deaf(_ context.Context, l *trying) error { return acquire(l.c.Context(), l, 100*time.Millisecond) }
 
 // lasting is a lock whose key has the given TTL.
-func lasting(ttl time.Duration) func(*Client) Lock {
-	return func(c *Client) Lock { return &plain{c: c, ttl: ttl} }
+func lasting(ttl time.Duration) constructor {
+	return making(func(c *Client) Lock { return &plain{c: c, ttl: ttl} })
 }
 
 // outliving is a lock whose holder relies on it for eight seconds, while its key expires much later unless somebody
 // deletes it. A sorted set with the ends of leases as scores behaves so.
-func outliving(c *Client) Lock {
+func outliving(c *Client) (Lock, error) {
 	return &trying{plain: plain{c: c, ttl: time.Minute}, lock: func(ctx context.Context, l *trying) error {
 		err := l.plain.Lock(ctx)
 		l.until = l.until.Add(8*time.Second - time.Minute)
 		return err
-	}}
+	}}, nil
 }
 
-// TestTryIsATestOfItsOwn: Try passes for a sound lock.
-func TestTryIsATestOfItsOwn(t *testing.T) { Try(t, Config{New: newPlain}) }
+// TestRunTrialIsATestOfItsOwn: RunTrial passes for a sound lock.
+func TestRunTrialIsATestOfItsOwn(t *testing.T) { RunTrial(t, Config{New: newPlain}) }
 
 // TestARunWithoutFaults: with an empty, non-nil plan no fault is drawn.
 func TestARunWithoutFaults(t *testing.T) {
@@ -310,10 +312,10 @@ func TestARunWithoutFaults(t *testing.T) {
 
 // TestNoSeedIsRunAfterATrialThatFailed: after a failed trial run no other run is made.
 func TestNoSeedIsRunAfterATrialThatFailed(t *testing.T) {
-	for untried, want := range map[bool]int{false: 0, true: 3} {
-		t.Run(fmt.Sprint(untried), func(t *testing.T) {
-			p := examine(t, Config{New: newCareless, Seeds: 3, Untried: untried})
-			if p != nil && (len(p.runs) != want || p.refused == untried || (len(p.problems) == 0) != untried) {
+	for skipTrial, want := range map[bool]int{false: 0, true: 3} {
+		t.Run(fmt.Sprint(skipTrial), func(t *testing.T) {
+			p := examine(t, Config{New: newCareless, Seeds: 3, SkipTrial: skipTrial})
+			if p != nil && (len(p.runs) != want || p.refused == skipTrial || (len(p.problems) == 0) != skipTrial) {
 				t.Errorf("%d runs, %q", len(p.runs), p.problems)
 			}
 		})
@@ -324,12 +326,12 @@ func TestNoSeedIsRunAfterATrialThatFailed(t *testing.T) {
 func TestWhatIsWrongWithAConfigIsSaidOfItsField(t *testing.T) {
 	for want, c := range map[string]Config{
 		`Config.Faults: unknown key "paus" in mix.weights (did you mean "pause"?)`: {Faults: Faults{"paus"}},
-		`Config.Plan: `:                          {Plan: []string{"paus client-1 for 1s at 1s"}},
-		`Config.Servers: `:                       {Servers: Redis(1).Persisting("sometimes")},
-		`Config.Laws: `:                          {Laws: []checker.Law{"fairness"}},
-		`Config.Clients: `:                       {Clients: -1},
-		`Config.TTL, Timeout or Care: `:          {TTL: -time.Second},
-		`Config.Cycles, Compute, Hold or Care: `: {Cycles: -1},
+		`Config.Plan: `:                                 {Plan: []string{"paus client-1 for 1s at 1s"}},
+		`Config.Servers: `:                              {Servers: Redis(1).Persisting("sometimes")},
+		`Config.Laws: `:                                 {Laws: []checker.Law{"fairness"}},
+		`Config.Clients: `:                              {Clients: -1},
+		`Config.TTL, Timeout or Precautions: `:          {TTL: -time.Second},
+		`Config.Cycles, Compute, Hold or Precautions: `: {Cycles: -1},
 	} {
 		if _, err := c.scenario("lock"); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
@@ -341,7 +343,7 @@ func TestWhatIsWrongWithAConfigIsSaidOfItsField(t *testing.T) {
 // other laws, and last the limits of every lease. Each is listed with the number of runs that show it.
 func TestFindingsAreListedByRank(t *testing.T) {
 	cause := func(k checker.CauseKind) checker.Cause { return checker.Cause{Kind: k} }
-	p := &parent{t: t, config: &Config{Tolerated: []string{"known"}}}
+	p := &parent{t: t, config: &Config{IgnoredGoroutines: []string{"known"}}}
 	for i := range 10 {
 		r := ran{Seed: uint64(i) + 1, Outcomes: make([]checker.Outcome, len(checker.Laws))}
 		switch {
@@ -364,13 +366,13 @@ func TestFindingsAreListedByRank(t *testing.T) {
 
 what no lock with a lease survives
 4  mutual-exclusion: holder outlived its lease, 7 runs from seed 4`
-	if index != want || !strings.Contains(p.summary(), "10 runs, 1 not judged (Config.Tolerated)") {
+	if index != want || !strings.Contains(p.summary(), "10 runs, 1 not judged (Config.IgnoredGoroutines)") {
 		t.Errorf("%s", p.summary())
 	}
 }
 
-// TestAMutexThatStopsARunEndsTheRuns: the runs end unless Tolerated names the function. With a version of Go in which a
-// wait for a mutex stops virtual time, run after run would stand still.
+// TestAMutexThatStopsARunEndsTheRuns: the runs end unless IgnoredGoroutines names the function. With a version of Go in
+// which a wait for a mutex stops virtual time, run after run would stand still.
 func TestAMutexThatStopsARunEndsTheRuns(t *testing.T) {
 	for failure, stops := range map[string]bool{
 		remote.Standstill + ": pubsub waits (sync.Mutex.Lock)": true,
@@ -378,7 +380,7 @@ func TestAMutexThatStopsARunEndsTheRuns(t *testing.T) {
 		"pubsub waits for a channel":                           false,
 	} {
 		ctx, stop := context.WithCancel(t.Context())
-		p := &parent{t: t, config: &Config{Tolerated: []string{"known"}}, stop: stop}
+		p := &parent{t: t, config: &Config{IgnoredGoroutines: []string{"known"}}, stop: stop}
 		p.stopFor(failure)
 		if ctx.Err() != nil != stops || p.stopped != stops {
 			t.Errorf("%s: stopped: %v, want %v", failure, p.stopped, stops)

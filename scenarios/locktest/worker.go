@@ -43,7 +43,7 @@ type task struct {
 	Show   bool `json:",omitempty"` // only describe the run of the first seed
 	// Plans, if set, has the plan of each of the seeds, as drawn by an earlier worker.
 	Plans map[uint64]string `json:",omitempty"`
-	// Places is the file with the places of single faults, with Config.Every. A seed is then the number of a place.
+	// Places is the file with the places of single faults, with Config.EachFault. A seed is then the number of a place.
 	Places string `json:",omitempty"`
 	// Shown is the file with what earlier workers know of the runs in the first seed's block, if runs guide plans.
 	Shown string `json:",omitempty"`
@@ -57,7 +57,7 @@ type finding struct {
 // report is one line of a worker's output, as JSON.
 type report struct {
 	Began *uint64 `json:",omitempty"` // a seed: what happens from now on happens in its run
-	Plan  string  `json:",omitempty"` // plan of the run in Began, with Config.Every or if runs guide plans
+	Plan  string  `json:",omitempty"` // plan of the run in Began, with Config.EachFault or if runs guide plans
 	Ran   *ran    `json:",omitempty"`
 	// Finished is a seed whose runs have all been made.
 	Finished *uint64 `json:",omitempty"`
@@ -75,23 +75,23 @@ type report struct {
 
 // ran is the result of one seed.
 type ran struct {
-	Seed     uint64
-	Digest   sim.Digest
-	Outcomes []checker.Outcome // by law, in the order of checker.Laws
-	Guided   bool              `json:",omitempty"` // other runs guided its plan
-	Broken   []broken
-	Excused  []checker.Law      `json:",omitempty"` // laws violated only by causes that break no promise
-	Closest  search.Closest     `json:",omitempty"` // close calls of the run
-	Met      []features.Feature `json:",omitempty"` // what happened to locks
+	Seed       uint64
+	Digest     sim.Digest
+	Outcomes   []checker.Outcome // by law, in the order of checker.Laws
+	Guided     bool              `json:",omitempty"` // other runs guided its plan
+	Broken     []broken
+	Excused    []checker.Law      `json:",omitempty"` // laws violated only by causes that break no promise
+	Closest    search.Closest     `json:",omitempty"` // close calls of the run
+	Situations []features.Feature `json:",omitempty"` // what happened to locks
 	// Unsimulated lists the requests that were refused because they are not simulated.
 	Unsimulated []string `json:",omitempty"`
 	Failure     string   // failure of the lock's own code: it panicked, or did not return
 	Differs     bool     // a second run of the seed was different
-	// Tolerated says that Config.Tolerated names the Failure.
-	Tolerated bool `json:",omitempty"`
-	// Kind is the kind of the single fault, with Config.Every.
+	// Ignored says that Config.IgnoredGoroutines names the Failure.
+	Ignored bool `json:",omitempty"`
+	// Kind is the kind of the single fault, with Config.EachFault.
 	Kind nemesis.Kind `json:",omitempty"`
-	// Plan is the plan of a run that broke a law or failed, with Config.Every. If runs guide plans, Shown has it.
+	// Plan is the plan of a run that broke a law or failed, with Config.EachFault. If runs guide plans, Shown has it.
 	Plan string `json:",omitempty"`
 	// Shown is what later plans need to know of the run, if runs guide plans.
 	Shown *search.Shown `json:",omitempty"`
@@ -268,7 +268,7 @@ type worker struct {
 	crowded  func()   // ends the shrinking, because this process can make no further run
 	serves   bool     // it makes runs for another process; its output is answers
 	failed   bool     // a run failed because of the lock's own code; goroutines left then mean nothing
-	singles  *singles // with Config.Every
+	singles  *singles // with Config.EachFault
 	later    bool     // an earlier worker has made runs of the task and has checked for leaks
 }
 
@@ -359,7 +359,7 @@ func (w *worker) explore(seeds []uint64) {
 // runSeed makes the run of a seed, or the runs of the single faults at the place with that number, and reports them. ok
 // is false if the result cannot be trusted.
 func (w *worker) runSeed(seed uint64) (ok bool) {
-	if w.config.Every == 1 {
+	if w.config.EachFault {
 		return w.tryPlace(seed)
 	}
 	say(report{Began: &seed})
@@ -467,7 +467,7 @@ func (w *worker) judge(seed uint64, result scenarios.Result, err error) (out ran
 		out.Failure = w.failure(err)
 		return out, v
 	}
-	out.Digest, out.Met = result.Digest, slices.Clone(w.features.Read(result.History))
+	out.Digest, out.Situations = result.Digest, slices.Clone(w.features.Read(result.History))
 	if w.plans == nil {
 		out.Missed = result.Missed
 	}

@@ -18,7 +18,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/cmd/processor"
-	"github.com/fencepost-sim/fencepost/scenarios/locktest/steady"
+	"github.com/fencepost-sim/fencepost/scenarios/locktest/matrixtest"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 	"github.com/fencepost-sim/fencepost/sim/etcd/front"
@@ -33,7 +33,7 @@ import (
 // and HTTP/2.
 func TestCost(t *testing.T) {
 	const calls = 1000
-	work := func(dial steady.Dial, addresses []string) time.Duration {
+	work := func(dial matrixtest.Dial, addresses []string) time.Duration {
 		c, err := clientv3.New(clientv3.Config{Endpoints: addresses, Logger: zap.NewNop(),
 			DialOptions: []grpc.DialOption{grpc.WithContextDialer(dial)}})
 		if err != nil {
@@ -55,7 +55,7 @@ func TestCost(t *testing.T) {
 		return (processor.Time() - begin) / calls
 	}
 	names := []sim.ProcessID{"etcd-1", "etcd-2", "etcd-3"}
-	steady.Cost(t, names, func(w *sim.World) {
+	matrixtest.LogSimulationCost(t, names, func(w *sim.World) {
 		etcd.New(raft.Config{}, names).AddTo(func(id sim.ProcessID, s sim.Server) { w.AddServer(id, s) })
 	}, front.Etcd{}, work, func() net.Conn {
 		return &echo{wire: front.Etcd{}.Begin().Caller("client-1").Wire("etcd-1"), wake: make(chan struct{}, 1)}
@@ -67,7 +67,7 @@ func TestCost(t *testing.T) {
 // client's own cost.
 func TestZKCost(t *testing.T) {
 	const requests = 2000
-	work := func(dial steady.Dial, addresses []string) time.Duration {
+	work := func(dial matrixtest.Dial, addresses []string) time.Duration {
 		connect := func(_, address string, _ time.Duration) (net.Conn, error) {
 			return dial(context.Background(), address)
 		}
@@ -94,7 +94,8 @@ func TestZKCost(t *testing.T) {
 		return (processor.Time() - begin) / requests
 	}
 	names := []sim.ProcessID{"zookeeper-1", "zookeeper-2", "zookeeper-3"}
-	steady.Cost(t, names, func(w *sim.World) { zookeeper.NewEnsemble(zookeeper.Config{}, names).AddTo(w.AddServer) },
+	ensemble := func(w *sim.World) { zookeeper.NewEnsemble(zookeeper.Config{}, names).AddTo(w.AddServer) }
+	matrixtest.LogSimulationCost(t, names, ensemble,
 		zkfront.ZooKeeper{}, work, func() net.Conn {
 			client, server := net.Pipe()
 			go answerAtOnce(server)

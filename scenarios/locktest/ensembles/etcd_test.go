@@ -91,7 +91,7 @@ func (s *session) Close() error {
 
 func TestMutex(t *testing.T) {
 	locktest.Run(t, locktest.Config{Servers: locktest.Etcd(3), TTL: ttl, New: newMutex,
-		Care: locktest.Care{StopsWhenTold: true, Fences: true}, Laws: locktest.FencedLaws, Seeds: tries})
+		Precautions: locktest.Precautions{StopsWhenLost: true, Fences: true}, Laws: locktest.FencedLaws, Seeds: tries})
 }
 
 // mutex is concurrency.Mutex.
@@ -101,12 +101,12 @@ type mutex struct {
 	mutex *concurrency.Mutex
 }
 
-func newMutex(c *locktest.Client) locktest.Lock {
+func newMutex(c *locktest.Client) (locktest.Lock, error) {
 	client, err := open(c)
 	if err != nil {
-		return locktest.Refused(err)
+		return nil, err
 	}
-	return &mutex{session: session{client: client, ttl: ttl}, key: c.Key}
+	return &mutex{session: session{client: client, ttl: ttl}, key: c.Key}, nil
 }
 
 func (m *mutex) Lock(ctx context.Context) error {
@@ -119,12 +119,12 @@ func (m *mutex) Lock(ctx context.Context) error {
 
 func (m *mutex) Unlock(ctx context.Context) error { return m.given(m.mutex.Unlock(ctx)) }
 
-// Token is the revision at which the lock was acquired.
-func (m *mutex) Token() int64 { return m.mutex.Header().Revision }
+// FencingToken is the revision at which the lock was acquired.
+func (m *mutex) FencingToken() int64 { return m.mutex.Header().Revision }
 
 func TestElection(t *testing.T) {
 	locktest.Run(t, locktest.Config{Servers: locktest.Etcd(3), TTL: ttl, New: newElection,
-		Care: locktest.Care{StopsWhenTold: true, Fences: true}, Laws: locktest.FencedLaws, Seeds: tries})
+		Precautions: locktest.Precautions{StopsWhenLost: true, Fences: true}, Laws: locktest.FencedLaws, Seeds: tries})
 }
 
 // election is concurrency.Election. The leader is in its critical section from winning until it resigns.
@@ -134,12 +134,12 @@ type election struct {
 	election  *concurrency.Election
 }
 
-func newElection(c *locktest.Client) locktest.Lock {
+func newElection(c *locktest.Client) (locktest.Lock, error) {
 	client, err := open(c)
 	if err != nil {
-		return locktest.Refused(err)
+		return nil, err
 	}
-	return &election{session: session{client: client, ttl: ttl}, name: c.Name, key: c.Key}
+	return &election{session: session{client: client, ttl: ttl}, name: c.Name, key: c.Key}, nil
 }
 
 func (e *election) Lock(ctx context.Context) error {
@@ -152,12 +152,12 @@ func (e *election) Lock(ctx context.Context) error {
 
 func (e *election) Unlock(ctx context.Context) error { return e.given(e.election.Resign(ctx)) }
 
-// Token is the revision of the leader's key.
-func (e *election) Token() int64 { return e.election.Rev() }
+// FencingToken is the revision of the leader's key.
+func (e *election) FencingToken() int64 { return e.election.Rev() }
 
 func TestLockService(t *testing.T) {
 	locktest.Run(t, locktest.Config{Servers: locktest.Etcd(3), TTL: ttl, New: newService,
-		Care: locktest.Care{StopsWhenTold: true}, Laws: locktest.EfficiencyLaws, Seeds: tries})
+		Precautions: locktest.Precautions{StopsWhenLost: true}, Laws: locktest.EfficiencyLaws, Seeds: tries})
 }
 
 // service is etcd's lock service, which any gRPC client can call. The caller has to keep the lease alive.
@@ -171,12 +171,12 @@ type service struct {
 	key    string
 }
 
-func newService(c *locktest.Client) locktest.Lock {
+func newService(c *locktest.Client) (locktest.Lock, error) {
 	client, err := open(c)
 	if err != nil {
-		return locktest.Refused(err)
+		return nil, err
 	}
-	return &service{client: client, name: c.Key}
+	return &service{client: client, name: c.Key}, nil
 }
 
 func (s *service) Lock(ctx context.Context) error {

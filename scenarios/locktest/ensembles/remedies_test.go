@@ -19,17 +19,17 @@ func TestRemediesHelp(t *testing.T) {
 		law           checker.Law
 		remedy        string
 		applies       string
-		care          locktest.Care
+		precautions   locktest.Precautions
 	}{
 		{"zk-lock", "pause zookeeper-2 for 10s after released by client-1", checker.DeadlockFreedom,
-			"After an acquire or a release that failed, end the session", "zk-anew", locktest.Care{}},
+			"After an acquire or a release that failed, end the session", "zk-anew", locktest.Precautions{}},
 		{"zk-anew", "delay the WRITE of client-1 to resource by 10s", checker.ResourceSafety,
-			"Let the resource compare fencing tokens", "zk-anew", locktest.Care{Fences: true}},
+			"Let the resource compare fencing tokens", "zk-anew", locktest.Precautions{Fences: true}},
 	} {
-		explored := func(t *testing.T, name string, care locktest.Care) *locktest.Report {
+		explored := func(t *testing.T, name string, p locktest.Precautions) *locktest.Report {
 			at := slices.IndexFunc(clients, func(c matrixtest.Client) bool { return c.Name == name })
 			config := clients[at].Config
-			config.Plan, config.Care, config.Laws = []string{c.fault}, care, []checker.Law{c.law}
+			config.Plan, config.Precautions, config.Laws = []string{c.fault}, p, []checker.Law{c.law}
 			config.Cycles, config.Seeds = 2, 10
 			r, ok := locktest.Explore(t, config)
 			if !ok {
@@ -38,7 +38,7 @@ func TestRemediesHelp(t *testing.T) {
 			return r
 		}
 		t.Run(c.client+"/"+string(c.law), func(t *testing.T) {
-			r := explored(t, c.client, locktest.Care{})
+			r := explored(t, c.client, locktest.Precautions{})
 			if len(r.Breaches) == 0 {
 				t.Fatal("it keeps the law anyway")
 			}
@@ -51,7 +51,7 @@ func TestRemediesHelp(t *testing.T) {
 			}
 		})
 		t.Run(c.applies+"/remedied "+string(c.law), func(t *testing.T) {
-			for _, b := range explored(t, c.applies, c.care).Breaches {
+			for _, b := range explored(t, c.applies, c.precautions).Breaches {
 				t.Errorf("it breaks the law too: %s", b.Story)
 			}
 		})
@@ -66,12 +66,12 @@ func TestBoundingTheRequestForASessionHelps(t *testing.T) {
 	stuck := func(t *testing.T, answer time.Duration) (remedies []string) {
 		r, ok := locktest.Explore(t, locktest.Config{Servers: locktest.ZooKeeper(3), TTL: ttl, Plan: []string{fault},
 			Clients: 1, Seeds: 20, Laws: []checker.Law{checker.DeadlockFreedom},
-			New: func(c *locktest.Client) locktest.Lock {
+			New: func(c *locktest.Client) (locktest.Lock, error) {
 				l := &zkLock{c: c, timeout: ttl, answer: answer, lost: make(chan struct{})}
 				if err := l.open(); err != nil {
-					return locktest.Refused(err)
+					return nil, err
 				}
-				return l
+				return l, nil
 			}})
 		if !ok {
 			t.FailNow()

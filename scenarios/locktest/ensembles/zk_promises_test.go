@@ -52,7 +52,7 @@ func TestWhatZKLockKeeps(t *testing.T) {
 				}
 				config.Clients, config.Cycles, config.Hold, config.Seeds = c.clients, 100, 200*time.Millisecond, 5
 				config.Laws = []checker.Law{stuck, checker.MutualExclusion}
-				config.Care = locktest.Care{StopsWhenTold: !c.careless}
+				config.Precautions = locktest.Precautions{StopsWhenLost: !c.careless}
 				r, ok := locktest.Explore(t, config)
 				if !ok {
 					return
@@ -95,27 +95,29 @@ func TestWhatIsNotSimulatedIsReported(t *testing.T) {
 	for _, c := range []struct {
 		request string
 		config  locktest.Config
-		open    func(*locktest.Client) locktest.Lock
+		open    func(*locktest.Client) (locktest.Lock, error)
 	}{
-		{"reconfig", clients[len(clients)-2].Config, func(c *locktest.Client) locktest.Lock {
-			if open, is := newZKLock(c).(*zkLock); is {
-				return curious{open}
+		{"reconfig", clients[len(clients)-2].Config, func(c *locktest.Client) (locktest.Lock, error) {
+			l, err := newZKLock(c)
+			if err != nil {
+				return nil, err
 			}
-			return locktest.Refused(errors.New("no connection"))
+			return curious{l.(*zkLock)}, nil
 		}},
-		{"etcdserverpb.Cluster/MemberRemove", clients[0].Config, func(c *locktest.Client) locktest.Lock {
-			if open, is := newMutex(c).(*mutex); is {
-				return curiousMutex{open}
+		{"etcdserverpb.Cluster/MemberRemove", clients[0].Config, func(c *locktest.Client) (locktest.Lock, error) {
+			l, err := newMutex(c)
+			if err != nil {
+				return nil, err
 			}
-			return locktest.Refused(errors.New("no client"))
+			return curiousMutex{l.(*mutex)}, nil
 		}},
 	} {
 		t.Run(c.request, func(t *testing.T) {
 			c.config.New, c.config.Plan, c.config.Seeds = c.open, []string{}, 4
 			c.config.Laws = []checker.Law{checker.MutualExclusion}
 			r, ok := locktest.Explore(t, c.config)
-			if ok && (r.Unsimulated[c.request] != r.Runs || r.Runs != 4 || len(r.Failures)+len(r.Breaches) > 0) {
-				t.Errorf("%d runs, refused %v, failures %+v, breaches %+v", r.Runs, r.Unsimulated, r.Failures,
+			if ok && (r.Runs != 4 || r.UnsimulatedRequests[c.request] != 4 || len(r.Failures)+len(r.Breaches) > 0) {
+				t.Errorf("%d runs, refused %v, failures %+v, breaches %+v", r.Runs, r.UnsimulatedRequests, r.Failures,
 					r.Breaches)
 			}
 		})

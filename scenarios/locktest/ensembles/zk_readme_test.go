@@ -19,13 +19,13 @@ func TestZKLock(t *testing.T) {
 	locktest.Run(t, locktest.Config{Servers: locktest.ZooKeeper(3), TTL: 8 * time.Second, Faults: locktest.Restarts,
 		Laws: []checker.Law{checker.MutualExclusion, checker.Ownership}, New: newZK})
 }
-func newZK(c *locktest.Client) locktest.Lock {
+func newZK(c *locktest.Client) (locktest.Lock, error) {
 	dial := func(network, addr string, _ time.Duration) (net.Conn, error) { return c.Dial(network, addr) }
 	conn, _, err := zk.Connect(c.Addrs, 8*time.Second, zk.WithDialer(dial), zk.WithLogger(silent{}))
 	if err != nil {
-		return locktest.Refused(err)
+		return nil, err
 	}
-	return recipe{zk.NewLock(conn, "/locks/"+c.Key, zk.WorldACL(zk.PermAll)), conn}
+	return recipe{zk.NewLock(conn, "/locks/"+c.Key, zk.WorldACL(zk.PermAll)), conn}, nil
 }
 
 type recipe struct {

@@ -48,14 +48,14 @@ const (
 	byFolder          // the czxid of the lock's folder, which is the same for all holders
 )
 
-func newZKLock(c *locktest.Client) locktest.Lock { return openZKLock(c, ttl, none) }
+func newZKLock(c *locktest.Client) (locktest.Lock, error) { return openZKLock(c, ttl, none) }
 
-func openZKLock(c *locktest.Client, timeout time.Duration, drawn tokens) locktest.Lock {
+func openZKLock(c *locktest.Client, timeout time.Duration, drawn tokens) (locktest.Lock, error) {
 	l := &zkLock{c: c, timeout: timeout, drawn: drawn, lost: make(chan struct{})}
 	if err := l.open(); err != nil {
-		return locktest.Refused(err)
+		return nil, err
 	}
-	return l
+	return l, nil
 }
 
 // open begins a session.
@@ -125,7 +125,7 @@ func (l *zkLock) Lock(ctx context.Context) error {
 func (l *zkLock) Unlock(context.Context) error { return l.lock.Unlock() }
 
 // Token returns the token drawn by the latest Lock.
-func (l *zkLock) Token() int64 { return l.token }
+func (l *zkLock) FencingToken() int64 { return l.token }
 
 // draw draws a token. If the session has changed by the time the znode is set, the lock is lost.
 func (l *zkLock) draw() error {
@@ -178,12 +178,12 @@ func (l *zkLock) close() {
 // session. It has a token.
 type anewZKLock struct{ *zkLock }
 
-func newZKLockAnew(c *locktest.Client) locktest.Lock {
-	l := openZKLock(c, ttl, byCounting)
-	if open, is := l.(*zkLock); is {
-		return anewZKLock{open}
+func newZKLockAnew(c *locktest.Client) (locktest.Lock, error) {
+	l, err := openZKLock(c, ttl, byCounting)
+	if err != nil {
+		return nil, err
 	}
-	return l
+	return anewZKLock{l.(*zkLock)}, nil
 }
 
 func (l anewZKLock) Lock(ctx context.Context) error { return l.anew(l.zkLock.Lock(ctx)) }

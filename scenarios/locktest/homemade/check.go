@@ -16,7 +16,7 @@ func (l *SoundLock) Keeps(t *testing.T, p Promise, d Dress, dial Dial, seeds int
 	t.Helper()
 	c := l.Config(d, dial)
 	p.strike(&c)
-	c.Laws, c.Seeds, c.Untried = p.Laws, seeds, true
+	c.Laws, c.Seeds, c.SkipTrial = p.Laws, seeds, true
 	keeps(t, c)
 }
 
@@ -46,7 +46,7 @@ func (l *BrokenLock) Reports(t *testing.T, s Showing, d Dress, dial Dial) {
 	t.Helper()
 	c := l.Config(d, dial)
 	c.Plan, c.Clients, c.Cycles, c.Hold = append([]string{}, s.Plan...), s.Clients, s.Cycles, s.Hold
-	c.Laws, c.Seeds, c.Untried = checker.Laws, max(s.Seeds, 3), true
+	c.Laws, c.Seeds, c.SkipTrial = checker.Laws, max(s.Seeds, 3), true
 	r, ok := locktest.Explore(t, c)
 	if !ok {
 		return
@@ -74,7 +74,7 @@ func (l *BrokenLock) Finds(t *testing.T, f Family, d Dress, dial Dial, seeds int
 	t.Helper()
 	c := l.Config(d, dial)
 	f.strike(&c)
-	c.Laws, c.Seeds, c.Untried = locktest.LeaseLaws, seeds, true
+	c.Laws, c.Seeds, c.SkipTrial = locktest.LeaseLaws, seeds, true
 	if l.Fences {
 		c.Laws = locktest.FencedLaws
 	}
@@ -98,10 +98,10 @@ func judgeable(t *testing.T, r *locktest.Report) {
 	for _, f := range r.Failures {
 		t.Errorf("seed %d: %s", f.Seed, f.Text)
 	}
-	if len(r.Differing) > 0 {
-		t.Errorf("each of these seeds gave two different runs: %v", r.Differing)
+	if len(r.DifferingSeeds) > 0 {
+		t.Errorf("each of these seeds gave two different runs: %v", r.DifferingSeeds)
 	}
-	for name := range r.Unsimulated {
+	for name := range r.UnsimulatedRequests {
 		t.Errorf("%s is not simulated", name)
 	}
 }

@@ -85,8 +85,11 @@ func TestRenewedLocksSurviveEachPause(t *testing.T) {
 			t.Run(l.Name+"/"+name, func(t *testing.T) {
 				c := l.Config(Dresses[0], Plain)
 				open := c.New
-				c.New = func(c *locktest.Client) locktest.Lock { return face(open(c).(watched)) }
-				c.Every, c.Faults, c.Laws, c.Untried = 1, locktest.Pauses, locktest.LeaseLaws, true
+				c.New = func(c *locktest.Client) (locktest.Lock, error) {
+					l, err := open(c)
+					return face(l.(watched)), err
+				}
+				c.EachFault, c.Faults, c.Laws, c.SkipTrial = true, locktest.Pauses, locktest.LeaseLaws, true
 				c.Clients, c.Cycles, c.Hold = 2, 1, 3*time.Second
 				keeps(t, c)
 			})
@@ -133,7 +136,7 @@ func TestTrialPassesSoundLocks(t *testing.T) {
 				}
 				c := l.Config(d, Plain)
 				c.Laws = l.Promises[0].Laws
-				locktest.Try(t, c)
+				locktest.RunTrial(t, c)
 			})
 		}
 	}
@@ -152,7 +155,7 @@ func TestTrialOfABrokenLock(t *testing.T) {
 			t.Run(l.Name+"/"+d.Name, func(t *testing.T) {
 				c := l.Config(d, Plain)
 				c.Laws = checker.Laws
-				locktest.Try(t, c)
+				locktest.RunTrial(t, c)
 			})
 		}
 	}

@@ -125,9 +125,9 @@ var errLost = errors.New("the lock was lost")
 // Config returns the Config of a test of the lock.
 func (r *Recipe) Config(d Dress, dial Dial) locktest.Config {
 	c := locktest.Config{TTL: TTL, Servers: locktest.Redis(max(r.Servers, 1)),
-		Care: locktest.Care{ChecksValidity: true, StopsWhenTold: true}}
+		Precautions: locktest.Precautions{ChecksValidity: true, StopsWhenLost: true}}
 	if r.Fences {
-		c.Care = locktest.Care{Fences: true}
+		c.Precautions = locktest.Precautions{Fences: true}
 	}
 	if r.Version != "" {
 		c.Servers = c.Servers.OfVersion(r.Version)
@@ -142,9 +142,9 @@ func (r *Recipe) Config(d Dress, dial Dial) locktest.Config {
 		}
 	}
 	if r.Renewal == ByUser {
-		c.Care.Extends = TTL / 3
+		c.Precautions.ExtendEvery = TTL / 3
 	}
-	c.New = func(c *locktest.Client) locktest.Lock { return r.open(c, d, dial) }
+	c.New = func(c *locktest.Client) (locktest.Lock, error) { return r.open(c, d, dial), nil }
 	return c
 }
 
@@ -192,13 +192,13 @@ type (
 	fenced    struct{ timed }
 )
 
-func (t timed) Until() time.Time                     { return t.end() }
+func (t timed) ValidUntil() time.Time                { return t.end() }
 func (w watched) Lost() <-chan struct{}              { return w.lost }
 func (a announced) Lost() <-chan struct{}            { return a.lost }
 func (e extended) Extend(ctx context.Context) error  { return e.extend(ctx) }
 func (p prolonged) Extend(ctx context.Context) error { return p.extend(ctx) }
-func (t tokened) Token() int64                       { return t.token }
-func (f fenced) Token() int64                        { return f.token }
+func (t tokened) FencingToken() int64                { return t.token }
+func (f fenced) FencingToken() int64                 { return f.token }
 
 // holder is the lock of one client.
 type holder struct {

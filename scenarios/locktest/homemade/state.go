@@ -20,7 +20,7 @@ var (
 	Quiet    = Family{Name: "quiet"}
 	Pauses   = Family{Name: "pauses", Faults: locktest.Pauses}
 	Network  = Family{Name: "network", Faults: locktest.Network}
-	Restarts = Family{Name: "restarts", Faults: locktest.Restarts, Without: locktest.ServerLosses}
+	Restarts = Family{Name: "restarts", Faults: locktest.Restarts, Without: locktest.ServerDataLoss}
 	Clocks   = Family{Name: "clocks", Faults: locktest.Clocks}
 	Families = []Family{Quiet, Pauses, Network, Restarts, Clocks}
 )

@@ -24,13 +24,13 @@ type asking struct{ *elector }
 // a watch replays past changes.
 func TestAnswersAreThoseThatClientGoTellsApart(t *testing.T) {
 	c := clients[0].Config
-	c.Clients, c.Cycles, c.Seeds, c.Untried, c.Plan = 1, 1, 3, true, []string{}
-	c.New = func(c *locktest.Client) locktest.Lock {
-		l := defaults.join(c)
-		if e, is := l.(*elector); is {
-			return asking{e}
+	c.Clients, c.Cycles, c.Seeds, c.SkipTrial, c.Plan = 1, 1, 3, true, []string{}
+	c.New = func(c *locktest.Client) (locktest.Lock, error) {
+		l, err := defaults.join(c)
+		if err != nil {
+			return nil, err
 		}
-		return l
+		return asking{l.(*elector)}, nil
 	}
 	if r, ok := locktest.Explore(t, c); ok && (r.Runs != 3 || len(r.Failures) > 0) {
 		t.Errorf("%d runs, failures %+v", r.Runs, r.Failures)

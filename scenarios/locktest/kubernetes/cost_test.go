@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/fencepost-sim/fencepost/cmd/processor"
-	"github.com/fencepost-sim/fencepost/scenarios/locktest/steady"
+	"github.com/fencepost-sim/fencepost/scenarios/locktest/matrixtest"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 	"github.com/fencepost-sim/fencepost/sim/etcd/apiserver"
@@ -31,7 +31,7 @@ import (
 // that answers each request at once with the latest object.
 func TestCost(t *testing.T) {
 	const requests = 1000
-	work := func(dial steady.Dial, addresses []string) time.Duration {
+	work := func(dial matrixtest.Dial, addresses []string) time.Duration {
 		c := &rest.Config{Host: "http://" + addresses[0], QPS: -1,
 			ContentConfig: rest.ContentConfig{ContentType: "application/json"},
 			Dial:          func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, addresses[0]) }}
@@ -62,7 +62,7 @@ func TestCost(t *testing.T) {
 		return (processor.Time() - begin) / requests
 	}
 	names := []sim.ProcessID{"kubernetes-1", "kubernetes-2", "kubernetes-3"}
-	steady.Cost(t, names, func(w *sim.World) {
+	matrixtest.LogSimulationCost(t, names, func(w *sim.World) {
 		etcd.New(raft.Config{}, names).AddTo(func(id sim.ProcessID, s sim.Server) { w.AddServer(id, s) })
 	}, apiserver.API{}, work, func() net.Conn {
 		client, server := net.Pipe()

@@ -3,19 +3,19 @@ package kubernetes
 import (
 	"testing"
 
-	"github.com/fencepost-sim/fencepost/scenarios/locktest/steady"
+	"github.com/fencepost-sim/fencepost/scenarios/locktest/matrixtest"
 )
 
 // TestEqualSeedsGiveEqualDigests: equal seeds give equal runs of each client, under the default mix.
 func TestEqualSeedsGiveEqualDigests(t *testing.T) {
 	for _, client := range clients {
-		t.Run(client.Name, func(t *testing.T) { steady.EqualSeeds(t, client.Config, 10) })
+		t.Run(client.Name, func(t *testing.T) { matrixtest.EqualSeedsGiveEqualRuns(t, client.Config, 10) })
 	}
 }
 
 // TestTenThousandSchedules: ten thousand schedules of each client can be judged.
 func TestTenThousandSchedules(t *testing.T) {
 	for _, client := range clients {
-		t.Run(client.Name, func(t *testing.T) { steady.TenThousand(t, client.Config) })
+		t.Run(client.Name, func(t *testing.T) { matrixtest.MemoryStaysBounded(t, client.Config) })
 	}
 }

@@ -24,7 +24,7 @@ import (
 // laws.
 func TestElection(t *testing.T) {
 	c := clients[0].Config
-	c.Seeds, c.Laws, c.Without = 50, []checker.Law{checker.Ownership, checker.TokenOrder}, locktest.ServerLosses
+	c.Seeds, c.Laws, c.Without = 50, []checker.Law{checker.Ownership, checker.TokenOrder}, locktest.ServerDataLoss
 	locktest.Run(t, c)
 }
 
@@ -82,7 +82,7 @@ type elector struct {
 
 // join makes a client of the API servers. It stands in for a load balancer: each new connection goes to the next
 // server.
-func (s settings) join(c *locktest.Client) locktest.Lock {
+func (s settings) join(c *locktest.Client) (locktest.Lock, error) {
 	dials := 0
 	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
 		dials++
@@ -96,9 +96,9 @@ func (s settings) join(c *locktest.Client) locktest.Lock {
 	leases, err := coordination.NewForConfig(&rest.Config{Host: "http://" + c.Addr(0), Dial: dial, Proxy: direct,
 		Timeout: s.requestTimeout(), ContentConfig: rest.ContentConfig{ContentType: "application/json"}})
 	if err != nil {
-		return locktest.Refused(err)
+		return nil, err
 	}
-	return &elector{settings: s, client: c, leases: leases}
+	return &elector{settings: s, client: c, leases: leases}, nil
 }
 
 // name returns the identity that the process writes into the record.
@@ -150,8 +150,8 @@ func (e *elector) Unlock(context.Context) error {
 // Lost is closed by OnStoppedLeading.
 func (e *elector) Lost() <-chan struct{} { return e.stopped }
 
-// Token returns leaseTransitions plus one.
-func (e *elector) Token() int64 { return int64(e.record.transitions) + 1 }
+// FencingToken returns leaseTransitions plus one.
+func (e *elector) FencingToken() int64 { return int64(e.record.transitions) + 1 }
 
 // recorder remembers the leaseTransitions of the record that was written last.
 type recorder struct {

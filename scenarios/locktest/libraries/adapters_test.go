@@ -25,7 +25,7 @@ type Library struct {
 	Servers locktest.Servers
 	Renewal Renewal
 	// New makes the lock of a client. If fenced, the lock has tokens, from a counter on the first server.
-	New func(c *locktest.Client, fenced bool) locktest.Lock
+	New func(c *locktest.Client, fenced bool) (locktest.Lock, error)
 	// Keys returns the keys of a lock; nil: its only key has the lock's name.
 	Keys func(lock string) []string
 }
@@ -97,8 +97,8 @@ type fence struct {
 	token int64
 }
 
-// Token returns the token of the lock, or 0 if the lock is used without fencing.
-func (f *fence) Token() int64 { return f.token }
+// FencingToken returns the token of the lock, or 0 if the lock is used without fencing.
+func (f *fence) FencingToken() int64 { return f.token }
 
 var errEnded = errors.New("the lock had ended when its token came")
 
@@ -126,8 +126,8 @@ func counter(c *locktest.Client) string { return c.Key + ":token" }
 // until records the end of a lock's validity for a library that does not.
 type until struct{ at time.Time }
 
-func (u *until) Until() time.Time { return u.at }
-func (u *until) ahead() bool      { return time.Now().Before(u.at) }
+func (u *until) ValidUntil() time.Time { return u.at }
+func (u *until) ahead() bool           { return time.Now().Before(u.at) }
 
 // begun records that the TTL began to run no earlier than asked.
 func (u *until) begun(asked time.Time) { u.at = asked.Add(TTL) }

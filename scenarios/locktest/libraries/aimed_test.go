@@ -54,7 +54,7 @@ func TestAimedFaultsFindWhatRandomOnesSeldomMeet(t *testing.T) {
 					continue
 				}
 				t.Logf("%q: %d schedules, %.1f ms each, %d stopped, %d differed", mix, r.Runs,
-					r.CPU.Seconds()*1000/float64(r.Runs), r.Tolerated, r.Differing)
+					r.CPU.Seconds()*1000/float64(r.Runs), r.Ignored, r.DifferingSeeds)
 				for _, b := range r.Breaches {
 					found := firsts(r.Seeds(b))
 					t.Logf("%s: %s in %d; from each start after %d", b.Law, b.Cause, b.Runs, found)
@@ -82,7 +82,7 @@ func search(t *testing.T, l *Library, scenario string, schedules int) (*locktest
 	}
 	return locktest.Explore(t, locktest.Config{Scenario: file, Keys: l.Keys,
 		Seeds: schedules, Laws: checker.Laws,
-		New: func(c *locktest.Client) locktest.Lock { return l.New(c, false) }})
+		New: func(c *locktest.Client) (locktest.Lock, error) { return l.New(c, false) }})
 }
 
 // firsts returns, for each start, after how many schedules the search meets one of the seeds; 0: it does not.

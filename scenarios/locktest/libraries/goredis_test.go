@@ -39,16 +39,16 @@ type redislockLock struct {
 	fence
 }
 
-func newRedislock(client func(*locktest.Client) *redis.Client) func(*locktest.Client, bool) locktest.Lock {
-	return func(c *locktest.Client, fenced bool) locktest.Lock {
-		return &redislockLock{client: client(c), c: c, fence: fence{on: fenced}}
+func newRedislock(client func(*locktest.Client) *redis.Client) func(*locktest.Client, bool) (locktest.Lock, error) {
+	return func(c *locktest.Client, fenced bool) (locktest.Lock, error) {
+		return &redislockLock{client: client(c), c: c, fence: fence{on: fenced}}, nil
 	}
 }
 
 // newRedislockOwnToken makes a lock whose token is the name of its client. The token ends with a dot, since no token
 // may be the beginning of another.
-func newRedislockOwnToken(c *locktest.Client, fenced bool) locktest.Lock {
-	return &redislockLock{client: single(c), c: c, token: c.Name + ".", fence: fence{on: fenced}}
+func newRedislockOwnToken(c *locktest.Client, fenced bool) (locktest.Lock, error) {
+	return &redislockLock{client: single(c), c: c, token: c.Name + ".", fence: fence{on: fenced}}, nil
 }
 
 func single(c *locktest.Client) *redis.Client { return goRedis(c, 0) }
@@ -78,9 +78,9 @@ type setNX struct {
 	until
 }
 
-func newSetNX(client func(*locktest.Client) *redis.Client) func(*locktest.Client, bool) locktest.Lock {
-	return func(c *locktest.Client, fenced bool) locktest.Lock {
-		return &setNX{client: client(c), c: c, fence: fence{on: fenced}}
+func newSetNX(client func(*locktest.Client) *redis.Client) func(*locktest.Client, bool) (locktest.Lock, error) {
+	return func(c *locktest.Client, fenced bool) (locktest.Lock, error) {
+		return &setNX{client: client(c), c: c, fence: fence{on: fenced}}, nil
 	}
 }
 

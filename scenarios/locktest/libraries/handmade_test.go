@@ -116,15 +116,16 @@ type handmade struct {
 }
 
 // newHandmade returns a constructor of the lock l on a driver.
-func newHandmade(open func(*locktest.Client) (driver, error), l handmade) func(*locktest.Client) locktest.Lock {
-	return func(c *locktest.Client) locktest.Lock {
+func newHandmade(open func(*locktest.Client) (driver, error), l handmade) func(*locktest.Client) (locktest.Lock,
+	error) {
+	return func(c *locktest.Client) (locktest.Lock, error) {
 		d, err := open(c)
 		if err != nil {
-			return locktest.Refused(err)
+			return nil, err
 		}
 		own := l
 		own.driver, own.key = d, c.Key
-		return &own
+		return &own, nil
 	}
 }
 
@@ -180,7 +181,7 @@ func (l *handmade) Unlock(ctx context.Context) error {
 	})
 }
 
-func (l *handmade) Token() int64 { return l.token }
+func (l *handmade) FencingToken() int64 { return l.token }
 
 // byScript compares and deletes in one step.
 func byScript(do command, key, value string) (int, error) {
@@ -222,7 +223,8 @@ func TestPausesFindWhatChecksAndThenActs(t *testing.T) {
 	}
 	leased := locktest.Config{Laws: locktest.LeaseLaws}
 	// The lock must be free when the paused client continues. Therefore it is held only briefly.
-	fenced := locktest.Config{Care: locktest.Care{Fences: true}, Laws: locktest.FencedLaws, Hold: time.Second}
+	fenced := locktest.Config{Precautions: locktest.Precautions{Fences: true}, Laws: locktest.FencedLaws,
+		Hold: time.Second}
 	for name, x := range map[string]struct {
 		lock handmade
 		locktest.Config
@@ -266,7 +268,7 @@ func TestEverySingleFaultFindsWhatChecksAndThenActs(t *testing.T) {
 	for on, open := range drivers {
 		t.Run(on, func(t *testing.T) {
 			c := locktest.Config{Servers: locktest.Redis(1), TTL: TTL, Faults: locktest.Pauses,
-				Laws: locktest.LeaseLaws, New: newHandmade(open, handmade{release: byGetAndDel}), Every: 1,
+				Laws: locktest.LeaseLaws, New: newHandmade(open, handmade{release: byGetAndDel}), EachFault: true,
 				Clients: 2, Cycles: 2, Hold: 300 * time.Millisecond}
 			if r, ok := locktest.Explore(t, c); ok {
 				breaks(t, r, checker.Ownership)

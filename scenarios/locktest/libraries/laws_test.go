@@ -25,12 +25,12 @@ type kept struct {
 var keeping = []kept{
 	{"pauses", locktest.Pauses, false, locktest.LeaseLaws, nil},
 	{"network", locktest.Network, false, locktest.LeaseLaws, nil},
-	{"restarts", locktest.Restarts, false, locktest.LeaseLaws, locktest.ServerLosses},
+	{"restarts", locktest.Restarts, false, locktest.LeaseLaws, locktest.ServerDataLoss},
 	{"failovers", locktest.Failovers, false, locktest.EfficiencyLaws, nil},
 	{"clocks", locktest.Clocks, false, locktest.EfficiencyLaws, nil},
 	{"pauses", locktest.Pauses, true, locktest.FencedLaws, nil},
 	{"network", locktest.Network, true, locktest.FencedLaws, nil},
-	{"restarts", locktest.Restarts, true, locktest.FencedLaws, locktest.ServerLosses},
+	{"restarts", locktest.Restarts, true, locktest.FencedLaws, locktest.ServerDataLoss},
 	{"clocks", locktest.Clocks, true, locktest.FencedLaws, nil},
 }
 
@@ -97,12 +97,12 @@ func TestLibrariesKeepWhatSoundLocksKeep(t *testing.T) {
 				c := l.config(k.fenced)
 				c.Faults, c.Without, c.Laws, c.Seeds, c.Cycles = k.faults, k.without, k.laws, max(seeds, 10), 2
 				c.Compute = TTL / 2
-				c.Care.ChecksValidity, c.Care.StopsWhenTold = !k.fenced, !k.fenced
+				c.Precautions.ChecksValidity, c.Precautions.StopsWhenLost = !k.fenced, !k.fenced
 				r, ok := locktest.Explore(t, c)
 				if !ok {
 					return
 				}
-				r.Differing = nil // TestEqualSeedsGiveEqualDigests reports these
+				r.DifferingSeeds = nil // TestEqualSeedsGiveEqualDigests reports these
 				judgeable(t, r)
 				for _, b := range r.Breaches {
 					why := known(l.Name, b.Law, b.Cause.Kind)

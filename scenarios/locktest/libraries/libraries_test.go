@@ -38,12 +38,13 @@ func judgeable(t *testing.T, r *locktest.Report) {
 	for _, f := range r.Failures {
 		t.Errorf("seed %d: %s", f.Seed, f.Text)
 	}
-	if len(r.Differing) > 0 {
-		t.Errorf("the seeds %d gave two different runs", r.Differing)
+	if len(r.DifferingSeeds) > 0 {
+		t.Errorf("the seeds %d gave two different runs", r.DifferingSeeds)
 	}
 }
 
 func (l *Library) config(fenced bool) locktest.Config {
-	return locktest.Config{Servers: l.Servers, TTL: TTL, Care: locktest.Care{Fences: fenced}, Laws: checker.Laws,
-		Keys: l.Keys, New: func(c *locktest.Client) locktest.Lock { return l.New(c, fenced) }}
+	return locktest.Config{Servers: l.Servers, TTL: TTL, Precautions: locktest.Precautions{Fences: fenced},
+		Laws: checker.Laws, Keys: l.Keys,
+		New: func(c *locktest.Client) (locktest.Lock, error) { return l.New(c, fenced) }}
 }

@@ -34,16 +34,16 @@ var families = []family{
 
 var anything = family{"all", nil}
 
-// care is what a client does to detect that it has lost its lock, or to limit the harm.
-type care struct {
-	name string
-	care locktest.Care
+// protection is what a client does to detect that it has lost its lock, or to limit the harm.
+type protection struct {
+	name        string
+	precautions locktest.Precautions
 }
 
-var cares = []care{
-	{"none", locktest.Care{}},
-	{"careful", locktest.Care{ChecksValidity: true, StopsWhenTold: true}},
-	{"fenced", locktest.Care{Fences: true}},
+var protections = []protection{
+	{"none", locktest.Precautions{}},
+	{"careful", locktest.Precautions{ChecksValidity: true, StopsWhenLost: true}},
+	{"fenced", locktest.Precautions{Fences: true}},
 }
 
 // work is how long a client holds its lock. It reads at the beginning and writes at the end.
@@ -66,12 +66,13 @@ func matrixSeeds() int {
 	return 40
 }
 
-// cell is one combination of the matrix: a library, a family of faults, how long the work takes, and the client's care.
+// cell is one combination of the matrix: a library, a family of faults, how long the work takes, and how the
+// client protects itself.
 type cell struct {
-	library *Library
-	family  family
-	work    work
-	care    care
+	library    *Library
+	family     family
+	work       work
+	protection protection
 }
 
 // replicated reports whether the servers of a library have replicas.
@@ -87,7 +88,7 @@ func cells(l *Library) (all []cell) {
 			if w.renewed && l.Renewal == ByNobody {
 				continue
 			}
-			for _, c := range cares {
+			for _, c := range protections {
 				all = append(all, cell{l, f, w, c})
 			}
 		}
@@ -96,11 +97,12 @@ func cells(l *Library) (all []cell) {
 }
 
 func (c *cell) config(seeds int) locktest.Config {
-	config := c.library.config(c.care.care.Fences)
-	config.Faults, config.Compute, config.Seeds, config.Care = c.family.faults, c.work.compute, seeds, c.care.care
+	config := c.library.config(c.protection.precautions.Fences)
+	config.Faults, config.Precautions = c.family.faults, c.protection.precautions
+	config.Compute, config.Seeds = c.work.compute, seeds
 	config.Cycles, config.Laws = 2, checker.Laws
 	if c.work.renewed && c.library.Renewal == ByUser {
-		config.Care.Extends = TTL / 3
+		config.Precautions.ExtendEvery = TTL / 3
 	}
 	return config
 }
@@ -114,27 +116,29 @@ type result struct {
 
 // counts are the numbers of runs of a cell in which laws were broken.
 type counts struct {
-	Family, Work, Care string
-	Runs               int
-	Leases             int // lease-exclusion
-	Owners             int `json:",omitempty"` // ownership
-	Data               int // resource-safety
-	Waits              int // deadlock-freedom or fault-tolerance, although enough servers were left
-	Tokens             int // token-order
-	Stopped            int `json:",omitempty"` // not judged: the library stopped the clock
-	Differing          int `json:",omitempty"` // seeds that broke a law and gave another run the second time
+	Family, Work string
+	Protection   string `json:"Care"` // its name
+	Runs         int
+	Leases       int // lease-exclusion
+	Owners       int `json:",omitempty"` // ownership
+	Data         int // resource-safety
+	Waits        int // deadlock-freedom or fault-tolerance, although enough servers were left
+	Tokens       int // token-order
+	Stopped      int `json:",omitempty"` // not judged: the library stopped the clock
+	Differing    int `json:",omitempty"` // seeds that broke a law and gave another run the second time
 }
 
 // finding is one way in which a library broke a law. Its smallest run is in testdata/Name.
 type finding struct {
-	Name, Family, Work, Care string
-	Law                      checker.Law
-	Cause                    checker.Cause
-	Runs, Of                 int
-	Seed                     uint64
-	CPU                      time.Duration // up to the seed, estimated by its share of the runs of its cell
-	Faults                   []string
-	Minimal                  bool
+	Name, Family, Work string
+	Protection         string `json:"Care"` // its name
+	Law                checker.Law
+	Cause              checker.Cause
+	Runs, Of           int
+	Seed               uint64
+	CPU                time.Duration // up to the seed, estimated by its share of the runs of its cell
+	Faults             []string
+	Minimal            bool
 }
 
 // TestMatrix runs the matrix if -update is set. -run 'TestMatrix/^redsync$' runs that of one library.
@@ -152,7 +156,7 @@ func TestMatrix(t *testing.T) {
 			}
 			if x, is := rare[l.Name]; is { // enough schedules to meet the rare finding
 				if r, ok := search(t, &l, fmt.Sprintf(searched, x.servers, ""), searchLength); ok {
-					m.add(cell{&l, anything, works[0], cares[1]}, r)
+					m.add(cell{&l, anything, works[0], protections[1]}, r)
 				}
 			}
 			if os.Getenv("FENCEPOST_LOCKTEST") == "" {
@@ -178,11 +182,11 @@ type candidate struct {
 }
 
 func (m *matrix) add(c cell, r *locktest.Report) {
-	n := counts{Stopped: r.Tolerated, Differing: len(r.Differing), Runs: r.Runs,
-		Family: c.family.name, Work: c.work.name, Care: c.care.name,
+	n := counts{Stopped: r.Ignored, Differing: len(r.DifferingSeeds), Runs: r.Runs,
+		Family: c.family.name, Work: c.work.name, Protection: c.protection.name,
 		Leases: r.Violated(checker.LeaseExclusion), Data: r.Violated(checker.ResourceSafety),
 		Owners: r.Violated(checker.Ownership), Tokens: r.Violated(checker.TokenOrder)}
-	r.Differing = nil // the README gives their number
+	r.DifferingSeeds = nil // the README gives their number
 	judgeable(m.t, r)
 	for _, b := range r.Breaches {
 		if b.Law == checker.DeadlockFreedom || b.Law == checker.FaultTolerance {
@@ -209,10 +213,10 @@ func described(c cell, b locktest.Breach) bool {
 	return b.Law != checker.MutualExclusion || b.Cause.Detail == checker.BySlowWork
 }
 
-// offer keeps the candidate for a breach whose client takes the most care.
+// offer keeps the candidate for a breach whose client protects itself best.
 func (m *matrix) offer(c *candidate) {
 	key := string(c.Law) + " " + c.Cause.String()
-	rank := func(c *candidate) int { return slices.Index([]string{"careful", "none", "fenced"}, c.care.name) }
+	rank := func(c *candidate) int { return slices.Index([]string{"careful", "none", "fenced"}, c.protection.name) }
 	if old := m.best[key]; old == nil {
 		m.order = append(m.order, key)
 		m.best[key] = c
@@ -235,7 +239,8 @@ func (m *matrix) write() {
 		}
 		f := finding{Name: m.Library + "-" + strings.Trim(notInNames.ReplaceAllString(key, "-"), "-"),
 			Family: c.family.name,
-			Work:   c.work.name, Care: c.care.name, Law: c.Law, Cause: c.Cause, Runs: c.Runs, Of: c.report.Runs,
+			Work:   c.work.name, Protection: c.protection.name, Law: c.Law, Cause: c.Cause, Runs: c.Runs,
+			Of:   c.report.Runs,
 			Seed: c.Seed,
 			CPU:  c.report.CPU * time.Duration(c.Seed) / time.Duration(c.report.Runs), Minimal: small.Minimal}
 		for _, line := range strings.Split(strings.TrimSpace(small.Plan), "\n") {

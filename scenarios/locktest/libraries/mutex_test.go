@@ -12,15 +12,15 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
-	"github.com/fencepost-sim/fencepost/scenarios/locktest/steady"
+	"github.com/fencepost-sim/fencepost/scenarios/locktest/matrixtest"
 )
 
 // failFast is redsync with WithFailFast, as its documentation shows it: a round ends with the first majority, while the
 // requests to the other servers go on. go-redis opens their connections while it holds a mutex.
 var failFast = locktest.Config{Servers: locktest.Redis(3), TTL: TTL, Compute: TTL * 5 / 2, Cycles: 2,
 	Faults: locktest.Network, Laws: []checker.Law{checker.Ownership},
-	Care: locktest.Care{ChecksValidity: true, StopsWhenTold: true, Extends: TTL / 3},
-	New: func(c *locktest.Client) locktest.Lock {
+	Precautions: locktest.Precautions{ChecksValidity: true, StopsWhenLost: true, ExtendEvery: TTL / 3},
+	New: func(c *locktest.Client) (locktest.Lock, error) {
 		return newRedsync(onGoRedis, with(redsync.WithFailFast(true)))(c, false)
 	}}
 
@@ -33,8 +33,8 @@ type notified struct {
 	until
 }
 
-func newNotified(c *locktest.Client) locktest.Lock {
-	return &notified{client: goRedis(c, 0), key: c.Key}
+func newNotified(c *locktest.Client) (locktest.Lock, error) {
+	return &notified{client: goRedis(c, 0), key: c.Key}, nil
 }
 
 func (l *notified) Lock(ctx context.Context) error {
@@ -82,14 +82,14 @@ func TestAMutexThatIsHeldOverADial(t *testing.T) {
 	for name, c := range map[string]locktest.Config{"redsync": failFast,
 		"notified": {Servers: locktest.Redis(1), TTL: TTL, Faults: locktest.Restarts, Laws: checker.Laws,
 			New: newNotified}} {
-		t.Run(name, func(t *testing.T) { steady.EqualSeeds(t, c, 10) })
+		t.Run(name, func(t *testing.T) { matrixtest.EqualSeedsGiveEqualRuns(t, c, 10) })
 	}
 }
 
 // TestSoundLocksSurviveRestarts: a dial to a server that is down ends, and so does a wait for a reply that such a
 // server does not send.
 func TestSoundLocksSurviveRestarts(t *testing.T) {
-	for name, lock := range map[string]func(*locktest.Client) locktest.Lock{
+	for name, lock := range map[string]func(*locktest.Client) (locktest.Lock, error){
 		"notified by go-redis": newNotified,
 		"on go-redis":          newHandmade(drivers["go-redis"], handmade{release: byScript}),
 		"on redigo":            newHandmade(drivers["redigo"], handmade{release: byScript}),
@@ -97,8 +97,8 @@ func TestSoundLocksSurviveRestarts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			locktest.Run(t, locktest.Config{Servers: locktest.Redis(1), TTL: TTL, Faults: locktest.Restarts,
-				Without: locktest.ServerLosses, Laws: locktest.LeaseLaws, Seeds: testkit.Size(100, 1000),
-				Care: locktest.Care{ChecksValidity: true, StopsWhenTold: true}, New: lock})
+				Without: locktest.ServerDataLoss, Laws: locktest.LeaseLaws, Seeds: testkit.Size(100, 1000),
+				Precautions: locktest.Precautions{ChecksValidity: true, StopsWhenLost: true}, New: lock})
 		})
 	}
 }

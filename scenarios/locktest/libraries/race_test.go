@@ -18,7 +18,7 @@ func TestNoRaceIsOurs(t *testing.T) {
 		seeds = 100
 	}
 	own := Library{Name: "watchdog", Servers: locktest.Redis(1),
-		New: func(c *locktest.Client, _ bool) locktest.Lock { return newWatchdog(c) }}
+		New: func(c *locktest.Client, _ bool) (locktest.Lock, error) { return newWatchdog(c) }}
 	for _, l := range append([]Library{own}, All...) {
 		t.Run(l.Name, func(t *testing.T) {
 			c := l.config(false)

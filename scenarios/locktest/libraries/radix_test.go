@@ -32,8 +32,8 @@ func (d radixDialer) DialContext(ctx context.Context, network, addr string) (net
 // radixTimeout is how long a request may take. Radix has no default: it waits until the context ends.
 const radixTimeout = 3 * time.Second
 
-func newRadix(c *locktest.Client, fenced bool) locktest.Lock {
-	return &radixLock{c: c, fence: fence{on: fenced}}
+func newRadix(c *locktest.Client, fenced bool) (locktest.Lock, error) {
+	return &radixLock{c: c, fence: fence{on: fenced}}, nil
 }
 
 func (l *radixLock) do(ctx context.Context, a radix.Action) (err error) {

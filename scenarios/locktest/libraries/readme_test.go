@@ -41,7 +41,7 @@ func TestFindings(t *testing.T) {
 	for i, r := range results(t) {
 		for _, f := range r.Findings {
 			t.Run(f.Name, func(t *testing.T) {
-				c := All[i].config(f.Care == "fenced")
+				c := All[i].config(f.Protection == "fenced")
 				c.Replay = filepath.Join("testdata", f.Name, "plan.txt")
 				c.Laws = []checker.Law{f.Law}
 				r, ok := locktest.Explore(t, c)
@@ -167,10 +167,10 @@ func pageOf(t *testing.T, l *Library, r *result) string {
 
 // view is what the tables say about one law, for clients with a certain care.
 type view struct {
-	title  string
-	letter string // in the summary; empty: not in it
-	care   string // of the clients; empty: any
-	of     func(counts) int
+	title      string
+	letter     string // in the summary; empty: not in it
+	protection string // of the clients; empty: any
+	of         func(counts) int
 }
 
 var views = []view{
@@ -219,7 +219,7 @@ func differing(all []result) string {
 // sum adds up the schedules under a family that could be judged, and those that broke the law.
 func (v *view) sum(r result, family string) (broken, judged int) {
 	for _, c := range r.Cells {
-		if c.Family == family && (v.care == "" || c.Care == v.care) {
+		if c.Family == family && (v.protection == "" || c.Protection == v.protection) {
 			broken, judged = broken+v.of(c), judged+c.Runs-c.Stopped
 		}
 	}
@@ -255,8 +255,9 @@ func (v *view) cell(r result, family string) string {
 // TestNoCellIsABareZero: a cell is never a bare 0. It says how many schedules there were, or gives an upper bound of
 // the rate.
 func TestNoCellIsABareZero(t *testing.T) {
-	of := func(family, care string, runs, stopped, leases int) counts {
-		return counts{Family: family, Work: "short", Care: care, Runs: runs, Stopped: stopped, Leases: leases}
+	of := func(family, protection string, runs, stopped, leases int) counts {
+		return counts{Family: family, Work: "short", Protection: protection, Runs: runs, Stopped: stopped,
+			Leases: leases}
 	}
 	r := result{Library: "x", Cells: []counts{of("pauses", "none", 40, 0, 0), of("pauses", "careful", 40, 0, 0),
 		of("network", "none", 40, 0, 3), of("network", "careful", 40, 0, 0), of("clocks", "none", 40, 3, 0),
@@ -287,7 +288,7 @@ func (f *finding) write(t *testing.T, b *strings.Builder, library string) {
 		t.Errorf("%s has no explanation: add one to ofLibrary or ofCause", f.Name)
 	}
 	test := "TestLibraries"
-	if f.Care == "fenced" {
+	if f.Protection == "fenced" {
 		test = "TestFenced"
 	}
 	cut := ""
@@ -295,7 +296,7 @@ func (f *finding) write(t *testing.T, b *strings.Builder, library string) {
 		cut = "; the plan may not be the smallest"
 	}
 	said := fmt.Sprintf("%s Found under %s, %s work, care: %s, in %d of %d runs; the first is seed %d, "+
-		"after %.1f s of CPU%s.", why, f.Family, f.Work, f.Care, f.Runs, f.Of, f.Seed,
+		"after %.1f s of CPU%s.", why, f.Family, f.Work, f.Protection, f.Runs, f.Of, f.Seed,
 		max(f.CPU, 50*time.Millisecond).Seconds(), cut)
 	fmt.Fprintf(b, "\n### %s: %s\n\n%s\n```\n%s\n\ngo test -v -run '^%s$/^%s$' \\\n"+
 		"  -locktest.plan testdata/%s/plan.txt .\n```\n", f.Law, f.Cause, wrapped(said), strings.Join(f.Faults, "\n"),

@@ -44,14 +44,14 @@ type redsyncPool struct {
 
 // newRedsync returns a constructor of redsync's lock with one pool for each server, and with options.
 func newRedsync(open func(c *locktest.Client, i int) redsyncPool, options func(*locktest.Client) []redsync.Option) func(
-	*locktest.Client, bool) locktest.Lock {
-	return func(c *locktest.Client, fenced bool) locktest.Lock {
+	*locktest.Client, bool) (locktest.Lock, error) {
+	return func(c *locktest.Client, fenced bool) (locktest.Lock, error) {
 		l := &redsyncLock{fence: fence{on: fenced}}
 		var pools []rsredis.Pool
 		for i := range c.Addrs {
 			pool := open(c, i)
 			if pool.err != nil {
-				return locktest.Refused(pool.err)
+				return nil, pool.err
 			}
 			l.close = append(l.close, pool.close)
 			pools = append(pools, pool)
@@ -60,7 +60,7 @@ func newRedsync(open func(c *locktest.Client, i int) redsyncPool, options func(*
 			}
 		}
 		l.Mutex = redsync.New(pools...).NewMutex(c.Key, append(options(c), redsync.WithExpiry(TTL))...)
-		return l
+		return l, nil
 	}
 }
 
@@ -163,6 +163,8 @@ func (l *redsyncLock) Unlock(ctx context.Context) error {
 	return err
 }
 
+func (l *redsyncLock) ValidUntil() time.Time { return l.Until() }
+
 func (l *redsyncLock) Extend(ctx context.Context) error {
 	_, err := l.ExtendContext(ctx)
 	return err
@@ -185,7 +187,7 @@ type redsyncV1 struct {
 	c     *locktest.Client
 }
 
-func newRedsyncV1(c *locktest.Client, fenced bool) locktest.Lock {
+func newRedsyncV1(c *locktest.Client, fenced bool) (locktest.Lock, error) {
 	l := &redsyncV1{fence: fence{on: fenced}, c: c}
 	var pools []redsyncv1.Pool
 	for _, addr := range c.Addrs {
@@ -194,7 +196,7 @@ func newRedsyncV1(c *locktest.Client, fenced bool) locktest.Lock {
 		pools = append(pools, pool)
 	}
 	l.mutex = redsyncv1.New(pools).NewMutex(c.Key, redsyncv1.SetExpiry(TTL), redsyncv1.SetTries(1))
-	return l
+	return l, nil
 }
 
 // tries and retryDelay are redsync's own defaults. The adapter makes the tries itself, so that it knows when the

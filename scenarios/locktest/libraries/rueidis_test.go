@@ -51,15 +51,15 @@ func (l *watched) Close() error {
 	return nil
 }
 
-func newRueidislock(c *locktest.Client, fenced bool) locktest.Lock {
+func newRueidislock(c *locktest.Client, fenced bool) (locktest.Lock, error) {
 	l, err := openRueidislock(c.Addr(0), c.DialContext, documented)
 	if err != nil {
-		return locktest.Refused(err)
+		return nil, err
 	}
 	incr := func(ctx context.Context, key string) (int64, error) {
 		return l.Client().Do(ctx, l.Client().B().Incr().Key(key).Build()).AsInt64()
 	}
-	return &watched{acquire: l.WithContext, incr: incr, close: l.Close, c: c, fence: fence{on: fenced}}
+	return &watched{acquire: l.WithContext, incr: incr, close: l.Close, c: c, fence: fence{on: fenced}}, nil
 }
 
 // documented is the option that rueidislock's README shows for one server.
@@ -88,7 +88,7 @@ func backoff(attempts int) time.Duration {
 	return min(time.Second, time.Duration(1<<min(20, attempts))*time.Microsecond*3/2)
 }
 
-func newValkeylock(c *locktest.Client, fenced bool) locktest.Lock {
+func newValkeylock(c *locktest.Client, fenced bool) (locktest.Lock, error) {
 	o := valkeylock.LockerOption{KeyMajority: 1, NoLoopTracking: true, KeyValidity: TTL}
 	o.ClientOption = valkey.ClientOption{InitAddress: []string{c.Addr(0)},
 		RetryDelay: func(attempts int, _ valkey.Completed, _ error) time.Duration { return backoff(attempts) },
@@ -97,12 +97,12 @@ func newValkeylock(c *locktest.Client, fenced bool) locktest.Lock {
 		}}
 	l, err := valkeylock.NewLocker(o)
 	if err != nil {
-		return locktest.Refused(err)
+		return nil, err
 	}
 	incr := func(ctx context.Context, key string) (int64, error) {
 		return l.Client().Do(ctx, l.Client().B().Incr().Key(key).Build()).AsInt64()
 	}
-	return &watched{acquire: l.WithContext, incr: incr, close: l.Close, c: c, fence: fence{on: fenced}}
+	return &watched{acquire: l.WithContext, incr: incr, close: l.Close, c: c, fence: fence{on: fenced}}, nil
 }
 
 // valkeyKeys returns the one key of a lock (lock.go, keyname).

@@ -30,9 +30,9 @@ func TestEverySingleFault(t *testing.T) {
 		}
 		t.Run(l.Name, func(t *testing.T) {
 			c := l.config(false)
-			c.Every, c.Seeds, c.Clients, c.Cycles, c.Hold = 1, 0, 2, 2, 300*time.Millisecond
+			c.EachFault, c.Seeds, c.Clients, c.Cycles, c.Hold = true, 0, 2, 2, 300*time.Millisecond
 			c.Laws = []checker.Law{checker.Ownership, checker.MutualExclusion}
-			c.Care, c.Faults = locktest.Care{}, faults
+			c.Precautions, c.Faults = locktest.Precautions{}, faults
 			if l.Name == "redsync" {
 				c.Servers = locktest.Redis(3)
 			}

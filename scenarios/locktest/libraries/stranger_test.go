@@ -67,8 +67,8 @@ func (l *watchdog) Unlock(ctx context.Context) error {
 
 func (l *watchdog) Close() error { return l.client.Close() }
 
-func newWatchdog(c *locktest.Client) locktest.Lock {
-	return &watchdog{client: goRedis(c, 0), key: c.Key, ttl: TTL}
+func newWatchdog(c *locktest.Client) (locktest.Lock, error) {
+	return &watchdog{client: goRedis(c, 0), key: c.Key, ttl: TTL}, nil
 }
 
 // TestTheFirstHourWithALockOfOnesOwn: the report has the two mistakes of the lock at the top, and then their
@@ -78,7 +78,7 @@ func TestTheFirstHourWithALockOfOnesOwn(t *testing.T) {
 	if !ok {
 		return
 	}
-	if len(r.Breaches) < 3 || len(r.Failures)+len(r.Differing) > 0 {
+	if len(r.Breaches) < 3 || len(r.Failures)+len(r.DifferingSeeds) > 0 {
 		t.Fatalf("%+v", r)
 	}
 	for i, want := range []checker.CauseKind{checker.ProlongedByNonOwner, checker.RemovedByNonOwner} {
@@ -102,8 +102,8 @@ func TestCostOfAGoroutineThatNeverEnds(t *testing.T) {
 		c.Seeds = 200
 	}
 	without, ok := locktest.Explore(t, c)
-	c.Tolerated = []string{"libraries.count"}
-	c.New = func(c *locktest.Client) locktest.Lock {
+	c.IgnoredGoroutines = []string{"libraries.count"}
+	c.New = func(c *locktest.Client) (locktest.Lock, error) {
 		go count()
 		return newWatchdog(c)
 	}
@@ -111,7 +111,7 @@ func TestCostOfAGoroutineThatNeverEnds(t *testing.T) {
 	if !ok || !here {
 		return
 	}
-	if len(with.Failures)+with.Tolerated > 0 || !maps.Equal(with.Digests(), without.Digests()) {
+	if len(with.Failures)+with.Ignored > 0 || !maps.Equal(with.Digests(), without.Digests()) {
 		t.Errorf("%+v", with)
 	}
 	t.Logf("%d runs: %v of processor time, %v without it", with.Runs, with.CPU, without.CPU)
@@ -122,36 +122,36 @@ var mistakes = map[string]struct {
 	locktest.Config
 	want string
 }{
-	"no dialer": {locktest.Config{New: func(c *locktest.Client) locktest.Lock {
-		return &watchdog{client: redis.NewClient(&redis.Options{Addr: "localhost:6379"}), key: c.Key, ttl: TTL}
+	"no dialer": {locktest.Config{New: func(c *locktest.Client) (locktest.Lock, error) {
+		return &watchdog{client: redis.NewClient(&redis.Options{Addr: "localhost:6379"}), key: c.Key, ttl: TTL}, nil
 	}}, "the lock opened no connection: pass c.DialContext"},
-	"an address of its own": {locktest.Config{New: func(c *locktest.Client) locktest.Lock {
+	"an address of its own": {locktest.Config{New: func(c *locktest.Client) (locktest.Lock, error) {
 		client := redis.NewClient(&redis.Options{Addr: "localhost:6379", Dialer: c.DialContext})
-		return &watchdog{client: client, key: c.Key, ttl: TTL}
+		return &watchdog{client: client, key: c.Key, ttl: TTL}, nil
 	}}, "worker-10 dialled localhost:6379, which is no server of the simulated world: there are 10.0.0.1:6379"},
-	"a prefix": {locktest.Config{New: func(c *locktest.Client) locktest.Lock {
-		return &watchdog{client: goRedis(c, 0), key: "orders:" + c.Key, ttl: TTL}
+	"a prefix": {locktest.Config{New: func(c *locktest.Client) (locktest.Lock, error) {
+		return &watchdog{client: goRedis(c, 0), key: "orders:" + c.Key, ttl: TTL}, nil
 	}}, `servers saw no key "lock"; they saw "orders:lock": set Config.Keys`},
-	"a key of its own": {locktest.Config{New: func(c *locktest.Client) locktest.Lock {
-		return &watchdog{client: goRedis(c, 0), key: "stock", ttl: TTL}
+	"a key of its own": {locktest.Config{New: func(c *locktest.Client) (locktest.Lock, error) {
+		return &watchdog{client: goRedis(c, 0), key: "stock", ttl: TTL}, nil
 	}}, `servers saw no key "lock"; they saw "stock": set Config.Keys, or have the lock use c.Key`},
-	"an owner value that begins another's": {locktest.Config{New: func(c *locktest.Client) locktest.Lock {
-		return &tokened{client: goRedis(c, 0), key: c.Key, token: c.Name}
+	"an owner value that begins another's": {locktest.Config{New: func(c *locktest.Client) (locktest.Lock, error) {
+		return &tokened{client: goRedis(c, 0), key: c.Key, token: c.Name}, nil
 	}}, "Lock of worker-1 returned nil after "},
 	"another TTL": {locktest.Config{New: newWatchdog, TTL: 30 * time.Second},
 		`the key "lock" ends 8s after Lock has set it, and Config.TTL says 30s`},
 	"a misspelt fault": {locktest.Config{New: newWatchdog, Faults: locktest.Faults{"paus"}},
 		`locktest: Config.Faults: unknown key "paus" in mix.weights (did you mean "pause"?)`},
-	"a goroutine that never ends": {locktest.Config{New: func(c *locktest.Client) locktest.Lock {
+	"a goroutine that never ends": {locktest.Config{New: func(c *locktest.Client) (locktest.Lock, error) {
 		go count()
 		return newWatchdog(c)
 	}}, "4 goroutines are still there ten minutes after 1 run: libraries.count (stranger_test.go:"},
-	"a loop that never blocks": {locktest.Config{New: func(c *locktest.Client) locktest.Lock {
+	"a loop that never blocks": {locktest.Config{New: func(c *locktest.Client) (locktest.Lock, error) {
 		for began := time.Now(); time.Since(began) < time.Second; {
 		}
 		return newWatchdog(c)
 	}}, "the trial run, without faults, failed: the run did not end within 5s of processor time: libraries."},
-	"no Close": {locktest.Config{New: func(c *locktest.Client) locktest.Lock {
+	"no Close": {locktest.Config{New: func(c *locktest.Client) (locktest.Lock, error) {
 		return newPooled(c)
 	}}, "4 goroutines are still there ten minutes after 1 run: libraries.newPooled.func1 (stranger_test.go:"},
 }
@@ -162,10 +162,14 @@ type pooled struct {
 	end chan struct{}
 }
 
-func newPooled(c *locktest.Client) pooled {
-	l := pooled{newWatchdog(c).(*watchdog), make(chan struct{})}
+func newPooled(c *locktest.Client) (locktest.Lock, error) {
+	of, err := newWatchdog(c)
+	if err != nil {
+		return nil, err
+	}
+	l := pooled{of.(*watchdog), make(chan struct{})}
 	go func() { <-l.end }()
-	return l
+	return l, nil
 }
 
 func (l pooled) Lock(ctx context.Context) error   { return l.of.Lock(ctx) }

@@ -23,9 +23,9 @@ func testMutex(t *testing.T) {
 	locktest.Run(t, locktest.Config{Servers: locktest.Redis(1), TTL: 8 * time.Second, Faults: locktest.Pauses,
 		New: newMutex})
 }
-func newMutex(c *locktest.Client) locktest.Lock {
+func newMutex(c *locktest.Client) (locktest.Lock, error) {
 	client := goredislib.NewClient(&goredislib.Options{Addr: c.Addr(0), Dialer: c.DialContext})
-	return mutex{redsync.New(goredis.NewPool(client)).NewMutex(c.Key, redsync.WithExpiry(8*time.Second)), client}
+	return mutex{redsync.New(goredis.NewPool(client)).NewMutex(c.Key, redsync.WithExpiry(8*time.Second)), client}, nil
 }
 
 type mutex struct {
@@ -33,6 +33,7 @@ type mutex struct {
 	client *goredislib.Client
 }
 
+func (m mutex) ValidUntil() time.Time            { return m.Until() }
 func (m mutex) Lock(ctx context.Context) error   { return m.LockContext(ctx) }
 func (m mutex) Unlock(ctx context.Context) error { _, err := m.UnlockContext(ctx); return err }
 func (m mutex) Close() error                     { return m.client.Close() }
@@ -43,10 +44,16 @@ func (m mutex) Close() error                     { return m.client.Close() }
 
 func TestFencedMutex(t *testing.T) {
 	locktest.Run(t, locktest.Config{Servers: locktest.Redis(1), TTL: 8 * time.Second, Faults: locktest.Pauses,
-		Care: locktest.Care{Fences: true}, Laws: locktest.FencedLaws, New: newFenced})
+		Precautions: locktest.Precautions{Fences: true}, Laws: locktest.FencedLaws, New: newFenced})
 }
 
-func newFenced(c *locktest.Client) locktest.Lock { return &fenced{mutex: newMutex(c).(mutex)} }
+func newFenced(c *locktest.Client) (locktest.Lock, error) {
+	l, err := newMutex(c)
+	if err != nil {
+		return nil, err
+	}
+	return &fenced{mutex: l.(mutex)}, nil
+}
 
 // fenced draws a token while it holds the lock. One whose lease ended meanwhile might be later than another holder's.
 type fenced struct {
@@ -64,7 +71,7 @@ func (f *fenced) Lock(ctx context.Context) (err error) {
 	return err
 }
 
-func (f *fenced) Token() int64 { return f.token }
+func (f *fenced) FencingToken() int64 { return f.token }
 
 // fenced: end
 

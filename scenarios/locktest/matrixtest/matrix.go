@@ -1,5 +1,7 @@
-// Package matrixtest tests the locks of client libraries under families of faults. For each way in which a law breaks
-// it keeps the smallest run, replays it, and writes tables of the results.
+// Package matrixtest has the tests that the modules with client libraries of locks share. It tests the locks under
+// families of faults: for each way in which a law breaks it keeps the smallest run, replays it, and writes tables of
+// the results. It also checks that equal seeds give equal runs and that memory stays bounded, and measures what the
+// simulation costs.
 //
 // Goals: each finding that a table states can be replayed, and has a reason. Non-goals: to describe the clients and why
 // they behave so, which the tests that use this package do.
@@ -39,14 +41,14 @@ type Family struct {
 var Families = []Family{{"pauses", locktest.Pauses}, {"network", locktest.Network}, {"restarts", locktest.Restarts},
 	{"clocks", locktest.Clocks}, {"all", nil}}
 
-// Cares are the ways in which a client protects itself, in the order of the tables.
-var Cares = []struct {
-	Name string
-	Care locktest.Care
+// Protections are the ways in which a client protects itself, in the order of the tables.
+var Protections = []struct {
+	Name        string
+	Precautions locktest.Precautions
 }{
-	{"none", locktest.Care{}},
-	{"stops", locktest.Care{StopsWhenTold: true}},
-	{"fenced", locktest.Care{StopsWhenTold: true, Fences: true}},
+	{"none", locktest.Precautions{}},
+	{"stops", locktest.Precautions{StopsWhenLost: true}},
+	{"fenced", locktest.Precautions{StopsWhenLost: true, Fences: true}},
 }
 
 // Seeds is the number of runs of each cell of the matrix.
@@ -58,12 +60,14 @@ type Result struct {
 	Findings []Finding
 }
 
-// Cell is the number of runs in which a law was broken by a cause, under one family of faults and with one Care.
+// Cell is the number of runs in which a law was broken by a cause, under one family of faults and for one of
+// Protections.
 type Cell struct {
-	Family, Care string
-	Law          checker.Law
-	Cause        checker.Cause
-	Runs         int
+	Family     string
+	Protection string `json:"Care"` // its name
+	Law        checker.Law
+	Cause      checker.Cause
+	Runs       int
 }
 
 // Finding is one way in which a law was broken under a family of faults. Its smallest run is stored in testdata/Name.
@@ -89,16 +93,17 @@ func Run(t *testing.T, clients []Client, families []Family) {
 	}
 	for _, client := range clients {
 		t.Run(client.Name, func(t *testing.T) {
-			m := matrix{client: client.Name, smallest: map[string]*locktest.Smallest{}}
-			for _, care := range Cares {
-				if care.Care.Fences && client.Tokenless {
+			m := matrix{client: client.Name, smallest: map[string]*locktest.ShrunkRun{}}
+			for _, p := range Protections {
+				if p.Precautions.Fences && client.Tokenless {
 					continue
 				}
 				for _, family := range families {
 					c := client.Config
-					c.Faults, c.Care, c.Seeds, c.Cycles, c.Laws = family.Faults, care.Care, Seeds, 2, checker.Laws
+					c.Faults, c.Precautions, c.Laws = family.Faults, p.Precautions, checker.Laws
+					c.Seeds, c.Cycles = Seeds, 2
 					if r, ok := locktest.Explore(t, c); ok {
-						m.add(t, family.Name, care.Name, r)
+						m.add(t, family.Name, p.Name, r)
 					}
 				}
 			}
@@ -113,20 +118,20 @@ func Run(t *testing.T, clients []Client, families []Family) {
 type matrix struct {
 	client string
 	Result
-	smallest map[string]*locktest.Smallest // by the finding's name
+	smallest map[string]*locktest.ShrunkRun // by the finding's name
 }
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
 // add records the result of one cell. A finding is shrunk where it first occurs, which is with the least careful
 // client.
-func (m *matrix) add(t *testing.T, family, care string, r *locktest.Report) {
+func (m *matrix) add(t *testing.T, family, protection string, r *locktest.Report) {
 	t.Helper()
 	for _, f := range r.Failures {
-		t.Errorf("%s, %s: seed %d: %s", family, care, f.Seed, f.Text)
+		t.Errorf("%s, %s: seed %d: %s", family, protection, f.Seed, f.Text)
 	}
 	for _, b := range r.Breaches {
-		m.Cells = append(m.Cells, Cell{family, care, b.Law, b.Cause, b.Runs})
+		m.Cells = append(m.Cells, Cell{family, protection, b.Law, b.Cause, b.Runs})
 		name := fmt.Sprintf("%s %s %s %s", m.client, family, b.Law, b.Cause)
 		if name = strings.Trim(notInNames.ReplaceAllString(name, "-"), "-"); m.smallest[name] != nil {
 			continue

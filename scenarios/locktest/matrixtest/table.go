@@ -26,8 +26,8 @@ func (r Reasons) of(client string, f *Finding) (key string) {
 
 // Table compares a table in a file with the results of clients in testdata; with -update it writes the table. The table
 // has a row for each way in which a client broke a law, and a cell for each family of faults. A cell has the number of
-// runs for each Care, with a link to the smallest run. The test fails for a finding without a plan or a reason, a
-// reason without a finding, and a plan without a finding.
+// runs for each of Protections, with a link to the smallest run. The test fails for a finding without a plan or a
+// reason, a reason without a finding, and a plan without a finding.
 func Table(t *testing.T, path, name string, clients []Client, families []Family, reasons Reasons) {
 	t.Helper()
 	var b strings.Builder
@@ -88,16 +88,16 @@ func rows(b *strings.Builder, client Client, result *Result, families []Family, 
 	}
 }
 
-// counts returns the numbers of runs that show a finding, one for each Care.
+// counts returns the numbers of runs that show a finding, one for each of Protections.
 func (r *Result) counts(client Client, f *Finding) string {
 	var all []string
-	for _, care := range Cares {
-		if care.Care.Fences && client.Tokenless {
+	for _, p := range Protections {
+		if p.Precautions.Fences && client.Tokenless {
 			continue
 		}
 		n := 0
 		for _, c := range r.Cells {
-			if c.Care == care.Name && c.Family == f.Family && c.Law == f.Law && c.Cause == f.Cause {
+			if c.Protection == p.Name && c.Family == f.Family && c.Law == f.Law && c.Cause == f.Cause {
 				n = c.Runs
 			}
 		}

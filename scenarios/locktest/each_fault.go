@@ -17,26 +17,24 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
-// undisturbed is the seed of the run whose single faults Config.Every tries.
+// undisturbed is the seed of the run whose single faults Config.EachFault tries.
 const undisturbed = 1
 
-// everyRefused returns an error text if a Config has a field that cannot be used with Every, or "" if it has none.
-func (c *Config) everyRefused() string {
+// eachFaultRefused returns an error text if a Config has a field that cannot be used with EachFault, or "" if it has
+// none.
+func (c *Config) eachFaultRefused() string {
 	switch {
-	case c.Every < 0 || c.Every > 1:
-		return fmt.Sprintf("Config.Every is %d: it is 1, for each single fault of one run, or 0, for faults at random",
-			c.Every)
-	case c.Every == 1 && c.Plan != nil:
-		return "Config.Plan cannot be used with Every: a single fault strikes in each run"
-	case c.Every == 1 && c.Seeds != 0:
-		return "Config.Seeds cannot be used with Every: the run that is disturbed has one seed"
+	case c.EachFault && c.Plan != nil:
+		return "Config.Plan cannot be used with EachFault: a single fault strikes in each run"
+	case c.EachFault && c.Seeds != 0:
+		return "Config.Seeds cannot be used with EachFault: the run that is disturbed has one seed"
 	}
 	return ""
 }
 
 // word returns the word in the names of subtests: "seed" or "fault".
 func (c *Config) word() string {
-	if c.Every == 1 {
+	if c.EachFault {
 		return "fault"
 	}
 	return "seed"
@@ -144,7 +142,7 @@ func (p *parent) claim() document.Facts {
 	return append(facts, l.Claim.Facts()...)
 }
 
-// fault returns the single fault of a run that broke a law or failed, with Config.Every; "" if there is none.
+// fault returns the single fault of a run that broke a law or failed, with Config.EachFault; "" if there is none.
 func (p *parent) fault(r *ran) string {
 	plan, err := nemesis.ParsePlan("plan", []byte(r.Plan))
 	if p.listed == nil || err != nil || len(plan.Faults) == 0 {

@@ -60,7 +60,7 @@ func (l *watchdog) Unlock(ctx context.Context) error {
 	return l.plain.Unlock(ctx)
 }
 
-func (l *watchdog) Until() time.Time {
+func (l *watchdog) ValidUntil() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.end
@@ -81,10 +81,10 @@ func TestALockIsValidForAsLongAsItSays(t *testing.T) {
 			checker.Violated},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, ok := Explore(t, Config{Seeds: 3, Hold: 20 * time.Second, Cycles: 1, Plan: []string{}, Untried: true,
-				New: func(c *Client) Lock {
+			r, ok := Explore(t, Config{Seeds: 3, Hold: 20 * time.Second, Cycles: 1, Plan: []string{}, SkipTrial: true,
+				New: func(c *Client) (Lock, error) {
 					return &watchdog{plain: plain{c: c, ttl: 8 * time.Second}, renews: test.renews, claims: test.claims,
-						stops: test.stops}
+						stops: test.stops}, nil
 				}})
 			if !ok {
 				return
@@ -106,9 +106,9 @@ func TestAClientThatChecksItsLockAsksItAnew(t *testing.T) {
 	for renews, want := range map[bool]string{true: "writes", false: "leaves"} {
 		t.Run(want, func(t *testing.T) {
 			r, ok := Explore(t, Config{Seeds: 3, Clients: 1, Cycles: 1, Compute: 20 * time.Second, Plan: []string{},
-				Untried: true, Care: Care{ChecksValidity: true}, New: func(c *Client) Lock {
+				SkipTrial: true, Precautions: Precautions{ChecksValidity: true}, New: making(func(c *Client) Lock {
 					return &watchdog{plain: plain{c: c, ttl: 8 * time.Second}, renews: renews, claims: renews}
-				}})
+				})})
 			if ok && (r.Held(checker.ResourceSafety) == r.Runs) != renews {
 				t.Errorf("resource-safety was seen to hold in %d of %d runs", r.Held(checker.ResourceSafety), r.Runs)
 			}

@@ -16,8 +16,8 @@ import (
 )
 
 // everyFault is the Config of a test of each single fault of a short run.
-func everyFault(lock func(*Client) Lock) Config {
-	return Config{New: lock, Every: 1, Clients: 2, Cycles: 2, Hold: 300 * time.Millisecond, Untried: true,
+func everyFault(lock constructor) Config {
+	return Config{New: lock, EachFault: true, Clients: 2, Cycles: 2, Hold: 300 * time.Millisecond, SkipTrial: true,
 		Faults: append(Faults{"delay message", "break"}, Pauses...), Laws: []checker.Law{checker.Ownership}}
 }
 
@@ -119,7 +119,7 @@ func (l *fickle) Lock(ctx context.Context) error {
 
 // TestALibraryWhoseRunsDifferIsReported: faults that name a message are tried all the same, and the others are counted.
 func TestALibraryWhoseRunsDifferIsReported(t *testing.T) {
-	p := examine(t, everyFault(func(c *Client) Lock { return &fickle{plain{c: c, ttl: 8 * time.Second}} }))
+	p := examine(t, everyFault(making(func(c *Client) Lock { return &fickle{plain{c: c, ttl: 8 * time.Second}} })))
 	if p == nil {
 		return
 	}
@@ -143,15 +143,13 @@ func TestALibraryWhoseRunsDifferIsReported(t *testing.T) {
 
 func TestWhatDoesNotGoWithEvery(t *testing.T) {
 	for want, c := range map[string]Config{
-		"Config.Every is 2: it is 1, for each single fault of one run, or 0, for faults at random":  {Every: 2},
-		"Config.Every is -1: it is 1, for each single fault of one run, or 0, for faults at random": {Every: -1},
-		"Config.Plan cannot be used with Every: a single fault strikes in each run": {Every: 1,
+		"Config.Plan cannot be used with EachFault: a single fault strikes in each run": {EachFault: true,
 			Plan: []string{}},
-		"Config.Seeds cannot be used with Every: the run that is disturbed has one seed": {Every: 1,
+		"Config.Seeds cannot be used with EachFault: the run that is disturbed has one seed": {EachFault: true,
 			Seeds: 5},
-		"": {Every: 1},
+		"": {EachFault: true},
 	} {
-		if got := c.everyRefused(); got != want {
+		if got := c.eachFaultRefused(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -166,7 +164,7 @@ func TestAFaultThatNeverStrikesIsReported(t *testing.T) {
 		"delay the 2nd SET of client-2 to redis-1 by 7s":  "",
 	} {
 		t.Run(strings.Fields(line)[3], func(t *testing.T) {
-			p := examine(t, Config{New: newPlain, Seeds: 3, Untried: true, Plan: []string{line}})
+			p := examine(t, Config{New: newPlain, Seeds: 3, SkipTrial: true, Plan: []string{line}})
 			if p == nil {
 				return
 			}

@@ -1,6 +1,4 @@
-// Package steady has tests that client libraries of locks share. They check that equal seeds give equal runs, and that
-// ten thousand runs need no more than twice the memory of a thousand.
-package steady
+package matrixtest
 
 import (
 	"testing"
@@ -10,9 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// EqualSeeds explores the seeds from 1 to everyDay twice, in separate processes, and fails if a seed gave different
-// runs. With FENCEPOST_FULL=1 it explores 200 seeds ten times.
-func EqualSeeds(t *testing.T, c locktest.Config, everyDay int) {
+// EqualSeedsGiveEqualRuns explores the seeds from 1 to everyDay twice, in separate processes, and fails if a seed gave
+// different runs. With FENCEPOST_FULL=1 it explores 200 seeds ten times.
+func EqualSeedsGiveEqualRuns(t *testing.T, c locktest.Config, everyDay int) {
 	t.Helper()
 	times := 2
 	if c.Seeds = everyDay; testkit.Full() {
@@ -24,7 +22,7 @@ func EqualSeeds(t *testing.T, c locktest.Config, everyDay int) {
 		if !ok {
 			continue
 		}
-		if len(r.Digests()) != c.Seeds-r.Tolerated {
+		if len(r.Digests()) != c.Seeds-r.Ignored {
 			t.Fatalf("%d runs of %d seeds could be judged", len(r.Digests()), c.Seeds)
 		}
 		for seed, digest := range r.Digests() {
@@ -39,9 +37,9 @@ func EqualSeeds(t *testing.T, c locktest.Config, everyDay int) {
 	}
 }
 
-// TenThousand explores a thousand seeds and then ten thousand. All must be judged, in at most twice the memory. It runs
-// only with FENCEPOST_FULL=1.
-func TenThousand(t *testing.T, c locktest.Config) {
+// MemoryStaysBounded explores a thousand seeds and then ten thousand. All must be judged, in at most twice the memory.
+// It runs only with FENCEPOST_FULL=1.
+func MemoryStaysBounded(t *testing.T, c locktest.Config) {
 	t.Helper()
 	testkit.FullOnly(t)
 	var memory int64
@@ -53,17 +51,17 @@ func TenThousand(t *testing.T, c locktest.Config) {
 		if r.Runs != c.Seeds {
 			t.Errorf("%d runs of %d", r.Runs, c.Seeds)
 		}
-		if memory > 0 && r.Memory > 2*memory {
-			t.Errorf("%d MB, and %d MB for a tenth of the runs", r.Memory>>20, memory>>20)
+		if memory > 0 && r.PeakMemory > 2*memory {
+			t.Errorf("%d MB, and %d MB for a tenth of the runs", r.PeakMemory>>20, memory>>20)
 		}
-		memory = r.Memory
-		t.Logf("%d runs: %.1f s of CPU, at most %d MB a process, %d stopped", r.Runs, r.CPU.Seconds(), r.Memory>>20,
-			r.Tolerated)
+		memory = r.PeakMemory
+		t.Logf("%d runs: %.1f s of CPU, at most %d MB a process, %d stopped", r.Runs, r.CPU.Seconds(), r.PeakMemory>>20,
+			r.Ignored)
 	}
 }
 
-// explored explores a lock, and fails the test for each run that could not be judged, except those that the Config
-// tolerates.
+// explored explores a lock, and fails the test for each run that could not be judged, except those with goroutines
+// that the Config ignores.
 func explored(t *testing.T, c locktest.Config) (r *locktest.Report, ok bool) {
 	t.Helper()
 	if r, ok = locktest.Explore(t, c); ok {

@@ -15,10 +15,10 @@ type telling struct {
 	lost  chan struct{}
 }
 
-// withoutUntil hides plain's method Until.
-type withoutUntil struct{ l *telling }
+// announcing hides plain's method ValidUntil.
+type announcing struct{ l *telling }
 
-func (l withoutUntil) Lock(ctx context.Context) error {
+func (l announcing) Lock(ctx context.Context) error {
 	if err := l.l.plain.Lock(ctx); err != nil {
 		return err
 	}
@@ -30,15 +30,15 @@ func (l withoutUntil) Lock(ctx context.Context) error {
 	return nil
 }
 
-func (l withoutUntil) Unlock(ctx context.Context) error { return l.l.plain.Unlock(ctx) }
-func (l withoutUntil) Close() error                     { return l.l.plain.Close() }
-func (l withoutUntil) Lost() <-chan struct{}            { return l.l.lost }
+func (l announcing) Unlock(ctx context.Context) error { return l.l.plain.Unlock(ctx) }
+func (l announcing) Close() error                     { return l.l.plain.Close() }
+func (l announcing) Lost() <-chan struct{}            { return l.l.lost }
 
 // nothing is a plan that does no harm.
 const nothing = "pause client-2 for 1ms at 1s"
 
-// TestALockThatSaysWhenItIsLostIsValidUntilThen: a Loser that is no Untiler is valid until it reports its loss, whether
-// or not its client checks, or until its client crashes.
+// TestALockThatSaysWhenItIsLostIsValidUntilThen: a LossNotifier that is not Expiring is valid until it reports its
+// loss, whether or not its client checks, or until its client crashes.
 func TestALockThatSaysWhenItIsLostIsValidUntilThen(t *testing.T) {
 	const ttl = 8 * time.Second
 	for name, test := range map[string]struct {
@@ -54,10 +54,10 @@ func TestALockThatSaysWhenItIsLostIsValidUntilThen(t *testing.T) {
 		"never, and its client works on":    {0, 20 * time.Second, nothing, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, ok := Explore(t, Config{Seeds: 3, Hold: test.hold, Cycles: 1, Plan: []string{test.plan}, Untried: true,
-				New: func(c *Client) Lock {
-					return withoutUntil{&telling{plain: &plain{c: c, ttl: ttl}, after: test.after}}
-				}})
+			r, ok := Explore(t, Config{Seeds: 3, Hold: test.hold, Cycles: 1, Plan: []string{test.plan}, SkipTrial: true,
+				New: making(func(c *Client) Lock {
+					return announcing{&telling{plain: &plain{c: c, ttl: ttl}, after: test.after}}
+				})})
 			if !ok {
 				return
 			}
@@ -79,10 +79,10 @@ func TestAClientThatLooksWhetherItsLockIsLostDoesNotWrite(t *testing.T) {
 		name := map[bool]string{false: "does not look", true: "looks"}[checks]
 		t.Run(name, func(t *testing.T) {
 			r, ok := Explore(t, Config{Seeds: 3, Compute: 20 * time.Second, Cycles: 1,
-				Plan: []string{nothing}, Care: Care{ChecksValidity: checks},
-				New: func(c *Client) Lock {
-					return withoutUntil{&telling{plain: &plain{c: c, ttl: 8 * time.Second}, after: 8 * time.Second}}
-				}})
+				Plan: []string{nothing}, Precautions: Precautions{ChecksValidity: checks},
+				New: making(func(c *Client) Lock {
+					return announcing{&telling{plain: &plain{c: c, ttl: 8 * time.Second}, after: 8 * time.Second}}
+				})})
 			if ok && (r.Violated(checker.ResourceSafety) > 0) != writes {
 				t.Errorf("violated in %d of %d runs", r.Violated(checker.ResourceSafety), r.Runs)
 			}
@@ -91,16 +91,16 @@ func TestAClientThatLooksWhetherItsLockIsLostDoesNotWrite(t *testing.T) {
 }
 
 // ending is a lock that reports its loss when the run is over.
-type ending struct{ withoutUntil }
+type ending struct{ announcing }
 
 func (l ending) Lost() <-chan struct{} { return l.l.c.Context().Done() }
 
 // TestALossReportedAfterTheRunIsNotRecorded: a loss reported at the end of a run does not make two runs differ.
 func TestALossReportedAfterTheRunIsNotRecorded(t *testing.T) {
-	c := Config{Seeds: 10, Hold: 24 * time.Hour, Cycles: 1, Plan: []string{nothing}, Untried: true,
-		New: func(c *Client) Lock {
-			return ending{withoutUntil{&telling{plain: &plain{c: c, ttl: 8 * time.Second}}}}
-		}}
+	c := Config{Seeds: 10, Hold: 24 * time.Hour, Cycles: 1, Plan: []string{nothing}, SkipTrial: true,
+		New: making(func(c *Client) Lock {
+			return ending{announcing{&telling{plain: &plain{c: c, ttl: 8 * time.Second}}}}
+		})}
 	first, ok := Explore(t, c)
 	again, _ := Explore(t, c)
 	if !ok {
@@ -111,7 +111,7 @@ func TestALossReportedAfterTheRunIsNotRecorded(t *testing.T) {
 			t.Errorf("seed %d: %x, then %x", seed, digest, again.Digests()[seed])
 		}
 	}
-	if len(first.Digests()) != 10 || len(first.Differing)+len(again.Differing) > 0 {
+	if len(first.Digests()) != 10 || len(first.DifferingSeeds)+len(again.DifferingSeeds) > 0 {
 		t.Errorf("%+v", first)
 	}
 }

@@ -1,4 +1,4 @@
-package steady
+package matrixtest
 
 import (
 	"context"
@@ -14,10 +14,10 @@ import (
 // Dial opens a connection to an address.
 type Dial = func(ctx context.Context, address string) (net.Conn, error)
 
-// Cost logs the processor time that work takes when its client is connected to simulated members, and when it is
-// connected to an echo that answers at once. The difference is the cost of the simulation. work measures the time
+// LogSimulationCost logs the processor time that work takes when its client is connected to simulated members, and when
+// it is connected to an echo that answers at once. The difference is the cost of the simulation. work measures the time
 // itself.
-func Cost(t *testing.T, members []sim.ProcessID, add func(*sim.World), f sim.Front,
+func LogSimulationCost(t *testing.T, members []sim.ProcessID, add func(*sim.World), f sim.Front,
 	work func(Dial, []string) time.Duration, echo func() net.Conn) {
 	t.Helper()
 	var simulated, echoed time.Duration

@@ -1,0 +1,28 @@
+package locktest_test
+
+import (
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios/locktest"
+)
+
+// A test that does more with the result than fail: it logs how rare a violation must be for these runs not to have
+// shown it.
+func ExampleExplore() {
+	TestLeases := func(t *testing.T) {
+		r, ok := locktest.Explore(t, locktest.Config{New: newMutex, TTL: lease, Faults: locktest.Pauses,
+			Laws: locktest.LeaseLaws, Seeds: 200})
+		if !ok {
+			return // this process makes runs for another one
+		}
+		for _, f := range r.Failures {
+			t.Errorf("seed %d could not be judged: %s", f.Seed, f.Text)
+		}
+		if n := r.Violated(checker.LeaseExclusion); n > 0 {
+			t.Errorf("two leases overlapped in %d of %d runs", n, r.Runs)
+		}
+		t.Log(r.Confidence)
+	}
+	_ = TestLeases
+}

@@ -1,0 +1,61 @@
+package locktest
+
+import (
+	"context"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/scenarios/locks"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// validity follows until when an Expiring lock is valid while it is held: from the return of Lock to the call of
+// Unlock.
+type validity struct {
+	*foreign
+	lock Expiring
+	hold *locks.Hold
+	over sim.Signal // raised when Unlock is called
+	busy bool       // Extend is under way; the lock is asked when it has returned
+}
+
+// follow asks a lock again while it is held, when a server's answer has reached its client and when the time that
+// it stated has come, since the lock may have renewed itself.
+func (l *foreign) follow(env sim.Env, h *locks.Hold) {
+	lock, says := l.lock.(Expiring)
+	if !says {
+		return
+	}
+	v := &validity{foreign: l, lock: lock, hold: h}
+	l.validity, h.Refresh = v, v.ask
+	env.Go("validity", v.watch)
+}
+
+func (v *validity) watch(env sim.Env) {
+	for !v.over.Raised() {
+		left := v.hold.Grant.Until.At - time.Duration(env.Wall().UnixNano())
+		if left <= 0 {
+			left = sim.Forever
+		}
+		env.Sleep(left, &v.over, v.answers(env.Name()))
+		v.ask(env)
+	}
+}
+
+// ask asks the lock until when it is valid, and records a changed answer. A time in the past adds nothing to the lease.
+func (v *validity) ask(env sim.Env) {
+	if v.over.Raised() || v.busy {
+		return
+	}
+	var until, now time.Time
+	at := v.guest.Call(env, "ValidUntil", func(context.Context) { until, now = v.lock.ValidUntil(), time.Now() })
+	stated := time.Unix(0, int64(v.hold.Grant.Until.At))
+	if until.Before(now) {
+		until = now
+	}
+	if v.over.Raised() || v.busy || until.Equal(stated) || !until.After(now) && !stated.After(now) {
+		return
+	}
+	v.hold.Grant.Granted = v.guest.Mark(at)
+	v.hold.Grant.Until.At = time.Duration(until.UnixNano())
+	v.hold.Prolonged(env)
+}
