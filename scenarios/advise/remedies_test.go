@@ -45,8 +45,8 @@ var confirmations = []confirmation{
 		"share a server.", apply: byMajority},
 	{text: "Look for the keys of others and set one's own in one step, such as one script, and take the lock only if " +
 		"there was none.", reason: librariesOnly},
-	{text: "Give each attempt its own random value, and take the lock only if there is no key, not even of an earlier " +
-		"attempt of one's own.", reason: librariesOnly},
+	{text: "Give each attempt its own random value, and take the lock only if there is no key, not even of an " +
+		"earlier attempt of one's own.", reason: librariesOnly},
 	{text: "Put an element into the list only where it was taken out, once for each time, and only by the client " +
 		"that has it.", reason: librariesOnly},
 	{text: "Send WAIT after setting the lock and obey its count.", apply: waiting},

@@ -343,7 +343,7 @@ func (p *proof) there() string {
 		names = append(names, string(s))
 	}
 	switch {
-	case h.Service.OneLog() || len(h.Groups) == 0 && len(names) > 1:
+	case h.Service.Kind().OneLog || len(h.Groups) == 0 && len(names) > 1:
 		return fmt.Sprintf("at least %d of %d servers were", h.Quorum, len(names))
 	case len(h.Groups) > 1:
 		return fmt.Sprintf("at least %d of %d masters were, with all their replicas,", h.Quorum, len(h.Groups))

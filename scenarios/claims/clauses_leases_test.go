@@ -172,7 +172,7 @@ func (p *proof) keyWent(m []string) string {
 // been promoted, or as members of one service.
 func (p *proof) together(a, b string) bool {
 	h := &p.History.Header
-	return a == b || h.Service.OneLog() ||
+	return a == b || h.Service.Kind().OneLog ||
 		slices.ContainsFunc(h.Groups, func(g []history.Process) bool {
 			return slices.Contains(g, history.Process(a)) && slices.Contains(g, history.Process(b))
 		})

@@ -118,7 +118,7 @@ func scaled(s *scenarios.Scenario, by time.Duration) *scenarios.Scenario {
 // timeless reports whether keys of the scenario set every time that matters for the scenario and the plan. That is so
 // if there are no replicas, no consensus among servers, and no fsync once a second that could matter.
 func timeless(s *scenarios.Scenario, p nemesis.Plan) bool {
-	if s.Servers.Replicas > 0 || locks.Define(s.Clients[0].Lock.Protocol).Service.OneLog() {
+	if s.Servers.Replicas > 0 || locks.Define(s.Clients[0].Lock.Protocol).Service.Kind().OneLog {
 		return false
 	}
 	return !slices.ContainsFunc(p.Faults, func(f nemesis.Fault) bool {

@@ -431,7 +431,8 @@ func TestALockThatFailsWithoutAnyFaultIsAProblemOfTheTest(t *testing.T) {
 // is not called for it again. The run can be judged.
 func TestAClientWhoseLockCannotBeMadeGoesOn(t *testing.T) {
 	asked := 0
-	r, ok := Explore(t, Config{Seeds: 1, Plan: []string{nothing}, SkipTrial: true, Laws: []checker.Law{checker.Ownership},
+	r, ok := Explore(t, Config{Seeds: 1, Plan: []string{nothing}, SkipTrial: true,
+		Laws: []checker.Law{checker.Ownership},
 		New: func(c *Client) (Lock, error) {
 			if c.Name != "client-1" {
 				return newPlain(c)
