@@ -14,18 +14,19 @@ import (
 func TestAProbeWhoseOwnMessagesAreLateAsksAgain(t *testing.T) {
 	for _, c := range []struct {
 		lock  string
+		seeds uint64
 		tails []string // with longer tails the members of a cluster find no leader
 	}{
-		{"servers: {redis: 1}\nlock: {protocol: set-nx-px}", []string{"5% 2s", "10% 20s", "20% 5s..60s"}},
-		{"servers: {redis: 3}\nlock: {protocol: redlock}", []string{"5% 2s", "10% 20s", "20% 5s..60s"}},
-		{"servers: {etcd: 3}\nlock: {protocol: etcd, ttl: 5s}", []string{"0.5% 60s", "1% 25s"}},
-		{"servers: {zookeeper: 3}\nlock: {protocol: zookeeper, ttl: 5s}", []string{"0.5% 60s", "1% 25s"}},
+		{"servers: {redis: 1}\nlock: {protocol: set-nx-px}", 100, []string{"5% 2s", "10% 20s", "20% 5s..60s"}},
+		{"servers: {redis: 3}\nlock: {protocol: redlock}", 100, []string{"5% 2s", "10% 20s", "20% 5s..60s"}},
+		{"servers: {etcd: 3}\nlock: {protocol: etcd, ttl: 5s}", 100, []string{"0.5% 60s", "1% 25s"}},
+		{"servers: {zookeeper: 3}\nlock: {protocol: zookeeper, ttl: 5s}", 300, []string{"0.5% 60s", "1% 25s"}},
 	} {
 		lock, again := c.lock, 0
 		for _, tail := range c.tails {
 			s := parseText(t, "name: x\n"+lock+"\nnetwork: {tail: "+tail+"}\nwork: {hold: 100ms}\n")
 			r := NewRunner(s)
-			for seed := range uint64(100) {
+			for seed := range c.seeds {
 				result := runPlan(t, r, seed)
 				f := checker.Check(result.History).Of(checker.DeadlockFreedom)
 				asked := acquires(result.History, history.Invoke)

@@ -14,6 +14,7 @@ import (
 // up what the code under test finds in the standard library.
 var setGlobals = map[string][]string{
 	"checker":            {"register"},
+	"checker/history":    {"RegisterService"},
 	"checker/slow":       {"register"},
 	"nemesis":            {"register"},
 	"scenarios":          {"registerBackend"},

@@ -20,7 +20,6 @@ import (
 type virtual struct {
 	stage   *stage
 	machine *traced.Machine
-	wake    <-chan struct{}
 	stacks  sim.Stacks
 	calls   []traced.Call
 }

@@ -72,7 +72,7 @@ const (
 
 // echoNet is a network with a server that sends lines back. The line reset makes it reset the connection, and the line
 // end makes it close the connection.
-type echoNet struct{ half map[*Conn][]byte }
+type echoNet struct{}
 
 func (n *echoNet) Dialled(c *Conn) {
 	switch c.To.String() {
