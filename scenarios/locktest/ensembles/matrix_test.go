@@ -46,6 +46,7 @@ var etcdReasons = matrixtest.Reasons{
 	"etcd-lock-service lease-exclusion: lease not rechecked":                notRechecked,
 	"etcd-lock-service mutual-exclusion: lease not rechecked":               notRechecked,
 	"etcd-lock-service resource-safety: update lost":                        notRechecked,
+	"etcd-lock-service resource-safety: superseded holder took effect":      paused,
 }
 
 // Titles of the reasons that ZOOKEEPER.md explains.
