@@ -22,7 +22,7 @@ func TestWhereTracingIsForbidden(t *testing.T) {
 		c := exec.Command(os.Args[0])
 		c.Env = append(os.Environ(), fmt.Sprint("TRACED_TEST_FORBIDS=", nr))
 		out, err := c.CombinedOutput()
-		const want = "client could not be started: this machine forbids to trace it, as virtual time needs " +
+		const want = "client could not be started: this machine does not allow tracing it, which virtual time needs " +
 			"(operation not permitted): in Docker, add --cap-add SYS_PTRACE"
 		if err != nil || !strings.HasPrefix(string(out), want) {
 			t.Errorf("%s: %s (%v), want %s …", name, out, err, want)

@@ -16,6 +16,7 @@ import (
 
 // TestNothingIsLeftBehind: when the process that traces is killed, at any instant, all programs that it runs are gone.
 func TestNothingIsLeftBehind(t *testing.T) {
+	allowed(t)
 	path, err := program()
 	if err != nil {
 		t.Fatal(err)
