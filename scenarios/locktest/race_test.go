@@ -33,8 +33,8 @@ func deeply(n int, f func()) {
 // TestARaceFailsItsSeed: a run with a data race fails with the full report, and the other seeds go on. The trial run
 // reports the race too.
 func TestARaceFailsItsSeed(t *testing.T) {
-	c := Config{New: func(c *Client) Lock { return &racing{plain: plain{c: c, ttl: 8 * time.Second}} }, Seeds: 2,
-		Plan: []string{nothing}, SkipTrial: true}
+	c := Config{Seeds: 2, Plan: []string{nothing}, SkipTrial: true,
+		New: func(c *Client) (Lock, error) { return &racing{plain: plain{c: c, ttl: 8 * time.Second}}, nil }}
 	p := examine(t, c)
 	c.SkipTrial = false
 	tried := examine(t, c)

@@ -145,7 +145,8 @@ func fork(path string, c Command, output int) (int, error) {
 // forbidden explains why a process cannot be traced.
 func forbidden(err error) error {
 	return fmt.Errorf("this machine does not allow tracing it, which virtual time needs (%w): in Docker, add "+
-		"--cap-add SYS_PTRACE; with Yama, kernel.yama.ptrace_scope must be below 3; the kernel must be 5.9 or later", err)
+		"--cap-add SYS_PTRACE; with Yama, kernel.yama.ptrace_scope must be below 3; the kernel must be 5.9 or later",
+		err)
 }
 
 // options of ptrace for each thread.
