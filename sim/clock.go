@@ -48,7 +48,7 @@ func (c *clock) monotonic(now Time) int64 { return c.last().monotonic(now) }
 
 func (c *clock) wall(now Time) int64 { return c.last().monotonic(now) + c.last().wall }
 
-func (s *segment) monotonic(now Time) int64 { return s.mono + elapse(int64(now-s.since), s.ppm) }
+func (s *segment) monotonic(now Time) int64 { return s.mono + Elapse(int64(now-s.since), s.ppm) }
 
 // jump moves the wall clock by d from now on.
 func (c *clock) jump(now Time, d time.Duration) {
@@ -63,7 +63,7 @@ func (c *clock) drift(now Time, ppm int64) {
 }
 
 // until returns the true time that passes from now until the monotonic clock has advanced by d.
-func (c *clock) until(d int64) Time { return Time(unelapse(min(d, farthest), c.last().ppm)) }
+func (c *clock) until(d int64) Time { return Time(Unelapse(min(d, farthest), c.last().ppm)) }
 
 // farthest is the longest wait in ns, some seven years. Longer waits are shortened to it, so that no sum of times
 // overflows 64 bits, even if the slowest clock makes the wait ten times as long.
@@ -87,7 +87,7 @@ func (c *clock) trueTime(kind ClockKind, at int64, from Time) Time {
 		}
 		t := max(s.start, from)
 		if at > local {
-			t = max(t, s.since+Time(unelapse(at-local, s.ppm)))
+			t = max(t, s.since+Time(Unelapse(at-local, s.ppm)))
 		}
 		if end < 0 || t < end {
 			return t
@@ -96,9 +96,9 @@ func (c *clock) trueTime(kind ClockKind, at int64, from Time) Time {
 	return from
 }
 
-// elapse returns by how much a clock with the given rate error advances in d ns of true time, rounded down (d >= 0). It
+// Elapse returns by how much a clock with the given rate error advances in d ns of true time, rounded down (d >= 0). It
 // multiplies in two parts, so that days in nanoseconds stay within 64 bits.
-func elapse(d, ppm int64) int64 {
+func Elapse(d, ppm int64) int64 {
 	if ppm == 0 {
 		return d
 	}
@@ -109,17 +109,17 @@ func elapse(d, ppm int64) int64 {
 	return d + d/million*ppm + part/million
 }
 
-// unelapse returns the shortest true duration in which the clock advances by at least d (d >= 0).
-func unelapse(d, ppm int64) int64 {
+// Unelapse returns the shortest true duration in which the clock advances by at least d (d >= 0).
+func Unelapse(d, ppm int64) int64 {
 	if ppm == 0 {
 		return d
 	}
 	rate := million + ppm
 	t := d/rate*million + (d%rate*million+rate-1)/rate
-	for t > 0 && elapse(t-1, ppm) >= d {
+	for t > 0 && Elapse(t-1, ppm) >= d {
 		t--
 	}
-	for elapse(t, ppm) < d {
+	for Elapse(t, ppm) < d {
 		t++
 	}
 	return t

@@ -51,14 +51,14 @@ func TestElapseIsFloorAndUnelapseItsLeastInverse(t *testing.T) {
 	for _, ppm := range []int64{0, 1, -1, 3, -3, 9900, -9900, 500_000, -500_000, 900_000, -900_000} {
 		for d := int64(0); d < 3_000; d++ {
 			exact := d * (million + ppm)
-			if got := elapse(d, ppm); got != exact/million {
-				t.Fatalf("elapse(%d, %d) = %d, want %d", d, ppm, got, exact/million)
+			if got := Elapse(d, ppm); got != exact/million {
+				t.Fatalf("Elapse(%d, %d) = %d, want %d", d, ppm, got, exact/million)
 			}
 		}
 		for _, d := range []int64{0, 1, 2, 999, 1_000_000, 10_000_000_001, int64(24 * time.Hour)} {
-			u := unelapse(d, ppm)
-			if elapse(u, ppm) < d || u > 0 && elapse(u-1, ppm) >= d {
-				t.Errorf("unelapse(%d, %d) = %d is not the least", d, ppm, u)
+			u := Unelapse(d, ppm)
+			if Elapse(u, ppm) < d || u > 0 && Elapse(u-1, ppm) >= d {
+				t.Errorf("Unelapse(%d, %d) = %d is not the least", d, ppm, u)
 			}
 		}
 	}

@@ -40,6 +40,9 @@ func NewVirtual(s *scenarios.Scenario, command string) (*Virtual, error) {
 		return nil, &RefusedError{Reason: fmt.Sprintf("%s has %s servers: in virtual time, programs reach Redis "+
 			"servers only; fencepost live runs this one in real time", s.Name, s.Servers.Backend)}
 	}
+	if err := traced.Allowed(); err != nil {
+		return nil, err
+	}
 	dir, err := os.Getwd()
 	return &Virtual{words: words, dir: dir}, err
 }

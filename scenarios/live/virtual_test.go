@@ -4,12 +4,9 @@ package live
 
 import (
 	"errors"
-	"os"
 	"os/exec"
-	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/fencepost-sim/fencepost/checker"
@@ -31,27 +28,6 @@ func redisPy(t *testing.T) string {
 	return python + " workers/redis-py/worker.py"
 }
 
-// allowed skips the test if the host does not allow programs to be traced.
-func allowed(t *testing.T) {
-	t.Helper()
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	tracer, err := traced.NewTracer(0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tracer.Close()
-	m := tracer.New(traced.Options{})
-	defer m.Close()
-	_, err = m.Start(traced.Command{Name: "client", Args: []string{os.Args[0]}})
-	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSYS) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // inVirtualTime returns a scenario of the catalogue whose clients are the programs of a command.
 func inVirtualTime(t *testing.T, name, command string) *scenarios.Scenario {
 	t.Helper()
@@ -59,7 +35,9 @@ func inVirtualTime(t *testing.T, name, command string) *scenarios.Scenario {
 	if err != nil {
 		t.Fatal(err)
 	}
-	allowed(t)
+	if err := traced.Allowed(); err != nil {
+		t.Skip(err)
+	}
 	v, err := NewVirtual(s, command)
 	if err != nil {
 		t.Fatal(err)

@@ -14,8 +14,14 @@ import (
 
 // Call returns the call for a range, a put or a deletion.
 func (o Op) Call() Call {
-	return Call{Path: map[Kind]string{Range: rangePath, Put: putPath, Delete: deletePath}[o.Kind],
-		Message: string(o.message())}
+	path := rangePath
+	switch o.Kind {
+	case Put:
+		path = putPath
+	case Delete:
+		path = deletePath
+	}
+	return Call{Path: path, Message: string(o.message())}
 }
 
 // Call returns the call for a txn.

@@ -2,6 +2,8 @@
 
 package traced
 
+import "github.com/fencepost-sim/fencepost/sim"
+
 // uptime is what the monotonic clock of each process shows at time 0, in ns: a machine that has run for a day.
 const uptime = 86_400_000_000_000
 
@@ -13,10 +15,8 @@ type clock struct {
 	ppm   int64 // by how many millionths both run fast; at least -900,000
 }
 
-const million = 1_000_000
-
 // advance returns by how much the clock has advanced since time 0.
-func (c *clock) advance(now int64) int64 { return c.mono + elapse(now-c.since, c.ppm) }
+func (c *clock) advance(now int64) int64 { return c.mono + sim.Elapse(now-c.since, c.ppm) }
 
 func (c *clock) monotonic(now int64) int64 { return uptime + c.advance(now) }
 
@@ -29,27 +29,5 @@ func (c *clock) reached(at, now int64) int64 {
 	if at <= c.mono {
 		return now
 	}
-	return max(now, c.since+unelapse(at-c.mono, c.ppm))
-}
-
-// elapse returns by how much a clock advances in d ns, rounded down.
-func elapse(d, ppm int64) int64 {
-	part := d % million * ppm
-	if part < 0 {
-		part -= million - 1
-	}
-	return d + d/million*ppm + part/million
-}
-
-// unelapse returns the shortest time in which a clock advances by at least d.
-func unelapse(d, ppm int64) int64 {
-	rate := million + ppm
-	t := d/rate*million + (d%rate*million+rate-1)/rate
-	for t > 0 && elapse(t-1, ppm) >= d {
-		t--
-	}
-	for elapse(t, ppm) < d {
-		t++
-	}
-	return t
+	return max(now, c.since+sim.Unelapse(at-c.mono, c.ppm))
 }

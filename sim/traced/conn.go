@@ -370,12 +370,20 @@ func (t *thread) givesAddress(c *Conn, at netip.AddrPort) outcome {
 	return t.gives(0)
 }
 
-func (t *thread) getsockname() outcome {
+// connOf returns the connection behind the file that is the first argument of a call; nil if it is none.
+func (t *thread) connOf() *Conn {
 	c, own := t.conn(t.regs.Rdi)
+	if c != nil {
+		unix.Close(own)
+	}
+	return c
+}
+
+func (t *thread) getsockname() outcome {
+	c := t.connOf()
 	if c == nil {
 		return passes
 	}
-	unix.Close(own)
 	if !c.dialled {
 		return t.givesAddress(c, unspecified)
 	}
@@ -384,11 +392,10 @@ func (t *thread) getsockname() outcome {
 }
 
 func (t *thread) getpeername() outcome {
-	c, own := t.conn(t.regs.Rdi)
+	c := t.connOf()
 	if c == nil {
 		return passes
 	}
-	unix.Close(own)
 	if c.state != open && c.state != over {
 		return t.errs(unix.ENOTCONN)
 	}
@@ -398,11 +405,10 @@ func (t *thread) getpeername() outcome {
 // setsockopt notes how long reads wait. Options of TCP have no effect.
 func (t *thread) setsockopt() outcome {
 	r := &t.regs
-	c, own := t.conn(r.Rdi)
+	c := t.connOf()
 	if c == nil {
 		return passes
 	}
-	unix.Close(own)
 	switch {
 	case r.Rsi != unix.SOL_SOCKET:
 		return t.gives(0)
@@ -417,11 +423,10 @@ func (t *thread) setsockopt() outcome {
 
 func (t *thread) getsockopt() outcome {
 	r := &t.regs
-	c, own := t.conn(r.Rdi)
+	c := t.connOf()
 	if c == nil {
 		return passes
 	}
-	unix.Close(own)
 	value := uint32(0)
 	switch {
 	case r.Rsi == unix.SOL_SOCKET && r.Rdx == unix.SO_ERROR && c.state == failed:
@@ -446,11 +451,10 @@ func (t *thread) getsockopt() outcome {
 // shutdown counts as closing when the process will write nothing more: a server that finds the end of what a client
 // sends closes the connection.
 func (t *thread) shutdown() outcome {
-	c, own := t.conn(t.regs.Rdi)
+	c := t.connOf()
 	if c == nil {
 		return passes
 	}
-	defer unix.Close(own)
 	if c.state != open {
 		return t.errs(unix.ENOTCONN)
 	}

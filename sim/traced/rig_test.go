@@ -5,7 +5,6 @@ package traced
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -14,8 +13,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // program is the static Go program in testdata.
@@ -162,25 +159,14 @@ type stage struct {
 // allowed skips the test if the host does not allow programs to be traced.
 func allowed(t *testing.T) {
 	t.Helper()
-	runtime.LockOSThread() // the thread ends with the test's goroutine
-	tracer, err := NewTracer(0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tracer.Close()
-	m := tracer.New(Options{Network: &echoNet{}})
-	defer m.Close()
-	_, err = m.Start(Command{Name: "client", Args: []string{os.Args[0]}})
-	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSYS) {
+	if err := Allowed(); err != nil {
 		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
 func newStage(t *testing.T, busy time.Duration) *stage {
 	allowed(t)
+	runtime.LockOSThread() // the thread ends with the test's goroutine
 	tracer, err := NewTracer(0, busy)
 	if err != nil {
 		t.Fatal(err)

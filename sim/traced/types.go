@@ -3,6 +3,7 @@ package traced
 import (
 	"fmt"
 	"net/netip"
+	"runtime"
 	"time"
 )
 
@@ -110,3 +111,26 @@ func (e Exit) String() string {
 
 // unspecified is the address of a socket that has none.
 var unspecified = netip.AddrPortFrom(netip.IPv4Unspecified(), 0)
+
+// Allowed returns an error that says why the host does not let programs be traced, and what to do; nil if it does.
+func Allowed() error {
+	result := make(chan error)
+	go func() {
+		runtime.LockOSThread() // for good: the thread ends with the goroutine
+		result <- tryTracing()
+	}()
+	return <-result
+}
+
+// tryTracing starts a program, traced, and ends it before its first instruction.
+func tryTracing() error {
+	t, err := NewTracer(0, 0)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	m := t.New(Options{})
+	defer m.Close()
+	_, err = m.Start(Command{Name: "a program", Args: []string{"/proc/self/exe"}})
+	return err
+}
