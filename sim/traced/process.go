@@ -244,7 +244,7 @@ func lookPath(name string, env []string) (string, error) {
 	}
 	at := slices.IndexFunc(env, func(v string) bool { return strings.HasPrefix(v, "PATH=") })
 	if at < 0 {
-		return "", fmt.Errorf("%s: %w in no PATH", name, fs.ErrNotExist)
+		return "", fmt.Errorf("%s: %w: the environment has no PATH", name, fs.ErrNotExist)
 	}
 	for _, dir := range filepath.SplitList(strings.TrimPrefix(env[at], "PATH=")) {
 		path := filepath.Join(cmp.Or(dir, "."), name)
