@@ -59,13 +59,14 @@ type Facts []Fact
 type Fact struct {
 	Name, Value string
 	Tone        Tone
+	Command     bool // the value is a command for the reader to paste
 }
 
 // Notes returns facts that a reader must know, all with the same name.
 func Notes(name string, list []string) Facts {
 	all := Facts{}
 	for _, s := range list {
-		all = append(all, Fact{name, s, Open})
+		all = append(all, Fact{Name: name, Value: s, Tone: Open})
 	}
 	return all
 }
@@ -96,7 +97,12 @@ func (b Facts) Text(p *text.Writer) {
 		if i > 0 && b[i-1].Name == name {
 			name = ""
 		}
-		p.Hang(0, name+strings.Repeat(" ", wide-text.Cells(name)), f.Tone.Style(), f.Value)
+		label := name + strings.Repeat(" ", wide-text.Cells(name))
+		if f.Command {
+			p.Command(0, label, f.Value)
+		} else {
+			p.Hang(0, label, f.Tone.Style(), f.Value)
+		}
 	}
 }
 
@@ -114,8 +120,16 @@ func (b Facts) HTML(p *html.Writer) {
 	p.Put(html.El("table", html.Class("facts"), html.El("tbody", html.Newline,
 		html.Each(rows, func(f Fact) html.Part {
 			return html.All(html.El("tr", html.El("th", html.Text(f.Name)),
-				html.El("td", html.Class(f.Tone.Class()), html.Text(f.Value))), html.Newline)
+				html.El("td", html.Class(f.Tone.Class()), f.cell())), html.Newline)
 		}))), html.Newline)
+}
+
+// cell returns the value for a table of a page.
+func (f Fact) cell() html.Part {
+	if f.Command {
+		return html.El("code", html.Text(f.Value))
+	}
+	return html.Text(f.Value)
 }
 
 // Lines are short lines of text below each other.

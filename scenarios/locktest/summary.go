@@ -154,7 +154,7 @@ func (p *parent) closest() document.Facts {
 	calls := all.Whole(p.laws())
 	facts := calls.Facts()
 	if len(calls) > 0 && !p.one && !p.config.EachFault {
-		facts = append(facts, document.Fact{Name: "see it",
+		facts = append(facts, document.Fact{Name: "see it", Command: true,
 			Value: fmt.Sprintf("go test -v -run '%s/^%s$' .", remote.Pattern(p.t.Name()), p.name(calls[0].Seed))})
 	}
 	return facts

@@ -120,7 +120,7 @@ func (r *Report) closest() document.Facts {
 	calls := r.Closest.Whole(r.Laws)
 	facts := calls.Facts()
 	if len(calls) > 0 && r.Files != "" {
-		facts = append(facts, document.Fact{Name: "see it",
+		facts = append(facts, document.Fact{Name: "see it", Command: true,
 			Value: "fencepost replay " + filepath.Join(r.Files, calls[0].File())})
 	}
 	return facts
