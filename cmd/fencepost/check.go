@@ -60,7 +60,7 @@ leaves open do not count.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			switch r.stated = c.Flags().Changed("clock-error"); {
 			case schemaOnly && len(args) > 0:
-				return fmt.Errorf("--schema prints a document and judges nothing; %q is too many", args[0])
+				return fmt.Errorf("--schema prints a document and judges nothing; leave %q out", args[0])
 			case schemaOnly:
 				if err := output.OnlyBeside(c, "schema"); err != nil {
 					return err

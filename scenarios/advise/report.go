@@ -217,7 +217,7 @@ func (a *Report) kept(t *Tried) string {
 		more += fmt.Sprintf(" Of these %s, which lies in the nature of locks.", counts)
 	}
 	for _, f := range t.Spared {
-		more += fmt.Sprintf(" Nothing is left for %q to strike.", f)
+		more += fmt.Sprintf(" The fault %q no longer has a target.", f)
 	}
 	return fmt.Sprintf("%s is kept, %s.%s", what, a.trialsOf(t), more)
 }

@@ -222,7 +222,7 @@ var mutants = []Mutant{
 	{"zookeeper-no-fence", "zookeeper-fenced", "the resource ignores tokens", "",
 		edits(set("resource.fencing", "off")), later, breaks(data)},
 
-	{"renew-time", "lease-object", "takes the renew time in the record for true", "",
+	{"renew-time", "lease-object", "trusts the renew time in the record", "",
 		edits(set("lock.count-lease-from", "renew-time")), later, breaks(leases, sections)},
 	{"no-renew-deadline", "lease-object", "a leader never gives up", "",
 		edits(set("lock.renew-deadline", "none"), set("work.hold", "20s")), later, breaks(leases, sections)},

@@ -19,7 +19,7 @@ const Etcd Protocol = "etcd"
 func init() {
 	register(&Definition{
 		Name: Etcd, Place: 6, Service: history.Etcd,
-		Text:    "a lease and a key of one's own; the oldest key holds; its create revision is the fencing token",
+		Text:    "each client has a lease and a key; the oldest key holds; its create revision is the fencing token",
 		Backend: OnEtcd, Several: true, Expires: true, Renews: true, Tokens: true,
 		Settings: slices.Concat([]Setting{
 			ttlKey.With(func(f *format.Form) { f.Least, f.Step = int64(2*time.Second), int64(time.Second) }),
@@ -98,7 +98,7 @@ const (
 
 var etcdKeys = []format.Key[etcdConfig]{
 	format.Switch("recheck", func(c *etcdConfig) *bool { return &c.recheck }, true,
-		"look, after waiting, whether the own key still stands (etcd issue 11456)"),
+		"after waiting, check that the client's own key still exists (etcd issue 11456)"),
 	format.Choice("count-from", func(c *etcdConfig) *leaseCount { return &c.count },
 		"the lease as the client counts it begins when the request left that prolonged it, or, as the shipped client "+
 			"has it, when "+
@@ -113,7 +113,7 @@ var etcdKeys = []format.Key[etcdConfig]{
 			"the keepalive without notice, even if the lease is gone",
 		format.Options(untilLost, untilError)...),
 	format.Switch("compare-revision", func(c *etcdConfig) *bool { return &c.compareRevision }, true,
-		"a release deletes the own key only if it is still the one that its attempt put (etcd issue 22082)"),
+		"a release deletes the client's key only if the same attempt put it (etcd issue 22082)"),
 }
 
 // withoutRedis explains why a lock on a coordination service has no settings of Redis.

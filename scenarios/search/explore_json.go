@@ -20,7 +20,7 @@ var Described = []document.Described{
 type exploreJSON struct {
 	document.Head
 	Scenario    string                  `json:"scenario"`
-	Shard       string                  `json:"shard" doc:"such as 1/2; empty without one"`
+	Shard       string                  `json:"shard" doc:"the part I/N of the seeds that was run, such as 1/2; empty if all of them were"`
 	From        uint64                  `json:"from"`
 	Seeds       int                     `json:"seeds"` // how many were to be run, by all shards together
 	Runs        int                     `json:"runs"`  // how many were run

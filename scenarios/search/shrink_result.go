@@ -84,7 +84,7 @@ func (r *Shrunk) failsAgain() error {
 		return err
 	}
 	if r.Digest != digest {
-		return &UnrepeatedError{r.Law, r.Cause, "the run that was cut down was different when it was made again"}
+		return &UnrepeatedError{r.Law, r.Cause, "the smallest run came out differently when it was repeated"}
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ type IdleFault struct {
 type findingJSON struct {
 	Outcome     string      `json:"outcome" of:"outcome"`
 	NotPromised bool        `json:"not_promised,omitempty" doc:"it is violated by a cause that breaks no promise, such as the loss of the quorum for good"`
-	Judges      *judgesJSON `json:"judges,omitempty" doc:"of mutual-exclusion: who judged it"`
+	Judges      *judgesJSON `json:"judges,omitempty" doc:"for mutual-exclusion: which of its two judges decided"`
 	breachJSON
 	Further []breachJSON `json:"further,omitempty" doc:"breaches of the law by other causes, for each cause the first"`
 }

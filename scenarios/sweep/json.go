@@ -85,7 +85,7 @@ type stretchJSON struct {
 	From  string `json:"from"`
 	To    string `json:"to"`
 
-	At       string `json:"at" doc:"a value at which the law was violated in so many of the runs: beside the edge, or in the middle"`
+	At       string `json:"at" doc:"the value to which violated and runs refer: beside the edge, or in the middle of the range"`
 	Violated int    `json:"violated"`
 	Runs     int    `json:"runs"`
 }

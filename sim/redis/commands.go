@@ -140,11 +140,11 @@ var passedCommands = []command{
 // Reasons why commands that Redis has are not simulated.
 const (
 	random  = "its reply is random"
-	waiting = "of the commands that wait, those about lists are"
+	waiting = "of the commands that wait, only those about lists are simulated"
 	aServer = "it is about a real server"
 	beyond  = "locks do not use it"
-	others  = "nothing is kept about other connections: break them by faults"
-	help    = "it explains a command to people"
+	others  = "the simulation keeps no list of connections: break a connection by a fault"
+	help    = "it prints help for people"
 )
 
 // refused lists the commands and subcommands of Redis 7.0 that the node refuses, with the reasons. They are refused for

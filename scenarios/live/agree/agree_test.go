@@ -333,8 +333,8 @@ func TestAnInterruptKeepsTheRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const differed = "interrupted: the sides differed, in lease-exclusion first, and the real one was not run again " +
-		"to see whether they still do"
+	const differed = "interrupted: the simulated and the real run differed, first in lease-exclusion, and the real " +
+		"one was not run again to see whether they still do"
 	for _, test := range []struct {
 		how  string
 		in   int // the run of the second scenario that is interrupted

@@ -176,7 +176,7 @@ return 1`), Give: del}, Promises: Faultless, Late: true,
 			Renew: func(c *Call) (bool, error) {
 				return granted(c.Do("SET", c.key("lock"), c.owner, "IFEQ", c.owner, "PX", millis(TTL)))
 			}}, Promises: Leased,
-			Why: "SET IFEQ sets the key over the own value alone."},
+			Why: "SET IFEQ sets the key only if it has the client's own value."},
 		{Recipe: Recipe{Name: "quorum", Servers: 3, Take: setNX, Give: deleteOwn, Undo: deleteOwn}, Promises: Leased,
 			Why: "Two of three servers have the key, and the validity counts from before the first was asked."},
 	}
@@ -295,7 +295,7 @@ var brokenEnds = []BrokenLock{
 		Shows: []Showing{{Plan: []string{"delay the PEXPIRE of client-1 to redis-1 by " +
 			"7s"}, Way: Way{ownership, prolongedBy},
 			By: "client-1",
-			Why: "GET finds the own value at 2.7 s. The lock is given back at 4 s, and PEXPIRE arrives at 9.7 s, " +
+			Why: "GET finds its own value at 2.7 s. The lock is given back at 4 s, and PEXPIRE arrives at 9.7 s, " +
 				"when another lock is held."}},
 		Found: []Family{Network}},
 	{Recipe: Recipe{Name: "string-counts-from-the-reply", Take: setNX, Give: deleteOwn, CountsFromReply: true},

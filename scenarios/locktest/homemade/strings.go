@@ -237,7 +237,7 @@ func stringLocks() []SoundLock {
 			Why: "SET NX sets no key over another, and each try has its own value, which the release compares in the " +
 				"step in which it deletes."},
 		{Recipe: Recipe{Name: "string-watch", Take: setNX, Give: watching(deleteRead)}, Promises: Leased,
-			Why: "EXEC deletes only if the key is unchanged since GET found the own value in it."},
+			Why: "EXEC deletes only if the key is unchanged since GET found the client's own value in it."},
 		{Recipe: Recipe{Name: "string-per-acquire", Owner: PerAcquire, Take: setNX, Give: deleteOwn}, Promises: Leased,
 			Why: "All tries of a Lock have one value, but until the lock is taken nothing is asked for with it save " +
 				"SET NX, which does nothing while there is a key."},
@@ -293,7 +293,7 @@ var brokenStrings = []BrokenLock{
 		Shows: []Showing{{Plan: []string{"delay the DEL of client-1 to redis-1 by " +
 			"6s"}, Way: Way{ownership, removed},
 			By: "client-1",
-			Why: "GET finds the own value at 4 s. The key expires at 8 s, and DEL arrives at 10 s, when whoever " +
+			Why: "GET finds its own value at 4 s. The key expires at 8 s, and DEL arrives at 10 s, when whoever " +
 				"took the lock at 8 s has it."}},
 		Also: []Way{{leaseExclusion, removed}, {leaseExclusion, lateTry}}, Found: []Family{Network}},
 	{Recipe: Recipe{Name: "string-one-value-a-client", Owner: PerClient, Take: setNX, Give: deleteOwn},
@@ -358,7 +358,7 @@ var brokenStrings = []BrokenLock{
 		Shows: []Showing{{Plan: []string{"delay the DEL of client-1 to redis-1 by " +
 			"6s"}, Way: Way{ownership, removed},
 			By:  "client-1",
-			Why: "GET finds the own value at 4 s, and DEL arrives at 10 s."}},
+			Why: "GET finds its own value at 4 s, and DEL arrives at 10 s."}},
 		Also: []Way{{leaseExclusion, removed}, {leaseExclusion, lateTry}}, Found: []Family{Network}},
 	{Recipe: Recipe{Name: "string-rename-overwrites", Take: renames("RENAME"), Give: deleteOwn},
 		Of:      "string-rename",
