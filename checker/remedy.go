@@ -283,7 +283,7 @@ var remedies = map[CauseKind][]advice{
 	TokenWentBack: tokens(nil),
 	StuckBehindCrashed: {
 		{text: withExpiry, unless: history.Expiry},
-		{text: "The lock has an expiry: whoever waits must wait for longer than it.", given: history.Expiry},
+		{text: "The lock expires by itself: a client must wait for it longer than the expiry.", given: history.Expiry},
 	},
 	StuckBehindAbandoned: {
 		{text: "Give every lock an expiry, in the same command that sets it (SET NX PX): then what a lost request " +

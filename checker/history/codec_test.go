@@ -106,7 +106,7 @@ func TestBadInputIsRefusedWithLineAndReason(t *testing.T) {
 		{`{"time":1,"process":"a","type":"ok","f":"aquire"}`, `line 1: unknown f "aquire" (did you mean "acquire"?)`},
 		{`{"time":1,"process":"a","type":"ok"}`, `line 1: no "f"`},
 		{good + good, `line 2: index out of order: 4 follows 4`},
-		{`{"index":-1,"time":1,"process":"a","type":"ok","f":"lost"}`, `line 1: negative index`},
+		{`{"index":-1,"time":1,"process":"a","type":"ok","f":"lost"}`, `line 1: "index" is -1: it must be 0 or larger`},
 		{`{"index":9223372036854775807,"time":1,"process":"a","type":"ok","f":"lost"}`,
 			`line 1: index 9223372036854775807 is too large`},
 		{`{"time":1.5}`, `line 1: "time": want a whole number, found a fraction or an exponent`},
@@ -125,7 +125,8 @@ func TestBadInputIsRefusedWithLineAndReason(t *testing.T) {
 		{"\x00\x01\x02", `line 1: want '{', found '\x00' in column 1`},
 		{`{"since":1,"time":1,"process":"a","type":"ok","f":"acquire"}`,
 			`line 1: a grant needs since, granted and until: no "granted"`},
-		{`{"since":1,"time":1,"process":"a","type":"ok","f":"key-set"}`, `line 1: key-set carries a grant`},
+		{`{"since":1,"time":1,"process":"a","type":"ok","f":"key-set"}`, `line 1: key-set ok has fields of a grant ` +
+			`(since, granted, counted), which only acquire ok and extend ok may have: leave them out`},
 		{good + `{"header":{}}`, `line 2: a header stands on the first line only`},
 		{`{"header":{"quorun":3}}`, `line 1: header: unknown key "quorun" (did you mean "quorum"?)`},
 		{`{"header":{"quorum":"3"}}`, `line 1: header: "quorum" cannot be a JSON string`},
@@ -155,11 +156,13 @@ func TestWhatCannotBeReadBackIsNotWritten(t *testing.T) {
 			`it is when the process was last known to live, from 1 to its "time", 5`},
 		{Event{Process: "a", F: Crashed, Type: Info, Time: 5, Until: -1}, `"until" of a crash is -1: ` +
 			`it is when the process was last known to live, from 1 to its "time", 5`},
-		{Event{Process: "a", F: Lost, Type: OK, Until: 1}, "lost carries the deadline of a key"},
-		{Event{F: Lost, Type: OK}, "an event of nobody"},
-		{Event{Process: "a", F: KeySet, Type: OK, Grant: &Grant{}}, "key-set carries a grant"},
-		{Event{Process: "a", F: Release, Type: OK, Grant: &Grant{}}, "release ok carries a grant: since, granted, " +
-			"until and counted stand on acquire ok and extend ok"},
+		{Event{Process: "a", F: Lost, Type: OK, Until: 1}, "lost has the deadline of a key, which only key-set and " +
+			"key-prolonged may have"},
+		{Event{F: Lost, Type: OK}, "the name of the process is empty"},
+		{Event{Process: "a", F: KeySet, Type: OK, Grant: &Grant{}}, "key-set ok has fields of a grant (since, " +
+			"granted, counted), which only acquire ok and extend ok may have: leave them out"},
+		{Event{Process: "a", F: Release, Type: OK, Grant: &Grant{}}, "release ok has fields of a grant (since, " +
+			"granted, counted), which only acquire ok and extend ok may have: leave them out"},
 		{Event{Process: "a", F: Acquire, Type: OK, Time: 5, Grant: &Grant{Granted: 6}},
 			`"granted" is 6, after the event's own "time", 5: a lease is granted before its holder returns`},
 		{Event{Process: "a", F: Lost, Type: OK, Value: "\xff"}, "value is not UTF-8"},

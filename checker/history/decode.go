@@ -357,11 +357,11 @@ func settle(e *Event, g *Grant, has keys) error {
 	}
 	switch {
 	case e.Index < 0:
-		return errors.New("negative index")
+		return fmt.Errorf("\"index\" is %d: it must be 0 or larger", e.Index)
 	case e.Process == "":
-		return errors.New("an event of nobody: \"process\" is empty")
-	case e.Member != "" && !e.F.IsKey():
-		return fmt.Errorf("%s carries a member of a key", e.F)
+		return errors.New("\"process\" is empty: name the process that recorded the event")
+	case e.wrongMember() != nil:
+		return e.wrongMember()
 	case e.Checked != CheckNotRecorded && e.wrongCheck() != nil:
 		return e.wrongCheck()
 	}
@@ -373,7 +373,8 @@ func settle(e *Event, g *Grant, has keys) error {
 	lease := has&leaseKeys != 0
 	if isKeyDeadline(e.F) {
 		if lease {
-			return fmt.Errorf("%s carries a grant", e.F)
+			e.Grant = g
+			return e.wrongGrant()
 		}
 		if e.Until = Never; has&untilKey != 0 {
 			e.Until = g.Until
@@ -474,7 +475,7 @@ func readFaultField(s *scanner, key string, f *Fault) (err error) {
 func (e *Event) wrongCheck() error {
 	switch {
 	case !e.F.IsKey() || e.F.IsCopy():
-		return fmt.Errorf("%s carries what a request checked: only a server's record of a key does", e.F)
+		return fmt.Errorf("%s has \"checked\", which only a server's record of a key may have: leave it out", e.F)
 	case e.By == "":
 		return errors.New("\"checked\" says what a request looked at, but \"by\" does not say whose")
 	case e.Checked.String() == "":

@@ -136,13 +136,13 @@ func wrongNumber(word string) string {
 	symbolic := word == "##Inf" || word == "##-Inf" || word == "##NaN"
 	switch {
 	case symbolic:
-		return word + " is no number of EDN"
+		return word + " is not a number in EDN"
 	case digits == "" || digits[0] < '0' || digits[0] > '9':
 		return ""
 	case ratio.MatchString(word):
 		return word + " is a ratio, which EDN does not have: write a decimal number"
 	case !ednInteger.MatchString(word) && !ednFloat.MatchString(word):
-		return word + " is no number of EDN: write it with decimal digits, and without leading zeros"
+		return word + " is not a number in EDN: write it in decimal digits, without leading zeros"
 	}
 	last := word[len(word)-1]
 	if _, err := strconv.ParseInt(word, 10, 64); ednInteger.MatchString(word) && last != 'N' && err != nil {

@@ -153,12 +153,12 @@ func TestWholeNumbersAreReadHoweverEDNWritesThem(t *testing.T) {
 		{"1e400", 0, "1e400 is too large for a floating-point number: EDN writes such a number with an M at its end"},
 		{"1/2", 0, "1/2 is a ratio, which EDN does not have: write a decimal number"},
 		{"4/2", 0, "4/2 is a ratio, which EDN does not have: write a decimal number"},
-		{"0x1F", 0, "0x1F is no number of EDN: write it with decimal digits, and without leading zeros"},
-		{"017", 0, "017 is no number of EDN: write it with decimal digits, and without leading zeros"},
-		{"-2r101", 0, "-2r101 is no number of EDN: write it with decimal digits, and without leading zeros"},
-		{"1_000", 0, "1_000 is no number of EDN: write it with decimal digits, and without leading zeros"},
-		{"1.", 0, "1. is no number of EDN: write it with decimal digits, and without leading zeros"},
-		{"##NaN", 0, "##NaN is no number of EDN"}, {"##-Inf", 0, "##-Inf is no number of EDN"},
+		{"0x1F", 0, "0x1F is not a number in EDN: write it in decimal digits, without leading zeros"},
+		{"017", 0, "017 is not a number in EDN: write it in decimal digits, without leading zeros"},
+		{"-2r101", 0, "-2r101 is not a number in EDN: write it in decimal digits, without leading zeros"},
+		{"1_000", 0, "1_000 is not a number in EDN: write it in decimal digits, without leading zeros"},
+		{"1.", 0, "1. is not a number in EDN: write it in decimal digits, without leading zeros"},
+		{"##NaN", 0, "##NaN is not a number in EDN"}, {"##-Inf", 0, "##-Inf is not a number in EDN"},
 	} {
 		for key, line := range map[string]string{
 			":time":    "{:type :ok, :f :acquire, :process 0, :time %s}",

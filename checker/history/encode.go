@@ -123,25 +123,23 @@ func encodable(e *Event) error {
 	case !known(e.Process, e.F):
 		return fmt.Errorf("unknown f %q", e.F)
 	case e.Index < 0:
-		return fmt.Errorf("negative index")
+		return fmt.Errorf("\"index\" is %d: it must be 0 or larger", e.Index)
 	case e.Process == "":
-		return fmt.Errorf("an event of nobody")
-	case isKeyDeadline(e.F) && e.Grant != nil:
-		return fmt.Errorf("%s carries a grant", e.F)
+		return fmt.Errorf("the name of the process is empty")
 	case e.F == Crashed && e.Until != 0:
 		return e.wrongCrash()
 	case e.Sent != 0 && e.wrongSent() != nil:
 		return e.wrongSent()
 	case !isKeyDeadline(e.F) && e.Until != 0:
-		return fmt.Errorf("%s carries the deadline of a key", e.F)
-	case e.Member != "" && !e.F.IsKey():
-		return fmt.Errorf("%s carries a member of a key", e.F)
+		return fmt.Errorf("%s has the deadline of a key, which only key-set and key-prolonged may have", e.F)
+	case e.wrongMember() != nil:
+		return e.wrongMember()
 	case e.Checked != CheckNotRecorded && e.wrongCheck() != nil:
 		return e.wrongCheck()
 	case e.Grant != nil && e.wrongGrant() != nil:
 		return e.wrongGrant()
 	case e.Fault != nil && (e.Process != Nemesis || len(e.Fault.On) == 0):
-		return fmt.Errorf("%s of %s carries a fault, or one that strikes nobody", e.F, e.Process)
+		return fmt.Errorf("%s of %s has a fault that names no process, or is no event of the nemesis", e.F, e.Process)
 	}
 	return nil
 }

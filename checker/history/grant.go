@@ -12,8 +12,8 @@ func (e *Event) wrongGrant() error {
 	g := e.Grant
 	switch {
 	case e.F != Acquire && e.F != Extend || e.Type != OK:
-		return fmt.Errorf("%s %s carries a grant: since, granted, until and counted stand on acquire ok and extend ok",
-			e.F, e.Type)
+		return fmt.Errorf("%s %s has fields of a grant (since, granted, counted), which only acquire ok and extend ok "+
+			"may have: leave them out", e.F, e.Type)
 	case g.Since > g.Granted:
 		return fmt.Errorf("\"since\" is %d, after \"granted\", %d: a lease is asked for before it is granted", g.Since,
 			g.Granted)
@@ -22,6 +22,14 @@ func (e *Event) wrongGrant() error {
 			"holder returns", g.Granted, e.Time)
 	}
 	return nil
+}
+
+// wrongMember returns an error if an event that is not a server's record of a key names a member of a key.
+func (e *Event) wrongMember() error {
+	if e.Member == "" || e.F.IsKey() {
+		return nil
+	}
+	return fmt.Errorf("%s has a \"member\", which only a server's record of a key may have: leave it out", e.F)
 }
 
 // wrongCount returns an error if a grant counts a server twice, or counts a server that is not listed in the header,
@@ -47,9 +55,9 @@ func (h *Header) wrongCount(e *Event) error {
 func (e *Event) wrongSent() error {
 	switch {
 	case !e.F.IsKey() || e.F.IsCopy():
-		return fmt.Errorf("%s carries the time at which a request was sent: only a server's record of a key does", e.F)
+		return fmt.Errorf("%s has \"sent\", which only a server's record of a key may have: leave it out", e.F)
 	case e.Sent < 1 || e.Sent > e.Time:
-		return fmt.Errorf("\"sent\" is %d: it lies between 1 and \"time\", %d", e.Sent, e.Time)
+		return fmt.Errorf("\"sent\" is %d: it must be from 1 to the event's own \"time\", %d", e.Sent, e.Time)
 	}
 	return nil
 }

@@ -180,7 +180,7 @@ var confirmations = []confirmation{
 		"It must end with the lease of its holder, too.", reason: seenOnly},
 	{text: "Give every lock an expiry, in the same command that sets it (SET NX PX).",
 		changes: []string{"lock.protocol: set-nx-px"}},
-	{text: "The lock has an expiry: whoever waits must wait for longer than it.",
+	{text: "The lock expires by itself: a client must wait for it longer than the expiry.",
 		changes: []string{"lock.retry.count: none"}},
 	{text: "Release on every server also after an attempt that was given up.",
 		changes: []string{"lock.release-on-failure: on"}},

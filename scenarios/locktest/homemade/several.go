@@ -304,8 +304,8 @@ var brokenEnds = []BrokenLock{
 		Shows: []Showing{{Plan: []string{"delay the answer to the SET of client-1 to redis-1 by " +
 			"400ms"}, Hold: 9 * time.Second,
 			Way: Way{leaseExclusion, miscounted}, By: "client-1",
-			Why: "The key is set at 0 s and ends at 8 s. client-1 counts to 8.4 s, and another asks every 100 " +
-				"ms."}},
+			Why: "The key is set at 0 s and ends at 8 s. client-1 counts on the lock until 8.4 s, and another " +
+				"client asks every 100 ms."}},
 		Found: []Family{Network}},
 	{Recipe: Recipe{Name: "quorum-of-one", Servers: 3, Quorum: 1, Take: setNX, Give: deleteOwn, Undo: deleteOwn},
 		Of:      "quorum",
@@ -320,8 +320,8 @@ var brokenEnds = []BrokenLock{
 		Shows: []Showing{{Plan: []string{"delay the answer to the SET of client-1 to redis-1 by " +
 			"450ms"}, Hold: 9 * time.Second,
 			Way: Way{leaseExclusion, miscounted}, By: "client-1",
-			Why: "The keys are set at 0 s and end at 8 s. client-1 counts, with 82 ms off for the clocks, to " +
-				"8.37 s."}},
+			Why: "The keys are set at 0 s and end at 8 s. client-1 subtracts 82 ms for clock drift, and still " +
+				"counts on the lock until 8.37 s."}},
 		Found: []Family{Network}},
 	{Recipe: Recipe{Name: "string-not-given-back", Take: setNX, Unchecked: true,
 		Give: func(c *Call) (bool, error) { return true, nil }}, Of: "string",
