@@ -134,6 +134,9 @@ func markdownFiles(t *testing.T) (paths []string) {
 // reader can do or knows after reading it.
 func TestEveryPageOpensWithWhatItsReaderCanDo(t *testing.T) {
 	for _, path := range markdownFiles(t) {
+		if filepath.Base(path) == "PULL_REQUEST_TEMPLATE.md" { // a form to fill in
+			continue
+		}
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
