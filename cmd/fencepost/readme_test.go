@@ -151,6 +151,51 @@ func TestEveryPageOpensWithWhatItsReaderCanDo(t *testing.T) {
 	}
 }
 
+var (
+	rowOfTable    = regexp.MustCompile(`(?m)^\| [^|]+\? [^|]*\|(.*)$`)
+	commandInCode = regexp.MustCompile("`fencepost ([^`]+)`")
+	// scenarioInCode is a name of two words or more, alone or behind a command.
+	scenarioInCode = regexp.MustCompile("`(?:fencepost (?:run|play|live) )?([a-z]+(?:-[a-z]+)+)[ `]")
+)
+
+// TestEachQuestionLeadsToAnAnswer checks that the README leads to the page of questions, that each question there leads
+// to a page, and that the commands and scenarios that answer them exist.
+func TestEachQuestionLeadsToAnAnswer(t *testing.T) {
+	if !strings.Contains(readFrom(t, "README.md"), "](scenarios/QUESTIONS.md)") {
+		t.Error("the README does not link to the questions")
+	}
+	text := readFrom(t, "scenarios/QUESTIONS.md")
+	rows := rowOfTable.FindAllStringSubmatch(text, -1)
+	if n := strings.Count(text, "? |"); n < 10 || len(rows) < n {
+		t.Fatalf("of %d questions %d were read", n, len(rows))
+	}
+	for _, row := range rows {
+		if !link.MatchString(row[1]) {
+			t.Errorf("this question leads to no page: %s", row[0])
+		}
+	}
+	for _, m := range commandInCode.FindAllStringSubmatch(text, -1) {
+		call := strings.Fields(strings.ReplaceAll(m[1], "'", ""))
+		command, args, err := newRoot().Find(call)
+		if err != nil || command == command.Root() {
+			t.Errorf("%s: %v", m[0], err)
+			continue
+		}
+		if i := slices.Index(args, "--client"); i >= 0 { // a command line in quotes
+			args = args[:i]
+		}
+		command.InitDefaultHelpFlag()
+		if err := command.ParseFlags(args); err != nil {
+			t.Errorf("%s: %v", m[0], err)
+		}
+	}
+	for _, m := range scenarioInCode.FindAllStringSubmatch(text, -1) {
+		if _, err := scenarios.Named(m[1]); err != nil {
+			t.Errorf("%s: %v", m[0], err)
+		}
+	}
+}
+
 // headings returns the anchors that GitHub generates for the headings of a Markdown file.
 func headings(t *testing.T, path string) (anchors []string) {
 	t.Helper()

@@ -161,6 +161,22 @@ func TestIssueFormsAreComplete(t *testing.T) {
 	}
 }
 
+// TestTheFolderOfAGoCommandStandsFirst: the go command refuses -C behind any other flag.
+func TestTheFolderOfAGoCommandStandsFirst(t *testing.T) {
+	behind := regexp.MustCompile(`\bgo (build|install|run|test|vet) [^-\n&|;]*-[^C\n&|;][^\n&|;]* -C .*`)
+	first := 0
+	for _, file := range append(commandFiles(t), "cmd/fencepost-campaign/kubernetes/Dockerfile") {
+		text := readFrom(t, file)
+		for _, command := range behind.FindAllString(text, -1) {
+			t.Errorf("%s: %s", file, command)
+		}
+		first += len(regexp.MustCompile(`\bgo \w+ -C `).FindAllString(text, -1))
+	}
+	if first < 4 {
+		t.Errorf("only %d commands with -C were seen", first)
+	}
+}
+
 var targetOfMake = regexp.MustCompile(`(?m)^([a-z]+): #`)
 
 // TestTheMakefileHasWhatItsGuideNames checks that each target is declared, and that the guide names it.
