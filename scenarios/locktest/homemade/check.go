@@ -74,7 +74,7 @@ func (l *BrokenLock) Finds(t *testing.T, f Family, d Dress, dial Dial, seeds int
 	t.Helper()
 	c := l.Config(d, dial)
 	f.strike(&c)
-	c.Laws, c.Seeds, c.SkipTrial = locktest.LeaseLaws, seeds, true
+	c.Hold, c.Laws, c.Seeds, c.SkipTrial = l.Hold, locktest.LeaseLaws, seeds, true
 	if l.Fences {
 		c.Laws = locktest.FencedLaws
 	}

@@ -248,7 +248,8 @@ return redis.call('del', @lock)`)}, Of: "pair",
 			Hold: 100 * time.Millisecond, Seeds: 10, Way: Way{tokenOrder, wentBack}, By: "client-1",
 			Why: "client-1 counts 1 and learns it 400 ms later. Meanwhile client-2 counts 2 and has the lock for " +
 				"100 ms. If client-1 finds the lock free then, it takes it with 1."}},
-		Found: []Family{Network}},
+		// client-2 must release the lock while client-1 still waits for its number, which it does for 500 ms.
+		Found: []Family{Network}, Hold: 100 * time.Millisecond},
 	{Recipe: Recipe{Name: "line-sets-in-turn", Owner: PerAcquire, Take: takeTurn(""), Give: deleteOwn}, Of: "line",
 		Mistake: "The first in the line sets the key without NX.", Trial: "Lock of worker-1 returned nil after ",
 		Shows: atFirst(overwritten, "client-1 has left the line when it took the lock, and client-2 is the first "+
@@ -306,7 +307,8 @@ var brokenEnds = []BrokenLock{
 			Way: Way{leaseExclusion, miscounted}, By: "client-1",
 			Why: "The key is set at 0 s and ends at 8 s. client-1 counts on the lock until 8.4 s, and another " +
 				"client asks every 100 ms."}},
-		Found: []Family{Network}},
+		// Two leases overlap only if the client still holds the lock when its key expires.
+		Found: []Family{Network}, Hold: 9 * time.Second},
 	{Recipe: Recipe{Name: "quorum-of-one", Servers: 3, Quorum: 1, Take: setNX, Give: deleteOwn, Undo: deleteOwn},
 		Of:      "quorum",
 		Mistake: "One server of three is enough.",
@@ -322,7 +324,7 @@ var brokenEnds = []BrokenLock{
 			Way: Way{leaseExclusion, miscounted}, By: "client-1",
 			Why: "The keys are set at 0 s and end at 8 s. client-1 subtracts 82 ms for clock drift, and still " +
 				"counts on the lock until 8.37 s."}},
-		Found: []Family{Network}},
+		Found: []Family{Network}, Hold: 9 * time.Second}, // as string-counts-from-the-reply
 	{Recipe: Recipe{Name: "string-not-given-back", Take: setNX, Unchecked: true,
 		Give: func(c *Call) (bool, error) { return true, nil }}, Of: "string",
 		Mistake: "Unlock does nothing.", Trial: `the key "lock" was still there after Unlock of worker-10`,

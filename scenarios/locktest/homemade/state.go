@@ -65,6 +65,8 @@ type BrokenLock struct {
 	// Found lists families of random faults that show the mistake in the number of runs that locktest makes by default.
 	// Other families may show it too.
 	Found []Family
+	// Hold is how long a client holds the lock in the runs of Found; 0: half the TTL.
+	Hold time.Duration
 	// Trial is a regular expression for what the trial run reports; empty if the trial run passes.
 	Trial string
 }
