@@ -42,6 +42,8 @@ const (
 	// leaseOfKubernetes is the rule for the lease duration under which two leaders never overlap.
 	leaseOfKubernetes = "Let the lease duration be longer than the renew deadline, the retry period and the " +
 		"time-out of a request together, by as much as the fastest clock gains on the slowest."
+	stopRenewing = "Stop renewing a lock before it is released, and give it back: nobody else gets it for as long as " +
+		"it is renewed."
 	seenByKubernetes = "Count a lease from when one saw the record change, on one's monotonic clock, and not from " +
 		"the time in the record."
 	ownIdentity = "Give each process an identity of its own."
@@ -294,7 +296,8 @@ var remedies = map[CauseKind][]advice{
 			"not answered may have been carried out.", only: onZooKeeper,
 			when: all(ofDetail(SessionLives), func(s *situation) bool { return s.earlierTry })},
 		{text: "Delete the key of a try that was given up, and do not prolong it: its answer may come later.",
-			when: ofDetail(KeptProlonged)},
+			when: all(ofDetail(KeptProlonged), func(s *situation) bool { return !s.leftSection })},
+		{text: stopRenewing, when: all(ofDetail(KeptProlonged), func(s *situation) bool { return s.leftSection })},
 		{text: "Let a key expire after the TTL that its users count on, and no later.",
 			when: all(ofDetail(""), not(isEverlasting))},
 		{text: "When what is watched is gone already, and when a watch may be lost with its connection, list the " +

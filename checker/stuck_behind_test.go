@@ -158,6 +158,11 @@ func (k *leftKey) check(t *testing.T, h *history.History, f Finding) {
 	case k.expiry != "never" || k.renewed != "no" || want.Detail != "":
 		never = append(never, "Give every lock an expiry")
 	}
+	if k.owner == "other, left" {
+		never = append(never, "a try that was given up")
+	} else {
+		never = append(never, "before it is released")
+	}
 	_, why, _ := strings.Cut(f.Explanation, "would be sound.")
 	if !strings.Contains(strings.ToLower(why), string(owner)) {
 		t.Errorf("%+v: %s is not named: %s", k, owner, why)
@@ -197,7 +202,13 @@ header servers=kubernetes-1 quorum=1 ttl=10s hold=1s slack=1s service=kubernetes
 		if f.Cause != c.want {
 			t.Errorf("until %s: %v, not %v: %s", c.until, f.Cause, c.want, f.Explanation)
 		}
+		if literal := slow.Check(h).Of(string(DeadlockFreedom)); literal.Breaches[0].Cause != c.want.String() {
+			t.Errorf("until %s: the law read literally: %+v", c.until, literal)
+		}
 		if c.want.Kind == StuckWithoutHolder && f.Remedy != seenByKubernetes {
+			t.Errorf("until %s: remedy: %s", c.until, f.Remedy)
+		}
+		if c.want.Kind == StuckBehindAbandoned && f.Remedy != stopRenewing {
 			t.Errorf("until %s: remedy: %s", c.until, f.Remedy)
 		}
 	}

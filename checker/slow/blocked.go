@@ -149,12 +149,13 @@ func (r *reading) abandoned(lock history.Lock, keys []int, set, by int, now hist
 	waits := r.doneWith(lock, e.Of, owner, set) >= by
 	long := now-e.Time > r.Header.TTL
 	session := r.Header.Service.Kind().Sessions
+	over := r.Header.Service.Kind().ClientsExpire && due <= now // the clients that wait count the lease wrongly
 	switch {
 	case e.Of == "":
 		return ""
 	case due == history.Never && (!waits || long && !session):
 		return kind
-	case !long:
+	case !long, over:
 		return ""
 	case session && waits && r.isOnly(keys, set, owner) && r.quiet(owner, now):
 		return kind + " (turn not taken)"

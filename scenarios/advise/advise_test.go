@@ -115,17 +115,18 @@ func TestSavingChanges(t *testing.T) {
 		{"restart-forgets", "restart delay: 12s",
 			[]string{"servers.persistence.append-fsync: always", "lock.protocol: etcd"},
 			[]string{"lock.quorum: 4", "lock.quorum: 5", "servers.redis: 4", "lock.release-on-failure: off"}},
-		// The release must be one step, and pauses must count against the validity. These servers have neither CAD nor
-		// DELEX.
-		{"get-then-del-race", "lock.release: script, lock.elapsed-check: on", nil,
-			[]string{"lock.release: script", "lock.retry.count: 3", "lock.release: cad, lock.elapsed-check: on",
-				"lock.release: delex, lock.elapsed-check: on"}},
+		// The pause of this file breaks ownership alone, so the advice is about ownership: the release must be one step.
+		// These servers have neither CAD nor DELEX.
+		{"get-then-del-race", "lock.release: script", nil,
+			[]string{"lock.retry.count: 3", "lock.release: cad", "lock.release: delex"}},
 		{"no-elapsed-check", "lock.elapsed-check: on", nil, []string{"lock.retry.count: 3"}},
 		// A replica that no fault names is no safer than the present one.
 		{"failover-loses-lock", "lock.protocol: etcd", []string{"lock.protocol: zookeeper"},
 			[]string{"servers.replicas: 2", "servers.replicas: 3", "lock.retry.wake: message-or-ttl"}},
 	} {
-		seeds := 40
+		// As many as advise takes: under 40 seeds, and so 2,040 fresh plans, failover-loses-lock also seems to be saved by
+		// semi-synchronous replication with a shorter down-after, which one of 270 plans of an exploration breaks.
+		seeds := 100
 		if !testkit.Full() {
 			if seeds = someSeeds; c.scenario != "no-elapsed-check" {
 				continue

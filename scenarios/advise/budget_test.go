@@ -164,15 +164,18 @@ func TestALockThatBreaksWithoutFaultsIsAskedAboutThat(t *testing.T) {
 func TestOnlyWhatTheOwnFaultsBreakIsAskedAbout(t *testing.T) {
 	stuck := Breach{Finding: campaign.Finding{Law: checker.DeadlockFreedom,
 		Cause: checker.Cause{Kind: checker.StuckInCycle}, Runs: 12}, Of: 2120}
+	outlived := Breach{Finding: campaign.Finding{Law: checker.MutualExclusion,
+		Cause: checker.Cause{Kind: checker.HolderOutlivedLease}, Runs: 7}, Of: 2120, Nature: "why"}
 	for _, own := range []bool{true, false} {
 		best := &Tried{Changes: []Change{{Key: "lock.ttl", Value: "9s"}}, Given: Trial{Runs: 20},
-			Fresh: Trial{Runs: 2100}, Mended: []checker.Law{checker.Ownership}, Otherwise: []Breach{stuck}}
+			Fresh: Trial{Runs: 2100}, Mended: []checker.Law{checker.Ownership}, Otherwise: []Breach{stuck, outlived}}
 		a := &Report{Advice: &Advice{Own: own, Promised: checker.Laws, Broken: best.Mended, Base: &Tried{},
 			Mending: []*Tried{best}}, Scenario: named(t, "no-elapsed-check")}
 		want := "No change and no pair keeps every promise."
 		if own {
 			want = "Set lock.ttl to 9s: then every promise that broke is kept, in 20 runs under these faults and " +
-				"2,100 under fresh ones of the same kinds. Of these 2,120 runs, 12 break deadlock-freedom, as before."
+				"2,100 under fresh ones of the same kinds. Of these 2,120 runs, 12 break deadlock-freedom, as before. " +
+				"Of these 2,120 runs, 7 break mutual-exclusion, which lies in the nature of locks."
 		}
 		if said := a.conclusion(); !strings.HasPrefix(said, want) || a.keeps(best) != own {
 			t.Errorf("own faults: %v: %s\nnot\n%s", own, said, want)

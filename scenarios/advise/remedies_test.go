@@ -171,6 +171,8 @@ var confirmations = []confirmation{
 		"answered may have been carried out.", reason: librariesOnly},
 	{text: "Delete the key of a try that was given up, and do not prolong it: its answer may come later.",
 		reason: librariesOnly},
+	{text: "Stop renewing a lock before it is released, and give it back: nobody else gets it for as long as it is " +
+		"renewed.", reason: librariesOnly},
 	{text: "Let a key expire after the TTL that its users count on, and no later.", reason: librariesOnly},
 	{text: "When what is watched is gone already, and when a watch may be lost with its connection, list the keys " +
 		"again: nothing else says that one's turn has come.", reason: librariesOnly},

@@ -213,7 +213,12 @@ func (a *Report) kept(t *Tried) string {
 		more = fmt.Sprintf(" Of these %s, as before.", counts)
 	}
 	if laws, counts := a.brokenBy(t, natural); len(laws) > 0 {
-		what += " but " + text.Join(laws, " and ")
+		if what != "every promise" { // promises that had not broken are not meant
+			laws = slices.DeleteFunc(laws, func(l string) bool { return !slices.Contains(a.Broken, checker.Law(l)) })
+		}
+		if len(laws) > 0 {
+			what += " but " + text.Join(laws, " and ")
+		}
 		more += fmt.Sprintf(" Of these %s, which lies in the nature of locks.", counts)
 	}
 	for _, f := range t.Spared {

@@ -78,10 +78,10 @@ func plansOf(t *testing.T, s *scenarios.Scenario, n int) []nemesis.Plan {
 	return list
 }
 
-// outcome is the result of a run. It is a copy, which stays valid after the runner's next run.
+// outcome is the result of a run.
 type outcome struct {
 	events  []string // all events except those of the nemesis, in order
-	plain   []history.Event
+	history *history.History
 	verdict checker.Verdict
 	limited bool
 }
@@ -93,7 +93,7 @@ func run(t *testing.T, s *scenarios.Scenario, p nemesis.Plan) *outcome {
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", s.Name, err, p)
 	}
-	o := &outcome{verdict: checker.Check(r.History), limited: r.Limited, plain: slices.Clone(r.History.Events)}
+	o := &outcome{verdict: checker.Check(r.History), limited: r.Limited, history: r.History}
 	for i := range r.History.Events {
 		if e := &r.History.Events[i]; e.Process != history.Nemesis {
 			o.events = append(o.events, line(e))
