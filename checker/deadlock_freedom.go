@@ -126,7 +126,8 @@ func (t *judge) stuckFinding(f *Finding, s *trace.Stuck, limit history.Time) {
 	b.About = about
 }
 
-// calm says that no fault was under way while somebody was stuck, except for permanent ones.
+// calm says that no fault was under way while somebody was stuck, except for permanent ones and for those that struck
+// only a resource that nobody used.
 func (t *judge) calm(s *trace.Stuck) string {
 	var kinds []string
 	for i := range t.Faults {
@@ -134,6 +135,13 @@ func (t *judge) calm(s *trace.Stuck) string {
 		if kind != "" && t.Faults[i].Start < s.At && !slices.Contains(kinds, kind) {
 			kinds = append(kinds, kind)
 		}
+	}
+	meanwhile := func(f trace.Fault) bool {
+		over := f.Over()
+		return t.Time(f.Start) < s.Until && (over == trace.Open || t.Time(over) > s.Since)
+	}
+	if slices.ContainsFunc(t.Unfelt, meanwhile) {
+		kinds = append(kinds, "one of the resource, which nobody used")
 	}
 	if len(kinds) == 0 {
 		return "no fault was under way"

@@ -291,6 +291,8 @@ func (t *judge) abandonedStory(lock int32, x *abandonedKey, now moment) string {
 	how := "gave up attempt %s at %v"
 	if _, granted := t.Owner[trace.Title{Lock: t.Locks[lock].Name, Attempt: x.of}]; granted {
 		how = "left the section of attempt %s at %v"
+	} else if e := &t.History.Events[x.left]; e.F == history.Acquire && e.Type == history.OK {
+		how = "got the lock by a try later than attempt %s at %v"
 	}
 	return capital(string(x.client)) + " " + sentence(how, x.of, t.Time(x.left)) +
 		sentence("; its key on %s, set at %v%s, is still there and %s.", server, set, why, x.stay(t))

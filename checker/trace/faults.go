@@ -94,14 +94,18 @@ func (f *Fault) Over() int {
 	return f.Stop
 }
 
-// ofResource reports whether a fault strikes only the resource or its links. Such a fault affects nobody while nobody
-// uses the resource.
-func ofResource(f Fault) bool {
+// unfelt reports whether a fault strikes only the resource or its links, and adds it to Unfelt then. Such a fault affects
+// nobody while nobody uses the resource.
+func (t *Trace) unfelt(f Fault) bool {
 	all := func(side []history.Process) bool {
 		return len(side) > 0 &&
 			!slices.ContainsFunc(side, func(p history.Process) bool { return p != history.Resource })
 	}
-	return all(f.On) || all(f.To)
+	is := all(f.On) || all(f.To)
+	if is {
+		t.Unfelt = append(t.Unfelt, f)
+	}
+	return is
 }
 
 // Counted returns the position from which waiting time counts again after a fault: where the fault is over. A clock

@@ -104,7 +104,8 @@ type Trace struct {
 	processes  []processTrace
 	Number     map[history.Process]int32
 	Faults     []Fault
-	Cited      []int // start positions of the faults that the current story has named
+	Unfelt     []Fault // those that struck only a resource that nobody uses; not in Faults
+	Cited      []int   // start positions of the faults that the current story has named
 	struck     underWay
 	reports    []report
 	Data       []int32 // positions of the resource's records and of the clients' reads and writes
@@ -161,8 +162,9 @@ func (t *Trace) Read(h *history.History) {
 			t.crash(i, e)
 		}
 	}
+	t.Unfelt = t.Unfelt[:0]
 	if len(t.Data) == 0 {
-		t.Faults = slices.DeleteFunc(t.Faults, ofResource)
+		t.Faults = slices.DeleteFunc(t.Faults, t.unfelt)
 	}
 }
 

@@ -124,6 +124,7 @@ func (p *proof) calm(said string, since, over history.Time) string {
 		ofServer := !e.F.IsDown() || slices.ContainsFunc(e.Fault.On,
 			func(s history.Process) bool { return p.isServer(s) })
 		switch {
+		case strings.Contains(said, "one of the resource, which nobody used") && onlyOfResource(e.Fault):
 		case from < over && since < to && to < history.Never:
 			return "meanwhile: " + e.Value
 		case to == history.Never && !e.Fault.Ends && lasting != "" && ofServer && !strings.Contains(said, lasting):
@@ -131,6 +132,12 @@ func (p *proof) calm(said string, since, over history.Time) string {
 		}
 	}
 	return ""
+}
+
+// onlyOfResource reports whether a fault strikes only the resource or its links.
+func onlyOfResource(f *history.Fault) bool {
+	only := func(side []history.Process) bool { return len(side) == 1 && side[0] == history.Resource }
+	return only(f.On) || only(f.To)
 }
 
 // isServer reports whether a process is a lock server.
@@ -250,8 +257,11 @@ func (p *proof) leftBehind(m []string) string {
 		if !is(e.Process, "", m[1], "") || !at(e.Time, m[4]) {
 			return false
 		}
-		if m[2] == "gave up" {
+		switch m[2] {
+		case "gave up":
 			return e.F == history.Acquire && e.Type != history.Invoke && e.Type != history.OK
+		case "got the lock by a try later than":
+			return e.F == history.Acquire && e.Type == history.OK && string(e.Attempt) != m[3]
 		}
 		return string(e.Attempt) == m[3] &&
 			(e.F == history.Release && e.Type == history.Invoke || e.F == history.Lost)
@@ -308,6 +318,27 @@ func (p *proof) slow(m []string) string {
 		return fmt.Sprintf("the bound is %v", bound)
 	}
 	return ""
+}
+
+// refusedKey checks the last record of the key whose release was refused: NAMED how TIME.
+func (p *proof) refusedKey(m []string) string {
+	call := p.read.Events[0]
+	release, last := &p.History.Events[call], ""
+	for i := range p.returned(call) {
+		e := &p.History.Events[i]
+		if string(e.Process) != m[1] || e.Lock != release.Lock || e.Of != release.Attempt {
+			continue
+		}
+		switch how := e.Time.String(); e.F {
+		case history.KeyGone:
+			last = "gone since " + how
+		case history.KeyProlonged:
+			last = "still there, prolonged last at " + how
+		case history.KeySet:
+			last = "still there, set last at " + how
+		}
+	}
+	return unless(m[2]+" "+m[3] == last, cmp.Or(last, "it never had one there"))
 }
 
 // keptKey checks that a release left its keys as they were: NAMED LOCK TIME TIME TIME TIME how TIME.

@@ -70,8 +70,8 @@ var clauses = []clause{
 	says(`NAMED crashed at TIMEFAULTS; its key on NAMED, set at TIME, is still there and (?:never expires|is due to `+
 		`expire at TIME)`, (*proof).leftKey),
 	says(`NAMED, the last to hold it, crashed at TIME`, (*proof).diedLast),
-	says(`NAMED (gave up|left the section of) attempt ([^ ]+) at TIME; its key on NAMED, set at TIMEFAULTS, is still `+
-		`there and `+stays, (*proof).leftBehind),
+	says(`NAMED (gave up|left the section of|got the lock by a try later than) attempt ([^ ]+) at TIME; its key on `+
+		`NAMED, set at TIMEFAULTS, is still there and `+stays, (*proof).leftBehind),
 	says(`The key that an earlier try of NAMED set on NAMED at TIMEFAULTS is still there and `+stays+`; NAMED still waits`,
 		(*proof).leftByItself),
 	says(`The key of NAMED on NAMED, set at TIME, is the first in line since TIME, and NAMED, which still waits, has not `+
@@ -81,6 +81,8 @@ var clauses = []clause{
 	says(`The (acquire|release) of LOCK by NAMED, called at TIME, (?:[^,(]+?)(?:TIME)?(?: later)?(?: \([^)]*\))?, `+
 		`although (.+?) up and reachable all along and nobody else held or tried the lock; it should succeed within `+
 		`TIME`, (*proof).slow),
+	says(`Its key on NAMED was (gone since|still there, prolonged last at|still there, set last at) TIME`,
+		(*proof).refusedKey),
 	says(`NAMED released LOCK at TIME, when its lease was valid until TIME. The release (?:had not returned TIME `+
 		`later|returned (?:ok|fail|info)[a-z ()]*(?:at once|after TIME)), (?:but|and) its keys? on [^.]* left as `+
 		`(?:it was: it|they were: the first) (expired at|had been neither deleted nor overwritten by) TIME`,
