@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -12,10 +13,10 @@ import (
 // piece of advice.
 type advice struct {
 	text   string
-	unless history.Measure         // not given to those who apply this
-	given  history.Measure         // given only to those who apply this
-	only   []history.Service       // given to the users of these; empty: all
-	when   func(s *situation) bool // given if it is true of the violation; nil: always
+	unless history.Measure                  // not given to those who apply this
+	given  history.Measure                  // given only to those who apply this
+	only   func(k history.ServiceKind) bool // given to the users of these services; nil: all
+	when   func(s *situation) bool          // given if it is true of the violation; nil: always
 }
 
 // together returns two pieces of advice for a lock that needs both. A lock that may already follow one gets only the
@@ -28,14 +29,36 @@ func together(first, second advice, both string) []advice {
 		when: all(first.when, second.when, func(s *situation) bool { return !s.MayApply(second.unless) })}}
 }
 
-// The services that advice is for.
+// The services that advice is for: those with some property, and, for advice that names what only one service has, that
+// service.
 var (
-	anyRedis     = []history.Service{history.Redis, history.Redlock} // with a server whose clock and disk need care
-	onEtcd       = []history.Service{history.Etcd}
-	onZooKeeper  = []history.Service{history.ZooKeeper}
-	onKubernetes = []history.Service{history.Kubernetes}
-	sessions     = []history.Service{history.Etcd, history.ZooKeeper, history.Kubernetes}
+	onEtcd       = on(history.Etcd)
+	onZooKeeper  = on(history.ZooKeeper)
+	onKubernetes = on(history.Kubernetes)
 )
+
+// on returns a condition that is true of one service.
+func on(s history.Service) func(history.ServiceKind) bool {
+	return func(k history.ServiceKind) bool { return k.Name == s }
+}
+
+// anyRedis is true of servers whose clock and disk need care: each keeps its own keys.
+func anyRedis(k history.ServiceKind) bool { return !k.OneLog }
+
+// oneRedis is true of a single server, replicated or not.
+func oneRedis(k history.ServiceKind) bool { return !k.OneLog && !k.Majority }
+
+// byMajority is true of several servers that know nothing of each other.
+func byMajority(k history.ServiceKind) bool { return k.Majority }
+
+// asOne is true of a service that grants or refuses a lock as one.
+func asOne(k history.ServiceKind) bool { return !k.Majority }
+
+// consensus is true of members that agree on one log.
+func consensus(k history.ServiceKind) bool { return k.OneLog }
+
+// removing is true of servers that remove a lock whose lease is over.
+func removing(k history.ServiceKind) bool { return !k.ClientsExpire }
 
 // Advice that helps against several causes.
 const (
@@ -261,7 +284,7 @@ var remedies = map[CauseKind][]advice{
 		{text: "Record the servers' key-set and key-gone and the servers that each grant counted, then check again.",
 			only: anyRedis, when: isRecorded},
 		{text: "Run the same plan simulated, where the cause is shown: real members do not report why a key goes.",
-			only: sessions, when: isRecorded},
+			only: consensus, when: isRecorded},
 	},
 	SessionExpired: {
 		{text: "Stop working as soon as the client learns that the session is lost: that narrows the gap, since the " +
@@ -303,14 +326,14 @@ var remedies = map[CauseKind][]advice{
 		{text: "When what is watched is gone already, and when a watch may be lost with its connection, list the " +
 			"keys again: nothing else says that one's turn has come.", when: ofDetail(TurnNotTaken)},
 		{text: "Release on every server also after an attempt that was given up.",
-			only: []history.Service{history.Redlock}, when: func(s *situation) bool { return !s.leftSection }},
+			only: byMajority, when: func(s *situation) bool { return !s.leftSection }},
 	},
 	StuckBehindUncapped: {
 		{text: withExpiry, unless: history.Expiry, only: anyRedis,
 			when: func(s *situation) bool { return !s.Uncapped }},
 		{text: "Cap the number of extensions of one hold.", unless: history.CappedExtension, only: anyRedis},
 		{text: "Bound the work inside by a time-out, and release then: the lock is renewed for as long as its client " +
-			"lives.", only: sessions},
+			"lives.", only: consensus},
 	},
 	StuckBehindItself: {{text: "Before asking again for a lock, give up what may be left of it: delete the own key, " +
 		"or stop working and let the session end."}},
@@ -326,22 +349,22 @@ var remedies = map[CauseKind][]advice{
 			"another from when it began to ask.", given: history.SeenLease, only: onKubernetes,
 			when: all(isHasty, not(isFar))},
 		{text: "Retry after a random delay.", unless: history.RandomRetry,
-			only: []history.Service{history.Redlock}, when: all(not(isFar), not(isTurnedAway), not(isUnreleased),
+			only: byMajority, when: all(not(isFar), not(isTurnedAway), not(isUnreleased),
 				func(s *situation) bool { return !s.silent || !s.Unsure(history.RandomRetry) })},
 		{text: "Look again when the other's lease must be over: a message that is never sent, or that gets lost, " +
 			"wakes nobody.",
-			unless: history.LooksAgain, only: []history.Service{history.Redis},
+			unless: history.LooksAgain, only: oneRedis,
 			when: all(not(isFar), not(isTurnedAway), not(isUngranted))},
 		{text: "Give each server a timeout far below the TTL, and go on with the majority that answers.",
-			unless: history.ShortTimeout, only: []history.Service{history.Redlock}, when: func(s *situation) bool {
+			unless: history.ShortTimeout, only: byMajority, when: func(s *situation) bool {
 				return s.heldUp && !s.far || against(history.Kills, history.ShutsDown, history.Parts, history.Stops)(s)
 			}},
 		{text: "Let WAIT ask for no more replicas than are left when one is lost: while it asks for all, nobody gets " +
 			"the lock then.", given: history.WaitForReplicas, only: anyRedis, when: isAway},
 		{text: "Release partial locks on every server at once.", unless: history.Parallel, given: history.RandomRetry,
-			only: []history.Service{history.Redlock}, when: all(not(isFar), contended, not(isUnreleased))},
+			only: byMajority, when: all(not(isFar), contended, not(isUnreleased))},
 		{text: "Release on every server also after an attempt that was given up.",
-			only: []history.Service{history.Redlock}, when: all(isQuick, not(isHeldUp), contended, isUnreleased)},
+			only: byMajority, when: all(isQuick, not(isHeldUp), contended, isUnreleased)},
 		{text: slowNetwork, when: all(isSlow, not(sleepsOn))},
 		{text: "Let a request have far more time than a round trip takes, and look again when the other's lease must " +
 			"be over: no fault holds these requests up, and a message that gets lost wakes nobody.",
@@ -351,10 +374,10 @@ var remedies = map[CauseKind][]advice{
 		"that no one failure takes a majority."}},
 	TooSlow: {
 		{text: "Give each server a timeout far below the TTL, and go on with the majority that answers.",
-			unless: history.ShortTimeout, only: []history.Service{history.Redlock},
+			unless: history.ShortTimeout, only: byMajority,
 			when: all(not(isFar), not(isRefused))},
 		{text: "Give each request a timeout far below the TTL, and try again.", unless: history.ShortTimeout,
-			only: []history.Service{history.Redis, history.Etcd, history.ZooKeeper, history.Kubernetes},
+			only: asOne,
 			when: all(not(isFar), not(isRefused), not(isTurnedAway))},
 		takenByWhat,
 		{text: slowNetwork, when: func(s *situation) bool {
@@ -363,7 +386,7 @@ var remedies = map[CauseKind][]advice{
 		{text: "Let an acquire ask for longer before it gives up.",
 			when: all(isRefused, not(isFar), not(isTurnedAway))},
 		{text: "Release on every server, also after one that does not answer.",
-			only: []history.Service{history.Redlock},
+			only: byMajority,
 			when: all(isUnanswered, against(history.Kills, history.ShutsDown, history.Parts, history.Stops))},
 	},
 	ReleaseRefused: {
@@ -372,7 +395,7 @@ var remedies = map[CauseKind][]advice{
 		{text: "After a conflict read the record again, and give it back if it is still one's own: a renewal that " +
 			"was under way may have changed it.", only: onKubernetes, when: func(s *situation) bool { return !s.went }},
 		{text: "Let the release name the key that the acquire has set.",
-			only: []history.Service{history.Redis, history.Redlock, history.Etcd, history.ZooKeeper},
+			only: removing,
 			when: func(s *situation) bool { return s.stood }},
 		{text: "See what became of the key: it was gone before its lease had ended.",
 			when: func(s *situation) bool { return s.went }},
@@ -417,10 +440,7 @@ const (
 // another fault. Advice that may already be followed is marked as such. An unknown service is assumed to have several
 // servers.
 func remedy(s *situation) string {
-	service := s.Service
-	if service == "" {
-		service = history.Redlock
-	}
+	kind := cmp.Or(s.Service, history.Redlock).Kind()
 	var fit, unsure []string
 	hidden := false
 	list := remedies[s.cause.Kind]
@@ -429,7 +449,7 @@ func remedy(s *situation) string {
 	}
 	for _, a := range list {
 		switch {
-		case s.Applies(a.unless), len(a.only) > 0 && !slices.Contains(a.only, service), a.when != nil && !a.when(s):
+		case s.Applies(a.unless), a.only != nil && !a.only(kind), a.when != nil && !a.when(s):
 		case a.given != "" && !s.Applies(a.given):
 			hidden = hidden || s.Unsure(a.given)
 		case s.Unsure(a.unless):

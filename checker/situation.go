@@ -171,17 +171,20 @@ func byExtension(s *situation) bool {
 	return s.extending || s.MayApply(history.Expiry) || !s.StatesMeasures()
 }
 
+// isSingle reports whether the lock is on one server, replicated or not, as far as the service is known.
+func isSingle(s *situation) bool { return s.Service != "" && oneRedis(s.Service.Kind()) }
+
 // sleepsOn reports whether a waiter is known to wait for messages alone where a fault may have swallowed one.
 func sleepsOn(s *situation) bool {
-	return s.Service == history.Redis && s.struck && s.StatesMeasures() && !s.MayApply(history.LooksAgain)
+	return isSingle(s) && s.struck && s.StatesMeasures() && !s.MayApply(history.LooksAgain)
 }
 
 // isSlow reports whether requests are known to take too long, or may: nothing else explains why nobody gets the lock.
 func isSlow(s *situation) bool {
-	split := s.Service == history.Redlock && contended(s)
+	split := s.Service.Kind().Majority && contended(s)
 	counting := s.Service.Kind().ClientsExpire && (s.hasty || !s.Applies(history.SeenLease))
 	woken := s.Applies(history.LooksAgain) ||
-		s.Service == history.Redis && s.ungranted && !s.Unsure(history.LooksAgain) && s.StatesMeasures()
+		isSingle(s) && s.ungranted && !s.Unsure(history.LooksAgain) && s.StatesMeasures()
 	return s.far || !s.silent && !split && !counting && woken && !s.heldUp && !s.Unsure(history.ShortTimeout) &&
 		!s.Applies(history.WaitForReplicas)
 }

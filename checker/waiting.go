@@ -107,7 +107,7 @@ func (t *judge) isFree(lock int32, since history.Time, at int) bool {
 // sixth of the TTL and still did not get the lock, because it waited for the answer of a server that was out of reach.
 func (t *judge) outlasted(lock int32, since history.Time, at int) bool {
 	h := &t.History.Header
-	if h.Service != history.Redlock || !t.serverAway(at) {
+	if !h.Service.Kind().Majority || !t.serverAway(at) {
 		return false
 	}
 	type vote struct {

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
@@ -21,14 +22,26 @@ type backend struct {
 	log     bool          // they agree on one log; otherwise each is an independent master
 	steady  bool          // they never read their wall clock
 	cluster func(*Servers) cluster
-	name    func(args []string) string // names a request; nil: after its first word, as for Redis commands
-	upkeep  []string                   // lower-case names of requests that only keep a connection or session alive
+	// settings are the keys under servers that only these servers have, and fields the names of further ones that are
+	// read in a way of their own. check, if set, refuses those that these servers do not have as they are described.
+	settings []format.Key[Servers]
+	fields   []string
+	check    func(*file)
+	// silence returns how long a member may serve without its leader before it notices that it is silent; nil: no
+	// setting says so.
+	silence func(*Servers) time.Duration
+	// fixed says that times cannot be divided by the same number for a shorter run in real time: the servers keep some
+	// of them in steps of their own, or bound them.
+	fixed  bool
+	name   func(args []string) string // names a request; nil: after its first word, as for Redis commands
+	upkeep []string                   // lower-case names of requests that only keep a connection or session alive
 	// former holds the names that earlier versions gave to requests of the modeled clients, in upper case, with their
 	// present names.
 	former map[string]string
 	// The fields below are for clients that are libraries as shipped (protocol library). Without a front, no library
 	// can use these servers.
 	front   sim.Front
+	paths   bool            // libraries put keys below the lock's name, or the lock's name below a path
 	scheme  string          // what stands before HOST:PORT in the address of a member: "http://"
 	called  string          // the name that people use: "Redis"
 	service history.Service // the service of a lock on them whose code is unknown
@@ -39,6 +52,9 @@ var backends []*backend
 
 // registerBackend adds a kind of server. The init function of the kind's file calls it.
 func registerBackend(b *backend) {
+	for i := range b.settings {
+		b.settings[i] = b.inForce(b.settings[i])
+	}
 	backends = append(backends, b)
 	slices.SortFunc(backends, func(a, b *backend) int { return a.place - b.place })
 }
@@ -93,11 +109,8 @@ func backendNames() (names []string) {
 	return names
 }
 
-// key returns the key that asks for a number of servers of this kind.
-func (b *backend) key() format.Key[Servers] {
-	k := format.Number(string(b.kind), func(s *Servers) *int { return &s.N }, 0, 1, b.most,
-		b.meaning).Depending("none").Showing("1")
-	k.Set = func(s *Servers, v format.Value) { s.Backend, s.N = b.kind, int(v.N) }
+// inForce returns a key that is in force only if the servers are of this kind.
+func (b *backend) inForce(k format.Key[Servers]) format.Key[Servers] {
 	get := k.Get
 	k.Get = func(s *Servers) format.Value {
 		if s.Backend != b.kind {
@@ -106,4 +119,33 @@ func (b *backend) key() format.Key[Servers] {
 		return get(s)
 	}
 	return k
+}
+
+// own lists the names of the keys under servers that only these servers have.
+func (b *backend) own() []string {
+	names := slices.Clone(b.fields)
+	for _, k := range b.settings {
+		names = append(names, k.Path)
+	}
+	return names
+}
+
+// KeysOnPaths reports whether libraries put the keys of a lock below its name, or its name below a path.
+func (s *Servers) KeysOnPaths() bool { return s.backend().paths }
+
+// FixedTimes reports whether the times of a scenario on these servers cannot all be divided by the same number.
+func (s *Servers) FixedTimes() bool { return s.backend().fixed }
+
+// OneLog reports whether the servers of a kind agree on one log. Otherwise each is an independent master.
+func OneLog(kind locks.Backend) bool {
+	b := (&Servers{Backend: kind}).backend()
+	return b != nil && b.log
+}
+
+// key returns the key that asks for a number of servers of this kind.
+func (b *backend) key() format.Key[Servers] {
+	k := format.Number(string(b.kind), func(s *Servers) *int { return &s.N }, 0, 1, b.most,
+		b.meaning).Depending("none").Showing("1")
+	k.Set = func(s *Servers, v format.Value) { s.Backend, s.N = b.kind, int(v.N) }
+	return b.inForce(k)
 }

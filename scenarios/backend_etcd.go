@@ -13,7 +13,7 @@ import (
 func init() {
 	registerBackend(&backend{kind: locks.OnEtcd, place: 2, most: maxMembers, log: true, steady: true,
 		name: etcd.Name, former: map[string]string{"DELETE": "Delete…", "LEASE": "Lease…"},
-		front: front.Etcd{}, scheme: "http://", called: "etcd", service: history.Etcd,
+		front: front.Etcd{}, paths: true, scheme: "http://", called: "etcd", service: history.Etcd,
 		upkeep:  []string{"preface", "ping", "leasekeepalive", "authenticate", "memberlist", "status"},
 		meaning: "how many members of an etcd cluster: etcd-1 …",
 		cluster: func(s *Servers) cluster {

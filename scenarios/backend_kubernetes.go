@@ -10,8 +10,8 @@ import (
 
 func init() {
 	registerBackend(&backend{kind: locks.OnKubernetes, place: 4, most: maxMembers, log: true, steady: true,
-		name:  etcd.Name,
-		front: apiserver.API{}, scheme: "http://", called: "Kubernetes", service: history.Kubernetes,
+		name: etcd.Name, fixed: true,
+		front: apiserver.Front(), scheme: "http://", called: "Kubernetes", service: history.Kubernetes,
 		meaning: "how many nodes of a Kubernetes control plane, each with an API server and a member of etcd: " +
 			"kubernetes-1 …",
 		cluster: func(s *Servers) cluster {

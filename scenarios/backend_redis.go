@@ -2,9 +2,11 @@ package scenarios
 
 import (
 	"slices"
+	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
@@ -17,8 +19,56 @@ func init() {
 		upkeep: []string{"auth", "client", "cluster", "command", "config", "echo", "hello", "info", "ping", "quit",
 			"readonly", "readwrite", "reset", "role", "select"},
 		meaning: "how many independent Redis masters: redis-1, redis-2 …; all protocols on Redis but redlock need " +
-			"exactly 1. A file gives one of `redis`, `etcd`, `zookeeper` and `kubernetes`",
-		cluster: func(s *Servers) cluster { return newRedisCluster(s) }})
+			"exactly 1",
+		settings: slices.Concat(redisSettings, replicaSettings),
+		fields:   []string{"persistence", "notify-keyspace-events"},
+		check:    checkReplicas,
+		cluster:  func(s *Servers) cluster { return newRedisCluster(s) }})
+}
+
+// redisSettings are settings of Redis nodes, and replicaSettings of replicated Redis nodes.
+var (
+	redisSettings = []format.Key[Servers]{
+		format.Choice("version", func(s *Servers) *string { return &s.Version },
+			"which commands and options a Redis has: `7.0` is 7.0.15, `8` is 8.4 by its documentation, with DELEX and "+
+				"SET … IFEQ, and `tair` is 7.0 with Tair's CAD and CAS. What a version does not have it refuses as "+
+				"the real one does, and sim/redis/COMMANDS.md lists what is not simulated",
+			format.Options("7.0", "8", "tair")...),
+		format.Number("replicas", func(s *Servers) *int { return &s.Replicas }, 0, 0, maxReplicas,
+			"of each master: redis-1-replica-1 …; with replicas there is a Sentinel, sentinel-1, that promotes one "+
+				"when its master is down, and clients follow it"),
+	}
+	replicaSettings = []format.Key[Servers]{
+		format.Number("min-replicas-to-write", func(s *Servers) *int { return &s.MinReplicasToWrite }, 0, 0,
+			maxReplicas,
+			"a master refuses writes unless so many replicas have acknowledged lately"),
+		format.Positive("min-replicas-max-lag", func(s *Servers) *time.Duration { return &s.MinReplicasMaxLag },
+			redis.DefaultMinReplicasMaxLag, "what lately means"),
+		format.Switch("semi-sync", func(s *Servers) *bool { return &s.SemiSync }, false, "replies to writes wait for "+
+			"one replica (Tair)"),
+		format.Positive("semi-sync-timeout", func(s *Servers) *time.Duration { return &s.SemiSyncTimeout },
+			redis.DefaultSemiSyncTimeout,
+			"after so long without one the master goes on asynchronously, until a replica has "+
+				"caught up"),
+		format.Positive("down-after", func(s *Servers) *time.Duration { return &s.DownAfter }, redis.DefaultDownAfter,
+			"how long a master must be silent before the Sentinel replaces it").Recurring(),
+		format.Time("reconfigure-after", func(s *Servers) *time.Duration { return &s.ReconfigureAfter },
+			redis.DefaultReconfigureAfter, "how long a deposed master goes on serving once the Sentinel reaches it"),
+	}
+)
+
+// checkReplicas refuses settings of replicas where there are too few.
+func checkReplicas(f *file) {
+	s := &f.scenario.Servers
+	for _, k := range replicaSettings {
+		if place, given := f.inServers[k.Path]; given && s.Replicas == 0 {
+			f.Problem(place, "", "%s is about replicas, but there are none: give replicas", k.Path)
+		}
+	}
+	if s.MinReplicasToWrite > s.Replicas && s.Replicas > 0 {
+		f.Problem(f.inServers["min-replicas-to-write"], "",
+			"min-replicas-to-write asks for more replicas (%d) than there are (%d)", s.MinReplicasToWrite, s.Replicas)
+	}
 }
 
 // redisCluster holds Redis masters: each alone, or with replicas and a Sentinel that watches all of them.

@@ -1,8 +1,11 @@
 package scenarios
 
 import (
+	"time"
+
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/raft"
@@ -13,14 +16,41 @@ import (
 func init() {
 	registerBackend(&backend{kind: locks.OnZooKeeper, place: 3, most: maxMembers, log: true, steady: true,
 		front: front.ZooKeeper{}, called: "ZooKeeper", service: history.ZooKeeper,
-		upkeep:  []string{"connect", "ping", "auth", "setwatches", "setwatches2", "closesession"},
-		former:  map[string]string{"CREATE": "CREATE2", "CHILDREN": "GETCHILDREN2", "CLOSE": "CLOSESESSION"},
+		upkeep:   []string{"connect", "ping", "auth", "setwatches", "setwatches2", "closesession"},
+		former:   map[string]string{"CREATE": "CREATE2", "CHILDREN": "GETCHILDREN2", "CLOSE": "CLOSESESSION"},
+		settings: zooKeeperSettings, fixed: true,
+		silence: func(s *Servers) time.Duration {
+			if s.N == 1 {
+				return 0
+			}
+			return time.Duration(s.SyncLimit) * s.TickTime
+		},
+		check: func(f *file) {
+			if place, given := f.inServers["sync-limit"]; given && f.scenario.Servers.N == 1 {
+				f.Problem(place, "", "sync-limit is about members of an ensemble, but there is one server: leave "+
+					"it out")
+			}
+		},
 		meaning: "how many members of a ZooKeeper ensemble: zookeeper-1 …",
 		cluster: func(s *Servers) cluster {
 			c := zookeeper.Config{Tick: s.TickTime, SyncLimit: s.SyncLimit, MinTimeout: locks.LeastSession,
 				MaxTimeout: locks.MostSession, Log: raft.Config{Fsync: s.Fsync}}
 			return &zooKeeperCluster{zookeeper.NewEnsemble(c, s.names()), c}
 		}})
+}
+
+// zooKeeperSettings are settings of ZooKeeper ensembles.
+var zooKeeperSettings = []format.Key[Servers]{
+	format.Time("tick-time", func(s *Servers) *time.Duration { return &s.TickTime }, zookeeper.DefaultTick,
+		"the unit of time of a ZooKeeper ensemble (tickTime): its leader checks for expired sessions once a tick, and "+
+			"members send signs of life twice a tick").With(func(f *format.Form) {
+		f.Least, f.Most, f.Step = int64(100*time.Millisecond), int64(time.Minute), int64(time.Millisecond)
+	}).Refusing("ZooKeeper does not start with a tickTime of 0 (\"tickTime is not set\")"),
+	format.Number("sync-limit", func(s *Servers) *int { return &s.SyncLimit },
+		zookeeper.DefaultSyncLimit, 1, 100,
+		"how many ticks a member of a ZooKeeper ensemble serves without a sign of life of its leader, and a leader "+
+			"keeps a silent member (syncLimit)").
+		Refusing("ZooKeeper does not start with a syncLimit of 0 (\"syncLimit is not set\")"),
 }
 
 // zooKeeperCluster holds the members of a ZooKeeper ensemble.

@@ -16,7 +16,7 @@ func newFile(r *format.Reader) *file {
 		clients: 2, lock: lockSettings{config: locks.Config{Key: "lock"}, stated: format.Given{}}}
 	s := f.scenario
 	s.Servers.Persistence = store.Everysec
-	standards(serverSettings, &s.Servers)
+	standards(serverSettings(), &s.Servers)
 	standards(networkKeys, &s.Network)
 	standards(resourceKeys, &s.Resource)
 	standards(timeKeys, s)

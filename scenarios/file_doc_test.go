@@ -93,7 +93,9 @@ func TestDocumentedDefaultsAreTheDefaults(t *testing.T) {
 		switch {
 		case slices.Contains(aboutReplicas, row.key):
 			base = withKey(t, base, "servers.replicas", "1")
-		case slices.Contains(zooKeeperKeys, strings.TrimPrefix(row.key, "servers.")):
+		case slices.ContainsFunc(zooKeeperSettings, func(k format.Key[Servers]) bool {
+			return "servers."+k.Path == row.key
+		}):
 			base = onZooKeeper
 		}
 		same(base, row.key, strings.TrimSuffix(value, "`"))

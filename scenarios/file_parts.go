@@ -14,7 +14,6 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/redis"
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
-	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
 // Limits on counts. Larger counts are of no use, and their sums could overflow an int64 of nanoseconds.
@@ -26,64 +25,28 @@ const (
 	maxCount    = 10_000 // for cycles, and for the writes of a section
 )
 
-// serverKeys returns the keys under servers except persistence, beginning with those that choose the kind of servers.
+// serverKeys returns the keys under servers, except those that are read in a way of their own. The first ones choose
+// the kind of servers.
 func serverKeys() (keys []format.Key[Servers]) {
 	for _, b := range backends {
 		keys = append(keys, b.key())
 	}
-	return append(keys, serverSettings...)
+	keys[0].Meaning += ". A file gives one of `" + strings.Join(backendNames(), "`, `") + "`"
+	return append(keys, serverSettings()...)
 }
 
-// serverSettings are the keys under servers that configure the servers.
-var serverSettings = []format.Key[Servers]{
-	format.Choice("version", func(s *Servers) *string { return &s.Version },
-		"which commands and options a Redis has: `7.0` is 7.0.15, `8` is 8.4 by its documentation, with DELEX and "+
-			"SET … IFEQ, and `tair` is 7.0 with Tair's CAD and CAS. What a version does not have it refuses as the "+
-			"real one does, and sim/redis/COMMANDS.md lists what is not simulated",
-		format.Options("7.0", "8", "tair")...),
-	format.Time("fsync", func(s *Servers) *time.Duration { return &s.Fsync }, store.DefaultFsyncTime,
-		"how long one fsync takes; members of etcd and ZooKeeper fsync before they agree"),
-	format.Number("replicas", func(s *Servers) *int { return &s.Replicas }, 0, 0, maxReplicas,
-		"of each master: redis-1-replica-1 …; with replicas there is a Sentinel, sentinel-1, that promotes one when "+
-			"its master is "+
-			"down, and clients follow it"),
-	format.Number("min-replicas-to-write", func(s *Servers) *int { return &s.MinReplicasToWrite }, 0, 0, maxReplicas,
-		"a master refuses writes unless so many replicas have acknowledged lately"),
-	format.Positive("min-replicas-max-lag", func(s *Servers) *time.Duration { return &s.MinReplicasMaxLag },
-		redis.DefaultMinReplicasMaxLag, "what lately means"),
-	format.Switch("semi-sync", func(s *Servers) *bool { return &s.SemiSync }, false, "replies to writes wait for one "+
-		"replica (Tair)"),
-	format.Positive("semi-sync-timeout", func(s *Servers) *time.Duration { return &s.SemiSyncTimeout },
-		redis.DefaultSemiSyncTimeout,
-		"after so long without one the master goes on asynchronously, until a replica has "+
-			"caught up"),
-	format.Positive("down-after", func(s *Servers) *time.Duration { return &s.DownAfter }, redis.DefaultDownAfter,
-		"how long a master must be silent before the Sentinel replaces it").Recurring(),
-	format.Time("reconfigure-after", func(s *Servers) *time.Duration { return &s.ReconfigureAfter },
-		redis.DefaultReconfigureAfter, "how long a deposed master goes on serving once the Sentinel reaches it"),
-	ofZooKeeper(format.Time("tick-time", func(s *Servers) *time.Duration { return &s.TickTime }, zookeeper.DefaultTick,
-		"the unit of time of a ZooKeeper ensemble (tickTime): its leader checks for expired sessions once a tick, and "+
-			"members send signs of life twice a tick").With(func(f *format.Form) {
-		f.Least, f.Most, f.Step = int64(100*time.Millisecond), int64(time.Minute), int64(time.Millisecond)
-	}).Refusing("ZooKeeper does not start with a tickTime of 0 (\"tickTime is not set\")")),
-	ofZooKeeper(format.Number("sync-limit", func(s *Servers) *int { return &s.SyncLimit },
-		zookeeper.DefaultSyncLimit, 1, 100,
-		"how many ticks a member of a ZooKeeper ensemble serves without a sign of life of its leader, and a leader "+
-			"keeps a silent member (syncLimit)").
-		Refusing("ZooKeeper does not start with a syncLimit of 0 (\"syncLimit is not set\")")),
-}
-
-// ofZooKeeper returns a key that is in force only if the servers are a ZooKeeper ensemble.
-func ofZooKeeper(k format.Key[Servers]) format.Key[Servers] {
-	get := k.Get
-	k.Get = func(s *Servers) format.Value {
-		if s.Backend != locks.OnZooKeeper {
-			return format.Value{}
-		}
-		return get(s)
+// serverSettings returns the keys under servers that configure the servers.
+func serverSettings() []format.Key[Servers] {
+	keys := []format.Key[Servers]{fsyncKey}
+	for _, b := range backends {
+		keys = append(keys, b.settings...)
 	}
-	return k
+	return keys
 }
+
+// fsyncKey is the setting that all servers have.
+var fsyncKey = format.Time("fsync", func(s *Servers) *time.Duration { return &s.Fsync }, store.DefaultFsyncTime,
+	"how long one fsync takes; members that agree on one log fsync before they agree")
 
 func (f *file) serverFields() []field {
 	t := table[Servers]{Reader: f.Reader, name: "servers", keys: serverKeys(), to: &f.scenario.Servers,
@@ -132,16 +95,6 @@ func (f *file) readPersistence(n ast.Node) {
 	mapping(f.Reader, n, "servers.persistence", f.persistenceFields(), "none")
 }
 
-// redisKeys are settings of Redis nodes. replicaKeys are settings of replicated Redis nodes.
-var (
-	redisKeys   = []string{"persistence", "replicas", "version", "notify-keyspace-events"}
-	replicaKeys = []string{"min-replicas-to-write", "min-replicas-max-lag", "semi-sync", "semi-sync-timeout",
-		"down-after", "reconfigure-after"}
-)
-
-// zooKeeperKeys are settings of ZooKeeper ensembles.
-var zooKeeperKeys = []string{"tick-time", "sync-limit"}
-
 // checkServers refuses servers that the protocol never uses, and settings that these servers do not have.
 func (f *file) checkServers() {
 	s, kinds := &f.scenario.Servers, 0
@@ -160,27 +113,16 @@ func (f *file) checkServers() {
 		return
 	}
 	f.checkProtocol()
-	for _, key := range zooKeeperKeys {
-		place, given := f.inServers[key]
-		switch {
-		case given && s.Backend != locks.OnZooKeeper:
-			f.Problem(place, "", "%s is a setting of ZooKeeper: leave it out", key)
-		case given && s.N == 1 && key == "sync-limit":
-			f.Problem(place, "", "sync-limit is about members of an ensemble, but there is one server: leave it out")
+	own := s.backend()
+	for _, b := range backends {
+		for _, key := range b.own() {
+			if place, given := f.inServers[key]; given && own != nil && b != own {
+				f.Problem(place, "", "%s is a setting of %s: leave it out", key, b.called)
+			}
 		}
 	}
-	for _, key := range slices.Concat(redisKeys, replicaKeys) {
-		place, given := f.inServers[key]
-		switch {
-		case given && s.consensus():
-			f.Problem(place, "", "%s is a setting of Redis: leave it out", key)
-		case given && s.Replicas == 0 && slices.Contains(replicaKeys, key):
-			f.Problem(place, "", "%s is about replicas, but there are none: give replicas", key)
-		}
-	}
-	if s.MinReplicasToWrite > s.Replicas && s.Replicas > 0 {
-		f.Problem(f.inServers["min-replicas-to-write"], "",
-			"min-replicas-to-write asks for more replicas (%d) than there are (%d)", s.MinReplicasToWrite, s.Replicas)
+	if own != nil && own.check != nil {
+		own.check(f)
 	}
 }
 

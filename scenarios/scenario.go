@@ -70,10 +70,10 @@ type Servers struct {
 // silence returns how long members of these servers may serve without their leader before they notice that it is
 // silent. It is 0 if no setting says so.
 func (s *Servers) silence() time.Duration {
-	if s.Backend != locks.OnZooKeeper || s.N == 1 {
-		return 0
+	if b := s.backend(); b != nil && b.silence != nil {
+		return b.silence(s)
 	}
-	return time.Duration(s.SyncLimit) * s.TickTime
+	return 0
 }
 
 // Persistent reports whether a server that loses power still has data on its disk.

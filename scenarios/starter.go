@@ -7,6 +7,7 @@ package scenarios
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/scenarios/format"
@@ -107,7 +108,7 @@ func (f *starterFile) protocols() {
 // count returns how many servers the file asks for.
 func (f *starterFile) count() int {
 	switch {
-	case f.def.Backend != locks.OnRedis:
+	case OneLog(f.def.Backend):
 		return 3
 	case f.def.Several:
 		return 5
@@ -118,7 +119,7 @@ func (f *starterFile) count() int {
 func (f *starterFile) servers() {
 	f.line("servers:")
 	f.line("  %s: %d", f.def.Backend, f.count())
-	if f.def.Backend == locks.OnRedis {
+	if slices.Contains((&Servers{Backend: f.def.Backend}).backend().own(), "persistence") {
 		f.prose("  ", "when written data reaches the disk: everysec, always or no; persistence: none keeps nothing")
 		f.line("  #persistence: {append-fsync: everysec}")
 		f.prose("  ", "replicas of each master, and a Sentinel that promotes one when its master is down")
@@ -212,7 +213,7 @@ func (f *starterFile) faults() {
 	first := string(f.def.Backend) + "-1"
 	f.line("faults:                        # what goes wrong; show format has all kinds")
 	f.line("  - pause client-1 for 30s after acquired")
-	if f.def.Backend == locks.OnRedis {
+	if !OneLog(f.def.Backend) {
 		f.line("  #- crash %s losing unsynced writes at 50ms, restart after 1s", first)
 	} else {
 		f.line("  #- shut down %s at 50ms, restart after 1s", first)

@@ -25,6 +25,8 @@ const (
 type ServiceKind struct {
 	Name   Service
 	OneLog bool // the servers are members that replicate one log; otherwise each of them keeps its own keys
+	// Majority says that a client asks several independent servers, and has the lock if most of them grant it.
+	Majority bool
 	// Sessions says that a lock lives as long as its client's session or lease, which the servers can end.
 	Sessions bool
 	// Unrecorded says that not each renewal of a session is recorded. Then a key exists until its session expires, and
@@ -50,7 +52,7 @@ func RegisterService(k ServiceKind) {
 
 func init() {
 	RegisterService(ServiceKind{Name: Redis})
-	RegisterService(ServiceKind{Name: Redlock})
+	RegisterService(ServiceKind{Name: Redlock, Majority: true})
 	RegisterService(ServiceKind{Name: Etcd, OneLog: true, Sessions: true, Revisions: true,
 		Compared: "the revision of the key", Shared: "a key"})
 	RegisterService(ServiceKind{Name: ZooKeeper, OneLog: true, Sessions: true, Unrecorded: true,

@@ -297,14 +297,14 @@ func (b *subject) servers(c Change, d *locks.Definition) Change {
 	asked := b.asked()
 	if d.Backend != b.scenario.Servers.Backend {
 		for _, key := range b.doc.Keys("servers") {
-			if key != "fsync" && (d.Backend != locks.OnRedis || key == string(b.scenario.Servers.Backend)) {
+			if key != "fsync" { // all servers have that
 				c.edits = append(c.edits, edit{Path: "servers." + key, Remove: true})
 			}
 		}
 	}
 	n := 1
 	switch {
-	case d.Backend != locks.OnRedis:
+	case scenarios.OneLog(d.Backend):
 		n = min(max(members, asked), 9)
 	case d.Several:
 		n = max(redlockServers, asked)

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -33,7 +32,7 @@ func (st *stage) keep(e *history.Event) bool {
 		e.Value = recordable(e.Value)
 		return true
 	}
-	if st.callers != nil && st.Scenario.Servers.Backend == locks.OnEtcd {
+	if st.callers != nil && st.Scenario.Servers.KeysOnPaths() {
 		e.Lock = st.lockOf(e.Member)
 	}
 	if !slices.Contains(st.locks, e.Lock) {
@@ -53,7 +52,7 @@ func (st *stage) keep(e *history.Event) bool {
 	return true
 }
 
-// lockOf returns the lock that a key of etcd belongs to, according to how libraries name keys: the lock's name is the
+// lockOf returns the lock that a key belongs to, according to how libraries name keys: the lock's name is the
 // key, or the part before the key's last slash, each with or without a path before it. It is empty if there is no such
 // lock.
 func (st *stage) lockOf(key string) history.Lock {

@@ -9,26 +9,9 @@ import (
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/http1"
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
-
-// APIRequest is a request to the Kubernetes API server that stands beside each member. It is an HTTP request, reduced
-// to the parts on which the reply depends.
-type APIRequest struct {
-	Method      string
-	URI         string // path and query
-	ContentType string
-	Accept      string
-	Body        string
-}
-
-// api is the first word of a request that is an APIRequest.
-const api = "HTTP"
-
-// Args returns the words of a request that carries r.
-func (r *APIRequest) Args() []string {
-	return []string{api, r.Method, r.URI, r.ContentType, r.Accept, r.Body}
-}
 
 // The group of Lease objects, and its names in replies.
 const (
@@ -52,7 +35,7 @@ func (l *object) text(field string) string {
 
 // apiCall is a request that an API server has received.
 type apiCall struct {
-	APIRequest
+	http1.Request
 	*server
 	m               *raft.Member
 	r               *sim.Incoming
@@ -64,9 +47,8 @@ type apiCall struct {
 // serveAPI takes a request to the API server.
 func (s *server) serveAPI(m *raft.Member, r *sim.Incoming) {
 	q := &apiCall{server: s, m: m, r: r}
-	failed := badRequest("malformed request")
-	if len(r.Args) == 6 {
-		q.APIRequest = APIRequest{r.Args[1], r.Args[2], r.Args[3], r.Args[4], r.Args[5]}
+	failed, ok := badRequest("malformed request"), false
+	if q.Request, ok = http1.Read(r.Args); ok {
 		failed = q.serve()
 	}
 	if failed != nil {

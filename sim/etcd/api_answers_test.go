@@ -18,7 +18,7 @@ type apiCaller struct {
 }
 
 func (c apiCaller) ask(method, uri, body string) string {
-	r := APIRequest{method, uri, "application/json", "", body}
+	r := request(method, uri, "application/json", "", body)
 	return string(c.env.Call(time.Minute, nil, sim.Request{Conn: c.conn, Args: r.Args(), Phase: "api"})[0].Raw())
 }
 

@@ -3,6 +3,8 @@ package etcd
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/fencepost-sim/fencepost/sim/http1"
 )
 
 // Status is the reply to a request that failed, and to a deletion (k8s.io/apimachinery, pkg/apis/meta/v1).
@@ -73,15 +75,7 @@ func Answer(code int, body any) []byte {
 	if err != nil {
 		panic(err) // objects come from JSON, and statuses contain only texts and numbers
 	}
-	b = append(b, '\n')
-	return append(fmt.Appendf(nil, "%sContent-Length: %d\r\n\r\n", head(code), len(b)), b...)
+	return http1.Reply(code, append(b, '\n'), jsonType)
 }
 
-// phrases are the status texts of net/http, which this package does not import.
-var phrases = map[int]string{200: "OK", 201: "Created", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed",
-	406: "Not Acceptable", 409: "Conflict", 410: "Gone", 413: "Request Entity Too Large",
-	415: "Unsupported Media Type", 422: "Unprocessable Entity", 500: "Internal Server Error", 501: "Not Implemented"}
-
-func head(code int) string {
-	return fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: application/json\r\n", code, phrases[code])
-}
+const jsonType = "Content-Type: application/json"

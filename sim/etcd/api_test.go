@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/http1"
 )
 
 // TestTheAPIServerAnswersAsKubernetesDoes: each reply has the code, and also the reason and the text by which client-go
@@ -17,33 +18,33 @@ func TestTheAPIServerAnswersAsKubernetesDoes(t *testing.T) {
 	}
 	changed := strings.Replace(object(`,"resourceVersion":"2"`), "15", "16", 1)
 	steps := []struct {
-		request APIRequest
+		request http1.Request
 		want    []string
 	}{
-		{APIRequest{"GET", in + "/a", "", "", ""}, []string{"404 Not Found", `"reason":"NotFound"`, `\"a\" not found`}},
-		{APIRequest{"POST", in, json, "", object("")}, []string{"201 Created", `"resourceVersion":"2"`,
+		{request("GET", in+"/a", "", "", ""), []string{"404 Not Found", `"reason":"NotFound"`, `\"a\" not found`}},
+		{request("POST", in, json, "", object("")), []string{"201 Created", `"resourceVersion":"2"`,
 			`"holderIdentity":"me"`}},
-		{APIRequest{"POST", in, json, "", object("")}, []string{"409 Conflict", `"reason":"AlreadyExists"`,
+		{request("POST", in, json, "", object("")), []string{"409 Conflict", `"reason":"AlreadyExists"`,
 			"already exists"}},
-		{APIRequest{"PUT", in + "/a", json, "", changed}, []string{"200 OK",
+		{request("PUT", in+"/a", json, "", changed), []string{"200 OK",
 			`"resourceVersion":"3"`}},
-		{APIRequest{"PUT", in + "/a", json, "", object(`,"resourceVersion":"2"`)},
+		{request("PUT", in+"/a", json, "", object(`,"resourceVersion":"2"`)),
 			[]string{"409 Conflict", `"reason":"Conflict"`,
 				"please apply your changes to the latest version and try again"}},
-		{APIRequest{"PUT", in + "/a", json, "", object("")}, []string{"422 ", "must be specified for an update"}},
-		{APIRequest{"PUT", in + "/b", json, "", object("")}, []string{"400 ", "does not match the name on the URL"}},
-		{APIRequest{"POST", in, "application/vnd.kubernetes.protobuf", "", "k8s"}, []string{"415 ",
+		{request("PUT", in+"/a", json, "", object("")), []string{"422 ", "must be specified for an update"}},
+		{request("PUT", in+"/b", json, "", object("")), []string{"400 ", "does not match the name on the URL"}},
+		{request("POST", in, "application/vnd.kubernetes.protobuf", "", "k8s"), []string{"415 ",
 			`"reason":"UnsupportedMediaType"`}},
-		{APIRequest{"POST", in, json, "", "{"}, []string{"400 ", `"reason":"BadRequest"`}},
-		{APIRequest{"PATCH", in + "/a", json, "", "{}"}, []string{"501 ",
+		{request("POST", in, json, "", "{"), []string{"400 ", `"reason":"BadRequest"`}},
+		{request("PATCH", in+"/a", json, "", "{}"), []string{"501 ",
 			"PATCH of leases.coordination.k8s.io is not simulated"}},
-		{APIRequest{"GET", in + "?labelSelector=a", "", "", ""}, []string{"501 ", "labelSelector is not simulated"}},
-		{APIRequest{"GET", "/api/v1/namespaces/default/pods", "", "", ""}, []string{"404 ",
+		{request("GET", in+"?labelSelector=a", "", "", ""), []string{"501 ", "labelSelector is not simulated"}},
+		{request("GET", "/api/v1/namespaces/default/pods", "", "", ""), []string{"404 ",
 			"/api/v1/namespaces/default/pods is not simulated"}},
-		{APIRequest{"GET", in, "", "", ""}, []string{"200 OK", `"kind":"LeaseList"`,
+		{request("GET", in, "", "", ""), []string{"200 OK", `"kind":"LeaseList"`,
 			`"metadata":{"resourceVersion":"3"}`}},
-		{APIRequest{"GET", in + "?watch=true&resourceVersion=1", "", "", ""}, []string{"Transfer-Encoding: chunked"}},
-		{APIRequest{"DELETE", in + "/a", "", "", ""}, []string{"200 OK", `"status":"Success"`}},
+		{request("GET", in+"?watch=true&resourceVersion=1", "", "", ""), []string{"Transfer-Encoding: chunked"}},
+		{request("DELETE", in+"/a", "", "", ""), []string{"200 OK", `"status":"Success"`}},
 	}
 	d, pushed := newDesk(t), ""
 	d.AddClient("client-1", 0, func(env sim.Env) {
@@ -77,13 +78,13 @@ func TestTheAPIServerAnswersAsKubernetesDoes(t *testing.T) {
 func TestAWatchOfACompactedVersionIsExpired(t *testing.T) {
 	const in = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 	create := func(name string) []string {
-		r := APIRequest{"POST", in, "application/json", "", `{"metadata":{"name":"` + name + `"},"spec":{}}`}
+		r := request("POST", in, "application/json", "", `{"metadata":{"name":"`+name+`"},"spec":{}}`)
 		return r.Args()
 	}
 	d := newDesk(t)
 	d.AddClient("client-1", 0, func(env sim.Env) {
 		c, got := sim.Conn{Server: "etcd-1"}, ""
-		watch := APIRequest{"GET", in + "?watch=true&resourceVersion=2", "", "", ""}
+		watch := request("GET", in+"?watch=true&resourceVersion=2", "", "", "")
 		for _, args := range [][]string{create("a"), create("b"), create("c"),
 			Call{Path: Preface}.Args(),
 			Call{Path: "/etcdserverpb.KV/Compact", Stream: 1, Message: "\x08\x03"}.Args(),
@@ -98,4 +99,9 @@ func TestAWatchOfACompactedVersionIsExpired(t *testing.T) {
 		}
 	})
 	d.Run(sim.Time(time.Minute), nil)
+}
+
+// request returns a request to the API server.
+func request(method, uri, contentType, accept, body string) http1.Request {
+	return http1.Request{Method: method, URI: uri, ContentType: contentType, Accept: accept, Body: body}
 }

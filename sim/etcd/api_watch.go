@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/sim/http1"
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
@@ -24,7 +25,7 @@ func (q *apiCall) watch() *Status {
 		return badRequest("timeoutSeconds: Invalid value: %q: it is no number", q.query.Get("timeoutSeconds"))
 	}
 	return q.view(func(keys []keyValue, revision int64) *Status {
-		begin := head(200) + "Transfer-Encoding: chunked\r\n\r\n"
+		begin := http1.Head(200, jsonType, "Transfer-Encoding: chunked") + "\r\n"
 		if version > 0 && version < q.store.compacted {
 			expired := Failure(410, "Expired", "too old resource version: %d (%d)", version, q.store.compacted)
 			b := append([]byte(begin), event("ERROR", expired)...)

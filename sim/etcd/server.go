@@ -6,6 +6,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/http1"
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
@@ -85,7 +86,7 @@ const (
 
 // Serve takes a client's request.
 func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
-	if len(r.Args) > 0 && r.Args[0] == api {
+	if len(r.Args) > 0 && r.Args[0] == http1.Word {
 		s.serveAPI(m, r)
 		return
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/http1"
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
@@ -251,7 +252,7 @@ func TestWhatIsNoRequestIsRefused(t *testing.T) {
 		d.want(1, c.Call, c.want)
 	}
 	d.AddClient("none", d.Now(), func(env sim.Env) {
-		for _, args := range [][]string{nil, {"GET"}, {putPath}, {api}} {
+		for _, args := range [][]string{nil, {"GET"}, {putPath}, {http1.Word}} {
 			r := env.Call(time.Second, nil, sim.Request{Conn: sim.Conn{Server: "etcd-1"}, Args: args})[0]
 			if !strings.Contains(string(r.Raw()), "malformed") {
 				t.Errorf("%q: %q", args, r.Raw())

@@ -16,7 +16,6 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 	"github.com/fencepost-sim/fencepost/scenarios/live"
-	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -136,8 +135,8 @@ func scaled(s *scenarios.Scenario) (short *scenarios.Scenario, by int, err error
 		return nil, 0, err
 	}
 	for _, c := range scales {
-		if s.Servers.Replicas > 0 || strikesMembers(s) || s.Servers.Backend == locks.OnZooKeeper ||
-			s.Servers.Backend == locks.OnKubernetes || slices.Contains(narrow, s.Name) {
+		if s.Servers.Replicas > 0 || strikesMembers(s) || s.Servers.FixedTimes() ||
+			slices.Contains(narrow, s.Name) {
 			break
 		}
 		if short, err = c.changed(s); err != nil {

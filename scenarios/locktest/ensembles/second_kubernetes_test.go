@@ -317,7 +317,7 @@ func TestSecondKubernetes(t *testing.T) {
 	members := []sim.ProcessID{"kubernetes-1"}
 	simulated := &apiSide{base: "http://" + served(t, members, func(w *sim.World) {
 		etcd.New(raft.Config{}, members).AddTo(func(id sim.ProcessID, s sim.Server) { w.AddServer(id, s) })
-	}, apiserver.API{})[0]}
+	}, apiserver.Front())[0]}
 	begin := func(*testing.T) (a, b *apiSide) { return real.begin(), simulated.begin() }
 	compare(t, size(5, 200), 60, begin, apiStep, func(t *testing.T, _ int, real, simulated *apiSide) {
 		watch := func(s *apiSide) string {

@@ -64,7 +64,7 @@ func TestCost(t *testing.T) {
 	names := []sim.ProcessID{"kubernetes-1", "kubernetes-2", "kubernetes-3"}
 	matrixtest.LogSimulationCost(t, names, func(w *sim.World) {
 		etcd.New(raft.Config{}, names).AddTo(func(id sim.ProcessID, s sim.Server) { w.AddServer(id, s) })
-	}, apiserver.API{}, work, func() net.Conn {
+	}, apiserver.Front(), work, func() net.Conn {
 		client, server := net.Pipe()
 		go answerAtOnce(server)
 		return client

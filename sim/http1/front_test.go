@@ -1,4 +1,4 @@
-package apiserver
+package http1
 
 import (
 	"strings"
@@ -7,6 +7,11 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
 )
+
+// mostRequest is the longest request of the servers in tests, in bytes.
+const mostRequest = 1000
+
+var front = Front{Longest: mostRequest, TooLong: []byte("413 too long")}
 
 // line is a connection that remembers.
 type line struct {
@@ -26,7 +31,7 @@ func TestRequestsAreCutFromAnyPieces(t *testing.T) {
 		"4\r\n\r\n{12}" +
 		"POST /d HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n[]\r\n0\r\n\r\n"
 	for piece := 1; piece <= len(two); piece++ {
-		l, w := &line{}, API{}.Begin().Caller("client-1").Wire("kubernetes-1")
+		l, w := &line{}, front.Begin().Caller("client-1").Wire("server-1")
 		for rest := two; rest != ""; {
 			n := min(piece, len(rest))
 			if err := w.Written(l, []byte(rest[:n])); err != nil {
@@ -42,16 +47,16 @@ func TestRequestsAreCutFromAnyPieces(t *testing.T) {
 	}
 }
 
-// TestStrangersGetAClearAnswer: what is no HTTP/1.1 is answered, and its connection ends.
-func TestStrangersGetAClearAnswer(t *testing.T) {
+// TestOtherProtocolsGetAClearAnswer: what is no HTTP/1.1 is answered, and its connection ends.
+func TestOtherProtocolsGetAClearAnswer(t *testing.T) {
 	for sent, want := range map[string]string{
 		"\x16\x03\x01\x02\x00\x01\x00":                     "Client sent an HTTPS request to an HTTP server",
 		"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n":                 "400 Bad Request",
 		"*1\r\n$4\r\nPING\r\n":                             "400 Bad Request",
 		"GET nowhere HTTP/1.1\r\n\r\n":                     "400 Bad Request",
-		"GET /" + strings.Repeat("a", mostRequest) + " HT": "Request entity too large",
+		"GET /" + strings.Repeat("a", mostRequest) + " HT": "413 too long",
 	} {
-		l, w := &line{}, API{}.Begin().Caller("client-1").Wire("kubernetes-1")
+		l, w := &line{}, front.Begin().Caller("client-1").Wire("server-1")
 		if err := w.Written(l, []byte(sent)); err != nil || !l.over || !strings.Contains(l.delivered, want) {
 			t.Errorf("%.20q: %q, over: %t, %v", sent, l.delivered, l.over, err)
 		}

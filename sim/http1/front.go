@@ -1,18 +1,11 @@
-// Package apiserver lets clients that are no tasks of a world call the API server of Kubernetes that each etcd member
-// has beside it, as in a control plane whose nodes have both: HTTP/1.1 with JSON.
+// Package http1 is HTTP/1.1 between clients and simulated servers, reduced to the parts on which replies depend.
+// Clients that are no tasks of a world connect through a [Front]. Tasks send the same requests ([Request.Args]).
 //
-// Goals: what client-go's leader election and watches of Lease objects can see, with the statuses, reasons and texts of
-// the real server. A resourceVersion is etcd's revision. Reads are quorum reads, unless the client asks for
-// resourceVersion=0: then they show the server's cache, which is up to 10 ms behind the member of etcd beside it, and
-// further if that is cut off from the others. A watch ends after timeoutSeconds if its client gives them. Objects,
-// names, labels and times are refused as by the real server, and so are Lease objects in a namespace that does not
-// exist: default and those whose names begin with kube- do, and a client can create others.
+// Goals: what clients write is cut into requests as net/http's server does it, bodies with a length or in chunks; a
+// connection carries one request after another.
 //
-// Non-goals: other kinds than Lease objects and namespaces, which are refused by name; patches, selectors but for the
-// name of one object, and pages; finalizers, dry runs, generated names; protobuf, which a server may refuse (415);
-// HTTP/2 and TLS; creation times, since members of etcd read no wall clock; the end, after half an hour or more, of a
-// watch without timeoutSeconds.
-package apiserver
+// Non-goals: HTTP/2, TLS, compression, "Expect: 100-continue", and replies in chunks for tasks.
+package http1
 
 import (
 	"cmp"
@@ -23,32 +16,36 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
-	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// API is the [sim.Front] of API servers.
-type API struct{}
+// Front is the [sim.Front] of servers that speak HTTP/1.1.
+type Front struct {
+	At      int    // the port
+	Longest int    // the largest size of a request, in bytes
+	TooLong []byte // the reply to a longer one, which ends the connection
+}
 
-// Port is the API server's.
-func (API) Port() int { return 6443 }
+// Port is the server's.
+func (f Front) Port() int { return f.At }
 
 // Serial is true: HTTP/1.1 answers the requests of a connection in turn.
-func (API) Serial() bool { return true }
+func (Front) Serial() bool { return true }
 
 // Begin starts a run.
-func (API) Begin() sim.Callers { return callers{} }
+func (f Front) Begin() sim.Callers { return callers{f} }
 
 // callers are the clients of a run.
-type callers struct{}
+type callers struct{ front Front }
 
 // Recorded does nothing: a cluster grants a lock as one.
 func (callers) Recorded(*history.Event) {}
 
 // Caller returns a client that has requested nothing yet.
-func (callers) Caller(sim.ProcessID) sim.Caller { return &caller{} }
+func (c callers) Caller(sim.ProcessID) sim.Caller { return &caller{front: c.front} }
 
 // caller is a client. All that it requests is on behalf of its latest attempt.
 type caller struct {
+	front   Front
 	attempt history.Attempt
 	since   sim.Time
 }
@@ -69,9 +66,6 @@ type wire struct {
 	over   bool
 }
 
-// mostRequest is how long, in bytes, a request may be: the API server's limit for a body, and 1 MB for its head.
-const mostRequest = 3<<20 + 1<<20
-
 // Written takes bytes of the client. What is no HTTP/1.1 is answered as net/http's server does, which ends the
 // connection.
 func (w *wire) Written(l sim.Line, b []byte) error {
@@ -82,9 +76,8 @@ func (w *wire) Written(l sim.Line, b []byte) error {
 	for len(w.half) > 0 && !w.over {
 		r, rest, whole, err := cut(w.half)
 		switch {
-		case len(w.half) > mostRequest:
-			w.refuse(l, etcd.Failure(413, "RequestEntityTooLarge", "Request entity too large: "+
-				"limit is 3145728"))
+		case len(w.half) > w.caller.front.Longest:
+			w.hangUp(l, string(w.caller.front.TooLong))
 		case err != nil && w.half[0] == 0x16: // a handshake of TLS
 			w.hangUp(l, "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTPS request to an HTTP server.\n")
 		case err != nil:
@@ -101,8 +94,6 @@ func (w *wire) Written(l sim.Line, b []byte) error {
 	return nil
 }
 
-func (w *wire) refuse(l sim.Line, s *etcd.Status) { w.hangUp(l, string(etcd.Answer(s.Code, s))) }
-
 func (w *wire) hangUp(l sim.Line, last string) {
 	w.over = true
 	l.Deliver([]byte(last))
@@ -112,7 +103,7 @@ func (w *wire) hangUp(l sim.Line, last string) {
 var errMalformed = errors.New("no HTTP/1.1")
 
 // cut takes the first request of b; whole is false if it is not complete yet.
-func cut(b []byte) (r etcd.APIRequest, rest []byte, whole bool, err error) {
+func cut(b []byte) (r Request, rest []byte, whole bool, err error) {
 	if !plain(b) {
 		return r, b, false, errMalformed
 	}
@@ -125,15 +116,11 @@ func cut(b []byte) (r etcd.APIRequest, rest []byte, whole bool, err error) {
 	if len(words) != 3 || words[2] != "HTTP/1.1" || !strings.HasPrefix(words[1], "/") {
 		return r, b, false, errMalformed
 	}
-	fields := map[string]string{}
-	for _, line := range lines[1:] {
-		name, value, ok := strings.Cut(line, ":")
-		if !ok {
-			return r, b, false, errMalformed
-		}
-		fields[strings.ToLower(name)] = strings.TrimSpace(value)
+	fields := fieldsOf(lines[1:])
+	if fields == nil {
+		return r, b, false, errMalformed
 	}
-	r = etcd.APIRequest{Method: words[0], URI: words[1], ContentType: fields["content-type"], Accept: fields["accept"]}
+	r = Request{Method: words[0], URI: words[1], ContentType: fields["content-type"], Accept: fields["accept"]}
 	if fields["transfer-encoding"] == "chunked" {
 		r.Body, body, whole, err = unchunked(body)
 		return r, []byte(body), whole, err
@@ -175,5 +162,5 @@ func plain(b []byte) bool {
 	return method != "PRI" && strings.Trim(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-// Arrived takes what the API server has sent.
+// Arrived takes what the server has sent.
 func (w *wire) Arrived(l sim.Line, b []byte, _ *sim.Incoming) { l.Deliver(b) }

@@ -1,0 +1,33 @@
+// Package apiserver lets clients that are no tasks of a world call the API server of Kubernetes that each etcd member
+// has beside it, as in a control plane whose nodes have both: HTTP/1.1 with JSON.
+//
+// Goals: what client-go's leader election and watches of Lease objects can see, with the statuses, reasons and texts of
+// the real server. A resourceVersion is etcd's revision. Reads are quorum reads, unless the client asks for
+// resourceVersion=0: then they show the server's cache, which is up to 10 ms behind the member of etcd beside it, and
+// further if that is cut off from the others. A watch ends after timeoutSeconds if its client gives them. Objects,
+// names, labels and times are refused as by the real server, and so are Lease objects in a namespace that does not
+// exist: default and those whose names begin with kube- do, and a client can create others.
+//
+// Non-goals: other kinds than Lease objects and namespaces, which are refused by name; patches, selectors but for the
+// name of one object, and pages; finalizers, dry runs, generated names; protobuf, which a server may refuse (415);
+// HTTP/2 and TLS; creation times, since members of etcd read no wall clock; the end, after half an hour or more, of a
+// watch without timeoutSeconds.
+package apiserver
+
+import (
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/etcd"
+	"github.com/fencepost-sim/fencepost/sim/http1"
+)
+
+// mostBody is the API server's limit for a body, and mostHead that for the head of a request, in bytes.
+const (
+	mostBody = 3 << 20
+	mostHead = 1 << 20
+)
+
+// Front returns the front of API servers.
+func Front() sim.Front {
+	tooLong := etcd.Failure(413, "RequestEntityTooLarge", "Request entity too large: limit is %d", mostBody)
+	return http1.Front{At: 6443, Longest: mostBody + mostHead, TooLong: etcd.Answer(tooLong.Code, tooLong)}
+}
