@@ -95,11 +95,15 @@ func (p *prober) outdated() bool {
 	return false
 }
 
-// delayed records that a message was in the network's slow tail.
+// delayed records that a message was in the network's slow tail. If the probe had waited for too long before, that
+// message is not the reason. The check is an event of its own, because the probe may be sending the message right now.
 func (p *prober) delayed(from, to sim.ProcessID) {
-	if !p.late && (from == history.Probe || to == history.Probe) {
+	if p.late || from != history.Probe && to != history.Probe {
+		return
+	}
+	if call := p.waiting(); call == nil || call.Time+p.sound > p.world.Now() {
 		p.late = true
-		p.watch()
+		p.world.At(p.world.Now(), p.watch)
 	}
 }
 

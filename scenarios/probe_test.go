@@ -16,17 +16,22 @@ func TestAProbeWhoseOwnMessagesAreLateAsksAgain(t *testing.T) {
 		lock  string
 		seeds uint64
 		tails []string // with longer tails the members of a cluster find no leader
+		more  []uint64 // seeds with which the probe's first late message is one that it sends after waiting for too long
 	}{
-		{"servers: {redis: 1}\nlock: {protocol: set-nx-px}", 100, []string{"5% 2s", "10% 20s", "20% 5s..60s"}},
-		{"servers: {redis: 3}\nlock: {protocol: redlock}", 100, []string{"5% 2s", "10% 20s", "20% 5s..60s"}},
-		{"servers: {etcd: 3}\nlock: {protocol: etcd, ttl: 5s}", 100, []string{"0.5% 60s", "1% 25s"}},
-		{"servers: {zookeeper: 3}\nlock: {protocol: zookeeper, ttl: 5s}", 300, []string{"0.5% 60s", "1% 25s"}},
+		{"servers: {redis: 1}\nlock: {protocol: set-nx-px}", 100, []string{"5% 2s", "10% 20s", "20% 5s..60s"}, nil},
+		{"servers: {redis: 3}\nlock: {protocol: redlock}", 100, []string{"5% 2s", "10% 20s", "20% 5s..60s"}, nil},
+		{"servers: {etcd: 3}\nlock: {protocol: etcd, ttl: 5s}", 100, []string{"0.5% 60s", "1% 25s"},
+			[]uint64{180, 561}},
+		{"servers: {zookeeper: 3}\nlock: {protocol: zookeeper, ttl: 5s}", 300, []string{"0.5% 60s", "1% 25s"}, []uint64{528}},
 	} {
-		lock, again := c.lock, 0
+		lock, again, seeds := c.lock, 0, c.more
+		for seed := range c.seeds {
+			seeds = append(seeds, seed)
+		}
 		for _, tail := range c.tails {
 			s := parseText(t, "name: x\n"+lock+"\nnetwork: {tail: "+tail+"}\nwork: {hold: 100ms}\n")
 			r := NewRunner(s)
-			for seed := range c.seeds {
+			for _, seed := range seeds {
 				result := runPlan(t, r, seed)
 				f := checker.Check(result.History).Of(checker.DeadlockFreedom)
 				asked := acquires(result.History, history.Invoke)
