@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// aim directs drawn faults at what happens in a run without faults: at its requests and answers, and at its instants. A
-// fault that strikes at a random time would seldom hit one particular message among thousands.
+// aim directs drawn faults at what happens in a fault-free run: at its requests and answers, and at the times of its
+// events. A fault that strikes at a random time would seldom hit one particular message among thousands.
 type aim struct {
 	seed     uint64 // of the run whose events are known
 	known    bool
@@ -22,10 +22,10 @@ type aim struct {
 // aimedTogether is the number of consecutive plans that are aimed at the same run without faults and use its seed.
 const aimedTogether = 16
 
-// baseOf returns the seed of the run without faults at which the plan of a seed is aimed.
+// baseOf returns the seed of the fault-free run at which the plan of a seed is aimed.
 func baseOf(seed uint64) uint64 { return seed - seed%aimedTogether }
 
-// at makes r the run to aim at. If the run failed (err is not nil), there is nothing to aim at.
+// at makes r the run at which faults are aimed. If the run failed (err is not nil), there is nothing to aim at.
 func (a *aim) at(r scenarios.Result, err error) {
 	a.kinds, a.instants = nil, a.instants[:0]
 	if err == nil { // otherwise the plans' own runs will fail in the same way
@@ -68,25 +68,26 @@ func (a *aim) sort(r *scenarios.Result) {
 	}
 }
 
-// archer aims the faults of one plan at the run that its aim describes.
+// archer aims the faults of one plan at the run described by its aim.
 type archer struct {
 	*aim
 	random *sim.Stream
-	// library says that the lock comes from a library. The points inside its code are unknown, so faults that would
-	// strike there are aimed at answers instead.
+	// library reports whether the lock comes from a library. The points inside its code are unknown, so faults that
+	// would strike there are aimed at answers instead.
 	library bool
 }
 
 func (a *archer) below(n int) int { return int(a.random.Uint64() % uint64(n)) }
 
-// request picks one at random: first the kind of request, so that rare kinds are as likely as frequent ones.
+// request picks a request at random. It first picks the kind of request, so that rare kinds are as likely as frequent
+// ones.
 func (a *archer) request() *nemesis.Sent {
 	of := a.kinds[a.below(len(a.kinds))]
 	return &of[a.below(len(of))]
 }
 
-// near picks one of the instants after the given time, and returns it, or 1 µs before it, or up to 3 ms before it. ok
-// is false if there is no such time after the given one.
+// near picks one of the instants after the given time. It returns that instant, or 1 µs before it, or up to 3 ms before
+// it. ok is false if there is no instant after the given time.
 func (a *archer) near(after time.Duration) (t time.Duration, ok bool) {
 	first, _ := slices.BinarySearch(a.instants, after+1)
 	if first == len(a.instants) {

@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// aimedAt is a scenario in which one kind of request is rare: the release that a client sends to back out of a lost
-// try.
+// aimedAt is a scenario in which one kind of request is rare: the release that a client sends to back out of a failed
+// attempt.
 const aimedAt = `name: aimed
 servers: {redis: 3}
 lock: {protocol: redlock, ttl: 1s}
@@ -110,7 +110,7 @@ func TestAimedFaultsAreAsLongAsTheMixSays(t *testing.T) {
 	}
 }
 
-// With aimed: 0% no fault is aimed, and no run is made for aiming.
+// With aimed: 0% no fault is aimed, and no run is performed for aiming.
 func TestNothingIsAimedIfTheMixSaysSo(t *testing.T) {
 	s := parsed(t, strings.Replace(aimedAt, "aimed: 100%", "aimed: 0%", 1))
 	plans, err := NewPlans(s)
@@ -125,7 +125,7 @@ func TestNothingIsAimedIfTheMixSaysSo(t *testing.T) {
 }
 
 // Aiming finds a violation that needs one particular message to be delayed, which a random plan seldom does. Here it is
-// the release of a lost try, which has to arrive when the next try has got the lock.
+// the release of a failed attempt, which has to arrive after the next attempt has acquired the lock.
 func TestWhatOneMessageBreaksIsFoundByAim(t *testing.T) {
 	first := func(aimed string) int {
 		s := parsed(t, `name: late

@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// BenchmarkExplore shows how much a second worker helps. It reports the runs per second of kleppmann-gc-pause, with
-// drawing, running, judging and counting, under the settings of the command.
+// BenchmarkExplore shows how much a second worker helps. It reports the runs per second of kleppmann-gc-pause under the
+// settings of the command. A run includes drawing its plan, judging it and counting its result.
 func BenchmarkExplore(b *testing.B) {
 	s := named(b, "kleppmann-gc-pause")
 	for _, workers := range []int{1, 2} {
@@ -60,7 +60,7 @@ func BenchmarkExploreMemory(b *testing.B) {
 	}
 }
 
-// BenchmarkFindTheGCPause reports the processor time from a cold start to the first run that shows the pause.
+// BenchmarkFindTheGCPause reports the processor time from a cold start until the first run shows the pause.
 func BenchmarkFindTheGCPause(b *testing.B) {
 	s := named(b, "kleppmann-gc-pause")
 	start := processor.Time()
@@ -73,8 +73,8 @@ func BenchmarkFindTheGCPause(b *testing.B) {
 	b.ReportMetric((processor.Time()-start).Seconds()/float64(b.N), "cpu-s/find")
 }
 
-// BenchmarkGuided reports the processor time of a schedule in a search of which half is guided, relative to a search
-// whose plans are all drawn freely: for each scenario, and the geometric mean.
+// BenchmarkGuided reports the processor time of a run in a search of which half is guided, relative to a search whose
+// plans are all drawn freely. It reports this ratio for each scenario, and their geometric mean.
 func BenchmarkGuided(b *testing.B) {
 	product, n := 1.0, 0.0
 	for _, name := range []string{"restart-forgets", "kleppmann-gc-pause", "lua-release-by-slow-client",

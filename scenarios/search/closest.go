@@ -12,21 +12,23 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/margin"
 )
 
-// Close is the closest call of a law: the run that came closest to violating that law.
+// Close is the closest call of a law: the close call in the run that came closest to violating that law.
 type Close struct {
 	Law  checker.Law `json:"law"`
 	Seed uint64      `json:"seed"`
-	Plan []byte      `json:"plan,omitempty"` // if it was recorded
+	Plan []byte      `json:"plan,omitempty"` // the plan of the run, if it was recorded
 	margin.Call
 }
 
 // File returns the name of the file that holds the plan.
 func (c *Close) File() string { return "closest-" + string(c.Law) + ".txt" }
 
-// Closest holds the closest calls of a search, at most one per law. Among equally close calls it keeps the lowest seed.
+// Closest holds the closest calls of a search, at most one per law. Of two equally close calls it keeps the one with
+// the lower seed.
 type Closest []Close
 
-// Note adds the calls of the run of a seed that are worth reporting. It keeps the plan p with them, unless p is nil.
+// Note adds the close calls that are worth reporting in the run of a seed. It keeps the plan p with them, unless p is
+// nil.
 func (c *Closest) Note(seed uint64, p *nemesis.Plan, calls []margin.Call) {
 	for i := range calls {
 		if calls[i].Telling() {
@@ -35,8 +37,8 @@ func (c *Closest) Note(seed uint64, p *nemesis.Plan, calls []margin.Call) {
 	}
 }
 
-// consistent reports whether c can be the result of the runs ran: at most one call per law, in the order of the laws,
-// with seeds that were run, and with the servers that the sentences about the calls name.
+// consistent reports whether c can be the result of the given runs: it has at most one close call per law, in the order
+// of the laws, with seeds that were run; and the sentences about the close calls name possible servers.
 func (c Closest) consistent(ran Ranges) bool {
 	last := -1
 	for _, call := range c {
@@ -57,8 +59,8 @@ func (c *Closest) Add(more Closest) {
 	}
 }
 
-// add adds a call if it is closer than the present one of its law. p is the plan of its run, or nil if the call already
-// has it.
+// add adds a close call if it is closer than the one recorded for its law so far. p is the plan of its run, or nil if
+// call already has it.
 func (c *Closest) add(call Close, p *nemesis.Plan) {
 	at, known := slices.BinarySearchFunc(*c, call.Law, func(o Close, l checker.Law) int {
 		return slices.Index(checker.Laws, o.Law) - slices.Index(checker.Laws, l)
@@ -75,7 +77,7 @@ func (c *Closest) add(call Close, p *nemesis.Plan) {
 	(*c)[at] = call
 }
 
-// Whole returns the calls of the laws that no run violated.
+// Whole returns the close calls of the laws that no run violated.
 func (c Closest) Whole(laws campaign.Laws) (whole Closest) {
 	for _, call := range c {
 		if laws.Of(call.Law).Violated == 0 {
@@ -85,12 +87,12 @@ func (c Closest) Whole(laws campaign.Laws) (whole Closest) {
 	return whole
 }
 
-// words says how close the call was, for use where the law has already been named.
+// words describes how close the call was, for use where the law has already been named.
 func (c *Close) words() string {
 	return fmt.Sprintf("Its closest call, with seed %d: %s", c.Seed, c.Call.String())
 }
 
-// of says how close the call of a law was; empty if there was none.
+// of describes the closest call of a law; it returns "" if there was none.
 func (c Closest) of(law checker.Law) string {
 	i := slices.IndexFunc(c, func(o Close) bool { return o.Law == law })
 	if i < 0 {
@@ -99,7 +101,7 @@ func (c Closest) of(law checker.Law) string {
 	return c[i].words()
 }
 
-// Facts says how close each call was.
+// Facts describes each of the close calls.
 func (c Closest) Facts() document.Facts {
 	facts := document.Facts{}
 	for i := range c {

@@ -1,6 +1,6 @@
 package search
 
-// This file lets other processes make the runs of an exploration.
+// This file lets other processes perform the runs of an exploration.
 
 import (
 	"context"
@@ -37,8 +37,8 @@ func (s Span) begun() Span {
 	return s
 }
 
-// RunBy has other processes make all runs. After each part it has added that part's results to e and calls counted, if
-// that is not nil. Parts that were lost are missing from the result.
+// RunBy has other processes perform all runs. Each time it has added the results of a part to e, it calls counted,
+// unless that is nil. Parts that were lost are missing from the result.
 func (e *Exploration) RunBy(ctx context.Context, hands campaign.Hands, counted func()) error {
 	stage, err := e.stage()
 	if err != nil {
@@ -75,7 +75,7 @@ func (e *Exploration) join(part *Exploration) error {
 }
 
 // CutBy has other processes shrink the findings of this exploration of s. The results are in the order of the findings.
-// The result is nil for a finding that was lost, and for one whose violation was not shown again.
+// The result is nil for a finding that was lost, and for one whose violation did not occur again.
 func (e *Exploration) CutBy(ctx context.Context, s *scenarios.Scenario, hands campaign.Hands) ([]*Shrunk, error) {
 	if len(e.Findings) == 0 {
 		return nil, nil
@@ -112,24 +112,24 @@ func (e *Exploration) CutBy(ctx context.Context, s *scenarios.Scenario, hands ca
 
 // cutting is the specification of a stage that shrinks findings.
 type cutting struct {
-	Free     bool              `json:"free,omitempty"` // Span.Free of the exploration that has the findings
+	Free     bool              `json:"free,omitempty"` // Span.Free of the exploration that the findings belong to
 	Findings campaign.Findings `json:"findings"`
 }
 
-// Worker makes parts of the stages of explorations of one scenario. It is a campaign.Worker.
+// Worker carries out parts of the stages of an exploration, for one scenario. It is a campaign.Worker.
 type Worker struct {
 	scenario *scenarios.Scenario
 	explorer *explorer
 	free     bool // Span.Free of the plans that explorer draws
 }
 
-// NewWorker prepares to make parts. It returns the errors of NewPlans.
+// NewWorker prepares a worker for s. It returns the same errors as NewPlans.
 func NewWorker(s *scenarios.Scenario) (*Worker, error) {
 	x, err := newExplorer(s, new(Span))
 	return &Worker{scenario: s, explorer: x}, err
 }
 
-// turnTo makes the worker draw the plans of a span.
+// turnTo prepares the worker to draw the plans of a span.
 func (w *Worker) turnTo(s *Span) (err error) {
 	if w.free != s.Free {
 		w.free = s.Free
@@ -138,8 +138,8 @@ func (w *Worker) turnTo(s *Span) (err error) {
 	return err
 }
 
-// Make makes the positions first to first+size-1 of a stage. If ctx is done before they are made, it returns the error
-// of ctx and no results.
+// Make carries out the positions first to first+size-1 of a stage. If ctx is done before they are finished, it returns
+// the error of ctx and no results.
 func (w *Worker) Make(ctx context.Context, stage campaign.Stage, first, size uint64) ([]byte, error) {
 	if size < 1 || first >= stage.Size || size > stage.Size-first {
 		return nil, fmt.Errorf("stage %s has %d positions, not %d from %d on", stage.Name, stage.Size, size, first)
@@ -210,7 +210,7 @@ func (w *Worker) cut(ctx context.Context, spec []byte, first, size uint64) ([]by
 	return json.Marshal(parts)
 }
 
-// shrunk is the JSON form of a Shrunk. The fields of Shrunk that it lacks are restored by running its plan again.
+// shrunk is the JSON form of a Shrunk. It lacks some fields of Shrunk, which are restored by running the plan again.
 type shrunk struct {
 	Law      checker.Law     `json:"law"`
 	Cause    checker.Cause   `json:"cause"`
@@ -233,7 +233,7 @@ func (r *Shrunk) encode() ([]byte, error) {
 		r.Ending})
 }
 
-// decodeShrunk reads a violation of s that encode wrote, and makes sure that it fails again.
+// decodeShrunk reads a violation of s that encode wrote, and checks that running it again still shows the violation.
 func decodeShrunk(s *scenarios.Scenario, b []byte) (*Shrunk, error) {
 	var held shrunk
 	if err := decode(b, &held); err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign/campaigntest"
 )
 
-// strangers returns workers in another process's place that make the stages of s. They lose each portion that contains
-// one of the lost seeds.
+// strangers returns workers that carry out the stages of s in place of other processes. They lose each portion that
+// contains one of the lost seeds.
 func strangers(t *testing.T, s *scenarios.Scenario, lost ...uint64) *campaigntest.Strangers {
 	return &campaigntest.Strangers{T: t,
 		Worker: func() (campaign.Worker, error) { return NewWorker(s) },
@@ -27,7 +27,7 @@ func strangers(t *testing.T, s *scenarios.Scenario, lost ...uint64) *campaigntes
 		}}
 }
 
-// An exploration made by other processes equals one made in this process, and so do its shrunk findings.
+// An exploration run by other processes equals one run in this process, and so do its shrunk findings.
 func TestOthersMakeTheSameExploration(t *testing.T) {
 	s := named(t, "kleppmann-gc-pause")
 	want := explored(t, s, 3, 400, Whole, 1)
@@ -85,7 +85,7 @@ func TestWhatOthersLoseIsMissing(t *testing.T) {
 	}
 }
 
-// A worker refuses stages that it does not know or cannot make.
+// A worker refuses stages that it does not know or cannot carry out.
 func TestAWorkerRefusesWhatItDoesNotKnow(t *testing.T) {
 	s, other := named(t, "kleppmann-gc-pause"), named(t, "fenced-gc-pause")
 	e, err := NewExploration(s, 3, 60, Whole)

@@ -12,21 +12,20 @@ import (
 )
 
 // Exploration sums up what random plans have done to a scenario so far. It keeps only counts of its runs, so its size
-// does not grow with the number of seeds. Everything else about a run can be had by running its seed again.
+// does not grow with the number of seeds. Every other detail of a run can be obtained by running its seed again.
 type Exploration struct {
 	Span
 	Undecided int               `json:"undecided"` // number of runs in which some law was undecided
-	Empty     int               `json:"empty"`     // runs for which no fault was drawn, or all were excluded
+	Empty     int               `json:"empty"`     // number of runs without a drawn fault, or with all of them excluded
 	Laws      campaign.Laws     `json:"laws"`      // in the order of checker.Laws
 	Faults    []campaign.Fault  `json:"faults"`    // in the order of nemesis.Kinds
 	Findings  campaign.Findings `json:"findings"`  // ordered by the lowest seed
-	Failed    Failed            `json:"failed"`    // counted nowhere else except in Ran and Empty
-	Differing Differing         `json:"differing"` // blocks that were not guided because a run was not repeatable
+	Failed    Failed            `json:"failed"`    // these runs are counted nowhere else except in Ran and Empty
+	Differing Differing         `json:"differing"` // blocks in which a run was not repeatable, so plans were not guided
 	Closest   Closest           `json:"closest"`
 }
 
-// Differing counts the blocks of seeds in which a run was made again, in order to vary its plan, and came out
-// different.
+// Differing counts the blocks of seeds in which a run was repeated in order to vary its plan, and came out different.
 type Differing struct {
 	Blocks int    `json:"blocks"`
 	First  uint64 `json:"first"` // the lowest seed of such runs
@@ -46,7 +45,7 @@ func (d *Differing) add(more Differing) {
 }
 
 // NewExploration prepares to run the given number of seeds (at least 1), beginning with from. It returns an error if
-// the mix can draw nothing, if there are not that many seeds, or if the run without faults failed.
+// the mix can draw no fault, if there are not that many seeds, or if the fault-free run failed.
 func NewExploration(s *scenarios.Scenario, from uint64, seeds int, shard Shard) (*Exploration, error) {
 	free := !Guides(s, seeds)
 	plans, err := (&Span{Free: free}).Plans(s)
@@ -66,9 +65,9 @@ func newExploration(span Span) *Exploration {
 	return &Exploration{Span: span, Laws: campaign.NewLaws(checker.Laws), Faults: campaign.NewFaults()}
 }
 
-// Run goes on from where the exploration stands, on the given number of workers (0: one per core), until all seeds are
-// done or ctx is done. After each portion it has added that portion's results to e and calls counted, if that is not
-// nil. The result does not depend on the workers, the portions or interruptions.
+// Run continues the exploration on the given number of workers (0: one per core), until all seeds are done or ctx is
+// done. Each time it has added the results of a portion to e, it calls counted, unless that is nil. The result does not
+// depend on the workers, the portions or interruptions.
 func (e *Exploration) Run(ctx context.Context, s *scenarios.Scenario, workers int, counted func()) error {
 	return runPortions(ctx, e.Span, workers, e.portion(), func() func(Range) (*Exploration, error) {
 		w, err := newExplorer(s, &e.Span)
@@ -166,7 +165,8 @@ func (e *Exploration) add(part *Exploration) {
 	e.Closest.Add(part.Closest)
 }
 
-// drawn returns the numbers of faults, summed over all kinds, that were drawn, that struck, and that met a lock in use.
+// drawn returns how many faults, over all kinds, were drawn, how many struck, and how many struck while a lock was held
+// or requested.
 func (e *Exploration) drawn() (drawn, struck, met int) {
 	for _, t := range e.Faults {
 		drawn, struck, met = drawn+t.Drawn, struck+t.Struck, met+t.Met

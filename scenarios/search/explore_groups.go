@@ -13,15 +13,15 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// planGroup is the set of findings that have the same smallest plan, ordered from the gravest law.
+// planGroup is the set of findings that have the same smallest plan, with the finding on the gravest law first.
 type planGroup []*ReducedFinding
 
-// planGroups is everything that was found. Where a text has little room, the last groups get one line each or are only
+// planGroups is a block with all findings. Where a text has little room, the last groups get one line each or are only
 // counted.
 type planGroups []planGroup
 
 // byPlan groups the findings by their smallest plan. Findings that break a promise come first, then those that harm the
-// user's work most, then those that were found most often. The groups are ordered by their first finding.
+// user's work most, then those that were found most often. The order of the groups is that of their first findings.
 func (r *Report) byPlan() planGroups {
 	all := make([]*ReducedFinding, len(r.Findings))
 	for i := range r.Findings {
@@ -51,13 +51,14 @@ func (r *Report) byPlan() planGroups {
 	return groups
 }
 
-// verdict returns the breach of the finding's law by its cause in the smallest run, or nil if that run has none.
+// verdict returns the breach of the finding's law by the finding's cause in the smallest run, or nil if that run has no
+// such breach.
 func (f *ReducedFinding) verdict() *checker.Finding {
 	found := f.Run.Verdict.Of(f.Law)
 	return found.By(f.Cause)
 }
 
-// headline says in one sentence what the plan brings about.
+// headline says in one sentence what the plan causes.
 func (g planGroup) headline() string {
 	if f := g[0].verdict(); f != nil {
 		return headline.Broken(g[0].Run.Recorded(), f)

@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single/singletest"
 )
 
-// spanned returns the span of n runs of a scenario, all of them made.
+// spanned returns the span of n seeds of a scenario, all of which have been run.
 func spanned(scenario string, n int) Span {
 	return Span{Scenario: scenario, From: 1, Seeds: n, Shard: Whole, Ran: Ranges{rangeOf(1, uint64(n))}}
 }

@@ -25,8 +25,8 @@ type Report struct {
 	Within      time.Duration // how long faults may strike, from the start of a run
 	Findings    []ReducedFinding
 	Unrepeated  []UnrepeatedFinding
-	Interrupted bool   // a signal ended the runs or the reduction of findings
-	Files       string // folder with everything that was found
+	Interrupted bool   // a signal ended the runs or the shrinking of findings
+	Files       string // folder that holds the files of all findings
 	Repeat      string // command to paste that repeats or resumes the exploration
 }
 
@@ -36,10 +36,10 @@ type ReducedFinding struct {
 	Promised bool
 	Small    *Shrunk
 	Run      *single.Run // the run of the smallest plan
-	Files    []string    // plan, scenario and Go test, in the folder of Run; each of them fails again
+	Files    []string    // plan, scenario and Go test, in the folder of Run; each fails when it is run again
 }
 
-// UnrepeatedFinding is a way in which a law was broken in a run that came out different when it was made again.
+// UnrepeatedFinding is a way in which a law was broken in a run that came out different when it was repeated.
 type UnrepeatedFinding struct {
 	campaign.Finding
 	Why string // see UnrepeatedError
@@ -59,7 +59,7 @@ func Slug(f campaign.Finding) string {
 	return strings.Join(words, "-")
 }
 
-// interrupted reports whether a signal ended the reduction of the finding.
+// interrupted reports whether a signal ended the shrinking of the finding.
 func (f *ReducedFinding) interrupted() bool { return f.Small.Ending == campaign.Interrupted }
 
 // Document builds the report. It begins, on about one screen, with how the laws came out and what broke them, grouped
@@ -90,7 +90,8 @@ func (r *Report) Document() *document.Document {
 	return d
 }
 
-// notes lists what makes the exploration weaker than its numbers suggest, and the violations that cannot be shown.
+// notes lists what makes the exploration less meaningful than its numbers suggest, and the violations that cannot be
+// shown.
 func (r *Report) notes() (all []string) {
 	for _, f := range r.Unrepeated {
 		all = append(all, f.String())
@@ -106,7 +107,7 @@ func (r *Report) pages() (all []document.Attached) {
 	return all
 }
 
-// size says how many seeds were run and from which on, with of as the noun, and names the shard if there is one.
+// size says how many seeds were run and which was the first, using of as the noun. It names the shard if there is one.
 func (s *Span) size(of string) string {
 	size := fmt.Sprintf("%s from %d", text.CountGrouped(s.Done(), of), s.own().First)
 	if s.Shard != Whole {
@@ -151,7 +152,7 @@ func (e *Exploration) allFaults() (all campaign.Fault) {
 	return all
 }
 
-// share returns the percentage of the drawn faults that struck while the lock was held or asked for; empty if none was
+// share returns the percentage of the drawn faults that struck while the lock was held or requested; empty if none was
 // drawn.
 func share(f campaign.Fault) string {
 	if f.Drawn == 0 {
@@ -180,7 +181,7 @@ func (r *Report) faultTable() document.Table {
 	return t
 }
 
-// inFull shows everything that a text says about a finding, optionally with a timeline.
+// inFull is a block that shows a finding in all detail, optionally with a timeline. Only texts contain it.
 type inFull struct {
 	*ReducedFinding
 	timeline bool
@@ -226,7 +227,7 @@ func (f *ReducedFinding) promise() string {
 	return document.NotPromised
 }
 
-// size says how often the violation was found, and how far it was cut down.
+// size says how often the violation was found, and how far it was shrunk.
 func (f *ReducedFinding) size() string {
 	how := "cut down as far as the budget of runs went"
 	switch {
@@ -262,7 +263,7 @@ func (r *Report) suite() document.Suite {
 		s.Cases = append(s.Cases, c)
 	}
 	s.Cases = append(s.Cases, document.OpenCases(r.Scenario, open)...)
-	// If all seeds were run, only the reduction of findings that are not promised can have been interrupted.
+	// If all seeds were run, only the shrinking of findings that are not promised can have been interrupted.
 	if standing != document.Passed {
 		s.Cases = append(s.Cases, document.InterruptedCases(r.Scenario, r.Interrupted)...)
 	}

@@ -216,7 +216,7 @@ func TestDamagedRecordsAreRefused(t *testing.T) {
 	}
 }
 
-// isRefused fails the test unless a record of forged is refused, although its checksum is right.
+// isRefused fails the test unless the record of forged is rejected even though its checksum is valid.
 func isRefused(t *testing.T, what string, forged *Exploration) {
 	t.Helper()
 	line, err := forged.Encode()
@@ -228,7 +228,7 @@ func isRefused(t *testing.T, what string, forged *Exploration) {
 	}
 }
 
-// A record with a right checksum is refused if no search can have found what it says.
+// A record with a valid checksum is refused if no search can have produced its contents.
 func TestFindingsThatCannotBeAreRefused(t *testing.T) {
 	e := explored(t, named(t, "kleppmann-gc-pause"), 1, 300, Whole, 1)
 	if !e.consistent() || len(e.Findings) < 2 {
@@ -308,7 +308,8 @@ func TestNothingToExploreIsAnError(t *testing.T) {
 	}
 }
 
-// Closest calls that no run can have had are refused even if the checksum is right, because a report would print them.
+// Closest calls that cannot have occurred in any run are refused even if the checksum is valid, because a report would
+// print them.
 func TestClosestCallsThatCannotBeAreRefused(t *testing.T) {
 	made := explored(t, named(t, "kleppmann-gc-pause"), 1, 300, Whole, 0)
 	if len(made.Closest) < 2 || !made.consistent() {

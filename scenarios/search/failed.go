@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// Failed counts the runs that could not be judged because the lock's own code failed in them.
+// Failed counts the runs that could not be judged because the code of the lock itself failed in them.
 type Failed struct {
 	Runs  int      `json:"runs"`
 	First uint64   `json:"first"` // the lowest seed of a failed run
@@ -23,7 +23,7 @@ const mostWhy = 12
 // addresses matches the parts of a failure's text that differ from process to process.
 var addresses = regexp.MustCompile(`\+?0x[0-9a-f]+\??|goroutine \d+`)
 
-// note counts a run if err says that the lock's own code failed in it, and reports whether it did.
+// note counts a run if err says that the code of the lock itself failed in it, and reports whether it did.
 func (f *Failed) note(seed uint64, err error) (failed bool) {
 	var code *scenarios.CodeError
 	if !errors.As(err, &code) {
@@ -56,8 +56,8 @@ func (f *Failed) add(part Failed) {
 	f.Runs += part.Runs
 }
 
-// open says that these runs, which are some of the given number of runs, leave open whether the promises are kept. It
-// returns nil if none failed.
+// open says that these runs, out of the given number of runs, leave it open whether the promises are kept. It returns
+// nil if none failed.
 func (f *Failed) open(of int) []string {
 	if f.Runs == 0 {
 		return nil
@@ -66,10 +66,10 @@ func (f *Failed) open(of int) []string {
 		f.Runs, of, f.First, f.Why[0])}
 }
 
-// more returns the lines of the failure after the first, which is in open's sentence.
+// more returns the lines of the failure after the first, which is in the sentence that open returns.
 func (f *Failed) more() []string { return f.Why[min(1, len(f.Why)):] }
 
-// consistent reports whether f is possible for an exploration that has made the given number of runs.
+// consistent reports whether f is possible for an exploration of which the given number of runs are done.
 func (f *Failed) consistent(of int) bool {
 	return f.Runs >= 0 && f.Runs <= of && (f.Runs > 0) == (len(f.Why) > 0)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// breaking returns a scenario with a lock from a library. Its runs are those of the same scenario with the protocol
-// alike, except that the lock's code fails for every third seed.
+// breaking returns a scenario with a lock from a library. Its runs are the same as with the protocol alike, except that
+// the lock's code fails for every third seed.
 func breaking(t *testing.T, alike string) *scenarios.Scenario {
 	t.Helper()
 	const text = "name: library\nservers: {redis: 1}\nclients: 3\nlock: {protocol: library, ttl: 8s}\n" +
@@ -39,7 +39,7 @@ func breaking(t *testing.T, alike string) *scenarios.Scenario {
 	return s
 }
 
-// If some runs fail, an exploration makes the others all the same and counts the failed ones, whatever the workers and
+// If some runs fail, an exploration still performs the others and counts the failed ones, whatever the workers and
 // portions.
 func TestRunsThatFailDoNotEndAnExploration(t *testing.T) {
 	s := breaking(t, "set-nx-px")
@@ -80,7 +80,7 @@ func TestRunsThatFailDoNotEndAnExploration(t *testing.T) {
 	}
 }
 
-// If some runs of one plan with many seeds fail, the others are made all the same and the failed ones are counted.
+// If some runs of one plan with many seeds fail, the others are still performed and the failed ones are counted.
 func TestRunsThatFailDoNotEndTheOthers(t *testing.T) {
 	s := breaking(t, "set-nx-px")
 	var first *Runs

@@ -14,7 +14,7 @@ import (
 type FirstViolation struct {
 	Found       bool
 	Interrupted bool        // ctx ended the search before a violation was found, with some seeds left
-	Runs        int         // number of runs made, including the violating one
+	Runs        int         // number of runs performed, including the violating one
 	Law         checker.Law // the first law broken in that run, in the order of checker.Laws
 	Cause       checker.Cause
 	Plan        string // plan of that run, in the form that ParsePlan reads
@@ -37,8 +37,9 @@ func FindFirst(ctx context.Context, s *scenarios.Scenario, from uint64, seeds in
 	return first, err
 }
 
-// Each runs, one after the other, the plans that an exploration of the same seeds runs, until judged returns false. It
-// returns the number of runs made. It ends early when ctx is done. An error names the seed whose run failed.
+// Each performs, one after the other, the runs that an exploration of the same seeds performs, until judged returns
+// false. It returns the number of runs performed. It ends early when ctx is done. An error names the seed whose run
+// failed.
 func Each(ctx context.Context, s *scenarios.Scenario, from uint64, seeds int,
 	judged func(*nemesis.Plan, *checker.Verdict) bool) (runs int, err error) {
 	plans, err := (&Span{Free: !Guides(s, seeds)}).Plans(s)

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// careless is a lock whose release deletes the key whoever owns it, so that it breaks its promises.
+// careless is a lock whose release deletes the key no matter who owns it, so that it breaks its promises.
 const careless = `name: careless
 servers: {redis: 1, persistence: {append-fsync: always}}
 clients: 3
@@ -38,7 +38,7 @@ func TestTheFirstSeedThatBreaksAPromiseIsFound(t *testing.T) {
 	}
 }
 
-// A search from a later seed finds what a search from the first seed would find if it went on to there.
+// A search from a later seed finds what a search from the first seed would find if it continued until there.
 func TestASearchBeginsAtItsFirstSeed(t *testing.T) {
 	s := parsed(t, careless+"promise: [ownership]\n")
 	for from := uint64(0); from < 300; {

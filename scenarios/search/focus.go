@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// focus changes a fault so that it strikes at the processes, the messages and the time of the close call.
+// focus changes a fault so that it strikes the processes and messages of the close call, at the time of the close call.
 func (v *variation) focus(f nemesis.Fault) nemesis.Fault {
 	if f.Kind == 0 {
 		return f
@@ -45,7 +45,8 @@ func (v *variation) focus(f nemesis.Fault) nemesis.Fault {
 	return f
 }
 
-// client picks the client to strike: mostly the holder, and sometimes the client that asks for the lock next.
+// client picks the client that a fault strikes: mostly the holder, and sometimes the client that requests the lock
+// next.
 func (v *variation) client() sim.ProcessID {
 	if v.call.Next != "" && v.below(4) == 0 {
 		return v.call.Next
@@ -54,7 +55,7 @@ func (v *variation) client() sim.ProcessID {
 }
 
 // window returns the time within which a fault can make a difference. It begins with the holder's acquire call or with
-// the grant. It ends with the lease, or when the holder did what made the call a close one.
+// the grant. It ends with the lease, or with the act of the holder that made the call a close one.
 func (v *variation) window() (from, to time.Duration) {
 	c := v.call
 	from, to = c.Called.Duration(), c.To.Duration()
@@ -71,7 +72,7 @@ func (v *variation) window() (from, to time.Duration) {
 	return from, to
 }
 
-// end returns when the lease ended. A fault that lasts until then, or longer, makes a difference.
+// end returns when the lease ended. A fault makes a difference if it lasts until then or longer.
 func (v *variation) end() time.Duration {
 	if v.call.To == history.Never {
 		return v.call.From.Duration() + time.Second
@@ -79,7 +80,7 @@ func (v *variation) end() time.Duration {
 	return v.call.To.Duration()
 }
 
-// retarget changes the processes of a fault to the given client and to a server on which the holder's key stands.
+// retarget moves a fault to the given client and to a server on which the holder's key exists.
 func (v *variation) retarget(f nemesis.Fault, client sim.ProcessID) nemesis.Fault {
 	var server sim.ProcessID
 	if n := len(v.call.Standing); n > 0 {
@@ -137,7 +138,7 @@ func (v *variation) exchange(f nemesis.Fault, a, b sim.ProcessID) nemesis.Fault 
 	})
 }
 
-// mirror takes the faults that involve a server that lost the holder's key, and adds a copy of each for a server that
+// mirror looks for faults that involve a server that lost the holder's key, and adds a copy of each for a server that
 // still has the key. If the plan then has too many faults, the copies replace faults that involve neither server; if
 // even that is not enough, mirror changes nothing.
 func (v *variation) mirror() {
@@ -177,8 +178,8 @@ func (v *variation) mirror() {
 }
 
 // requests returns the requests around the close call: those of the client, of the holder's attempt and of the next
-// holder's attempt. If the close call is about late requests, it may include earlier ones, because they may still
-// arrive.
+// holder's attempt. If the close call is about late requests, the result may include earlier ones, because they may
+// still arrive.
 func (v *variation) requests(client sim.ProcessID) (near []*nemesis.Sent) {
 	c := v.call
 	stale := v.stale()
@@ -208,8 +209,8 @@ func (v *variation) stale() bool {
 	return v.call.Way == margin.Removed || v.call.Way == margin.Requests
 }
 
-// late makes a fault of one message strike a request or its answer. If the close call is about late requests, it may
-// delay the message so that it arrives between from and to.
+// late makes a fault that strikes one message strike the request r or its answer. If the close call is about late
+// requests, it may delay the message so that it arrives between from and to.
 func (v *variation) late(f nemesis.Fault, r *nemesis.Sent, from, to time.Duration) nemesis.Fault {
 	f = r.Strike(f, v.below(2) == 0)
 	if f.By <= 0 {
@@ -231,7 +232,7 @@ func (v *variation) late(f nemesis.Fault, r *nemesis.Sent, from, to time.Duratio
 func (v *variation) when(from, to time.Duration) time.Duration {
 	called, granted := v.call.Called.Duration(), v.call.From.Duration()
 	switch v.below(5) {
-	case 0: // when something happens, or up to 3 ms before
+	case 0: // when an event occurs, or up to 3 ms before
 		lo, _ := slices.BinarySearch(v.instants, from)
 		hi, _ := slices.BinarySearch(v.instants, to+1)
 		if lo == hi {
@@ -242,7 +243,7 @@ func (v *variation) when(from, to time.Duration) time.Duration {
 			at = max(at-time.Duration(v.below(3000))*time.Microsecond, 0)
 		}
 		return at
-	case 1: // before the holder asked
+	case 1: // before the holder requested the lock
 		return max(called-time.Duration(v.below(1000))*time.Millisecond, 0)
 	case 2: // soon after the grant
 		return granted + time.Duration(1+v.below(1000))*time.Millisecond>>v.below(10)

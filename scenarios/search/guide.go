@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// together is the number of plans in a block. Blocks begin at multiples of it. The result of a run guides plans of its
-// own block only, so that a search can process its blocks anywhere and in any order. together is a multiple of
+// together is the number of plans in a block. Blocks begin at multiples of it. The result of a run guides only plans of
+// its own block, so that a search can process its blocks anywhere and in any order. together is a multiple of
 // aimedTogether.
 const together = 512
 
@@ -32,33 +32,33 @@ type guide struct {
 	niches [niches]niche
 	choice choice // what the latest plan varies
 	latest Shown
-	// differ is the seed of a run that came out different when it was repeated in order to draw the plan of the seed
-	// noticed. It is nil if no run did. From then on all plans of the block are drawn freely.
+	// differ is the seed of a run that came out different when it was repeated; noticed is the seed for whose plan it
+	// was repeated. Both are nil if no run came out different. After that, all plans of the block are drawn freely.
 	differ, noticed *uint64
 	repeated        bool // a run of the block was repeated and came out the same
 	reader          margin.Reader
 	checker         checker.Checker
-	runner          *scenarios.Runner // makes the runs that nobody else has made; nil until one is needed
+	runner          *scenarios.Runner // performs the runs that the user of the plans has not; nil until one is needed
 }
 
-// choice says which plan a plan varies.
+// choice says which plan is varied to make a new one.
 type choice struct {
 	parent *elite // nil: the plan was drawn freely
 	niche  int
 }
 
-// Shown is what later plans of a block need to know about the run of one of its seeds. The zero value stands for a run
-// that ended its process before its plan was drawn.
+// Shown is what later plans of a block need to know about the run of one of its seeds. The zero value represents a run
+// whose process ended before the plan was drawn.
 type Shown struct {
 	Plan   string `json:",omitempty"`
 	Digest sim.Digest
-	Calls  []margin.Call `json:",omitempty"` // the calls that matter to later plans; none if the run failed
+	Calls  []margin.Call `json:",omitempty"` // the close calls that matter to later plans; none if the run failed
 	// Parent is the seed of the run whose plan this plan varies, found in the niche Niche. It is nil if the plan was
 	// drawn freely.
 	Parent *uint64 `json:",omitempty"`
 	Niche  int     `json:",omitempty"`
 	// Differing, if set, is the seed of a run that came out different when it was repeated in order to draw this plan.
-	// From here on the plans of the block are drawn freely.
+	// From this plan on, the plans of the block are drawn freely.
 	Differing *uint64 `json:",omitempty"`
 }
 
@@ -68,9 +68,9 @@ type Judged struct {
 	Calls  []margin.Call
 }
 
-// Learn tells p the result of a run that its user has made with Plan(seed) and judged by all laws, so that p need not
-// make that run itself. The zero Judged says that the run failed. To have an effect, Learn must be called before the
-// next Plan.
+// Learn tells p the result of a run that the caller has performed with Plan(seed) and judged by all laws, so that p
+// need not perform that run itself. The zero Judged means that the run failed. To have an effect, Learn must be called
+// before the next Plan.
 func (p *Plans) Learn(seed uint64, j Judged) {
 	g := &p.guide
 	if n := len(g.plans); n > g.runs && g.first+uint64(n-1) == seed {
@@ -95,7 +95,7 @@ func (p *Plans) differing(seed uint64) *uint64 {
 	return nil
 }
 
-// Resume continues in the middle of the block of seed, where another process left off. shown holds what the runs of the
+// Resume continues in the middle of the block of seed, where another process stopped. shown holds what the runs of the
 // block have shown, from its first seed to the one before seed. It returns an error if a plan cannot be parsed or if it
 // varies a plan that is not known.
 func (p *Plans) Resume(seed uint64, shown []Shown) error {
@@ -199,7 +199,7 @@ func (p *Plans) guided(seed uint64) nemesis.Plan {
 	return g.plans[seed-g.first]
 }
 
-// catchUp makes the run of the latest plan, if the user of the plans has not.
+// catchUp performs the run of the latest plan, if the user of the plans has not.
 func (p *Plans) catchUp() {
 	g := &p.guide
 	if g.runner == nil {
@@ -248,8 +248,8 @@ func (p *Plans) next(seed uint64) nemesis.Plan {
 	return p.of(e.plan.Seed, v.faults)
 }
 
-// varies reports whether the plan of a seed is to vary another one (if there is one to vary), and returns its random
-// stream.
+// varies reports whether the plan of a seed should vary another one (if there is one to vary), and returns the seed's
+// random stream.
 func (p *Plans) varies(seed uint64) (*sim.Stream, bool) {
 	random := sim.NewStream(seed, "guide")
 	return random, seed%together >= alone && int(random.Uint64()%100) < p.share
@@ -264,8 +264,8 @@ func (p *Plans) Free(seed uint64) bool {
 	return !varies
 }
 
-// sample returns a plan whose run comes out different if the program's way of drawing, running or recording changes. It
-// is a plan that varies another one, if there are such plans.
+// sample returns a plan whose run comes out different if the way in which the program draws, runs or records changes.
+// If there are plans that vary another one, it returns such a plan.
 func (p *Plans) sample() nemesis.Plan {
 	if p.sampled != nil {
 		return *p.sampled

@@ -73,7 +73,7 @@ func TestAGuidedPlanIsAFunctionOfItsSeed(t *testing.T) {
 		t.Errorf("%d of %d plans vary one with another run's seed", varied, len(all))
 	}
 	anyhow := guidedPlans(t)
-	anyhow.Learn(3, Judged{}) // for a plan that nobody has asked for
+	anyhow.Learn(3, Judged{}) // for a plan that nobody has requested
 	for _, seed := range []uint64{together + 7, 40, 41, 7, together - 1, 40} {
 		if got := anyhow.Plan(seed); !reflect.DeepEqual(got, all[seed]) {
 			t.Errorf("seed %d: %s, not %s", seed, got, all[seed])
@@ -84,8 +84,8 @@ func TestAGuidedPlanIsAFunctionOfItsSeed(t *testing.T) {
 	}
 }
 
-// Plans that are resumed in the middle of a block, any number of times, equal those drawn in one go. This also holds if
-// runs failed and if a run came out different when it was repeated.
+// Plans that are resumed in the middle of a block, any number of times, equal those drawn without a break. This also
+// holds if runs failed and if a run came out different when it was repeated.
 func TestPlansGoOnInAnotherProcess(t *testing.T) {
 	whole, parts := guidedPlans(t), guidedPlans(t)
 	r := scenarios.NewRunner(whole.scenario)
@@ -149,7 +149,8 @@ func TestAFailedRunGuidesNobody(t *testing.T) {
 	}
 }
 
-// If a library's runs of the same seed differ, the report says so, and the search goes on without guiding plans.
+// If the runs of a library's lock differ for the same seed, the report says so, and the search goes on without guiding
+// plans.
 func TestRunsThatDifferGuideNobody(t *testing.T) {
 	const text = "name: library\nservers: {redis: 1}\nclients: 3\nlock: {protocol: library}\n" +
 		"work: {cycles: 2}\nmix: {guided: 90%}\n"

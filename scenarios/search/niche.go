@@ -8,12 +8,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// niches is the number of niches. There are two per margin.Way, one for close calls in which no key was lost yet and
-// one for those in which a key was. The first lost key is an intermediate step that closer calls of the other kind must
-// not displace.
+// niches is the number of niches. There are two per margin.Way: one for close calls in which no key was lost yet, and
+// one for those in which a key was lost. Losing the first key is an intermediate step, and its plans must not be
+// displaced by closer calls that lost none.
 const niches = 2 * margin.Ways
 
-// nicheOf returns the number of a close call's niche.
+// nicheOf returns the index of the niche of a close call.
 func nicheOf(c *margin.Call) int {
 	if len(c.Gone) > 0 && c.Way != margin.Mixed {
 		return margin.Ways + int(c.Way)
@@ -21,11 +21,11 @@ func nicheOf(c *margin.Call) int {
 	return int(c.Way)
 }
 
-// niche holds the plans that came closest to violating a law in one way.
+// niche holds the plans that came closest to one kind of violation (a margin.Way).
 type niche struct {
 	elites []*elite // sorted, the closest first
 	broken int      // how many variations of its plans violated the law
-	idle   int      // how many variations were made since one came closer; halved each time one does
+	idle   int      // how many variations were run since one came closer; halved each time one does
 }
 
 // elite is a plan that is worth varying.
@@ -56,13 +56,14 @@ func kindsOf(faults []nemesis.Fault) string {
 	return string(slices.Compact(b))
 }
 
-// admits reports whether a call is close enough for the niche.
+// admits reports whether a close call is close enough for the niche.
 func (n *niche) admits(c *margin.Call) bool {
 	return len(n.elites) < most || c.Value <= n.elites[len(n.elites)-1].call.Value
 }
 
-// keep adds a plan if it is close enough. It replaces a plan with the same kinds of faults and an equal margin. Failing
-// that, if there are too many plans (in all, or with the same kinds of faults), it replaces the farthest of those.
+// keep adds a plan if it is close enough. It replaces a plan with the same kinds of faults and an equal margin.
+// Otherwise, if there are now too many plans (in all, or with the same kinds of faults), it removes the one that came
+// least close.
 func (n *niche) keep(e elite) {
 	if !n.admits(&e.call) {
 		return
@@ -82,7 +83,7 @@ func (n *niche) keep(e elite) {
 	replaced := -1
 	switch {
 	case twin >= 0:
-		replaced, e.tried = twin, n.elites[twin].tried // replaces its twin and inherits its count of tries
+		replaced, e.tried = twin, n.elites[twin].tried // replaces the equal plan and inherits the number of its variations
 	case same >= alike:
 		if replaced = last; e.call.Value > n.elites[last].call.Value {
 			return

@@ -20,17 +20,17 @@ type Plans struct {
 	share     int // percentage of the plans that vary another plan
 	guide     guide
 	sampled   *nemesis.Plan     // result of sample; nil until that was called
-	looker    *scenarios.Runner // makes the runs at which plans are aimed; nil until one is needed
+	looker    *scenarios.Runner // performs the runs at which plans are aimed; nil until one is needed
 	// Within is how long faults may strike, from the start of a run.
 	Within time.Duration
 }
 
-// Guides reports whether runs guide plans in a search of the given number of seeds. With fewer seeds than a block has,
-// they do not, because finding out what to vary would take longer than running all of them.
+// Guides reports whether runs guide plans in a search of the given number of seeds. They do not if there are fewer
+// seeds than in a block, because finding out what to vary would then take longer than running all of them.
 func Guides(s *scenarios.Scenario, seeds int) bool { return s.Mix.Guided > 0 && seeds >= together }
 
-// NewGuidedPlans prepares to draw the plans of a search. The percentage of them that the mix calls guided vary plans
-// whose runs came close to violating a law. The errors are the same as for NewPlans.
+// NewGuidedPlans prepares to draw the plans of a search. A percentage of them, which the mix states as guided, varies
+// plans whose runs came close to violating a law. The errors are the same as for NewPlans.
 func NewGuidedPlans(s *scenarios.Scenario) (*Plans, error) {
 	p, err := NewPlans(s)
 	if err == nil {
@@ -41,7 +41,7 @@ func NewGuidedPlans(s *scenarios.Scenario) (*Plans, error) {
 
 // NewPlans prepares to draw plans freely, each independently of the others. If the scenario does not say within what
 // time faults strike, NewPlans runs it once without faults and takes the time until its clients are done. The error
-// wraps draw.ErrNothing if the mix can draw nothing.
+// wraps draw.ErrNothing if the mix can draw no fault.
 func NewPlans(s *scenarios.Scenario) (*Plans, error) {
 	p := &Plans{scenario: s, Within: s.Within}
 	if p.Within == 0 {
@@ -55,8 +55,7 @@ func NewPlans(s *scenarios.Scenario) (*Plans, error) {
 	return p, err
 }
 
-// calm is the seed of the run without faults. One run is enough, because its length serves as a measure, not as a
-// bound.
+// calm is the seed of the fault-free run. One run is enough, because its length serves as a measure, not as a bound.
 const calm = 1
 
 // undisturbed returns how long the clients work if nothing goes wrong, in whole milliseconds, rounded up.
@@ -75,7 +74,7 @@ func undisturbed(s *scenarios.Scenario) (time.Duration, error) {
 	return min(last.Duration().Truncate(time.Millisecond)+time.Millisecond, s.Limit), nil
 }
 
-// Plan returns the plan of a seed: its faults and the seed for the run's own draws.
+// Plan returns the plan of a seed: its faults and the seed for the random choices of the run itself.
 func (p *Plans) Plan(seed uint64) nemesis.Plan {
 	if p.share > 0 {
 		return p.guided(seed)
@@ -100,7 +99,7 @@ func (p *Plans) drawn(seed uint64) nemesis.Plan {
 	return plan
 }
 
-// turn aims the percentage of the faults that the mix asks for.
+// turn aims the percentage of the faults that the mix states.
 func (p *Plans) turn(faults []nemesis.Fault, a archer) {
 	for i, f := range faults {
 		if a.below(100) >= p.scenario.Mix.Aimed {
@@ -121,7 +120,8 @@ func (p *Plans) look(plan nemesis.Plan) (scenarios.Result, error) {
 	return p.looker.Run(plan)
 }
 
-// PlanOf returns the plan that bytes from a fuzzing engine describe, with the given seed for the run's own draws.
+// PlanOf returns the plan described by bytes from a fuzzing engine, with the given seed for the random choices of the
+// run itself.
 func (p *Plans) PlanOf(seed uint64, data []byte) nemesis.Plan {
 	return p.of(seed, p.generator.DrawBytes(data))
 }

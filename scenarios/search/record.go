@@ -91,7 +91,7 @@ func DecodeExploration(b []byte) (*Exploration, error) {
 	return e, decode(b, e)
 }
 
-// consistent reports whether e could have come from a run of this program.
+// consistent reports whether e could be the result of this program.
 func (e *Exploration) consistent() bool {
 	faults := func(t campaign.Fault, k nemesis.Kind) bool {
 		return t.Kind == k && t.Met <= t.Struck && t.Struck <= t.Drawn
@@ -102,12 +102,12 @@ func (e *Exploration) consistent() bool {
 		e.Closest.consistent(e.Ran)
 }
 
-// longestCause is a length that neither the kind nor the detail of a cause reaches.
+// longestCause is a length that exceeds every kind and every detail of a cause.
 const longestCause = 64
 
 // consistentFindings reports whether the findings can have come from the runs ran, given how often each law was broken.
-// Each finding must name a seed that was run; no two may be equal; none may have more runs than broke its law; and the
-// runs of a law's findings together must be at least as many as broke it.
+// Each finding must name a seed that was run; no two may be equal; none may have more runs than broke its law; and for
+// each law, the runs of its findings must add up to at least the number of runs that broke it.
 func consistentFindings(all campaign.Findings, laws campaign.Laws, ran Ranges) bool {
 	broken, most, seen := map[checker.Law]int{}, map[checker.Law]int{}, map[campaign.Finding]bool{}
 	for _, f := range all {
@@ -145,7 +145,7 @@ func (e *Exploration) Matches(s *scenarios.Scenario) error {
 }
 
 // MergeExplorations combines the shards of one exploration. The result equals that of the exploration as a whole. An
-// error says which shards do not fit or overlap. It names part i by name(i).
+// error says which shards do not fit together or overlap. It calls part i by the name that name(i) returns.
 func MergeExplorations(parts []*Exploration, name func(int) string) (*Exploration, error) {
 	spans := make([]Span, len(parts))
 	for i, p := range parts {

@@ -13,10 +13,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Runs sums up the runs made so far of a scenario with the same faults and different seeds.
+// Runs sums up the runs of a scenario that were performed so far with the same faults and different seeds.
 type Runs struct {
 	Span
-	Failed   Failed             `json:"failed"` // counted nowhere else except in Ran
+	Failed   Failed             `json:"failed"` // these runs are counted nowhere else except in Ran
 	Plan     []campaign.Planned `json:"plan"`
 	Laws     campaign.Laws      `json:"laws"` // in the order of checker.Laws
 	Findings campaign.Findings  `json:"findings"`
@@ -47,7 +47,7 @@ func (r *Runs) Faults() ([]nemesis.Fault, error) {
 	return faults, nil
 }
 
-// Run makes the remaining runs on the given number of workers (0: one per core), until all are made or ctx is done.
+// Run performs the remaining runs on the given number of workers (0: one per core), until all are done or ctx is done.
 // After each portion it calls made, if that is not nil. The result does not depend on workers and interruptions.
 func (r *Runs) Run(ctx context.Context, s *scenarios.Scenario, workers int, made func()) error {
 	faults, err := r.Faults()

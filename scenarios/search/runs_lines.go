@@ -20,7 +20,7 @@ type runsLine struct {
 	how string // text that follows the verdict, such as " in 10 of 10 runs"
 }
 
-// runsLines has one line per law and one per metric that the scenario names.
+// runsLines has one line for each law and for each metric that the scenario names.
 type runsLines []runsLine
 
 // expected returns the comparisons alone.
@@ -81,7 +81,8 @@ func (r *RunsReport) lines() (lines runsLines) {
 	return lines
 }
 
-// otherwise says how, and in how many runs, a law or metric came out otherwise than expected; empty if it never did.
+// otherwise says how, and in how many runs, the result for a law or metric differed from what was expected; empty if it
+// never did.
 func (r *RunsReport) otherwise(name, of string) string {
 	var ways []string
 	for i := range r.Campaign.Groups {
@@ -93,7 +94,7 @@ func (r *RunsReport) otherwise(name, of string) string {
 	return strings.Join(ways, "; ")
 }
 
-// causes says by which causes, and in how many runs each, a law was broken.
+// causes lists the causes by which a law was broken, with the number of runs for each.
 func (r *RunsReport) causes(law checker.Law, of string) string {
 	var ways []string
 	for _, f := range r.Findings {
@@ -120,8 +121,8 @@ func (r *RunsReport) suite(title *document.Title, lines runsLines) document.Suit
 	return s
 }
 
-// shows returns the run that shows how something came out otherwise or why it is undecided; nil if there is no such
-// run.
+// shows returns the run that shows how something differed from the expectation or why it is undecided; nil if there is
+// no such run.
 func (r *RunsReport) shows(c *document.Case) *single.Run {
 	seed := r.Campaign.FirstUndecided
 	switch c.Result {

@@ -10,8 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// openMetrics returns the totals of many runs in the OpenMetrics text format, as gauges: how many runs came out in
-// which way, how often each law came out in which way, and in how many runs each fault of the plan struck.
+// openMetrics returns the totals of many runs in the OpenMetrics text format, as gauges: the number of runs with each
+// outcome, the number of runs with each outcome of each law, and the number of runs in which each fault of the plan
+// struck.
 func (r *RunsReport) openMetrics() []byte {
 	var b bytes.Buffer
 	family := func(name, help string) {

@@ -23,11 +23,11 @@ type RunsReport struct {
 	Subject *scenarios.Scenario
 	Shown   []*single.Run // runs of the seeds of Instructive; the text shows the first in full
 	Sample  *single.Run   // a run that came out as expected, if Shown is empty; may be nil
-	Repeat  string        // command to paste that makes the same runs again
+	Repeat  string        // command to paste that performs the same runs again
 }
 
 // Instructive returns the seeds of the runs worth showing, the most instructive first. These are the first run of each
-// way in which runs came out otherwise than expected, ordered from the gravest law. If there is none, it is the first
+// way in which runs differed from the expectation, ordered from the gravest law. If there are none, it is the first
 // undecided run. If all runs came out as expected, there are no such seeds.
 func (r *Runs) Instructive() (seeds []uint64) {
 	groups := slices.Clone(r.Campaign.Groups)
@@ -65,8 +65,8 @@ func (r *Runs) Samples() iter.Seq[uint64] {
 	}
 }
 
-// Document builds the report: how the runs came out, which ones came out otherwise than expected, how each law did, and
-// the most instructive run.
+// Document builds the report: how the runs came out, which ones did not come out as expected, how each law did, and the
+// most instructive run.
 func (r *RunsReport) Document() *document.Document {
 	lines := r.lines()
 	standing := r.standing(lines)
@@ -155,10 +155,10 @@ func (r *RunsReport) totals(s document.Standing) document.Totals {
 		{Count: c.Digests(), Words: "distinct runs, by digest"}}
 }
 
-// got says how a law or metric came out. For a metric it says "outside", since the values differ from run to run.
+// got says how a law or metric came out. For a metric it says "outside", because the values differ from run to run.
 func got(g *format.Group) string { return cmp.Or(g.Got, "outside") }
 
-// differences lists the ways in which runs came out otherwise than expected.
+// differences lists the ways in which runs differed from the expectation.
 func (r *RunsReport) differences() document.Table {
 	t := document.Table{Heading: "came out otherwise", Columns: []document.Column{{Title: "runs"},
 		{Title: "first seed"},
@@ -186,7 +186,7 @@ func (r *RunsReport) faultTable() document.Table {
 	return t
 }
 
-// idle says which faults cannot have had an effect in any run.
+// idle names the faults that cannot have had an effect in any run.
 func (r *RunsReport) idle() string {
 	never, vain := 0, 0
 	for _, f := range r.Plan {

@@ -19,7 +19,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single/singletest"
 )
 
-// reportOf returns the report of runs of a scenario, all of them made, of which only the outcomes are known.
+// reportOf returns a report on runs of a scenario. All runs are done, and only their outcomes are known.
 func reportOf(scenario string, c format.Campaign) *RunsReport {
 	return &RunsReport{Runs: &Runs{Span: spanned(scenario, c.Seeds), Campaign: c}, Subject: &scenarios.Scenario{}}
 }

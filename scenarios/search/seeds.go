@@ -39,7 +39,7 @@ func (r *Range) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// Ranges is a set of seeds. The ranges ascend, and at least one seed that is in none of them lies between any two.
+// Ranges is a set of seeds. The ranges ascend, and at least one seed that belongs to none of them lies between any two.
 // Equal sets are therefore equal values.
 type Ranges []Range
 
@@ -99,8 +99,8 @@ func (r Ranges) without(some Ranges) (left Ranges) {
 // in returns the seeds of r that are also in other.
 func (r Ranges) in(other Ranges) Ranges { return r.without(r.without(other)) }
 
-// portions returns the number of portions into which the ranges divide. A portion ends at a multiple of size or at the
-// end of its range.
+// portions returns the number of portions into which the ranges are divided. A portion ends at a multiple of size or at
+// the end of its range.
 func (r Ranges) portions(size uint64) (n int) {
 	for _, one := range r {
 		n += int(one.Last/size-one.First/size) + 1

@@ -26,7 +26,7 @@ func rangesOf(bits int) (r Ranges) {
 	return r
 }
 
-// Operations on sets of seeds agree with the operations on sets of bits.
+// Operations on sets of seeds agree with the same operations on bit sets.
 func TestSetsOfSeedsAreSets(t *testing.T) {
 	everything := Range{0, math.MaxUint64}
 	for a := range 1 << len(few) {
@@ -126,7 +126,8 @@ func TestSpansMergeInAnyOrderAndGrouping(t *testing.T) {
 	}
 }
 
-// Seeds that were not run are missing, even between seeds that were run, and can be run later.
+// Seeds that were not run are reported as missing, even if they lie between seeds that were run, and they can be run
+// later.
 func TestAGapIsAGap(t *testing.T) {
 	s := named(t, "kleppmann-gc-pause")
 	name := func(int) string { return "a part" }

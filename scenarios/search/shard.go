@@ -11,7 +11,7 @@ import (
 // Shard is one of several consecutive, nearly equal shares of some work.
 type Shard struct{ Index, Of int } // 1 <= Index <= Of
 
-// Whole is the shard that has all of the work.
+// Whole is the shard that consists of all the work.
 var Whole = Shard{1, 1}
 
 // maxShards is the largest number of shards.

@@ -15,10 +15,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// shrinkRuns is the most runs that Shrink makes if its caller sets no limit. Most shrinks take a few hundred.
+// shrinkRuns is the largest number of runs that Shrink performs if its caller sets no limit. Most shrinks take a few
+// hundred.
 const shrinkRuns = 20_000
 
-// Shrunk is a violation cut down to a minimal scenario and minimal faults that still show it.
+// Shrunk is a violation that was shrunk to a minimal scenario and minimal faults that still show it.
 type Shrunk struct {
 	Law   checker.Law
 	Cause checker.Cause
@@ -31,20 +32,20 @@ type Shrunk struct {
 	Finding  checker.Finding // the finding on the law in the run of Plan
 	Digest   sim.Digest      // digest of that run
 	Often    int             // how many of the seeds 1 to shrink.OtherSeeds show the violation
-	Runs     int             // number of runs that the shrink made
+	Runs     int             // number of runs that the shrink took
 	Ending   campaign.Ending // Complete: nothing is left that could be removed or simplified
 }
 
-// Shrink reduces a plan that violates a law in a scenario, together with the scenario, to a fixed point. At that point
-// no fault can be removed or simplified (shrink.Shrink says how far), and no client, cycle, write or lock can be taken
-// out of the scenario, without the law no longer being violated by the same cause. The faults and expectations in the
-// scenario itself are ignored. At the end, the result is run once more from its printed texts. The result depends only
-// on the arguments, unless ctx interrupts it.
+// Shrink reduces a plan that violates a law in a scenario, together with the scenario, until no further step is
+// possible. Then no fault can be removed or simplified (shrink.Shrink says how far), and no client, cycle, write or
+// lock can be removed from the scenario, without losing the violation of the law by the same cause. The faults and
+// expectations in the scenario itself are ignored. At the end, the result is run once more from its printed texts. The
+// result depends only on the arguments, unless ctx interrupts it.
 //
-// runs is the most runs that Shrink may make; 0 stands for shrinkRuns. If the limit is reached or ctx is done, the
-// result is what has been reached by then, and its Ending says so; if ctx is done from the start, the result is the
-// violation as it was found. Shrink returns an error if the plan is not valid for the scenario or if a run fails, and
-// an *UnrepeatedError if a run that should show the violation does not.
+// runs is the largest number of runs that Shrink may perform; 0 stands for shrinkRuns. If the limit is reached or ctx
+// is done, the result is what has been reached by then, and its Ending says so; if ctx is done from the start, the
+// result is the violation as it was found. Shrink returns an error if the plan is not valid for the scenario or if a
+// run fails, and an *UnrepeatedError if a run that should show the violation does not.
 func Shrink(ctx context.Context, s *scenarios.Scenario, plan nemesis.Plan, law checker.Law, cause checker.Cause,
 	runs int) (*Shrunk, error) {
 	if err := plan.Validate(s.Targets()); err != nil {
@@ -78,8 +79,8 @@ func Shrink(ctx context.Context, s *scenarios.Scenario, plan nemesis.Plan, law c
 	return sh.result(s, plan, subject, small)
 }
 
-// UnrepeatedError reports a violation that a run has shown, and that was not shown again. Then the client's code does
-// not do the same in each run of the same plan.
+// UnrepeatedError reports a violation that occurred in a run, but not when the run was repeated. This means that the
+// client's code does not behave the same in each run of the same plan.
 type UnrepeatedError struct {
 	Law   checker.Law
 	Cause checker.Cause
@@ -103,8 +104,9 @@ func (sh *shrinker) shrink(s *subject, p nemesis.Plan) (*subject, nemesis.Plan) 
 	}
 }
 
-// nameOf names the scenario that shows a violation after the scenario in which it was found, the law and the cause. A
-// name has at most 64 letters; if it is too long, the scenario's part is cut.
+// nameOf returns a name for the scenario that shows a violation. It consists of the name of the scenario in which the
+// violation was found, the law and the cause. A name has at most 64 letters; if it is too long, the scenario's part is
+// truncated.
 func nameOf(scenario string, law checker.Law, cause checker.Cause) string {
 	const longest = 64
 	why := cause.Detail

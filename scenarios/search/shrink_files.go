@@ -24,7 +24,7 @@ type File struct {
 
 // Files returns the violation as files for one folder, each of which fails again when run: a plan (fencepost replay), a
 // scenario (fencepost run with the plan's seed) and a Go test in the package pkg. If the lock comes from a library
-// there is no Go test; the test that has the library repeats the plan instead.
+// there is no Go test; the test of the library's lock repeats the plan instead.
 func (r *Shrunk) Files(pkg string) []File {
 	if r.Scenario.FromLibrary() {
 		return []File{{PlanFile, r.PlanText()}, {ScenarioFile, r.Scenario.Text()}}
@@ -53,7 +53,7 @@ func (r *Shrunk) Explained() (*single.Run, error) {
 	return run, err
 }
 
-// PlanText returns the plan as the text of a file that stands beside the scenario's file.
+// PlanText returns the plan as the text of a file in the same folder as the scenario's file.
 func (r *Shrunk) PlanText() []byte {
 	p := r.Plan
 	p.Scenario = "./" + ScenarioFile
@@ -91,7 +91,7 @@ func (r *Shrunk) goTest(pkg string) []byte {
 	return b.Bytes()
 }
 
-// goString writes a text as a Go string literal, as a raw one if possible.
+// goString returns a text as a Go string literal, a raw one if possible.
 func goString(s string) string {
 	if strconv.CanBackquote(strings.ReplaceAll(s, "\n", "")) {
 		return "`" + s + "`"

@@ -53,8 +53,8 @@ func TestNoisyResourceSafetySupersededHolderTookEffect(t *testing.T) {
 	}
 }
 
-// In a user's repository, that is, a module of its own that depends on this one, the generated test fails and says why,
-// and it passes once the lock is fixed.
+// In a user's repository (a separate module that depends on this one), the generated test fails and says why, and it
+// passes once the lock is fixed.
 func TestTheGoTestFailsUntilTheLockIsMended(t *testing.T) {
 	if !testkit.Full() {
 		t.Skip("builds a module")
@@ -91,7 +91,7 @@ func TestTheGoTestFailsUntilTheLockIsMended(t *testing.T) {
 	}
 }
 
-// module makes a folder with a module that depends on the present copy of this one and on its dependencies.
+// module creates a folder with a module that depends on the present copy of this one and on its dependencies.
 func module(t *testing.T) string {
 	t.Helper()
 	root, err := filepath.Abs("../..")
@@ -119,8 +119,8 @@ func module(t *testing.T) string {
 	return dir
 }
 
-// Whatever a scenario is called and contains, the names and texts of its files are valid for Go and for the scenario
-// format.
+// Whatever the name and the contents of a scenario, the names and texts of its files are valid for Go and for the
+// scenario format.
 func TestFilesOfOddScenarios(t *testing.T) {
 	for _, odd := range []struct{ name, source string }{
 		{"a", "plain"},
@@ -144,7 +144,7 @@ func TestFilesOfOddScenarios(t *testing.T) {
 	}
 }
 
-// Each law and each cause can be part of a scenario's name, and the checker has a constant for each law that is named
+// Each law and each cause can be part of a scenario's name, and for each law the checker has a constant that is named
 // after it.
 func TestNamesOfShrunkScenarios(t *testing.T) {
 	files, err := filepath.Glob("../../checker/*.go")

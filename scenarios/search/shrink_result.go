@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// result builds the Shrunk from what is left of scenario and plan, and makes sure that it fails again as written.
+// result builds the Shrunk from what is left of scenario and plan, and checks that its texts show the violation again.
 func (sh *shrinker) result(original *scenarios.Scenario, first nemesis.Plan, s *subject, p nemesis.Plan) (*Shrunk,
 	error) {
 	r := &Shrunk{Law: sh.law, Cause: sh.cause, First: first, Plan: p, Often: shrink.Often(p, s.violates),
@@ -67,7 +67,8 @@ func (r *Shrunk) run(s *scenarios.Scenario, p nemesis.Plan) (checker.Verdict, er
 	return v, nil
 }
 
-// failsAgain runs the scenario and the plan from their texts, and fails unless both show the violation in the same run.
+// failsAgain runs the scenario and the plan from their texts, and returns an error unless both show the violation in
+// the same run.
 func (r *Shrunk) failsAgain() error {
 	if _, err := r.run(r.Scenario, r.Scenario.Plan(r.Plan.Seed)); err != nil {
 		return err
@@ -89,7 +90,7 @@ func (r *Shrunk) failsAgain() error {
 	return nil
 }
 
-// summary says in plain words what the scenario shows.
+// summary describes in plain words what the scenario shows.
 func (r *Shrunk) summary(found string) string {
 	return fmt.Sprintf("%s, %s: %s. Cut down from a plan of %s for %s; seed %d shows it, and so %s of the seeds 1 to "+
 		"%d.",

@@ -12,14 +12,14 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// shrinker makes the runs of one shrink.
+// shrinker performs the runs of one shrink.
 type shrinker struct {
 	ctx      context.Context
 	law      checker.Law
 	cause    checker.Cause
 	most     int // limit on the number of runs
 	runs     int
-	ending   campaign.Ending // why no more runs are made; zero while more may be made
+	ending   campaign.Ending // why no more runs are performed; zero while more are allowed
 	err      error           // error of a run; ends the shrink
 	checker  checker.Checker
 	original *scenarios.Scenario
@@ -51,7 +51,7 @@ func (sh *shrinker) subject(doc *format.Document) (*subject, error) {
 	return s, nil
 }
 
-// fails reports whether a plan violates the law by the cause. When the shrink must end, it runs no more plans: a plan
+// fails reports whether a plan violates the law by the cause. Once the shrink has to end, it runs no more plans: a plan
 // whose result is not known then counts as not failing.
 func (s *subject) fails(p nemesis.Plan) bool {
 	if _, known := s.known[p.String()]; !known && s.over() {
@@ -60,7 +60,7 @@ func (s *subject) fails(p nemesis.Plan) bool {
 	return s.violates(p)
 }
 
-// violates is like fails, but runs the plan even if the shrink must end.
+// violates is like fails, but runs the plan even if the shrink has to end.
 func (s *subject) violates(p nemesis.Plan) bool {
 	text := p.String()
 	if known, ok := s.known[text]; ok {
@@ -88,7 +88,7 @@ func (s *subject) violates(p nemesis.Plan) bool {
 	return s.known[text]
 }
 
-// over reports whether no more runs may be made, and records why.
+// over reports whether the shrink has to end, and records why.
 func (sh *shrinker) over() bool {
 	switch {
 	case sh.ending != 0 || sh.err != nil:
@@ -100,8 +100,8 @@ func (sh *shrinker) over() bool {
 	return sh.ending != 0 || sh.err != nil
 }
 
-// name replaces, in faults that give a message by its number, the number by what the message says. It keeps a
-// replacement only if the plan still fails.
+// name looks for faults that identify a message by its number, and identifies the message by its contents instead. It
+// keeps a replacement only if the plan still fails.
 func (s *subject) name(p nemesis.Plan) nemesis.Plan {
 	if !slices.ContainsFunc(p.Faults, func(f nemesis.Fault) bool { return f.Number > 0 }) || s.over() {
 		return p

@@ -19,8 +19,8 @@ type edit struct {
 	plan nemesis.Plan
 }
 
-// reduce makes what the clients do smaller, but leaves the lock as it is, until no further edit preserves the
-// violation. It tries each edit first under the plan's own seed, then under others.
+// reduce reduces what the clients do, but leaves the lock as it is, until no further edit preserves the violation. It
+// tries each edit first under the plan's own seed, then under others.
 func (sh *shrinker) reduce(s *subject, p nemesis.Plan) (*subject, nemesis.Plan) {
 	for again := true; again; {
 		if s, p, again = sh.smaller(s, p, underOwnSeed); !again {
@@ -91,7 +91,8 @@ func edits(s *subject, p nemesis.Plan) []edit {
 	return list
 }
 
-// fewer tries to remove a count from the document, so that its default applies, and to lower it.
+// fewer tries two kinds of edit: it removes a count from the document, so that its default applies, and it lowers the
+// count.
 func fewer(doc *format.Document, path string, least int, change func(func(*format.Document))) {
 	text, _ := doc.Get(path)
 	n, err := strconv.Atoi(text)
@@ -106,7 +107,7 @@ func fewer(doc *format.Document, path string, least int, change func(func(*forma
 	}
 }
 
-// fewerLocks tries to remove each lock from all lists of locks and from one list. It leaves no list empty.
+// fewerLocks tries to remove each lock from all lists of locks, and from each single list. It leaves no list empty.
 func fewerLocks(doc *format.Document, works []string, change func(func(*format.Document))) {
 	without := func(d *format.Document, lock string, works ...string) {
 		for _, work := range works {
@@ -124,7 +125,8 @@ func fewerLocks(doc *format.Document, works []string, change func(func(*format.D
 	}
 }
 
-// withoutClients removes n clients, beginning with the client from (counted from 0), and renumbers those after them.
+// withoutClients removes n clients, beginning with the client from (counted from 0), and renumbers the clients after
+// them.
 func withoutClients(doc *format.Document, p nemesis.Plan, clients, from, n int) edit {
 	doc = doc.Clone()
 	renamed := func(id sim.ProcessID) sim.ProcessID {
@@ -170,7 +172,7 @@ func withoutGone(f nemesis.Fault) nemesis.Fault {
 func renameKeys(doc *format.Document, path string, renamed func(sim.ProcessID) sim.ProcessID) {
 	keys := doc.Keys(path)
 	slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(clientNumber(a), clientNumber(b)) })
-	// In ascending order, so that no key takes the name of one that is still to be renamed.
+	// The keys are renamed in ascending order, so that no key gets the name of one that has not been renamed yet.
 	for _, key := range keys {
 		words := strings.Fields(key)
 		for i, word := range words {

@@ -80,7 +80,8 @@ func mustShrink(t testing.TB, s *scenarios.Scenario, v violation) *Shrunk {
 	return r
 }
 
-// Every plan in which Kleppmann's pause happens, whether random or made up, is shrunk to one line with a round number.
+// Every plan in which Kleppmann's pause happens, whether random or written by hand, is shrunk to one line with a round
+// number.
 func TestKleppmannsPauseIsToldInOneLine(t *testing.T) {
 	s := named(t, "kleppmann-gc-pause")
 	pause := checker.Cause{Kind: checker.HolderOutlivedLease, Detail: checker.ByPause}
@@ -112,8 +113,8 @@ func TestKleppmannsPauseIsToldInOneLine(t *testing.T) {
 	}
 }
 
-// Violations in the catalogue under random faults shrink to a minimum, as checked by runs of the test's own: no fault
-// can be removed or simplified, and the scenario cannot be made smaller. The result fails again from its texts.
+// Violations in the catalogue under random faults shrink to a minimum. The test checks this by runs of its own: no
+// fault can be removed or simplified, and the scenario cannot be made smaller. The result fails again from its texts.
 func TestShrunkViolationsAreMinimalAndFailAgain(t *testing.T) {
 	names := []string{"fenced-gc-pause", "restart-everysec", "failover-loses-lock", "token-per-client",
 		"get-then-del-race", "etcd-lease-pause", "zookeeper-pause", "extension-by-reacquire"}
@@ -338,7 +339,7 @@ func TestAnInterruptedShrinkGivesWhatItHas(t *testing.T) {
 	}
 }
 
-// doneAfter is a context that is done after Err has been called left times.
+// doneAfter is a context that is done once Err has been called left times.
 type doneAfter struct {
 	context.Context
 	left int

@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Span says which seeds of a scenario a search is to run, and which of them it has run. Spans of different seeds can be
-// added in any order and grouping.
+// Span says which seeds of a scenario a search should run, and which of them it has run. Spans of different seeds can
+// be merged in any order and grouping.
 type Span struct {
 	Scenario string   `json:"scenario"`
 	Identity Identity `json:"identity"`
@@ -28,7 +28,8 @@ type Span struct {
 	Ran  Ranges `json:"ran"` // the seeds that have been run
 }
 
-// Identity is what the runs of a search depend on. Results with different identities cannot be combined or compared.
+// Identity identifies everything on which the runs of a search depend. Results with different identities cannot be
+// combined or compared.
 type Identity struct {
 	Text string `json:"text"` // hash of the scenario's text
 	// Behaviour is the digest of one run. It changes if the program draws, runs or records in another way, or if the
@@ -36,7 +37,7 @@ type Identity struct {
 	Behaviour string `json:"behaviour"`
 }
 
-// newSpan returns the span of a search of s that has run nothing yet. The run of p yields its Identity.Behaviour.
+// newSpan returns the span of a search of s that has run nothing yet. The run of p determines its Identity.Behaviour.
 func newSpan(s *scenarios.Scenario, p nemesis.Plan, from uint64, seeds int, shard Shard) (Span, error) {
 	if seeds < 1 || uint64(seeds-1) > math.MaxUint64-from {
 		return Span{}, fmt.Errorf("there are no %d seeds from %d on", seeds, from)
@@ -59,7 +60,7 @@ func (s *Span) Plans(sc *scenarios.Scenario) (*Plans, error) {
 func identityOf(s *scenarios.Scenario, p nemesis.Plan) (Identity, error) {
 	r, err := scenarios.NewRunner(s).Run(p)
 	var failed *scenarios.CodeError
-	if err != nil && !errors.As(err, &failed) { // a failed run is as good a digest as any
+	if err != nil && !errors.As(err, &failed) { // for this digest, a failed run is as good as any other
 		return Identity{}, err
 	}
 	sum := sha256.Sum256(s.Text())
@@ -123,7 +124,7 @@ func (s Span) differs(sc *scenarios.Scenario, p nemesis.Plan) error {
 }
 
 // portion is the number of seeds in one job. It is large enough to make handing out a job cheap. It is small enough for
-// an interrupted search to stop soon, because a job that was begun is finished.
+// an interrupted search to stop soon, because each job is finished once it has begun.
 const portion = 8
 
 // portion returns the number of seeds in one job of the span.
@@ -131,12 +132,12 @@ func (s *Span) portion() uint64 {
 	if s.Free {
 		return portion
 	}
-	return together // a worker that begins within a block must also make the block's earlier runs
+	return together // a worker that begins within a block must also perform the block's earlier runs
 }
 
-// runPortions runs the seeds of a span that are left, in jobs of at most size seeds, and passes their results to take
-// in the order of the seeds. It stops when ctx is done, or at the first error. start is called once per worker and
-// returns the function with which that worker runs seeds.
+// runPortions runs the remaining seeds of a span, in jobs of at most size seeds, and passes their results to take in
+// the order of the seeds. It stops when ctx is done, or at the first error. start is called once per worker and returns
+// the function with which that worker runs seeds.
 func runPortions[R any](ctx context.Context, s Span, workers int, size uint64, start func() func(Range) (R, error),
 	take func(R)) error {
 	missing := s.missing()
@@ -149,8 +150,9 @@ func runPortions[R any](ctx context.Context, s Span, workers int, size uint64, s
 	return err
 }
 
-// joined returns the span of all parts together: from the lowest to the highest seed that one of the parts was to run,
-// with nothing run yet. An error says which parts do not fit or overlap. It names part i by name(i).
+// joined returns a span that covers all parts: from the lowest to the highest seed that belongs to one of the parts,
+// with nothing run yet. An error says which parts do not fit together or overlap. It calls part i by the name that
+// name(i) returns.
 func joined(parts []Span, name func(int) string) (Span, error) {
 	if len(parts) == 0 {
 		return Span{}, errors.New("there is nothing to merge")

@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Standing sums up the exploration of s. It is Failed if a promise was broken, and Undecided if seeds are left, if a
-// law that must be shown was never exercised, if some runs could not be judged, or if no fault ever struck while the
-// lock was in use. open says why it is undecided, one sentence per reason.
+// Standing sums up the exploration of s. It is Failed if a promise was broken. It is Undecided if seeds are left, if a
+// law whose outcome the scenario requires was never exercised, if some runs could not be judged, or if no fault ever
+// struck while the lock was in use. open says why it is undecided, one sentence per reason.
 func (e *Exploration) Standing(s *scenarios.Scenario) (standing document.Result, open []string) {
 	open = append(open, e.unfinished()...)
 	if _, struck, met := e.drawn(); e.Done() > 0 && met == 0 {
@@ -36,7 +36,7 @@ func (e *Exploration) Standing(s *scenarios.Scenario) (standing document.Result,
 	return document.Passed, nil
 }
 
-// caveats lists what makes the exploration weaker than its numbers suggest, one sentence each.
+// caveats lists what makes the exploration less meaningful than its numbers suggest, one sentence each.
 func (e *Exploration) caveats() []string {
 	var caveats []string
 	if e.Empty > 0 {

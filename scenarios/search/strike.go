@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// strikes lists, for each way, the functions that make faults to turn a close call of that way into a violation. A
-// function that stands twice is chosen twice as often.
+// strikes lists, for each margin.Way, functions that produce faults to turn such a close call into a violation. A
+// function that is listed twice is chosen twice as often.
 var strikes = [margin.Ways][]func(*variation) []nemesis.Fault{
 	margin.Expires:  {(*variation).fastServer, (*variation).fastServer, (*variation).fewerKeys},
 	margin.Crashes:  {(*variation).forgetful, (*variation).forgetful, (*variation).fewerKeys},
@@ -27,7 +27,8 @@ var strikes = [margin.Ways][]func(*variation) []nemesis.Fault{
 	margin.Requests: {(*variation).lateRequest, (*variation).pauseClient},
 }
 
-// strike makes the faults of one of these functions, chosen at random. It returns none if they have no possible target.
+// strike returns the faults of one of these functions, chosen at random. It returns none if they have no possible
+// target.
 func (v *variation) strike() []nemesis.Fault {
 	w := v.call.Way
 	if w == margin.Mixed {
@@ -37,7 +38,7 @@ func (v *variation) strike() []nemesis.Fault {
 	return of[v.below(len(of))](v)
 }
 
-// standing picks a server on which the holder's key stands; empty if there is none.
+// standing picks a server on which the holder's key exists, or returns "" if there is none.
 func (v *variation) standing() sim.ProcessID {
 	if n := len(v.call.Standing); n > 0 {
 		return v.call.Standing[v.below(n)]
@@ -45,13 +46,13 @@ func (v *variation) standing() sim.ProcessID {
 	return ""
 }
 
-// some picks a duration up to most, of any order of magnitude from 1 ms on.
+// some picks a duration from 1 ms up to most; all orders of magnitude are equally likely.
 func (v *variation) some(most time.Duration) time.Duration {
 	return max(most>>v.below(10), time.Millisecond).Truncate(time.Millisecond)
 }
 
-// beyond picks the length of a fault that begins at the given time and ends after end, later by no more than most (or 1
-// s, if that is more).
+// beyond picks the length of a fault that begins at the time at. The fault ends at most most (or 1 s, if that is more)
+// after end.
 func (v *variation) beyond(at, end, most time.Duration) time.Duration {
 	return (max(end-at, 0) + max(most, time.Second)>>v.below(4)).Truncate(time.Millisecond)
 }
@@ -96,7 +97,7 @@ func (v *variation) slowClient() []nemesis.Fault {
 		Trigger: nemesis.Trigger{Time: v.between(from, to)}}}
 }
 
-// cutOff cuts the holder off from the servers, so that it does not learn that its lease is over.
+// cutOff cuts the holder off from the servers, so that it does not learn that its lease has ended.
 func (v *variation) cutOff() []nemesis.Fault {
 	from, to := v.window()
 	at := v.when(from, to)
@@ -105,7 +106,7 @@ func (v *variation) cutOff() []nemesis.Fault {
 		For: v.beyond(at, v.end(), v.end()-from), Trigger: nemesis.Trigger{Time: at}}}
 }
 
-// forgetful crashes a server with loss of data and restarts it before the lease ends.
+// forgetful crashes a server, which loses its data, and restarts it before the lease ends.
 func (v *variation) forgetful() []nemesis.Fault {
 	from, to := v.call.From.Duration(), v.call.To.Duration()
 	at := v.between(from, to).Truncate(time.Millisecond)
@@ -143,16 +144,17 @@ func (v *variation) failOver() []nemesis.Fault {
 func (v *variation) isolate() []nemesis.Fault {
 	from, to := v.window()
 	at := v.when(from, to)
-	if v.below(2) == 0 { // before the holder asks for the lock
+	if v.below(2) == 0 { // before the holder requests the lock
 		at = max(v.call.Called.Duration()-v.some(to-from), 0)
 	}
 	return v.aside(v.standing(), at)
 }
 
-// replace isolates the master or leader and pauses it meanwhile, until another one has taken its place and shortly
-// before the holder sends its next request. The old one then serves that request, because it does not know better yet.
+// replace isolates the master or leader and pauses it until another one has taken its place. The pause ends shortly
+// before the holder sends its next request. The old master or leader then serves that request, because it does not know
+// yet that it was replaced.
 func (v *variation) replace() []nemesis.Fault {
-	const elected = 1500 * time.Millisecond // after which a service has mostly chosen another leader
+	const elected = 1500 * time.Millisecond // within this time a service has usually elected another leader
 	from, to := v.window()
 	at := (from + v.some(to-from)).Truncate(time.Millisecond)
 	end := at + v.some(to-from)
@@ -206,8 +208,8 @@ func (v *variation) together(a, b sim.ProcessID) bool {
 	})
 }
 
-// pauseClient pauses the holder until after the end of its lease. The pause begins at some time before, or when a
-// message of the holder is on its way.
+// pauseClient pauses the holder until after the end of its lease. The pause begins at some time before that end, or
+// when a message of the holder is in transit.
 func (v *variation) pauseClient() []nemesis.Fault {
 	from, to := v.window()
 	f := nemesis.Fault{Kind: nemesis.Pause, Target: v.call.Holder}
@@ -222,9 +224,9 @@ func (v *variation) pauseClient() []nemesis.Fault {
 	return []nemesis.Fault{f}
 }
 
-// overstate makes the holder count on its lease for too long. If the holder does so already, by more than another
-// client needs to come in, overstate mostly keeps it from learning of a new end of its lease, or from leaving before
-// that end.
+// overstate makes the holder rely on its lease for too long. The holder may already do so, by more time than another
+// client needs to acquire the lock. In that case, overstate mostly keeps it from learning of a new end of its lease, or
+// from leaving before that end.
 func (v *variation) overstate() []nemesis.Fault {
 	of := []func(*variation) []nemesis.Fault{(*variation).lateAnswer, (*variation).slowClient}
 	if v.call.After > (v.call.To-v.call.From)/50 && v.below(4) > 0 {
@@ -233,7 +235,7 @@ func (v *variation) overstate() []nemesis.Fault {
 	return of[v.below(2)](v)
 }
 
-// lateWrite delays what the holder sends to the resource until after the end of its lease.
+// lateWrite delays the holder's messages to the resource until after the end of its lease.
 func (v *variation) lateWrite() []nemesis.Fault {
 	from, to := v.window()
 	at := v.when(from, to)
@@ -242,7 +244,7 @@ func (v *variation) lateWrite() []nemesis.Fault {
 }
 
 // lateAnswer delays one of the last answers that the holder received before it was told of its lease. The holder then
-// counts the lease from too late a time.
+// computes the lease from too late a time.
 func (v *variation) lateAnswer() []nemesis.Fault {
 	var last []*nemesis.Sent
 	for _, of := range v.kinds {
@@ -265,9 +267,9 @@ func (v *variation) lateAnswer() []nemesis.Fault {
 	return []nemesis.Fault{r.Strike(nemesis.Fault{Kind: nemesis.DelayMessage, By: v.some(length)}, true)}
 }
 
-// lateTry delays a request by which the holder gave up an earlier try to get the lock, so that it arrives when a later
-// try has set the holder's key. Which requests those are, only their order tells: each but the first and the last that
-// the holder sent to a server until it was granted the lock may be one.
+// lateTry delays a request by which the holder abandoned an earlier attempt, so that it arrives after a later attempt
+// has set the holder's key. Only their order tells which requests these are: any request that the holder sent to a
+// server before it was granted the lock may be one, except the first and the last.
 func (v *variation) lateTry() []nemesis.Fault {
 	server, from := v.standing(), v.call.From.Duration()
 	var sent []*nemesis.Sent
@@ -314,7 +316,7 @@ func (v *variation) lateRequest() []nemesis.Fault {
 			}
 		}
 	}
-	if !own { // a single request has only asked for the lock, and removes nothing
+	if !own { // a single request only tried to acquire the lock, and removes nothing
 		attempts = slices.DeleteFunc(attempts, func(a history.Attempt) bool { return first[a] == last[a] })
 	}
 	if len(attempts) == 0 {
@@ -330,7 +332,7 @@ func (v *variation) lateRequest() []nemesis.Fault {
 			from = max(from, (v.call.At + v.call.After).Duration())
 		}
 		to = from + ttl
-	case v.below(2) == 0: // the key that it would have removed stands until it expires; the holder comes only then
+	case v.below(2) == 0: // the key that it would have removed exists until it expires; the next holder acquires only then
 		expires := first[attempt].Left.Duration() + ttl
 		from, to = expires, expires+to-from
 	}

@@ -15,7 +15,7 @@ type variation struct {
 	call   *margin.Call
 }
 
-// vary makes one change, and another one each time that a coin toss says so. drawn are faults that it may add.
+// vary changes the plan once, and again each time that a coin toss says so. It may add faults from drawn.
 func (v *variation) vary(drawn []nemesis.Fault) {
 	if len(v.faults) == 0 {
 		v.add(v.strike()...)
@@ -43,8 +43,8 @@ func (v *variation) change(how func(nemesis.Fault) nemesis.Fault) {
 	}
 }
 
-// add adds faults that belong together, if the mix draws their kinds and allows all of them. If there are too many
-// faults then, it removes others.
+// add adds faults that belong together, if the mix draws their kinds and allows all of them. If the plan then has too
+// many faults, it removes others.
 func (v *variation) add(some ...nemesis.Fault) {
 	mix := &v.plans.scenario.Mix
 	for _, f := range some {
