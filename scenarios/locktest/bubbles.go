@@ -11,34 +11,34 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/bubble"
 )
 
-// Each run has a bubble of its own (testing/synctest). So all runs begin at the same virtual time, and nothing of one
-// run takes part in another. If goroutines of a run do not end, their bubble is frozen: its first goroutine waits for
-// something outside the bubble, so the bubble's clock never moves again. The goroutines left in it then cost nothing
-// but memory.
+// Each run takes place in a bubble of its own (testing/synctest). So all runs begin at the same virtual time, and no
+// goroutine of one run takes part in another. If goroutines of a run do not end, their bubble is frozen: its first
+// goroutine waits for something outside the bubble, so the bubble's clock never moves again. The goroutines left in it
+// then cost nothing but memory.
 //
-// A library that keeps something for the whole program breaks this rule, if it makes a goroutine, a channel or a timer
-// in one run and uses it in the next. Therefore a run that is not the first of its process is not trusted if it fails,
-// or if the library may keep a goroutine. Such a run is made again, and so are all that follow, each in a process of
-// its own.
+// A library with global state breaks this rule if it makes a goroutine, a channel or a timer in one run and uses it in
+// the next. Therefore the result of a run that is not the first of its process is not trusted if the run fails, or if
+// the library may have kept a goroutine. Such a run is repeated, and it and all later runs get a process of their own
+// each.
 
-// frozenCrowd is the number of goroutines in frozen bubbles above which another process makes the next runs.
+// frozenCrowd limits the number of goroutines in frozen bubbles. Above it, another process performs the next runs.
 const frozenCrowd = 160
 
 // settling is how long the goroutines of a finished run may take to end before their bubble is frozen. patience is how
 // long they may take before they are reported. Both are virtual time.
 const settling, patience = 10 * time.Second, 10 * time.Minute
 
-// left counts the goroutines that the runs of a process have left behind.
+// left records the goroutines that the runs of a process have left behind.
 type left struct {
 	frozen    int // goroutines in frozen bubbles
-	strangers int // goroutines among them that Config.IgnoredGoroutines does not name
+	strangers int // those of them that Config.IgnoredGoroutines does not name
 	leak      string
-	counts    map[string]int  // goroutines of the program after the latest run, by kind
-	everyRun  map[string]bool // kinds of which some run has left a goroutine
+	counts    map[string]int  // goroutines that remain after the latest run, by kind
+	everyRun  map[string]bool // kinds of goroutines that some run has left behind
 	kept      bool            // a kind of everyRun did not grow in some run: the library may keep it
 }
 
-// Within makes a run in a bubble of its own.
+// Within performs a run in a bubble of its own.
 func (w *worker) Within(run func()) {
 	switch w.runs++; {
 	case w.serves:
@@ -60,8 +60,8 @@ func (w *worker) Within(run func()) {
 	}
 }
 
-// inBubble makes a run. If no goroutine is left of the run, it closes over. Otherwise it closes frozen and never
-// returns.
+// inBubble performs a run. If the run leaves no goroutine behind, inBubble closes over. Otherwise it closes frozen and
+// never returns.
 func (w *worker) inBubble(run func(), over, frozen chan struct{}) {
 	defer close(over)
 	synctest.Test(w.t, func(*testing.T) {
@@ -76,7 +76,7 @@ func (w *worker) inBubble(run func(), over, frozen chan struct{}) {
 	})
 }
 
-// settle lets the goroutines of a finished run end, and returns the number of those that do not.
+// settle waits for the goroutines of a finished run to end, and returns the number of those that do not.
 func (w *worker) settle(before int) int {
 	end := func() int {
 		w.Dismiss()
@@ -106,8 +106,8 @@ func (w *worker) freeze(n int) {
 	}
 }
 
-// grew compares the goroutines of the program, by kind, with those before the latest run. now is nil if that run left
-// none.
+// grew compares the number of goroutines of each kind with their number before the latest run. now is nil if that run
+// left none.
 func (l *left) grew(now map[string]int) {
 	for kind := range l.everyRun {
 		l.kept = l.kept || now[kind] <= l.counts[kind]
@@ -123,8 +123,8 @@ func (l *left) grew(now map[string]int) {
 	l.counts = now
 }
 
-// kinds counts the goroutines of the program by their first function, except our own. If a stack is too deep for the
-// runtime's profile, it counts by its outermost known function.
+// kinds counts the goroutines of the program except our own. The kind of a goroutine is its first function, or its
+// outermost known function if the stack is too deep for the runtime's profile.
 func kinds() map[string]int {
 	all := make([]runtime.StackRecord, runtime.NumGoroutine()+8)
 	n, ok := runtime.GoroutineProfile(all)
@@ -145,11 +145,11 @@ func kinds() map[string]int {
 	return by
 }
 
-// ours reports whether goroutines with the given first function belong to a run itself, and not to the library.
+// ours reports whether goroutines with the given first function belong to locktest itself rather than to the library.
 func ours(kind string) bool {
 	return kind == "runtime.corostart" || strings.HasSuffix(kind, "/bubble.(*Driver).work.func1") ||
 		strings.HasSuffix(kind, "/locktest.(*worker).inBubble")
 }
 
-// nameOf returns the name of the function at pc, which comes from a stack of the profile.
+// nameOf returns the name of the function at pc, a return address from a stack in the profile.
 func nameOf(pc uintptr) string { return runtime.FuncForPC(pc - 1).Name() }

@@ -17,7 +17,7 @@ func metrics() {
 	}
 }
 
-// State that a library makes on first use, for the whole program.
+// Global state that a library creates on first use.
 var (
 	clockOnce, turnsOnce sync.Once
 	clockMu              sync.Mutex
@@ -25,7 +25,7 @@ var (
 	turns                chan struct{} // holds one element while a client is in Lock
 )
 
-// coarseClock keeps a time that is exact to a second.
+// coarseClock keeps a clock with a resolution of one second.
 func coarseClock() {
 	for {
 		time.Sleep(time.Second)
@@ -35,7 +35,7 @@ func coarseClock() {
 	}
 }
 
-// shared is a lock that uses state of the whole program before each Lock.
+// shared is a lock that touches global state before each call of Lock.
 type shared struct {
 	plain
 	use func()
@@ -46,9 +46,9 @@ func (l *shared) Lock(ctx context.Context) error {
 	return l.plain.Lock(ctx)
 }
 
-// TestLeftoversOfARunMakeNoDifferenceToTheNext: what a library leaves behind does not change the next runs. They equal
-// the runs of a lock that leaves nothing, even if the library keeps something for the whole program, which must not be
-// left in the bubble of an earlier run.
+// TestLeftoversOfARunMakeNoDifferenceToTheNext: what a library leaves behind does not change later runs. They equal the
+// runs of a lock that leaves nothing behind, even if the library keeps global state. Such state must not be left in the
+// bubble of an earlier run.
 func TestLeftoversOfARunMakeNoDifferenceToTheNext(t *testing.T) {
 	config := func(use func()) Config {
 		return Config{Faults: Pauses, Seeds: testkit.Size(8, 60), SkipTrial: true,
@@ -98,11 +98,11 @@ func TestLeftoversOfARunMakeNoDifferenceToTheNext(t *testing.T) {
 }
 
 // TestWhatARunDoesNotLeaveAgainMayBeKept: if a library leaves a goroutine in one run and not in the next, it may have
-// made that goroutine once, for the whole program.
+// started that goroutine once for the whole program.
 func TestWhatARunDoesNotLeaveAgainMayBeKept(t *testing.T) {
 	type counts = map[string]int
 	for name, test := range map[string]struct {
-		runs []counts // after each run; nil: the run has left nothing
+		runs []counts // after each run; nil: the run left no goroutine
 		want bool
 	}{
 		"nothing is left":          {[]counts{nil, nil, nil}, false},

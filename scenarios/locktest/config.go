@@ -17,40 +17,41 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// Config says what is tested, on which servers, and under which faults. A zero field means its default.
+// Config says what is tested, on which servers, and under which faults. A zero field stands for its default.
 type Config struct {
 	// New makes the lock of one client. It is required. It is called once for each client and key in a run, on a
-	// goroutine of the client. Whatever it opens must be dialed with the client's DialContext. If it returns an error,
-	// each call of Lock by that client returns this error for the rest of the run. It is an error to return neither a
-	// Lock nor an error, or the same Lock for two clients.
+	// goroutine of the client. Every connection that it opens must be dialed with the client's DialContext. If it
+	// returns an error, each call of Lock by that client returns this error for the rest of the run. It is an error to
+	// return neither a Lock nor an error, or the same Lock for two clients.
 	New func(*Client) (Lock, error)
-	// Keys returns the keys that a lock has on a server, unless it has a single key that equals the lock's name. For
-	// example, a library may put a prefix before the name or make several keys. What servers record about other keys is
-	// not connected with the lock.
+	// Keys returns the keys that a lock uses on a server. If it is nil, the lock has a single key, whose name is the
+	// lock's name. For example, a library may put a prefix before the name or use several keys. The servers' records of
+	// other keys are not connected with the lock.
 	Keys func(lock string) []string
-	// Replay is the file of a plan that a failure has left. Then Run runs only this plan, in the scenario file next to
-	// it. Of the other fields, only Keys, Laws, Availability and IgnoredGoroutines are
-	// used. The flag -locktest.plan does the same.
+	// Replay is the path of a plan that an earlier failure has saved. If it is set, Run runs only this plan, in the
+	// scenario file next to it. Of the other fields, only Keys, Laws, Availability and IgnoredGoroutines are used. The
+	// flag -locktest.plan does the same.
 	Replay string
-	// Scenario is a scenario file whose lock has the protocol library. If it is given, the fields from Servers to
-	// Precautions must not be.
+	// Scenario is a scenario file whose lock has the protocol library. If it is set, the fields from Servers to
+	// Precautions must not be set.
 	Scenario string
-	// Servers are the lock servers; default one Redis that syncs every write.
+	// Servers are the lock servers; the default is one Redis that syncs every write.
 	Servers Servers
-	// Clients is the number of clients that want the lock; default 3.
+	// Clients is the number of clients that compete for the lock; default 3.
 	Clients int
-	// Cycles is how often each client takes the lock; default 3.
+	// Cycles is the number of times that each client acquires the lock; default 3.
 	Cycles int
 	// TTL is the lock's time to live, as configured in the library; default 8 s.
 	TTL time.Duration
-	// Compute is how long a client computes between reading the resource and writing it; default 0.
+	// Compute is how long a client computes between its read and its write of the resource; default 0.
 	Compute time.Duration
-	// Hold is how long a client holds the lock after the write; default half the TTL, or 1 ms if Compute is given. If
-	// Compute and Hold together exceed the TTL, the lock must be kept alive.
+	// Hold is how long a client holds the lock after the write; default half the TTL, or 1 ms if Compute is set. If
+	// Compute and Hold together exceed the TTL, the lock must be extended while it is held.
 	Hold time.Duration
-	// Timeout is how long the library waits for one server; default 500 ms. The bounds for waiting depend on it.
+	// Timeout is how long the library waits for one server; default 500 ms. The time limits within which waiting
+	// clients must get the lock depend on it.
 	Timeout time.Duration
-	// Faults are the kinds of faults that are drawn at random; default all kinds that the servers can suffer.
+	// Faults are the kinds of faults that are drawn at random; default all kinds that can affect the servers.
 	Faults Faults
 	// Without lists faults that are never drawn, because the lock does not promise to survive them. They have the form
 	// of mix.without in a scenario: "jump of servers", "crash losing everything".
@@ -61,24 +62,25 @@ type Config struct {
 	// Precautions are what the client does to protect itself; default nothing.
 	Precautions Precautions
 
-	// IgnoredGoroutines lists functions that the lock's code is known to leave running, or to block virtual time in.
-	// Each is given by a part of its name in a stack trace ("mylock.(*Mutex).watch"). A goroutine that runs in one of
-	// them, or was created by one, is not a failure. If it keeps a run from ending, the run is counted but not judged.
+	// IgnoredGoroutines lists functions that the lock's code is known to leave running, or in which it is known to stop
+	// virtual time. Each is given by a part of its name in a stack trace ("mylock.(*Mutex).watch"). A goroutine that
+	// runs in one of them, or was created by one, is not a failure. If it keeps a run from ending, the run is counted
+	// but not judged.
 	IgnoredGoroutines []string
-	// SkipTrial leaves out the trial run, which has no faults, comes before the seeds and must succeed (RunTrial).
+	// SkipTrial omits the trial run, which has no faults, comes before the seeds and must succeed (see RunTrial).
 	SkipTrial bool
 	// Seeds is the number of runs; default 512, with -short 20. If there are fewer than 512, no run guides another.
 	Seeds int
-	// EachFault makes the test try each single fault of one run instead of random faults. That run is the one of seed 1
-	// without faults. Each request and each answer is lost, and is late; each client and server is paused,
-	// and crashes, after each of its events, and so on; the log lists the faults. This makes some thousand runs, if
-	// clients seldom try again. Seeds and Plan cannot be used with it.
+	// EachFault makes the test try each single fault of one run instead of random faults. That run is the fault-free
+	// run of seed 1. Each request and each answer is lost and, in another run, delayed; each client and each server is
+	// paused, and crashed, after each of its events, and so on; the log lists the faults. This takes a few thousand
+	// runs if clients rarely retry. Seeds and Plan cannot be used with it.
 	EachFault bool
-	// Laws are the laws that the lock must keep; default all but lease-exclusion, as far as a run can show. LeaseLaws,
-	// FencedLaws and EfficiencyLaws are the laws that sound locks of three kinds can keep.
+	// Laws are the laws that the lock must keep; default all laws but lease-exclusion, as far as a run can exercise
+	// them. LeaseLaws, FencedLaws and EfficiencyLaws are the laws that sound locks of three kinds can keep.
 	Laws []checker.Law
-	// Availability also counts deadlock-freedom as broken if no quorum of servers is left for good, which no lock can
-	// prevent.
+	// Availability makes deadlock-freedom count as violated even if too few servers remain for a quorum and none will
+	// come back, which no lock can survive.
 	Availability bool
 
 	plan     *nemesis.Plan // the faults of every run; nil: drawn, or the scenario's own
@@ -148,7 +150,7 @@ func (s Servers) OfVersion(version string) Servers {
 // Faults lists kinds of faults, by their names in a scenario's mix: "pause", "cut".
 type Faults []string
 
-// Families of faults that break locks in similar ways, for Config.Faults.
+// Families of faults that break locks in similar ways. They are values for Config.Faults.
 var (
 	Pauses    = Faults{"pause"}                                  // processes stand still
 	Network   = Faults{"cut", "delay", "delay message", "break"} // links fail, messages are late, connections break
@@ -158,26 +160,27 @@ var (
 	Sessions  = Faults{"expire session"}                         // etcd and ZooKeeper end sessions of their clients
 )
 
-// Sets of laws that kinds of locks can keep, for Config.Laws. No lease keeps mutual-exclusion under Pauses, since a
-// paused holder cannot know that its lease has ended.
+// Sets of laws that different kinds of locks can keep. They are values for Config.Laws. No lock with a lease keeps
+// mutual-exclusion under Pauses, since a paused holder cannot know that its lease has ended.
 //
 // A lock with a lease keeps LeaseLaws under Pauses, Network and Restarts if its servers have no replicas and sync every
 // write, if each attempt uses its own value, if it compares that value and deletes the key in one step (a script), and
-// if it says until when it holds ([Expiring], [LossNotifier]). A pause exposes locks that compare in one request and
-// delete in another. A lock with a token that the resource compares keeps FencedLaws there, and under Clocks as well.
-// Put ServerDataLoss into Config.Without to exclude them from Restarts: no lease and no counter of tokens survives
-// them.
+// if it reports how long it is valid ([Expiring], [LossNotifier]). A pause exposes locks that compare in one request
+// and delete in another. A lock whose tokens the resource compares keeps FencedLaws under these families, and under
+// Clocks as well. Put ServerDataLoss into Config.Without to exclude faults that lose data from Restarts: no lease and
+// no token counter survives them.
 //
 // A lease cannot be relied on if servers' clocks jump or drift. Neither can leases and token counters if a Sentinel
 // replaces a master by a replica (Replicated) that has not received all its writes. Under such faults, and under every
-// family, a lock can keep EfficiencyLaws: it saves work, but protects nothing.
+// family, a lock can keep EfficiencyLaws: it avoids duplicate work, but does not protect the data.
 var (
 	LeaseLaws      = checker.LawsKeptBy(checker.Leased)
 	FencedLaws     = checker.LawsKeptBy(checker.Fenced)
 	EfficiencyLaws = checker.LawsKeptBy(checker.Efficient)
 )
 
-// ServerDataLoss are the faults in which a server loses all that it has stored, for Config.Without.
+// ServerDataLoss lists the faults in which a server loses everything that it has stored. It is a value for
+// Config.Without.
 var ServerDataLoss = []string{"crash losing everything of servers"}
 
 // Precautions are what a client does to protect itself while it works under its lock. Its zero value is a client that
@@ -185,10 +188,10 @@ var ServerDataLoss = []string{"crash losing everything of servers"}
 type Precautions struct {
 	// ChecksValidity makes the client check before each write whether its lock is still valid.
 	ChecksValidity bool
-	// StopsWhenLost makes the client stop its work when the library reports that the lock is lost: by a LossNotifier,
-	// or by an Extend that fails.
+	// StopsWhenLost makes the client stop its work when the library reports that the lock is lost: through a
+	// LossNotifier, or by an Extend that fails.
 	StopsWhenLost bool
-	// Fences makes the resource refuse a token lower than one that it has seen (Fenced).
+	// Fences makes the resource refuse a token that is lower than one that it has already seen (see Fenced).
 	Fences bool
 	// ExtendEvery is the interval at which the client calls Extend (Extender); 0: never.
 	ExtendEvery time.Duration
@@ -199,7 +202,7 @@ func (c *Config) draws(s *scenarios.Scenario) bool {
 	return !c.EachFault && len(s.Faults) == 0 && c.plan == nil && c.Plan == nil
 }
 
-// scenario returns the scenario that a Config describes, without the lock's code.
+// scenario returns the scenario that a Config describes. It does not contain the lock's code.
 func (c *Config) scenario(name string) (*scenarios.Scenario, error) {
 	if c.Scenario != "" {
 		text, err := os.ReadFile(c.Scenario)
@@ -218,7 +221,7 @@ func (c *Config) scenario(name string) (*scenarios.Scenario, error) {
 	return s, err
 }
 
-// fieldOf returns the field of a Config that a line of the corresponding scenario text comes from.
+// fieldOf returns the field of a Config from which a line of the corresponding scenario text was generated.
 func fieldOf(text string, line int) string {
 	words := strings.Fields(strings.Split(text, "\n")[max(line-1, 0)])
 	of := map[string]string{"servers:": "Servers", "clients:": "Clients", "lock:": "TTL, Timeout or Precautions",
@@ -264,7 +267,7 @@ func (c *Config) text(name string) string {
 	return b.String()
 }
 
-// promised lists the promised laws in the form of a scenario file.
+// promised lists the promised laws as a scenario file does.
 func (c *Config) promised() string {
 	var list []string
 	for _, l := range c.promise().Laws {
@@ -276,7 +279,7 @@ func (c *Config) promised() string {
 	return strings.Join(list, ", ")
 }
 
-// mix describes the faults to draw, in the form of a scenario file.
+// mix describes the faults to draw as a scenario file does.
 func (c *Config) mix() string {
 	var parts []string
 	if len(c.Faults) > 0 {

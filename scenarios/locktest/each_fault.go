@@ -17,11 +17,11 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
-// undisturbed is the seed of the run whose single faults Config.EachFault tries.
+// undisturbed is the seed of the fault-free run whose single faults Config.EachFault tries.
 const undisturbed = 1
 
-// eachFaultRefused returns an error text if a Config has a field that cannot be used with EachFault, or "" if it has
-// none.
+// eachFaultRefused returns an error text if a Config has a field that cannot be used with EachFault, or "" if it has no
+// such field.
 func (c *Config) eachFaultRefused() string {
 	switch {
 	case c.EachFault && c.Plan != nil:
@@ -32,7 +32,7 @@ func (c *Config) eachFaultRefused() string {
 	return ""
 }
 
-// word returns the word in the names of subtests: "seed" or "fault".
+// word returns the word used in the names of subtests: "seed" or "fault".
 func (c *Config) word() string {
 	if c.EachFault {
 		return "fault"
@@ -48,12 +48,12 @@ type listed struct {
 	Longest []string // the longest fault at each place; place n is element n-1
 	Claim   verify.Claim
 	Differs bool // a second run without faults was different
-	Unnamed int  // places left out because their faults name no message and the library's runs differ
+	Unnamed int  // places skipped because their faults name no message and the library's runs differ
 	file    string
 }
 
-// enumerate makes a worker enumerate the single faults. It returns the numbers of all places, or of those asked for. If
-// that fails, it returns none.
+// enumerate has a worker enumerate the single faults. It returns the numbers of all places or, if asked is not empty,
+// of the places asked for. If the enumeration fails, it returns none.
 func (p *parent) enumerate(asked []uint64) []uint64 {
 	ctx, cancel := p.within(runsShare)
 	defer cancel()
@@ -105,7 +105,7 @@ func (p *parent) enumerate(asked []uint64) []uint64 {
 	return asked
 }
 
-// claim says what was enumerated, and how much of it was tried. It says nothing if faults were drawn at random.
+// claim says what was enumerated, and how much of it was tried. It returns nil if faults were drawn at random.
 func (p *parent) claim() document.Facts {
 	if p.listed == nil {
 		return nil
@@ -142,7 +142,8 @@ func (p *parent) claim() document.Facts {
 	return append(facts, l.Claim.Facts()...)
 }
 
-// fault returns the single fault of a run that broke a law or failed, with Config.EachFault; "" if there is none.
+// fault returns the single fault of a run that broke a law or failed, or "" if there is none or Config.EachFault is not
+// set.
 func (p *parent) fault(r *ran) string {
 	plan, err := nemesis.ParsePlan("plan", []byte(r.Plan))
 	if p.listed == nil || err != nil || len(plan.Faults) == 0 {
@@ -159,7 +160,7 @@ type singles struct {
 	seen    map[finding]bool
 }
 
-// enumerate makes the run without faults, if the task names a file with the places of faults.
+// enumerate performs the run without faults, if the task names a file with the places of faults.
 func (w *worker) enumerate(places string) error {
 	if places == "" {
 		return nil
@@ -203,14 +204,14 @@ func (w *worker) list() {
 	say(report{Listed: l})
 }
 
-// errDoubt ends the runs of a place because one of them cannot be trusted.
+// errDoubt ends the runs of a place because the result of one of them cannot be trusted.
 var errDoubt = errors.New("it failed, perhaps because of what has stayed behind")
 
-// errNoCourse ends the runs of a place because its first run failed, on which the others would build.
+// errNoCourse ends the runs of a place because its first run failed and the other runs would build on it.
 var errNoCourse = errors.New("it failed")
 
-// tryPlace makes the runs of the single faults at a place and reports them. ok is false if one of them cannot be
-// trusted.
+// tryPlace performs and reports the runs of the single faults at a place. ok is false if the result of one of them
+// cannot be trusted.
 func (w *worker) tryPlace(number uint64) (ok bool) {
 	at, known := w.singles.numbers[w.singles.places[number-1]]
 	if !known { // the library's runs differ
@@ -239,7 +240,8 @@ func (w *worker) tryPlace(number uint64) (ok bool) {
 	return !errors.Is(err, errDoubt)
 }
 
-// differs repeats the first run with a finding, and reports whether the second run of its plan differed.
+// differs repeats the first run that has a finding, and reports whether the second run of its plan differed from the
+// first.
 func (w *worker) differs(r *ran, p nemesis.Plan) bool {
 	found := map[finding]bool{}
 	for _, b := range r.Broken {

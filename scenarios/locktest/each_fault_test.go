@@ -15,14 +15,14 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// everyFault is the Config of a test of each single fault of a short run.
+// everyFault is the Config of a test that tries each single fault of a short run.
 func everyFault(lock constructor) Config {
 	return Config{New: lock, EachFault: true, Clients: 2, Cycles: 2, Hold: 300 * time.Millisecond, SkipTrial: true,
 		Faults: append(Faults{"delay message", "break"}, Pauses...), Laws: []checker.Law{checker.Ownership}}
 }
 
-// TestEachSingleFaultOfARun: the test of each single fault finds the message whose delay makes a careless lock delete
-// another client's key. It says what was enumerated, and it passes a lock that compares the owner.
+// TestEachSingleFaultOfARun: trying each single fault finds the message whose delay makes a careless lock delete
+// another client's key. The test says what was enumerated, and it passes a lock that compares the owner.
 func TestEachSingleFaultOfARun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short tries the first places alone")
@@ -117,7 +117,7 @@ func (l *fickle) Lock(ctx context.Context) error {
 	return l.plain.Lock(ctx)
 }
 
-// TestALibraryWhoseRunsDifferIsReported: faults that name a message are tried all the same, and the others are counted.
+// TestALibraryWhoseRunsDifferIsReported: faults that name a message are still tried, and the others are counted.
 func TestALibraryWhoseRunsDifferIsReported(t *testing.T) {
 	p := examine(t, everyFault(making(func(c *Client) Lock { return &fickle{plain{c: c, ttl: 8 * time.Second}} })))
 	if p == nil {
@@ -155,8 +155,8 @@ func TestWhatDoesNotGoWithEvery(t *testing.T) {
 	}
 }
 
-// TestAFaultThatNeverStrikesIsReported: a fault is reported if its message is sent in no run. A name that fits two
-// messages is refused, with the choices.
+// TestAFaultThatNeverStrikesIsReported: a fault is reported if its message is not sent in any run. A name that matches
+// two messages is refused, and both are listed.
 func TestAFaultThatNeverStrikesIsReported(t *testing.T) {
 	for line, want := range map[string]string{
 		"delay the 40th DEL of client-2 to redis-1 by 7s": "never struck: client-2 asked for",

@@ -14,7 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// ShrinkError reports a violation that could not be shrunk, and why: for example, the time of -timeout was up.
+// ShrinkError reports a violation that could not be shrunk, and why: for example, because the time limit set by
+// -timeout was reached.
 type ShrinkError struct {
 	Law   checker.Law
 	Cause checker.Cause
@@ -27,10 +28,10 @@ func (e *ShrinkError) Error() string {
 	return fmt.Sprintf("%s, %s, of seed %d was not cut down: %s", e.Law, e.Cause, e.Seed, e.Why)
 }
 
-// longestSaid is the number of characters of an error that are reported.
+// longestSaid is the largest number of characters of an error that are reported.
 const longestSaid = 100
 
-// said returns the first line of an error as it is reported, shortened and without control characters.
+// said returns the first line of an error for a report, shortened and without control characters.
 func said(err error) string {
 	line, _, more := strings.Cut(strings.TrimSpace(err.Error()), "\n")
 	text := []rune(strings.Map(func(c rune) rune {
@@ -45,8 +46,8 @@ func said(err error) string {
 	return cmp.Or(string(text), "an error without words")
 }
 
-// unanswered reports whether an error of a library means that the servers did not answer. What they did is then
-// unknown.
+// unanswered reports whether an error of a library means that the servers did not answer. It is then unknown whether
+// they carried out the request.
 func unanswered(err error) bool {
 	var n net.Error
 	return errors.As(err, &n) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) ||

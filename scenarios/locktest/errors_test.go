@@ -11,14 +11,14 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// refusing is a lock that nobody ever acquires, and that says why.
+// refusing is a lock that can never be acquired, and whose error says why.
 type refusing struct{ plain }
 
 func (l *refusing) Lock(context.Context) error {
 	return errors.New("pool of " + l.c.Name + " is exhausted\nand has been for a while")
 }
 
-// TestErrorsOfALibraryAreReported: the story quotes the error with which a lock refused, also that of a release.
+// TestErrorsOfALibraryAreReported: the story quotes the error with which a lock refused an acquire or a release.
 func TestErrorsOfALibraryAreReported(t *testing.T) {
 	for name, test := range map[string]struct {
 		lock constructor
@@ -72,7 +72,7 @@ func TestWhatIsSaidFitsALine(t *testing.T) {
 	}
 }
 
-// wordy is a lock that returns a new error text each time.
+// wordy is a lock that returns a different error text each time.
 type wordy struct{ plain }
 
 var failures int
@@ -82,7 +82,7 @@ func (l *wordy) Unlock(context.Context) error {
 	return fmt.Errorf("error %d", failures)
 }
 
-// TestTheWordsOfALibraryAreNoDifference: two runs that differ only in the texts of errors count as equal.
+// TestTheWordsOfALibraryAreNoDifference: runs that differ only in the texts of errors count as equal.
 func TestTheWordsOfALibraryAreNoDifference(t *testing.T) {
 	r, ok := Explore(t, Config{Seeds: 4, Plan: []string{nothing}, SkipTrial: true,
 		New: making(func(c *Client) Lock { return &wordy{plain{c: c, ttl: 8 * time.Second}} })})

@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// expiring is a mutex that says until when it is valid.
+// expiring is a mutex that reports until when it is valid.
 type expiring struct{ *mutex }
 
 func (e expiring) ValidUntil() time.Time { return e.validUntil }
@@ -20,7 +20,7 @@ func newExpiring(c *locktest.Client) (locktest.Lock, error) {
 	return expiring{m}, nil
 }
 
-// With ChecksValidity the client looks at ValidUntil before each write, and does not write after it.
+// With ChecksValidity the client calls ValidUntil before each write, and does not write once that time has passed.
 func ExampleExpiring() {
 	TestExpiring := func(t *testing.T) {
 		locktest.Run(t, locktest.Config{New: newExpiring, TTL: lease, Faults: locktest.Pauses,

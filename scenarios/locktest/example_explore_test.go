@@ -7,14 +7,14 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// A test that does more with the result than fail: it logs how rare a violation must be for these runs not to have
-// shown it.
+// A test can do more with the result than fail: this one logs how rare a violation would have to be to go unnoticed in
+// these runs.
 func ExampleExplore() {
 	TestLeases := func(t *testing.T) {
 		r, ok := locktest.Explore(t, locktest.Config{New: newMutex, TTL: lease, Faults: locktest.Pauses,
 			Laws: locktest.LeaseLaws, Seeds: 200})
 		if !ok {
-			return // this process makes runs for another one
+			return // this process performs the runs of another one
 		}
 		for _, f := range r.Failures {
 			t.Errorf("seed %d could not be judged: %s", f.Seed, f.Text)

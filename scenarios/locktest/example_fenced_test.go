@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// fenced is a mutex that draws a fencing token while it is held.
+// fenced is a mutex that gets a fencing token while it is held.
 type fenced struct {
 	*mutex
 	token int64
@@ -34,14 +34,14 @@ func (f *fenced) Lock(ctx context.Context) error {
 	}
 	f.token, err = strconv.ParseInt(strings.TrimPrefix(reply, ":"), 10, 64)
 	if err == nil && !time.Now().Before(f.validUntil) {
-		err = context.DeadlineExceeded // the next holder may have an earlier token
+		err = context.DeadlineExceeded // the lease has ended, so the next holder may have a lower token
 	}
 	return err
 }
 
 func (f *fenced) FencingToken() int64 { return f.token }
 
-// With Fences the resource compares the tokens of its writes. It then refuses the late write of a client that has
+// With Fences the resource compares the tokens of its writes. It then refuses a late write from a client that was
 // paused past the end of its lease.
 func ExampleFenced() {
 	TestFenced := func(t *testing.T) {

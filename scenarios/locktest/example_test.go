@@ -16,7 +16,8 @@ import (
 // lease is the time to live of the key of a mutex.
 const lease = 8 * time.Second
 
-// mutex is a lock on one Redis. It asks until SET NX PX succeeds, and a script deletes the key only if it is its own.
+// mutex is a lock on one Redis. It retries until SET NX PX succeeds, and its release is a script that deletes the key
+// only if it has the client's own value.
 type mutex struct {
 	client     *locktest.Client
 	conn       net.Conn
@@ -77,12 +78,12 @@ func (m *mutex) Unlock(context.Context) error {
 
 func (m *mutex) Close() error { return m.conn.Close() }
 
-// A lock on one Redis, and its whole test. Clients pause at random, and the lock must keep what a lock with a lease can
-// keep.
+// Example shows a lock on one Redis and its whole test. Clients pause at random, and the lock must keep the laws that a
+// lock with a lease can keep.
 func Example() {
 	TestMutex := func(t *testing.T) {
 		locktest.Run(t, locktest.Config{New: newMutex, Servers: locktest.Redis(1), TTL: lease,
 			Faults: locktest.Pauses, Laws: locktest.LeaseLaws})
 	}
-	_ = TestMutex // in a file that ends in _test.go it would be a test function
+	_ = TestMutex // in a file named _test.go it would be a test function
 }

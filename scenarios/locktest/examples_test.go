@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// TestTheLocksOfTheExamplesAreSound: the tests that the examples show pass.
+// TestTheLocksOfTheExamplesAreSound: the tests in the examples pass.
 func TestTheLocksOfTheExamplesAreSound(t *testing.T) {
 	pauses := locktest.Config{TTL: lease, Faults: locktest.Pauses, Laws: locktest.LeaseLaws, Seeds: 20}
 	for name, change := range map[string]func(c *locktest.Config){
@@ -30,7 +30,8 @@ func TestTheLocksOfTheExamplesAreSound(t *testing.T) {
 	}
 }
 
-// TestTheMutexOfTheExamplesIsNoExclusion: the examples ask no more of a lease than it can keep.
+// TestTheMutexOfTheExamplesIsNoExclusion: the mutex of the examples violates mutual-exclusion, but not lease-exclusion;
+// so the examples require only what a lease can keep.
 func TestTheMutexOfTheExamplesIsNoExclusion(t *testing.T) {
 	r, ok := locktest.Explore(t, locktest.Config{New: newMutex, TTL: lease, Faults: locktest.Pauses, Seeds: 20})
 	if ok && (r.Violated(checker.MutualExclusion) == 0 || r.Violated(checker.LeaseExclusion) > 0) {

@@ -8,18 +8,18 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// validity follows until when an Expiring lock is valid while it is held: from the return of Lock to the call of
-// Unlock.
+// validity keeps track of the time until which an Expiring lock is valid while it is held, that is, from the return of
+// Lock to the call of Unlock.
 type validity struct {
 	*foreign
 	lock Expiring
 	hold *locks.Hold
 	over sim.Signal // raised when Unlock is called
-	busy bool       // Extend is under way; the lock is asked when it has returned
+	busy bool       // Extend is under way; the lock is asked again when it has returned
 }
 
-// follow asks a lock again while it is held, when a server's answer has reached its client and when the time that
-// it stated has come, since the lock may have renewed itself.
+// follow asks a lock for its validity again while it is held: when a server's answer has reached the client, and when
+// the stated time has come, since the lock may have renewed itself.
 func (l *foreign) follow(env sim.Env, h *locks.Hold) {
 	lock, says := l.lock.(Expiring)
 	if !says {

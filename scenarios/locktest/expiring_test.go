@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// watchdog is a lock that renews its key every two seconds, or only claims to, and says until when it is held.
+// watchdog is a lock that renews its key every two seconds, or only claims to, and reports until when it is valid.
 type watchdog struct {
 	plain
 	renews bool // asks the server to extend the key
@@ -66,8 +66,8 @@ func (l *watchdog) ValidUntil() time.Time {
 	return l.end
 }
 
-// TestALockIsValidForAsLongAsItSays: a lock is valid until the end that it states, also if that changes while it is
-// held. There are no faults, and the work takes longer than the TTL.
+// TestALockIsValidForAsLongAsItSays: a lock is valid until the end that it states, even if it states a new end while it
+// is held. There are no faults, and the work takes longer than the TTL.
 func TestALockIsValidForAsLongAsItSays(t *testing.T) {
 	for name, test := range map[string]struct {
 		renews, claims   bool

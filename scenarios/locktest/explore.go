@@ -17,41 +17,42 @@ type Report struct {
 	// run (RunTrial) failed, which fails the test.
 	Runs int
 	// Breaches are the distinct violations of promised laws. Violations of ownership come first, then the others in the
-	// order of the laws, and last what no lock with a lease survives.
+	// order of the laws, and last those that no lock with a lease can prevent.
 	Breaches []Breach
 	// Failures are the runs that could not be judged: the lock's own code panicked, hung or left the simulation.
 	Failures []Failure
 	// Ignored is the number of runs that could not be judged for a reason that Config.IgnoredGoroutines names.
 	Ignored int
-	// DifferingSeeds are the seeds whose run was made twice with different results. A run is repeated if it fails, or
-	// in order to vary its plan (mix.guided). If it differs then, the rest of its block of seeds is drawn freely.
+	// DifferingSeeds are the seeds whose run was repeated with a different result. A run is repeated if it fails, or in
+	// order to vary its plan (mix.guided). If it differs then, the remaining plans of its block of seeds are drawn
+	// without guidance.
 	DifferingSeeds []uint64
-	// Confidence says how rare a violation of Config.Laws must be for the runs not to have shown it: "no violation in
-	// 200 schedules: with 95 % confidence fewer than 1 in 67 schedules of this mix breaks a promise". The bound is
+	// Confidence says how rare violations of Config.Laws must be, given that the runs did not show any: "no violation
+	// in 200 schedules: with 95 % confidence fewer than 1 in 67 schedules of this mix breaks a promise". The bound is
 	// campaign.UpperBound; its comment states its assumptions. Runs whose plans were guided by others do not count.
 	// Confidence is empty if each law was violated, if none was exercised, or if there were too few runs for a bound.
 	Confidence string
-	// Situations counts, for each thing that happened to a lock ("a key expired while its holder was inside"), the runs
-	// in which it happened. What happened in no run, or in a single one, was hardly tested.
+	// Situations counts, for each thing that can happen to a lock ("a key expired while its holder was inside"), the
+	// runs in which it happened. A situation that occurred in at most one run was hardly tested.
 	Situations map[string]int
 	// UnsimulatedRequests counts, by the name of a request, the runs in which it was refused because it is not
 	// simulated. The connection was then closed; what the library does after that says nothing about real servers.
 	UnsimulatedRequests map[string]int
-	// CPU is the processor time of the processes of the runs, including their start, according to the host.
+	// CPU is the processor time of the processes that performed the runs, including their start, as reported by the
+	// host.
 	CPU time.Duration
-	// PeakMemory is the largest memory of any of these processes, in bytes, according to the host; 0 if it does not
-	// say.
+	// PeakMemory is the peak memory of any of these processes, in bytes, as reported by the host; 0 if it is unknown.
 	PeakMemory int64
 
 	parent *parent
 }
 
-// Breach is one way in which a law was broken.
+// Breach is one distinct violation of a law.
 type Breach struct {
 	Law   checker.Law
 	Cause checker.Cause
-	// Runs is the number of runs that show it, and Seed the seed of the first of them. With Config.EachFault, Seed is
-	// the number of a fault's start and target, which several runs share that differ in when the fault ends.
+	// Runs is the number of runs that show the breach, and Seed the seed of the first of them. With Config.EachFault,
+	// Seed is the number of a fault's start and target; several runs share it and differ in when the fault ends.
 	Runs int
 	Seed uint64
 	// Story explains what happened in the run of Seed.
@@ -77,10 +78,10 @@ func (s *ShrunkRun) Save(folder string) error {
 	return save(folder, map[string]string{search.PlanFile: s.Plan, search.ScenarioFile: s.Scenario})
 }
 
-// Explore makes the same runs as Run and returns their result, for a test that does more with it than fail. ok is false
-// in a worker process that Explore itself has started. There the test continues without a report, and must make the
-// same calls of Run and Explore in the same order. Explore fails the test for a Config that cannot be run and for
-// problems that concern no single run, but not for breaches and failures.
+// Explore performs the same runs as Run and returns their result, for a test that does more with it than fail. ok is
+// false in a worker process that Explore itself has started. There the test gets no report, and must call Run and
+// Explore in the same order as the original process. Explore fails the test for a Config that cannot be run and for
+// problems that do not concern a single run, but not for breaches and failures.
 func Explore(t *testing.T, c Config) (r *Report, ok bool) {
 	t.Helper()
 	p := examine(t, c)
@@ -107,7 +108,7 @@ func Explore(t *testing.T, c Config) (r *Report, ok bool) {
 	return r, true
 }
 
-// breaches merges the groups so that each law and cause occurs once.
+// breaches merges the groups so that each pair of law and cause occurs once.
 func (p *parent) breaches() (all []Breach) {
 	for _, g := range p.groups() {
 		b := Breach{Law: g.Law, Cause: g.Cause, Runs: g.runs, Seed: g.first.Seed, Story: g.Story}
@@ -135,7 +136,7 @@ func (p *parent) groupOf(b Breach) group {
 	return group{broken: broken{finding: finding{b.Law, b.Cause}}, first: ran{Seed: b.Seed}}
 }
 
-// Violated returns the number of runs in which a law was violated, by any cause.
+// Violated returns the number of runs in which a law was violated, whatever the cause.
 func (r *Report) Violated(l checker.Law) int { return r.outcome(l, checker.Violated) }
 
 // Held returns the number of runs in which a law was seen to hold. Runs in which nothing exercised the law count
@@ -173,8 +174,8 @@ func (r *Report) Digests() map[uint64]sim.Digest {
 	return all
 }
 
-// Shrink shrinks the run of a breach to the smallest that it finds. It must be called before the test returns. The
-// error is a [*ShrinkError].
+// Shrink shrinks the first run of a breach as far as it can. It must be called before the test returns. The error is a
+// [*ShrinkError].
 func (r *Report) Shrink(b Breach) (*ShrunkRun, error) {
 	small, why := r.parent.shrink(r.parent.groupOf(b))
 	if small == nil {

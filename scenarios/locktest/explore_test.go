@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// open is a lock that everybody has at once.
+// open is a lock that all clients hold at once.
 type open struct{}
 
 func (open) Lock(context.Context) error   { return nil }
@@ -21,8 +21,8 @@ func (open) Unlock(context.Context) error { return nil }
 
 func newCareless(c *Client) (Lock, error) { return &careless{plain{c: c, ttl: 8 * time.Second}}, nil }
 
-// TestWhatIsExploredIsCutDownAndReplayed: the smallest run of each breach in a Report shows that breach again and no
-// other of the law. The smallest run has no fault if none is needed.
+// TestWhatIsExploredIsCutDownAndReplayed: the shrunk run of each breach in a Report shows that breach and no other
+// breach of the law. It has no fault if none is needed.
 func TestWhatIsExploredIsCutDownAndReplayed(t *testing.T) {
 	for name, test := range map[string]struct {
 		lock   constructor
@@ -87,7 +87,7 @@ func TestABreachThatIsNoneIsNotCutDown(t *testing.T) {
 	}
 }
 
-// opened is a lock that leaves a goroutine running until it is closed.
+// opened is a lock that keeps a goroutine running until it is closed.
 type opened struct {
 	plain
 	end chan struct{}
@@ -98,7 +98,7 @@ func (l *opened) Close() error {
 	return l.plain.Close()
 }
 
-// TestALockWhoseClientCrashedIsClosed: a lock that its crashed client did not close does not count as a leak of the
+// TestALockWhoseClientCrashedIsClosed: a lock that its crashed client did not close is not reported as a leak of the
 // library.
 func TestALockWhoseClientCrashedIsClosed(t *testing.T) {
 	r, ok := Explore(t, Config{Seeds: 4,
@@ -113,7 +113,7 @@ func TestALockWhoseClientCrashedIsClosed(t *testing.T) {
 	}
 }
 
-// extended is a lock that its holder extends.
+// extended is a lock with an Extend method.
 type extended struct {
 	plain
 }
@@ -132,7 +132,8 @@ func (l *extended) Extend(ctx context.Context) error {
 
 var errNotHeld = errors.New("not held")
 
-// TestALockIsExtendedForAsLongAsItsWorkLasts: without extensions, work of twice the TTL outlasts the lock.
+// TestALockIsExtendedForAsLongAsItsWorkLasts: work of twice the TTL outlasts a lock that is not extended, and does not
+// outlast one that is.
 func TestALockIsExtendedForAsLongAsItsWorkLasts(t *testing.T) {
 	for every, violated := range map[time.Duration]int{0: 3, 3 * time.Second: 0} {
 		t.Run(every.String(), func(t *testing.T) {

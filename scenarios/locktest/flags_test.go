@@ -16,10 +16,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// asked is the environment variable that makes the test binary run the tests whose output TestFlags checks.
+// asked is the environment variable that makes the test binary run the tests whose output is checked here.
 const asked = "FENCEPOST_LOCKTEST_FLAGS"
 
-// TestOfFlags fails as a user's test would.
+// TestOfFlags fails like a test of a user's broken lock.
 func TestOfFlags(t *testing.T) {
 	if os.Getenv(asked) == "" {
 		t.Skip("it is run by TestFlags")
@@ -30,8 +30,8 @@ func TestOfFlags(t *testing.T) {
 // form is a flag that a user's test might define.
 var form = flag.String("form", "", "which subtest TestOfOwnFlags has")
 
-// TestOfOwnFlags has a subtest whose name comes from a flag or from the process ID. A worker process cannot find the
-// latter.
+// TestOfOwnFlags has a subtest whose name comes from a flag or from the process ID. In the latter case a worker process
+// cannot find the subtest.
 func TestOfOwnFlags(t *testing.T) {
 	if os.Getenv(asked) == "" {
 		t.Skip("it is run by TestAUsersFlagsReachTheProcessesOfTheRuns")
@@ -66,7 +66,7 @@ func FuzzOfFlags(f *testing.F) {
 	})
 }
 
-// goTest executes this test binary again, in its own folder, and returns its output.
+// goTest executes this test binary again in its own folder and returns its output.
 func goTest(t *testing.T, folder string, args ...string) (text string, failed bool) {
 	t.Helper()
 	exe, err := os.Executable()
@@ -82,7 +82,7 @@ func goTest(t *testing.T, folder string, args ...string) (text string, failed bo
 	return string(out), err != nil
 }
 
-// TestFlags: the flags of go test work, and the commands that a failure prints repeat it.
+// TestFlags: the flags of go test work, and the commands that a failure prints repeat the failure.
 func TestFlags(t *testing.T) {
 	if os.Getenv(asked) != "" || os.Getenv(environment) != "" {
 		return
@@ -140,7 +140,7 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// TestTheTimeThatTimeoutGivesEndsTheRuns: the runs end before -timeout ends the test, so that there is time to report.
+// TestTheTimeThatTimeoutGivesEndsTheRuns: the runs end before -timeout ends the test, which leaves time to report.
 func TestTheTimeThatTimeoutGivesEndsTheRuns(t *testing.T) {
 	over := time.Now().Add(-time.Second)
 	p := examine(t, Config{New: newPlain, Seeds: 5, SkipTrial: true, deadline: &over})
@@ -157,7 +157,7 @@ func TestTheTimeThatTimeoutGivesEndsTheRuns(t *testing.T) {
 	}
 }
 
-// TestTestsAtTheSameTime: tests that run in parallel make the same runs as a test alone.
+// TestTestsAtTheSameTime: tests that run in parallel perform the same runs as a test that runs alone.
 func TestTestsAtTheSameTime(t *testing.T) {
 	for _, name := range []string{"one", "two", "three"} {
 		t.Run(name, func(t *testing.T) {

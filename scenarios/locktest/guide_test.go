@@ -17,8 +17,8 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// guided returns the Config of a test of a lock with a scenario's mix. It makes the runs of one full block of 512 seeds
-// and a few of the next.
+// guided returns the Config of a test of a lock with a scenario's mix. The number of seeds is one full block of 512 and
+// a few of the next block.
 func guided(t *testing.T, mix string, lock constructor) Config {
 	t.Helper()
 	if testing.Short() {
@@ -34,8 +34,8 @@ func guided(t *testing.T, mix string, lock constructor) Config {
 		Laws: []checker.Law{checker.Ownership}, IgnoredGoroutines: []string{"metrics"}}
 }
 
-// unlucky is a lock that fails in some runs, which depend on the seed. A run that varies a failing run therefore fails
-// too.
+// unlucky is a lock that fails in some runs, depending on the seed. A run that varies the plan of a failing run
+// therefore fails too.
 type unlucky struct {
 	careless
 	fail func()
@@ -63,11 +63,11 @@ func outcomes(p *parent) map[uint64]string {
 	return all
 }
 
-// TestAGuidedRunIsAFunctionOfItsSeed: the run of a seed is the same for any number of workers, and if it is the only
-// one that is asked for. It is also the same if workers are replaced in the middle of a block, because the lock leaves
+// TestAGuidedRunIsAFunctionOfItsSeed: the run of a seed is the same for any number of workers, and also if only that
+// seed is requested. It is also the same if workers are replaced in the middle of a block because the lock leaves
 // goroutines behind or ends its process.
 func TestAGuidedRunIsAFunctionOfItsSeed(t *testing.T) {
-	folder := t.TempDir() // also for the temporary files of workers that end without removing them
+	folder := t.TempDir() // also receives temporary files of workers that end without removing them
 	t.Setenv("TMPDIR", folder)
 	t.Setenv("GOTMPDIR", folder)
 	const mix = "guided: 80%, aimed: 0%"
@@ -129,7 +129,7 @@ func TestAGuidedRunIsAFunctionOfItsSeed(t *testing.T) {
 	}
 }
 
-// TestAGuidedRunIsCutDown: a guided run is shrunk by its own plan, without the runs that guided it.
+// TestAGuidedRunIsCutDown: a guided run is shrunk from its own plan, without the runs that guided it.
 func TestAGuidedRunIsCutDown(t *testing.T) {
 	p := examine(t, guided(t, "guided: 80%", newCareless))
 	if p == nil {
@@ -152,7 +152,7 @@ func TestAGuidedRunIsCutDown(t *testing.T) {
 	t.Error("nothing was broken")
 }
 
-// TestABlockIsOneWorkers: all seeds of a block go to the same worker, from the first seed of the block on.
+// TestABlockIsOneWorkers: all seeds of a block go to the same worker, starting with the first seed of the block.
 func TestABlockIsOneWorkers(t *testing.T) {
 	p := &parent{guided: true}
 	shares := p.shares([]uint64{510, 511, 512, 513, 1540}, 2)
@@ -168,7 +168,7 @@ func TestABlockIsOneWorkers(t *testing.T) {
 
 var opens int
 
-// moody is a lock that waits longer in each call than in the one before, so its runs differ.
+// moody is a lock that waits longer in each call than in the previous one, so that no two runs are equal.
 type moody struct{ plain }
 
 func (l *moody) Lock(ctx context.Context) error {
@@ -177,7 +177,7 @@ func (l *moody) Lock(ctx context.Context) error {
 	return l.plain.Lock(ctx)
 }
 
-// TestALibraryWhoseRunsDifferIsNotGuided: the difference is reported, and all seeds are run.
+// TestALibraryWhoseRunsDifferIsNotGuided: the difference between the runs is reported, and all seeds are run.
 func TestALibraryWhoseRunsDifferIsNotGuided(t *testing.T) {
 	c := guided(t, "guided: 90%", making(func(c *Client) Lock { return &moody{plain{c: c, ttl: 8 * time.Second}} }))
 	p := examine(t, c)

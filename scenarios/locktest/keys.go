@@ -7,19 +7,19 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// keys says which lock each key on the servers belongs to.
+// keys maps each key on the servers to the lock that it belongs to.
 type keys struct {
 	locks []history.Lock
 	of    map[history.Lock]title
 }
 
-// title is the lock that a key belongs to and, if the lock has several keys, which one of them the key is.
+// title identifies the lock that a key belongs to and, if the lock has several keys, which of them the key is.
 type title struct {
 	lock   history.Lock
 	member string // empty if the lock has only this key
 }
 
-// newKeys returns the keys of the locks according to Config.Keys, or nil if that is not set.
+// newKeys returns the keys of the locks according to Config.Keys, or nil if Config.Keys is nil.
 func (c *Config) newKeys(locks []history.Lock) (*keys, error) {
 	if c.Keys == nil {
 		return nil, nil
@@ -48,12 +48,12 @@ func (c *Config) newKeys(locks []history.Lock) (*keys, error) {
 // connect assigns a server's record of a key to the lock that the key belongs to.
 func (k *keys) connect(e *history.Event) { e.Lock, e.Member = k.lockOf(e.Lock, e.Member) }
 
-// lockOf returns the lock that a record of a key belongs to. If the key belongs to no lock, it returns the name of a
-// lock that does not exist.
+// lockOf returns the lock that a recorded key belongs to. If the key belongs to no lock, it returns a name that no lock
+// has.
 func (k *keys) lockOf(key history.Lock, member string) (history.Lock, string) {
 	of, known := k.of[key]
 	switch {
-	case !known && slices.Contains(k.locks, key): // another key whose name is that of a lock
+	case !known && slices.Contains(k.locks, key): // another key that has the same name as a lock
 		return "key " + key, member
 	case !known:
 		return key, member

@@ -39,8 +39,8 @@ func (l *counted) Lock(ctx context.Context) error {
 
 func (l *counted) FencingToken() int64 { return l.token }
 
-// A sound lock of each kind keeps under each family of faults the laws that the documentation states for the kind.
-// Libraries that follow a master through Failovers have their own test.
+// TestASoundLockKeepsTheLawsOfItsKind: a sound lock of each kind keeps, under each family of faults, the laws that the
+// documentation states for its kind. Libraries that follow a master through Failovers have their own test.
 func TestASoundLockKeepsTheLawsOfItsKind(t *testing.T) {
 	lease := Precautions{ChecksValidity: true}
 	one := Redis(1)
@@ -66,8 +66,8 @@ func TestASoundLockKeepsTheLawsOfItsKind(t *testing.T) {
 	}
 }
 
-// If the only server is lost for good, deadlock-freedom is shown as broken but not promised, unless Config.Availability
-// promises it.
+// TestTheLossOfAllServersIsNotPromised: if the only server never comes back, deadlock-freedom is reported as violated
+// but does not fail the test, unless Config.Availability is set.
 func TestTheLossOfAllServersIsNotPromised(t *testing.T) {
 	for _, promised := range []bool{false, true} {
 		t.Run(fmt.Sprint(promised), func(t *testing.T) {
@@ -84,14 +84,15 @@ func TestTheLossOfAllServersIsNotPromised(t *testing.T) {
 	}
 }
 
-// What servers can do to any lease is listed with its explanation first, and the same run without that fault breaks
-// nothing. A clock that runs fast is not among it, since a lock can keep a margin for drift.
+// TestWhatServersDoToEveryLeaseIsSaidFirst: if a server's fault breaks any lock with a lease, the explanation of that
+// comes first in the story, and the same run without the fault violates no law. A clock that runs fast is not such a
+// fault, since a lock can keep a safety margin for drift.
 func TestWhatServersDoToEveryLeaseIsSaidFirst(t *testing.T) {
 	unsynced := "cut redis-1 -> redis-1-replica-1 at 1s for 3s"
 	for name, test := range map[string]struct {
 		lock        constructor
 		servers     Servers
-		plan, mends []string // mends is the plan without the fault that is the cause
+		plan, mends []string // mends is the plan without the fault that causes the violation
 		want        limit
 	}{
 		"a clock that is set ahead": {newPlain, Redis(1), []string{"jump redis-1 clock by +30s at 2s"},
@@ -132,7 +133,7 @@ func TestWhatServersDoToEveryLeaseIsSaidFirst(t *testing.T) {
 	}
 }
 
-// follower is a plain lock that turns to the other server if this one answers as a replica.
+// follower is a plain lock that switches to the other server if the current one answers as a replica.
 type follower struct{ plain }
 
 func newFollower(c *Client) (Lock, error) { return &follower{plain{c: c, ttl: 8 * time.Second}}, nil }

@@ -27,7 +27,8 @@ func (c *Config) ignores(g *remote.Goroutine) bool {
 	return slices.ContainsFunc(c.IgnoredGoroutines, g.In)
 }
 
-// strangers returns the goroutines of the bubble that belong neither to locktest nor to Config.IgnoredGoroutines.
+// strangers returns the goroutines of the bubble that neither belong to locktest nor are named by
+// Config.IgnoredGoroutines.
 func (w *worker) strangers() []*remote.Goroutine {
 	return slices.DeleteFunc(goroutines(), w.config.ignores)
 }
@@ -55,7 +56,7 @@ func (w *worker) leaked() string {
 	return w.left.leak
 }
 
-// closing says where a user has to end a goroutine of the lock.
+// closing says where the user has to end a goroutine of the lock.
 func (w *worker) closing() string {
 	if w.closeless.Load() {
 		return "a method Close() error, which the Lock does not have"
@@ -63,8 +64,8 @@ func (w *worker) closing() string {
 	return "Close"
 }
 
-// failure says why a run could not be judged. If a call of the library did not return, it lists the goroutines of such
-// calls.
+// failure says why a run could not be judged. If a call into the library did not return, it lists the goroutines of
+// such calls.
 func (w *worker) failure(err error) string {
 	w.failed = true
 	if stuck := (*bubble.StuckError)(nil); errors.As(err, &stuck) {

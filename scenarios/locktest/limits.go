@@ -7,20 +7,20 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// limit is the reason why no lock with a lease could have kept a law. It is empty if a lock could have kept it.
+// limit is the reason why no lock with a lease could have kept a law. It is "" if a lock could have kept it.
 type limit string
 
 const (
 	pauses    limit = "pauses"    // the holder was paused for longer than its lease
-	messages  limit = "messages"  // a message to the resource was delayed until another client had the lock
+	messages  limit = "messages"  // a message to the resource was delayed until another client held the lock
 	sessions  limit = "sessions"  // the service ended the session of a client that was alive
-	unheeded  limit = "unheeded"  // the session ended, the lock reported it, and the holder worked on
+	unheeded  limit = "unheeded"  // the session ended, the lock reported it, and the holder continued to work
 	clocks    limit = "clocks"    // the clock of a server was set ahead
 	losses    limit = "losses"    // a server lost what it had confirmed
 	failovers limit = "failovers" // a replica without the key took over, or there were two masters
 )
 
-// waysOn is the explanation that a story of each limit begins with.
+// waysOn contains, for each limit, the explanation with which a story begins.
 var waysOn = map[limit]string{
 	pauses: `No lock with a lease survives a pause of its holder that is longer. There are two ways on: a fencing token
 that the resource compares (Precautions.Fences, Laws: locktest.FencedLaws), or no more than what a lease can keep
@@ -50,11 +50,11 @@ confirmed it (WAIT), a fencing token from a store that loses nothing (Precaution
 or no more than what a lock on such servers can keep (Laws: locktest.EfficiencyLaws).`,
 }
 
-// limitOf says why no lock with a lease could have kept the law that a run violated. The holder was paused for longer
-// than its lease, or its message was delayed for longer. Or its session was ended, and it could not know that or did
-// not heed it. Or its servers forgot its key. For a violation of resource-safety, the reason is that of
-// mutual-exclusion, unless the stale write had left in time. A clock that drifts is no such reason, since a lock can
-// keep a margin.
+// limitOf says why no lock with a lease could have kept the law that a run violated. Possible reasons are: the holder
+// was paused, or its message was delayed, for longer than its lease; its session was ended, and it could not know that
+// or ignored it; or its servers lost its key. A violation of resource-safety has the same reason as one of
+// mutual-exclusion, unless the stale write was sent in time. A clock that drifts is not such a reason, since a lock can
+// keep a safety margin.
 func limitOf(h *history.History, v checker.Verdict, f checker.Finding) limit {
 	if f.Law == checker.ResourceSafety {
 		if leftInTime(h, &f) {
@@ -81,8 +81,8 @@ func limitOf(h *history.History, v checker.Verdict, f checker.Finding) limit {
 	return ""
 }
 
-// hold is one grant of the lock and its section, as its holder knows them. Positions are indexes into the history's
-// events.
+// hold is one grant of the lock and the critical section that follows, as seen by its holder. Positions are indexes
+// into the history's events.
 type hold struct {
 	*history.Event              // the acquire ok event
 	at             int          // position
@@ -108,7 +108,7 @@ func holdAt(h *history.History, at int) *hold {
 	return g
 }
 
-// holdsOf returns the holds among the witnesses of a finding, in order.
+// holdsOf returns the holds among the witnesses of a finding, in order of time.
 func holdsOf(h *history.History, f *checker.Finding) (all []*hold) {
 	for i := range h.Events {
 		e := &h.Events[i]
@@ -119,16 +119,15 @@ func holdsOf(h *history.History, f *checker.Finding) (all []*hold) {
 	return all
 }
 
-// over reports whether a hold had ended when another client was granted the lock: it was released, or its lease was
-// over.
+// over reports whether a hold had ended by release or by the end of its lease when another client was granted the lock.
 func (g *hold) over(h *history.History, other *hold) bool {
 	granted := other.Grant.Granted
 	return g.end < len(h.Events) && h.Events[g.end].Time <= granted || g.until <= granted
 }
 
-// leftInTime reports whether a stale write had left its client in time. That is the case if the client sent it while it
-// still held the lock, and the next client was granted the lock only after the release or the end of the lease. No lock
-// can stop such a write; only a resource that compares fencing tokens can.
+// leftInTime reports whether a stale write was sent in time. That is the case if the client sent it while it still held
+// the lock, and the next client was granted the lock only after the release or the end of the lease. No lock can stop
+// such a write; only a resource that compares fencing tokens can.
 func leftInTime(h *history.History, f *checker.Finding) bool {
 	at := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Index == f.At })
 	if f.Cause.Kind != checker.StaleEffect || at < 0 || h.Header.Applies(history.Fencing) {
@@ -152,7 +151,7 @@ func leftInTime(h *history.History, f *checker.Finding) bool {
 }
 
 // keptInside reports whether a holder overstayed its lease because an answer of the resource was late: it had sent the
-// request in time, and still waited for the answer when the other client came in.
+// request in time, and was still waiting for the answer when the other client entered the critical section.
 func keptInside(h *history.History, f *checker.Finding) bool {
 	for _, g := range holdsOf(h, f) {
 		if g.Process != f.About {
@@ -170,9 +169,9 @@ func keptInside(h *history.History, f *checker.Finding) bool {
 	return false
 }
 
-// tooSoonToLearn reports whether another client was granted the lock before a holder whose session had ended could know
-// that. A holder can know it at its next keepalive, a third of the TTL after the session has ended and after the faults
-// that kept it from the servers have ended.
+// tooSoonToLearn reports whether another client was granted the lock before a holder whose session had ended could
+// notice that. A holder can notice it at its next keepalive, a third of the TTL after the session has ended and after
+// the end of the faults that separated it from the servers.
 func tooSoonToLearn(h *history.History, f *checker.Finding) bool {
 	var gone, granted history.Time
 	for _, g := range holdsOf(h, f) {
@@ -203,7 +202,7 @@ func tooSoonToLearn(h *history.History, f *checker.Finding) bool {
 	return gone > 0 && granted < gone+h.Header.TTL/3
 }
 
-// toldOfItsEnd reports whether a lock told its holder that the lease was over before another client was granted the
+// toldOfItsEnd reports whether a lock notified its holder that the lease was over before another client was granted the
 // lock.
 func toldOfItsEnd(h *history.History, f *checker.Finding) bool {
 	holds := holdsOf(h, f)
@@ -213,7 +212,7 @@ func toldOfItsEnd(h *history.History, f *checker.Finding) bool {
 	})
 }
 
-// ended returns when the fault ended that struck at a position, or the end of the run if that was not recorded.
+// ended returns when the fault that began at a position ended, or the end of the run if that was not recorded.
 func ended(h *history.History, at int) history.Time {
 	for i := at + 1; i < len(h.Events); i++ {
 		if e := &h.Events[i]; e.Process == history.Nemesis && e.Type == history.OK && e.Value == h.Events[at].Value {
@@ -223,7 +222,7 @@ func ended(h *history.History, at int) history.Time {
 	return h.Header.End
 }
 
-// onlyJumps reports whether there are clock faults among some events, and all of them are jumps, not drifts.
+// onlyJumps reports whether some of the given events are clock faults, and all of these are jumps rather than drifts.
 func onlyJumps(h *history.History, indexes []int) bool {
 	jumps, others := 0, 0
 	for _, i := range indexes {

@@ -21,71 +21,71 @@ import (
 // run; it must close connections and end goroutines.
 type Lock interface {
 	// Lock acquires the lock, or returns an error if it has not acquired it. While another client has the lock, it must
-	// wait for at least a second, or an eighth of the TTL if that is shorter; then it may give up. When ctx is done, it
-	// must return an error. ctx is done at the latest when the run ends. If Lock returns an error, the client skips
-	// this cycle.
+	// wait for at least a second, or an eighth of the TTL if that is shorter; after that it may return an error. When
+	// ctx is done, it must return an error. ctx is done at the latest when the run ends. If Lock returns an error, the
+	// client skips this cycle.
 	Lock(ctx context.Context) error
 	// Unlock releases the lock. When ctx is done, it must return, with an error if it has not released the lock. ctx is
-	// done at the latest when the run ends. An Unlock that continues to ask servers that do not answer is reported as
+	// done at the latest when the run ends. An Unlock that keeps retrying servers that do not answer is reported as
 	// hanging.
 	Unlock(ctx context.Context) error
 }
 
-// Expiring is a Lock that says until when it is valid, by its client's wall clock (time.Now). ValidUntil is called when
-// Lock or Extend has returned nil, when a server's answer has reached the client, when the time that it returned has
-// come, and whenever the client checks its lock. So a lock that renews itself is valid for as long as it says, and no
-// longer. If ValidUntil returns the zero time after Lock, the Lock counts as not Expiring.
+// Expiring is a Lock that reports until when it is valid, according to its client's wall clock (time.Now). ValidUntil
+// is called when Lock or Extend has returned nil, when a server's answer has reached the client, when the previously
+// returned time has come, and whenever the client checks its lock. So a lock that renews itself counts as valid for
+// exactly as long as it says. If ValidUntil returns the zero time after Lock, the Lock counts as not Expiring.
 //
-// ValidUntil may be called at any time while the lock is held, on another goroutine than Lock, and must return at once.
-// A Lock that is neither Expiring nor a LossNotifier counts as valid for Config.TTL, counted from the first request of
-// the round that acquired it.
+// ValidUntil may be called at any time while the lock is held, on a different goroutine than Lock, and must return at
+// once. A Lock that is neither Expiring nor a LossNotifier counts as valid for Config.TTL, counted from the first
+// request of the round that acquired it.
 type Expiring interface {
 	ValidUntil() time.Time
 }
 
 // LossNotifier is a Lock that reports its loss by closing a channel. Lost is called when Lock or Extend has returned
-// nil, and returns the channel of that acquisition. A LossNotifier that is not Expiring counts as valid until it closes
-// the channel.
+// nil. It returns the channel for the current acquisition. A LossNotifier that is not Expiring counts as valid until it
+// closes the channel.
 type LossNotifier interface {
 	Lost() <-chan struct{}
 }
 
 // Fenced is a Lock with a fencing token, which its client passes to the resource with each write. FencingToken is
-// called when Lock or Extend has returned nil. Each acquisition must have a higher token than those before it. With
-// Precautions.Fences, the resource refuses a token that is lower than one that it has seen.
+// called when Lock or Extend has returned nil. Each acquisition must have a higher token than all earlier ones. With
+// Precautions.Fences, the resource refuses a token that is lower than one that it has already seen.
 type Fenced interface {
 	FencingToken() int64
 }
 
 // Extender is a Lock that its holder can extend. Extend is called every Precautions.ExtendEvery while the lock is held.
 // If it returns nil, a Lock that is neither Expiring nor a LossNotifier counts as valid for Config.TTL from that call
-// on. An error means that the lock was lost, unless it says that no server answered: a [net.Error], [io.EOF], or the
-// error of a context.
+// on. An error means that the lock was lost, unless it indicates that no server answered: a [net.Error], [io.EOF], or
+// the error of a context.
 //
 // Extend may be called on another goroutine while Lock or Unlock of the same client is running. If they share a
-// connection, it must carry one request after the other.
+// connection, they must not use it at the same time.
 type Extender interface {
 	Extend(ctx context.Context) error
 }
 
 // Client is the client for which New makes a Lock.
 type Client struct {
-	Name  string   // client-1, client-2 …; probe comes last, and tests whether the lock can still be acquired
+	Name  string   // client-1, client-2 …; the last is probe, which tests whether the lock can still be acquired
 	Key   string   // name of the lock, and its key on the servers unless Config.Keys says otherwise
 	Addrs []string // of the servers: masters first, replicas after them, and last, if there are replicas, the Sentinel
 	guest *bubble.Guest
 }
 
-// Addr returns the address of the i-th server, from 0. It panics if there are not that many.
+// Addr returns the address of the i-th server, counting from 0. It panics if there is no such server.
 func (c *Client) Addr(i int) string { return c.Addrs[i] }
 
 // DialTimeout is the longest duration of a dial whose context has no deadline.
 const DialTimeout = 5 * time.Second
 
-// DialContext opens a connection to a server, by its address, like [net.Dialer.DialContext]. It replaces the dialer of
-// a client library. Unless ctx has a deadline, it has the timeout that the dialers of go-redis and rueidis have,
-// DialTimeout. If the library's own dialer waits longer (redigo's waits for 30 s), pass a ctx with that deadline. It
-// fails as on a real network. An address that is not that of a server fails the run.
+// DialContext opens a connection to the server with the given address, like [net.Dialer.DialContext]. Use it as the
+// dialer of a client library. If ctx has no deadline, the dial times out after DialTimeout, as with the dialers of
+// go-redis and rueidis. If the library's own dialer waits longer (redigo's waits for 30 s), pass a ctx with that
+// deadline. Dials fail as on a real network. An address that does not belong to a server fails the run.
 func (c *Client) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	if _, ends := ctx.Deadline(); !ends {
 		var cancel context.CancelFunc
@@ -95,12 +95,12 @@ func (c *Client) DialContext(ctx context.Context, network, addr string) (net.Con
 	return c.guest.DialContext(ctx, network, addr)
 }
 
-// Dial is DialContext with the client's Context.
+// Dial calls DialContext with the client's Context.
 func (c *Client) Dial(network, addr string) (net.Conn, error) {
 	return c.DialContext(c.guest.Context(), network, addr)
 }
 
-// Context returns a context that is canceled when the run is over.
+// Context returns a context that is canceled at the end of the run.
 func (c *Client) Context() context.Context { return c.guest.Context() }
 
 // host connects the library's locks with the simulated clients.
@@ -111,15 +111,15 @@ type host struct {
 	keys           *keys                         // nil: each lock has one key of its own name
 	locks          []history.Lock                // locks of the scenario
 	world          *sim.World                    // world of the run
-	waits          map[sim.ProcessID]*sim.Signal // raised by the next answer, by client
-	closeless      atomic.Bool                   // a Lock without Close was seen
-	made           map[Lock]string               // the client of each Lock of the run; pointers only
+	waits          map[sim.ProcessID]*sim.Signal // by client: raised by the next answer
+	closeless      atomic.Bool                   // some Lock has no Close method
+	made           map[Lock]string               // the client of each Lock in the run; all Locks are pointers
 	together       bool                          // all servers grant a lock together
 }
 
-// open makes the lock of a client. If New returns an error, the calls of that lock return it. The run fails if New
-// returns neither a Lock nor an error, or the Lock of another client: clients stand for processes, which share neither
-// memory nor connections.
+// open makes the lock of a client. If New returns an error, all calls of that client's lock return this error. The run
+// fails if New returns neither a Lock nor an error, or the Lock of another client: clients represent processes, which
+// share neither memory nor connections.
 func (h *host) open(c *Client) Lock {
 	l, err := h.new(c)
 	if err != nil {
@@ -142,7 +142,7 @@ func (h *host) open(c *Client) Lock {
 	return l
 }
 
-// fail fails the run, and returns a lock whose calls return the same error.
+// fail fails the run, and returns a lock whose calls return err.
 func (h *host) fail(err error) Lock {
 	h.Fail(err)
 	return unopened{err}
@@ -160,7 +160,8 @@ func (h *host) Prepare(o *sim.Options) {
 	o.Keep = h.keep
 }
 
-// keep assigns a server's record of a key to the lock that the key belongs to, and passes on what a request did.
+// keep assigns a server's record of a key to the lock that the key belongs to, and tells the driver what the request
+// did.
 func (h *host) keep(e *history.Event) (kept bool) {
 	if !e.F.IsKey() {
 		return true
@@ -198,13 +199,13 @@ func (h *host) answer(client sim.ProcessID) *sim.Signal {
 	return h.waits[client]
 }
 
-// foreign returns the lock of one client.
+// foreign returns the lock of one client, as called by the simulation.
 func (h *host) foreign(client sim.ProcessID, c *locks.Config, of *locks.Library) locks.ForeignLock {
 	return &foreign{open: h.open, answers: h.answer, guest: h.Guest(client), config: c, library: of,
 		together: h.together}
 }
 
-// foreign is a lock whose methods a goroutine calls while the task of its client waits.
+// foreign is a lock whose methods run on a goroutine while the task of its client waits.
 type foreign struct {
 	open    func(*Client) Lock
 	answers func(sim.ProcessID) *sim.Signal
@@ -213,7 +214,7 @@ type foreign struct {
 	library *locks.Library
 	lock    Lock
 	closed  bool
-	// validity is nil if the lock does not say until when it is valid, or is not held.
+	// validity is nil if the lock does not report until when it is valid, or if it is not held.
 	validity *validity
 	// together says that all servers grant a lock together.
 	together bool
@@ -265,9 +266,9 @@ func (l *foreign) client(name sim.ProcessID) *Client {
 	return &Client{Name: string(name), Key: string(l.config.Key), Addrs: l.guest.Addrs(), guest: l.guest}
 }
 
-// state is what a lock reports about itself once it is held.
+// state is what a lock reports about itself when it has been acquired.
 type state struct {
-	validUntil time.Time // zero: it does not say
+	validUntil time.Time // zero: not reported
 	lost       <-chan struct{}
 	token      history.Token
 }
@@ -286,7 +287,8 @@ func (l *foreign) stated() (s state) {
 	return s
 }
 
-// deadline returns the time until which a lock counts as valid. asked is when the round that acquired it began.
+// deadline returns the time until which a lock counts as valid. asked is when the round of requests that acquired it
+// began.
 func (l *foreign) deadline(s state, asked sim.Time) sim.Deadline {
 	switch {
 	case !s.validUntil.IsZero():
@@ -297,7 +299,7 @@ func (l *foreign) deadline(s state, asked sim.Time) sim.Deadline {
 	return sim.Deadline{Clock: sim.Monotonic, At: asked.Duration() + l.config.TTL}
 }
 
-// listen records when the library reports that the lock is lost, and raises a signal.
+// listen records when the library reports that the lock is lost, and raises the returned signal.
 func (l *foreign) listen(lost <-chan struct{}, at *sim.Time) *sim.Signal {
 	raised := new(sim.Signal)
 	l.guest.Go(func(ctx context.Context) {
@@ -353,7 +355,7 @@ func (l *foreign) Release(env sim.Env, h *locks.Hold) locks.Answer {
 	return answered(err, locks.Denied, locks.Unanswered)
 }
 
-// answered returns yes if an error is a server's reply, and no if it says that there was no reply.
+// answered returns yes if err means that a server answered, and no if it means that no server did.
 func answered[T any](err error, yes, no T) T {
 	if unanswered(err) {
 		return no
@@ -366,8 +368,8 @@ func (l *foreign) Close(env sim.Env) {
 	l.guest.Call(env, "Close", func(context.Context) { l.close() })
 }
 
-// close closes the lock once: at the end of its client's work, or, if the client did not get that far, at the end
-// of the run.
+// close closes the lock once: at the end of its client's work or, if the client does not get that far, at the end of
+// the run.
 func (l *foreign) close() {
 	if c, can := l.lock.(io.Closer); can && !l.closed {
 		l.closed = true

@@ -8,14 +8,14 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// telling is a lock that says only when it is lost: some time after its first request.
+// telling is a lock that reports only its loss, some time after its first request.
 type telling struct {
 	*plain
 	after time.Duration // 0: never
 	lost  chan struct{}
 }
 
-// announcing hides plain's method ValidUntil.
+// announcing is a telling lock without plain's method ValidUntil.
 type announcing struct{ l *telling }
 
 func (l announcing) Lock(ctx context.Context) error {
@@ -34,7 +34,7 @@ func (l announcing) Unlock(ctx context.Context) error { return l.l.plain.Unlock(
 func (l announcing) Close() error                     { return l.l.plain.Close() }
 func (l announcing) Lost() <-chan struct{}            { return l.l.lost }
 
-// nothing is a plan that does no harm.
+// nothing is a plan whose fault has no effect.
 const nothing = "pause client-2 for 1ms at 1s"
 
 // TestALockThatSaysWhenItIsLostIsValidUntilThen: a LossNotifier that is not Expiring is valid until it reports its
@@ -95,7 +95,8 @@ type ending struct{ announcing }
 
 func (l ending) Lost() <-chan struct{} { return l.l.c.Context().Done() }
 
-// TestALossReportedAfterTheRunIsNotRecorded: a loss reported at the end of a run does not make two runs differ.
+// TestALossReportedAfterTheRunIsNotRecorded: if locks report their loss at the end of a run, equal seeds still give
+// equal runs.
 func TestALossReportedAfterTheRunIsNotRecorded(t *testing.T) {
 	c := Config{Seeds: 10, Hold: 24 * time.Hour, Cycles: 1, Plan: []string{nothing}, SkipTrial: true,
 		New: making(func(c *Client) Lock {

@@ -6,9 +6,9 @@ import (
 	"unsafe"
 )
 
-// offline makes every connect(2) of this process fail from now on. A lock that dials by itself then reaches no server
-// of this host, where its keys might be somebody's data. If the host does not permit a process to restrict itself so,
-// nothing changes.
+// offline makes every later connect(2) of this process fail. A lock that dials without the client's DialContext then
+// reaches no server on this host, where its keys might collide with real data. If the host does not permit a process to
+// restrict itself in this way, nothing changes.
 func offline() {
 	is, known := map[string]struct{ architecture, seccomp uint32 }{
 		"amd64": {0xc000003e, 317}, "arm64": {0xc00000b7, 277}, // AUDIT_ARCH_*, and the number of seccomp(2)

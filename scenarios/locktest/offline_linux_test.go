@@ -9,10 +9,11 @@ import (
 	"testing"
 )
 
-// listens is the environment variable that tells the processes of the runs the address of a server on this host.
+// listens is the environment variable that tells the worker processes the address of a server on this host.
 const listens = "FENCEPOST_LOCKTEST_LISTENS"
 
-// TestALockThatDialsByItselfReachesNobody: a server on this host sees no connection of such a lock.
+// TestALockThatDialsByItselfReachesNobody: if a lock dials without DialContext, a server on this host sees no
+// connection.
 func TestALockThatDialsByItselfReachesNobody(t *testing.T) {
 	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
 		t.Skip("it is not prevented there")

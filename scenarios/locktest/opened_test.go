@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// servedBy returns the digests of some runs that a test binary makes in a folder.
+// servedBy returns the digests of some runs that a test binary performs in the given folder.
 func servedBy(t *testing.T, binary, folder, name string) (digests []sim.Digest) {
 	t.Helper()
 	test, err := remote.Open(binary, folder, name)
@@ -46,7 +46,7 @@ func servedBy(t *testing.T, binary, folder, name string) (digests []sim.Digest) 
 	return digests
 }
 
-// TestATestBinaryRunsInAnEmptyFolder: a test binary makes the same runs in an empty folder as in the folder of its
+// TestATestBinaryRunsInAnEmptyFolder: a test binary performs the same runs in an empty folder as in the folder of its
 // package, and leaves no file behind.
 func TestATestBinaryRunsInAnEmptyFolder(t *testing.T) {
 	binary, err := os.Executable()
@@ -70,8 +70,8 @@ func TestATestBinaryRunsInAnEmptyFolder(t *testing.T) {
 	}
 }
 
-// TestARelativePathOfATestBinaryIsOfThisFolder: the path is relative to this process's folder, not to the one in which
-// the binary runs.
+// TestARelativePathOfATestBinaryIsOfThisFolder: the path is relative to the working directory of this process, not to
+// the folder in which the binary runs.
 func TestARelativePathOfATestBinaryIsOfThisFolder(t *testing.T) {
 	binary, err := os.Executable()
 	if err != nil {

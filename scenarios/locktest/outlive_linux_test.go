@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// pipeOf is the environment variable with the name of the pipe that the run of TestOfAnEndlessRun opens.
+// pipeOf is the environment variable that contains the name of the pipe which the run of TestOfAnEndlessRun opens.
 const pipeOf = "FENCEPOST_LOCKTEST_PIPE"
 
-// TestOfAnEndlessRun is a test whose run never ends by itself.
+// TestOfAnEndlessRun is a test whose run never ends.
 func TestOfAnEndlessRun(t *testing.T) {
 	if os.Getenv(pipeOf) == "" {
 		t.Skip("it is run by TestProcessesOfTheRunsEndWithTheirTest")
@@ -28,8 +28,8 @@ func TestOfAnEndlessRun(t *testing.T) {
 	}})
 }
 
-// TestProcessesOfTheRunsEndWithTheirTest: when a test is killed, the processes of its runs end too, although nobody
-// could tell them to. The test sees that when the last of them closes its end of the pipe.
+// TestProcessesOfTheRunsEndWithTheirTest: when a test process is killed, its worker processes end too, although nobody
+// tells them to. The test notices this when the last of them closes its end of the pipe.
 func TestProcessesOfTheRunsEndWithTheirTest(t *testing.T) {
 	if os.Getenv(pipeOf) != "" || os.Getenv(environment) != "" {
 		return

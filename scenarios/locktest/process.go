@@ -19,10 +19,11 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// slots limits the number of workers, over all tests that run at the same time.
+// slots limits the number of workers of all tests that run at the same time.
 var slots = make(chan struct{}, runtime.NumCPU())
 
-// explore divides the seeds among workers. If a worker hangs or dies, its present seed fails, and the others go on.
+// explore divides the seeds among workers. If a worker hangs or dies, the seed that it was running fails, and the
+// others continue.
 func (p *parent) explore(seeds []uint64) {
 	ctx, done := p.within(runsShare)
 	defer done()
@@ -48,9 +49,9 @@ func (p *parent) explore(seeds []uint64) {
 	}
 }
 
-// shares deals seeds, which are in ascending order, in turn to at most the given number of workers. If runs guide
-// plans, a whole block of seeds goes to one worker, from the block's first seed on, even if earlier seeds are not
-// wanted.
+// shares distributes seeds, which are in ascending order, to at most the given number of workers in turn. If runs guide
+// plans, each block of seeds goes to one worker, starting with the block's first seed, even if some of these seeds were
+// not requested.
 func (p *parent) shares(seeds []uint64, workers int) [][]uint64 {
 	var units [][]uint64
 	p.unasked = map[uint64]bool{}
@@ -77,11 +78,11 @@ func (p *parent) shares(seeds []uint64, workers int) [][]uint64 {
 }
 
 // runsShare is the share of the time until the test's deadline that the runs may take, and allShare the share for all
-// work. The rest is for reporting.
+// work. The remaining time is for reporting.
 const runsShare, allShare = 0.8, 0.9
 
-// within returns a context that ends when a share of the time until the test's deadline is over, if there is a
-// deadline.
+// within returns a context that ends when the given share of the time until the test's deadline has passed, if there is
+// a deadline.
 func (p *parent) within(part float64) (context.Context, context.CancelFunc) {
 	deadline, has := p.t.Deadline()
 	if p.config.deadline != nil {
@@ -94,10 +95,10 @@ func (p *parent) within(part float64) (context.Context, context.CancelFunc) {
 		p.begun.Add(time.Duration(part*float64(deadline.Sub(p.begun)))))
 }
 
-// exploreShare runs the seeds in one worker after another. A worker is replaced if it dies, or if too much is left
-// behind in it. If a run fails that is not the first of its process, it is made again in a process of its own. If it
-// succeeds there, the library keeps something from one run to the next, and from then on each run gets a process of its
-// own.
+// exploreShare runs the seeds in one worker after another. A worker is replaced if it dies, or if it contains too many
+// leftover goroutines. If a run fails that is not the first of its process, it is repeated in a separate process. If it
+// succeeds there, the library must have kept state from one run to the next, and from then on each run gets a process
+// of its own.
 func (p *parent) exploreShare(ctx context.Context, seeds []uint64) {
 	s := share{parent: p, seeds: seeds}
 	for len(s.seeds) > 0 && ctx.Err() == nil {
@@ -110,7 +111,7 @@ func (p *parent) exploreShare(ctx context.Context, seeds []uint64) {
 		end := p.start(ctx, k, func(r report) { s.follow(&w, r) })
 		doubtful := w.began != nil && (w.done || w.later)
 		if doubtful {
-			p.forget(*w.began) // it is tried again
+			p.forget(*w.began) // the seed is run again
 		}
 		switch {
 		case w.failed || ctx.Err() != nil:
@@ -131,27 +132,27 @@ func (p *parent) exploreShare(ctx context.Context, seeds []uint64) {
 	}
 }
 
-// share is the rest of the seeds that one worker after another runs.
+// share is the list of seeds that are left for a sequence of workers.
 type share struct {
 	*parent
 	seeds []uint64
 	plans map[uint64]string // plans that an earlier worker drew, by seed
 	block block
-	// alone makes each run take place in a process of its own; suspect does so for the next seed only.
+	// alone makes each run take place in a separate process; suspect does so for the next seed only.
 	alone, suspect bool
 }
 
-// working is how far a worker has come.
+// working is the progress of a worker.
 type working struct {
 	began        *uint64 // seed of the run that is under way
 	plan         string  // of that run
-	later        bool    // that run is not the first of its process
+	later        bool    // that run is not the first in its process
 	fails        bool    // the latest run that it reported failed
 	done, failed bool
 	unsure       bool // the task must be done with a process for each run
 }
 
-// task returns the task of the next worker.
+// task returns the task for the next worker.
 func (s *share) task() (k task, err error) {
 	k = task{Test: s.t.Name(), Call: s.call, Seeds: slices.Clone(s.seeds), Alone: s.alone || s.suspect}
 	if s.suspect {
@@ -202,21 +203,22 @@ func (s *share) take(r ran) {
 	s.stopFor(r.Failure)
 }
 
-// finish removes a seed whose runs have all been made.
+// finish removes a seed whose runs are all complete.
 func (s *share) finish(seed uint64) {
 	s.parent.finish(seed)
 	s.seeds = slices.DeleteFunc(s.seeds, func(other uint64) bool { return other == seed })
 	delete(s.plans, seed)
 }
 
-// block holds what is known of the runs in a worker's present block of seeds, from the block's first seed on.
+// block contains what is known about the runs in a worker's present block of seeds, starting with the block's first
+// seed.
 type block []search.Shown
 
 // add records the run of the next seed.
 func (b *block) add(seed uint64, s search.Shown) { *b = append((*b)[:seed-search.BlockOf(seed)], s) }
 
-// save writes to a folder what a worker needs to know to go on with a seed, and returns the file's path. If there is
-// nothing to know, it returns "".
+// save writes to a file in folder what a worker needs to know to continue with a seed, and returns the file's path. It
+// returns "" if there is nothing to save.
 func (b *block) save(folder string, seed uint64) (file string, err error) {
 	known := (*b)[:min(seed-search.BlockOf(seed), uint64(len(*b)))]
 	if len(known) == 0 {
@@ -230,10 +232,11 @@ func (b *block) save(folder string, seed uint64) (file string, err error) {
 	return filepath.Join(folder, name), save(folder, map[string]string{name: string(text)})
 }
 
-// trialHung is how much processor time the trial run may take; it takes some milliseconds, including a race detector.
+// trialHung is the limit on the processor time of the trial run. The run takes a few milliseconds, even with the race
+// detector.
 const trialHung = 5 * time.Second
 
-// try makes the trial run. Whatever is wrong in it is recorded as a problem.
+// try performs the trial run. Whatever is wrong in it is recorded as a problem.
 func (p *parent) try() {
 	slots <- struct{}{}
 	defer func() { <-slots }()
@@ -264,8 +267,8 @@ func (p *parent) problem(text string) {
 	}
 }
 
-// stopFor ends all runs if a wait for a mutex has stopped this one and Config.IgnoredGoroutines does not name it, since
-// such a wait would stop others too.
+// stopFor ends all runs if failure says that a wait for a mutex has stopped a run, since such a wait would stop other
+// runs too. It does not do so if Config.IgnoredGoroutines names the goroutine.
 func (p *parent) stopFor(failure string) {
 	if strings.HasPrefix(failure, remote.Standstill) && !p.config.expects(failure) {
 		p.mu.Lock()
@@ -295,7 +298,7 @@ func (p *parent) take(r ran) {
 	}
 }
 
-// finish counts a seed whose runs have all been made.
+// finish counts a seed whose runs are all complete.
 func (p *parent) finish(seed uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -304,14 +307,14 @@ func (p *parent) finish(seed uint64) {
 	}
 }
 
-// forget removes the runs of a seed that is tried again.
+// forget removes the runs of a seed that is to be run again.
 func (p *parent) forget(seed uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.runs = slices.DeleteFunc(p.runs, func(r ran) bool { return r.Seed == seed })
 }
 
-// spent adds the processor time of an ended process, and records its memory if it is the largest so far.
+// spent adds the processor time of a process that has ended, and records its peak memory if it is the largest so far.
 func (p *parent) spent(worker *remote.Process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -319,8 +322,8 @@ func (p *parent) spent(worker *remote.Process) {
 	p.memory = max(p.memory, worker.Memory())
 }
 
-// do is like start, but discards the reports if they come from runs that cannot be trusted. It then has another worker
-// do the task again, with a process for each run.
+// do is like start, but discards the reports if they come from runs whose results cannot be trusted. In that case it
+// has another worker do the task again, with a separate process for each run.
 func (p *parent) do(ctx context.Context, k task, take func(report)) error {
 	for {
 		var all []report
@@ -341,8 +344,8 @@ func (p *parent) do(ctx context.Context, k task, take func(report)) error {
 	}
 }
 
-// start makes a worker process do a task, passes on its reports, and returns why the process ended. When ctx is done,
-// it kills the process.
+// start starts a worker process for a task, passes its reports to take, and returns the error with which the process
+// ended. When ctx is done, it kills the process.
 func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 	text, err := json.Marshal(k)
 	if err != nil {
@@ -355,7 +358,7 @@ func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 	args := []string{"-test.run=" + remote.Pattern(p.t.Name()), "-test.count=1", "-test.v=false",
 		"-locktest.plan=" + *planFlag}
 	if folder := flag.Lookup("test.gocoverdir").Value.String(); folder != "" {
-		args = append(args, "-test.gocoverdir="+folder) // when it ends, this process adds the coverage files in there
+		args = append(args, "-test.gocoverdir="+folder) // when it ends, this process adds the files in that folder
 	}
 	args = append(args, passedOn()...)
 	patience := p.config.hung
@@ -393,10 +396,11 @@ func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 	}
 }
 
-// passedOn returns the arguments of this process that the processes of the runs get too.
+// passedOn returns the command-line arguments of this process that are passed on to worker processes.
 func passedOn() []string { return remote.Flags("locktest.plan") }
 
-// seedAsked returns the seed that the pattern of -run asks for, if it asks for a subtest of the test named WORD=SEED.
+// seedAsked returns the seed requested by the pattern of -run, if the pattern selects the subtest WORD=SEED of the
+// test.
 func seedAsked(test, word string) (seed uint64, one bool) {
 	f := flag.Lookup("test.run")
 	if f == nil {

@@ -30,7 +30,7 @@ func deeply(n int, f func()) {
 	deeply(n-1, f)
 }
 
-// TestARaceFailsItsSeed: a run with a data race fails with the full report, and the other seeds go on. The trial run
+// TestARaceFailsItsSeed: a run with a data race fails with the full report, and the other seeds continue. The trial run
 // reports the race too.
 func TestARaceFailsItsSeed(t *testing.T) {
 	c := Config{Seeds: 2, Plan: []string{nothing}, SkipTrial: true,

@@ -28,11 +28,11 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// Run makes the trial run (see RunTrial), then runs the lock under faults, one run for each seed, and fails the test
-// once for each way in which the lock breaks a law. It ends the test at once if the Config cannot be run.
+// Run performs the trial run (see RunTrial) and then runs the lock under faults, once for each seed. It reports one
+// test error for each distinct violation of a law. If the Config cannot be run, it ends the test at once.
 //
-// The runs are made by separate processes, which execute the test binary again. Each of them also executes the code
-// that stands before Run in the test.
+// The runs take place in separate processes, which execute the test binary again. Each of them also executes the code
+// that precedes Run in the test.
 func Run(t *testing.T, c Config) {
 	t.Helper()
 	p := examine(t, c)
@@ -50,7 +50,7 @@ func Run(t *testing.T, c Config) {
 	p.showPassed()
 }
 
-// reportProblems fails the test for problems that do not belong to single runs.
+// reportProblems fails the test for problems that do not belong to a single run.
 func (p *parent) reportProblems() {
 	p.t.Helper()
 	for _, text := range p.problems {
@@ -58,8 +58,8 @@ func (p *parent) reportProblems() {
 	}
 }
 
-// examine makes the trial run and, if it succeeds, the other runs. It returns nil if another process makes the runs, or
-// if this process is a worker.
+// examine performs the trial run and, if it succeeds, the other runs. It returns nil if another process performs the
+// runs, or if this process is a worker.
 func examine(t *testing.T, c Config) *parent {
 	t.Helper()
 	p, seeds := begin(t, c)
@@ -86,7 +86,8 @@ func examine(t *testing.T, c Config) *parent {
 	return p
 }
 
-// reportMissed fails the test if a fault of every run names a message that was sent in none of them.
+// reportMissed fails the test if a fault that is part of every run's plan names a message that was sent in none of the
+// runs.
 func (p *parent) reportMissed() {
 	missed := map[string]int{}
 	for _, r := range p.runs {
@@ -135,7 +136,7 @@ func begin(t *testing.T, c Config) (p *parent, seeds []uint64) {
 		t.Fatalf("locktest: %v", err)
 	}
 	if os.Getenv(remote.Environment) == remote.Served {
-		if isWorker || call == 0 { // for a worker, or for another program, which knows only the first call
+		if isWorker || call == 0 { // serves a worker, or another program, which knows only the first call
 			serve(t, s, &c)
 		}
 		return nil, nil
@@ -147,7 +148,7 @@ func begin(t *testing.T, c Config) (p *parent, seeds []uint64) {
 	return &parent{t: t, config: &c, call: call, begun: time.Now(), guided: c.guides(s)}, seeds
 }
 
-// fuzzed reports whether a test is a fuzz target that gets its inputs from the fuzzer.
+// fuzzed reports whether a test is a fuzz target whose inputs come from the fuzzer.
 func fuzzed(test string) bool {
 	given := func(name string) bool {
 		f := flag.Lookup(name)
@@ -156,7 +157,7 @@ func fuzzed(test string) bool {
 	return strings.HasPrefix(test, "Fuzz") && (given("test.fuzz") || given("test.fuzzworker"))
 }
 
-// calls counts the calls of Run in each running test. With -count, a test of one name runs several times.
+// calls counts the calls of Run in each running test. With -count, a test with the same name runs several times.
 var calls struct {
 	sync.Mutex
 	of map[*testing.T]int
@@ -180,7 +181,7 @@ func nextCall(t *testing.T) int {
 	return n
 }
 
-// environment is the variable that holds the task of a worker.
+// environment is the environment variable that contains the task of a worker.
 const environment = "FENCEPOST_LOCKTEST"
 
 func taskOf(t *testing.T) (k task, isWorker bool) {
@@ -216,20 +217,21 @@ func scenarioName(test string) string {
 	return cmp.Or(strings.Trim(name[:min(len(name), longestName)], "-"), "lock")
 }
 
-// longestName leaves room for what is appended to the name of a scenario when it is shrunk.
+// longestName is the maximum length of a scenario's name. It leaves room for the suffix that is appended when the
+// scenario is shrunk.
 const longestName = 40
 
-// standardSeeds and shortSeeds are the numbers of runs if the Config does not set one: by default, and with -short.
+// standardSeeds and shortSeeds are the numbers of runs if the Config does not specify one: by default, and with -short.
 const (
-	standardSeeds = 512 // one block of the search: with fewer runs, none is guided
+	standardSeeds = 512 // one block of the search: with fewer runs, no run guides another
 	shortSeeds    = 20
 )
 
 var planFlag = flag.String("locktest.plan", "",
 	"run the plan in `FILE`, which a failure of this test has left, and nothing else")
 
-// planned changes the Config to run a single plan and returns the plan's seed, if -locktest.plan or Replay asks for
-// one. Otherwise it returns no seed.
+// planned applies -locktest.plan or Replay: if one of them is set, it changes the Config to run that single plan, and
+// returns the plan's seed. Otherwise it returns nil.
 func (c *Config) planned() (seeds []uint64, err error) {
 	file := cmp.Or(*planFlag, c.Replay)
 	if file == "" {
@@ -252,7 +254,7 @@ func (c *Config) planned() (seeds []uint64, err error) {
 // guides reports whether the results of runs guide the plans of later ones.
 func (c *Config) guides(s *scenarios.Scenario) bool { return c.draws(s) && search.Guides(s, c.drawn()) }
 
-// drawn returns the number of seeds with drawn plans, unless a single one is asked for.
+// drawn returns the number of seeds whose plans are drawn, unless a single seed is requested.
 func (c *Config) drawn() int {
 	n := cmp.Or(c.Seeds, standardSeeds)
 	if testing.Short() {
@@ -261,13 +263,13 @@ func (c *Config) drawn() int {
 	return n
 }
 
-// seeds returns the seeds to run: the one of the subtest that -run asks for, or all.
+// seeds returns the seeds to run: the one requested by the subtest in -run, or all.
 func (c *Config) seeds(t *testing.T) (all []uint64, one bool) {
 	if seed, one := seedAsked(t.Name(), c.word()); one {
 		return []uint64{seed}, true
 	}
 	if c.EachFault {
-		return nil, false // the number is known after a run
+		return nil, false // the number is known only after a run
 	}
 	n := c.drawn()
 	all = make([]uint64, n)
@@ -277,33 +279,33 @@ func (c *Config) seeds(t *testing.T) (all []uint64, one bool) {
 	return all, false
 }
 
-// parent makes the runs of one call of Run.
+// parent performs the runs of one call of Run.
 type parent struct {
 	t      *testing.T
 	config *Config
 	call   int
 	begun  time.Time
-	one    bool // a single seed is asked for
-	// guided says that plans depend on the runs of the earlier seeds of their block.
+	one    bool // a single seed is requested
+	// guided says that a seed's plan depends on the runs of earlier seeds of its block.
 	guided bool
 
 	stop context.CancelFunc // ends the runs
 
 	mu       sync.Mutex
-	stopped  bool // a run stood still, so the others were ended as well
+	stopped  bool // a run stood still, so the other runs were ended as well
 	runs     []ran
 	unasked  map[uint64]bool // seeds run only to guide others; they are not reported
 	differ   []uint64        // seeds whose run differed when it was repeated
 	finished int             // number of seeds that are finished
 	listed   *listed         // the single faults, with Config.EachFault
-	problems []string        // problems that do not belong to single runs
-	refused  bool            // the trial run failed, so no other was made
+	problems []string        // problems that do not belong to a single run
+	refused  bool            // the trial run failed, so there are no others
 	cpu      time.Duration   // processor time of all processes so far
-	memory   int64           // largest memory of one of them, in bytes
+	memory   int64           // peak memory of any of them, in bytes
 }
 
-// group holds the runs that break a law in one way. Runs in which a lock could have kept the law and runs in which no
-// lock could have are in different groups.
+// group contains the runs with the same kind of violation. Runs in which a lock could have kept the law and runs in
+// which no lock could have kept it are in different groups.
 type group struct {
 	broken
 	first ran
@@ -336,7 +338,7 @@ var cutDown = [...]string{campaign.Complete: "minimal", campaign.OutOfRuns: "out
 	campaign.OutOfTime:   "out of time",
 	campaign.Interrupted: "interrupted"}
 
-// story explains one way in which a law is broken, using the smallest run that shows it.
+// story explains one kind of violation, using the smallest run that shows it.
 func (p *parent) story(g group) string {
 	var b strings.Builder
 	if g.Limit != "" {
@@ -369,7 +371,7 @@ func (p *parent) story(g group) string {
 	return b.String() + p.again(r)
 }
 
-// again returns facts, followed by the command that repeats the run of a seed.
+// again returns the facts, followed by the command that repeats the run of a seed.
 func (p *parent) again(r ran, facts ...document.Fact) string {
 	return written(func(to *text.Writer) {
 		document.Facts(facts).Text(to)
@@ -392,11 +394,11 @@ func save(folder string, files map[string]string) error {
 	return errors.Join(err, to.Close())
 }
 
-// timeUp is the reason given for ending early when the time of -timeout is over.
+// timeUp is the reason reported for ending early when the time limit set by -timeout was reached.
 const timeUp = "the time that -timeout gives was up"
 
-// onceMore makes a worker do a task on a run that was already made. take receives the worker's reports, and returns
-// whether one of them is the result. If there was no result, why says why.
+// onceMore makes a worker do a task with a run that was already performed. take is called with the worker's reports,
+// and returns whether a report is the result. If there is no result, why says why.
 func (p *parent) onceMore(r ran, k task, take func(report) bool) (why string) {
 	k.Test, k.Call, k.Seeds = p.t.Name(), p.call, []uint64{r.Seed}
 	if r.Plan != "" {

@@ -29,18 +29,18 @@ type plain struct {
 	ttl   time.Duration
 	n     int
 	until time.Time
-	at    int // index of the server that it asks
+	at    int // index of the server on which it keeps its key
 }
 
 // constructor is the type of Config.New.
 type constructor = func(*Client) (Lock, error)
 
-// making returns a New that never fails.
+// making returns a New function that never fails.
 func making(lock func(*Client) Lock) constructor {
 	return func(c *Client) (Lock, error) { return lock(c), nil }
 }
 
-// wrapped returns a New that wraps the locks of another.
+// wrapped returns a New function that wraps the locks of another one.
 func wrapped[L Lock](inner constructor, wrap func(L) Lock) constructor {
 	return func(c *Client) (Lock, error) {
 		l, err := inner(c)
@@ -154,7 +154,8 @@ func TestALockThatHoldsItsLease(t *testing.T) {
 	}
 }
 
-// A run that was undecided does not count for the bound, and neither does a law that nothing exercised.
+// TestSilenceIsOfWhatWasJudged: a run that was undecided does not count towards the bound, and neither does a law that
+// was not exercised.
 func TestSilenceIsOfWhatWasJudged(t *testing.T) {
 	outcomes := func(of map[checker.Law]checker.Outcome) (all []checker.Outcome) {
 		for _, l := range checker.Laws {
@@ -205,7 +206,7 @@ func TestALockThatDeletesWhoeverHoldsIt(t *testing.T) {
 	}
 }
 
-// TestEqualSeedsGiveEqualRuns: the order of the runs and the process that makes them do not matter.
+// TestEqualSeedsGiveEqualRuns: neither the order of the runs nor the process that performs them matters.
 func TestEqualSeedsGiveEqualRuns(t *testing.T) {
 	seeds := testkit.Size(8, 40)
 	p := examine(t, Config{New: newPlain, Seeds: seeds})
@@ -232,7 +233,7 @@ func TestEqualSeedsGiveEqualRuns(t *testing.T) {
 	}
 }
 
-// wrong is a lock in which something goes wrong in the second attempt of client-2.
+// wrong is a lock in which something goes wrong during the second attempt of client-2.
 type wrong struct {
 	plain
 	do func(ctx context.Context) error
@@ -307,7 +308,7 @@ func (l *impatient) Lock(ctx context.Context) error {
 	return l.plain.Lock(ctx)
 }
 
-// TestALockThatPanicsUnderSomeFaults: runs in which it does not panic are judged as usual.
+// TestALockThatPanicsUnderSomeFaults: the runs in which it does not panic are judged as usual.
 func TestALockThatPanicsUnderSomeFaults(t *testing.T) {
 	r, ok := Explore(t, Config{
 		New:   making(func(c *Client) Lock { return &impatient{plain{c: c, ttl: 8 * time.Second}} }),
@@ -318,7 +319,7 @@ func TestALockThatPanicsUnderSomeFaults(t *testing.T) {
 	}
 }
 
-// elsewhere is a lock that connects to other servers than those it was given.
+// elsewhere is a lock that connects to servers other than those it was given.
 type elsewhere struct {
 	plain
 	do func(*Client) error
@@ -370,7 +371,7 @@ func TestAScenarioIsNamedAfterItsTest(t *testing.T) {
 	}
 }
 
-// TestALeakIsReported: the trial run reports a leak, or without it the other runs. Ignored goroutines are not
+// TestALeakIsReported: the trial run reports a leak or, if it is skipped, the other runs do. Ignored goroutines are not
 // reported.
 func TestALeakIsReported(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -412,8 +413,8 @@ func TestCallsAreCountedInEachTest(t *testing.T) {
 	}
 }
 
-// TestALockThatFailsWithoutAnyFaultIsAProblemOfTheTest: if the run without faults fails, no plans can be drawn; that
-// fails the test as a whole.
+// TestALockThatFailsWithoutAnyFaultIsAProblemOfTheTest: if the run without faults fails, plans cannot be drawn, and the
+// test as a whole fails.
 func TestALockThatFailsWithoutAnyFaultIsAProblemOfTheTest(t *testing.T) {
 	p := examine(t, Config{New: making(func(c *Client) Lock {
 		return &wrong{plain{c: c, ttl: 8 * time.Second}, func(context.Context) error { panic("no such pool") }}
@@ -428,7 +429,7 @@ func TestALockThatFailsWithoutAnyFaultIsAProblemOfTheTest(t *testing.T) {
 }
 
 // TestAClientWhoseLockCannotBeMadeGoesOn: if New returns an error, each Lock of that client returns the error, and New
-// is not called for it again. The run can be judged.
+// is not called again for the client. The run can be judged.
 func TestAClientWhoseLockCannotBeMadeGoesOn(t *testing.T) {
 	asked := 0
 	r, ok := Explore(t, Config{Seeds: 1, Plan: []string{nothing}, SkipTrial: true,
@@ -447,7 +448,7 @@ func TestAClientWhoseLockCannotBeMadeGoesOn(t *testing.T) {
 	}
 }
 
-// TestServersAreOfTheVersionThatIsAskedFor: unknown versions are refused.
+// TestServersAreOfTheVersionThatIsAskedFor: the servers have the requested version, and unknown versions are refused.
 func TestServersAreOfTheVersionThatIsAskedFor(t *testing.T) {
 	for text, want := range map[string]string{"": "7.0", "7.0": "7.0", "8": "8", "tair": "tair"} {
 		c := Config{Servers: Redis(1).OfVersion(text)}
@@ -462,7 +463,7 @@ func TestServersAreOfTheVersionThatIsAskedFor(t *testing.T) {
 	}
 }
 
-// stranded dials a server whose host is down, before its first Lock.
+// stranded dials a server whose host is down before its first Lock.
 type stranded struct {
 	*plain
 	dialed bool

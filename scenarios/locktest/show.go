@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// showPassed reports a run that broke nothing, with its timeline, if its seed alone was asked for. The report is a
-// subtest with the name of the seed, and only -v prints it.
+// showPassed reports a run without violations, with its timeline, if only its seed was requested. The report belongs to
+// a subtest named after the seed, and only -v prints it.
 func (p *parent) showPassed() {
 	if !p.one || !testing.Verbose() || len(p.runs) != 1 || p.runs[0].bad() || p.config.EachFault {
 		return
@@ -21,7 +21,7 @@ func (p *parent) showPassed() {
 	})
 }
 
-// shown makes a worker describe a run. If that fails, it returns the reason.
+// shown makes a worker describe a run. If that fails, it returns the reason instead.
 func (p *parent) shown(r ran) (words string) {
 	why := p.onceMore(r, task{Show: true}, func(r report) bool {
 		words = cmp.Or(r.Text, words)
@@ -33,7 +33,7 @@ func (p *parent) shown(r ran) (words string) {
 	return strings.TrimRight(words, "\n")
 }
 
-// show describes the run of a seed to the parent process.
+// show sends the description of a seed's run to the parent process.
 func (w *worker) show(seed uint64) {
 	text, err := w.describe(seed)
 	if err != nil {
@@ -43,7 +43,7 @@ func (w *worker) show(seed uint64) {
 	say(report{Text: text})
 }
 
-// describe makes the run of a seed and returns the report on it, in the usual form.
+// describe performs the run of a seed and returns the usual report on it.
 func (w *worker) describe(seed uint64) (string, error) {
 	result, err := w.runner.Run(w.plan(seed))
 	if err != nil {
@@ -53,7 +53,7 @@ func (w *worker) describe(seed uint64) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	run.Seed = seed // the plan drawn for a seed may have another seed
+	run.Seed = seed // the plan that was drawn for a seed may contain another seed
 	run.HoldTo(w.promise)
 	var text strings.Builder
 	err = run.Document().Text(&text, document.TextOptions{Width: width})

@@ -13,14 +13,14 @@ import (
 const lookEvery = 100 * time.Millisecond
 
 // watchMutexes ends the process, with a dump of its goroutines, soon after a wait for a mutex has stopped virtual time.
-// It does nothing with a version of Go in which no such wait stops it.
+// It does nothing with versions of Go in which such a wait does not stop it.
 func watchMutexes() {
 	if !bubble.MutexesPass() {
 		go endAtStandstill()
 	}
 }
 
-// endAtStandstill ends the process if two consecutive dumps show the same standstill.
+// endAtStandstill ends the process when two consecutive dumps show the same standstill.
 func endAtStandstill() {
 	text := make([]byte, 1<<20)
 	for before := ""; ; {

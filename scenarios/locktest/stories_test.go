@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// prefixed is a lock whose release compares its owner value only with as many characters as the key's value has.
+// prefixed is a lock whose release compares only as many characters of its owner value as the key's value has.
 type prefixed struct{ plain }
 
 const deleteByPrefix = `local v = redis.call("get", KEYS[1])
@@ -24,7 +24,7 @@ func (l *prefixed) Unlock(ctx context.Context) error {
 	return err
 }
 
-// renamed gives clients names such that one is the beginning of another.
+// renamed gives clients names one of which is a prefix of another.
 func renamed(c *Client) *Client {
 	w := *c
 	w.Name = map[string]string{"client-1": "w-1.1", "client-2": "w-1"}[c.Name]
@@ -32,11 +32,11 @@ func renamed(c *Client) *Client {
 }
 
 func (l *prefixed) Lock(ctx context.Context) error {
-	l.n = 0 // each client has one value: w-1.1.1 begins with w-1.1
+	l.n = 0 // each client has a single value: w-1.1.1 begins with w-1.1
 	return l.plain.Lock(ctx)
 }
 
-// seizing overwrites the key, whoever holds it, after it has waited for a second.
+// seizing waits for a second and then overwrites the key, whoever holds it.
 type seizing struct{ plain }
 
 func (l *seizing) Lock(ctx context.Context) error {
@@ -50,7 +50,7 @@ func (l *seizing) Lock(ctx context.Context) error {
 	return err
 }
 
-// tidy deletes, after each failed attempt, a key that the attempt may have left, but sends the same value in its next
+// tidy deletes, after each failed attempt, a key that the attempt may have left, but it uses the same value in its next
 // attempt.
 type tidy struct{ plain }
 
@@ -68,7 +68,7 @@ func (l *tidy) Lock(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// limited releases the lock two seconds after it acquired it, even if the work goes on.
+// limited releases the lock two seconds after it was acquired, even if the work is not finished.
 type limited struct {
 	plain
 	limit plain // for the timer's connection
@@ -88,7 +88,7 @@ func (l *limited) Close() error {
 	return l.plain.Close()
 }
 
-// patient waits without limit for the message that the holder sends when it releases the lock.
+// patient waits indefinitely for the message that the holder sends when it releases the lock.
 type patient struct{ plain }
 
 func (l *patient) Lock(ctx context.Context) error {
@@ -111,7 +111,7 @@ func (l *patient) Lock(ctx context.Context) error {
 		stop := context.AfterFunc(ctx, func() { l.conn.Close() })
 		list := "released-by-" + strings.TrimSpace(holder)
 		fmt.Fprintf(l.conn, "*3\r\n$5\r\nBLPOP\r\n$%d\r\n%s\r\n$1\r\n0\r\n", len(list), list)
-		for range 5 { // the name of the list, and what it held
+		for range 5 { // the name of the list, and the element
 			_, _ = l.r.ReadString('\n')
 		}
 		stop()
@@ -125,8 +125,8 @@ func (l *patient) Unlock(ctx context.Context) error {
 	return errors.Join(err, failed)
 }
 
-// The story of a lock whose code is unknown says what its requests show. Its remedy is one that the requests do not
-// show as followed already.
+// TestStoriesOfForeignLocks: the story of a lock whose code is unknown says what its requests show. It does not advise
+// a remedy that the requests show to be in place already.
 func TestStoriesOfForeignLocks(t *testing.T) {
 	const ttl = 8 * time.Second
 	for name, test := range map[string]struct {

@@ -16,17 +16,17 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// failure is one way in which the lock failed.
+// failure is one entry in the list of failures of the lock.
 type failure struct {
 	seed  uint64
 	fault string // with Config.EachFault: the fault of the first run
-	what  string // one line
+	what  string // a one-line description
 	runs  int
 	rank  rank
-	text  func() string // called when it is reported, since shrinking takes a while
+	text  func() string // called when the failure is reported, since shrinking takes a while
 }
 
-// failures returns the ways in which the lock failed, sorted by rank.
+// failures returns the distinct failures of the lock, sorted by rank.
 func (p *parent) failures() (all []failure) {
 	for _, r := range p.runs {
 		if r.Failure == "" || r.Ignored {
@@ -49,12 +49,12 @@ func (p *parent) failures() (all []failure) {
 	return all
 }
 
-// rank is the position of a failure in the list.
+// rank determines the order of failures in the list.
 type rank int
 
 const (
 	ofCode  rank = iota // the run could not be judged
-	ofOwner             // what the lock did to another client's key; violations of other laws follow from it
+	ofOwner             // the lock changed another client's key; violations of other laws follow from it
 	ofLaws
 	ofLeases // no lock with a lease could have prevented it
 )
@@ -69,7 +69,7 @@ func (g *group) rank() rank {
 	return ofLaws
 }
 
-// alike reports whether two lines differ only in numbers.
+// alike reports whether two lines are equal except for numbers.
 func alike(a, b string) bool {
 	plain := func(s string) string {
 		return strings.Map(func(r rune) rune {
@@ -111,7 +111,7 @@ func (p *parent) ignored() (n int) {
 	return n
 }
 
-// summary lists the outcomes of each law, as fencepost explore does, and the failures.
+// summary lists the outcomes of each law, in the form of fencepost explore, and the failures.
 func (p *parent) summary() string {
 	failures := p.failures()
 	size := text.Count(len(p.runs), "run")
@@ -145,7 +145,8 @@ func (p *parent) summary() string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// closest says how close the runs came to violating the laws that were not violated, and which command shows it.
+// closest describes how close the runs came to violating the laws that were not violated, and the command that shows
+// the closest call.
 func (p *parent) closest() document.Facts {
 	var all search.Closest
 	for _, r := range p.runs {
@@ -160,9 +161,9 @@ func (p *parent) closest() document.Facts {
 	return facts
 }
 
-// confidence says how rare violations must be for these runs not to have shown any. It is about the promised laws that
-// were exercised and never violated. Runs whose plans were guided by other runs do not count. It returns "" if there is
-// no such law, if there were too few runs for a bound, or if faults were not drawn.
+// confidence says how rare violations must be, given that these runs did not show any. It is about the promised laws
+// that were exercised and never violated. Runs whose plans were guided by other runs do not count. It returns "" if
+// there is no such law, if there were too few runs for a bound, or if faults were not drawn.
 func (p *parent) confidence() string {
 	promise := p.config.promise()
 	var silent []string
@@ -203,7 +204,7 @@ func (p *parent) unsimulated() map[string]int {
 	return all
 }
 
-// situations counts, for each thing that can happen to a lock, the runs in which it happened.
+// situations counts, for each situation of a lock that package features describes, the runs in which it occurred.
 func (p *parent) situations() map[string]int {
 	all := map[string]int{}
 	for _, r := range p.runs {
@@ -214,7 +215,7 @@ func (p *parent) situations() map[string]int {
 	return all
 }
 
-// tried says how many of the things that can happen to a lock happened in the runs.
+// tried says how many of the possible situations of a lock occurred in the runs.
 func (p *parent) tried() string {
 	all, once := p.situations(), 0
 	for _, n := range all {
@@ -226,8 +227,8 @@ func (p *parent) tried() string {
 		len(all), once)
 }
 
-// decided returns the number of runs that every law could judge, and how many of these had plans that no other run
-// guided.
+// decided returns the number n of runs for which every law was decided, and the number of those whose plans were not
+// guided by other runs.
 func (p *parent) decided() (n, free int) {
 	for _, r := range p.runs {
 		if r.Failure != "" || slices.Contains(r.Outcomes, checker.Undecided) {
@@ -240,7 +241,7 @@ func (p *parent) decided() (n, free int) {
 	return n, free
 }
 
-// index returns a table of the ways in which the lock failed.
+// index returns a table of the failures.
 func index(failures []failure) document.Table {
 	t := document.Table{Columns: []document.Column{{Words: true}}}
 	for i, f := range failures {
@@ -262,7 +263,7 @@ func index(failures []failure) document.Table {
 // width is the width of a report in a test's output, in columns; go test indents it.
 const width = 100
 
-// written returns what write writes, as text of that width.
+// written returns the output of write, as text of that width.
 func written(write func(to *text.Writer)) string {
 	var b strings.Builder
 	write(document.TextOptions{Width: width}.Writer(&b))

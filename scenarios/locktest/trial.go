@@ -17,9 +17,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/bubble"
 )
 
-// RunTrial makes only the trial run, which has no faults, and fails the test for whatever is wrong in it. Three
-// clients, worker-10, worker-1 and worker-100, acquire the lock in turn. The run is judged only by what the servers
-// recorded and by what calls returned. It checks the following:
+// RunTrial performs only the trial run, which has no faults, and fails the test for whatever is wrong in it. Three
+// clients, worker-10, worker-1 and worker-100, acquire the lock in turn. The run is judged only by the servers' records
+// and by the results of calls. It checks the following:
 //
 //   - Lock returns nil when the lock is free: within 20 s, or within the TTL and a minute if it had to wait. How
 //     seldom it asks meanwhile does not matter.
@@ -38,7 +38,7 @@ import (
 //   - The lock uses the keys that Config names, with the TTL that it names. No client sets one while it waits.
 //   - Nothing runs on after everything was closed.
 //
-// Run and Explore make the trial run before their first seed, and make no other run if it fails.
+// Run and Explore perform the trial run before their first seed, and perform no other run if it fails.
 func RunTrial(t *testing.T, c Config) {
 	t.Helper()
 	p, seeds := begin(t, c)
@@ -52,30 +52,30 @@ func RunTrial(t *testing.T, c Config) {
 	p.reportProblems()
 }
 
-// workers are the clients of the trial. Their names begin alike, so that a lock which compares only the beginning of an
-// owner value mistakes one client for another.
+// workers are the clients of the trial. Their names share a prefix, so that a lock which compares only the beginning of
+// an owner value mistakes one client for another.
 var workers = [...]sim.ProcessID{"worker-10", "worker-1", "worker-100"}
 
-// trial is the run without faults, with its own clients.
+// trial is the run without faults, together with its own clients.
 type trial struct {
 	*worker
 	ttl   time.Duration
 	key   history.Lock
 	keys  []string // the lock's keys on the servers
 	done  sim.Signal
-	began time.Time // time at which the world began
+	began time.Time // time of the start of the world
 	hand  [len(workers)]*hand
 	freed freed
 
 	mu    sync.Mutex
-	wrong []string        // what went wrong, one sentence each
-	seen  []history.Event // what the servers recorded about keys
+	wrong []string        // the problems found, one sentence each
+	seen  []history.Event // the servers' records of keys
 }
 
-// freed says how the lock became free. It is zero before any client has had the lock.
+// freed says how the lock became free. It is zero until a client has had the lock.
 type freed struct {
 	at  sim.Time
-	how string // such as "Unlock of worker-10 has returned"
+	how string // for example "Unlock of worker-10 has returned"
 	by  *held
 }
 
@@ -85,16 +85,16 @@ type hand struct {
 	name    sim.ProcessID
 	attempt history.Attempt
 	lock    Lock
-	lost    <-chan struct{} // the channel of a LossNotifier, from its latest grant
+	lost    <-chan struct{} // the channel of a LossNotifier, as returned after its latest grant
 	held    []*held
 }
 
-// held is a period in which a client had the lock: from the return of Lock to the call of Unlock.
+// held is a period in which a client had the lock, from the return of Lock to the call of Unlock.
 type held struct {
 	from, to sim.Time // to is Never until Unlock is called
-	until    sim.Time // the end of the lease that an Expiring lock stated at from; 0: none
+	until    sim.Time // the end of the lease that an Expiring lock stated at time from; 0: not stated
 	released bool     // Unlock has returned nil
-	next     sim.Time // when the next waiting client had the lock; Never: it waited in vain; 0: none waited
+	next     sim.Time // when the next waiting client had the lock; Never: it waited in vain; 0: no client waited
 }
 
 // had reports whether the client had the lock at a given time.
@@ -102,7 +102,7 @@ func (h *hand) had(at sim.Time) bool {
 	return slices.ContainsFunc(h.held, func(x *held) bool { return x.from <= at && at < x.to })
 }
 
-// try makes the trial run and reports what went wrong in it. A problem that explains others comes first.
+// try performs the trial run and reports the problems that it shows. If one problem explains others, it comes first.
 func (w *worker) try() {
 	s := *w.scenario
 	t := &trial{worker: w, ttl: s.Clients[0].Lock.TTL, key: s.Clients[0].Lock.Key}
@@ -116,7 +116,7 @@ func (w *worker) try() {
 		one.ID = name
 		s.Clients = append(s.Clients, one)
 	}
-	w.keys = nil // the trial needs the names of keys in the records
+	w.keys = nil // the trial needs the keys' own names in the records
 	if _, err := scenarios.NewRunnerWith(&s, t).Run(nemesis.Plan{Scenario: s.Name, Seed: 1}); err != nil {
 		say(report{Problem: w.failure(err)})
 		return
@@ -138,7 +138,7 @@ func (w *worker) try() {
 	}
 }
 
-// Prepare makes the trial see the servers' records of keys during the run.
+// Prepare makes the trial observe the servers' records of keys during the run.
 func (t *trial) Prepare(o *sim.Options) {
 	t.host.Prepare(o)
 	o.Keep = func(e *history.Event) bool {
@@ -157,10 +157,10 @@ func (t *trial) Begin(world *sim.World, servers []sim.ProcessID) {
 	t.began = time.Now()
 }
 
-// now returns the time in the world.
+// now returns the current time in the world.
 func (t *trial) now() sim.Time { return history.Of(time.Since(t.began)) }
 
-// Client makes the last client's task run the script. The tasks of the other clients wait until it has ended.
+// Client makes the last client's task run the script. The tasks of the other clients wait until the script has ended.
 func (t *trial) Client(c *scenarios.Client, _ time.Duration) func(sim.Env) {
 	return func(env sim.Env) {
 		i := slices.Index(workers[:], c.ID)
@@ -179,7 +179,7 @@ func (t *trial) Client(c *scenarios.Client, _ time.Duration) func(sim.Env) {
 // Server returns the scenario's own server.
 func (t *trial) Server(_ sim.ProcessID, own sim.Server) sim.Server { return own }
 
-// Foreign returns true: the lock's code is unknown.
+// Foreign returns true, because the lock's code is unknown.
 func (t *trial) Foreign() bool { return true }
 
 // script makes the clients acquire the lock one after another, until something goes wrong.
@@ -212,7 +212,7 @@ func (t *trial) script(ctx context.Context) {
 	if !ok || !t.have(third, waits, t.patience()) {
 		return
 	}
-	if t.robbed(third) { // by the late Unlock; a lock that does not promise ownership need not prevent that
+	if t.robbed(third) { // by the late Unlock; a lock that does not promise ownership need not prevent this
 		t.unlocks(third)
 		return
 	}
@@ -220,21 +220,21 @@ func (t *trial) script(ctx context.Context) {
 	if !ok || !t.obeys(first, third, waits) || !t.gives(third) {
 		return
 	}
-	if !waits.returned() && t.have(first, waits, t.patience()) { // the Lock ignores its context
+	if !waits.returned() && t.have(first, waits, t.patience()) { // Lock ignores its context
 		t.gives(first)
 	}
 }
 
-// trialPatience is how long a call may take that need not wait for another client.
+// trialPatience limits the duration of a call that need not wait for another client.
 const trialPatience = 20 * time.Second
 
-// patience returns how long a Lock that had to wait may still take once the lock is free.
+// patience limits how long a Lock that had to wait may take once the lock is free.
 func (t *trial) patience() time.Duration { return t.ttl + time.Minute }
 
-// least returns how long Lock must at least wait for a lock that another client has.
+// least returns the time that Lock must at least wait while another client has the lock.
 func (t *trial) least() time.Duration { return min(time.Second, t.ttl/8) }
 
-// calling is a call of one of the Lock's methods that is under way.
+// calling is a call of a method of a Lock.
 type calling struct {
 	what   string
 	asked  time.Time
@@ -263,7 +263,7 @@ func (c *calling) returned() bool {
 	}
 }
 
-// call starts a call.
+// call starts a call of one of a client's methods on its own goroutine.
 func (t *trial) call(h *hand, what string, f func(ctx context.Context) error) *calling {
 	c := &calling{what: what + " of " + string(h.name), asked: time.Now()}
 	ctx, cancel := context.WithCancel(h.Context())
@@ -296,7 +296,7 @@ func (t *trial) locks(h *hand) *calling {
 	})
 }
 
-// unlocks calls Unlock and waits for it to return, up to trialPatience.
+// unlocks calls Unlock and waits for at most trialPatience for it to return.
 func (t *trial) unlocks(h *hand) *calling {
 	x := h.held[len(h.held)-1]
 	x.to = t.now()
@@ -317,8 +317,8 @@ const (
 	gaveUp                    // it has returned an error, too early
 )
 
-// await waits until Lock has returned nil or an error too early, or until patience is over. A Lock that gives up after
-// it has waited long enough is called again. await returns the latest call.
+// await waits until Lock returns nil, or returns an error too early, or patience has passed. A Lock that returns an
+// error after waiting for long enough is called again. await returns the latest call.
 func (t *trial) await(h *hand, c *calling, patience time.Duration) (*calling, waiting) {
 	for end := time.Now().Add(patience); ; c = t.locks(h) {
 		switch {
@@ -332,7 +332,7 @@ func (t *trial) await(h *hand, c *calling, patience time.Duration) (*calling, wa
 	}
 }
 
-// have waits for Lock to return nil, when the lock is free.
+// have waits for Lock to return nil while the lock is free, and reports whether it did.
 func (t *trial) have(h *hand, c *calling, patience time.Duration) bool {
 	c, came := t.await(h, c, patience)
 	next := sim.Time(history.Never)
@@ -385,7 +385,8 @@ func (t *trial) impatient(c *calling, holder *hand) {
 		"done", c.what, said(c.err), rounded(c.took), holder.name, had, t.least())
 }
 
-// obeys cancels a Lock while another client has the lock, and checks that it does not return nil. It may go on waiting.
+// obeys cancels the context of a Lock while another client has the lock, and checks that Lock does not return nil. Lock
+// may continue to wait.
 func (t *trial) obeys(h, holder *hand, c *calling) bool {
 	c.cancel()
 	if !c.within(t.least()) || c.err != nil || t.over(holder) {
@@ -396,7 +397,7 @@ func (t *trial) obeys(h, holder *hand, c *calling) bool {
 	return false
 }
 
-// gives calls Unlock for a client that has the lock, and checks its result.
+// gives calls Unlock for a client that has the lock, and checks the result.
 func (t *trial) gives(h *hand) bool {
 	over := t.over(h)
 	switch c := t.unlocks(h); {
@@ -410,7 +411,8 @@ func (t *trial) gives(h *hand) bool {
 	return false
 }
 
-// late calls Unlock for a client whose lease has ended. It may return anything; the servers' records show what it did.
+// late calls Unlock for a client whose lease has ended. The result does not matter; the servers' records show the
+// effect.
 func (t *trial) late(h *hand) {
 	t.unlocks(h)
 	if keys, ended := t.expired(h); len(keys) > 0 {
@@ -418,7 +420,7 @@ func (t *trial) late(h *hand) {
 	}
 }
 
-// tells checks that a LossNotifier has reported its loss half a TTL after its key expired.
+// tells checks that a LossNotifier has reported its loss by half a TTL after its key expired.
 func (t *trial) tells(h *hand) {
 	_, loses := h.lock.(LossNotifier)
 	keys, ended := t.expired(h)
@@ -452,7 +454,7 @@ func (t *trial) fail(format string, args ...any) {
 	t.wrong = append(t.wrong, fmt.Sprintf(format, args...))
 }
 
-// outcome says what a call returns, if it returns within patience.
+// outcome describes how a call returned, or that it did not return within patience.
 func outcome(c *calling, patience time.Duration) string {
 	switch {
 	case !c.within(patience):
@@ -465,7 +467,8 @@ func outcome(c *calling, patience time.Duration) string {
 
 func rounded(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
 
-// missing describes something that the Config asks for and the lock does not provide; "" if nothing is missing.
+// missing describes something that the Config requires and the lock does not provide. It returns "" if nothing is
+// missing.
 func (t *trial) missing() string {
 	first := t.hand[0]
 	p := t.config.Precautions

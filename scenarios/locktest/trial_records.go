@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// recorded returns what the servers have recorded about the lock's keys so far.
+// recorded returns the servers' records of the lock's keys so far.
 func (t *trial) recorded() []history.Event {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -22,7 +22,7 @@ func (t *trial) recorded() []history.Event {
 	})
 }
 
-// place identifies a key and its server. The members of a cluster count as one server.
+// place identifies a key on a server. All members of a cluster count as one server.
 func (t *trial) place(e *history.Event) string {
 	if t.together {
 		return strings.Join([]string{"", string(e.Lock), e.Member}, "\x00")
@@ -30,7 +30,7 @@ func (t *trial) place(e *history.Event) string {
 	return strings.Join([]string{string(e.Process), string(e.Lock), e.Member}, "\x00")
 }
 
-// standing returns the keys that an attempt has after some events, each as its last record.
+// standing returns the last record of each key that attempt a still holds after the events.
 func (t *trial) standing(a history.Attempt, events []history.Event) (keys []history.Event) {
 	for i := range events {
 		e := &events[i]
@@ -47,11 +47,11 @@ func (t *trial) standing(a history.Attempt, events []history.Event) (keys []hist
 	return keys
 }
 
-// stands reports whether a client still has a key on some server.
+// stands reports whether a client still holds a key on some server.
 func (t *trial) stands(h *hand) bool { return len(t.standing(h.attempt, t.recorded())) > 0 }
 
-// expired returns the names of the keys whose expiry ended a client's lease, and when. It returns none if the lease has
-// not ended in that way.
+// expired returns the names of the keys whose expiry ended a client's lease, and the time of the last expiry. It
+// returns no keys if the lease has not ended by expiry.
 func (t *trial) expired(h *hand) (keys []string, ended sim.Time) {
 	if t.stands(h) {
 		return nil, 0
@@ -76,7 +76,7 @@ func (t *trial) over(h *hand) bool {
 	return len(keys) > 0
 }
 
-// robbed reports whether a client's last key was deleted by another client.
+// robbed reports whether another client deleted a client's last key.
 func (t *trial) robbed(h *hand) (robbed bool) {
 	for _, e := range t.recorded() {
 		if e.Of == h.attempt {
@@ -86,7 +86,7 @@ func (t *trial) robbed(h *hand) (robbed bool) {
 	return robbed
 }
 
-// renewals says whether a request has renewed a client's lease since it acquired the lock.
+// renewals describes whether a request has renewed a client's lease since the client acquired the lock.
 func (t *trial) renewals(h *hand) string {
 	n := 0
 	for _, e := range t.recorded() {
@@ -100,12 +100,12 @@ func (t *trial) renewals(h *hand) string {
 	return "though it had been renewed before"
 }
 
-// records returns what is wrong according to the servers' records. A problem that explains others comes first.
+// records returns the problems that the servers' records show. If one problem explains others, it comes first.
 func (t *trial) records() (problems []string) {
 	events := t.recorded()
 	if len(events) == 0 {
 		if len(t.seen) == 0 && len(t.wrong) > 0 {
-			return nil // what is in wrong explains it better
+			return nil // the problem in wrong explains it better
 		}
 		return []string{t.unseen()}
 	}
@@ -117,7 +117,7 @@ func (t *trial) records() (problems []string) {
 	return problems
 }
 
-// unseen reports that the servers saw no key of the lock.
+// unseen reports that no server has recorded a key of the lock.
 func (t *trial) unseen() string {
 	var others []string
 	for i := range t.seen {
@@ -141,8 +141,8 @@ func quoted(names []string) string {
 	return strings.Join(all, ", ")
 }
 
-// waitersKey reports a key that a client sets while it waits and that no client has when it has the lock, such as a
-// queue or a set of waiting clients. It returns "" if there is none.
+// waitersKey reports a key, such as a queue or a set of waiting clients, that a client sets while it waits and that no
+// client holds while it has the lock. It returns "" if there is no such key.
 func (t *trial) waitersKey(events []history.Event) string {
 	var held []history.Lock
 	for _, h := range t.hand {
@@ -167,7 +167,7 @@ func (t *trial) waitersKey(events []history.Event) string {
 	return ""
 }
 
-// handOf returns the client of an attempt, or nil if it is none of the trial's clients.
+// handOf returns the client of an attempt, or nil if it is not one of the trial's clients.
 func (t *trial) handOf(a history.Attempt) *hand {
 	for _, h := range t.hand {
 		if h.attempt == a {
@@ -177,8 +177,8 @@ func (t *trial) handOf(a history.Attempt) *hand {
 	return nil
 }
 
-// otherTTL reports that no key of the first client was given the TTL of the Config. It returns "" if some key was, or
-// if the lock states an end that fits.
+// otherTTL reports that none of the first client's keys has the TTL of the Config. It returns "" if some key has it, or
+// if the lock states an end that matches.
 func (t *trial) otherTTL(events []history.Event) string {
 	first := t.hand[0]
 	if len(first.held) == 0 {
@@ -205,9 +205,9 @@ func (t *trial) otherTTL(events []history.Event) string {
 	return other
 }
 
-// misused reports that a client deleted, prolonged or overwrote the key of another client that had the lock. It returns
-// "" if none did, or if ownership is not promised. A Lock that overwrites a key is reported elsewhere, when it returns,
-// since then two clients have the lock.
+// misused reports that a client deleted, extended or overwrote the key of another client that had the lock. It returns
+// "" if no client did so, or if ownership is not promised. A Lock that overwrites a key is reported elsewhere, when it
+// returns, since two clients have the lock then.
 func (t *trial) misused(events []history.Event) string {
 	if !slices.Contains(t.promise.Laws, checker.Ownership) {
 		return ""
@@ -241,14 +241,14 @@ func (t *trial) misused(events []history.Event) string {
 	return ""
 }
 
-// gaveBack reports whether a record comes from a request of a client that had called Unlock.
+// gaveBack reports whether a record results from a request of a client that had already called Unlock.
 func (t *trial) gaveBack(e *history.Event) bool {
 	by := t.handOf(e.By)
 	return by != nil && len(by.held) > 0 && by.held[len(by.held)-1].to <= e.Time
 }
 
-// leased reports whether the lease of an attempt lasts at a given time, by the later of the TTL and of what its Lock
-// stated.
+// leased reports whether the lease of an attempt has not ended at a given time. The lease lasts for the TTL, or until
+// the end that Lock stated if that is later.
 func (t *trial) leased(a history.Attempt, at sim.Time) bool {
 	h := t.handOf(a)
 	return h != nil && slices.ContainsFunc(h.held, func(x *held) bool {
@@ -256,8 +256,8 @@ func (t *trial) leased(a history.Attempt, at sim.Time) bool {
 	})
 }
 
-// compareAll explains that a client may have compared only the beginning of another's value. It returns "" if that is
-// not possible.
+// compareAll explains that a client may have compared only the beginning of another client's value. It returns "" if
+// the values rule that out.
 func compareAll(events []history.Event, key history.Lock, by, of history.Attempt) string {
 	own, other := value(events, key, by), value(events, key, of)
 	if own == "" || own == other || !strings.HasPrefix(other, own) {
@@ -280,7 +280,7 @@ func value(events []history.Event, key history.Lock, of history.Attempt) string 
 }
 
 // unreleased reports keys that an Unlock left unchanged although it returned nil, so that the next client had to wait
-// for their expiry, or waited in vain. It returns "" if there are none. RunTrial states the rule.
+// for their expiry or waited in vain. It returns "" if there are no such keys. RunTrial states the rule.
 func (t *trial) unreleased(events []history.Event) string {
 	if t.scenario.Service().Kind().ClientsExpire {
 		return ""
@@ -298,7 +298,7 @@ func (t *trial) unreleased(events []history.Event) string {
 	return ""
 }
 
-// leftBy reports the keys that a client's Unlock has left unchanged.
+// leftBy reports the keys that one Unlock of a client left unchanged.
 func (t *trial) leftBy(h *hand, x *held, events []history.Event) string {
 	called := countUntil(events, x.to)
 	var keys, servers []string
@@ -327,8 +327,8 @@ func (t *trial) leftBy(h *hand, x *held, events []history.Event) string {
 		"or write there that the lock is free", text.Join(keys, " and "), where, h.name, became)
 }
 
-// leftAlone says what became of a key after Unlock, if its server recorded no other change of the lock's keys before
-// the next client had the lock. It returns "" if it did.
+// leftAlone describes what became of a key after Unlock, if its server recorded no other change of the lock's keys
+// before the next client had the lock. Otherwise it returns "".
 func (t *trial) leftAlone(k *history.Event, x *held, since []history.Event) string {
 	after := func(at sim.Time) time.Duration { return (at - x.to).Duration().Round(10 * time.Millisecond) }
 	prolonged := ""
@@ -338,7 +338,7 @@ func (t *trial) leftAlone(k *history.Event, x *held, since []history.Event) stri
 		case e.Time >= x.next:
 			return ""
 		case e.Process != k.Process && !t.together:
-		case e.F == history.KeyProlonged && e.By == k.Of && e.Until >= k.Until: // the renewal may have been under way
+		case e.F == history.KeyProlonged && e.By == k.Of && e.Until >= k.Until: // it may have been under way
 			prolonged = fmt.Sprintf("and was prolonged %v later", after(e.Time))
 		case e.F == history.KeyGone && e.Why == history.Expired && e.Of == k.Of:
 			return fmt.Sprintf("until it expired %v later", after(e.Time))
@@ -352,7 +352,7 @@ func (t *trial) leftAlone(k *history.Event, x *held, since []history.Event) stri
 	return cmp.Or(prolonged, "and nothing has changed it since")
 }
 
-// countUntil returns the number of events up to a time. The events are in order of time.
+// countUntil returns the number of events up to a given time. The events are in chronological order.
 func countUntil(events []history.Event, at sim.Time) int {
 	n := slices.IndexFunc(events, func(e history.Event) bool { return e.Time > at })
 	if n < 0 {

@@ -11,13 +11,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// TestTheTrialRunSeesWhatUnlockDoes: an Unlock that returns nil and changes nothing is reported. Locks that are
-// released in an unusual way, or that are not acquired for another reason, are not reported for it.
+// TestTheTrialRunSeesWhatUnlockDoes: an Unlock that returns nil and changes nothing is reported. A lock that is
+// released in an unusual way, or that other clients do not acquire for another reason, is not reported for this.
 func TestTheTrialRunSeesWhatUnlockDoes(t *testing.T) {
 	const still = `the key "lock" was still there after Unlock of worker-10 had returned nil, `
 	for name, test := range map[string]struct {
 		Config
-		want string // start of the first problem; empty: nothing is wrong
+		want string // start of the first problem; empty: no problem
 	}{
 		"does nothing": {Config{New: made(nil, nop)},
 			still + "until it expired 7s later: Unlock must delete it"},
@@ -78,7 +78,7 @@ func TestTheTrialRunSeesWhichKeysAreTheLocks(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		Config
-		want string // start of the first problem; empty: nothing is wrong
+		want string // start of the first problem; empty: no problem
 	}{
 		"other keys": {Config{New: newSeveral("")},
 			`servers saw no key "lock"; they saw "my:0:lock", "my:1:lock", "my:2:lock": set Config.Keys`},
@@ -109,7 +109,7 @@ func TestTheTrialRunSeesALossThatNobodyIsToldOf(t *testing.T) {
 		"and 4s later Lost is not closed: renew the lease until Unlock is called, or close Lost before it ends"
 	for name, test := range map[string]struct {
 		Config
-		want string // start of the first problem; empty: nothing is wrong
+		want string // start of the first problem; empty: no problem
 	}{
 		"in time":              {Config{New: told(ttl - time.Second)}, ""},
 		"when the key expires": {Config{New: told(ttl)}, ""},
@@ -124,7 +124,7 @@ func TestTheTrialRunSeesALossThatNobodyIsToldOf(t *testing.T) {
 	}
 }
 
-// saying is announcing with the method ValidUntil again.
+// saying is an announcing lock that has ValidUntil again.
 type saying struct{ announcing }
 
 func (l saying) ValidUntil() time.Time { return l.l.until }
@@ -134,7 +134,7 @@ type losable struct{ *trying }
 
 func (l losable) Lost() <-chan struct{} { return nil }
 
-// both returns a lock with another Unlock.
+// both returns a constructor of the same lock with a different Unlock.
 func both(lock constructor, unlock func(ctx context.Context, l *trying) error) constructor {
 	return wrapped(lock, func(l *trying) Lock {
 		l.unlock = unlock
@@ -142,7 +142,7 @@ func both(lock constructor, unlock func(ctx context.Context, l *trying) error) c
 	})
 }
 
-// never is a lock whose Unlock does nothing and returns nil.
+// never returns a constructor of the same lock with an Unlock that does nothing and returns nil.
 func never(lock constructor) constructor { return both(lock, nop) }
 
 // evaluating returns an Unlock that runs a script with a key and the owner value.
@@ -167,21 +167,21 @@ func granting(script string) func(context.Context, *trying) error {
 	}
 }
 
-// takeFree acquires a lock whose key says "free" or does not exist, and setFree releases it by writing "free".
+// takeFree acquires a lock whose key has the value "free" or does not exist, and setFree releases it by writing "free".
 var takeFree = granting(`local v = redis.call("get",KEYS[1]) if v == false or v == "free" then
 	redis.call("set",KEYS[1],ARGV[1],"PX",ARGV[2]) return 1 end return 0`)
 
 const setFree = `if redis.call("get",KEYS[1]) == ARGV[1] then redis.call("set",KEYS[1],"free") return 1 end return 0`
 
 // takeHash sets a hash field that names the owner, and a field that says only that there is a writer. giveHash removes
-// the owner's field, and deletes the hash if only the other field is left.
+// the owner's field, and deletes the hash if only the other field remains.
 var takeHash = granting(`if redis.call("hlen",KEYS[1]) > 0 then return 0 end redis.call("hset",KEYS[1],"mode","w")
 	redis.call("hset",KEYS[1],ARGV[1],"1") redis.call("pexpire",KEYS[1],ARGV[2]) return 1`)
 
 const giveHash = `local n = redis.call("hdel",KEYS[1],ARGV[1])
 	if redis.call("hlen",KEYS[1]) == 1 then redis.call("del",KEYS[1]) end return n`
 
-// seldom makes an acquire give up after a moment and try again every seven seconds.
+// seldom makes an acquire give up after a short time and retry every seven seconds.
 func seldom(lock func(context.Context, *trying) error) func(context.Context, *trying) error {
 	return func(ctx context.Context, l *trying) error {
 		for ctx.Err() == nil {
@@ -197,7 +197,7 @@ func seldom(lock func(context.Context, *trying) error) func(context.Context, *tr
 	}
 }
 
-// setnx acquires the lock with a key that does not expire.
+// setnx acquires a lock whose key does not expire.
 func setnx(ctx context.Context, l *trying) error {
 	for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
 		if said, err := l.do(ctx, "SETNX", l.c.Key, l.c.Name); err == nil && said == ":1" {
@@ -207,7 +207,7 @@ func setnx(ctx context.Context, l *trying) error {
 	return ctx.Err()
 }
 
-// numbered draws a number from a counter once it has the lock.
+// numbered increments a counter once it has the lock.
 func numbered(ctx context.Context, l *trying) error {
 	err := l.plain.Lock(ctx)
 	if err == nil {
@@ -219,8 +219,8 @@ func numbered(ctx context.Context, l *trying) error {
 	return err
 }
 
-// popToken acquires the lock by taking the token out of a list, into which the first client has put it. pushToken puts
-// it back.
+// popToken acquires the lock by taking a token out of a list into which the first client has put it. pushToken puts it
+// back.
 func popToken(ctx context.Context, l *trying) error {
 	for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
 		l.do(ctx, "EVAL", `if redis.call("setnx",KEYS[1]..":made","1") == 1 then redis.call("rpush",KEYS[1],"token") end
@@ -238,7 +238,7 @@ func pushToken(ctx context.Context, l *trying) error {
 	return err
 }
 
-// sharing makes the clients of a run wait for each other in the process before they ask a server.
+// sharing makes the clients of a run wait for each other inside the process before they ask a server.
 func sharing(lock constructor) constructor {
 	var inside chan struct{}
 	return wrapped(lock, func(l Lock) Lock {
@@ -274,8 +274,8 @@ func (l *inProcess) Unlock(ctx context.Context) error {
 
 func (l *inProcess) Close() error { return l.of.(io.Closer).Close() }
 
-// handing is a lock that clients of one process hand over among themselves: while one of them waits, the key stays on
-// the server.
+// handing is a lock that the clients of one process hand over to each other: while one of them is waiting, the key
+// stays on the server.
 func handing() constructor {
 	var waiting atomic.Int32
 	kept := false
@@ -310,7 +310,7 @@ func (l *handed) Lock(ctx context.Context) error {
 	return l.inProcess.Lock(ctx)
 }
 
-// deafWaiter is a lock in which a waiting client asks again only when a successful Unlock wakes it.
+// deafWaiter is a lock whose waiting clients ask again only when a successful Unlock wakes them.
 func deafWaiter() constructor {
 	var free chan struct{}
 	return func(c *Client) (Lock, error) {
@@ -337,7 +337,7 @@ func deafWaiter() constructor {
 	}
 }
 
-// queueing is a lock whose waiting clients are in a queue under another key.
+// queueing is a lock that keeps its waiting clients in a queue under another key.
 func queueing(join, suffix string) constructor {
 	return made(func(ctx context.Context, l *trying) error {
 		l.do(ctx, join, l.c.Key+suffix, l.c.Name)

@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/remote"
 )
 
-// trying is a plain lock with another Lock or Unlock, or both.
+// trying is a plain lock in which Lock or Unlock, or both, are replaced.
 type trying struct {
 	plain
 	lock, unlock func(ctx context.Context, l *trying) error
@@ -36,7 +36,7 @@ func (l *trying) Unlock(ctx context.Context) error {
 	return l.plain.Unlock(ctx)
 }
 
-// once tries once to acquire the lock.
+// once makes one attempt to acquire the lock.
 func once(ctx context.Context, l *trying) error {
 	l.n++
 	said, err := l.do(ctx, "SET", l.c.Key, l.value(), "NX", "PX", "8000")
@@ -98,12 +98,12 @@ func renewing(c *Client) (Lock, error) {
 		}}, nil
 }
 
-// made returns a lock with the given methods in place of plain's.
+// made returns a constructor of plain locks with the given methods.
 func made(lock, unlock func(ctx context.Context, l *trying) error) constructor {
 	return making(func(c *Client) Lock { return &trying{plain{c: c, ttl: 8 * time.Second}, lock, unlock} })
 }
 
-// TestTheTrialRun: the first line of the report says what is wrong, and a sound lock has no report.
+// TestTheTrialRun: the first line of the report states the problem, and a sound lock has no report.
 func TestTheTrialRun(t *testing.T) {
 	for name, test := range map[string]struct {
 		Config
@@ -172,7 +172,8 @@ func TestTheTrialRun(t *testing.T) {
 	}
 }
 
-// checkTrial makes the trial run. Its first problem must begin with want; if want is empty, there must be none.
+// checkTrial performs the trial run. The first problem must begin with want; if want is empty, there must be no
+// problem.
 func checkTrial(t *testing.T, c Config, want string) {
 	t.Helper()
 	p, _ := begin(t, c)
@@ -199,7 +200,7 @@ func failing(ctx context.Context, l *trying) error {
 	return errors.New("lock is not to be had")
 }
 
-// onlyOne makes a single lock and returns it to all clients, like a package variable.
+// onlyOne makes a single lock and returns it to all clients, like a lock in a package variable.
 func onlyOne() constructor {
 	var one Lock
 	return wrapped(newPlain, func(l Lock) Lock {
@@ -210,7 +211,7 @@ func onlyOne() constructor {
 
 func newLeaking(c *Client) (Lock, error) { return &leaking{plain{c: c, ttl: 8 * time.Second}}, nil }
 
-// deleted is how the trial reports an Unlock that deletes another client's key.
+// deleted is the trial's report of an Unlock that deletes another client's key.
 const deleted = `worker-1 deleted the key "lock" of worker-100, which had the lock by then. Compare the owner ` +
 	"value and "
 
@@ -246,7 +247,7 @@ func spinning(context.Context, *trying) error {
 	return nil
 }
 
-// givingUp is a lock whose acquire gives up after a while.
+// givingUp is a lock whose acquire returns an error after a while.
 func givingUp(after time.Duration) constructor {
 	return made(func(ctx context.Context, l *trying) error {
 		ctx, cancel := context.WithTimeout(ctx, after)
@@ -255,12 +256,12 @@ func givingUp(after time.Duration) constructor {
 	}, nil)
 }
 
-// polling is a lock that asks at the given interval.
+// polling is a lock that retries at the given interval.
 func polling(every time.Duration) constructor {
 	return made(func(ctx context.Context, l *trying) error { return acquire(ctx, l, every) }, nil)
 }
 
-// acquire asks for the lock until it has it or ctx is done.
+// acquire retries until it has the lock or ctx is done.
 func acquire(ctx context.Context, l *trying, every time.Duration) error {
 	for {
 		err := once(ctx, l)
@@ -280,7 +281,7 @@ func sayingNil(ctx context.Context, l *trying) error {
 	return nil
 }
 
-// deaf ignores the context of Lock.
+// deaf is a Lock that ignores its context.
 func deaf(_ context.Context, l *trying) error { return acquire(l.c.Context(), l, 100*time.Millisecond) }
 
 // lasting is a lock whose key has the given TTL.
@@ -288,8 +289,8 @@ func lasting(ttl time.Duration) constructor {
 	return making(func(c *Client) Lock { return &plain{c: c, ttl: ttl} })
 }
 
-// outliving is a lock whose holder relies on it for eight seconds, while its key expires much later unless somebody
-// deletes it. A sorted set with the ends of leases as scores behaves so.
+// outliving is a lock on which its holder relies for eight seconds, while its key expires much later unless it is
+// deleted. A sorted set whose scores are the ends of leases behaves in this way.
 func outliving(c *Client) (Lock, error) {
 	return &trying{plain: plain{c: c, ttl: time.Minute}, lock: func(ctx context.Context, l *trying) error {
 		err := l.plain.Lock(ctx)
@@ -301,7 +302,7 @@ func outliving(c *Client) (Lock, error) {
 // TestRunTrialIsATestOfItsOwn: RunTrial passes for a sound lock.
 func TestRunTrialIsATestOfItsOwn(t *testing.T) { RunTrial(t, Config{New: newPlain}) }
 
-// TestARunWithoutFaults: with an empty, non-nil plan no fault is drawn.
+// TestARunWithoutFaults: if the plan is empty but not nil, no fault is drawn.
 func TestARunWithoutFaults(t *testing.T) {
 	r, ok := Explore(t, Config{New: newPlain, Plan: []string{}, Seeds: 4,
 		Laws: checker.Laws})
@@ -310,7 +311,7 @@ func TestARunWithoutFaults(t *testing.T) {
 	}
 }
 
-// TestNoSeedIsRunAfterATrialThatFailed: after a failed trial run no other run is made.
+// TestNoSeedIsRunAfterATrialThatFailed: after a failed trial run, no seed is run.
 func TestNoSeedIsRunAfterATrialThatFailed(t *testing.T) {
 	for skipTrial, want := range map[bool]int{false: 0, true: 3} {
 		t.Run(fmt.Sprint(skipTrial), func(t *testing.T) {
@@ -322,7 +323,7 @@ func TestNoSeedIsRunAfterATrialThatFailed(t *testing.T) {
 	}
 }
 
-// TestWhatIsWrongWithAConfigIsSaidOfItsField: an error in a Config names its field.
+// TestWhatIsWrongWithAConfigIsSaidOfItsField: an error in a Config names the field.
 func TestWhatIsWrongWithAConfigIsSaidOfItsField(t *testing.T) {
 	for want, c := range map[string]Config{
 		`Config.Faults: unknown key "paus" in mix.weights (did you mean "pause"?)`: {Faults: Faults{"paus"}},
@@ -339,8 +340,8 @@ func TestWhatIsWrongWithAConfigIsSaidOfItsField(t *testing.T) {
 	}
 }
 
-// TestFindingsAreListedByRank: failures of the lock's code come first, then what it does to others' keys, then the
-// other laws, and last the limits of every lease. Each is listed with the number of runs that show it.
+// TestFindingsAreListedByRank: failures of the lock's code come first, then changes to another client's keys, then
+// violations of the other laws, and last the limits of every lease. Each entry states the number of runs that show it.
 func TestFindingsAreListedByRank(t *testing.T) {
 	cause := func(k checker.CauseKind) checker.Cause { return checker.Cause{Kind: k} }
 	p := &parent{t: t, config: &Config{IgnoredGoroutines: []string{"known"}}}
@@ -371,8 +372,8 @@ what no lock with a lease survives
 	}
 }
 
-// TestAMutexThatStopsARunEndsTheRuns: the runs end unless IgnoredGoroutines names the function. With a version of Go in
-// which a wait for a mutex stops virtual time, run after run would stand still.
+// TestAMutexThatStopsARunEndsTheRuns: if a wait for a mutex stops a run, all runs end unless IgnoredGoroutines names
+// the function. With a version of Go in which such a wait stops virtual time, every run would stand still otherwise.
 func TestAMutexThatStopsARunEndsTheRuns(t *testing.T) {
 	for failure, stops := range map[string]bool{
 		remote.Standstill + ": pubsub waits (sync.Mutex.Lock)": true,
@@ -389,7 +390,7 @@ func TestAMutexThatStopsARunEndsTheRuns(t *testing.T) {
 	}
 }
 
-// TestOneIsSingular: a count of 1 is followed by a singular noun, and no full stop stands before a comma.
+// TestOneIsSingular: a count of 1 is followed by a singular noun, and no full stop precedes a comma.
 func TestOneIsSingular(t *testing.T) {
 	outcomes := make([]checker.Outcome, len(checker.Laws))
 	wrong := regexp.MustCompile(`\b1 (runs|places|schedules|faults|goroutines|seeds)\b|\.,`)

@@ -30,22 +30,24 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// task is what a worker process is to do. It gets it as JSON in an environment variable.
+// task is the job of a worker process. The process receives it as JSON in an environment variable.
 type task struct {
 	Test  string // full name
-	Call  int    // number of the call of Run in that test, from 0
+	Call  int    // number of the call of Run within that test, from 0
 	Seeds []uint64
-	// Shrink, if set, is the violation to shrink; the only seed shows it.
+	// Shrink, if set, is the violation to shrink; the only seed is one that shows it.
 	Shrink *finding
-	Trial  bool // make only the trial run
+	Trial  bool // perform only the trial run
 	List   bool `json:",omitempty"` // only list the single faults
-	Alone  bool `json:",omitempty"` // make each run in a process of its own
+	Alone  bool `json:",omitempty"` // perform each run in a separate process
 	Show   bool `json:",omitempty"` // only describe the run of the first seed
-	// Plans, if set, has the plan of each of the seeds, as drawn by an earlier worker.
+	// Plans, if set, contains the plan of each of the seeds, as drawn by an earlier worker.
 	Plans map[uint64]string `json:",omitempty"`
-	// Places is the file with the places of single faults, with Config.EachFault. A seed is then the number of a place.
+	// Places is the path of the file with the places of single faults, with Config.EachFault. A seed is then the number
+	// of a place.
 	Places string `json:",omitempty"`
-	// Shown is the file with what earlier workers know of the runs in the first seed's block, if runs guide plans.
+	// Shown is the path of the file with what earlier workers know about the runs in the first seed's block, if runs
+	// guide plans.
 	Shown string `json:",omitempty"`
 }
 
@@ -56,20 +58,20 @@ type finding struct {
 
 // report is one line of a worker's output, as JSON.
 type report struct {
-	Began *uint64 `json:",omitempty"` // a seed: what happens from now on happens in its run
-	Plan  string  `json:",omitempty"` // plan of the run in Began, with Config.EachFault or if runs guide plans
+	Began *uint64 `json:",omitempty"` // a seed: everything from now on happens in its run
+	Plan  string  `json:",omitempty"` // plan of the run of Began, with Config.EachFault or if runs guide plans
 	Ran   *ran    `json:",omitempty"`
-	// Finished is a seed whose runs have all been made.
+	// Finished is a seed whose runs are all complete.
 	Finished *uint64 `json:",omitempty"`
 	Listed   *listed `json:",omitempty"`
 	Shrunk   *shrunk `json:",omitempty"`
-	Text     string  `json:",omitempty"` // description of the run that was to be shown
+	Text     string  `json:",omitempty"` // description of the run to be shown
 	Done     bool    `json:",omitempty"` // the worker ends; another process may have to run the remaining seeds
-	Left     bool    `json:",omitempty"` // Done, but goroutines are left: the parent must end the process
+	Left     bool    `json:",omitempty"` // Done, but goroutines remain: the parent must end the process
 	Later    bool    `json:",omitempty"` // from here on, runs are not the first of their process
-	Unsure   bool    `json:",omitempty"` // a process with Alone must do the task again: see bubbles.go
-	Problem  string  `json:",omitempty"` // a problem of the whole task
-	// Plans has the plans of the next seeds, for the next worker.
+	Unsure   bool    `json:",omitempty"` // a process with Alone must repeat the task: see bubbles.go
+	Problem  string  `json:",omitempty"` // a problem that concerns the whole task
+	// Plans contains the plans of the next seeds, for the next worker.
 	Plans map[uint64]string `json:",omitempty"`
 }
 
@@ -78,26 +80,27 @@ type ran struct {
 	Seed       uint64
 	Digest     sim.Digest
 	Outcomes   []checker.Outcome // by law, in the order of checker.Laws
-	Guided     bool              `json:",omitempty"` // other runs guided its plan
+	Guided     bool              `json:",omitempty"` // other runs have guided its plan
 	Broken     []broken
-	Excused    []checker.Law      `json:",omitempty"` // laws violated only by causes that break no promise
+	Excused    []checker.Law      `json:",omitempty"` // laws that were violated only by causes that break no promise
 	Closest    search.Closest     `json:",omitempty"` // close calls of the run
-	Situations []features.Feature `json:",omitempty"` // what happened to locks
+	Situations []features.Feature `json:",omitempty"` // situations that occurred
 	// Unsimulated lists the requests that were refused because they are not simulated.
 	Unsimulated []string `json:",omitempty"`
 	Failure     string   // failure of the lock's own code: it panicked, or did not return
-	Differs     bool     // a second run of the seed was different
-	// Ignored says that Config.IgnoredGoroutines names the Failure.
+	Differs     bool     // a second run of the seed had a different result
+	// Ignored says that Failure mentions a function in Config.IgnoredGoroutines.
 	Ignored bool `json:",omitempty"`
 	// Kind is the kind of the single fault, with Config.EachFault.
 	Kind nemesis.Kind `json:",omitempty"`
-	// Plan is the plan of a run that broke a law or failed, with Config.EachFault. If runs guide plans, Shown has it.
+	// Plan is the plan of a run that broke a law or failed, with Config.EachFault. If runs guide plans, the plan is in
+	// Shown instead.
 	Plan string `json:",omitempty"`
-	// Shown is what later plans need to know of the run, if runs guide plans.
+	// Shown is what later plans need to know about the run, if runs guide plans.
 	Shown *search.Shown `json:",omitempty"`
-	// Missed lists the messages that faults name and that were never sent, if the faults were not drawn.
+	// Missed lists the messages that faults name but that were never sent, if the faults were not drawn.
 	Missed []nemesis.Missed `json:",omitempty"`
-	// Refused says why the plan cannot be run: a name in it fits several requests.
+	// Refused says why the plan cannot be run: a name in it matches several requests.
 	Refused string `json:",omitempty"`
 }
 
@@ -119,10 +122,10 @@ func say(r report) {
 	if err != nil {
 		panic(err)
 	}
-	_ = remote.Say(os.Stdout, os.Stderr, b) // if nobody reads it any more, there is nothing else to do
+	_ = remote.Say(os.Stdout, os.Stderr, b) // if nobody reads the output any more, there is nothing else to do
 }
 
-// serve makes runs for another process until there are no more to make.
+// serve performs runs for another process until no more are requested.
 func serve(t *testing.T, s *scenarios.Scenario, c *Config) {
 	collectBetweenRuns()
 	offline()
@@ -170,7 +173,7 @@ func work(t *testing.T, s *scenarios.Scenario, c *Config, k task) {
 	}
 }
 
-// goElsewhere makes each further run take place in a process of its own.
+// goElsewhere makes each further run take place in a separate process.
 func (w *worker) goElsewhere(test string) (end func(), err error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -184,7 +187,7 @@ func (w *worker) goElsewhere(test string) (end func(), err error) {
 	each.SetFlags(passedOn())
 	w.scenario = w.scenario.With(&scenarios.Code{Elsewhere: each.Run})
 	w.runner = scenarios.NewRunner(w.scenario)
-	alive := time.NewTicker(time.Second) // if one of the other processes hangs, this one must not seem to
+	alive := time.NewTicker(time.Second) // if another process hangs, this one must not seem to hang
 	go func() {
 		for range alive.C {
 			say(report{})
@@ -193,10 +196,10 @@ func (w *worker) goElsewhere(test string) (end func(), err error) {
 	return each.Close, nil
 }
 
-// collectBetweenRuns turns garbage collection off, except where the code calls it.
+// collectBetweenRuns turns garbage collection off, except for the explicit calls in the code.
 func collectBetweenRuns() { debug.SetGCPercent(-1) }
 
-// answer makes the run that another process asks for.
+// answer performs the run that another process requests.
 func (w *worker) answer(r remote.Request) (a remote.Answer) {
 	if r.Scenario == "" {
 		a.Scenario = string(w.scenario.Text())
@@ -240,7 +243,7 @@ func (w *worker) turnTo(text string) error {
 	return err
 }
 
-// lookup refuses to resolve names: the bubble has no name server.
+// lookup refuses to resolve host names: the bubble has no name server.
 func (w *worker) lookup(context.Context, string, string) (net.Conn, error) {
 	err := errors.New("the code under test looked up a host's name: give it the addresses that locktest.Client.Addrs " +
 		"has")
@@ -248,7 +251,7 @@ func (w *worker) lookup(context.Context, string, string) (net.Conn, error) {
 	return nil, err
 }
 
-// worker makes runs one after another.
+// worker performs runs one after another.
 type worker struct {
 	*host
 	t        *testing.T
@@ -265,11 +268,11 @@ type worker struct {
 	margins  margin.Reader
 	promise  checker.Promise
 	runs     int
-	crowded  func()   // ends the shrinking, because this process can make no further run
-	serves   bool     // it makes runs for another process; its output is answers
-	failed   bool     // a run failed because of the lock's own code; goroutines left then mean nothing
+	crowded  func()   // ends the shrinking, because this process cannot perform another run
+	serves   bool     // it performs runs for another process and writes answers to its output
+	failed   bool     // a run failed because of the lock's own code; leftover goroutines then mean nothing
 	singles  *singles // with Config.EachFault
-	later    bool     // an earlier worker has made runs of the task and has checked for leaks
+	later    bool     // an earlier worker has performed runs of the task and has checked for leaks
 }
 
 func newWorker(t *testing.T, s *scenarios.Scenario, c *Config) *worker {
@@ -277,7 +280,7 @@ func newWorker(t *testing.T, s *scenarios.Scenario, c *Config) *worker {
 	h := &host{new: c.New, keys: c.keys, locks: s.Locks(), together: len(s.Targets().Consensus) > 0}
 	w := &worker{host: h, t: t, config: c, promise: c.promise(), random: new(source), never: make(chan struct{})}
 	w.left = left{counts: kinds(), everyRun: map[string]bool{}}
-	w.random.seed(0) // servers made before the first run draw from it, without effect
+	w.random.seed(0) // servers that are made before the first run use it, without effect
 	cryptorand.Reader = w.random
 	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: w.lookup}
 	w.scenario = s.With(&scenarios.Code{Host: w, Lock: w.foreign})
@@ -285,7 +288,7 @@ func newWorker(t *testing.T, s *scenarios.Scenario, c *Config) *worker {
 	return w
 }
 
-// drawPlans prepares to draw plans, unless the faults of the runs are given.
+// drawPlans prepares to draw plans, unless the faults of the runs are fixed.
 func (w *worker) drawPlans(k task) (err error) {
 	if k.Trial || k.List || !w.config.draws(w.scenario) || w.given != nil {
 		return nil
@@ -300,7 +303,7 @@ func (w *worker) drawPlans(k task) (err error) {
 	return w.goOn(k.Seeds[0], k.Shown)
 }
 
-// goOn reads what earlier workers know of the runs in a seed's block.
+// goOn reads what earlier workers know about the runs in a seed's block.
 func (w *worker) goOn(seed uint64, file string) error {
 	if file == "" {
 		return nil
@@ -324,7 +327,7 @@ func (w *worker) Begin(world *sim.World, servers []sim.ProcessID) {
 	w.host.Begin(world, servers, w.scenario.Servers.Front())
 }
 
-// source replaces crypto/rand in a worker. It can be seeded while code left by an earlier run draws from it.
+// source replaces crypto/rand in a worker. It can be seeded again while code left by an earlier run reads from it.
 type source struct {
 	mu  sync.Mutex
 	own *mathrand.ChaCha8
@@ -344,7 +347,8 @@ func (s *source) Read(b []byte) (int, error) {
 	return s.own.Read(b)
 }
 
-// explore runs seeds and reports each, until all have been run or another process must make the next run.
+// explore runs the seeds and reports each of them, until all have been run or another process must perform the next
+// run.
 func (w *worker) explore(seeds []uint64) {
 	for ; len(seeds) > 0 && w.left.frozen <= frozenCrowd && w.runSeed(seeds[0]); seeds = seeds[1:] {
 		say(report{Finished: &seeds[0]})
@@ -356,15 +360,15 @@ func (w *worker) explore(seeds []uint64) {
 	w.passOn(seeds)
 }
 
-// runSeed makes the run of a seed, or the runs of the single faults at the place with that number, and reports them. ok
-// is false if the result cannot be trusted.
+// runSeed performs and reports the run of a seed or, with Config.EachFault, the runs of the single faults at the place
+// with that number. ok is false if the result cannot be trusted.
 func (w *worker) runSeed(seed uint64) (ok bool) {
 	if w.config.EachFault {
 		return w.tryPlace(seed)
 	}
 	say(report{Began: &seed})
 	plan := w.plan(seed)
-	if w.guides() { // drawing it may have taken runs
+	if w.guides() { // drawing it may have required runs
 		say(report{Began: &seed, Plan: plan.String()})
 	}
 	r := w.run(seed, plan)
@@ -386,7 +390,7 @@ func (w *worker) runSeed(seed uint64) (ok bool) {
 	return true
 }
 
-// doubts reports whether a run cannot be trusted because something may be left over from an earlier one.
+// doubts reports whether the result of a run cannot be trusted because something may be left over from an earlier run.
 func (w *worker) doubts(r *ran) bool { return w.left.kept || r.Failure != "" && w.runs > 1 }
 
 func (w *worker) plan(seed uint64) nemesis.Plan {
@@ -396,7 +400,7 @@ func (w *worker) plan(seed uint64) nemesis.Plan {
 	case w.given != nil:
 		plan, err := nemesis.ParsePlan("plan", []byte(w.given[seed]))
 		if err != nil {
-			panic(err) // an earlier worker wrote it
+			panic(err) // an earlier worker has written the file
 		}
 		return plan
 	case w.plans != nil:
@@ -405,12 +409,12 @@ func (w *worker) plan(seed uint64) nemesis.Plan {
 	return w.scenario.Plan(seed)
 }
 
-// ahead is the number of plans that a worker passes on before it ends. Drawing them costs a run each time a worker
-// starts.
+// ahead is the number of plans that a worker passes on before it ends. Otherwise the next worker would spend a run to
+// draw them.
 const ahead = 100
 
-// passOn reports the plans drawn for the next seeds. Plans that runs guide are not passed on, since they depend on runs
-// not yet made.
+// passOn reports the plans that were drawn for the next seeds. Plans that are guided by runs are not passed on, since
+// they depend on runs that are still to come.
 func (w *worker) passOn(seeds []uint64) {
 	if w.plans == nil || w.guides() {
 		return
@@ -422,10 +426,10 @@ func (w *worker) passOn(seeds []uint64) {
 	say(report{Plans: plans})
 }
 
-// guides reports whether the results of runs decide on the plans of later runs.
+// guides reports whether the results of runs influence the plans of later runs.
 func (w *worker) guides() bool { return w.plans != nil && w.config.guides(w.scenario) }
 
-// run makes one run.
+// run performs one run.
 func (w *worker) run(seed uint64, p nemesis.Plan) ran {
 	w.runner.ReportSent(w.guides())
 	result, err := w.runner.Run(p)
@@ -487,7 +491,7 @@ func (w *worker) judge(seed uint64, result scenarios.Result, err error) (out ran
 	return out, v
 }
 
-// shrinkRuns is the largest number of runs made to shrink a violation; they take some ten seconds.
+// shrinkRuns is the maximum number of runs to shrink a violation; they take about ten seconds.
 const shrinkRuns = 500
 
 // shrink shrinks a violation and reports the result.

@@ -15,10 +15,10 @@ import (
 	"google.golang.org/grpc/balancer/roundrobin"
 )
 
-// valCtxCh is the channel that the Done method of a watch's context returns in etcd's client. It is made when the
-// program starts and never closed. It belongs to no bubble, so a goroutine that waits for it stops the bubble's clock.
-// A nil channel also means "never done", and does not stop the clock. A package that uses go:linkname needs an
-// assembler file (clock.s).
+// valCtxCh is the channel that the Done method of a watch's context returns in etcd's client. It is created when the
+// program starts and is never closed. It belongs to no bubble, so a goroutine that waits for it stops the bubble's
+// clock. A nil channel also means "never done", and does not stop the clock. A package that uses go:linkname needs an
+// assembly file (clock.s).
 //
 //go:linkname valCtxCh go.etcd.io/etcd/client/v3.valCtxCh
 var valCtxCh chan struct{}
@@ -36,7 +36,7 @@ func init() {
 }
 
 // inTurn is gRPC's round robin, changed so that equal seeds choose the same members: the order of the members does not
-// depend on a Go map, and calls of the same instant start one after another.
+// depend on a Go map, and calls made at the same instant start one after another.
 type inTurn struct{}
 
 // Name returns the name of the balancer that it replaces.
@@ -55,7 +55,7 @@ type ordered struct {
 	turns *turns
 }
 
-// UpdateState replaces gRPC's choice by turns.
+// UpdateState replaces gRPC's picker by turns.
 func (o ordered) UpdateState(s balancer.State) {
 	children := endpointsharding.ChildStatesFromPicker(s.Picker)
 	slices.SortFunc(children, func(a, b endpointsharding.ChildState) int {
@@ -74,7 +74,7 @@ func (o ordered) UpdateState(s balancer.State) {
 	o.ClientConn.UpdateState(s)
 }
 
-// turns chooses the members of a client in turn, separately for each method.
+// turns chooses the members for a client's calls in turn, separately for each method.
 type turns struct {
 	first uint32
 
@@ -89,9 +89,9 @@ func (t *turns) turnTo(members []balancer.Picker) {
 	t.members = members
 }
 
-// Pick chooses the next member. It takes some microseconds, depending on the method. So calls that wake up at the same
-// instant start at different instants, and a call that is repeated because its connection broke finds the members that
-// are left.
+// Pick chooses the next member. It takes some microseconds, depending on the method. So calls that are due at the same
+// instant start at different instants, and a call that is repeated because its connection broke finds only the
+// remaining members.
 func (t *turns) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	method := fnv.New32a()
 	method.Write([]byte(info.FullMethodName))
@@ -104,6 +104,6 @@ func (t *turns) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	return member.Pick(info)
 }
 
-// mostWait is the longest duration of a choice, in microseconds. With this number, the durations of the methods that
-// clients use all differ.
+// mostWait is the longest duration of a choice, in microseconds. With this value the durations for the methods that
+// clients use are all different.
 const mostWait = 101

@@ -173,7 +173,7 @@ func (e *echo) SetDeadline(time.Time) error      { return nil }
 func (e *echo) SetReadDeadline(time.Time) error  { return nil }
 func (e *echo) SetWriteDeadline(time.Time) error { return nil }
 
-// answerAtOnce is a ZooKeeper server that answers each request at once.
+// answerAtOnce acts as a ZooKeeper server that answers each request at once.
 func answerAtOnce(c net.Conn) {
 	defer c.Close()
 	stat := make([]byte, 68)

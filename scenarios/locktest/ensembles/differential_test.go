@@ -24,10 +24,10 @@ import (
 type script struct {
 	*rand.Rand
 	revision int64 // of the latest reply
-	// A transaction's branch that deletes a key and then puts it with the value that it has crashes etcd 3.4. So a
+	// Deleting a key and putting it again with the same value in one branch of a transaction crashes etcd 3.4. So a
 	// transaction either deletes keys, or puts keys that keep their value.
 	deletes, keeps bool
-	leases         int64 // leases 1 to this number may have been granted
+	leases         int64 // leases 1 to leases may have been granted
 }
 
 var (
@@ -223,7 +223,7 @@ func (s *script) service() (method string, request, response proto.Message) {
 	return "/etcdserverpb.Maintenance/Status", &etcdserverpb.StatusRequest{}, &etcdserverpb.StatusResponse{}
 }
 
-// plain formats a reply without the fields in which two clusters differ, and sorts it where etcd defines no order.
+// plain formats a reply without the fields that differ between clusters, and sorts it where etcd defines no order.
 func plain(m proto.Message) string {
 	drop := func(h *etcdserverpb.ResponseHeader) {
 		if h != nil {
@@ -255,8 +255,8 @@ func plain(m proto.Message) string {
 	return string(bytes.ReplaceAll(b, []byte("  "), []byte(" ")))
 }
 
-// settled sorts keys that etcd returns in random order, because they were sorted by something that several of them have
-// in common. It returns false if a limit cut the list, because it is then random which keys the reply contains.
+// settled sorts keys that etcd returns in random order because they were sorted by a field in which several of them are
+// equal. It returns false if a limit truncated the list: then it is random which keys the reply contains.
 func settled(request, response proto.Message) (comparable bool) {
 	switch r := request.(type) {
 	case *etcdserverpb.RangeRequest:

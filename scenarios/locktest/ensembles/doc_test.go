@@ -1,8 +1,9 @@
-// Package ensembles tests the unmodified locks of the clients of etcd and ZooKeeper with package locktest. It is a
-// module of its own, so that nobody else needs those clients.
+// Package ensembles tests the locks of the unmodified client libraries of etcd and ZooKeeper with package locktest. It
+// is a separate module, so that other users do not depend on those clients.
 package ensembles
 
 import "os"
 
-// full reports whether the tests run at their full size. Then nothing that they need may be missing on the machine.
+// full reports whether the tests run at full size. A test then fails if a program that it needs is missing on the
+// machine.
 func full() bool { return os.Getenv("FENCEPOST_FULL") != "" }

@@ -30,10 +30,10 @@ var clients = []matrixtest.Client{
 
 const ttl = 8 * time.Second
 
-// tries is the number of runs that a test makes.
+// tries is the number of runs of a test.
 const tries = 60
 
-// steadyBackoff is gRPC's own backoff without its jitter, whose randomness cannot be seeded.
+// steadyBackoff is gRPC's own backoff without jitter, whose randomness cannot be seeded.
 var steadyBackoff = grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: 20 * time.Second,
 	Backoff: backoff.Config{BaseDelay: time.Second, Multiplier: 1.6, MaxDelay: 2 * time.Minute}})
 
@@ -55,7 +55,7 @@ type session struct {
 	session *concurrency.Session
 }
 
-// begin begins a session, unless there is one that has not ended.
+// begin begins a session, unless the current one is still alive.
 func (s *session) begin() (err error) {
 	if s.session != nil {
 		select {
@@ -71,9 +71,9 @@ func (s *session) begin() (err error) {
 // Lost is closed when the session has ended.
 func (s *session) Lost() <-chan struct{} { return s.session.Done() }
 
-// given handles the result of giving the lock back. If that failed, it ends the session: the key would still exist, and
-// the next Lock in this session would take it for its own.
-func (s *session) given(err error) error {
+// released handles the result of releasing the lock. If the release failed, it ends the session: otherwise the key
+// would still exist, and the next Lock in this session would mistake it for its own.
+func (s *session) released(err error) error {
 	if err != nil && s.session != nil {
 		s.session.Close()
 		s.session = nil
@@ -117,7 +117,7 @@ func (m *mutex) Lock(ctx context.Context) error {
 	return m.mutex.Lock(ctx)
 }
 
-func (m *mutex) Unlock(ctx context.Context) error { return m.given(m.mutex.Unlock(ctx)) }
+func (m *mutex) Unlock(ctx context.Context) error { return m.released(m.mutex.Unlock(ctx)) }
 
 // FencingToken is the revision at which the lock was acquired.
 func (m *mutex) FencingToken() int64 { return m.mutex.Header().Revision }
@@ -150,7 +150,7 @@ func (e *election) Lock(ctx context.Context) error {
 	return e.election.Campaign(ctx, e.name)
 }
 
-func (e *election) Unlock(ctx context.Context) error { return e.given(e.election.Resign(ctx)) }
+func (e *election) Unlock(ctx context.Context) error { return e.released(e.election.Resign(ctx)) }
 
 // FencingToken is the revision of the leader's key.
 func (e *election) FencingToken() int64 { return e.election.Rev() }
@@ -210,7 +210,7 @@ func (s *service) Lock(ctx context.Context) error {
 	return nil
 }
 
-// call calls a method for which the client has no code. Request and response are encoded messages.
+// call calls a method for which the client library has no generated code. Request and response are encoded messages.
 func call(ctx context.Context, c *clientv3.Client, method string, request []byte) (response []byte, err error) {
 	err = c.ActiveConnection().Invoke(ctx, method, &request, &response, grpc.ForceCodec(asBytes{}))
 	return response, err
@@ -223,7 +223,7 @@ func (asBytes) Name() string                       { return "proto" }
 func (asBytes) Marshal(v any) ([]byte, error)      { return *v.(*[]byte), nil }
 func (asBytes) Unmarshal(data []byte, v any) error { *v.(*[]byte) = data; return nil }
 
-// Unlock gives back the lock and the lease.
+// Unlock releases the lock and revokes the lease.
 func (s *service) Unlock(ctx context.Context) error {
 	_, err := call(ctx, s.client, "/v3lockpb.Lock/Unlock",
 		protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), s.key))
@@ -231,7 +231,7 @@ func (s *service) Unlock(ctx context.Context) error {
 	return err
 }
 
-// end gives up the lease.
+// end revokes the lease.
 func (s *service) end() {
 	s.stop()
 	ctx, cancel := context.WithTimeout(s.client.Ctx(), 2*time.Second)

@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// served serves the members of a simulated world in real time to programs of this machine. All programs together are
-// one client of the world. add adds the members. served returns the addresses of the members.
+// served serves the members of a simulated world in real time to programs on this machine. All these programs count as
+// one client of the world. add adds the members to the world. served returns the addresses of the members.
 func served(t *testing.T, members []sim.ProcessID, add func(*sim.World), f sim.Front) (addresses []string) {
 	t.Helper()
 	clock, err := realtime.NewHostClock()
@@ -51,7 +51,7 @@ func served(t *testing.T, members []sim.ProcessID, add func(*sim.World), f sim.F
 	return addresses
 }
 
-// straight is the handler of ports whose data goes directly to the world.
+// straight is the handler of ports that pass data directly to the world.
 type straight struct{}
 
 func (straight) Asked(*realtime.Conn, []string)                 {}
@@ -60,7 +60,7 @@ func (straight) Declined(*realtime.Conn, error)                 {}
 func (straight) Malformed(*realtime.Conn, []byte)               {}
 func (straight) Received(*realtime.Conn, []byte, *sim.Incoming) {}
 
-// Ended ends the connection in the way in which it has ended in the world.
+// Ended ends the connection in the same way as it has ended in the world.
 func (straight) Ended(c *realtime.Conn, s sim.Status) {
 	if s == sim.NoReply {
 		c.Close()

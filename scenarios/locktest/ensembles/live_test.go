@@ -22,10 +22,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// etcds are the servers with which findings are reproduced in real time.
+// etcds are the servers on which findings are reproduced in real time.
 var etcds = map[string]func(*testing.T) string{"simulated": simulatedEtcd, "real": realEtcd}
 
-// onEtcds runs a test on each of them.
+// onEtcds runs a test on each of the servers in etcds.
 func onEtcds(t *testing.T, test func(t *testing.T, address string)) {
 	for name, serve := range etcds {
 		t.Run(name, func(t *testing.T) {
@@ -63,8 +63,8 @@ func waitsInLine(t *testing.T, c *clientv3.Client, prefix string, n int64) {
 	}
 }
 
-// TestAWinnerWithoutItsSession: of three clients in line, the second loses its lease, and the first leaves. Campaign
-// and the lock service let both the second and the third in. Mutex.Lock fails for the second.
+// TestAWinnerWithoutItsSession: of three clients in the queue, the second loses its lease, and then the first leaves.
+// Campaign and the lock service let both the second and the third in. Mutex.Lock fails for the second.
 func TestAWinnerWithoutItsSession(t *testing.T) {
 	enter := map[string]func(*concurrency.Session) error{
 		"mutex": func(s *concurrency.Session) error { return concurrency.NewMutex(s, "lock").Lock(t.Context()) },
@@ -103,8 +103,8 @@ func TestAWinnerWithoutItsSession(t *testing.T) {
 	}
 }
 
-// TestTheNextHolderComesBeforeTheNews: when the lease of a mutex is revoked, the next client has the mutex before the
-// Done channel of the first client's session is closed.
+// TestTheNextHolderComesBeforeTheNews: when the lease of a mutex is revoked, the next client acquires the mutex before
+// the Done channel of the first client's session is closed.
 func TestTheNextHolderComesBeforeTheNews(t *testing.T) {
 	onEtcds(t, func(t *testing.T, address string) {
 		holder, next := sessionOf(t, address, 60), sessionOf(t, address, 60)
@@ -125,7 +125,8 @@ func TestTheNextHolderComesBeforeTheNews(t *testing.T) {
 	})
 }
 
-// TestAnUnlockThatFailedLeavesTheKey: the next Lock of the session takes the key for its own, with the old revision.
+// TestAnUnlockThatFailedLeavesTheKey: after an Unlock that failed, the next Lock of the session takes the remaining key
+// for its own, with the old revision.
 func TestAnUnlockThatFailedLeavesTheKey(t *testing.T) {
 	onEtcds(t, func(t *testing.T, address string) {
 		s := sessionOf(t, address, 60)
@@ -146,7 +147,7 @@ func TestAnUnlockThatFailedLeavesTheKey(t *testing.T) {
 	})
 }
 
-// overheard is a connection that keeps the first reply, which contains the session and its password.
+// overheard is a connection that stores the first reply, which contains the session and its password.
 type overheard struct {
 	net.Conn
 	mu     *sync.Mutex
@@ -166,7 +167,7 @@ func (c overheard) Read(b []byte) (int, error) {
 // connectAnswer is the length of a reply to connect, in bytes: length, version, timeout, session, password.
 const connectAnswer = 4 + 4 + 4 + 8 + 4 + jute.PasswordLength
 
-// endSession ends a session on a connection of its own, as an operator who has the session's password may do.
+// endSession ends a session on a separate connection, as an operator can who has the session's password.
 func endSession(t *testing.T, address string, answer []byte) {
 	t.Helper()
 	f := jute.Fields{Rest: answer[4:]}
@@ -192,8 +193,8 @@ func endSession(t *testing.T, address string, answer []byte) {
 	}
 }
 
-// TestALockIsOfNoUseAfterItsSession: the session of a holder ends, and another client gets the lock. The holder's
-// Unlock finds no znode, and from then on its Lock fails with ErrDeadlock.
+// TestALockIsOfNoUseAfterItsSession: the session of a holder ends, and another client acquires the lock. The holder's
+// Unlock then finds no znode, and from then on its Lock fails with ErrDeadlock.
 func TestALockIsOfNoUseAfterItsSession(t *testing.T) {
 	for name, serve := range zooKeepers {
 		t.Run(name, func(t *testing.T) {
@@ -212,7 +213,7 @@ func TestALockIsOfNoUseAfterItsSession(t *testing.T) {
 			}
 			err := holder.Unlock()
 			for slices.Contains([]error{zk.ErrConnectionClosed, zk.ErrSessionExpired, zk.ErrNoServer}, err) {
-				err = holder.Unlock() // until the client has another session
+				err = holder.Unlock() // fails until the client has another session
 			}
 			if again := holder.Lock(); !errors.Is(err, zk.ErrNoNode) || !errors.Is(again, zk.ErrDeadlock) {
 				t.Errorf("Unlock: %v, then Lock: %v", err, again)
@@ -221,7 +222,7 @@ func TestALockIsOfNoUseAfterItsSession(t *testing.T) {
 	}
 }
 
-// lockAt makes a lock with a client of its own.
+// lockAt makes a lock that has its own client.
 func lockAt(t *testing.T, address []string, wrap func(net.Conn) net.Conn) *zk.Lock {
 	t.Helper()
 	conn, _, err := zk.Connect(address, ttl, zk.WithLogger(silent{}), zk.WithDialer(

@@ -9,15 +9,15 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest/matrixtest"
 )
 
-// families are the families of faults of matrixtest, and also faults that end the sessions of clients.
+// families are the fault families of matrixtest, plus faults that end clients' sessions.
 var families = slices.Insert(slices.Clone(matrixtest.Families), 4, matrixtest.Family{Name: "sessions",
 	Faults: locktest.Sessions})
 
-// TestMatrix tries each client under each family of faults if -update is set. -run 'TestMatrix/^zk-lock$' tries one
+// TestMatrix runs each client under each family of faults if -update is set. -run 'TestMatrix/^zk-lock$' runs a single
 // client.
 func TestMatrix(t *testing.T) { matrixtest.Run(t, clients, families) }
 
-// TestFindings replays the findings of the matrix.
+// TestFindings replays the findings that TestMatrix has stored.
 func TestFindings(t *testing.T) { matrixtest.Replay(t, clients) }
 
 // Titles of the reasons that README.md explains.
@@ -69,7 +69,7 @@ var zkReasons = matrixtest.Reasons{
 	"zk-anew resource-safety: superseded holder took effect":                     lateWrite,
 }
 
-// TestTables checks that README.md and ZOOKEEPER.md list what testdata holds, and why.
+// TestTables checks that README.md and ZOOKEEPER.md list the findings in testdata and their reasons.
 func TestTables(t *testing.T) {
 	of := func(prefix string) (some []matrixtest.Client) {
 		for _, c := range clients {

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest/matrixtest"
 )
 
-// TestRemediesHelp applies remedies. Under the same fault, a client that follows the remedy keeps the law that another
+// TestRemediesHelp checks remedies: under the same fault, a client that follows the remedy keeps the law that another
 // client breaks.
 func TestRemediesHelp(t *testing.T) {
 	for _, c := range []struct {
@@ -58,9 +58,9 @@ func TestRemediesHelp(t *testing.T) {
 	}
 }
 
-// TestBoundingTheRequestForASessionHelps loses all that a client sends to its first member after the dial. The request
-// of go-zookeeper for a session is lost with it, and is waited for until everybody has waited for too long. A client
-// that bounds that wait asks another member.
+// TestBoundingTheRequestForASessionHelps drops everything that a client sends to its first member after the dial.
+// go-zookeeper's request for a session is lost with it, and the client waits for the answer for so long that the law on
+// waiting is violated. A client that bounds that wait asks another member.
 func TestBoundingTheRequestForASessionHelps(t *testing.T) {
 	const fault = "cut client-1 -> zookeeper-1 at 2500us"
 	stuck := func(t *testing.T, answer time.Duration) (remedies []string) {

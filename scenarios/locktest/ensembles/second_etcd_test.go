@@ -18,9 +18,9 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// etcdSide is one etcd, with two connections, the latest revision it answered, and a stream of watches. lag is how long
-// it takes to show watches of the past what they have missed: the real one looks every 100 ms, the simulated one at
-// once.
+// etcdSide is one of the two etcds, with two connections, the latest revision that it answered, and a stream of
+// watches. lag is how long it may take until watches that begin in the past show the events that they missed: the real
+// etcd checks every 100 ms, the simulated one at once.
 type etcdSide struct {
 	t        *testing.T
 	conns    [2]*grpc.ClientConn
@@ -29,7 +29,7 @@ type etcdSide struct {
 	lag time.Duration
 }
 
-// ask makes a request. Its answer is empty if etcd itself has no order for what a limit cut off.
+// ask sends a request. The returned answer is empty if a limit truncated a list for which etcd defines no order.
 func (s *etcdSide) ask(conn int, method string, request, response proto.Message) string {
 	text, ordered := answer(s.t.Context(), s.conns[conn], "/etcdserverpb."+method, request, response)
 	if h, has := response.(interface{ GetHeader() *pb.ResponseHeader }); has {
@@ -41,7 +41,7 @@ func (s *etcdSide) ask(conn int, method string, request, response proto.Message)
 	return text
 }
 
-// etcdKeys are the keys of a lock: its folder, two candidates, and a neighbor on each side.
+// etcdKeys are the keys of a lock: its prefix, two candidates, and a neighboring key on each side.
 var etcdKeys = []string{"lock", "lock/1", "lock/2", "lock0", "lo"}
 
 func etcdKey(r *rand.Rand) []byte {
@@ -51,17 +51,18 @@ func etcdKey(r *rand.Rand) []byte {
 	return []byte(oneOf(r, etcdKeys...))
 }
 
-// etcdEnd is the end of a range: none, that of a prefix, of all keys, or one before the beginning.
+// etcdEnd draws the end of a range: none, the end of a prefix, the end of all keys, or an end before the beginning.
 func etcdEnd(r *rand.Rand) []byte {
 	return oneOf(r, nil, nil, nil, []byte("lock0"), []byte{0}, []byte("lock/"), []byte("a"), []byte("m"))
 }
 
-// etcdLease is one of a few leases, of which some exist.
+// etcdLease draws one of a few leases, some of which exist.
 func etcdLease(r *rand.Rand) int64 {
 	return oneOf[int64](r, 0, 0, 1, 2, 3, 77, -1)
 }
 
-// around is a function of the latest revision: mostly near it, sometimes far from it, sometimes none.
+// around returns a function that derives a revision from the latest one: usually close to it, sometimes far from it,
+// sometimes none.
 func around(r *rand.Rand) func(latest int64) int64 {
 	if n := r.IntN(12); n < 2 {
 		return func(int64) int64 { return []int64{-1, 1 << 40}[n] }
@@ -73,7 +74,7 @@ func around(r *rand.Rand) func(latest int64) int64 {
 	return func(latest int64) int64 { return max(1, latest-back) }
 }
 
-// etcdOp draws one request of KV, as part of a Txn or alone.
+// etcdOp draws one request of the KV service, to be sent alone or as part of a Txn.
 func etcdOp(r *rand.Rand, latest int64, alone bool) proto.Message {
 	switch r.IntN(5) {
 	case 0, 1:
@@ -88,7 +89,7 @@ func etcdOp(r *rand.Rand, latest int64, alone bool) proto.Message {
 	}
 	q := &pb.RangeRequest{Key: etcdKey(r), RangeEnd: etcdEnd(r), Revision: around(r)(latest)}
 	switch r.IntN(6) {
-	case 0: // the oldest waiter, or the one before a certain one, as clients look for them
+	case 0: // the oldest waiter, or the one before a given one, as clients look for them
 		q.Key, q.RangeEnd, q.Limit = []byte("lock/"), []byte("lock0"), 1
 		q.SortTarget = pb.RangeRequest_CREATE
 		q.SortOrder = oneOf(r, pb.RangeRequest_ASCEND, pb.RangeRequest_DESCEND)
@@ -97,7 +98,7 @@ func etcdOp(r *rand.Rand, latest int64, alone bool) proto.Message {
 		q.CountOnly = true
 	case 2:
 		q.KeysOnly, q.Limit = true, oneOf[int64](r, -1, 0, 1, 2, 100)
-	case 3: // one that does not exist brings etcd 3.4 down
+	case 3: // a lease that does not exist crashes etcd 3.4
 		q.SortTarget, q.SortOrder = pb.RangeRequest_SortTarget(r.IntN(5)), pb.RangeRequest_SortOrder(r.IntN(3))
 	case 4:
 		q.Serializable, q.MinModRevision, q.MaxModRevision = true, around(r)(latest), around(r)(latest)
@@ -120,7 +121,7 @@ func etcdIf(r *rand.Rand, latest int64) *pb.Compare {
 		c.Target, c.TargetUnion = pb.Compare_VALUE, &pb.Compare_Value{Value: []byte(oneOf(r, "me", "you", ""))}
 	case 4:
 		c.Target, c.TargetUnion = pb.Compare_LEASE, &pb.Compare_Lease{Lease: etcdLease(r)}
-	default: // without the value that belongs to it
+	default: // without the value for the chosen target
 		c.Target = pb.Compare_CompareTarget(r.IntN(5))
 	}
 	return c
@@ -168,7 +169,7 @@ func etcdRequest(r *rand.Rand, latest int64) (area, method string, request, resp
 	case n < 13:
 		most := 4
 		if r.IntN(40) == 0 {
-			most = 140 // more than a Txn may have
+			most = 140 // more operations than a Txn may have
 		}
 		return "Txn", "KV/Txn", etcdTxn(r, latest, 2, most), &pb.TxnResponse{}
 	case n < 15:
@@ -208,7 +209,7 @@ func etcdStep(r *rand.Rand) step[*etcdSide] {
 					return err.Error()
 				}
 			}
-			for a := range s.came { // up to the answer to the second: etcd has carried out the first
+			for a := range s.came { // up to the answer to the second request: then etcd has carried out the first
 				if s.show(a); a.WatchId == progress && !a.Created {
 					break
 				}
@@ -237,7 +238,7 @@ func etcdWatch(r *rand.Rand, latest int64) *pb.WatchRequest {
 		ProgressNotify: r.IntN(2) == 0}}}
 }
 
-// contention has eight clients at once want to create one key, then count on another.
+// contention makes eight clients try at once to create one key. Those that fail put another key, which counts versions.
 func contention(fixed func() *rand.Rand) step[*etcdSide] {
 	return step[*etcdSide]{"contention", "eight create lock/1 and count in lock0 at once", func(s *etcdSide) string {
 		r := fixed()
@@ -293,7 +294,7 @@ func keepAlives(r *rand.Rand, conn int) step[*etcdSide] {
 	}}
 }
 
-// expired grants the shortest lease there is to a key, and waits until it has ended.
+// expired grants a lease of the shortest possible duration, attaches a key to it, and waits until it has ended.
 func expired(s *etcdSide) string {
 	granted := s.ask(0, "Lease/LeaseGrant", &pb.LeaseGrantRequest{ID: 9, TTL: 1}, &pb.LeaseGrantResponse{})
 	granted += s.ask(1, "KV/Put", &pb.PutRequest{Key: []byte("lock/2"), Lease: 9}, &pb.PutResponse{})
@@ -304,7 +305,7 @@ func expired(s *etcdSide) string {
 	return granted + s.ask(0, "KV/Range", &pb.RangeRequest{Key: []byte("lock/2")}, &pb.RangeResponse{})
 }
 
-// TestSecondEtcd compares with Debian's etcd 3.4, over gRPC.
+// TestSecondEtcd compares the simulated member with Debian's etcd 3.4 over gRPC.
 func TestSecondEtcd(t *testing.T) {
 	var real, simulated etcdSide
 	for side, address := range map[*etcdSide]string{&real: realEtcd(t), &simulated: simulatedEtcd(t)} {
@@ -320,7 +321,7 @@ func TestSecondEtcd(t *testing.T) {
 	compare(t, size(5, 200), 60, begin, etcdStep, endEtcd)
 }
 
-// endEtcd lets a lease end, now and then, and compares what the watches of a round have shown.
+// endEtcd lets a lease end in some of the rounds, and compares the events that the watches of a round have shown.
 func endEtcd(t *testing.T, round int, real, simulated *etcdSide) {
 	if round%5 == 4 {
 		var want, got string

@@ -25,13 +25,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// apiSide is one API server. Uids and versions are shown by the order in which they first came. Of each Lease object it
-// knows the states that it has seen, as a client may still have them.
+// apiSide is one of the two API servers. In output, UIDs and versions are replaced by numbers in the order of their
+// first appearance. For each Lease object, it keeps the states that it has seen, which a client may still have.
 type apiSide struct {
 	base     string
 	versions map[string]int
 	uids     map[string]int
-	seen     map[string][]map[string]any // by name
+	seen     map[string][]map[string]any // states by object name
 	first    string                      // the version at the beginning of a round
 }
 
@@ -41,7 +41,7 @@ var apiClient = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Co
 
 const leasesAt = "/apis/coordination.k8s.io/v1/namespaces/"
 
-// ask makes a request, and returns the answers: of a watch there are several.
+// ask sends a request and returns the answer as text; a watch has several answers.
 func (s *apiSide) ask(method, path string, body any) (all string) {
 	text, isText := body.(string)
 	if !isText && body != nil {
@@ -70,7 +70,7 @@ func (s *apiSide) ask(method, path string, body any) (all string) {
 	return all
 }
 
-// named shows a text that only one server has by the order in which it first came.
+// named replaces a text that is specific to one server by a number, in the order of first appearance.
 func named(list map[string]int, v any) any {
 	text, is := v.(string)
 	if !is || text == "" {
@@ -82,8 +82,8 @@ func named(list map[string]int, v any) any {
 	return fmt.Sprint("#", list[text])
 }
 
-// show writes an object, a list, an event or a failure down. Of failures that say what is wrong with the body, the text
-// is the server's own.
+// show formats an object, a list, an event or a failure. If a failure says what is wrong with the body, it omits the
+// text, whose wording differs between the servers.
 func (s *apiSide) show(v map[string]any) string {
 	if event, is := v["object"].(map[string]any); is {
 		return fmt.Sprint(v["type"], " ", s.show(event))
@@ -126,10 +126,12 @@ func (s *apiSide) show(v map[string]any) string {
 	return string(b)
 }
 
-// ownText matches the key of an object in etcd, and its versions, in the text of a conflict.
+// ownText matches the parts of a conflict's text that are specific to one server: the key of an object in etcd, and its
+// versions.
 var ownText = regexp.MustCompile(`Key: \S+|\(\d+\)`)
 
-// at returns a state of an object that has been seen: the latest if back is 0. Nothing is known of those never seen.
+// at returns an earlier state of an object: the latest if back is 0, the one before it if back is 1. If no such state
+// has been seen, it returns an empty object.
 func (s *apiSide) at(name string, back int) map[string]any {
 	all := s.seen[name]
 	if len(all) <= back {
@@ -163,7 +165,7 @@ func apiSpec(r *rand.Rand) map[string]any {
 	return spec
 }
 
-// apiObject draws what a client sends: mostly what it has read, changed.
+// apiObject draws an object that a client sends: usually one that it has read, with changes.
 func apiObject(r *rand.Rand, s *apiSide, name string) map[string]any {
 	metadata := map[string]any{"name": name}
 	if version := s.at(name, oneOf(r, 0, 0, 0, 1, 3))["resourceVersion"]; version != nil && r.IntN(4) > 0 {
@@ -250,7 +252,7 @@ func apiStep(r *rand.Rand) step[*apiSide] {
 	})
 }
 
-// begin deletes what other rounds have left.
+// begin deletes the objects that earlier rounds have left.
 func (s *apiSide) begin() *apiSide {
 	*s = apiSide{base: s.base, versions: map[string]int{}, uids: map[string]int{}, seen: map[string][]map[string]any{}}
 	for _, namespace := range []string{"default", "kube-system"} {
@@ -260,13 +262,13 @@ func (s *apiSide) begin() *apiSide {
 	}
 	s.ask("POST", leasesAt+"default/leases", map[string]any{"metadata": map[string]any{"name": "a"}})
 	s.first, _ = s.at("a", 0)["resourceVersion"].(string)
-	s.seen = map[string][]map[string]any{"a": s.seen["a"]} // the deletions answer with objects
+	s.seen = map[string][]map[string]any{"a": s.seen["a"]} // the answers to the deletions contain objects
 	return s
 }
 
-// realAPI starts kube-apiserver on an etcd of its own. No package manager that tests may use has it. Therefore the test
-// is skipped without it, also at full size. It is built from the module k8s.io/kubernetes, whose parts under staging
-// are modules of their own: those of 1.33.13 have the version 0.33.13.
+// realAPI starts kube-apiserver on an etcd of its own. No package manager that tests may use provides it. Therefore the
+// test is skipped if it is missing, even at full size. It is built from the module k8s.io/kubernetes, whose directories
+// under staging are separate modules: for 1.33.13, they have the version 0.33.13.
 func realAPI(t *testing.T) string {
 	t.Helper()
 	program, err := exec.LookPath("kube-apiserver")
@@ -311,7 +313,7 @@ func realAPI(t *testing.T) string {
 	return ""
 }
 
-// TestSecondKubernetes compares with a real API server, over HTTP.
+// TestSecondKubernetes compares the simulated API server with a real one over HTTP.
 func TestSecondKubernetes(t *testing.T) {
 	real := &apiSide{base: realAPI(t)}
 	members := []sim.ProcessID{"kubernetes-1"}

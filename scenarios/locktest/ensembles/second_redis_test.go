@@ -59,7 +59,7 @@ func dialRedis(t *testing.T, address string) *respConn {
 	return nil
 }
 
-// wire returns a command as it is sent.
+// wire returns a command as encoded in RESP.
 func wire(words []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "*%d\r\n", len(words))
@@ -107,7 +107,7 @@ func (c *respConn) value() string {
 }
 
 // untilMarked sends a PING and reads everything that arrives on a connection up to its reply. It sorts the values,
-// because a server sends a message for several matching patterns in the order of a hash table.
+// because a server sends a message that matches several patterns once for each pattern, in the order of a hash table.
 func (c *respConn) untilMarked() string {
 	var all []string
 	const mark = "all of it"
@@ -121,9 +121,9 @@ func (c *respConn) untilMarked() string {
 	}
 }
 
-// syntax are commands in the spelling of Redis's documentation, as users of locks need them. A word in braces stands
-// for one of several words, and % for a space within an argument; fillings explains the other marks. Commands whose
-// replies depend on the time, on the order of a hash table, or on when Redis looks for expired keys are left out.
+// syntax lists commands that users of locks need, as Redis's documentation spells them. A word in braces stands for one
+// of several words, and % for a space within an argument; fillings explains the placeholders. Commands whose replies
+// depend on the time, on the order of a hash table, or on when Redis looks for expired keys are left out.
 var syntax = []string{
 	"SET <k> <v>", "set <k> <v> nx px <t>", "SET <k> <v> PX <t> NX", "Set <k> <v> {EX|PX|ex} <t> {XX|GET|xx|nX}",
 	"SET <k> <v> XX GET", "SET <k> <v> NX GET PX <t>", "SET <k> <v> KEEPTTL {NX|XX|GET}", "SET <k> <v> PX {0|-1|1.5|}",
@@ -171,15 +171,15 @@ var syntax = []string{
 	"SMOVE <k> <k> <v>", "PUBSUB NUMSUB <k> <v>", "QUIT now",
 }
 
-// listening are commands of a connection with subscriptions.
+// listening lists the commands for a connection that has subscriptions.
 var listening = []string{"SUBSCRIBE <k>", "SUBSCRIBE <k> <k>", "UNSUBSCRIBE <k>", "PSUBSCRIBE {*|a*|[ab]}",
 	"PSUBSCRIBE __key*__:*", "PUNSUBSCRIBE {*|a*}", "HELLO {2|3}", "GET <k>", "PING", "RESET", "PING <v>",
 	"CLIENT TRACKING ON", "CLIENT TRACKING OFF",
 	"CLIENT TRACKING ON NOLOOP", "MGET <k> <k>", "CLIENT GETREDIR", "SSUBSCRIBE <k>", "SUNSUBSCRIBE <k>",
 	"SPUBLISH <k> <v>"}
 
-// fillings are the words for the marks of a command: <k> a key, <v> a value, <n> a number, <s> a score, <t> a TTL that
-// outlasts the test.
+// fillings are the words that replace the placeholders of a command: <k> a key, <v> a value, <n> a number, <s> a score,
+// <t> a TTL that outlasts the test.
 var fillings = map[string][]string{
 	"<k>": {"a", "b", "c"},
 	"<n>": {"0", "1", "2", "5"},
@@ -192,7 +192,7 @@ var fillings = map[string][]string{
 var strange = []string{"", "-1", "0", "9223372036854775806", "9223372036854775808", "-9223372036854775808", "nan",
 	"1e400", "+1", "%1", "01", "\xff", "nx", "a", "0x10", "1.0", "*", "4294967296"}
 
-// command draws a command. Some have an argument too few or too many, or a strange one.
+// command draws a command. Some commands get an argument too few or too many, or a strange one.
 func command(r *rand.Rand, syntax []string) []string {
 	words := wellFormed(r, syntax)
 	if r.IntN(12) == 0 {
@@ -208,7 +208,7 @@ func command(r *rand.Rand, syntax []string) []string {
 	return words
 }
 
-// wellFormed draws a command as the documentation spells it.
+// wellFormed draws a command in the spelling of the documentation.
 func wellFormed(r *rand.Rand, syntax []string) (words []string) {
 	for _, w := range strings.Fields(oneOf(r, syntax...)) {
 		if w[0] == '{' {
@@ -234,11 +234,12 @@ func redisStep(r *rand.Rand) step[redisSide] {
 	case n == 0:
 		return expiry(r)
 	case n == 1:
-		// Only well-formed commands: without a name, they would end all subscriptions, in the order of a hash table.
+		// Only well-formed commands are used here: UNSUBSCRIBE without a name would end all subscriptions, in the order
+		// of a hash table.
 		words := wellFormed(r, listening)
 		return step[redisSide]{"listening", fmt.Sprintf("listener: %q", words), func(s redisSide) string {
 			s.listener.send(wire(words))
-			return "" // it is read with the messages
+			return "" // the reply is read with the messages
 		}}
 	case n == 2:
 		return blocking(r, conn)
@@ -250,7 +251,7 @@ func redisStep(r *rand.Rand) step[redisSide] {
 		func(s redisSide) string { return s.clients[conn].ask(words...) }}
 }
 
-// pipeline draws several commands that arrive at once, or in two pieces.
+// pipeline draws several commands that are sent at once, or in two pieces.
 func pipeline(r *rand.Rand, conn int) step[redisSide] {
 	var all [][]string
 	var b string
@@ -287,7 +288,7 @@ func expiry(r *rand.Rand) step[redisSide] {
 	}
 	name := fmt.Sprintf("helper: %q, until it is over", all)
 	return step[redisSide]{"expiry", name, func(s redisSide) (replies string) {
-		s.helper.ask("MULTI") // so that its commands are executed at one instant
+		s.helper.ask("MULTI") // so that the commands are executed at one instant
 		for _, words := range all {
 			replies += s.helper.ask(words...)
 		}
@@ -298,8 +299,8 @@ func expiry(r *rand.Rand) step[redisSide] {
 	}}
 }
 
-// blocking draws a command that may wait, commands of another connection meanwhile, and commands that end the wait for
-// certain.
+// blocking draws a command that may block, commands that another connection sends meanwhile, and commands that are
+// certain to end the wait.
 func blocking(r *rand.Rand, conn int) step[redisSide] {
 	wait := command(r, []string{"{BLPOP|BRPOP} <k> 0", "{BLPOP|BRPOP} <k> <k> <k> 0", "BRPOPLPUSH <k> <k> 0",
 		"BLMOVE <k> <k> {LEFT|RIGHT} {LEFT|RIGHT} 0"})
@@ -314,7 +315,7 @@ func blocking(r *rand.Rand, conn int) step[redisSide] {
 	return step[redisSide]{"blocking", name,
 		func(s redisSide) (replies string) {
 			s.clients[conn].send(wire([]string{"PING"}) + wire(wait))
-			replies = s.clients[conn].value() // then the server has read both commands
+			replies = s.clients[conn].value() // by then the server has read both commands
 			s.helper.ask("PING")
 			for _, words := range all {
 				replies += s.clients[other].ask(words...)
@@ -327,11 +328,11 @@ func blocking(r *rand.Rand, conn int) step[redisSide] {
 		}}
 }
 
-// own matches the parts of replies that may differ between the servers: the number of a connection in the reply to
-// HELLO, Lua's own texts about a script, and deadlines that depend on the time of the request.
+// own matches the parts of replies that may differ between the servers: the connection's ID in the reply to HELLO,
+// Lua's own error texts, and deadlines that depend on the time of the request.
 var own = regexp.MustCompile(`id\r\n:\d+|:1[78]\d{8}(\d{3})?\r|(Error compiling script|user_script:\d+:)[^\r]*`)
 
-// TestSecondRedis compares the node with redis-server 7.0, over the wire.
+// TestSecondRedis compares the simulated node with redis-server 7.0 over the wire.
 func TestSecondRedis(t *testing.T) {
 	program, err := exec.LookPath("redis-server")
 	lacks(t, err, "apt install redis-server")

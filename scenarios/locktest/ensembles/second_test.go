@@ -12,20 +12,22 @@ import (
 	"testing"
 )
 
-// The tests named TestSecond… compare the simulated servers with real ones by a second kind of requests. Their
-// generators have nothing in common with those of the other comparisons. They were written from the servers' public
-// documentation, and use few names, so that requests conflict, strange arguments, and several requests at once.
+// The tests named TestSecond… compare the simulated servers with real ones, using a second set of generators. These
+// have nothing in common with the generators of the other comparisons. They were written from the servers' public
+// documentation. They use few names, so that requests conflict, and also strange arguments and several requests at
+// once.
 
-// step is one thing that is done to a server. name describes it for people. do does it to one of the two sides, and
-// returns everything that the server sent, as text.
+// step is one action on a server. name describes it for people. do carries it out on one of the two sides, and returns
+// everything that the server sent, as text.
 type step[S any] struct {
 	area, name string
 	do         func(side S) string
 }
 
-// compare does the same random steps on both servers and reports the first difference of each round. A round has as
-// many steps as each says. begin opens the two sides for a round, and draw draws a step. If end is not nil, it compares
-// what is left at the end of a round without a difference. The steps depend only on the test's name and the round.
+// compare does the same random steps on both servers and reports the first difference of each round. There are rounds
+// rounds of each steps. begin opens the two sides for a round, and draw draws a step. If end is not nil, it compares
+// the final states after a round without a difference. The steps depend only on the test's name and the number of the
+// round.
 func compare[S any](t *testing.T, rounds, each int, begin func(t *testing.T) (real, simulated S),
 	draw func(r *rand.Rand) step[S], end func(t *testing.T, round int, real, simulated S)) {
 	t.Helper()
@@ -68,7 +70,7 @@ func compare[S any](t *testing.T, rounds, each int, begin func(t *testing.T) (re
 	t.Logf("%d steps compared, %d rounds differ: %s", compared, different, strings.Join(by, ", "))
 }
 
-// oneOf draws one element of a list.
+// oneOf returns a random element of a list.
 func oneOf[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
 
 // size returns the number of rounds: few in everyday tests, more at full size.

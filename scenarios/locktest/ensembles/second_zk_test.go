@@ -18,8 +18,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// zkSide is one ZooKeeper with three sessions. Zxids and session ids are shown by the order in which they first came:
-// each server numbers them itself.
+// zkSide is one of the two ZooKeepers, with three sessions. In output, zxids and session IDs are replaced by numbers in
+// the order of their first appearance, because each server numbers them itself.
 type zkSide struct {
 	t         *testing.T
 	address   string
@@ -27,10 +27,10 @@ type zkSide struct {
 	zxids     map[int64]int
 	sessions  map[int64]int
 	seen      int64 // the highest zxid
-	requested int32 // requests so far
+	requested int32 // number of requests so far
 }
 
-// zkConn is a connection of a session. lost says that the server has closed it.
+// zkConn is the connection of a session. lost says that the server has closed it.
 type zkConn struct {
 	net.Conn
 	session  int64
@@ -38,7 +38,7 @@ type zkConn struct {
 	lost     bool
 }
 
-// connect opens a connection for a session, a new one if session is 0, and returns what the server said.
+// connect opens a connection for a session, or for a new one if session is 0, and returns the server's answer as text.
 func (s *zkSide) connect(timeout int32, session int64, password string) (*zkConn, string) {
 	s.t.Helper()
 	var c net.Conn
@@ -66,7 +66,7 @@ func (s *zkSide) connect(timeout int32, session int64, password string) (*zkConn
 	return nil, ""
 }
 
-// numbered shows a number by the order in which it first came.
+// numbered replaces an ID by a number, in the order of first appearance.
 func numbered(list map[int64]int, n int64) string {
 	if n <= 0 {
 		return fmt.Sprint(n)
@@ -82,12 +82,13 @@ func (s *zkSide) zxid(z int64) string {
 	return numbered(s.zxids, z)
 }
 
-// zkShapes are the records of replies: a text, a buffer, a list of texts, an integer, access control, a stat.
+// zkShapes lists the fields of each reply: t a text, b a buffer, l a list of texts, a access control, s a stat, m the
+// results of a multi.
 var zkShapes = map[jute.Op]string{jute.Create: "t", jute.Create2: "ts", jute.CreateContainer: "ts",
 	jute.CreateTTL: "ts", jute.Exists: "s", jute.GetData: "bs", jute.SetData: "s", jute.GetACL: "as", jute.SetACL: "s",
 	jute.GetChildren: "l", jute.GetChildren2: "ls", jute.Sync: "t", jute.Multi: "m"}
 
-// show writes the record of a reply down.
+// show formats the record of a reply.
 func (s *zkSide) show(shape string, f *jute.Fields) string {
 	var b strings.Builder
 	for _, kind := range shape {
@@ -128,8 +129,8 @@ func (s *zkSide) show(shape string, f *jute.Fields) string {
 	return b.String()
 }
 
-// hear reads frames until there have been so many replies. Events are sorted: in which order a session's znodes go is
-// up to a hash table.
+// hear reads frames until it has read a reply to each of ops. It sorts the events: the order in which a session's
+// znodes are removed depends on a hash table.
 func (s *zkSide) hear(c *zkConn, ops []jute.Op) (all string) {
 	var events []string
 	for len(ops) > 0 {
@@ -157,17 +158,17 @@ func (s *zkSide) hear(c *zkConn, ops []jute.Op) (all string) {
 	return all + strings.Join(events, ", ")
 }
 
-// zkRequest is a request without its xid; the server numbers the replies to some by itself.
+// zkRequest is a request without its xid; some requests have a fixed xid.
 type zkRequest struct {
 	op   jute.Op
-	xid  int32 // 0 for the next
+	xid  int32 // 0: the next number
 	body func(s *zkSide) jute.Record
 }
 
 func (q zkRequest) String() string { return fmt.Sprintf("%v %q", q.op, q.body(&zkSide{})) }
 
-// talk sends requests at once on one connection, and returns their replies, and what the other sessions hear of them.
-// A connection that was closed is replaced first, with a new session.
+// talk sends requests at once on one connection. It returns their replies and the events that the other sessions get.
+// If the connection was closed, talk first replaces it, with a new session.
 func (s *zkSide) talk(conn int, requests []zkRequest) (all string) {
 	if s.conns[conn].lost {
 		s.conns[conn], all = s.connect(30_000, 0, strings.Repeat("\x00", jute.PasswordLength))
@@ -188,7 +189,7 @@ func (s *zkSide) talk(conn int, requests []zkRequest) (all string) {
 	return all + s.hear(c, ops) + s.others()
 }
 
-// others returns what all sessions have been notified of.
+// others returns the events that all sessions have received.
 func (s *zkSide) others() (all string) {
 	for i, c := range s.conns {
 		if !c.lost {
@@ -199,7 +200,7 @@ func (s *zkSide) others() (all string) {
 	return all
 }
 
-// zkPath is a znode of a lock: its folder, a member, a part of a path that is none.
+// zkPath draws the path of a lock's znode: its folder, a member, or an invalid path.
 func zkPath(r *rand.Rand, folder string) string {
 	if r.IntN(25) == 0 {
 		return oneOf(r, "", "/", "lock", folder+"/", folder+"//x", folder+"/../x", folder+"/.", folder+"/a\x00b",
@@ -227,7 +228,7 @@ func zkData(r *rand.Rand) jute.Record {
 	return jute.Record(nil).Text(oneOf(r, "", "me", "\x00\xff", strings.Repeat("long ", 400)))
 }
 
-// zkChange draws a request that changes something: alone, or in a multi.
+// zkChange draws a request that changes something, to be sent alone or as part of a multi.
 func zkChange(r *rand.Rand, folder string) (jute.Op, jute.Record) {
 	path := jute.Record(nil).Text(zkPath(r, folder))
 	version := oneOf[int32](r, -1, -1, -1, 0, 1, -2, 2147483647)
@@ -321,7 +322,7 @@ func zkStep(r *rand.Rand, folder string) step[*zkSide] {
 					password = strings.Repeat("x", jute.PasswordLength)
 				}
 				s.conns[conn], said = s.connect(30_000, c.session, password)
-				// The simulated server counts this as a transaction. Another one makes the zxids alike again.
+				// The simulated server counts this as a transaction. Another transaction makes the zxids equal again.
 				said += s.talk((conn+1)%3, []zkRequest{{op: jute.SetData, body: func(*zkSide) jute.Record {
 					return jute.Record(nil).Text("/").Null().Int(-1)
 				}}})
@@ -330,7 +331,7 @@ func zkStep(r *rand.Rand, folder string) step[*zkSide] {
 	}
 	requests := []zkRequest{zkDraw(r, folder)}
 	area := requests[0].op.String()
-	// Nothing follows the end of a session, and auth would be answered first by the real server.
+	// Nothing may follow the end of a session, and the real server would answer an auth request before the others.
 	for alone := []jute.Op{jute.CloseSession, jute.Auth}; r.IntN(3) == 0; {
 		q := zkDraw(r, folder)
 		if slices.Contains(alone, requests[len(requests)-1].op) || slices.Contains(alone, q.op) {
@@ -342,7 +343,8 @@ func zkStep(r *rand.Rand, folder string) step[*zkSide] {
 		func(s *zkSide) string { return s.talk(conn, requests) }}
 }
 
-// ends has a session with an ephemeral znode fall silent, and waits until another is notified of its end.
+// ends makes a session that has an ephemeral znode fall silent, and waits until another session is notified of the
+// znode's removal.
 func (s *zkSide) ends(path string) string {
 	c, said := s.connect(1, 0, strings.Repeat("\x00", jute.PasswordLength))
 	open := jute.Record(nil).Int(1).Int(jute.All).Text("world").Text("anyone")
@@ -359,8 +361,8 @@ func (s *zkSide) ends(path string) string {
 	return said + fmt.Sprint(xid, f.Int(), f.Int(), f.Text(), err)
 }
 
-// TestSecondZooKeeper compares with Debian's ZooKeeper 3.8, over its wire. Every forty rounds have servers of their
-// own: after a minute the simulated one looks for containers to remove.
+// TestSecondZooKeeper compares the simulated server with Debian's ZooKeeper 3.8 over the wire. Every forty rounds use
+// new servers, because after a minute the simulated one looks for containers to remove.
 func TestSecondZooKeeper(t *testing.T) {
 	for block := range size(1, 12) {
 		t.Run(fmt.Sprint("servers ", block), func(t *testing.T) {

@@ -25,7 +25,7 @@ import (
 	zkfront "github.com/fencepost-sim/fencepost/sim/zookeeper/front"
 )
 
-// realEtcd starts Debian's etcd 3.4 without data, and returns its address. Its data is kept in memory.
+// realEtcd starts Debian's etcd 3.4 without data, and returns its address. Its data directory is in memory.
 func realEtcd(t *testing.T) string {
 	t.Helper()
 	program, err := exec.LookPath("etcd")
@@ -74,7 +74,7 @@ func simulatedEtcd(t *testing.T) string {
 	}, front.Etcd{})[0]
 }
 
-// zooKeepers are the servers with which programs are tested.
+// zooKeepers are the servers against which programs are tested.
 var zooKeepers = map[string]func(*testing.T) string{"simulated": simulatedZooKeeper, "real": realZooKeeper}
 
 // realZooKeeper starts Debian's ZooKeeper as a single server, and returns its address.
@@ -110,7 +110,7 @@ func simulatedZooKeeper(t *testing.T) string {
 	}, zkfront.ZooKeeper{}), ",")
 }
 
-// lacks skips a test if err says that this machine lacks something. At full size the test fails instead.
+// lacks skips a test if err says that this machine lacks a program. At full size the test fails instead.
 func lacks(t *testing.T, err error, advice string) {
 	t.Helper()
 	switch {

@@ -37,9 +37,9 @@ func speak(t *testing.T, address string, b []byte) (said []byte, ended bool) {
 	return said, !isNet || !wait.Timeout()
 }
 
-// TestStrangersAreAnsweredAsByEtcd: clients of other protocols, and clients that send frames which no gRPC client
-// sends. The simulated member ends the connection when etcd does, and answers HTTP/1 with the same status. It then
-// still serves calls.
+// TestStrangersAreAnsweredAsByEtcd sends what no gRPC client sends: other protocols, and unexpected frames. The
+// simulated member ends the connection in the same cases as etcd, and answers HTTP/1 with the same status. It still
+// serves calls afterwards.
 func TestStrangersAreAnsweredAsByEtcd(t *testing.T) {
 	const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 	settings := preface + "\x00\x00\x00\x04\x00\x00\x00\x00\x00"

@@ -20,7 +20,7 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// watching is a stream of watches, and what it has shown so far.
+// watching is a stream of watches, together with the responses that it has shown so far.
 type watching struct {
 	etcdserverpb.Watch_WatchClient
 	came  chan *etcdserverpb.WatchResponse
@@ -46,7 +46,7 @@ func watchOn(t *testing.T, ctx context.Context, c *grpc.ClientConn) *watching {
 	return all
 }
 
-// take waits for a response and records it. It returns false if none comes in time.
+// take waits for a response and records it. It returns false if none arrives in time.
 func (w *watching) take(patience time.Duration) bool {
 	select {
 	case r, open := <-w.came:
@@ -59,7 +59,7 @@ func (w *watching) take(patience time.Duration) bool {
 	}
 }
 
-// show records a response. It records events one by one, since etcd sends several at once if it has them.
+// show records a response. It records events one by one, since etcd may send several in one response.
 func (w *watching) show(r *etcdserverpb.WatchResponse) {
 	say := func(text string) {
 		w.shown[r.WatchId] = append(w.shown[r.WatchId], strings.ReplaceAll(text, "  ", " "))
@@ -72,8 +72,8 @@ func (w *watching) show(r *etcdserverpb.WatchResponse) {
 	}
 }
 
-// settle waits until both streams have shown the same, or it is clear that they will not. etcd checks only every 100 ms
-// for watches that begin in the past.
+// settle waits until both streams have shown the same events, or until it is clear that they will not. etcd checks
+// watches that begin in the past only every 100 ms.
 func settle(both []*watching) {
 	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
 		more := both[0].take(2 * time.Millisecond)
@@ -84,9 +84,9 @@ func settle(both []*watching) {
 	}
 }
 
-// TestWatchesShowWhatEtcdsShow makes random watches while random requests change the keys. Some watches begin in the
-// past, or at a compacted revision, have filters, are cancelled, or use an id that is taken. FENCEPOST_FULL=1 uses 150
-// streams.
+// TestWatchesShowWhatEtcdsShow creates random watches while random requests change the keys. Some watches begin in the
+// past or at a compacted revision, have filters, are canceled, or use an ID that is already in use. FENCEPOST_FULL=1
+// uses 150 streams.
 func TestWatchesShowWhatEtcdsShow(t *testing.T) {
 	n := 15
 	if full() {
@@ -98,7 +98,7 @@ func TestWatchesShowWhatEtcdsShow(t *testing.T) {
 	for range n {
 		ctx, cancel := context.WithCancel(t.Context())
 		both := []*watching{watchOn(t, ctx, real), watchOn(t, ctx, simulated)}
-		past := false // there are watches that begin in the past: in etcd, a compaction may overtake them
+		past := false // some watches begin in the past: in etcd, a compaction may overtake them
 		for range 40 {
 			if !s.rarely(3) {
 				method, request, response := s.request()
@@ -170,7 +170,8 @@ func (s *script) watchRequest() *etcdserverpb.WatchRequest {
 	return r
 }
 
-// TestKeepAlivesAreAnsweredAsByEtcd: keepalives of existing and unknown leases, and the end of the stream.
+// TestKeepAlivesAreAnsweredAsByEtcd compares the answers to keepalives of existing and unknown leases, and the end of
+// the stream.
 func TestKeepAlivesAreAnsweredAsByEtcd(t *testing.T) {
 	var said [2][]string
 	for i, c := range []*grpc.ClientConn{connect(t, realEtcd(t)), connect(t, simulatedEtcd(t))} {
@@ -200,7 +201,8 @@ func TestKeepAlivesAreAnsweredAsByEtcd(t *testing.T) {
 	}
 }
 
-// TestTheLockServicesAnswerAsEtcds: random calls of the lock and election services that need not wait.
+// TestTheLockServicesAnswerAsEtcds compares the answers to random calls of the lock and election services that need not
+// wait.
 func TestTheLockServicesAnswerAsEtcds(t *testing.T) {
 	n := 300
 	if full() {
@@ -264,7 +266,7 @@ func TestTheLockServicesAnswerAsEtcds(t *testing.T) {
 				said[j] = fmt.Sprint(status.Code(err), status.Convert(err).Message())
 				continue
 			}
-			// The header is field 1 of each response. The rest must be the same byte for byte.
+			// The header is field 1 of each response. The rest must be equal byte for byte.
 			h := &etcdserverpb.RangeResponse{}
 			_, _, size := protowire.ConsumeField(response)
 			if err := proto.Unmarshal(response[:size], h); err != nil {

@@ -34,7 +34,7 @@ type recipe struct {
 }
 
 func (l recipe) Lock(ctx context.Context) error {
-	defer context.AfterFunc(ctx, l.conn.Close)() // nothing else ends it
+	defer context.AfterFunc(ctx, l.conn.Close)() // nothing else ends Lock
 	return l.lock.Lock()
 }
 func (l recipe) Unlock(context.Context) error { return l.lock.Unlock() }
@@ -42,7 +42,7 @@ func (l recipe) Close() error                 { l.conn.Close(); return nil }
 
 // end
 
-// TestTheTextHasTheTest: ZOOKEEPER.md shows the test above.
+// TestTheTextHasTheTest: ZOOKEEPER.md contains the test above.
 func TestTheTextHasTheTest(t *testing.T) {
 	code, err := os.ReadFile("zk_readme_test.go")
 	if err != nil {

@@ -23,11 +23,12 @@ func init() {
 			Config: locktest.Config{Servers: locktest.ZooKeeper(3), TTL: ttl, New: newZKLockAnew}})
 }
 
-// zkLock is zk.Lock of go-zookeeper. A client has one session after another, and uses the same Lock in all of them.
+// zkLock is zk.Lock of go-zookeeper. A client opens a new session when one has ended, and uses the same Lock in all of
+// them.
 type zkLock struct {
 	c       *locktest.Client
 	timeout time.Duration // of the session
-	answer  time.Duration // how long it waits for the answer to a request for a session; 0: go-zookeeper decides
+	answer  time.Duration // how long to wait for the answer to a request for a session; 0: go-zookeeper's default
 	conn    *zk.Conn
 	lock    *zk.Lock
 
@@ -44,7 +45,7 @@ type tokens int
 
 const (
 	none       tokens = iota
-	byCounting        // how often a znode beside the lock has been set
+	byCounting        // the number of times that a znode beside the lock has been set
 	byFolder          // the czxid of the lock's folder, which is the same for all holders
 )
 
@@ -78,8 +79,8 @@ func (l *zkLock) open() (err error) {
 	return err
 }
 
-// promptConn gives its first read no longer than some time. go-zookeeper waits for the answer to its request for a
-// session for almost seven times the session's time-out, and meanwhile tries no other member.
+// promptConn limits the duration of the first read on a connection. go-zookeeper waits almost seven times the session
+// timeout for the answer to its request for a session, and tries no other member meanwhile.
 type promptConn struct {
 	net.Conn
 	longest  time.Duration
@@ -99,7 +100,7 @@ func (c *promptConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// observe is called with each event of the session.
+// observe handles an event of the session.
 func (l *zkLock) observe(e zk.Event) {
 	if e.Type == zk.EventSession && e.State == zk.StateDisconnected {
 		l.mu.Lock()
@@ -109,7 +110,7 @@ func (l *zkLock) observe(e zk.Event) {
 	}
 }
 
-// Lock closes the connection when its context ends, since nothing else ends zk.Lock.Lock.
+// Lock acquires the lock. When its context ends, it closes the connection, since nothing else ends zk.Lock.Lock.
 func (l *zkLock) Lock(ctx context.Context) error {
 	defer context.AfterFunc(ctx, l.close)()
 	if err := l.lock.Lock(); err != nil || l.drawn == none {
@@ -124,10 +125,10 @@ func (l *zkLock) Lock(ctx context.Context) error {
 
 func (l *zkLock) Unlock(context.Context) error { return l.lock.Unlock() }
 
-// Token returns the token drawn by the latest Lock.
+// FencingToken returns the token drawn by the latest Lock.
 func (l *zkLock) FencingToken() int64 { return l.token }
 
-// draw draws a token. If the session has changed by the time the znode is set, the lock is lost.
+// draw gets a token. If the session has changed by the time the znode is set, the lock is lost.
 func (l *zkLock) draw() error {
 	if l.drawn == byFolder {
 		_, stat, err := l.conn.Exists("/locks/" + l.c.Key)
@@ -154,7 +155,7 @@ func (l *zkLock) draw() error {
 	return nil
 }
 
-// Lost is closed when the connection breaks: the session may end from then on.
+// Lost returns a channel that is closed when the connection breaks: from then on, the session may end.
 func (l *zkLock) Lost() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -166,16 +167,16 @@ func (l *zkLock) Close() error {
 	return nil
 }
 
-// close closes the connection, unless that is under way. zk.Conn.Close holds a mutex while it waits, and a second call
-// would stop the clock.
+// close closes the connection, unless another call is already closing it. zk.Conn.Close holds a mutex while it waits,
+// so a second call would stop the clock.
 func (l *zkLock) close() {
 	if l.closing.CompareAndSwap(false, true) {
 		l.conn.Close()
 	}
 }
 
-// anewZKLock uses a new session and a new Lock after each error. The znodes of the previous session vanish with that
-// session. It has a token.
+// anewZKLock opens a new session and makes a new Lock after each error. The znodes of the previous session vanish with
+// that session. It has a fencing token.
 type anewZKLock struct{ *zkLock }
 
 func newZKLockAnew(c *locktest.Client) (locktest.Lock, error) {

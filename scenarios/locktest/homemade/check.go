@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// Keeps makes runs of a sound lock under a family of faults, and fails the test for each violation of the promise.
+// Keeps runs a sound lock under a family of faults, and fails the test for each violation of the promise.
 func (l *SoundLock) Keeps(t *testing.T, p Promise, d Dress, dial Dial, seeds int) {
 	t.Helper()
 	c := l.Config(d, dial)
@@ -20,7 +20,7 @@ func (l *SoundLock) Keeps(t *testing.T, p Promise, d Dress, dial Dial, seeds int
 	keeps(t, c)
 }
 
-// keeps makes the runs of a test, and fails it for each violation that they show.
+// keeps performs the runs of a Config and reports each violation as a test error.
 func keeps(t *testing.T, c locktest.Config) {
 	t.Helper()
 	r, ok := locktest.Explore(t, c)
@@ -40,8 +40,8 @@ func (f *Family) strike(c *locktest.Config) {
 	}
 }
 
-// Reports makes the runs of a Showing. It fails the test unless the violation is reported with its cause and the
-// clients to be named, and unless every other violation follows from the lock's mistake.
+// Reports runs the lock as a Showing describes. It fails the test unless the violation is reported with its cause and
+// the expected clients, and unless every other violation also follows from the lock's mistake.
 func (l *BrokenLock) Reports(t *testing.T, s Showing, d Dress, dial Dial) {
 	t.Helper()
 	c := l.Config(d, dial)
@@ -68,8 +68,8 @@ func (l *BrokenLock) Reports(t *testing.T, s Showing, d Dress, dial Dial) {
 	}
 }
 
-// Finds makes runs of a broken lock under a family of random faults. It fails the test if these show no violation, or
-// one that does not follow from the lock's mistake.
+// Finds runs a broken lock under a family of random faults. It fails the test if the runs show no violation, or one
+// that does not follow from the lock's mistake.
 func (l *BrokenLock) Finds(t *testing.T, f Family, d Dress, dial Dial, seeds int) {
 	t.Helper()
 	c := l.Config(d, dial)
@@ -91,8 +91,8 @@ func (l *BrokenLock) Finds(t *testing.T, f Family, d Dress, dial Dial, seeds int
 	}
 }
 
-// judgeable fails the test for runs that could not be judged, seeds that gave two different runs, and requests that are
-// not simulated.
+// judgeable fails the test for runs that could not be judged, seeds whose two runs differed, and requests that are not
+// simulated.
 func judgeable(t *testing.T, r *locktest.Report) {
 	t.Helper()
 	for _, f := range r.Failures {
@@ -107,7 +107,7 @@ func judgeable(t *testing.T, r *locktest.Report) {
 }
 
 // follows fails the test for a violation that does not follow from the mistake. A violation of mutual-exclusion or
-// resource-safety always passes: no lease keeps these laws, so it may follow from the faults.
+// resource-safety is always accepted: no lease keeps these laws, so the violation may follow from the faults.
 func (l *BrokenLock) follows(t *testing.T, r *locktest.Report, b locktest.Breach) {
 	t.Helper()
 	follows := b.Law == checker.MutualExclusion || b.Law == checker.ResourceSafety ||
@@ -123,13 +123,13 @@ func (w Way) is(b locktest.Breach) bool {
 	return b.Law == w.Law && b.Cause == w.Cause
 }
 
-// acted matches the client in a story that has changed a key, and owned the client that the key belonged to.
+// acted matches the client that changed a key in a story, and owned matches the client to which the key belonged.
 var (
 	acted = regexp.MustCompile(`(?:a request of|overwritten at \S+ s by) (client-\d)`)
 	owned = regexp.MustCompile(`(?:it belonged to|the key of) (client-\d)`)
 )
 
-// untrue lists the errors in a story of the violation: a wrong or missing client, or words that must not occur.
+// untrue lists the errors in the story of a violation: a wrong or missing client, or text that must not occur.
 func (s *Showing) untrue(story string) (wrong []string) {
 	check := func(what string, at *regexp.Regexp, want string) {
 		m := at.FindStringSubmatch(story)

@@ -14,24 +14,25 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// Conn is one connection to a server. After an error other than a [ReplyError] the next command connects again.
+// Conn is one connection to a server. After any error except a [ReplyError], the next command opens the connection
+// again.
 type Conn interface {
 	// Do sends a command and returns its reply: nil, an int64, a string or a []any. The error is a [ReplyError] if the
-	// server refused the command. After any other error it is unknown whether the command was executed.
+	// server rejected the command. After any other error it is unknown whether the command was executed.
 	Do(ctx context.Context, args ...string) (any, error)
 	Close() error
 }
 
-// ReplyError is the text with which a server refused a command.
+// ReplyError is the error text with which a server rejected a command.
 type ReplyError string
 
 // Error returns the server's text.
 func (e ReplyError) Error() string { return string(e) }
 
-// Dial makes a connection to a server, given its address. It need not connect before the first command.
+// Dial returns a connection to the server with the given address. It may postpone connecting until the first command.
 type Dial func(c *locktest.Client, addr string) Conn
 
-// Plain speaks Redis's own protocol, without a client library.
+// Plain is a Dial that speaks Redis's own protocol without a client library.
 func Plain(c *locktest.Client, addr string) Conn { return &plain{client: c, addr: addr} }
 
 type plain struct {

@@ -16,18 +16,18 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// seedsAsked is the number of seeds in the variable FENCEPOST_HOMEMADE. If it is set, each lock is tested in each dress
-// and under each family, as at full size. It is a variable because the processes of the runs share the environment of
-// the test, but not its flags.
+// seedsAsked is the number of seeds in the environment variable FENCEPOST_HOMEMADE. If it is set, each lock is tested
+// in each dress and under each family, as at full size. It is not a flag, because the worker processes inherit the
+// environment of the test, but not its flags.
 var seedsAsked, _ = strconv.Atoi(os.Getenv("FENCEPOST_HOMEMADE"))
 
 // thorough reports whether each lock is tested in each dress and under each family.
 func thorough() bool { return testkit.Full() || seedsAsked > 0 }
 
-// seeds returns the number of seeds that each lock is tested with under random faults.
+// seeds returns the number of seeds for the test of each lock under random faults.
 func seeds() int { return cmp.Or(seedsAsked, testkit.Size(8, 200)) }
 
-// dressesOf returns the dresses in which to test the i-th lock: all of them if thorough, else one.
+// dressesOf returns the dresses in which to test the i-th lock: all of them if thorough, otherwise one.
 func dressesOf(i int) []Dress {
 	if thorough() {
 		return Dresses
@@ -35,8 +35,8 @@ func dressesOf(i int) []Dress {
 	return Dresses[i%len(Dresses):][:1]
 }
 
-// promisesOf returns the promises of a lock. Unless thorough, it combines into one the promises with the same laws,
-// except the promise without faults.
+// promisesOf returns the promises of a lock. Unless thorough, it merges all promises with the same laws, except the
+// promise without faults.
 func promisesOf(l *SoundLock) []Promise {
 	if thorough() || len(l.Promises) < 2 {
 		return l.Promises
@@ -68,10 +68,9 @@ func TestSoundLocksKeepTheirPromises(t *testing.T) {
 	}
 }
 
-// TestRenewedLocksSurviveEachPause: a holder that is paused can neither renew its lock nor announce its loss. The
-// report must blame the pause, wherever it strikes, and whether the lock says until when it is held, announces its
-// loss, or both. Unless thorough, the test uses a lock whose key has no expiry, so that only the clients' clocks end a
-// lease.
+// TestRenewedLocksSurviveEachPause: a paused holder can neither renew its lock nor announce its loss. The report must
+// blame the pause, whenever it begins, and whether the lock reports its end, announces its loss, or does both. Unless
+// thorough, the test uses a lock whose key has no expiry, so that only the clients' clocks end a lease.
 func TestRenewedLocksSurviveEachPause(t *testing.T) {
 	for _, l := range SoundLocks() {
 		if l.Renewal != ByWatchdog || l.Name != "record-with-heartbeat" && !thorough() {
@@ -110,7 +109,7 @@ func TestMistakesAreReported(t *testing.T) {
 	}
 }
 
-// TestMistakesAreFound: random faults reveal each mistake, and nothing is reported that does not follow from it.
+// TestMistakesAreFound: random faults reveal each mistake, and every reported violation follows from it.
 func TestMistakesAreFound(t *testing.T) {
 	if !thorough() {
 		testkit.FullOnly(t)
@@ -142,7 +141,7 @@ func TestTrialPassesSoundLocks(t *testing.T) {
 	}
 }
 
-// inside is the environment variable set in the process that runs TestTrialOfABrokenLock.
+// inside is the environment variable that is set in the process that runs TestTrialOfABrokenLock.
 const inside = "FENCEPOST_HOMEMADE_TRIAL"
 
 // TestTrialOfABrokenLock fails. TestTrialReportsMistakes reads its output.
@@ -161,8 +160,8 @@ func TestTrialOfABrokenLock(t *testing.T) {
 	}
 }
 
-// TestTrialReportsMistakes: the first line of the trial's report names a mistake that shows without faults. Locks with
-// other mistakes pass.
+// TestTrialReportsMistakes: if a mistake shows without faults, the first line of the trial's report names it. Locks
+// with other mistakes pass the trial.
 func TestTrialReportsMistakes(t *testing.T) {
 	command := exec.Command(os.Args[0], "-test.run", "^TestTrialOfABrokenLock$", "-test.v")
 	command.Env = append(os.Environ(), inside+"=1")
@@ -189,7 +188,7 @@ func TestTrialReportsMistakes(t *testing.T) {
 	}
 }
 
-// TestEachLockIsStated: each lock has a name of its own and the explanations that a reader needs.
+// TestEachLockIsStated: each lock has a unique name and the explanations that a reader needs.
 func TestEachLockIsStated(t *testing.T) {
 	sound, broken := map[string]bool{}, map[string]bool{}
 	for _, l := range SoundLocks() {

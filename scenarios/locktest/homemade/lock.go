@@ -12,38 +12,38 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// TTL is the time to live of every lock here.
+// TTL is the time to live of every lock in this package.
 const TTL = 8 * time.Second
 
-// pollEvery is how long a waiting client waits before it asks again.
+// pollEvery is the interval at which a waiting client retries.
 const pollEvery = 100 * time.Millisecond
 
 // Recipe describes how a lock works.
 type Recipe struct {
 	Name string
-	// Servers is the number of servers that the lock asks; 0 means one. The lock is held once Quorum of them have
-	// granted it; 0 means a majority.
+	// Servers is the number of servers on which the lock is acquired; 0 means one. The lock is held once Quorum of them
+	// have granted it; 0 means a majority.
 	Servers, Quorum int
 	Version         string   // version of the servers, as for Servers.OfVersion
 	Owner           Owner    // how often the owner value changes
 	Also            []string // names of further keys of the lock, besides @lock
-	// Take asks a server for the lock once. Give releases the lock, and reports false if it was no longer there. Undo,
-	// if set, takes back a try that did not succeed. Renew extends the lease, if the lock is renewed.
+	// Take asks a server for the lock once. Give releases the lock, and reports false if the lock was no longer there.
+	// Undo, if set, cleans up after an attempt that did not succeed. Renew extends the lease, if the lock is renewed.
 	Take, Give, Undo, Renew Step
 	// Renewal says who calls Renew.
 	Renewal Renewal
-	// Unchecked makes Unlock return nil, whatever Give reports.
+	// Unchecked makes Unlock return nil regardless of what Give reports.
 	Unchecked bool
-	// CountsFromReply makes the validity begin when the lock is granted, instead of when it is asked for.
+	// CountsFromReply makes the validity begin when the lock is granted rather than when it is requested.
 	CountsFromReply bool
-	// Says is set for a lock whose validity is not one TTL from its request. It then says until when it is held, in
-	// every dress.
+	// Says is set for a lock whose validity is not one TTL from its request. Such a lock reports its end in every
+	// dress.
 	Says bool
-	// Fences says that Take draws a fencing token.
+	// Fences says that Take also gets a fencing token.
 	Fences bool
 }
 
-// Step is a request to one server. It reports whether the server has granted it.
+// Step is a request to one server. It reports whether the server has granted the request.
 type Step func(c *Call) (bool, error)
 
 // Owner says how often a client changes its owner value.
@@ -51,7 +51,7 @@ type Owner int
 
 const (
 	PerTry     Owner = iota // a new value for each request for the lock
-	PerAcquire              // a new value for each Lock, however often it asks
+	PerAcquire              // a new value for each Lock, however often it retries
 	PerClient               // one value for each client
 	Nobody                  // one value for all clients
 )
@@ -63,10 +63,10 @@ const (
 	Unrenewed Renewal = iota
 	ByWatchdog
 	ByUser // the client calls Extend
-	Asleep // nobody, although the lock has a channel to announce its loss
+	Asleep // nobody renews the lock, although it has a channel to announce its loss
 )
 
-// Dress is one way to write a recipe down; it must not affect the results.
+// Dress is one way to write a recipe; the choice must not affect the results.
 type Dress struct {
 	Name string
 	// Reversed reverses the order of a script's keys and of its arguments.
@@ -77,7 +77,7 @@ type Dress struct {
 	Set func(key, value, condition string) []string
 	// Value returns an owner value for a client's name and a number.
 	Value func(name string, n int) string
-	// Silent makes the lock not say until when it is held.
+	// Silent makes the lock not report until when it is valid.
 	Silent bool
 }
 
@@ -92,13 +92,13 @@ var Dresses = []Dress{
 		Set: func(key, value, condition string) []string {
 			return []string{"set", key, value, "px", millis(TTL), condition}
 		},
-		// as many digits as a time in milliseconds since 1970
+		// This value has as many digits as a time in milliseconds since 1970.
 		Value: func(name string, n int) string { return fmt.Sprintf("1767%06d%03d", number(name), n) }},
 	{Name: "seconds", Reversed: true, Silent: true,
 		Set: func(key, value, condition string) []string {
 			return []string{"Set", key, value, "Ex", strconv.Itoa(int(TTL.Seconds())), condition}
 		},
-		// as few digits as a TTL in milliseconds
+		// This value has as few digits as a TTL in milliseconds.
 		Value: func(name string, n int) string { return fmt.Sprintf("%d%03d", number(name), n) }},
 	{Name: "absolute", Hashed: true,
 		Set: func(key, value, condition string) []string {
@@ -119,10 +119,10 @@ func number(name string) int {
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// errLost is the error of Unlock if the lock was no longer there.
+// errLost is the error that Unlock returns if the lock was no longer there.
 var errLost = errors.New("the lock was lost")
 
-// Config returns the Config of a test of the lock.
+// Config returns the Config for a test of the lock.
 func (r *Recipe) Config(d Dress, dial Dial) locktest.Config {
 	c := locktest.Config{TTL: TTL, Servers: locktest.Redis(max(r.Servers, 1)),
 		Precautions: locktest.Precautions{ChecksValidity: true, StopsWhenLost: true}}
@@ -148,7 +148,7 @@ func (r *Recipe) Config(d Dress, dial Dial) locktest.Config {
 	return c
 }
 
-// keyOf returns the key that a script calls @name.
+// keyOf returns the Redis key that a script refers to as @name.
 func keyOf(lock, name string) string {
 	if name == "lock" {
 		return lock
@@ -206,13 +206,13 @@ type holder struct {
 	dress  Dress
 	client *locktest.Client
 	conns  []Conn
-	// renewing are the connections for renewals. They are separate because a renewal and a release may run at the same
-	// time.
+	// renewing holds the connections for renewals. They are separate because a renewal and a release may run at the
+	// same time.
 	renewing []Conn
 	n        int    // number of owner values so far
-	owner    string // owner value of the latest try
+	owner    string // owner value of the latest attempt
 	token    int64
-	seen     map[string]string // what a recipe has noted in earlier tries of this Lock
+	seen     map[string]string // what a recipe has remembered from earlier attempts of this Lock
 
 	mu    sync.Mutex
 	held  string // the owner value while the lock is held, else ""
@@ -245,7 +245,7 @@ func (h *holder) renew(ctx context.Context) (kept, unclear bool, err error) {
 	return kept, unclear, c.err
 }
 
-// draw sets the owner value for the next try.
+// draw chooses the owner value for the next attempt.
 func (h *holder) draw(first bool) {
 	switch h.recipe.Owner {
 	case PerAcquire:
@@ -309,8 +309,8 @@ func (h *holder) Close() error {
 	return all
 }
 
-// ask makes a step on all servers at once. granted reports whether a quorum has granted it, and unclear whether too few
-// servers answered to know.
+// ask carries out a step on all servers at once. granted reports whether a quorum has granted it, and unclear whether
+// too few servers answered to know.
 func (h *holder) ask(ctx context.Context, s Step, owner string, conns []Conn) (granted, unclear bool, c *Call) {
 	calls := make([]*Call, len(conns))
 	var over sync.WaitGroup
@@ -411,7 +411,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // Call is one step on one server.
 type Call struct {
-	// Until is the end of the validity that the step gives, and Token the token that it has drawn. A step may set them.
+	// Until is the end of the validity that the step has granted, and Token the token that it got. A step may set them.
 	Until time.Time
 	Token int64
 
@@ -428,7 +428,7 @@ func (c *Call) take(s Step) {
 	c.granted, c.err = yes && err == nil, err
 }
 
-// Do sends a command and waits for the reply, for as long as patience says.
+// Do sends a command and waits for the reply, for at most patience.
 func (c *Call) Do(args ...string) (any, error) { return c.wait(patience, args...) }
 
 // wait is like Do, but waits for the given time. It is for commands that block.
@@ -438,7 +438,7 @@ func (c *Call) wait(d time.Duration, args ...string) (any, error) {
 	return c.conn.Do(ctx, args...)
 }
 
-// key returns the key that a script calls @name.
+// key returns the Redis key that a script refers to as @name.
 func (c *Call) key(name string) string { return keyOf(c.client.Key, name) }
 
 // set sends SET with an expiry and a condition.
@@ -446,8 +446,8 @@ func (c *Call) set(condition string) (any, error) {
 	return c.Do(c.dress.Set(c.key("lock"), c.owner, condition)...)
 }
 
-// eval runs a script written with names: it fills in the keys and the arguments $owner, $ttl (in milliseconds) and
-// those in pairs, which are names and values in turn.
+// eval runs a script that contains names. It replaces them by the keys and by the arguments $owner, $ttl (in
+// milliseconds) and those in pairs, which lists names and values alternately.
 func (c *Call) eval(script string, pairs ...string) (any, error) {
 	text, keys, args := numbered(script, c.dress.Reversed)
 	rest := []string{strconv.Itoa(len(keys))}

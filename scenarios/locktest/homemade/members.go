@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// This file has the locks that are a hash, a sorted set or a set.
+// This file defines the locks that are a hash, a sorted set or a set.
 
 // takeCount and giveCount use a hash with a field for the owner. The field counts how often the owner has taken the
 // lock.
@@ -37,8 +37,8 @@ return 1`)
 		`if redis.call('hget', @lock, 'owner') == $owner then return redis.call('del', @lock) end return 0`)
 )
 
-// takeMode and giveMode are the write lock of a hash that can also count readers. It has a field "mode", and a field
-// for each holder with the end of its lease.
+// takeMode and giveMode are the write lock of a hash that can also be locked for reading. The hash has a field "mode",
+// and for each holder a field with the end of its lease.
 var (
 	takeMode = script(`
 local t = redis.call('time')
@@ -61,8 +61,8 @@ if redis.call('hlen', @lock) == 1 then redis.call('del', @lock) end
 return mine`)
 )
 
-// takeDeadline uses a hash that does not expire. Its field "until" is the end of the lease, by the server's clock. The
-// Lua expression now is the time that the script compares it with.
+// takeDeadline uses a hash that does not expire. Its field "until" is the end of the lease according to the server's
+// clock. now is a Lua expression for the time with which the script compares it.
 func takeDeadline(now string) Step {
 	return script(`
 local t = redis.call('time')
@@ -74,7 +74,7 @@ redis.call('hset', @lock, 'until', t[1] * 1000 + math.floor(t[2] / 1000) + $ttl)
 return 1`)
 }
 
-// takeScore and giveMember use a sorted set of owners; their scores are the ends of their leases.
+// takeScore and giveMember use a sorted set of owners, whose scores are the ends of their leases.
 var (
 	takeScore = script(`
 local t = redis.call('time')
@@ -90,7 +90,7 @@ func giveMember(command string) Step {
 	return func(c *Call) (bool, error) { return granted(c.Do(command, c.key("lock"), c.owner)) }
 }
 
-// addRead adds a member if it finds none, in two separate requests.
+// addRead reads the set and, if it is empty, adds a member in a separate request.
 func addRead(c *Call) (bool, error) {
 	n, err := c.Do("ZCARD", c.key("lock"))
 	if err != nil || n != int64(0) {
@@ -185,8 +185,8 @@ return made`)}, Of: "hash-field",
 				Way: Way{leaseExclusion, twice},
 				Why: "client-1 counts no member, and so does client-2, 10 ms later, which adds its own. client-1's " +
 					"is added after that. No member has gone: the server granted the lock to both."}},
-			// The PEXPIRE of client-1 then extends the set with client-2's member. If client-1 gets no answer to ZADD,
-			// it never sends PEXPIRE, and the set stays for ever.
+			// Then the PEXPIRE of client-1 extends the set with client-2's member. If client-1 gets no answer to ZADD,
+			// it never sends PEXPIRE, and the set stays forever.
 			Also: []Way{{ownership, prolongedBy}, {deadlock, abandoned}}, Found: []Family{Network}},
 		{Recipe: Recipe{Name: "set-deletes-all", Take: takeMember, Give: del}, Of: "set",
 			Mistake: "The release deletes the set, whoever is in it.",

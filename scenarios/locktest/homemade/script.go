@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// A script is written with names in place of numbers. @lock is the lock's key, @queue another key of the lock; $owner
-// and $ttl are arguments. The function numbered assigns the numbers.
+// A script contains names instead of numbers. @lock is the lock's key, @queue another key of the lock; $owner and $ttl
+// are arguments. The function numbered assigns the numbers.
 
 var names = regexp.MustCompile(`[@$][a-z]+`)
 
-// numbered returns a script with KEYS[n] and ARGV[n] in place of names, and the names in the order of these numbers.
+// numbered replaces the names in a script by KEYS[n] and ARGV[n]. It returns the names in the order of these numbers.
 // The names are numbered in the order in which they first occur, or in the reverse order.
 func numbered(script string, reversed bool) (text string, keys, args []string) {
 	for _, name := range names.FindAllString(script, -1) {
@@ -39,7 +39,7 @@ func numbered(script string, reversed bool) (text string, keys, args []string) {
 	return strings.TrimSpace(text), keys, args
 }
 
-// hashOf returns the hash by which EVALSHA names a script.
+// hashOf returns the hash that identifies a script for EVALSHA.
 func hashOf(script string) string {
 	sum := sha1.Sum([]byte(script))
 	return hex.EncodeToString(sum[:])

@@ -2,7 +2,8 @@ package homemade
 
 import "time"
 
-// This file has locks that are a list or a counter, have several keys, are renewed, or ask several servers.
+// This file defines locks that are a list or a counter, that have several keys, that are renewed, or that use several
+// servers.
 
 var (
 	takeList = script(`
@@ -13,7 +14,7 @@ return 1`)
 	giveList = script(`if redis.call('lindex', @lock, 0) == $owner then return redis.call('del', @lock) end return 0`)
 )
 
-// popToken takes the token out of the list. The first client to come puts it there.
+// popToken takes the token out of the list. The first client that arrives puts it there.
 func popToken(c *Call) (bool, error) {
 	if _, err := c.eval(`
 if redis.call('set', @made, '1', 'nx') then redis.call('rpush', @lock, 'token') end
@@ -26,8 +27,8 @@ return 1`); err != nil {
 
 func pushToken(c *Call) (bool, error) { return granted(c.Do("RPUSH", c.key("lock"), "token")) }
 
-// waitsForSignal sets the key if there is none. Otherwise it waits for the signal that a releasing client puts into a
-// list, and then makes the step then.
+// waitsForSignal sets the key if it does not exist. Otherwise it waits for the signal that a releasing client puts into
+// a list, and then carries out the step then.
 func waitsForSignal(then Step) Step {
 	return func(c *Call) (bool, error) {
 		if taken, err := setNX(c); taken || err != nil {
@@ -93,7 +94,7 @@ func takeTokenFirst(c *Call) (taken bool, err error) {
 	return setNX(c)
 }
 
-// takeTurn makes waiters queue. A waiter that has not asked for three seconds is removed from the queue.
+// takeTurn makes waiting clients queue. A waiter that has been silent for three seconds is removed from the queue.
 func takeTurn(condition string) Step {
 	return script(`
 redis.call('set', @alive .. $owner, '1', 'px', 3000)
@@ -109,8 +110,8 @@ redis.call('lpop', @line)
 return 1`)
 }
 
-// takeHanded acquires the lock if there is none, or if it finds that the lock was handed over to it. Otherwise it joins
-// a queue. The lease of a lock that was handed over began at that time.
+// takeHanded acquires the lock if its key does not exist, or if the lock was handed over to this client. Otherwise it
+// joins a queue. The lease of a lock that was handed over began when it was handed over.
 func takeHanded(c *Call) (bool, error) {
 	reply, err := c.eval(`
 local holder = redis.call('get', @lock)
@@ -129,7 +130,7 @@ return 0`)
 }
 
 // handsOver returns a release that hands the lock over to the next client in the queue, or deletes it if the queue is
-// empty. If the condition is true, it does nothing.
+// empty. If condition, a Lua expression, is true, the release does nothing.
 func handsOver(condition string) Step {
 	return script(`
 if ` + condition + ` then return 0 end
@@ -138,8 +139,8 @@ if next then redis.call('set', @lock, next, 'px', $ttl) else redis.call('del', @
 return 1`)
 }
 
-// severalLocks returns locks that are lists, counters or several keys, locks that are renewed, and one on several
-// servers.
+// severalLocks returns locks that are lists or counters, that have several keys, that are renewed, and one that uses
+// several servers.
 func severalLocks() []SoundLock {
 	return []SoundLock{
 		{Recipe: Recipe{Name: "list", Take: takeList, Give: giveList}, Promises: Leased,
@@ -202,7 +203,7 @@ var brokenSeveral = []BrokenLock{
 				Way: Way{deadlock, nobodyHolds},
 				Why: "The same with a token that client-1 has made. It was never the sign of a hold: client-2 may " +
 					"take it."}},
-		// Nobody holds the lock then, but no acquire succeeds either.
+		// Nobody holds the lock then, but no acquire can succeed either.
 		Also: []Way{{tolerance, notInTime}}, Found: []Family{Network}},
 	{Recipe: Recipe{Name: "list-token-doubles", Take: popToken, Give: func(c *Call) (bool, error) {
 		return granted(c.Do("RPUSH", c.key("lock"), "token", "token"))
@@ -240,7 +241,7 @@ if redis.call('get', @lock) ~= $owner then return 0 end
 return redis.call('del', @lock)`)}, Of: "pair",
 		Mistake: "The release deletes the second key without comparing.",
 		Trial:   `worker-1 deleted the key "lock:twin" of worker-100`,
-		// The first key still keeps the others out.
+		// The first key still keeps the other clients out.
 		Shows: atAnothers(removed, "DEL deletes that one's second key.")[:1], Found: []Family{Pauses}},
 	{Recipe: Recipe{Name: "token-drawn-first", Take: takeTokenFirst, Give: deleteOwn, Fences: true}, Of: "token",
 		Mistake: "The token is counted before the key is set, in another request.",
@@ -264,7 +265,8 @@ return redis.call('del', @lock)`)}, Of: "pair",
 		Also:    []Way{{ownership, removed}, {leaseExclusion, removed}}, Found: []Family{Pauses}},
 }
 
-// brokenEnds are broken locks whose end of the lease or whose release is wrong, and broken locks on several servers.
+// brokenEnds lists broken locks in which the end of the lease or the release is wrong, and broken locks on several
+// servers.
 var brokenEnds = []BrokenLock{
 	{Recipe: Recipe{Name: "watchdog-prolongs-blindly", Take: setNX, Give: deleteOwn, Renewal: ByWatchdog,
 		Renew: func(c *Call) (bool, error) { return granted(c.Do("PEXPIRE", c.key("lock"), millis(TTL))) }},

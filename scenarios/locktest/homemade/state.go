@@ -8,14 +8,14 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// Family is a family of faults under which a lock promises something.
+// Family is a family of faults under which a lock keeps a promise.
 type Family struct {
 	Name    string
 	Faults  locktest.Faults // nil: no faults
 	Without []string
 }
 
-// Families are the families of package locktest, and one without faults. Restarts lose nothing that was synced.
+// Families lists the families of package locktest, and one without faults. Restarts do not lose data that was synced.
 var (
 	Quiet    = Family{Name: "quiet"}
 	Pauses   = Family{Name: "pauses", Faults: locktest.Pauses}
@@ -25,23 +25,23 @@ var (
 	Families = []Family{Quiet, Pauses, Network, Restarts, Clocks}
 )
 
-// Promise is what a sound lock keeps under a family of faults.
+// Promise lists the laws that a sound lock keeps under a family of faults.
 type Promise struct {
 	Family
 	Laws []checker.Law
 }
 
-// Leased is what a lock keeps whose lease ends by a server's clock, if each request has an owner value that cannot be
-// mistaken for another's. Without faults nobody is paused, so no critical section outlasts its lease. If servers'
-// clocks jump or drift, leases may end at any time, but nobody touches another client's key.
+// Leased lists the promises of a lock whose lease ends by a server's clock and whose requests have owner values that
+// cannot be mistaken for another client's. Without faults no client is paused, so no critical section outlasts its
+// lease. If servers' clocks jump or drift, leases may end at any time, but no client changes another client's key.
 var Leased = []Promise{{Quiet, checker.Laws}, {Pauses, locktest.LeaseLaws}, {Network, locktest.LeaseLaws},
 	{Restarts, locktest.LeaseLaws}, {Clocks, locktest.EfficiencyLaws}}
 
-// Tokened is what such a lock keeps if it also draws a fencing token in the step that acquires it.
+// Tokened lists the promises of such a lock if it also gets a fencing token in the step that acquires it.
 var Tokened = []Promise{{Quiet, checker.Laws}, {Pauses, locktest.FencedLaws}, {Network, locktest.FencedLaws},
 	{Restarts, locktest.FencedLaws}, {Clocks, locktest.FencedLaws}}
 
-// Faultless is what a lock keeps that is only safe without faults.
+// Faultless lists the promises of a lock that is safe only without faults.
 var Faultless = []Promise{{Quiet, checker.Laws}}
 
 // SoundLock is a lock that keeps its promises.
@@ -49,29 +49,29 @@ type SoundLock struct {
 	Recipe
 	Why      string // why it keeps them
 	Promises []Promise
-	// Late is set if the lock is unsafe when released after the end of its lease.
+	// Late is set if the lock is unsafe when it is released after the end of its lease.
 	Late bool
 }
 
-// BrokenLock is a sound lock with one mistake.
+// BrokenLock is derived from a sound lock by one mistake.
 type BrokenLock struct {
 	Recipe
 	Of      string // name of the sound lock
 	Mistake string
-	// Shows are runs that show the mistake, with what must be reported about them.
+	// Shows describes runs that show the mistake, and what must be reported about each of them.
 	Shows []Showing
-	// Also lists other ways in which the mistake may break a law under random faults.
+	// Also lists other violations that the mistake may cause under random faults.
 	Also []Way
-	// Found lists families of random faults that show the mistake in the number of runs that locktest makes by default.
-	// Other families may show it too.
+	// Found lists families of random faults that show the mistake within locktest's default number of runs. Other
+	// families may show it too.
 	Found []Family
 	// Hold is how long a client holds the lock in the runs of Found; 0: half the TTL.
 	Hold time.Duration
-	// Trial is a regular expression for what the trial run reports; empty if the trial run passes.
+	// Trial is a regular expression that the trial run's report matches; it is empty if the trial run passes.
 	Trial string
 }
 
-// Way is a way in which a law is broken.
+// Way is a kind of violation: a law and the cause of its violation.
 type Way struct {
 	checker.Law
 	checker.Cause
@@ -79,18 +79,18 @@ type Way struct {
 
 // Showing describes a run that shows a mistake.
 type Showing struct {
-	// Plan, Clients, Cycles and Hold are fields of locktest.Config. Without a plan there are no faults.
+	// Plan, Clients, Cycles and Hold are fields of locktest.Config. An empty plan means no faults.
 	Plan            []string
 	Clients, Cycles int
 	Hold            time.Duration
-	// Seeds is the number of seeds among which chance shows the mistake at least once; 0: every seed shows it.
+	// Seeds is the number of seeds of which at least one shows the mistake; 0: every seed shows it.
 	Seeds int
 	Way
-	// By matches the client that sent the request or held the lock, and Of the client whose key it was. Both are
-	// regular expressions; they are empty if that is left to chance.
+	// By matches the client that sent the request or held the lock, and Of the client that owned the key. Both are
+	// regular expressions; an empty one means that any client is accepted.
 	By, Of string
 	Why    string // why this must be reported
-	// Never lists words that would be untrue in the story.
+	// Never lists text that would be untrue in the story.
 	Never []string
 }
 

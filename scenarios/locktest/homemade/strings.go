@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// setNX sets the key if there is none.
+// setNX sets the key if it does not exist.
 func setNX(c *Call) (bool, error) { return granted(c.set("NX")) }
 
 // setAlways sets the key, whoever holds it.
@@ -16,27 +16,28 @@ func setAlways(c *Call) (bool, error) {
 	return granted(c.Do("SET", c.key("lock"), c.owner, "PX", millis(TTL)))
 }
 
-// deleteOwn deletes the key if it has the owner value, and prolongOwn extends its expiry if it has.
+// deleteOwn deletes the key if its value is the owner value, and prolongOwn extends its expiry under the same
+// condition.
 var (
 	deleteOwn  = script(`if redis.call('get', @lock) == $owner then return redis.call('del', @lock) end return 0`)
 	prolongOwn = script(
 		`if redis.call('get', @lock) == $owner then return redis.call('pexpire', @lock, $ttl) end return 0`)
 )
 
-// ownDeletion is how a fault names the script of deleteOwn.
+// ownDeletion is the name of the script of deleteOwn in a fault.
 const ownDeletion = `"if redis.call('get', KEYS[1]) == ARGV[1] then return redis.c…"`
 
 // del deletes the key.
 func del(c *Call) (bool, error) { return granted(c.Do("DEL", c.key("lock"))) }
 
-// get reads the key; "" if there is none.
+// get reads the key and returns its value, or "" if the key does not exist.
 func (c *Call) get() (string, error) {
 	reply, err := c.Do("GET", c.key("lock"))
 	value, _ := reply.(string)
 	return value, err
 }
 
-// ifRead reads the key, and makes the step then if the key has the owner value.
+// ifRead reads the key, and carries out the step then if the key has the owner value.
 func ifRead(then Step) Step {
 	return func(c *Call) (bool, error) {
 		value, err := c.get()
@@ -47,7 +48,7 @@ func ifRead(then Step) Step {
 	}
 }
 
-// watching makes a step after WATCH.
+// watching sends WATCH for the key before it carries out a step.
 func watching(then Step) Step {
 	return func(c *Call) (bool, error) {
 		if _, err := c.Do("WATCH", c.key("lock")); err != nil {
@@ -83,7 +84,7 @@ func deleteRead(c *Call) (bool, error) {
 	return len(replies) == 1 && replies[0] == int64(1), err
 }
 
-// setMissing reads the key and, if there is none, sets it in a transaction.
+// setMissing reads the key and, if it does not exist, sets it in a transaction.
 func setMissing(c *Call) (bool, error) {
 	value, err := c.get()
 	if err != nil {
@@ -121,7 +122,8 @@ func renames(command string) Step {
 	}
 }
 
-// takeFree acquires the lock if there is no key or the key says "free". giveFree releases it by writing "free".
+// takeFree acquires the lock if the key does not exist or its value is "free". giveFree releases the lock by writing
+// "free".
 var (
 	takeFree = script(`
 local value = redis.call('get', @lock)
@@ -132,8 +134,9 @@ return 1`)
 		`if redis.call('get', @lock) == $owner then redis.call('set', @lock, 'free') return 1 end return 0`)
 )
 
-// replaceStale takes over a record that has not changed for a TTL by the client's own clock. With sinceVersion, the TTL
-// counts from when the client first saw the present version; otherwise from when it first found the lock taken.
+// replaceStale takes over a record that has not changed for a TTL according to the client's own clock. With
+// sinceVersion, the TTL counts from when the client first saw the present version; otherwise from when it first found
+// the lock taken.
 func replaceStale(sinceVersion bool) Step {
 	return func(c *Call) (bool, error) {
 		made, err := granted(c.Do("SETNX", c.key("lock"), c.owner))
@@ -160,8 +163,8 @@ return 1`, "version", version))
 	}
 }
 
-// beat writes the next version of the client's own record. deleteVersion deletes the record, whichever version it has.
-// A version is the owner value with any number of "+" after it.
+// beat writes the next version of the client's own record. deleteVersion deletes the client's record, whichever version
+// it has. A version is the owner value followed by any number of "+".
 var (
 	beat = script(`
 local version = redis.call('get', @lock)
@@ -174,8 +177,8 @@ if not version or version:gsub('%+', '') ~= $owner then return 0 end
 return redis.call('del', @lock)`)
 )
 
-// replaceEnded stores the end of the lease as the value, and takes over a value whose time is past. It uses GETSET,
-// which returns the value that it replaced.
+// replaceEnded stores the end of the lease as the key's value, and takes over a key whose stored time has passed. It
+// uses GETSET, which returns the value that it replaced.
 func replaceEnded(c *Call) (bool, error) {
 	end := func(value string) time.Time {
 		ms, _ := strconv.ParseInt(value, 10, 64)
@@ -208,7 +211,7 @@ if not value or cjson.decode(value).by ~= $owner then return 0 end
 return redis.call('del', @lock)`)
 )
 
-// giveReadBack compares the key with the value that it has just read from it.
+// giveReadBack compares the key with the value that it has just read from the same key, instead of its own value.
 func giveReadBack(c *Call) (bool, error) {
 	value, err := c.get()
 	if err != nil || value == "" {
@@ -226,7 +229,7 @@ func setThenExpire(c *Call) (bool, error) {
 	return made, err
 }
 
-// recordKeeps is what a lock keeps whose lease ends by its clients' clocks.
+// recordKeeps lists the promises of a lock whose lease ends by its clients' clocks.
 var recordKeeps = []Promise{{Quiet, checker.Laws}, {Pauses, locktest.LeaseLaws}, {Network, locktest.LeaseLaws},
 	{Restarts, locktest.LeaseLaws}, {Clocks, locktest.LeaseLaws}}
 
@@ -366,7 +369,7 @@ var brokenStrings = []BrokenLock{
 		Shows: atFirst(overwritten, "client-2 renames its key to the lock's."), Found: []Family{Quiet}},
 }
 
-// brokenRecords are broken locks whose string says that the lock is free, or since when or until when it is held.
+// brokenRecords returns broken locks whose string says that the lock is free, or since when or until when it is held.
 func brokenRecords() []BrokenLock {
 	return []BrokenLock{
 		{Recipe: Recipe{Name: "tombstone-blind", Take: takeFree, Give: func(c *Call) (bool, error) {
@@ -413,7 +416,7 @@ func brokenRecords() []BrokenLock {
 // that the two other clients have the lock for 4 s each.
 const late = "pause client-1 for 10s after acquired"
 
-// atAnothers returns the Showings of a release that does not check whose lock it releases.
+// atAnothers returns the Showings of a lock whose release does not check who holds the lock.
 func atAnothers(c checker.Cause, why string, never ...string) []Showing {
 	return []Showing{
 		{Plan: []string{late}, Way: Way{ownership, c}, By: "client-1", Of: "client-[23]", Never: never,
@@ -423,7 +426,7 @@ func atAnothers(c checker.Cause, why string, never ...string) []Showing {
 	}
 }
 
-// atFirst returns the Showings of a lock that a second client acquires while the first holds it.
+// atFirst returns the Showings of a lock that a second client can acquire while the first one holds it.
 func atFirst(c checker.Cause, why string) []Showing {
 	return []Showing{
 		{Way: Way{ownership, c}, By: "client-2", Of: "client-1", Why: why},
@@ -431,7 +434,7 @@ func atFirst(c checker.Cause, why string) []Showing {
 	}
 }
 
-// waitersProlong returns the Showings of a lock whose lease is extended by whoever asks for it.
+// waitersProlong returns the Showings of a lock whose lease is extended by every client that asks for it.
 func waitersProlong() []Showing {
 	return []Showing{
 		{Way: Way{ownership, prolongedBy}, By: "client-2", Of: "client-1",
@@ -441,7 +444,7 @@ func waitersProlong() []Showing {
 	}
 }
 
-// lateSet returns the Showings of a lock that is first found free and then set by another request.
+// lateSet returns the Showings of a lock that a client first finds free and then sets in a separate request.
 func lateSet(command, why string) []Showing {
 	plan := []string{"delay the " + command + " of client-1 to redis-1 by 300ms"}
 	return []Showing{

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// unlike lists scenarios that client-go cannot act out, each with the reason.
+// unlike lists scenarios that client-go cannot reproduce, each with the reason.
 var unlike = map[string]string{
 	"kubernetes-clocks-set":            byClock,
 	"kubernetes-clocks-set-renew-time": byClock,
@@ -24,24 +24,25 @@ var unlike = map[string]string{
 
 const byClock = "no fault reaches the clock that a goroutine reads"
 
-// differs lists scenarios in which client-go gives another outcome for a law than the model, each with the reason.
+// differs lists scenarios in which a law has a different outcome with client-go than with the model, each with the
+// reason.
 var differs = map[string]checker.Law{
-	// A lock counts as valid until its library reports the loss. client-go reports it only after its release, while the
-	// model states the renew deadline.
+	// A lock counts as valid until its library reports the loss. client-go reports the loss only after its release,
+	// while the model uses the renew deadline.
 	"kubernetes-release-held-up": checker.LeaseExclusion,
 }
 
-// shorter lists cuts that are shorter for client-go, each with the reason.
+// shorter lists cuts that must be shorter for client-go, each with the reason.
 var shorter = map[string][2]string{
 	// The model has a connection already. client-go has to dial at about 16 s. It sends SYNs then and at 17, 19, 23 and
-	// 31 s, and gives up the release at 26 s.
+	// 31 s, and abandons the release at 26 s.
 	"kubernetes-release-clears-another": {"for 20s", "for 16s"},
 }
 
 var lockLine = regexp.MustCompile(`(?m)^lock: \{protocol: lease-object(.*)\}$`)
 
-// TestModelAndClientAgree replaces the modelled election by client-go, in each scenario of the catalogue, with the
-// scenario's settings and faults. Each law must come out as the scenario expects.
+// TestModelAndClientAgree replaces the modeled election by client-go in each scenario of the catalogue, with the
+// scenario's settings and faults. Each law must have the outcome that the scenario expects.
 func TestModelAndClientAgree(t *testing.T) {
 	for _, name := range scenarios.Names() {
 		if !strings.HasPrefix(name, "kubernetes-") || unlike[name] != "" {
@@ -84,7 +85,7 @@ func TestModelAndClientAgree(t *testing.T) {
 	}
 }
 
-// settingsOf parses the settings of a modelled election.
+// settingsOf parses the settings of a modeled election.
 func settingsOf(t *testing.T, text string) settings {
 	t.Helper()
 	s := defaults

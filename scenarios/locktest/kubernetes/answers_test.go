@@ -17,11 +17,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// asking is an elector that first provokes the replies which client-go distinguishes.
+// asking is an elector that first provokes the answers between which client-go distinguishes.
 type asking struct{ *elector }
 
-// TestAnswersAreThoseThatClientGoTellsApart: client-go recognizes conflicts, missing objects and existing objects, and
-// a watch replays past changes.
+// TestAnswersAreThoseThatClientGoTellsApart: client-go recognizes the answers for conflicts, missing objects and
+// existing objects, and a watch replays past changes.
 func TestAnswersAreThoseThatClientGoTellsApart(t *testing.T) {
 	c := clients[0].Config
 	c.Clients, c.Cycles, c.Seeds, c.SkipTrial, c.Plan = 1, 1, 3, true, []string{}
@@ -37,7 +37,7 @@ func TestAnswersAreThoseThatClientGoTellsApart(t *testing.T) {
 	}
 }
 
-// Lock panics, which fails the run, if client-go mistakes a reply for another one.
+// Lock panics, which fails the run, if client-go misinterprets an answer.
 func (a asking) Lock(ctx context.Context) error {
 	if err := provoke(ctx, a.leases.Leases("default"), "answers-"+a.client.Name); err != nil {
 		panic(err)
@@ -90,7 +90,7 @@ func replay(ctx context.Context, leases coordination.LeaseInterface, name, versi
 	return nil
 }
 
-// TestAnExpiredWatchIsOneToClientGo: client-go recognizes the failure with which a watch of a compacted version ends.
+// TestAnExpiredWatchIsOneToClientGo: client-go recognizes the error with which a watch of a compacted version ends.
 func TestAnExpiredWatchIsOneToClientGo(t *testing.T) {
 	text, err := json.Marshal(etcd.Failure(http.StatusGone, "Expired", "too old resource version: %d (%d)", 2, 3))
 	if err != nil {

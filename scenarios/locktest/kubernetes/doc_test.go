@@ -1,3 +1,3 @@
-// Package kubernetes tests the unmodified leader election of client-go with package locktest. It is a module of its
-// own, because client-go takes minutes to build.
+// Package kubernetes tests the leader election of the unmodified client-go with package locktest. It is a separate
+// module, because client-go takes minutes to build.
 package kubernetes

@@ -20,8 +20,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest/matrixtest"
 )
 
-// TestElection checks the laws that the election keeps by default. agreement_test.go has scenarios that break the other
-// laws.
+// TestElection checks the laws that the election keeps with its default settings. agreement_test.go has scenarios that
+// violate the other laws.
 func TestElection(t *testing.T) {
 	c := clients[0].Config
 	c.Seeds, c.Laws, c.Without = 50, []checker.Law{checker.Ownership, checker.TokenOrder}, locktest.ServerDataLoss
@@ -52,14 +52,14 @@ var (
 	releasing = settings{15 * time.Second, 10 * time.Second, 2 * time.Second, 5 * time.Second, true, "per-acquire"}
 )
 
-// requestTimeout is how long a request may take. Code takes no virtual time: if two requests got no answer, the second
-// one would time out at the very instant of the renew deadline, and which of two timers fires first is random. On a
-// real machine, the second request starts a little later, so that the deadline comes first.
+// requestTimeout is how long a request may take. In a simulation, executing code takes no virtual time: if two requests
+// got no answer, the second one would time out exactly at the renew deadline, and which of the two timers fires first
+// would be random. On a real machine, the second request starts a little later, so that the deadline comes first.
 func (s settings) requestTimeout() time.Duration { return s.timeout + time.Microsecond }
 
-// TestNoRequestEndsAtTheRenewDeadline: requests without an answer, one after the other from the beginning of a renewal,
-// never end at the instant of its deadline. If one did, equal seeds would give unequal runs: in a bubble, the order of
-// two timers of one instant is drawn anew in each process.
+// TestNoRequestEndsAtTheRenewDeadline: if requests get no answer and are sent one after another from the beginning of a
+// renewal, none of them times out exactly at the renew deadline. Otherwise equal seeds would give different runs: in a
+// bubble, the order of two timers that fire at the same instant differs between processes.
 func TestNoRequestEndsAtTheRenewDeadline(t *testing.T) {
 	for _, s := range []settings{defaults, releasing} {
 		if s.renewDeadline%s.requestTimeout() == 0 {
@@ -69,7 +69,7 @@ func TestNoRequestEndsAtTheRenewDeadline(t *testing.T) {
 	}
 }
 
-// elector takes part in an election from Lock to Unlock.
+// elector participates in an election from Lock to Unlock.
 type elector struct {
 	settings
 	client  *locktest.Client
@@ -80,8 +80,7 @@ type elector struct {
 	stopped chan struct{}
 }
 
-// join makes a client of the API servers. It stands in for a load balancer: each new connection goes to the next
-// server.
+// join makes a client of the API servers. It emulates a load balancer: each new connection goes to the next server.
 func (s settings) join(c *locktest.Client) (locktest.Lock, error) {
 	dials := 0
 	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
@@ -90,8 +89,8 @@ func (s settings) join(c *locktest.Client) (locktest.Lock, error) {
 		defer cancel()
 		return c.DialContext(ctx, network, c.Addr((dials-1)%len(c.Addrs)))
 	}
-	// client-go caches the transport of each Dial function for ever, with its connections and their timers, which would
-	// affect later runs. It does not cache a transport with a Proxy function, which it cannot compare.
+	// client-go caches the transport of each Dial function forever, including its connections and their timers, which
+	// would affect later runs. It does not cache a transport that has a Proxy function, which it cannot compare.
 	direct := func(*http.Request) (*url.URL, error) { return nil, nil }
 	leases, err := coordination.NewForConfig(&rest.Config{Host: "http://" + c.Addr(0), Dial: dial, Proxy: direct,
 		Timeout: s.requestTimeout(), ContentConfig: rest.ContentConfig{ContentType: "application/json"}})
@@ -147,13 +146,13 @@ func (e *elector) Unlock(context.Context) error {
 	return nil
 }
 
-// Lost is closed by OnStoppedLeading.
+// Lost returns a channel that OnStoppedLeading closes.
 func (e *elector) Lost() <-chan struct{} { return e.stopped }
 
 // FencingToken returns leaseTransitions plus one.
 func (e *elector) FencingToken() int64 { return int64(e.record.transitions) + 1 }
 
-// recorder remembers the leaseTransitions of the record that was written last.
+// recorder remembers the leaseTransitions of the last record that was written.
 type recorder struct {
 	resourcelock.Interface
 	transitions int

@@ -6,10 +6,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest/matrixtest"
 )
 
-// TestMatrix tries each client under each family of faults if -update is set.
+// TestMatrix runs each client under each family of faults if -update is set.
 func TestMatrix(t *testing.T) { matrixtest.Run(t, clients, matrixtest.Families) }
 
-// TestFindings replays the findings of the matrix.
+// TestFindings replays the findings that TestMatrix has stored.
 func TestFindings(t *testing.T) { matrixtest.Replay(t, clients) }
 
 // Titles of the reasons that README.md explains.
@@ -26,7 +26,7 @@ var reasons = matrixtest.Reasons{
 	"release-on-cancel-pauses-resource-safety-superseded-holder-took-effect": paused,
 }
 
-// TestTable checks that README.md lists what testdata holds, and why.
+// TestTable checks that README.md lists the findings in testdata and their reasons.
 func TestTable(t *testing.T) {
 	matrixtest.Table(t, "README.md", "matrix", clients, matrixtest.Families, reasons)
 }

@@ -11,26 +11,26 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// TTL is the time to live that every library gets.
+// TTL is the time to live with which every library is configured.
 const TTL = 8 * time.Second
 
-// retryEvery is the pause between two attempts of a lock whose library leaves that to its user.
+// retryEvery is the pause between two attempts, for libraries that leave retries to the user.
 const retryEvery = 100 * time.Millisecond
 
-// Library is a lock library with one configuration, as its documentation shows it.
+// Library is a lock library in one configuration, as its documentation recommends.
 type Library struct {
 	Name    string // the name in the matrix
 	Version string // modules and versions
 	Setting string // how it is opened
 	Servers locktest.Servers
 	Renewal Renewal
-	// New makes the lock of a client. If fenced, the lock has tokens, from a counter on the first server.
+	// New makes the lock of a client. If fenced, the lock gets its tokens from a counter on the first server.
 	New func(c *locktest.Client, fenced bool) (locktest.Lock, error)
-	// Keys returns the keys of a lock; nil: its only key has the lock's name.
+	// Keys returns the keys of a lock; nil means that its only key has the lock's name.
 	Keys func(lock string) []string
 }
 
-// Renewal says how a lock is kept that is held for longer than its TTL.
+// Renewal says who renews a lock that is held for longer than its TTL.
 type Renewal int
 
 const (
@@ -91,7 +91,7 @@ var All = []Library{
 		valkeyKeys},
 }
 
-// fence is the part of an adapter that draws tokens.
+// fence is the part of an adapter that gets fencing tokens.
 type fence struct {
 	on    bool
 	token int64
@@ -102,9 +102,9 @@ func (f *fence) FencingToken() int64 { return f.token }
 
 var errEnded = errors.New("the lock had ended when its token came")
 
-// take draws a token, with incr, for a lock that has been acquired. If the lock excludes other holders, the tokens are
-// in the order of the holders: held is called after incr and says that the lock is still held, so incr was carried out
-// while it was held, before the next holder's.
+// take gets a token, by calling incr, for a lock that has been acquired. If the lock is exclusive, the tokens are in
+// the order of the holders: take calls held after incr to check that the lock is still held, so incr was carried out
+// while it was held, before the next holder's incr.
 func (f *fence) take(ctx context.Context, lock locktest.Lock, incr func() (int64, error), held func() bool) error {
 	if !f.on {
 		return nil
@@ -120,19 +120,19 @@ func (f *fence) take(ctx context.Context, lock locktest.Lock, incr func() (int64
 	return nil
 }
 
-// counter returns the key of the counter from which tokens are drawn.
+// counter returns the key of the counter that provides the tokens.
 func counter(c *locktest.Client) string { return c.Key + ":token" }
 
-// until records the end of a lock's validity for a library that does not.
+// until records the end of a lock's validity for a library that does not report it.
 type until struct{ at time.Time }
 
 func (u *until) ValidUntil() time.Time { return u.at }
 func (u *until) ahead() bool           { return time.Now().Before(u.at) }
 
-// begun records that the TTL began to run no earlier than asked.
+// begun records that the TTL began no earlier than asked.
 func (u *until) begun(asked time.Time) { u.at = asked.Add(TTL) }
 
-// within dials with a timeout: the one of the library's own dialer.
+// within dials with a timeout, which should be that of the library's own dialer.
 func within(ctx context.Context, timeout time.Duration, dial dialFunc, addr string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

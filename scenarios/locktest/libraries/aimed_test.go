@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// searched is a scenario for searches of a library, with two verbs: the number of servers, and a mix. Without a mix it
-// uses the default one.
+// searched is a scenario for searching a library's defects. Its two verbs are the number of servers and a mix; an empty
+// mix means the default one.
 const searched = `name: searched
 servers: {redis: %d, persistence: {append-fsync: always}}
 clients: 3
@@ -20,13 +20,13 @@ lock: {protocol: library, ttl: 8s, timeout: 500ms}
 work: {cycles: 3, hold: 1ms, think: 0s..500ms, writes: 1, compute: 4s, check-validity: on, stop-when-lost: on}
 %s`
 
-// unaimed is the default mix without aimed faults.
+// unaimed is the default mix with all faults drawn at random.
 const unaimed = "mix: {aimed: 0%}\n"
 
-// A search begins at each of starts seeds, and makes up to searchLength schedules from each.
+// A search begins at each of starts seeds, and runs up to searchLength schedules from each.
 const starts, searchLength = 5, 2000
 
-// rare lists, by library, findings that random faults seldom show, or always miss.
+// rare lists, by library, findings that random faults show rarely or never.
 var rare = map[string]struct {
 	servers int
 	law     checker.Law
@@ -36,7 +36,8 @@ var rare = map[string]struct {
 }
 
 // TestAimedFaultsFindWhatRandomOnesSeldomMeet: from each of five start seeds, the default mix shows the rare finding,
-// and in more schedules than random faults do. All other findings are logged. It runs only if FENCEPOST_FULL=1 is set.
+// and it does so in more schedules than random faults do. All other findings are logged. The test runs only if
+// FENCEPOST_FULL=1 is set.
 func TestAimedFaultsFindWhatRandomOnesSeldomMeet(t *testing.T) {
 	if os.Getenv("FENCEPOST_FULL") == "" {
 		t.Skip("FENCEPOST_FULL=1 asks for it")
@@ -74,7 +75,7 @@ func TestAimedFaultsFindWhatRandomOnesSeldomMeet(t *testing.T) {
 	}
 }
 
-// search explores a scenario with a library, and makes the given number of schedules.
+// search explores a scenario with a library, running the given number of schedules.
 func search(t *testing.T, l *Library, scenario string, schedules int) (*locktest.Report, bool) {
 	file := filepath.Join(t.TempDir(), "searched.yaml")
 	if err := os.WriteFile(file, []byte(scenario), 0o666); err != nil {
@@ -85,7 +86,8 @@ func search(t *testing.T, l *Library, scenario string, schedules int) (*locktest
 		New: func(c *locktest.Client) (locktest.Lock, error) { return l.New(c, false) }})
 }
 
-// firsts returns, for each start, after how many schedules the search meets one of the seeds; 0: it does not.
+// firsts returns, for each start, the number of schedules after which the search first shows one of the seeds; 0 means
+// never.
 func firsts(seeds []uint64) (all [starts]int) {
 	for _, seed := range slices.Backward(seeds) {
 		all[(seed-1)/searchLength] = int((seed-1)%searchLength) + 1

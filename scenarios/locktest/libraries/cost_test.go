@@ -26,8 +26,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/front"
 )
 
-// The workload whose cost is measured: redsync on go-redis with five servers; three clients take the lock five times
-// each.
+// The workload whose cost is measured is redsync on go-redis with five servers; three clients acquire the lock five
+// times each.
 const nodes, clients, cycles = 5, 3, 5
 
 type dialer func(ctx context.Context, node int) (net.Conn, error)
@@ -168,7 +168,7 @@ func echo(t *testing.T, runs int) time.Duration {
 	return spent / time.Duration(requests)
 }
 
-// holder is a server with a single key, which answers at once.
+// holder is a server with a single key that answers at once.
 type holder struct {
 	sync.Mutex
 	value string
@@ -197,7 +197,7 @@ func (h *holder) answer(args []string) string {
 	return "+OK\r\n"
 }
 
-// instant is a connection whose server answers during the call of Write.
+// instant is a connection whose server answers within the call of Write.
 type instant struct {
 	net.Conn
 	server   *holder

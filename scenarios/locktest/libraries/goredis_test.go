@@ -18,7 +18,7 @@ func goRedis(c *locktest.Client, i int) *redis.Client {
 	return redis.NewClient(&redis.Options{Addr: c.Addr(i), Dialer: c.DialContext})
 }
 
-// following returns a client of go-redis for a replicated server. It uses an address that follows the master.
+// following returns a client of go-redis for a replicated server. It dials an address that follows the master.
 func following(c *locktest.Client) *redis.Client {
 	return redis.NewClient(&redis.Options{Addr: c.Addr(0),
 		Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) { return dialMaster(ctx, c) }})
@@ -34,7 +34,7 @@ func failover(c *locktest.Client) *redis.Client {
 type redislockLock struct {
 	client *redis.Client
 	c      *locktest.Client
-	token  string // of every attempt; empty: each has a random one
+	token  string // used for every attempt; empty: each attempt has a random token
 	held   *redislock.Lock
 	fence
 }
@@ -46,7 +46,7 @@ func newRedislock(client func(*locktest.Client) *redis.Client) func(*locktest.Cl
 }
 
 // newRedislockOwnToken makes a lock whose token is the name of its client. The token ends with a dot, since no token
-// may be the beginning of another.
+// may be a prefix of another.
 func newRedislockOwnToken(c *locktest.Client, fenced bool) (locktest.Lock, error) {
 	return &redislockLock{client: single(c), c: c, token: c.Name + ".", fence: fence{on: fenced}}, nil
 }
@@ -69,7 +69,7 @@ func (l *redislockLock) Unlock(ctx context.Context) error { return l.held.Releas
 func (l *redislockLock) Extend(ctx context.Context) error { return l.held.Refresh(ctx, TTL, nil) }
 func (l *redislockLock) Close() error                     { return l.client.Close() }
 
-// setNX is the lock that many programmers write by hand on go-redis.
+// setNX is the lock that many programmers write by hand with go-redis.
 type setNX struct {
 	client *redis.Client
 	c      *locktest.Client

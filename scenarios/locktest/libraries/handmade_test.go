@@ -18,14 +18,14 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// driver is a client of one server, with its default time-outs.
+// driver is a client of one server, with the client library's default timeouts.
 type driver interface {
-	// session calls use with a command that sends all its requests on one connection.
+	// session calls use with a command function that sends all its requests on one connection.
 	session(ctx context.Context, use func(do command) error) error
 	Close() error
 }
 
-// command makes a request and returns the reply as text; a null reply is "".
+// command sends a request and returns the reply as text; a null reply is "".
 type command func(args ...string) (string, error)
 
 // drivers open a client of each library.
@@ -109,7 +109,7 @@ type handmade struct {
 	driver
 	key, value string
 	token      int64
-	// early draws the token before the lock is acquired, which is a mistake.
+	// early gets the token before the lock is acquired, which is a mistake.
 	early   bool
 	release func(do command, key, value string) (int, error)
 	until
@@ -183,12 +183,12 @@ func (l *handmade) Unlock(ctx context.Context) error {
 
 func (l *handmade) FencingToken() int64 { return l.token }
 
-// byScript compares and deletes in one step.
+// byScript compares and deletes in one request.
 func byScript(do command, key, value string) (int, error) {
 	return number(do("EVAL", compareAndDelete, "1", key, value))
 }
 
-// byGetAndDel compares first and deletes afterwards.
+// byGetAndDel compares first and deletes in a second request.
 func byGetAndDel(do command, key, value string) (int, error) {
 	if owner, err := do("GET", key); owner != value || err != nil {
 		return 0, err
@@ -215,8 +215,8 @@ func number(text string, err error) (int, error) {
 	return strconv.Atoi(text)
 }
 
-// TestPausesFindWhatChecksAndThenActs: a lock that checks in one request and acts in the next is found out by a pause
-// between the two, whatever the time-outs of its driver. The lock that does both in one request passes.
+// TestPausesFindWhatChecksAndThenActs: a pause between two requests exposes a lock that checks in one request and acts
+// in the next, whatever the timeouts of its driver. A lock that does both in one request passes.
 func TestPausesFindWhatChecksAndThenActs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("400 runs of each of twelve locks")
@@ -248,7 +248,7 @@ func TestPausesFindWhatChecksAndThenActs(t *testing.T) {
 	}
 }
 
-// breaks fails the test unless law is broken in some runs. If law is empty, it fails if any law is broken.
+// breaks fails the test unless law is violated in some runs. If law is empty, it fails the test if any law is violated.
 func breaks(t *testing.T, r *locktest.Report, law checker.Law) {
 	t.Helper()
 	judgeable(t, r)
@@ -262,8 +262,8 @@ func breaks(t *testing.T, r *locktest.Report, law checker.Law) {
 	}
 }
 
-// TestEverySingleFaultFindsWhatChecksAndThenActs: trying every single fault finds the lock that compares first and
-// deletes afterwards.
+// TestEverySingleFaultFindsWhatChecksAndThenActs: trying every single fault exposes the lock that compares first and
+// deletes in a second request.
 func TestEverySingleFaultFindsWhatChecksAndThenActs(t *testing.T) {
 	for on, open := range drivers {
 		t.Run(on, func(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 var commanders = []struct {
 	name string
 	dial homemade.Dial
-	// retries says that the client sends a request again if it gets no answer. A transaction would then be broken up.
+	// retries says that the client repeats a request that gets no answer. That would break up a transaction.
 	retries bool
 }{
 	{"go-redis", onOneGoRedis(-1), false},
@@ -29,7 +29,7 @@ var commanders = []struct {
 	{"rueidis", onOneRueidis, false},
 }
 
-// transactions are the locks that send MULTI and EXEC, or WATCH.
+// transactions lists the locks that send MULTI and EXEC, or WATCH.
 var transactions = []string{"string-watch", "string-multi", "string-watched-take", "string-multi-prolongs",
 	"string-unwatched-take", "string-watch-without-multi"}
 
@@ -64,7 +64,7 @@ func anys(args []string) []any {
 	return all
 }
 
-// redigoConn is a connection of redigo. It is dialled again after an error.
+// redigoConn is a connection of redigo. It is opened again after an error.
 type redigoConn struct {
 	c    *locktest.Client
 	addr string
@@ -173,8 +173,8 @@ func (r *rueidisConn) Close() error {
 	return nil
 }
 
-// TestHomemadeLocksOnEachClient: what is reported about a lock does not depend on the client library with which the
-// lock is written. Each lock is tried with one client library, and at full size with all of them.
+// TestHomemadeLocksOnEachClient: what is reported about a lock does not depend on the client library that the lock
+// uses. Each lock is tested with one client library, and at full size with all of them.
 func TestHomemadeLocksOnEachClient(t *testing.T) {
 	full := os.Getenv("FENCEPOST_FULL") != ""
 	for i, client := range commanders {

@@ -20,8 +20,8 @@ type kept struct {
 	without []string
 }
 
-// keeping lists what a lock keeps on servers without replicas. With replicas, a Sentinel may replace a master that is
-// paused, cut off or down; the lock then keeps only EfficiencyLaws.
+// keeping lists the laws that a lock keeps on servers without replicas. With replicas, a Sentinel may replace a master
+// that is paused, cut off or down; the lock then keeps only EfficiencyLaws.
 var keeping = []kept{
 	{"pauses", locktest.Pauses, false, locktest.LeaseLaws, nil},
 	{"network", locktest.Network, false, locktest.LeaseLaws, nil},
@@ -34,7 +34,7 @@ var keeping = []kept{
 	{"clocks", locktest.Clocks, true, locktest.FencedLaws, nil},
 }
 
-// defect is a way in which a library breaks a law that a sound lock keeps.
+// defect is a law that a library violates by a certain cause, although a sound lock keeps the law.
 type defect struct {
 	library string
 	law     checker.Law
@@ -60,7 +60,7 @@ var defects = map[defect]string{
 	{"valkeylock", checker.DeadlockFreedom, checker.StuckWithoutHolder}:        nothingWakes,
 }
 
-// known returns why a library breaks a law by a cause, or "" if that is not a known defect.
+// known returns the reason why a library violates a law by a cause, or "" if that is not a known defect.
 func known(library string, law checker.Law, cause checker.CauseKind) string {
 	if why := defects[defect{library, law, cause}]; why != "" || !strings.HasPrefix(library, "redsync") {
 		return why
@@ -78,8 +78,8 @@ func known(library string, law checker.Law, cause checker.CauseKind) string {
 
 // TestLibrariesKeepWhatSoundLocksKeep: except for its known defects, a library breaks no law that a sound lock keeps.
 //
-// By default only redislock is tested. FENCEPOST_SOUND is the number of seeds that are run for each library, family and
-// care. With 1000 it takes about half an hour of one core.
+// By default only redislock is tested. FENCEPOST_SOUND is the number of seeds for each library, family of faults and
+// protection. With 1000 the test takes about half an hour on one core.
 func TestLibrariesKeepWhatSoundLocksKeep(t *testing.T) {
 	seeds, _ := strconv.Atoi(os.Getenv("FENCEPOST_SOUND"))
 	for _, l := range All {

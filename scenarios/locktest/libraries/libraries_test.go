@@ -9,10 +9,10 @@ import (
 )
 
 // TestLibraries runs each library, and requires that the runs can be judged and that equal seeds give equal runs. With
-// -locktest.plan FILE it runs that plan and requires every law, so that it reports what breaks the library.
+// -locktest.plan FILE it runs that plan and requires every law, so that it reports every violation.
 func TestLibraries(t *testing.T) { each(t, false) }
 
-// TestFenced does what TestLibraries does, with a token for every lock.
+// TestFenced does the same as TestLibraries, with a token for every lock.
 func TestFenced(t *testing.T) { each(t, true) }
 
 func each(t *testing.T, fenced bool) {
@@ -31,7 +31,7 @@ func each(t *testing.T, fenced bool) {
 	}
 }
 
-// judgeable fails the test if some runs could not be judged, or gave another result the second time. Runs that the
+// judgeable fails the test if some runs could not be judged, or had a different result when repeated. Runs that the
 // library is known to stop are ignored.
 func judgeable(t *testing.T, r *locktest.Report) {
 	t.Helper()

@@ -34,7 +34,7 @@ var families = []family{
 
 var anything = family{"all", nil}
 
-// protection is what a client does to detect that it has lost its lock, or to limit the harm.
+// protection is what a client does to detect the loss of its lock, or to limit the harm.
 type protection struct {
 	name        string
 	precautions locktest.Precautions
@@ -78,7 +78,7 @@ type cell struct {
 // replicated reports whether the servers of a library have replicas.
 func (l *Library) replicated() bool { return l.Servers != l.Servers.Replicated(0) }
 
-// cells returns the cells of one library. A failover needs a replica, and work beyond the TTL needs a renewal.
+// cells returns the cells of one library. A failover requires a replica, and work beyond the TTL requires a renewal.
 func cells(l *Library) (all []cell) {
 	for _, f := range families {
 		if f.name == "failovers" && !l.replicated() {
@@ -107,14 +107,14 @@ func (c *cell) config(seeds int) locktest.Config {
 	return config
 }
 
-// result is the matrix's result for one library, as stored in testdata/NAME.json.
+// result is what the matrix found about one library. It is stored in testdata/NAME.json.
 type result struct {
 	Library  string
 	Cells    []counts
 	Findings []finding
 }
 
-// counts are the numbers of runs of a cell in which laws were broken.
+// counts contains the numbers of runs of a cell in which laws were violated.
 type counts struct {
 	Family, Work string
 	Protection   string `json:"Care"` // its name
@@ -122,13 +122,13 @@ type counts struct {
 	Leases       int // lease-exclusion
 	Owners       int `json:",omitempty"` // ownership
 	Data         int // resource-safety
-	Waits        int // deadlock-freedom or fault-tolerance, although enough servers were left
+	Waits        int // deadlock-freedom or fault-tolerance, although enough servers were available
 	Tokens       int // token-order
 	Stopped      int `json:",omitempty"` // not judged: the library stopped the clock
-	Differing    int `json:",omitempty"` // seeds that broke a law and gave another run the second time
+	Differing    int `json:",omitempty"` // seeds that violated a law and had a different result when repeated
 }
 
-// finding is one way in which a library broke a law. Its smallest run is in testdata/Name.
+// finding is one kind of violation that a library has shown. Its smallest run is in testdata/Name.
 type finding struct {
 	Name, Family, Work string
 	Protection         string `json:"Care"` // its name
@@ -136,12 +136,12 @@ type finding struct {
 	Cause              checker.Cause
 	Runs, Of           int
 	Seed               uint64
-	CPU                time.Duration // up to the seed, estimated by its share of the runs of its cell
+	CPU                time.Duration // up to the seed, estimated from its position in its cell
 	Faults             []string
 	Minimal            bool
 }
 
-// TestMatrix runs the matrix if -update is set. -run 'TestMatrix/^redsync$' runs that of one library.
+// TestMatrix runs the matrix if -update is set. -run 'TestMatrix/^redsync$' runs the part for one library.
 func TestMatrix(t *testing.T) {
 	if !*testkit.Update && os.Getenv("FENCEPOST_LOCKTEST") == "" {
 		t.Skip("it is run with -update; TestFindings replays what it has found")
@@ -154,7 +154,7 @@ func TestMatrix(t *testing.T) {
 					m.add(c, r)
 				}
 			}
-			if x, is := rare[l.Name]; is { // enough schedules to meet the rare finding
+			if x, is := rare[l.Name]; is { // enough schedules to show the rare finding
 				if r, ok := search(t, &l, fmt.Sprintf(searched, x.servers, ""), searchLength); ok {
 					m.add(cell{&l, anything, works[0], protections[1]}, r)
 				}
@@ -186,7 +186,7 @@ func (m *matrix) add(c cell, r *locktest.Report) {
 		Family: c.family.name, Work: c.work.name, Protection: c.protection.name,
 		Leases: r.Violated(checker.LeaseExclusion), Data: r.Violated(checker.ResourceSafety),
 		Owners: r.Violated(checker.Ownership), Tokens: r.Violated(checker.TokenOrder)}
-	r.DifferingSeeds = nil // the README gives their number
+	r.DifferingSeeds = nil // the README states their number
 	judgeable(m.t, r)
 	for _, b := range r.Breaches {
 		if b.Law == checker.DeadlockFreedom || b.Law == checker.FaultTolerance {
@@ -201,8 +201,8 @@ func (m *matrix) add(c cell, r *locktest.Report) {
 
 // described reports whether a breach gets a paragraph of its own. Two clients in the critical section at once get none
 // if a paused client could not know, or if their leases overlapped, which is described under lease-exclusion. For
-// replicated servers, a miscounted validity and a cause that was not recorded get none either, until the checker
-// reports what became of an extension that one of two masters granted.
+// replicated servers, a validity that was counted wrongly and a cause that was not recorded get none either, because
+// the checker does not report what became of an extension that one of two masters granted.
 func described(c cell, b locktest.Breach) bool {
 	switch b.Cause.Kind {
 	case checker.CauseNotRecorded:
@@ -213,7 +213,7 @@ func described(c cell, b locktest.Breach) bool {
 	return b.Law != checker.MutualExclusion || b.Cause.Detail == checker.BySlowWork
 }
 
-// offer keeps the candidate for a breach whose client protects itself best.
+// offer keeps, for each breach, the candidate whose client protects itself best.
 func (m *matrix) offer(c *candidate) {
 	key := string(c.Law) + " " + c.Cause.String()
 	rank := func(c *candidate) int { return slices.Index([]string{"careful", "none", "fenced"}, c.protection.name) }
@@ -227,7 +227,7 @@ func (m *matrix) offer(c *candidate) {
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// write shrinks the findings, and replaces the stored ones.
+// write shrinks the findings and replaces the stored ones.
 func (m *matrix) write() {
 	clearFindings(m.t, "testdata", m.Library)
 	for _, key := range m.order {

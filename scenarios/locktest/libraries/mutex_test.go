@@ -15,8 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest/matrixtest"
 )
 
-// failFast is redsync with WithFailFast, as its documentation shows it: a round ends with the first majority, while the
-// requests to the other servers go on. go-redis opens their connections while it holds a mutex.
+// failFast uses redsync with WithFailFast, as its documentation shows it: a round ends with the first majority, while
+// the requests to the other servers continue. go-redis opens their connections while it holds a mutex.
 var failFast = locktest.Config{Servers: locktest.Redis(3), TTL: TTL, Compute: TTL * 5 / 2, Cycles: 2,
 	Faults: locktest.Network, Laws: []checker.Law{checker.Ownership},
 	Precautions: locktest.Precautions{ChecksValidity: true, StopsWhenLost: true, ExtendEvery: TTL / 3},
@@ -24,8 +24,8 @@ var failFast = locktest.Config{Servers: locktest.Redis(3), TTL: TTL, Compute: TT
 		return newRedsync(onGoRedis, with(redsync.WithFailFast(true)))(c, false)
 	}}
 
-// notified is SET NX PX whose waiters subscribe to keyspace notifications, as many locks do instead of polling. For a
-// subscription, go-redis dials while it holds a mutex that its pings need.
+// notified is SET NX PX whose waiters subscribe to keyspace notifications, as many locks do instead of polling. To
+// subscribe, go-redis dials while it holds a mutex that its pings need.
 type notified struct {
 	client *redis.Client
 	key    string
@@ -77,7 +77,8 @@ func (l *notified) Unlock(ctx context.Context) error {
 
 func (l *notified) Close() error { return l.client.Close() }
 
-// TestAMutexThatIsHeldOverADial: a mutex held during a dial stops no run, and equal seeds give equal runs.
+// TestAMutexThatIsHeldOverADial: a mutex that is held during a dial does not stop any run, and equal seeds give equal
+// runs.
 func TestAMutexThatIsHeldOverADial(t *testing.T) {
 	for name, c := range map[string]locktest.Config{"redsync": failFast,
 		"notified": {Servers: locktest.Redis(1), TTL: TTL, Faults: locktest.Restarts, Laws: checker.Laws,
@@ -86,8 +87,8 @@ func TestAMutexThatIsHeldOverADial(t *testing.T) {
 	}
 }
 
-// TestSoundLocksSurviveRestarts: a dial to a server that is down ends, and so does a wait for a reply that such a
-// server does not send.
+// TestSoundLocksSurviveRestarts: a dial to a server that is down ends, and so does a wait for a reply that the server
+// never sends.
 func TestSoundLocksSurviveRestarts(t *testing.T) {
 	for name, lock := range map[string]func(*locktest.Client) (locktest.Lock, error){
 		"notified by go-redis": newNotified,

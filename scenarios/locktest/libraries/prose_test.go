@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker"
 )
 
-// opening is the README before its table.
+// opening is the part of the README before its table.
 const opening = `# Go lock libraries under faults
 
 After reading this page you know which promises your lock library broke under which faults, you can
@@ -27,7 +27,7 @@ says what broke each promise: the library, its settings, the servers, or a limit
 
 `
 
-// method is the README after the links of its table.
+// method is the part of the README after the links of its table.
 const method = `
 ## Replay a finding, or test your own library
 
@@ -86,7 +86,8 @@ The clients of etcd and ZooKeeper are in [ensembles](../ensembles/README.md), an
 [kubernetes](../kubernetes/README.md).
 `
 
-// pageOpening is the beginning of a library's page. Its verbs are the name, the versions and the setting.
+// pageOpening is the beginning of a library's page. Its verbs are the name, the versions and the setting of the
+// library.
 const pageOpening = `# %[1]s under faults
 
 After reading this page you know which promises %[1]s broke under which faults and why, and you can replay each case.
@@ -109,7 +110,7 @@ const beforeFindings = `
 Run the commands in the folder above this one (scenarios/locktest/libraries). Each prints the story and the timeline.
 `
 
-// notRun ends the pages of libraries of which some setting could not be run.
+// notRun is the last section of the page of a library of which some setting could not be run.
 var notRun = map[string]string{"rueidislock": `
 ## What could not be run
 
@@ -123,8 +124,8 @@ connection, and a context cancels its children in the order of a map, which is r
 them; the rest was not traced.
 `}
 
-// whose returns the text that says which party causes a finding, and which lines do. It is empty if nobody has
-// understood the finding yet.
+// whose returns the text that says which party causes a finding and which lines are responsible. It is empty if the
+// cause of the finding is not known yet.
 func whose(library string, f *finding) string {
 	if text := ofLibrary[library][f.Cause.Kind]; text != "" {
 		return text
@@ -159,7 +160,7 @@ when an extension fails, is the user's.`,
 	checker.StuckWithoutHolder: downCounter,
 }
 
-// noDialLimit says why one unreachable machine of five keeps redigo's users from getting a lock.
+// noDialLimit says why a single unreachable machine of five prevents redigo's users from acquiring a lock.
 const noDialLimit = `The library's adapter, with the pool that its documents show: a round of Lock has a time limit (5 %
 of the expiry; mutex.go, line 107), but a pool with Dial cannot pass it on, and redigo dials for 30
 s (conn.go, line 227). While one of five is unreachable without a trace (nothing refuses the
@@ -184,7 +185,7 @@ const longExtension = `The library's: an extension may take until the end that i
 time.Now().Add(m.validity)), not until the key ends as it stands. A holder that no longer reaches the server is told so
 half a TTL after its key has expired. Fencing keeps the data.`
 
-// nothingWakes says why their waiters may wait for ever.
+// nothingWakes says why the waiting clients of rueidislock and valkeylock may wait forever.
 const nothingWakes = `The library's: a try that is not answered within TryNextAfter (20 ms), or for which there is no
 connection, has failed, and the next begins only when the server tells that the key has changed (lock.go, acquire and
 WithContext). On a new connection, or after its own DEL with NOLOOP, the server has nothing to tell: the client waits
@@ -205,7 +206,7 @@ const slowExtend = `The library's, and the user's care: Extend passes on the con
 and waits for every server. One that is silent kept it for 7 s here; what was left of the validity when it returned was
 less than the time to the next extension. Give Extend a context with a deadline.`
 
-// slowUnlock says why one server that has gone delays Unlock with go-redis v9; slowOlderUnlock says it for older
+// slowUnlock says why a single server that is gone delays Unlock with go-redis v9; slowOlderUnlock says it for older
 // versions.
 const (
 	slowUnlock = `The library's: a round of Lock has a time limit, but Unlock and Extend pass on the context of their
@@ -219,29 +220,29 @@ that nothing refuses a connection), go-redis dials it for 5 s, again and again (
 although the others have answered at once. Give Unlock a context with a deadline.`
 )
 
-// lateTry says how the tries of one Lock interfere with each other.
+// lateTry says how the attempts of one Lock interfere with each other.
 const lateTry = `The library's: Lock draws one value for all of its tries (mutex.go, line 80). Each try that gets too few servers
 is taken back by a script that deletes the key if it has this value (line 125). If that script is late, it finds the
 key that a later try of the same Lock has set on this server, deletes it, and another client gets the lock. The README
 (Usage) says
 that nobody else gets the lock until Unlock. Draw a value for each try.`
 
-// jumpedClocks describes a case that redsync cannot prevent by counting a majority.
+// jumpedClocks describes a failure that redsync cannot prevent, although it requires a majority.
 const jumpedClocks = `The limit of leases: the clocks of so many servers jumped, or ran fast, that its holder had keys left on fewer
 than a majority before its time was up. Nothing in the library can notice.`
 
-// downCounter says why no lock with a token can be acquired.
+// downCounter says why locks with a token cannot be acquired while the first server is down.
 const downCounter = `The user's counter: it stands on the first server, and while that is down no lock with a token is to
 be had, of however many servers the lock is.`
 
-// sameValue says what late requests do if a value is used again.
+// sameValue says what late requests do if an owner value is reused.
 const sameValue = `The user's, and the library's comment: WithGenValueFunc says that it sets the generator of values (redsync.go,
 line 126), not that each value must be new. A value is all by which a server tells one lock of a client from its next:
 an extension or a release that is late, or of a key that a server kept while it was down, meets the next lock's key
 and
 prolongs or deletes it. Draw a random value for each lock.`
 
-// lateExtension says what a late extension does if extensions set a missing key.
+// lateExtension says what a late extension does if extensions set a missing key again.
 const lateExtension = `The library's: with WithSetNXOnExtend an extension sets the key anew if there is none (scripts.go,
 touchWithSetNXScript). One that is late therefore sets the key that Unlock has deleted: a lock that nobody has, for a
 whole TTL. Here redis-1 did not answer for 10 s; it then carried out the extension after the key had expired, and
@@ -254,12 +255,12 @@ const sameToken = `The user's: the token must be unique (redislock.go, the comme
 client's name is not, if the client takes the lock twice. A release that is late deletes the key of its next lock, and
 Obtain takes over a key that a request of the client's earlier Obtain has set (luaObtain).`
 
-// lateObtain describes a lock whose reply waited during a pause.
+// lateObtain describes a lock whose reply arrived during a pause.
 const lateObtain = `The library's: Obtain does not look at how long the server's answer took (redislock.go, lines 80 to 84). A client
 that is paused while the answer waits in its buffer is told that it has the lock although the key has expired, and
 another client may have it by then. Compare the time since the call with the TTL before the work begins.`
 
-// ofLibrary has the explanations for causes that are specific to a library.
+// ofLibrary contains the explanations for causes that are specific to a library.
 var ofLibrary = map[string]map[checker.CauseKind]string{
 	"redsync": {checker.HolderOutlivedLease: slowRound, checker.TooSlow: slowUnlock, checker.RemovedByOwner: lateTry,
 		checker.ExpiredEarly: jumpedClocks},

@@ -35,8 +35,7 @@ func results(t *testing.T) (all []result) {
 	return all
 }
 
-// TestFindings replays each finding of the README. The run must break the law that the finding names, by the cause that
-// it names.
+// TestFindings replays each finding of the README. The run must violate the finding's law by the finding's cause.
 func TestFindings(t *testing.T) {
 	for i, r := range results(t) {
 		for _, f := range r.Findings {
@@ -59,7 +58,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// TestReadme checks that the README and the pages in findings match testdata, and that neither folder holds anything
+// TestReadme checks that the README and the pages in findings match testdata, and that neither folder contains anything
 // else.
 func TestReadme(t *testing.T) {
 	all := results(t)
@@ -101,7 +100,7 @@ func TestTheSummaryFitsAScreen(t *testing.T) {
 	}
 }
 
-// readme returns the README: a summary of all libraries, and how they were run.
+// readme returns the README: a summary of all libraries, and a description of how they were run.
 func readme(all []result) string {
 	var b, links strings.Builder
 	b.WriteString(opening + "| library | version |")
@@ -126,8 +125,8 @@ var modulePath = regexp.MustCompile(`github\.com/[\w-]+/(?:[\w-]+/)*?([\w-]+)(?:
 // short returns versions without the paths of the modules.
 func short(versions string) string { return modulePath.ReplaceAllString(versions, "$1 ") }
 
-// summary returns the letters of the promises that were broken under a family of faults, a dot if none was, and
-// nothing if the family was not tried.
+// summary returns the letters of the promises that were broken under a family of faults, a dot if none was broken, and
+// "" if the family was not tried.
 func summary(r result, family string) string {
 	letters := ""
 	for _, v := range views {
@@ -145,7 +144,8 @@ func summary(r result, family string) string {
 	return letters
 }
 
-// pageOf returns the page of one library: what broke how often, and each finding with its reason and its command.
+// pageOf returns the page of one library: the frequency of each violation, and each finding with its reason and its
+// command.
 func pageOf(t *testing.T, l *Library, r *result) string {
 	t.Helper()
 	var b strings.Builder
@@ -165,10 +165,10 @@ func pageOf(t *testing.T, l *Library, r *result) string {
 	return b.String() + notRun[l.Name]
 }
 
-// view is what the tables say about one law, for clients with a certain care.
+// view describes how the tables present one law, for clients with a certain protection.
 type view struct {
 	title      string
-	letter     string // in the summary; empty: not in it
+	letter     string // in the summary; empty: not in the summary
 	protection string // of the clients; empty: any
 	of         func(counts) int
 }
@@ -187,8 +187,8 @@ var views = []view{
 		func(c counts) int { return c.Waits }},
 }
 
-// row writes one law's row of a library. A cell says in how many schedules the law was broken; if in none, it gives an
-// upper bound of the rate.
+// row writes the row of one law for a library. A cell says in how many schedules the law was broken; if in none, it
+// gives an upper bound of the rate.
 func (v *view) row(b *strings.Builder, r *result) {
 	fmt.Fprintf(b, "| %s | %d |", v.title, v.most(*r))
 	for _, f := range families {
@@ -197,7 +197,7 @@ func (v *view) row(b *strings.Builder, r *result) {
 	b.WriteByte('\n')
 }
 
-// differing lists the libraries with seeds that broke a law and gave another run the second time.
+// differing lists the libraries that have seeds which broke a law and had a different result when repeated.
 func differing(all []result) string {
 	var list []string
 	for _, r := range all {
@@ -216,7 +216,7 @@ func differing(all []result) string {
 		strings.Join(list, ", ")+". The tables count the first run.")
 }
 
-// sum adds up the schedules under a family that could be judged, and those that broke the law.
+// sum returns the number of schedules under a family that broke the law, and the number of those that could be judged.
 func (v *view) sum(r result, family string) (broken, judged int) {
 	for _, c := range r.Cells {
 		if c.Family == family && (v.protection == "" || c.Protection == v.protection) {
@@ -226,8 +226,8 @@ func (v *view) sum(r result, family string) (broken, judged int) {
 	return broken, judged
 }
 
-// most returns the largest number of schedules in a cell of a library's row. It does not count schedules in which the
-// library stopped the clock, and ignores the column of all faults, which may include a longer search.
+// most returns the largest number of schedules in any cell of a library's row. It does not count schedules in which the
+// library stopped the clock, and it ignores the column of all faults, which may include a longer search.
 func (v *view) most(r result) (n int) {
 	for _, f := range families {
 		if _, judged := v.sum(r, f.name); f.name != anything.name {
@@ -252,8 +252,7 @@ func (v *view) cell(r result, family string) string {
 	return words
 }
 
-// TestNoCellIsABareZero: a cell is never a bare 0. It says how many schedules there were, or gives an upper bound of
-// the rate.
+// TestNoCellIsABareZero: no cell is a bare 0. It states the number of schedules, or an upper bound of the rate.
 func TestNoCellIsABareZero(t *testing.T) {
 	of := func(family, protection string, runs, stopped, leases int) counts {
 		return counts{Family: family, Work: "short", Protection: protection, Runs: runs, Stopped: stopped,
@@ -303,7 +302,7 @@ func (f *finding) write(t *testing.T, b *strings.Builder, library string) {
 		test, library, f.Name)
 }
 
-// width is the largest width of the lines of the pages' paragraphs, in bytes.
+// width is the maximum line width of the paragraphs in the pages, in bytes.
 const width = 115
 
 func wrapped(text string) string {

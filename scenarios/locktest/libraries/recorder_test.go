@@ -18,7 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/recorder"
 )
 
-// recorded is a mutex of redsync that records what its service does with it. A service uses it like redsync's own
+// recorded is a mutex of redsync that records what a service does with it. The service uses it like redsync's own
 // mutex.
 type recorded struct {
 	*redsync.Mutex
@@ -30,7 +30,7 @@ func (m *recorded) LockContext(ctx context.Context) error {
 	m.Attempt = m.to.Acquiring(history.Lock(m.Mutex.Name()))
 	err := m.Mutex.LockContext(ctx)
 	if err != nil {
-		m.Attempt.NotAcquired(history.Info) // some servers may have its key
+		m.Attempt.NotAcquired(history.Info) // some servers may have the key
 		return err
 	}
 	m.Attempt.Acquired(m.Mutex.Until(), 0)
@@ -62,9 +62,9 @@ func (m *recorded) UnlockContext(ctx context.Context) (bool, error) {
 	return ok, err
 }
 
-// Two machines take turns at a lock of redsync, and each records into a file of its own. Then one of them continues to
-// work although its key has expired, and the other one gets the lock. "fencepost check machine-1.jsonl machine-2.jsonl"
-// reports the same.
+// Two machines take turns holding a lock of redsync, and each records into a file of its own. Then one of them
+// continues to work although its key has expired, and the other one acquires the lock. "fencepost check machine-1.jsonl
+// machine-2.jsonl" reports the same verdicts as this example.
 func Example_recorder() {
 	dir, err := os.MkdirTemp("", "recorder")
 	if err != nil {
@@ -99,7 +99,7 @@ func Example_recorder() {
 			fmt.Println(err)
 		}
 		work()
-		_, _ = m.UnlockContext(ctx) // the record has the result
+		_, _ = m.UnlockContext(ctx) // the result has been recorded
 	}
 	turn(machines[0], func() {})
 	turn(machines[1], func() {})
@@ -116,7 +116,7 @@ func Example_recorder() {
 	// lease-exclusion violated
 }
 
-// judge prints what "fencepost check" says about two laws.
+// judge prints the verdicts of "fencepost check" on two laws.
 func judge(files []string) {
 	var parts []reading.Part
 	for _, name := range files {

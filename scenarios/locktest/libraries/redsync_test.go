@@ -33,7 +33,7 @@ type redsyncLock struct {
 	incr  func(context.Context) (int64, error)
 }
 
-// redsyncPool is a pool of redsync for one server, made by one of its adapters, with functions to close it and to draw
+// redsyncPool is a pool of redsync for one server, made by one of its adapters, with functions to close it and to get
 // tokens.
 type redsyncPool struct {
 	rsredis.Pool
@@ -42,7 +42,7 @@ type redsyncPool struct {
 	err   error // why it could not be opened
 }
 
-// newRedsync returns a constructor of redsync's lock with one pool for each server, and with options.
+// newRedsync returns a constructor of redsync's lock with one pool for each server, and with the given options.
 func newRedsync(open func(c *locktest.Client, i int) redsyncPool, options func(*locktest.Client) []redsync.Option) func(
 	*locktest.Client, bool) (locktest.Lock, error) {
 	return func(c *locktest.Client, fenced bool) (locktest.Lock, error) {
@@ -64,7 +64,7 @@ func newRedsync(open func(c *locktest.Client, i int) redsyncPool, options func(*
 	}
 }
 
-// plain returns no options.
+// plain sets no options.
 func plain(*locktest.Client) []redsync.Option { return nil }
 
 // with returns the same options for every client.
@@ -72,14 +72,14 @@ func with(o ...redsync.Option) func(*locktest.Client) []redsync.Option {
 	return func(*locktest.Client) []redsync.Option { return o }
 }
 
-// ownValue makes the client's name the value of its keys. The names of clients are unique.
+// ownValue makes the client's name the value of its keys. Each client has a unique name.
 func ownValue(c *locktest.Client) []redsync.Option {
 	return []redsync.Option{redsync.WithGenValueFunc(func() (string, error) { return c.Name, nil })}
 }
 
 func onGoRedis(c *locktest.Client, i int) redsyncPool { return poolOf(goRedis(c, i)) }
 
-// onQuietGoRedis uses go-redis with a setting that keeps it from holding a mutex while it opens a connection.
+// onQuietGoRedis uses go-redis with a setting that prevents it from holding a mutex while it opens a connection.
 func onQuietGoRedis(c *locktest.Client, i int) redsyncPool {
 	return poolOf(redis.NewClient(&redis.Options{Addr: c.Addr(i), Dialer: c.DialContext,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}}))
@@ -91,7 +91,7 @@ func poolOf(client *redis.Client) redsyncPool {
 }
 
 // onGoRedis8 uses go-redis v8 with a constant pause before a retry. The library's own jitter comes from a source that
-// is seeded once per process (internal/rand/rand.go), so that equal seeds would give different runs.
+// is seeded once per process (internal/rand/rand.go), so equal seeds would give different runs.
 func onGoRedis8(c *locktest.Client, i int) redsyncPool {
 	client := redis8.NewClient(&redis8.Options{Addr: c.Addr(i), Dialer: c.DialContext,
 		MinRetryBackoff: retryBackoff, MaxRetryBackoff: retryBackoff})
@@ -99,7 +99,7 @@ func onGoRedis8(c *locktest.Client, i int) redsyncPool {
 		incr: func(ctx context.Context, key string) (int64, error) { return client.Incr(ctx, key).Result() }}
 }
 
-// retryBackoff is between go-redis's own limits, 8 ms and 512 ms.
+// retryBackoff is between go-redis's default limits, 8 ms and 512 ms.
 const retryBackoff = 16 * time.Millisecond
 
 func onGoRedis7(c *locktest.Client, i int) redsyncPool {
@@ -178,7 +178,7 @@ func (l *redsyncLock) Close() error {
 	return all
 }
 
-// redsyncV1 is a mutex of redsync's first version. That version does not say until when a lock is valid.
+// redsyncV1 is a mutex of redsync's first version. That version does not report until when a lock is valid.
 type redsyncV1 struct {
 	mutex *redsyncv1.Mutex
 	fence
@@ -199,7 +199,7 @@ func newRedsyncV1(c *locktest.Client, fenced bool) (locktest.Lock, error) {
 	return l, nil
 }
 
-// tries and retryDelay are redsync's own defaults. The adapter makes the tries itself, so that it knows when the
+// tries and retryDelay are redsync's own defaults. The adapter makes the attempts itself, so that it knows when the
 // successful one began.
 const (
 	tries      = 32

@@ -80,7 +80,7 @@ func rueidisOption(addr string, dial dialFunc) rueidis.ClientOption {
 // rueidisKeys returns the one key of a lock (lock.go, keyname).
 func rueidisKeys(lock string) []string { return []string{"rueidislock:0:" + lock} }
 
-// evenly is rueidis's own delay before a retry (retry.go, defaultRetryDelayFn) without its jitter, which is drawn from
+// evenly is rueidis's own delay before a retry (retry.go, defaultRetryDelayFn) without its jitter, which comes from
 // math/rand/v2 and cannot be seeded.
 func evenly(attempts int, _ rueidis.Completed, _ error) time.Duration { return backoff(attempts) }
 
@@ -108,8 +108,8 @@ func newValkeylock(c *locktest.Client, fenced bool) (locktest.Lock, error) {
 // valkeyKeys returns the one key of a lock (lock.go, keyname).
 func valkeyKeys(lock string) []string { return []string{"valkeylock:0:" + lock} }
 
-// TestRueidislockWakesItself: while a lock is held without NOLOOP, each of its extensions notifies the library that its
-// own key has changed, and the library then extends again.
+// TestRueidislockWakesItself: while a lock is held without NOLOOP, each extension makes the server notify the library
+// that its own key has changed, and the library then extends again.
 func TestRueidislockWakesItself(t *testing.T) {
 	for name, c := range map[string]struct {
 		option      rueidislock.LockerOption
@@ -131,7 +131,7 @@ func TestRueidislockWakesItself(t *testing.T) {
 	}
 }
 
-// requestsOf returns how many requests a client sends that holds a lock for two and a half times its TTL.
+// requestsOf returns the number of requests that a client sends while it holds a lock for two and a half times its TTL.
 func requestsOf(t *testing.T, o rueidislock.LockerOption) (sent int) {
 	d, stacks := bubble.NewDriver(), new(sim.Stacks)
 	w := sim.New(1, sim.Options{Delay: sim.Delay{Lo: 500 * time.Microsecond, Hi: 2 * time.Millisecond},

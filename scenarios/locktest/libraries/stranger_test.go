@@ -20,7 +20,7 @@ import (
 )
 
 // watchdog is a lock as teams write it by hand: SET NX PX, a watchdog that renews the key, and DEL. It has two
-// mistakes. The watchdog prolongs the key whoever holds it, so that its own holder never learns that it has lost the
+// mistakes. The watchdog extends the key whoever holds it, so the lock's own holder never learns that it has lost the
 // lock. And Unlock deletes the key whoever holds it.
 type watchdog struct {
 	client *redis.Client
@@ -71,8 +71,7 @@ func newWatchdog(c *locktest.Client) (locktest.Lock, error) {
 	return &watchdog{client: goRedis(c, 0), key: c.Key, ttl: TTL}, nil
 }
 
-// TestTheFirstHourWithALockOfOnesOwn: the report has the two mistakes of the lock at the top, and then their
-// consequences.
+// TestTheFirstHourWithALockOfOnesOwn: the report lists the two mistakes of the lock first, and then their consequences.
 func TestTheFirstHourWithALockOfOnesOwn(t *testing.T) {
 	r, ok := locktest.Explore(t, locktest.Config{New: newWatchdog, Faults: locktest.Pauses, Seeds: 120})
 	if !ok {
@@ -95,7 +94,8 @@ func TestTheFirstHourWithALockOfOnesOwn(t *testing.T) {
 	}
 }
 
-// TestCostOfAGoroutineThatNeverEnds logs the cost of such a goroutine, and checks that it makes no other difference.
+// TestCostOfAGoroutineThatNeverEnds logs the cost of a goroutine that never ends, and checks that it makes no other
+// difference.
 func TestCostOfAGoroutineThatNeverEnds(t *testing.T) {
 	c := locktest.Config{New: newWatchdog, Faults: locktest.Pauses, Seeds: 20}
 	if os.Getenv("FENCEPOST_FULL") != "" {
@@ -117,7 +117,7 @@ func TestCostOfAGoroutineThatNeverEnds(t *testing.T) {
 	t.Logf("%d runs: %v of processor time, %v without it", with.Runs, with.CPU, without.CPU)
 }
 
-// mistakes are the first ones that a user makes, each with the beginning of the first line that the test prints.
+// mistakes are those that a new user makes first, each with the beginning of the first line that the test prints.
 var mistakes = map[string]struct {
 	locktest.Config
 	want string
@@ -156,7 +156,7 @@ var mistakes = map[string]struct {
 	}}, "4 goroutines are still there ten minutes after 1 run: libraries.newPooled.func1 (stranger_test.go:"},
 }
 
-// pooled is a lock with a goroutine that nobody ends, since the lock has no Close.
+// pooled is a lock with a goroutine that is never ended, since the lock has no Close.
 type pooled struct {
 	of  *watchdog
 	end chan struct{}
@@ -176,7 +176,7 @@ func (l pooled) Lock(ctx context.Context) error   { return l.of.Lock(ctx) }
 func (l pooled) Unlock(ctx context.Context) error { return l.of.Unlock(ctx) }
 
 // tokened is a lock of redislock whose user chooses the owner value. Obtain takes over a key whose value begins with
-// it.
+// that value.
 type tokened struct {
 	client     *redis.Client
 	key, token string
@@ -192,17 +192,17 @@ func (l *tokened) Lock(ctx context.Context) (err error) {
 func (l *tokened) Unlock(ctx context.Context) error { return l.held.Release(ctx) }
 func (l *tokened) Close() error                     { return l.client.Close() }
 
-// count loops like a library's metrics goroutine.
+// count runs forever, like a library's metrics goroutine.
 func count() {
 	for {
 		time.Sleep(50 * time.Millisecond)
 	}
 }
 
-// mistaken is the environment variable that makes TestMistake run.
+// mistaken is the environment variable that tells TestMistake which mistake to make.
 const mistaken = "FENCEPOST_MISTAKE"
 
-// TestMistake is a user's test that makes a mistake, and fails.
+// TestMistake is a user's test that makes a mistake and therefore fails.
 func TestMistake(t *testing.T) {
 	name := os.Getenv(mistaken)
 	if name == "" {

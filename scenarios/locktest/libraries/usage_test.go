@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// The code between the marks is shown in a README, word for word.
+// The code between the marks is shown in a README verbatim.
 
 // mutex: begin
 
@@ -55,7 +55,8 @@ func newFenced(c *locktest.Client) (locktest.Lock, error) {
 	return &fenced{mutex: l.(mutex)}, nil
 }
 
-// fenced draws a token while it holds the lock. One whose lease ended meanwhile might be later than another holder's.
+// fenced gets a token while it holds the lock. A token obtained after the end of the lease might be higher than that of
+// the next holder.
 type fenced struct {
 	mutex
 	token int64
@@ -75,7 +76,7 @@ func (f *fenced) FencingToken() int64 { return f.token }
 
 // fenced: end
 
-var _ = testMutex // it fails, as the README says and the next test checks
+var _ = testMutex // it fails, as the README says and as the next test checks
 
 func TestTheMutexOfTheReadmeFails(t *testing.T) {
 	r, ok := locktest.Explore(t, locktest.Config{Servers: locktest.Redis(1), TTL: 8 * time.Second,

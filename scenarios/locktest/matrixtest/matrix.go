@@ -1,10 +1,10 @@
-// Package matrixtest has the tests that the modules with client libraries of locks share. It tests the locks under
-// families of faults: for each way in which a law breaks it keeps the smallest run, replays it, and writes tables of
-// the results. It also checks that equal seeds give equal runs and that memory stays bounded, and measures what the
+// Package matrixtest contains tests that are shared by the modules which test client libraries. It tests locks under
+// families of faults: for each kind of violation it stores the smallest run, replays it, and writes tables of the
+// results. It also checks that equal seeds give equal runs and that memory stays bounded, and measures what the
 // simulation costs.
 //
-// Goals: each finding that a table states can be replayed, and has a reason. Non-goals: to describe the clients and why
-// they behave so, which the tests that use this package do.
+// Goals: each finding that a table states can be replayed, and has a reason. Non-goals: describing the clients and the
+// reasons for their behavior; the tests that use this package do that.
 package matrixtest
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locktest"
 )
 
-// Client is a lock of a client library.
+// Client is a lock of a client library, with its configuration.
 type Client struct {
 	Name string
 	locktest.Config
@@ -37,11 +37,11 @@ type Family struct {
 	Faults locktest.Faults // nil: all
 }
 
-// Families are the families of faults that can strike every lock service, and all faults together.
+// Families lists the families of faults that can affect every lock service, and all faults together.
 var Families = []Family{{"pauses", locktest.Pauses}, {"network", locktest.Network}, {"restarts", locktest.Restarts},
 	{"clocks", locktest.Clocks}, {"all", nil}}
 
-// Protections are the ways in which a client protects itself, in the order of the tables.
+// Protections lists the ways in which a client can protect itself, in the order of the tables.
 var Protections = []struct {
 	Name        string
 	Precautions locktest.Precautions
@@ -51,41 +51,41 @@ var Protections = []struct {
 	{"fenced", locktest.Precautions{StopsWhenLost: true, Fences: true}},
 }
 
-// Seeds is the number of runs of each cell of the matrix.
+// Seeds is the number of runs in each cell of the matrix.
 const Seeds = 40
 
-// Result is what was found out about one client. It is stored in testdata/CLIENT.json.
+// Result is what was found about one client. It is stored in testdata/CLIENT.json.
 type Result struct {
 	Cells    []Cell
 	Findings []Finding
 }
 
-// Cell is the number of runs in which a law was broken by a cause, under one family of faults and for one of
+// Cell is the number of runs in which a law was violated by a certain cause, under one family of faults and with one of
 // Protections.
 type Cell struct {
 	Family     string
-	Protection string `json:"Care"` // its name
+	Protection string `json:"Care"` // its Name
 	Law        checker.Law
 	Cause      checker.Cause
 	Runs       int
 }
 
-// Finding is one way in which a law was broken under a family of faults. Its smallest run is stored in testdata/Name.
+// Finding is one kind of violation under a family of faults. Its smallest run is stored in testdata/Name.
 type Finding struct {
 	Name, Family string
 	Law          checker.Law
 	Cause        checker.Cause
-	Faults       []string // the faults of the plan, one a line
+	Faults       []string // the faults of the plan, one per line
 }
 
-// Way returns the law and the cause, as text.
+// Way returns the law and the cause as text.
 func (f *Finding) Way() string { return fmt.Sprintf("%s: %s", f.Law, f.Cause) }
 
-// underway reports whether this process makes runs for another one, and so must write nothing.
+// underway reports whether this process performs runs for another one, and so must not write anything.
 func underway() bool { return os.Getenv("FENCEPOST_LOCKTEST") != "" }
 
 // Run, with -update, tests each client under each family, and writes the results and the smallest runs to testdata.
-// Without -update it skips the test; Replay checks what was found.
+// Without -update it skips the test, and Replay checks the stored findings.
 func Run(t *testing.T, clients []Client, families []Family) {
 	t.Helper()
 	if !*testkit.Update && !underway() {
@@ -118,13 +118,13 @@ func Run(t *testing.T, clients []Client, families []Family) {
 type matrix struct {
 	client string
 	Result
-	smallest map[string]*locktest.ShrunkRun // by the finding's name
+	smallest map[string]*locktest.ShrunkRun // by name of the finding
 }
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// add records the result of one cell. A finding is shrunk where it first occurs, which is with the least careful
-// client.
+// add records the result of one cell. A finding is shrunk in the cell where it first occurs, which is the one with the
+// least careful client.
 func (m *matrix) add(t *testing.T, family, protection string, r *locktest.Report) {
 	t.Helper()
 	for _, f := range r.Failures {
@@ -146,7 +146,7 @@ func (m *matrix) add(t *testing.T, family, protection string, r *locktest.Report
 	}
 }
 
-// faultsOf returns the lines of a plan that are faults.
+// faultsOf returns the lines of a plan that describe faults.
 func faultsOf(plan string) (faults []string) {
 	for _, line := range strings.Split(strings.TrimSpace(plan), "\n") {
 		if word, _, _ := strings.Cut(line, " "); !slices.Contains([]string{"#", "scenario", "seed"}, word) {
@@ -156,7 +156,7 @@ func faultsOf(plan string) (faults []string) {
 	return faults
 }
 
-// write writes the result, and replaces what was stored about the client before.
+// write writes the result, and replaces what was previously stored about the client.
 func (m *matrix) write(t *testing.T) {
 	t.Helper()
 	was, err := read(m.client)
@@ -186,7 +186,8 @@ func read(client string) (r Result, err error) {
 	return r, err
 }
 
-// Replay replays each finding. It must break its law by its cause. -v prints the story.
+// Replay replays each stored finding. The run must violate the finding's law by its cause. With -v, Replay prints the
+// story.
 func Replay(t *testing.T, clients []Client) {
 	t.Helper()
 	for _, client := range clients {

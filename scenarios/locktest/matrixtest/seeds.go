@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// EqualSeedsGiveEqualRuns explores the seeds from 1 to everyDay twice, in separate processes, and fails if a seed gave
-// different runs. With FENCEPOST_FULL=1 it explores 200 seeds ten times.
+// EqualSeedsGiveEqualRuns explores the seeds from 1 to everyDay twice, in separate processes, and fails the test if a
+// seed gave different runs. With FENCEPOST_FULL=1 it explores 200 seeds ten times.
 func EqualSeedsGiveEqualRuns(t *testing.T, c locktest.Config, everyDay int) {
 	t.Helper()
 	times := 2
@@ -37,8 +37,8 @@ func EqualSeedsGiveEqualRuns(t *testing.T, c locktest.Config, everyDay int) {
 	}
 }
 
-// MemoryStaysBounded explores a thousand seeds and then ten thousand. All must be judged, in at most twice the memory.
-// It runs only with FENCEPOST_FULL=1.
+// MemoryStaysBounded explores first a thousand and then ten thousand seeds. All runs must be judged, and the second
+// exploration may use at most twice the memory of the first. It runs only with FENCEPOST_FULL=1.
 func MemoryStaysBounded(t *testing.T, c locktest.Config) {
 	t.Helper()
 	testkit.FullOnly(t)

@@ -11,12 +11,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// Reasons gives the reason of each way in which laws were broken. The key is a client and a Way or, with precedence,
-// the name of a single finding. A reason is the bold beginning of an entry, "- **Reason.**", in the file of the table.
-// The entry says which lines of the library cause it and, after "Promised:", what its documentation says about that.
+// Reasons gives the reason for each kind of violation. A key is a client and a Way or, with precedence, the name of a
+// single finding. A reason is the bold beginning of an entry, "- **Reason.**", in the file that contains the table. The
+// entry says which lines of the library cause the violation and, after "Promised:", what the library's documentation
+// says about that.
 type Reasons map[string]string
 
-// of returns the key of a finding's reason.
+// of returns the key of a finding's reason in r.
 func (r Reasons) of(client string, f *Finding) (key string) {
 	if r[f.Name] != "" {
 		return f.Name
@@ -24,8 +25,8 @@ func (r Reasons) of(client string, f *Finding) (key string) {
 	return client + " " + f.Way()
 }
 
-// Table compares a table in a file with the results of clients in testdata; with -update it writes the table. The table
-// has a row for each way in which a client broke a law, and a cell for each family of faults. A cell has the number of
+// Table compares a table in a file with the clients' results in testdata; with -update it writes the table. The table
+// has a row for each kind of violation of a client, and a cell for each family of faults. A cell contains the number of
 // runs for each of Protections, with a link to the smallest run. The test fails for a finding without a plan or a
 // reason, a reason without a finding, and a plan without a finding.
 func Table(t *testing.T, path, name string, clients []Client, families []Family, reasons Reasons) {
@@ -88,7 +89,7 @@ func rows(b *strings.Builder, client Client, result *Result, families []Family, 
 	}
 }
 
-// counts returns the numbers of runs that show a finding, one for each of Protections.
+// counts returns the numbers of runs that show a finding, one number for each of Protections.
 func (r *Result) counts(client Client, f *Finding) string {
 	var all []string
 	for _, p := range Protections {
@@ -128,7 +129,7 @@ func (r *Result) hasPlans(t *testing.T, client string) {
 	}
 }
 
-// explained checks that the file has an entry for each reason.
+// explained checks that the file has an entry for each of the reasons.
 func explained(t *testing.T, path string, reasons Reasons) {
 	t.Helper()
 	text, err := os.ReadFile(path)
