@@ -16,7 +16,7 @@ type Exclusion struct {
 	Kind Kind
 	// Loss (Crash only) is what the crash must lose to be excluded. LosesMemory, the zero value, excludes every crash.
 	Loss Loss
-	// Of is the kind of process that must be among the processes struck. AnyProcess sets no condition.
+	// Of is the kind of process that must be among the fault's targets. AnyProcess sets no condition.
 	Of ProcessKind
 	// Above (Drift only) excludes drifts whose rate, in ppm and in either direction, is greater than this. Zero
 	// excludes every drift.
@@ -70,7 +70,7 @@ func ParseExclusion(line string) (Exclusion, error) {
 	return x, nil
 }
 
-// exclusion parses what follows the kind.
+// exclusion parses what follows the kind of fault.
 func (p *parser) exclusion(x *Exclusion) {
 	if x.Kind.Has(FieldLoss) {
 		var f Fault

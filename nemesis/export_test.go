@@ -11,9 +11,9 @@ import (
 // TestNames gives the tests of package nemesis_test access to testNames.
 var TestNames = testNames
 
-// Twins registers each kind a second time under another name, until the test ends. The new name is the old one in
-// capitals. It has the same length, so that all texts about the two kinds differ only in case. A kind that is recorded
-// as an outcome gets no twin, since other causes record it too.
+// Twins registers a copy of each kind, called its twin, until the test ends. The twin's name is the kind's name in
+// capitals. Both have the same length, so texts about the two kinds differ only in case. A kind that is recorded as an
+// outcome gets no twin, since other causes record it too.
 func Twins(t *testing.T) map[Kind]Kind {
 	t.Helper()
 	kinds, rows, known := slices.Clone(Kinds), slices.Clone(history.FaultKinds), definitions
@@ -33,7 +33,7 @@ func Twins(t *testing.T) map[Kind]Kind {
 	return twins
 }
 
-// Incomplete lists the errors of register for copies of a kind that each lack one required part.
+// Incomplete lists the errors that register reports for copies of a kind, each of which lacks one required part.
 func Incomplete(t *testing.T) []string {
 	t.Helper()
 	var said []string

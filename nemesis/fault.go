@@ -50,8 +50,8 @@ const (
 // returned, or that Validate has accepted, prints and parses back to an equal one.
 type Fault struct {
 	Kind Kind
-	// Target is the process struck. On a link (DelayLink, DelayMessage) it is the sender; for a Break it is the client.
-	// A Cut has no target.
+	// Target is the process that the fault strikes. On a link (DelayLink, DelayMessage) it is the sender; for a Break
+	// it is the client. A Cut has no target.
 	Target sim.ProcessID
 	// Peer is the other end of the link (DelayLink, DelayMessage: the receiver; Break: the server or the resource),
 	// or the replica that FailOver promotes.
@@ -60,10 +60,10 @@ type Fault struct {
 	Left, Right []sim.ProcessID
 	// OneWay (Cut only) stops only what Left sends to Right.
 	OneWay bool
-	// By is how far the clock jumps (Jump; never zero, back if negative), how much later a message arrives (DelayLink,
-	// DelayMessage; positive), or how much longer an fsync takes (SlowFsync; positive).
+	// By is how far the clock jumps (Jump; never zero, backwards if negative), how much later a message arrives
+	// (DelayLink, DelayMessage; positive), or how much longer an fsync takes (SlowFsync; positive).
 	By time.Duration
-	// PPM is how much faster the clocks run, in millionths (Drift; never zero, slower if negative, within ±MaxPPM).
+	// PPM is the deviation of the clocks' rate, in millionths (Drift; never zero, slower if negative, within ±MaxPPM).
 	PPM int
 	// For is how long the fault lasts. Pause and SlowFsync always have it. Zero means that a Cut or a Drift never ends,
 	// and that a DelayLink strikes only the first message sent on the link after the trigger.
@@ -81,13 +81,13 @@ type Fault struct {
 	Trigger Trigger
 }
 
-// Trigger is the moment at which a fault strikes: a true time, or when a client passes a named point, or when a message
+// Trigger is the moment at which a fault strikes: a time, or when a client passes a named point, or when a message
 // leaves or arrives. The zero Trigger is the start of the run.
 type Trigger struct {
 	Time time.Duration // since the start of the run, in true time; zero with a Point or a Message
 	// Point is a named moment in the life of a lock; empty: strike at Time.
 	Point sim.Point
-	// Pass says at which passing of the Point the fault strikes, counted from 1; zero without a Point.
+	// Pass says at which passing of Point the fault strikes, counted from 1; zero without a Point.
 	Pass int
 	// By is the client that passes the point, if it is not the client that the fault itself names.
 	By sim.ProcessID
@@ -101,7 +101,8 @@ type Trigger struct {
 	SaidAt bool
 }
 
-// On lists the processes struck: the process paused or crashed, or the ends of the links, senders first.
+// On lists the processes that the fault strikes: the process that is paused or crashed, or the ends of the links,
+// senders first.
 func (f Fault) On() []sim.ProcessID {
 	switch {
 	case f.Kind.Has(FieldSides):
@@ -113,7 +114,7 @@ func (f Fault) On() []sim.ProcessID {
 	}
 }
 
-// Struck returns what a history records of the fault in addition to its kind and its line.
+// Struck returns what a history records about the fault in addition to its kind and its line.
 func (f Fault) Struck() *history.Fault {
 	_, ends := f.duration()
 	kind := history.F(f.Kind.String())
@@ -129,7 +130,7 @@ func (f Fault) Struck() *history.Fault {
 	return h
 }
 
-// Recorded returns the line by which a history records the fault. Some kinds are recorded as an outcome, whether this
+// Recorded returns the line that a history records for the fault. Some kinds are recorded as an outcome, whether this
 // plan or something else caused it; their line omits the planned moment.
 func (f Fault) Recorded() string {
 	d := f.Kind.definition()
@@ -152,7 +153,7 @@ func (f *Fault) duration() (d time.Duration, ends bool) {
 		return f.Restart, f.Restart > 0
 	case f.Kind.Endless():
 		return f.For, f.For > 0
-	default: // without a length it is over at once
+	default: // a fault without a length is over at once
 		return f.For, true
 	}
 }

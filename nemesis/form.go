@@ -8,19 +8,20 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// part is a piece of the line of a fault. One table serves parsing, printing and simplifying, so they cannot disagree.
+// part is a piece of a fault's line. One table is used to parse, print and simplify lines, so that these cannot
+// disagree.
 type part struct {
 	usage  string // the grammar as shown to users: names in capitals, optional parts in brackets
 	states Field  // the fields of Fault that the part states
 	parse  func(*parser, *Fault)
 	print  func([]byte, *Fault) []byte
-	// plainer passes to try each change that makes the part state less; nil if there are none. A change must not write
+	// plainer calls try with each change that makes the part state less; nil if there are none. A change must not write
 	// into Left or Right, which are shared.
 	plainer func(f *Fault, try func(change func(*Fault)))
 }
 
-// Plainer passes to try each change of f that makes a part of its line state less, or nothing. Some of the changes give
-// an impossible fault.
+// Plainer calls try with each change of f that makes a part of its line state less, or nothing. Some of the changes
+// result in an impossible fault.
 func (f Fault) Plainer(try func(change func(*Fault))) {
 	for _, p := range f.Kind.definition().parts {
 		if p.plainer != nil {
@@ -143,7 +144,7 @@ func printDirection(b []byte, f *Fault) []byte {
 	return append(b, " |"...)
 }
 
-// fewerDirections tries the cut in both directions, with its sides exchanged, and with some processes left out (see
+// fewerDirections tries the cut in both directions, with its sides exchanged, and without some of its processes (see
 // fewer).
 func fewerDirections(f *Fault, try func(func(*Fault))) {
 	try(func(f *Fault) { f.OneWay = false })

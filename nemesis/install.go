@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Installed is a plan installed in a world.
+// Installed is a plan that has been installed in a world.
 type Installed struct {
 	w       *sim.World
 	names   Names
@@ -16,12 +16,12 @@ type Installed struct {
 }
 
 // Over reports whether all faults that strike at a given time have struck, and all faults that have struck and do not
-// last for ever have ended. A fault that still waits for a point or a message does not count.
+// last forever have ended. A fault that still waits for a point or a message does not count.
 func (n *Installed) Over() bool { return n.pending == 0 }
 
 // Install schedules every fault in the world, which must already have all its processes. The plan's times count from
-// now on, and so do a process's passings of a point. The faults must have been validated against the same names. Each
-// fault records when it strikes and, if it does, when it ends.
+// the call of Install, and so do the passings of points. The faults must have been validated against the same names.
+// Each fault records when it strikes and, if it does, when it ends.
 func Install(w *sim.World, names Names, faults []Fault) *Installed {
 	n := &Installed{w: w, names: names}
 	strikers := make([]*striker, len(faults))
@@ -78,8 +78,9 @@ func (s *striker) arrange() {
 	}
 }
 
-// arrangeEnd schedules the end of a fault whose times are known from the start. At any one instant, all strikes of the
-// plan precede all ends. So a fault split in two, of which the second strikes as the first ends, acts as the whole.
+// arrangeEnd schedules the end of a fault whose times are known from the start. At each instant, all strikes of the
+// plan precede all ends. So if a fault is split in two and the second part strikes when the first ends, the two have
+// the same effect as the whole.
 func (s *striker) arrangeEnd() {
 	d, ends := s.duration()
 	if !s.timed() || !ends || s.recordsItself() {
@@ -115,7 +116,7 @@ func (s *striker) strike() {
 	}
 }
 
-// finish ends the fault. It records the end only after the aftermath: until then, no check may expect normal behaviour.
+// finish ends the fault. It records the end only after the aftermath: until then, no check may expect normal behavior.
 func (s *striker) finish() {
 	if s.how.end != nil {
 		s.how.end(s)
@@ -136,7 +137,7 @@ func (s *striker) after(d time.Duration, f func()) {
 	})
 }
 
-// late records that one message is held up, from the moment of its sending for as long as it is delayed.
+// late records that one message is delayed, from its sending until the delay is over.
 func (s *striker) late() {
 	s.record(history.Invoke)
 	s.after(s.By, func() { s.record(history.OK) })
@@ -155,11 +156,11 @@ func (s *striker) record(t history.Type) {
 	s.w.Record(history.Nemesis, history.Event{Type: t, F: s.how.words, Value: s.line, Fault: s.struck})
 }
 
-// idle reports whether there is nothing to strike: a crash or shutdown of a process that is already down.
+// idle reports whether the fault has nothing to strike: a crash or shutdown of a process that is already down.
 func (s *striker) idle() bool { return s.how.words.IsDown() && s.w.Down(s.Target) }
 
-// recordsItself reports whether the fault is recorded later than it begins: when the message that it holds up is sent,
-// or when the replica has become master.
+// recordsItself reports whether the fault is recorded later than it begins: when the message that it delays is sent, or
+// when the replica has become master.
 func (s *striker) recordsItself() bool {
 	return s.how.recordsItself != nil && s.how.recordsItself(&s.Fault)
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Kind is a kind of fault. Its value is the index of its row in history.FaultKinds plus one; the zero Kind is none.
+// Kind is a kind of fault. Its value is the index of its row in history.FaultKinds plus one; the zero Kind means no
+// kind.
 type Kind uint8
 
 // MaxKinds bounds the number of kinds, so that a value for each kind fits in an array.
@@ -22,9 +23,9 @@ var Kinds []Kind
 // definitions holds the definition of each kind, indexed by kind.
 var definitions [MaxKinds + 1]*definition
 
-// definition holds everything that this package, and the packages that draw, shrink and place faults, must know of a
-// kind. What the kind does to its targets is in its row of history.FaultKinds, because every reader of a history needs
-// it.
+// definition contains everything that this package, and the packages that draw, shrink and place faults, must know
+// about a kind. What the kind does to its targets is stated in its row of history.FaultKinds, because every reader of a
+// history needs it.
 type definition struct {
 	words   history.F // the words with which its lines begin, and by which a history names the kind
 	named   history.F // the opening words used instead if Trigger.Message names a message; empty: the same words
@@ -32,31 +33,30 @@ type definition struct {
 	parts   []part    // the parts of a line that follow the words
 	meaning string    // what happens, as FORMAT.md states it
 
-	// Which processes the kind can strike. target and peer are the roles allowed for Fault.Target and Fault.Peer. check
-	// tests all other conditions.
+	// target and peer are the roles that are allowed for Fault.Target and Fault.Peer. check tests all other conditions.
 	target, peer roles
 	check        func(*validator, *Fault)
 
-	// How the fault is carried out. A kind that strikes with a message and not at a trigger schedules itself in
+	// These functions carry out the fault. A kind that strikes with a message and not at a trigger schedules itself in
 	// arrange. All other kinds begin at the trigger and end after their length or, if a server goes down, with its
 	// restart.
 	arrange, begin, end func(*striker)
-	// endless means that a fault of this kind that states no length never ends.
+	// endless means that a fault of this kind never ends if it states no length.
 	endless bool
-	// holds means that the target does nothing from the strike on. If the strike comes with an answer to a client, the
-	// fault begins before the client acts on the answer.
+	// holds means that the target does nothing after the fault strikes. If the fault strikes with an answer to a
+	// client, it begins before the client acts on the answer.
 	holds bool
-	// recordsItself reports whether f is recorded later than it begins; nil if it never is.
+	// recordsItself reports whether f is recorded later than it begins. It is nil if this is never the case.
 	recordsItself func(f *Fault) bool
-	// aftermath returns for how long f still has effects after its length; nil if it has none.
+	// aftermath returns how long f still has effects after its length. It is nil if there are none.
 	aftermath func(f *Fault) time.Duration
 	// outcome means that a history records the outcome of the fault, whatever caused it. So the recorded line has no
 	// trigger.
 	outcome bool
 
-	// How the fault is drawn. weight is relative to the other kinds, unless a mix states another weight. possible
-	// reports whether a run has anything that the fault can strike. draw fills in a fault of which only the kind is
-	// set; the trigger is drawn separately.
+	// weight, possible and draw say how the fault is drawn. weight is relative to the other kinds, unless a mix sets
+	// another weight. possible reports whether a run has anything that the fault can strike. draw fills in a fault of
+	// which only the kind is set; the trigger is drawn separately.
 	weight   int
 	possible func(*Targets) bool
 	draw     func(Dice, *Fault)
@@ -84,8 +84,8 @@ func register(d definition) Kind {
 	return k
 }
 
-// lacks describes what is missing or wrong in a definition, or returns "". row is the index of its row in
-// history.FaultKinds, or negative if it has none.
+// lacks describes what is missing or wrong in a definition, or returns "". row is the index of the definition's row in
+// history.FaultKinds, or negative if there is none.
 func (d *definition) lacks(row int) string {
 	p := &d.placement
 	switch {
@@ -121,7 +121,7 @@ func (d *definition) begins(f *Fault) history.F {
 	return d.words
 }
 
-// definition returns the definition of a kind, or nil if k is no kind.
+// definition returns the definition of a kind, or nil if k is not a kind.
 func (k Kind) definition() *definition {
 	if k > MaxKinds {
 		return nil
@@ -137,10 +137,10 @@ func (k Kind) String() string {
 	return "unknown fault"
 }
 
-// MarshalText returns the kind's words.
+// MarshalText returns the words with which a line of this kind begins.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// UnmarshalText parses the kind's words.
+// UnmarshalText parses the words with which a line of a kind begins.
 func (k *Kind) UnmarshalText(text []byte) error {
 	at := slices.IndexFunc(Kinds, func(known Kind) bool { return known.String() == string(text) })
 	if at < 0 {
@@ -153,13 +153,13 @@ func (k *Kind) UnmarshalText(text []byte) error {
 // Does returns what a fault of this kind does to its targets.
 func (k Kind) Does() history.Effect { return history.F(k.String()).Does() }
 
-// Has reports whether a fault of this kind states the field, always or sometimes.
+// Has reports whether faults of this kind always or sometimes state the field.
 func (k Kind) Has(f Field) bool {
 	d := k.definition()
 	return d != nil && d.fields&f != 0
 }
 
-// Endless reports whether a fault of this kind that states no length never ends.
+// Endless reports whether a fault of this kind never ends if it states no length.
 func (k Kind) Endless() bool {
 	d := k.definition()
 	return d != nil && d.endless
@@ -207,7 +207,7 @@ const (
 	FieldMessage
 )
 
-// Dice draws the values of a random fault. The mix behind it determines the range of lengths and sizes.
+// Dice draws the values of a random fault. The mix from which it draws determines the ranges of lengths and sizes.
 type Dice interface {
 	Targets() *Targets
 	Among(list []sim.ProcessID) sim.ProcessID // any one, with equal probability
@@ -218,34 +218,34 @@ type Dice interface {
 	Delay() time.Duration          // how much later a message arrives
 	Fsync() time.Duration          // how much longer an fsync takes
 	Outage() time.Duration         // how long a cut, a drift, a slow link or a slow fsync lasts
-	OutageOrEver() time.Duration   // like Outage, or zero for ever
+	OutageOrEver() time.Duration   // like Outage, or zero, which means forever
 	DowntimeOrEver() time.Duration // the time until a restart, or zero for no restart
 	PPM() int                      // a drift in either direction
 	Message() int                  // the number of a message, from 1
 }
 
-// Placement states how a verification places the faults of one kind. A verification tries every placement of a fault
-// that can make a difference; it also tries every end of a fault that has a length or a restart, if the end can make a
-// difference. If a kind has too many such placements, the verification tries random ones.
+// Placement states how a verification places the faults of one kind. A verification tries every start of a fault that
+// can make a difference and, for a fault that has a length or a restart, every end that can make a difference. If a
+// kind has too many such placements, the verification tries random ones.
 type Placement struct {
-	// Order, from 1, ranks the kinds: the simplest comes first.
+	// Order, from 1, is the rank of the kind; the simplest kind comes first.
 	Order int
 	// At says where in a run the fault may start.
 	At Start
 	// Why explains why only random placements are tried in a run with these processes; it returns "" if all placements
-	// are tried. It is nil if all are tried in every run.
+	// are tried. A nil Why means that all placements are tried in every run.
 	Why func(*Names) string
-	// Beside describes placements that are not enumerated, for which random ones are tried as well; it returns "" if
-	// there are none. It is nil if there never are any.
+	// Beside describes placements that are not enumerated, of which random ones are tried in addition; it returns "" if
+	// there are none. A nil Beside means that there are never any.
 	Beside func(*Subjects) string
-	// Candidates lists the faults that a run may suffer, without start and end. It is nil if the target is a message or
-	// a link: these are found in the run.
+	// Candidates lists the faults that can strike a run, without their starts and ends. It is nil if the target is a
+	// message or a link, which a verification finds in the run.
 	Candidates func(*Subjects) []Fault
 	// Matters says which of the possible targets this kind can affect: "reads its wall clock". Only faults that strike
-	// these are candidates. It is empty if the kind can affect all possible targets.
+	// such processes are candidates. It is empty if the kind can affect all possible targets.
 	Matters string
 	// Between selects further instants that divide the possible starts, in addition to the instants at which the target
-	// acts. All starts between two neighbouring instants have the same effect. It is nil if there are no further
+	// acts. All starts between two neighboring instants have the same effect. It is nil if there are no further
 	// instants.
 	Between func(*Fault) Instants
 	// Stills means that the fault has no effect on a process that never acts again.
@@ -253,8 +253,8 @@ type Placement struct {
 	// AfterAnswers means that a fault on a client may also start between an answer and the request that follows at the
 	// same instant.
 	AfterAnswers bool
-	// Sized means that the fault is tried in every size that can make a difference to its target's clock, and has no
-	// end.
+	// Sized means that the fault is tried in every size that can make a difference to its target's clock, and that it
+	// has no end.
 	Sized bool
 }
 
@@ -270,7 +270,7 @@ const (
 	AtLinks                 // between two messages of a link, in one direction
 )
 
-// needs returns the fields that a verification sets for such a start.
+// needs returns the fields that a verification sets for faults with such a start.
 func (s Start) needs() Field {
 	switch s {
 	case AtActs:
@@ -285,7 +285,7 @@ func (s Start) needs() Field {
 	return 0
 }
 
-// Instants selects instants in the life of a process at which the process itself does not act.
+// Instants selects instants in a run that matter to a process although the process does not act at them.
 type Instants uint8
 
 // The kinds of instants.
@@ -296,7 +296,7 @@ const (
 	Deadlines           // the end of a validity that was reported to the process, or the end of an fsync
 )
 
-// Subjects are the processes that a verification places faults on.
+// Subjects are the processes on which a verification places faults.
 type Subjects struct {
 	*Names
 	// Persistent means that the servers write to a disk, so that losing unsynced writes differs from losing everything.

@@ -76,7 +76,7 @@ var DelayMessage = register(definition{
 	placement: Placement{Order: 9, At: AtMessages},
 })
 
-// drawLink draws the ends of a link, and how much later messages on it arrive.
+// drawLink draws the two ends of a link, and the delay of its messages.
 func drawLink(d Dice, f *Fault) {
 	process, others := d.Targets().drawLinked(d)
 	f.Target, f.Peer = process, d.Among(others)

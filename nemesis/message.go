@@ -9,21 +9,21 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Message names one request of a client, or the answer to it, by what it asks for. Which message of a run fits can
-// depend on faults that strike earlier. The zero Message names none.
+// Message names one request of a client, or the answer to it, by what it asks for. Which message of a run matches the
+// name can depend on faults that strike earlier. The zero Message does not name a message.
 type Message struct {
 	// Command is the command of the request as the run's servers name it: "DEL", or a script by its name or its first
 	// line, or the beginning of either followed by "…". A command that is not a single word is written in quotes.
 	Command string
-	// Nth says which of the requests that fit is meant, counted from 1 in the order in which they leave.
+	// Nth says which of the matching requests is meant, counted from 1 in the order in which they leave.
 	Nth int
 	// Of is the client. In a Trigger it may be empty, which means the client that the fault itself names.
 	Of sim.ProcessID
 	// To is the server. In a Trigger it may be empty, which means any server.
 	To sim.ProcessID
-	// Attempt is the number, from 1, of the client's attempt that sends the request; 0 sets no condition.
+	// Attempt is the number, from 1, of the client's attempt that sends the request; 0 means any attempt.
 	Attempt int
-	// Answer means the answer to the request, not the request itself.
+	// Answer means that the Message is the answer to the request rather than the request itself.
 	Answer bool
 }
 
@@ -82,7 +82,7 @@ var messageWords = []string{"the", "its", "answer", "to", "of", "in", "attempt",
 // longestCommand is the largest length of a command, in bytes.
 const longestCommand = 200
 
-// isMessage reports whether the tokens after "at", "after" or "before" name a message and not a point.
+// isMessage reports whether the tokens after "at", "after" or "before" name a message rather than a point.
 func (p *parser) isMessage() bool {
 	i := p.next
 	word := func() string {
@@ -123,8 +123,8 @@ func (p *parser) message() (m Message) {
 	return m
 }
 
-// request parses which request is meant. own reports that the client is not named, so that it is the client of the
-// fault.
+// request parses which request is meant. own reports that the text does not name the client; it is then the client of
+// the fault.
 func (p *parser) request(m *Message) (own bool) {
 	if p.next+1 < len(p.tokens) && p.peek() == "the" && p.tokens[p.next+1].text == "answer" {
 		p.require([]string{"the", "answer", "to"})
@@ -175,7 +175,7 @@ func plainerMessage(f *Fault, try func(func(*Fault))) {
 	}
 }
 
-// oneMessage is the part that names a message of a link: by its number, "5 of client-1 -> redis-1", or by what it says,
+// oneMessage is the part that names a message on a link: by its number, "5 of client-1 -> redis-1", or by what it says,
 // "the 2nd DEL of client-1 to redis-1".
 var oneMessage = part{" NUMBER of PROCESS -> PROCESS", FieldNumber | FieldTarget | FieldPeer | FieldMessage,
 	parseOneMessage, printOneMessage, plainerMessage}
@@ -255,10 +255,10 @@ type Asked struct {
 	Times          int
 }
 
-// counts are in the order in which the first request of each arrived here.
+// counts lists the Asked values in the order in which the first request of each arrived.
 type counts []Asked
 
-// add counts a request. It returns how many requests with the same client, server and command there are now.
+// add counts a request. It returns the number of requests so far with the same client, server and command.
 func (c *counts) add(m *sim.Passage) int {
 	for i := range *c {
 		if a := &(*c)[i]; a.Command == m.Command && a.Server == m.Server && a.Client == m.Client {
@@ -275,20 +275,20 @@ func (a Asked) String() string {
 	return strconv.Itoa(a.Times) + " " + quotedCommand(a.Command) + " to " + string(a.Server)
 }
 
-// Missed is a message that a fault names but that the run did not have.
+// Missed is a message that a fault names but that was not sent in the run.
 type Missed struct {
 	Line  string  // the line of the fault
 	Asked []Asked // what the fault's client did send
 }
 
-// AmbiguousError reports that the name of a message fits requests with different commands.
+// AmbiguousError reports that the name of a message matches requests with different commands.
 type AmbiguousError struct {
 	Line string // the line of the fault
 	Name string
-	Fits [2]string // two commands that the name fits
+	Fits [2]string // two commands that match the name
 }
 
-// Error quotes the line and names the choices.
+// Error quotes the line and names the two commands.
 func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("%s: %q fits %q and %q: write more of the one that is meant", e.Line, e.Name, e.Fits[0],
 		e.Fits[1])
@@ -300,11 +300,11 @@ type watched struct {
 	line    string
 	client  sim.ProcessID
 	attempt string   // the attempt, such as client-1/3, if the fault names one
-	seen    int      // how many requests have fitted so far
-	request uint64   // the number of the request that is meant, once it has left
-	passed  bool     // the message that is meant has left
-	fits    []string // the commands that the name has fitted, each once
-	family  bool     // the name is a former one, of several commands
+	seen    int      // how many requests have matched so far
+	request uint64   // the number of the request, once it has left
+	passed  bool     // the message has left
+	fits    []string // the commands that have matched the name, without repetition
+	family  bool     // the name is a former one that stands for several commands
 	strikes func(arrives bool) sim.Interference
 }
 
@@ -350,7 +350,8 @@ func (n *Installed) Missed() (all []Missed, err error) {
 	return all, nil
 }
 
-// awaitOwn arranges for becomes to decide, when the message that the fault itself names leaves, what happens to it.
+// awaitOwn handles the message that the fault itself names. When that message leaves, becomes is called to decide what
+// happens to it.
 func (s *striker) awaitOwn(becomes func() sim.Interference) {
 	client := s.Target
 	if !IsClient(client) {
@@ -369,7 +370,7 @@ func (s *striker) awaitOwn(becomes func() sim.Interference) {
 	})
 }
 
-// asks checks that a message named by what it says is between a client and a process that answers clients.
+// asks checks that a message that is named by what it says travels between a client and a process that answers clients.
 func (v *validator) asks(f *Fault) {
 	if !f.Trigger.Message.Named() {
 		return
@@ -413,7 +414,7 @@ func (p *passages) concerns(client sim.ProcessID) bool {
 	return slices.ContainsFunc(p.watched, func(w *watched) bool { return w.client == client })
 }
 
-// fit reports whether the request is one of those that the fault's name for a message can mean.
+// fit reports whether the request matches the fault's name for a message.
 func (w *watched) fit(m *sim.Passage) bool {
 	switch {
 	case w.To != "" && m.Server != w.To, w.attempt != "" && string(m.Attempt) != w.attempt:
@@ -427,7 +428,7 @@ func (w *watched) fit(m *sim.Passage) bool {
 	return true
 }
 
-// named reports whether a name, which may end in "…", stands for a command.
+// named reports whether a name, which may end in "…", matches a command.
 func named(name, command string) bool {
 	if beginning, cut := strings.CutSuffix(name, "…"); cut {
 		return len(command) >= len(beginning) && strings.EqualFold(command[:len(beginning)], beginning)

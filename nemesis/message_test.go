@@ -74,9 +74,9 @@ func (a *answerer) Wake(uint64) {
 	a.kept = a.kept[1:]
 }
 
-// asking runs two clients under faults. Each sends SET, DEL and DEL again to redis-1 and then to redis-2; a message
-// travels for a millisecond, and nothing is sent twice. asking returns what happened, and which messages named by the
-// plan were missed.
+// asking runs two clients under faults. Each sends SET, DEL and DEL again to redis-1 and then to redis-2. Each message
+// travels for a millisecond, and nothing is sent twice. asking returns what happened, and the messages that the plan
+// names but that were not sent.
 func asking(t *testing.T, lines ...string) (happened string, missed []Missed, err error) {
 	t.Helper()
 	w := sim.New(1, sim.Options{Delay: sim.Delay{Lo: time.Millisecond, Hi: time.Millisecond}})
@@ -148,7 +148,7 @@ func TestAFaultStrikesWithTheMessageThatItNames(t *testing.T) {
 // A pause after an answer strikes before the client's next request leaves. A pause at that request strikes once the
 // request has left.
 func TestAPauseAfterAnAnswerHoldsTheNextRequest(t *testing.T) {
-	for line, want := range map[string]string{ // client-1 takes the answer of redis-1 to its first DEL after 21 ms
+	for line, want := range map[string]string{ // client-1 receives the answer of redis-1 to its first DEL after 21 ms
 		"pause client-1 for 10s after the answer to its DEL to redis-1":         "10.022s",
 		"pause client-1 for 10s after the answer to its SET to redis-2":         "10.022s",
 		"pause client-1 for 10s at its DEL to redis-2":                          "22ms",
@@ -184,8 +184,8 @@ func TestALostMessageNeverArrives(t *testing.T) {
 	}
 }
 
-// A named message that never comes is reported, with the messages that did come. A beginning that fits several commands
-// is rejected, and the error names them.
+// A named message that never comes is reported, with the messages that did come. A name that is the beginning of
+// several commands is rejected, and the error names them.
 func TestAMessageThatNeverComesIsMissed(t *testing.T) {
 	_, missed, err := asking(t, "delay the GET of client-1 to redis-1 by 1s",
 		"pause redis-1 for 1s at the 7th DEL of client-2",

@@ -6,8 +6,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Names lists the processes of a run, so that a fault can be checked against them and faults can be drawn for them.
-// Every list is in the order in which its processes are numbered. No process is in two of the first three lists.
+// Names lists the processes of a run, so that faults can be checked against them and drawn for them. The processes in
+// every list are in the order of their numbers. A process is in at most one of the first three lists.
 type Names struct {
 	Clients   []sim.ProcessID
 	Redis     []sim.ProcessID   // Redis nodes, masters and replicas
@@ -17,17 +17,18 @@ type Names struct {
 	Resource  sim.ProcessID     // the protected resource; empty if there is none
 	// Sessionless means that no client has a lease or session at the etcd or ZooKeeper cluster.
 	Sessionless bool
-	// Guests means that the clients' code does not run as a task of the simulation, so it reads clocks that no fault
-	// reaches.
+	// Guests means that the clients' code does not run as a task of the simulation, so it reads clocks that faults
+	// cannot change.
 	Guests bool
-	// Passed lists the points that clients pass, if they are programs that report them; nil: all points.
+	// Passed lists the points that clients can pass, if the clients are programs that report them; nil means all
+	// points.
 	Passed []sim.Point
-	// Former holds the names that earlier versions gave to requests, in upper case, with their present names, or with
-	// the beginning of several present names and "…". Faults may name a request by either.
+	// Former maps the names that earlier versions used for requests, in upper case, to their present names, or to the
+	// beginning of several present names followed by "…". Faults may use either name.
 	Former map[string]string
 }
 
-// role says what a process is in the run.
+// role is the role of a process in a run.
 type role uint8
 
 const (
@@ -78,7 +79,7 @@ func (n *Names) role(p sim.ProcessID) role {
 	return unknown
 }
 
-// with lists the names of the processes whose role is accepted by right.
+// with lists the names of the processes whose role right accepts.
 func (n *Names) with(right func(role) bool) []string {
 	var list []string
 	add := func(r role, names ...sim.ProcessID) {
@@ -99,7 +100,7 @@ func (n *Names) with(right func(role) bool) []string {
 // Servers lists the lock servers.
 func (n *Names) Servers() []sim.ProcessID { return slices.Concat(n.Redis, n.Consensus) }
 
-// unclocked reports whether no fault reaches the clocks that p reads.
+// unclocked reports whether faults cannot change the clocks that p reads.
 func (n *Names) unclocked(p sim.ProcessID) bool { return n.Guests && n.role(p) == client }
 
 // passes reports whether clients can pass a point.
@@ -115,8 +116,8 @@ func (n *Names) group(p sim.ProcessID) []sim.ProcessID {
 	return nil
 }
 
-// linked reports whether a and b ever send each other anything. Clients exchange messages with servers and with the
-// resource; nodes of one group replicate; the Sentinel watches Redis nodes; members of a cluster run consensus.
+// linked reports whether a and b ever exchange messages. Clients exchange messages with servers and with the resource;
+// nodes of one group replicate; the Sentinel watches Redis nodes; members of a cluster run consensus.
 func (n *Names) linked(a, b sim.ProcessID) bool {
 	ra, rb := n.role(a), n.role(b)
 	switch {

@@ -19,9 +19,9 @@ var testNames = Names{
 	Resource:  "resource",
 }
 
-// TestNoFaultReachesTheClocksOfAGuest checks that no jump or drift can be drawn or written for a guest, a client whose
-// code is not a task of the simulation. Such faults still reach the clocks of all other processes, and all other faults
-// reach a guest.
+// TestNoFaultReachesTheClocksOfAGuest: for a guest, which is a client whose code is not a task of the simulation, a
+// jump or drift can be neither drawn nor written. Such faults can still strike all other processes, and all other
+// faults can strike a guest.
 func TestNoFaultReachesTheClocksOfAGuest(t *testing.T) {
 	n := testNames
 	n.Guests = true

@@ -13,8 +13,8 @@ import (
 // ParseError reports what is wrong with the line of a fault, and where.
 type ParseError struct {
 	Column  int    // of the first wrong rune, from 1; one past the end of the line if something is missing
-	Msg     string // what was expected and what was found
-	Nearest string // the nearest valid text to write in place of what was found; empty if nothing is near
+	Msg     string // what was expected, and what was found instead
+	Nearest string // the nearest valid text to replace what was found; empty if there is none
 }
 
 // Error returns `column 3: expected "for", found "fro" (did you mean "for"?)`.
@@ -47,7 +47,7 @@ func (f *Fault) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// parseLine parses a line and also returns the parser, which knows the positions of the words. known are the processes
+// parseLine parses a line and also returns the parser, which stores the positions of the words. known are the processes
 // of the run, or nil if the run is not known. headers are other words that may begin a line, for suggestions.
 func parseLine(line string, known *Names, headers ...string) (Fault, *parser, *ParseError) {
 	p := &parser{known: known}
@@ -77,20 +77,20 @@ func parseLine(line string, known *Names, headers ...string) (Fault, *parser, *P
 type parser struct {
 	tokens []token
 	next   int // index of the next token
-	end    int // column just behind the last token
+	end    int // column after the last token
 	known  *Names
 	err    *ParseError
-	// wanted lists what has been tried at the next token, for the error message.
+	// wanted lists the alternatives that were tried at the next token, for the error message.
 	wanted  [8]wanted
 	wanting int
 	space   [24]token // holds the tokens of most lines
 }
 
-// wanted is one thing that is allowed at some position.
+// wanted is one alternative that is allowed at a position.
 type wanted struct {
 	what    string   // a description for users, or the literal word
 	literal bool     // what is the literal text of the line
-	words   []string // valid words to suggest if the user's word is near one of them
+	words   []string // valid words to suggest if the user's word is similar to one of them
 }
 
 // peek returns the text of the next token, or "" at the end of the line.
@@ -106,7 +106,7 @@ func (p *parser) advance() {
 	p.wanting = 0
 }
 
-// expect records that something would be allowed at the next token.
+// expect records that something would be allowed as the next token.
 func (p *parser) expect(what string, words ...string) {
 	p.want(wanted{what: what, words: words})
 }
@@ -128,7 +128,7 @@ func (p *parser) want(w wanted) {
 	}
 }
 
-// require skips words that must be next, and fails if they are not.
+// require skips words that must come next, and fails if they do not.
 func (p *parser) require(words []string) {
 	for _, word := range words {
 		if p.err == nil && !p.accept(word) {
@@ -204,7 +204,7 @@ func (p *parser) kind(headers []string) Kind {
 		return 0
 	}
 	p.require(best.definition().opening)
-	// "delay" was complete, but "delay message" would have been right as well.
+	// "delay" was complete, but "delay message" would have been valid too.
 	for _, k := range Kinds {
 		if n := p.opening(k); n == bestWords && n < len(k.definition().opening) && p.err == nil {
 			p.accept(k.definition().opening[n])
@@ -247,8 +247,8 @@ func (p *parser) processes() []sim.ProcessID {
 	return list
 }
 
-// kindWords returns the words of all kinds, except kinds whose words begin with the words of another: "delay" also
-// leads to "delay message".
+// kindWords returns the words of all kinds, except those that begin with another kind's words: "delay" also suggests
+// "delay message".
 func kindWords() []string {
 	var list []string
 	for _, k := range Kinds {
@@ -284,7 +284,8 @@ func quoteFound(s string) string {
 	return quote(s)
 }
 
-// maxLine bounds the length of a fault line, in bytes. A cut of every link between a hundred processes fits.
+// maxLine bounds the length of a fault line, in bytes. A cut of every link between a hundred processes fits into a
+// line.
 const maxLine = 4096
 
 // token is a word of a line, words in quotes, or one of the signs "->", "|" and ",".
@@ -293,7 +294,7 @@ type token struct {
 	column int // of its first rune, from 1
 }
 
-// tokenize appends the tokens of line to into. It also returns the column just past the last token.
+// tokenize appends the tokens of line to into. It also returns the column after the last token.
 func tokenize(line string, into []token) (tokens []token, end int, err *ParseError) {
 	if len(line) > maxLine {
 		return nil, 0, &ParseError{Column: 1, Msg: "the line is longer than 4096 bytes"}

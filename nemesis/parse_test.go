@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// anyKind is initialised after the kinds of all files before this one are registered.
+// anyKind is initialized after the kinds of all earlier files have been registered.
 var anyKind = "expected a fault (" + strings.Join(openings(), ", ") + ")"
 
-// openings returns the words with which a line may begin. "delay" stands for "delay message", too.
+// openings returns the words with which a line may begin. "delay" also represents "delay message".
 func openings() (list []string) {
 	for _, k := range Kinds {
 		if !slices.ContainsFunc(list, func(o string) bool { return strings.HasPrefix(k.String(), o+" ") }) {
@@ -166,7 +166,8 @@ func (bad badLine) compare(t *testing.T, err error) {
 	}
 }
 
-// TestNearestWordMendsTheLine replaces the wrong word by the suggested one: the error must move on or be gone.
+// TestNearestWordMendsTheLine: if the wrong word is replaced by the suggested one, the error disappears or moves to a
+// later position.
 func TestNearestWordMendsTheLine(t *testing.T) {
 	for _, bad := range badGrammar {
 		if bad.nearest == "" {

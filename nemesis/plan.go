@@ -73,9 +73,9 @@ func ParsePlan(name string, text []byte) (Plan, error) {
 	return r.plan, nil
 }
 
-// Validate checks every fault of the plan against a run, and that no clock can be made to run at less than a tenth of
-// the true rate. The error quotes the line of the fault. If it wraps a *ParseError, the column of that counts in the
-// quoted line.
+// Validate checks every fault of the plan against a run, and checks that no clock can be slowed to less than a tenth of
+// the true rate. The error quotes the line of the fault. If it wraps a *ParseError, its column refers to the quoted
+// line.
 func (p Plan) Validate(known Names) error {
 	if problem := badScenario(p.Scenario); problem != "" {
 		return errors.New(problem)
@@ -93,8 +93,8 @@ func (p Plan) Validate(known Names) error {
 	return nil
 }
 
-// slowest returns by how many ppm the clocks of the target of fault i are slowed if all its drifts up to fault i are
-// active at once. Whether they are can depend on the run.
+// slowest returns by how many ppm the clocks of fault i's target are slowed if all drifts of this target up to fault i
+// are active at once. Whether they are can depend on the run.
 func (p Plan) slowest(i int) int {
 	slower := 0
 	for _, f := range p.Faults[:i+1] {
@@ -139,7 +139,7 @@ func (r *planReader) read(line string) error {
 	return nil
 }
 
-// checkText rejects bytes that no text editor writes, so that a binary file is reported as binary and not as a wrong
+// checkText rejects bytes that no text editor writes, so that a binary file is reported as binary and not as an invalid
 // fault.
 func (r *planReader) checkText(line string) error {
 	for column := 1; line != ""; column++ {
@@ -206,7 +206,7 @@ func cutComment(line string) string {
 	return line
 }
 
-// badScenario explains why a name cannot be written in a plan; it returns "" if it can.
+// badScenario explains why a name cannot be written in a plan, or returns "" if it can.
 func badScenario(name string) string {
 	line := "scenario " + name
 	switch {

@@ -123,8 +123,7 @@ func TestPlanIsCheckedAgainstTheRun(t *testing.T) {
 	}
 }
 
-// TestAPlanThatIsValidPrintsAndParsesBack checks that a plan made in code prints and parses back once Validate has
-// accepted it.
+// TestAPlanThatIsValidPrintsAndParsesBack: a plan that is built in code prints and parses back if Validate accepts it.
 func TestAPlanThatIsValidPrintsAndParsesBack(t *testing.T) {
 	p := Plan{Scenario: "dir with space/file.yaml", Seed: 3, Faults: []Fault{
 		{Kind: Cut, Left: ids("client-1"), Right: ids("resource"), OneWay: true,

@@ -42,8 +42,8 @@ func isNumber(s string) bool {
 	return s != "" && s[0] != '0' && strings.Trim(s, "0123456789") == ""
 }
 
-// meant returns the process of the run that text probably means, among those whose role right accepts; "" if none is
-// near.
+// meant returns the process of the run that text probably means, among those whose role right accepts, or "" if none is
+// similar.
 func (n *Names) meant(text string, right func(role) bool) string {
 	names := n.with(right)
 	if name := processMeant(text); slices.Contains(names, name) {
@@ -62,7 +62,7 @@ func processMeant(text string) string {
 		if trimmed := strings.TrimLeft(field, "0"); isNumber(trimmed) {
 			fields[i] = trimmed
 		} else if trimmed == "" {
-			fields[i] = "1" // somebody who counts from 0
+			fields[i] = "1" // the user may count from 0
 		}
 	}
 	if meant := strings.Join(fields, "-"); isProcess(meant) {
@@ -89,5 +89,5 @@ func splitNumbers(text string) string {
 	return b.String()
 }
 
-// IsClient reports whether a process is a client of a run, judged by its name: client-1, client-2 and so on.
+// IsClient reports whether a process is a client, judging by its name: client-1, client-2 and so on.
 func IsClient(p sim.ProcessID) bool { return strings.HasPrefix(string(p), "client-") }

@@ -14,14 +14,14 @@ import (
 // MaxDuration is the longest duration, and the latest time, that a fault or a scenario may state.
 const MaxDuration = 24 * time.Hour
 
-// MaxPPM is the largest drift in either direction: clocks at one and a half times or half the true rate.
+// MaxPPM is the largest drift in either direction: clocks run at between half and one and a half times the true rate.
 const MaxPPM = 500_000
 
-// SlowestPPM bounds how much slower all drifts of one process together may make its clocks: they keep at least a tenth
-// of the true rate.
+// SlowestPPM bounds how much all drifts of one process together may slow its clocks: they keep at least a tenth of the
+// true rate.
 const SlowestPPM = 900_000
 
-// units lists the units of durations, the likeliest first.
+// units lists the units of durations, the most likely ones first.
 var units = []string{"s", "ms", "us", "µs", "ns", "m", "h"}
 
 // unitsMeant maps common spellings of units to the unit.
@@ -34,7 +34,7 @@ var unitsMeant = map[string]string{
 	"hr": "h", "hrs": "h", "hour": "h", "hours": "h",
 }
 
-// Messages for texts that are not durations.
+// These are messages for texts that are not valid durations.
 const (
 	notDuration = "expected a duration such as 500ms"
 	needsUnit   = "a duration needs a unit: write "
@@ -97,7 +97,7 @@ func parseDuration(text string) (d time.Duration, problem, near string) {
 		return 0, needsUnit + WithUnit("", number), ""
 	case strings.IndexFunc(unit, unicode.IsLetter) < 0: // as in 5%
 		return 0, notDuration, ""
-	case meant == unit: // the unit is right but Go does not parse the text: there are too many digits
+	case meant == unit: // the unit is valid but Go does not parse the text: there are too many digits
 		return 0, tooLong, ""
 	case meant == strings.TrimSpace(unit):
 		return 0, notDuration, number + meant
@@ -124,8 +124,8 @@ func nearestUnit(unit string) string {
 }
 
 // appendDuration prints d with all its decimals, in the largest of the units s, ms, us and ns that is not larger than
-// d: 90s, 1.2s, 500ms. It does not use minutes and hours, so that durations can be compared at a glance. A negative d
-// is printed as positive.
+// d: 90s, 1.2s, 500ms. It does not use minutes or hours, so that durations are easy to compare. A negative d is printed
+// as positive.
 func appendDuration(b []byte, d time.Duration) []byte {
 	d = max(d, -d)
 	unit, name := time.Nanosecond, "ns"

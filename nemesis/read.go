@@ -151,7 +151,8 @@ func (p *parser) driftTrigger() Trigger {
 	return t
 }
 
-// refuseTime fails if a time follows and the word before it cannot precede a time here. right is the word that can.
+// refuseTime fails if a time follows and the preceding word is not valid before a time. right is the word that is valid
+// there.
 func (p *parser) refuseTime(right string) {
 	if looksLikeNumber(p.peek()) {
 		wrong := p.tokens[p.next-1]

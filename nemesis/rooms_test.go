@@ -29,8 +29,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
-// The tests of this file add each kind of fault a second time, under another name, and test every package with both. A
-// package that depends on the name of a kind, or keeps its own list of kinds, treats the two differently.
+// The tests in this file register each kind of fault a second time under another name, as its twin, and test every
+// package with both. A package that depends on the name of a kind, or keeps its own list of kinds, treats the two
+// differently.
 
 var names = nemesis.TestNames
 
@@ -60,7 +61,7 @@ func twinOf(twins map[nemesis.Kind]nemesis.Kind, faults []nemesis.Fault) []nemes
 	return list
 }
 
-// drawn returns random faults of one kind.
+// drawn returns random faults of one kind from a number of seeds.
 func drawn(t *testing.T, k nemesis.Kind, seeds uint64, change func(*draw.Mix)) (faults []nemesis.Fault) {
 	t.Helper()
 	m := draw.Default()
@@ -104,7 +105,7 @@ func TestEveryKindIsDrawnWrittenAndShrunkLikeItsTwin(t *testing.T) {
 	}
 }
 
-// without returns a change of a mix that excludes faults of a kind.
+// without returns a function that changes a mix so that it excludes faults of a kind.
 func without(t *testing.T, k nemesis.Kind, which string) func(*draw.Mix) {
 	return func(m *draw.Mix) {
 		x, err := nemesis.ParseExclusion(k.String() + which)
@@ -115,7 +116,8 @@ func without(t *testing.T, k nemesis.Kind, which string) func(*draw.Mix) {
 	}
 }
 
-// TestEveryKindIsJudgedReportedAndDrawnLikeItsTwin runs the catalogue with its own faults, and with their twins.
+// TestEveryKindIsJudgedReportedAndDrawnLikeItsTwin runs the catalogue with its own faults, and again with each fault
+// replaced by the same fault of its kind's twin, a copy that Twins registers.
 func TestEveryKindIsJudgedReportedAndDrawnLikeItsTwin(t *testing.T) {
 	twins := nemesis.Twins(t)
 	files, err := filepath.Glob("../scenarios/catalogue/*.yaml")
@@ -161,7 +163,8 @@ func stalls(s *scenarios.Scenario) (list []nemesis.Fault) {
 	return list
 }
 
-// TestDrawnFaultsAreJudgedLikeTheirTwins runs locks under faults of one kind at a time.
+// TestDrawnFaultsAreJudgedLikeTheirTwins runs locks under drawn faults of one kind at a time, and again under the same
+// faults of the kind's twin.
 func TestDrawnFaultsAreJudgedLikeTheirTwins(t *testing.T) {
 	twins := nemesis.Twins(t)
 	seeds := uint64(testkit.Size(2, 12))
@@ -241,7 +244,7 @@ func parsed(t *testing.T, name string, text []byte) *scenarios.Scenario {
 	return s
 }
 
-// reportOf runs a scenario and returns everything that is reported of the run: the history, the verdict with its
+// reportOf runs a scenario and returns everything that is reported about the run: the history, the verdict with its
 // trials, the headline, what became of each fault, the text and the page.
 func reportOf(t *testing.T, s *scenarios.Scenario) string {
 	t.Helper()
@@ -280,7 +283,7 @@ func reportOf(t *testing.T, s *scenarios.Scenario) string {
 	return out.String()
 }
 
-// TestEveryKindIsPlacedLikeItsTwin lets a verification place the faults of each kind and of its twin.
+// TestEveryKindIsPlacedLikeItsTwin: a verification places the faults of each kind in the same way as those of its twin.
 func TestEveryKindIsPlacedLikeItsTwin(t *testing.T) {
 	twins := nemesis.Twins(t)
 	for _, text := range []string{
@@ -300,7 +303,7 @@ func TestEveryKindIsPlacedLikeItsTwin(t *testing.T) {
 		}
 		for k, twin := range twins {
 			alike(t, k.String(), placed[k], placed[twin])
-			if strings.HasPrefix(placed[k], "tried") && s.Servers.Backend != locks.OnEtcd { // etcd has too many
+			if strings.HasPrefix(placed[k], "tried") && s.Servers.Backend != locks.OnEtcd { // etcd has too many places
 				alike(t, k.String(), placements(t, s, k), placements(t, s, twin))
 			}
 		}
@@ -320,8 +323,8 @@ func placements(t *testing.T, s *scenarios.Scenario, k nemesis.Kind) string {
 	return fmt.Sprintf("%+v %+v", v.Lengths, v.Found)
 }
 
-// TestEveryKindIsReadAndSweptLikeItsTwin writes faults into a scenario's file, with the kind's weight, and varies their
-// values.
+// TestEveryKindIsReadAndSweptLikeItsTwin writes the faults and the weight of each kind into a scenario file, and varies
+// the values of the faults.
 func TestEveryKindIsReadAndSweptLikeItsTwin(t *testing.T) {
 	twins := nemesis.Twins(t)
 	for _, text := range replicatedAndConsensus {
@@ -344,7 +347,7 @@ func TestEveryKindIsReadAndSweptLikeItsTwin(t *testing.T) {
 	}
 }
 
-// axes lists which values of the faults a sweep can vary, for a scenario that has these faults in its file.
+// axes lists the values of the faults that a sweep can vary, for a scenario with these faults.
 func axes(t *testing.T, text string, faults []nemesis.Fault, k nemesis.Kind) (listed []string) {
 	t.Helper()
 	text += "faults:\n"
@@ -373,7 +376,8 @@ func axes(t *testing.T, text string, faults []nemesis.Fault, k nemesis.Kind) (li
 	return listed
 }
 
-// An incomplete kind can never be used: register panics when the program starts, and names what is missing.
+// TestAKindIsCompleteOrRefused: register panics when the program starts if a kind is incomplete, and names what is
+// missing.
 func TestAKindIsCompleteOrRefused(t *testing.T) {
 	want := []string{
 		`nemesis: the kind of faults "nothing that a history knows" has no row in history.FaultKinds`,

@@ -15,8 +15,8 @@ type Sent struct {
 	// answer, or 0 if no answer left.
 	Number, AnswerNumber int
 	Left                 sim.Time
-	// Arrived is when the request reached the server, Answered when the answer left, and Taken when the answer reached
-	// the client. Each is zero if that never happened.
+	// Arrived is the time when the request reached the server, Answered when the answer left, and Taken when the answer
+	// reached the client. Each is zero if that never happened.
 	Arrived, Answered, Taken sim.Time
 }
 
@@ -36,9 +36,9 @@ func (s *Sent) Message(answer bool) Message {
 	return Message{Command: s.Command, Nth: s.Nth, Of: s.Client, To: s.Server, Answer: answer}
 }
 
-// Named rewrites a fault that names its message by number so that it names it by what it says. sent are the requests of
-// a run under that fault. ok is false if the fault names no message by number, or if no request in sent has that
-// message.
+// Named rewrites a fault that names its message by number so that it names the message by what it says. sent lists the
+// requests of a run under that fault. ok is false if the fault does not name a message by number, or if the message is
+// not in sent.
 func Named(f Fault, sent []Sent) (named Fault, ok bool) {
 	if f.Number == 0 {
 		return f, false
@@ -58,11 +58,11 @@ func Named(f Fault, sent []Sent) (named Fault, ok bool) {
 	return f, false
 }
 
-// Record returns a list to which it adds every request that clients of the world send from now on, until the world is
+// Record returns a list to which it adds every request that clients of the world send from now until the world is
 // reset. The list is in the order in which the requests left.
 func Record(w *sim.World) *[]Sent {
 	list := new([]Sent)
-	var places []int // for each request its place in list, from 1; 0 if it left before or no client sent it
+	var places []int // by number of the request: its place in list, from 1; 0 if it left before or no client sent it
 	var sent counts
 	w.Inspect(func(p sim.Passage) (none sim.Interference) {
 		if !IsClient(p.Client) {

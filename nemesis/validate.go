@@ -8,9 +8,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Validate checks f against a run: that every process exists and has a role that the fault can strike, and that a line
-// can state f. A point that the run's protocol never passes is not an error. A returned error is a *ParseError whose
-// column counts in f.String().
+// Validate checks f against a run: that every process exists and has a role that the fault can strike, and that f can
+// be written as a line. A point that the run's protocol never passes is not an error. A returned error is a *ParseError
+// whose column refers to f.String().
 func Validate(f Fault, known Names) error {
 	parsed, p, err := parseLine(f.String(), &known)
 	if err != nil {
@@ -25,7 +25,7 @@ func Validate(f Fault, known Names) error {
 	return nil
 }
 
-// ParseFor parses and validates a line. The columns of errors count in line as it was written.
+// ParseFor parses and validates a line. The columns of errors refer to line as it was written.
 func ParseFor(line string, known Names) (Fault, error) {
 	f, err := parseFor(line, &known)
 	if err == nil {
@@ -55,7 +55,7 @@ func accepted(line string, err *ParseError, known *Names) bool {
 	return again == nil || again.Column < err.Column || again.Column >= err.Column+len([]rune(err.Nearest))
 }
 
-// validate returns the first thing wrong with f, which p has parsed.
+// validate returns the first error in f, which p has parsed.
 func validate(f Fault, p *parser, known *Names) *ParseError {
 	v := validator{parser: p, known: known}
 	v.fault(&f)
@@ -169,7 +169,8 @@ func (v *validator) linked(f *Fault) {
 
 func (v *validator) failWord(word, msg string) { v.failNear(word, msg, "") }
 
-// failNear fails at the last occurrence of word. If a line names a process twice, the second is the wrong one.
+// failNear fails at the last occurrence of word. If a line names a process twice, the second occurrence is the wrong
+// one.
 func (v *validator) failNear(word, msg, nearest string) {
 	column := 1
 	for _, t := range v.tokens {

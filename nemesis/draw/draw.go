@@ -12,9 +12,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Generator draws faults for one run. Every fault it draws is valid for the run, prints and parses back. Equal seeds
-// and equal bytes give equal faults, in any process and on any machine. A Generator must not be used by two goroutines
-// at the same time.
+// Generator draws faults for one run. Every fault that it draws is valid for the run, prints and parses back. Equal
+// seeds and equal bytes give equal faults, in any process and on any machine. A Generator must not be used by two
+// goroutines at the same time.
 type Generator struct {
 	mix     Mix
 	names   nemesis.Names
@@ -85,7 +85,8 @@ func (g *Generator) fuzzPlan(faults *drawn, c fuzz.Continue) {
 	*faults = slices.DeleteFunc(*faults, g.excluded)
 }
 
-// enable chooses the kinds of this draw: all of them, or in a swarm each with probability one half, but at least one.
+// enable chooses the kinds for this draw: all of them or, if the mix is a swarm, each with probability one half, but at
+// least one.
 func (g *Generator) enable(c fuzz.Continue) {
 	g.enabled, g.weights = g.enabled[:0], 0
 	for _, k := range g.kinds {
@@ -101,14 +102,14 @@ func (g *Generator) enable(c fuzz.Continue) {
 }
 
 // possible reports whether the exclusions leave some fault of the kind. It is false only if one exclusion alone
-// excludes the whole kind; exclusions that together exclude it are not recognised.
+// excludes the whole kind; exclusions that together exclude it are not recognized.
 func (g *Generator) possible(k nemesis.Kind) bool {
 	return !slices.ContainsFunc(g.mix.Without,
 		func(x nemesis.Exclusion) bool { return x == nemesis.Exclusion{Kind: k} })
 }
 
 // Allows reports whether f, which need not have been drawn, could be used with this mix: the mix does not exclude f,
-// its lengths are as the mix says, and f is valid for the run.
+// f's durations are within the mix's ranges, and f is valid for the run.
 func (g *Generator) Allows(f nemesis.Fault) bool {
 	return !g.excluded(f) && g.mix.allows(f) && nemesis.Validate(f, g.names) == nil
 }
@@ -138,8 +139,8 @@ func (g *Generator) fuzzTrigger(t *nemesis.Trigger, c fuzz.Continue) {
 	}
 }
 
-// choosePasser draws the client that must pass the trigger's point, if the fault names no client. If the fault names
-// one, it occasionally chooses a different one.
+// choosePasser draws the client that must pass the point of the trigger, if the fault names no client. If the fault
+// names a client, choosePasser occasionally draws a different one.
 func (g *Generator) choosePasser(f *nemesis.Fault, c fuzz.Continue) {
 	if f.Trigger.Point == "" {
 		return
@@ -181,7 +182,7 @@ func (d *dice) Outage() time.Duration                    { return duration(d.c, 
 func (d *dice) OutageOrEver() time.Duration              { return d.orEver(d.mix.Outage) }
 func (d *dice) DowntimeOrEver() time.Duration            { return d.orEver(d.mix.Downtime) }
 
-// orEver draws a length, or zero, which means for ever.
+// orEver draws a length, or zero, which means forever.
 func (d *dice) orEver(s Span) time.Duration {
 	if d.c.Intn(100) < d.mix.Forever {
 		return 0
@@ -192,10 +193,11 @@ func (d *dice) orEver(s Span) time.Duration {
 func (d *dice) PPM() int {
 	ppm := int(doubling(d.c, 1, int64(d.mix.PPM)))
 	if ppm > 1000 {
-		ppm -= ppm % 1000 // a finer step than a tenth of a percent would tell a reader nothing
+		ppm -= ppm % 1000 // finer steps than a tenth of a percent would not help a reader
 	}
 	if d.c.RandBool() {
-		// Drifts of one process add up. Even if all those of a draw do, its clocks still run forward.
+		// The drifts of one process add up. Even if all drifts of a draw strike the same process, its clocks still run
+		// forward.
 		return -min(ppm, nemesis.SlowestPPM/d.mix.Most)
 	}
 	return ppm
@@ -211,10 +213,10 @@ func duration(c fuzz.Continue, s Span) time.Duration {
 	return time.Duration(doubling(c, int64(s.Min/time.Millisecond), int64(s.Max/time.Millisecond))) * time.Millisecond
 }
 
-// doubling draws a number from low to high, both at least 1. It chooses one of the ranges from low to twice low, from
-// there to twice that, and so on, as the larger of two random choices; then a number in that range, all with equal
-// probability. Faults that break locks outlast a lease, so long durations are drawn more often. Short ones show whether
-// anything depends on a very small difference in time.
+// doubling draws a number from low to high, both at least 1. It divides the numbers into ranges, each of which ends at
+// twice its start. It chooses a range twice at random and takes the higher one; then it chooses a number in that range
+// with equal probability. Faults that break locks outlast a lease, so long durations are drawn more often. Short ones
+// show whether anything depends on a very small difference in time.
 func doubling(c fuzz.Continue, low, high int64) int64 {
 	doublings := 0
 	for low<<doublings <= high {

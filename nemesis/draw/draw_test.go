@@ -242,7 +242,7 @@ func TestDurationsOfEveryOrderOfMagnitudeAreDrawn(t *testing.T) {
 	for _, n := range doublings {
 		all += n
 	}
-	for i := range 14 { // the distribution of the larger of two uniform draws
+	for i := range 14 { // the expected distribution: the larger of two uniform draws
 		want := float64(all*(2*i+1)) / (14 * 14)
 		if got := float64(doublings[i]); math.Abs(got-want) > 5*math.Sqrt(want) {
 			t.Errorf("%g pauses of %v and less than double, expected about %g", got, time.Millisecond<<i, want)

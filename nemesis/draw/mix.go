@@ -22,8 +22,8 @@ import (
 type Mix struct {
 	// Fewest and Most bound the number of faults in one draw: 0 <= Fewest <= Most <= MaxFaults.
 	Fewest, Most int
-	// Weights says how often each kind is drawn relative to the others. A kind that can strike no process of the run is
-	// never drawn.
+	// Weights says how often each kind is drawn relative to the others. A kind that cannot strike any process of the
+	// run is never drawn.
 	Weights Weights
 	// Pause, Jump, Delay, Fsync, Outage and Downtime are ranges of durations: the length of a pause; how far a clock
 	// jumps, in either direction; the delay of a message; the delay of an fsync; the length of a cut, drift, slow link
@@ -35,15 +35,15 @@ type Mix struct {
 	Forever int
 	// AtPoint is the percentage of triggers that are points. The other triggers are times.
 	AtPoint int
-	// Aimed is the percentage of faults without a point that are moved to something that happens in a run without
-	// faults. A Generator does not know such a run, so its caller does this.
+	// Aimed is the percentage of faults without a point that are moved to an event of a run without faults. A Generator
+	// does not know such a run, so its caller moves them.
 	Aimed int
 	// Guided is the percentage of draws that are replaced by a variation of another plan, whose run came close to
-	// breaking a law. A Generator does not know how close a run came, so its caller does this.
+	// breaking a law. A Generator does not know how close a run came, so its caller replaces them.
 	Guided int
-	// Points are the points at which faults may be drawn. Pass only points that the protocol passes.
+	// Points are the points at which faults may be drawn. List only points that the protocol passes.
 	Points []sim.Point
-	// Swarm lets each draw choose from a random half of the kinds. So some runs meet only crashes, others only pauses
+	// Swarm lets each draw choose from a random half of the kinds. So some runs have only crashes, others only pauses
 	// and cuts, and faults that hide each other's effects also occur alone (Groce and others, Swarm Testing, 2012).
 	Swarm bool
 	// Without lists faults that are removed from each draw. The other faults of the draw do not change.
@@ -71,7 +71,7 @@ func defaultWeights() Weights {
 // more often: if Min can be doubled n times, the k-th doubling is drawn with probability (2k-1)/n².
 type Span struct{ Min, Max time.Duration }
 
-// Default suits locks with a TTL of 10 s.
+// Default returns a mix that suits locks with a TTL of 10 s.
 func Default() Mix { return For(10 * time.Second) }
 
 // For returns a mix with durations around a TTL, because a lock breaks when something outlasts the TTL, or just fails
@@ -99,8 +99,8 @@ func For(ttl time.Duration) Mix {
 	}
 }
 
-// allows reports whether the lengths of a fault, which need not have been drawn, lie within the mix. A span that For
-// would set for the same TTL sets no limit: an aimed fault may be shorter or longer than it.
+// allows reports whether the durations of a fault, which need not have been drawn, lie within the mix's ranges. A range
+// that equals the one that For sets for the same TTL does not limit them: an aimed fault may be shorter or longer.
 func (m *Mix) allows(f nemesis.Fault) bool {
 	usual := For(m.ttl)
 	within := func(length time.Duration, s, usual Span) bool {
@@ -114,7 +114,7 @@ func (m *Mix) allows(f nemesis.Fault) bool {
 		(f.Kind != nemesis.DelayMessage || within(f.By, m.Delay, usual.Delay))
 }
 
-// check reports what is wrong with the mix; nil if nothing is.
+// check returns an error if the mix is invalid.
 func (m *Mix) check() error {
 	for k, w := range m.Weights {
 		if w != 0 && !slices.Contains(nemesis.Kinds, nemesis.Kind(k)) {

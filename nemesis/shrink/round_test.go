@@ -38,8 +38,9 @@ func mustDuration(t *testing.T, text string) time.Duration {
 	return d
 }
 
-// However narrow the range of numbers that show the failure, rounder offers a number with as few significant digits as
-// any in the range. So Shrink can reach one. The test examines all numbers of the range for comparison.
+// TestRounderNumbersHaveTheFewestDigitsThatARangeAllows: however narrow the range of numbers that show the failure,
+// rounder lists a number in it that has as few significant digits as possible. So Shrink can find such a number. The
+// test compares the result with all numbers of the range.
 func TestRounderNumbersHaveTheFewestDigitsThatARangeAllows(t *testing.T) {
 	digitsOf := func(n int) int { _, digits, _ := significant(int64(n)); return digits }
 	for n := 1; n <= 1200; n++ {

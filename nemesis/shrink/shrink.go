@@ -1,8 +1,8 @@
 // Package shrink makes a failing plan small: it leaves fewer faults, and the simplest faults that still show the
 // failure.
 //
-// Goals: no remaining fault can be removed, and none replaced by a simpler one, without the failure going away or
-// becoming rarer; the plan uses round numbers that a person would choose; equal inputs give equal results.
+// Goals: no remaining fault can be removed, and none can be replaced by a simpler one, without the failure going away
+// or becoming rarer; the plan uses round numbers, as a person would; equal inputs give equal results.
 //
 // Non-goals: this package does not decide whether a plan fails; the caller does. It does not reduce a scenario's
 // clients, cycles or servers.
@@ -18,8 +18,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// OtherSeeds is how many seeds besides a plan's own are tried before a fault is kept: seeds 1 to 16. Often a fault
-// seems necessary only because, without it, the messages of this one seed arrive in another order.
+// OtherSeeds is the number of seeds, besides a plan's own, that are tried before a fault is kept: seeds 1 to 16. Often
+// a fault seems necessary only because, without it, the messages arrive in a different order under this one seed.
 const OtherSeeds = 16
 
 // Shrink makes a failing plan small. No fault can be removed from the plan that it returns without the failure going
@@ -28,9 +28,9 @@ const OtherSeeds = 16
 // result depends on the luck of a seed no more than necessary, and states no more than necessary.
 //
 // fails reports whether a plan fails in the intended way. It must give the same answer for the same plan, and is called
-// twice for many of them. The caller may stop the search by making fails return false for everything from some moment
-// on; Shrink then returns soon, with the smallest failing plan that it knows. p must fail, and p must be valid for a
-// run with the known processes. Every plan that is tried is valid for it, too.
+// twice for many of them. The caller may stop the search by making fails return false for every further plan; Shrink
+// then returns soon, with the smallest failing plan that it knows. p must fail and must be valid for a run with the
+// known processes. Every plan that is tried is valid for this run, too.
 func Shrink(p nemesis.Plan, known nemesis.Names, fails func(nemesis.Plan) bool) nemesis.Plan {
 	s := shrinker{known, func(p nemesis.Plan) bool { return p.Validate(known) == nil && fails(p) }}
 	for again := true; again; {
@@ -78,8 +78,8 @@ func reduceUnderOwnSeed(p nemesis.Plan, fails func(nemesis.Plan) bool) nemesis.P
 	return p
 }
 
-// reduceUnderOthers looks for a plan that fails under any seed with no fault, with only one fault, or without one
-// fault.
+// reduceUnderOthers looks for a plan that fails under any of the seeds and has no faults, or only one fault, or one
+// fault fewer.
 func reduceUnderOthers(p nemesis.Plan, fails func(nemesis.Plan) bool) (fewer nemesis.Plan, found bool) {
 	n := len(p.Faults)
 	if n == 0 {
@@ -113,7 +113,7 @@ func UnderSomeSeed(p nemesis.Plan, fails func(nemesis.Plan) bool) (failing nemes
 	return p, false
 }
 
-// Often counts the seeds, among the OtherSeeds, under which the plan fails.
+// Often returns the number of seeds, among the OtherSeeds, under which the plan fails.
 func Often(p nemesis.Plan, fails func(nemesis.Plan) bool) int {
 	n := 0
 	for seed := uint64(1); seed <= OtherSeeds; seed++ {
@@ -183,7 +183,7 @@ func (two pair) swap(p sim.ProcessID) sim.ProcessID {
 	return p
 }
 
-// swaps lists pairs whose exchange would lower the sum of all process numbers in the plan.
+// swaps lists the pairs of processes whose exchange would lower the sum of all process numbers in the plan.
 func swaps(p nemesis.Plan, known nemesis.Names) []pair {
 	times := map[sim.ProcessID]int{} // how often each process is named
 	var all []sim.ProcessID
@@ -205,8 +205,8 @@ func swaps(p nemesis.Plan, known nemesis.Names) []pair {
 	return list
 }
 
-// tidy lists the faults in the order in which they are likely to strike, unless that makes the failure go away or
-// rarer.
+// tidy sorts the faults in the order in which they are likely to strike, unless that makes the failure go away or
+// become rarer.
 func (s *shrinker) tidy(p nemesis.Plan) nemesis.Plan {
 	q := p
 	q.Faults = slices.Clone(p.Faults)
@@ -223,9 +223,9 @@ func (s *shrinker) tidy(p nemesis.Plan) nemesis.Plan {
 	return p
 }
 
-// exchange looks for one fault that does alone what two do together. It tries each of the two with one change. For
-// example, a jump of 1s may break a lock only because the lock's holder has crashed; a jump of 10s breaks it whatever
-// the holder does.
+// exchange looks for a single fault that has the effect of two faults together. It tries each of the two with one
+// change. For example, a jump of 1s may break a lock only because the lock's holder has crashed; a jump of 10s breaks
+// it whatever the holder does.
 func (s *shrinker) exchange(p nemesis.Plan) (alone nemesis.Plan, found bool) {
 	if len(p.Faults) != 2 {
 		return p, false // with more faults, trying all pairs would take too many runs

@@ -30,8 +30,9 @@ func set(p nemesis.Plan) uint {
 	return s
 }
 
-// The test tries every way in which subsets of four faults may fail, as long as the whole plan fails; adding a fault
-// need not preserve the failure. The reduced plan fails, and no fault can be removed from it.
+// TestReduceLeavesNoFaultThatCanBeTaken tries every possible set of subsets of four faults that fail, as long as the
+// whole plan fails; adding a fault need not preserve the failure. The reduced plan fails, and no fault can be removed
+// from it.
 func TestReduceLeavesNoFaultThatCanBeTaken(t *testing.T) {
 	const faults, whole = 4, 1<<4 - 1
 	plan := numbered(faults)
@@ -49,8 +50,8 @@ func TestReduceLeavesNoFaultThatCanBeTaken(t *testing.T) {
 	}
 }
 
-// If a plan fails exactly when it contains a certain set of faults, that set is what Reduce leaves. Plans have up to
-// eight faults.
+// TestReduceFindsTheSetThatFails: if a plan fails exactly when it contains a certain set of faults, Reduce leaves that
+// set. Plans have up to eight faults.
 func TestReduceFindsTheSetThatFails(t *testing.T) {
 	for n := 1; n <= 8; n++ {
 		for cause := uint(0); cause < 1<<n; cause++ {
@@ -104,7 +105,7 @@ func coin(numbers ...uint64) uint64 {
 	return h.Sum64() >> 20
 }
 
-// checkMinimal checks each promise of Shrink's comment.
+// checkMinimal checks each guarantee in the comment of Shrink.
 func checkMinimal(t *testing.T, small nemesis.Plan, fails func(nemesis.Plan) bool) {
 	t.Helper()
 	if err := small.Validate(testNames); err != nil || !fails(small) {

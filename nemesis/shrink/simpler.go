@@ -10,13 +10,13 @@ import (
 )
 
 // measure is how complex a fault is for a reader. Of two faults the simpler one has the smaller measure; measures are
-// compared number by number from the left. No number is negative, so a fault cannot be simplified for ever.
+// compared number by number from the left. No number is negative, so a fault cannot be simplified forever.
 type measure [16]int64
 
 func measureOf(f *nemesis.Fault) measure {
 	t := &f.Trigger
 	return measure{
-		int64(f.Loss), // a lock that breaks although less is lost is the stronger result
+		int64(f.Loss), // a lock that breaks although less is lost is the stronger finding
 		int64(len(f.Left) + len(f.Right)),
 		flag(f.OneWay), // a cut in one direction only takes more words
 		flag(f.For > 0) + flag(f.Restart > 0),
@@ -26,7 +26,7 @@ func measureOf(f *nemesis.Fault) measure {
 		int64(slices.Index(familiarPoints[:], t.Point) + 1),
 		durationRoughness(t.Time),
 		durationRoughness(f.By),
-		durationRoughness(f.For) + durationRoughness(f.Restart), // no kind has both
+		durationRoughness(f.For) + durationRoughness(f.Restart), // a fault has at most one of these
 		roughness(int64(max(f.PPM, -f.PPM)), 0),
 		int64(f.Number),
 		numbers(named(f)...),
@@ -88,8 +88,8 @@ func numbers(processes ...sim.ProcessID) int64 {
 }
 
 // Simpler lists faults to try in place of f, the simplest first. Each is valid for a run with the known processes and
-// is simpler than f: it states less, strikes for a plainer reason, or has rounder or smaller numbers. These make a
-// fault simpler, the most important first:
+// is simpler than f: it states less, strikes for a plainer reason, or has rounder or smaller numbers. The following
+// make a fault simpler, the most important first:
 //
 //   - less is lost: everything, then unsynced writes, then nothing (the server is shut down);
 //   - fewer processes are cut off, and in both directions; it has no end and no restart;
@@ -99,7 +99,7 @@ func numbers(processes ...sim.ProcessID) int64 {
 //     rounder and weaker; messages and replies are earlier;
 //   - processes have lower numbers.
 //
-// f must be valid. The faults of the list each change one thing of f, so the list is short. Calling Simpler again on
+// f must be valid. Each fault in the list differs from f in one respect, so the list is short. Calling Simpler again on
 // its results simplifies further.
 func Simpler(f nemesis.Fault, known nemesis.Names) []nemesis.Fault {
 	type candidate struct {

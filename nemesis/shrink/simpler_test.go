@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// For each line, the faults that may replace it: first must be the first of the list, listed must be in it, missing
-// must not.
+// simplerLines lists, for each line, faults that may replace it: first must be the first of the list, listed must be in
+// it, missing must not.
 var simplerLines = []struct {
 	line    string
 	first   string
@@ -71,7 +71,7 @@ var simplerLines = []struct {
 }
 
 func TestWhatCountsAsSimpler(t *testing.T) {
-	stated := map[nemesis.Field]bool{} // in the examples
+	stated := map[nemesis.Field]bool{} // by the examples
 	for _, c := range simplerLines {
 		f := mustParse(t, c.line)
 		eachField(f.Kind, func(field nemesis.Field) { stated[field] = true })
@@ -111,7 +111,7 @@ func eachField(k nemesis.Kind, visit func(nemesis.Field)) {
 	}
 }
 
-// These faults are the simplest of their kind, so Simpler lists none for them.
+// TestTheSimplestFaults: for the simplest faults of each kind, Simpler lists no others.
 func TestTheSimplestFaults(t *testing.T) {
 	for _, line := range []string{"pause client-1 for 1s at 0s", "jump client-1 clock by -1s at 0s",
 		"drift client-1 clock by +1ppm from 0s",
@@ -126,8 +126,9 @@ func TestTheSimplestFaults(t *testing.T) {
 	}
 }
 
-// For thousands of drawn faults, each fault that is listed as simpler is valid, prints and parses back, and has a
-// smaller measure. The list begins with the simplest, and simplifying again and again ends.
+// TestDrawnFaultsHaveSimplerOnesUntilTheyEnd: for thousands of drawn faults, each fault that is listed as simpler is
+// valid, prints and parses back, and has a smaller measure. The list begins with the simplest fault, and repeated
+// simplification ends.
 func TestDrawnFaultsHaveSimplerOnesUntilTheyEnd(t *testing.T) {
 	g := newGenerator(t, nil)
 	longest, drawn, all := 0, 0, 400

@@ -27,7 +27,7 @@ func (c *Config) eachFaultRefused() string {
 	case c.EachFault && c.Plan != nil:
 		return "Config.Plan cannot be used with EachFault: a single fault strikes in each run"
 	case c.EachFault && c.Seeds != 0:
-		return "Config.Seeds cannot be used with EachFault: the run that is disturbed has one seed"
+		return "Config.Seeds cannot be used with EachFault: all faults strike the run of one seed"
 	}
 	return ""
 }
@@ -205,7 +205,7 @@ func (w *worker) list() {
 }
 
 // errDoubt ends the runs of a place because the result of one of them cannot be trusted.
-var errDoubt = errors.New("it failed, perhaps because of what has stayed behind")
+var errDoubt = errors.New("it failed, perhaps because of what an earlier run left behind")
 
 // errNoCourse ends the runs of a place because its first run failed and the other runs would build on it.
 var errNoCourse = errors.New("it failed")

@@ -145,7 +145,7 @@ func TestWhatDoesNotGoWithEvery(t *testing.T) {
 	for want, c := range map[string]Config{
 		"Config.Plan cannot be used with EachFault: a single fault strikes in each run": {EachFault: true,
 			Plan: []string{}},
-		"Config.Seeds cannot be used with EachFault: the run that is disturbed has one seed": {EachFault: true,
+		"Config.Seeds cannot be used with EachFault: all faults strike the run of one seed": {EachFault: true,
 			Seeds: 5},
 		"": {EachFault: true},
 	} {

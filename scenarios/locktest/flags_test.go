@@ -47,7 +47,7 @@ func TestAUsersFlagsReachTheProcessesOfTheRuns(t *testing.T) {
 	if os.Getenv(asked) != "" || os.Getenv(environment) != "" {
 		return
 	}
-	const other = "its process ended before it came to this call of locktest in TestOfOwnFlags/"
+	const other = "its process ended before it reached this call of locktest in TestOfOwnFlags/"
 	for name, want := range map[string]string{"zset": "of-own-flags-zset  3 runs", "process": other} {
 		text, failed := goTest(t, t.TempDir(), "-test.v", "-test.run=^TestOfOwnFlags$", "-form", name)
 		if !strings.Contains(text, want) || failed != (name == "process") || strings.Contains(text, "<nil>") {
@@ -147,12 +147,12 @@ func TestTheTimeThatTimeoutGivesEndsTheRuns(t *testing.T) {
 	if p == nil {
 		return
 	}
-	want := "the time that -timeout gives was up: 0 of 5 runs were made"
+	want := "the time limit set by -timeout was reached: 0 of 5 runs were made"
 	if len(p.runs) != 0 || len(p.problems) != 1 || p.problems[0] != want {
 		t.Errorf("%d runs, %q", len(p.runs), p.problems)
 	}
 	if small, why := p.shrink(group{first: ran{Seed: 1}}); small != nil ||
-		why != "the time that -timeout gives was up" {
+		why != "the time limit set by -timeout was reached" {
 		t.Errorf("%v, %q", small, why)
 	}
 }

@@ -22,32 +22,32 @@ const (
 
 // waysOn contains, for each limit, the explanation with which a story begins.
 var waysOn = map[limit]string{
-	pauses: `No lock with a lease survives a pause of its holder that is longer. There are two ways on: a fencing token
-that the resource compares (Precautions.Fences, Laws: locktest.FencedLaws), or no more than what a lease can keep
-(Laws: locktest.LeaseLaws).`,
-	messages: `No lock survives a message between its holder and the resource that is held up until another holds the
-lock: it left while the lock was held, and nothing that the lock does can call it back. There are two ways on: a
-fencing token that the resource compares (Precautions.Fences, Laws: locktest.FencedLaws), or no more than what a lease
-can keep (Laws: locktest.LeaseLaws).`,
-	sessions: `No lock survives that the service ends the session of its holder: the next one gets the lock at once,
-before the holder can learn that it has lost it. There are two ways on: a fencing token that the resource compares
+	pauses: `No lock with a lease survives a pause of its holder that is longer than the lease. There are two solutions:
+a fencing token that the resource compares (Precautions.Fences, Laws: locktest.FencedLaws), or requiring no more than
+what a lease can keep (Laws: locktest.LeaseLaws).`,
+	messages: `No lock survives a message between its holder and the resource that is delayed until another client holds
+the lock: it was sent while the lock was held, and nothing that the lock does can call it back. There are two
+solutions: a fencing token that the resource compares (Precautions.Fences, Laws: locktest.FencedLaws), or requiring no
+more than what a lease can keep (Laws: locktest.LeaseLaws).`,
+	sessions: `No lock survives that the service ends the session of its holder: the next client gets the lock at once,
+before the holder can learn that it has lost it. There are two solutions: a fencing token that the resource compares
 (Precautions.Fences, Laws: locktest.FencedLaws), or sessions that end only after their timeout (Without: "expire
 session").`,
-	unheeded: `No lock survives that the service ends the session of its holder. This one said so in time, and the work
-went on. There are three ways on: work that stops when the lock says that it is lost (Precautions.StopsWhenLost), a
-fencing token that the resource compares (Precautions.Fences, Laws: locktest.FencedLaws), or sessions that end only
-after their timeout (Without: "expire session").`,
-	clocks: `No lock with a lease survives a server's clock that is set ahead: its key ends before its time. There are
-two ways on: a fencing token that the resource compares (Precautions.Fences, Laws: locktest.FencedLaws), or servers
+	unheeded: `No lock survives that the service ends the session of its holder. This lock reported its loss in time,
+but the work went on. There are three solutions: work that stops when the lock reports its loss
+(Precautions.StopsWhenLost), a fencing token that the resource compares (Precautions.Fences, Laws:
+locktest.FencedLaws), or sessions that end only after their timeout (Without: "expire session").`,
+	clocks: `No lock with a lease survives a server's clock that is set ahead: its key expires too early. There are
+two solutions: a fencing token that the resource compares (Precautions.Fences, Laws: locktest.FencedLaws), or servers
 whose clocks are slewed and never set (Without: "jump of servers").`,
 	losses: `No lock with a lease survives a server that comes back, before the lease is over, without a key that it
-had confirmed. There are three ways on: servers that sync every write and keep their disks
+had confirmed. There are three solutions: servers that sync every write and keep their disks
 (Servers.Persisting("always"), Without: locktest.ServerDataLoss), servers that stay away for a TTL after a crash, or a
 fencing token from a store that loses nothing (Precautions.Fences, Laws: locktest.FencedLaws).`,
-	failovers: `No lock with a lease survives a failover to a replica that has not got its key, or a master that goes
-on beside the one that replaced it. There are three ways on: an acquire that succeeds only once every replica has
+	failovers: `No lock with a lease survives a failover to a replica that does not have its key, or a master that goes
+on beside the one that replaced it. There are three solutions: an acquire that succeeds only once every replica has
 confirmed it (WAIT), a fencing token from a store that loses nothing (Precautions.Fences, Laws: locktest.FencedLaws),
-or no more than what a lock on such servers can keep (Laws: locktest.EfficiencyLaws).`,
+or requiring no more than what a lock on such servers can keep (Laws: locktest.EfficiencyLaws).`,
 }
 
 // limitOf says why no lock with a lease could have kept the law that a run violated. Possible reasons are: the holder

@@ -126,8 +126,8 @@ func (h *host) open(c *Client) Lock {
 		return unopened{err}
 	}
 	if v := reflect.ValueOf(l); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		return h.fail(fmt.Errorf("Config.New returned neither a Lock nor an error for %s: return a Lock, or the error "+
-			"because of which it cannot be made", c.Name))
+		return h.fail(fmt.Errorf("Config.New returned neither a Lock nor an error for %s: return a Lock, or the "+
+			"error that explains why it cannot be made", c.Name))
 	}
 	if v := reflect.ValueOf(l); v.Kind() == reflect.Pointer && v.Type().Elem().Size() > 0 {
 		if of, again := h.made[l]; again && of != c.Name {

@@ -40,7 +40,7 @@ func (p *parent) explore(seeds []uint64) {
 	if ctx.Err() != nil && p.finished < len(seeds) {
 		why, what := timeUp, "runs were made"
 		if p.stopped {
-			why = "no more runs are made after one that a wait for a mutex has stopped"
+			why = "a wait for a mutex stopped a run, which ends all runs"
 		}
 		if p.config.EachFault {
 			what = "places of faults were tried"
@@ -376,9 +376,9 @@ func (p *parent) start(ctx context.Context, k task, take func(report)) error {
 		line, err := worker.Next()
 		switch {
 		case err != nil && !started && worker.Succeeded():
-			return fmt.Errorf("its process ended before it came to this call of locktest in %s. Each process of the "+
-				"runs executes the test again: its subtests must have the same names there, and whatever decides "+
-				"about the call must be the same", p.t.Name())
+			return fmt.Errorf("its process ended before it reached this call of locktest in %s. Each worker process "+
+				"executes the test again: its subtests must have the same names there, and it must make the same "+
+				"calls of locktest", p.t.Name())
 		case err != nil:
 			return err
 		}

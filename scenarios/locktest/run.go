@@ -228,7 +228,7 @@ const (
 )
 
 var planFlag = flag.String("locktest.plan", "",
-	"run the plan in `FILE`, which a failure of this test has left, and nothing else")
+	"run only the plan in `FILE`, which an earlier failure of this test has saved")
 
 // planned applies -locktest.plan or Replay: if one of them is set, it changes the Config to run that single plan, and
 // returns the plan's seed. Otherwise it returns nil.
@@ -349,7 +349,7 @@ func (p *parent) story(g group) string {
 	r := g.first
 	small, why := p.shrink(g)
 	if small == nil {
-		fmt.Fprintf(&b, "%s\n\nIt was not cut down: %s\n%s", g.Story, why, p.again(r))
+		fmt.Fprintf(&b, "%s\n\nThe failure was not shrunk: %s\n%s", g.Story, why, p.again(r))
 		return b.String()
 	}
 	folder := filepath.Join("_runs", fmt.Sprintf("%s-%s%d-%s", scenarioName(p.t.Name()), p.config.word(), r.Seed,
@@ -395,7 +395,7 @@ func save(folder string, files map[string]string) error {
 }
 
 // timeUp is the reason reported for ending early when the time limit set by -timeout was reached.
-const timeUp = "the time that -timeout gives was up"
+const timeUp = "the time limit set by -timeout was reached"
 
 // onceMore makes a worker do a task with a run that was already performed. take is called with the worker's reports,
 // and returns whether a report is the result. If there is no result, why says why.

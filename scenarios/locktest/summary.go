@@ -127,7 +127,7 @@ func (p *parent) summary() string {
 		p.claim()}}
 	refused := p.unsimulated()
 	for _, name := range slices.Sorted(maps.Keys(refused)) {
-		words := fmt.Sprintf("%s is not simulated: it was refused, and its connection closed, in %s", name,
+		words := fmt.Sprintf("%s is not simulated: it was refused, and its connection was closed, in %s", name,
 			text.Count(refused[name], "run"))
 		d.Body = slices.Insert(d.Body, 1, document.Block(document.Paragraph{Words: words}))
 	}
@@ -223,7 +223,8 @@ func (p *parent) tried() string {
 			once++
 		}
 	}
-	return fmt.Sprintf("of %d things that can happen to a lock %d did, %d of them in one run alone", features.Things,
+	return fmt.Sprintf("of %d situations that a lock can be in, "+
+		"%d occurred, %d of them in only one run", features.Things,
 		len(all), once)
 }
 
@@ -247,7 +248,7 @@ func index(failures []failure) document.Table {
 	for i, f := range failures {
 		group := "findings"
 		if f.rank == ofLeases {
-			group = "what no lock with a lease survives"
+			group = "violations that no lock with a lease can prevent"
 		}
 		first := fmt.Sprintf(" from seed %d", f.seed)
 		if f.fault != "" {

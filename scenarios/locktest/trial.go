@@ -369,7 +369,8 @@ func (t *trial) excludes(h, holder *hand) (*calling, bool) {
 		t.fail("the lease of %s ended within %v after its Lock had returned nil", holder.name,
 			(t.now() - holder.held[len(holder.held)-1].from).Duration().Round(10*time.Millisecond))
 	default:
-		t.fail("%s returned nil after %v, while %s had the lock: two have it at once, without any fault", c.what,
+		t.fail("%s returned nil after %v, while %s had the "+
+			"lock: two clients hold it at once, without any fault", c.what,
 			rounded(c.took), holder.name)
 	}
 	return c, false
@@ -392,8 +393,8 @@ func (t *trial) obeys(h, holder *hand, c *calling) bool {
 	if !c.within(t.least()) || c.err != nil || t.over(holder) {
 		return true
 	}
-	t.fail("%s returned nil after its context was cancelled, while %s had the lock: return an error then, such as "+
-		"ctx.Err()", c.what, holder.name)
+	t.fail("%s returned nil after its context was cancelled, while %s had the lock: in that case, return an error, "+
+		"such as ctx.Err()", c.what, holder.name)
 	return false
 }
 

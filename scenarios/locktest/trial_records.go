@@ -130,7 +130,7 @@ func (t *trial) unseen() string {
 			quoted(t.keys), quoted(others))
 	}
 	return fmt.Sprintf("servers saw no key %s, nor any other: who owns a lock, and why its lease ended, is judged by "+
-		"keys. If this lock needs none, set Config.SkipTrial, and that is left unchecked", quoted(t.keys))
+		"keys. If this lock needs none, set Config.SkipTrial, and these questions are left unchecked", quoted(t.keys))
 }
 
 func quoted(names []string) string {
@@ -159,8 +159,8 @@ func (t *trial) waitersKey(events []history.Event) string {
 		}
 		for _, h := range t.hand {
 			if h != by && h.had(e.Time) {
-				return fmt.Sprintf("Config.Keys names %q, which %s set while it waited for the lock that %s had: name "+
-					"only keys that whoever has the lock has set", string(e.Lock), by.name, h.name)
+				return fmt.Sprintf("Config.Keys names %q, which %s set while it waited for the lock that %s had: "+
+					"name only keys that every holder of the lock sets", string(e.Lock), by.name, h.name)
 			}
 		}
 	}
@@ -198,7 +198,7 @@ func (t *trial) otherTTL(events []history.Event) string {
 			return ""
 		}
 		if other == "" {
-			other = fmt.Sprintf("the key %q ends %v after Lock has set it, and Config.TTL says %v: make them equal",
+			other = fmt.Sprintf("the key %q expires %v after Lock has set it, but Config.TTL is %v: make them equal",
 				string(e.Lock), lasts.Round(10*time.Millisecond), t.ttl)
 		}
 	}
@@ -324,7 +324,7 @@ func (t *trial) leftBy(h *hand, x *held, events []history.Event) string {
 		where = " on " + text.Join(servers, " and ")
 	}
 	return fmt.Sprintf("the key %s was still there%s after Unlock of %s had returned nil, %s: Unlock must delete it, "+
-		"or write there that the lock is free", text.Join(keys, " and "), where, h.name, became)
+		"or write into it that the lock is free", text.Join(keys, " and "), where, h.name, became)
 }
 
 // leftAlone describes what became of a key after Unlock, if its server recorded no other change of the lock's keys
@@ -339,7 +339,7 @@ func (t *trial) leftAlone(k *history.Event, x *held, since []history.Event) stri
 			return ""
 		case e.Process != k.Process && !t.together:
 		case e.F == history.KeyProlonged && e.By == k.Of && e.Until >= k.Until: // it may have been under way
-			prolonged = fmt.Sprintf("and was prolonged %v later", after(e.Time))
+			prolonged = fmt.Sprintf("and was extended %v later", after(e.Time))
 		case e.F == history.KeyGone && e.Why == history.Expired && e.Of == k.Of:
 			return fmt.Sprintf("until it expired %v later", after(e.Time))
 		default:
@@ -349,7 +349,7 @@ func (t *trial) leftAlone(k *history.Event, x *held, since []history.Event) stri
 	if x.next != history.Never {
 		return ""
 	}
-	return cmp.Or(prolonged, "and nothing has changed it since")
+	return cmp.Or(prolonged, "and it has not been changed since")
 }
 
 // countUntil returns the number of events up to a given time. The events are in chronological order.

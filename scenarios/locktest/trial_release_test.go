@@ -28,9 +28,9 @@ func TestTheTrialRunSeesWhatUnlockDoes(t *testing.T) {
 			_, err := l.do(ctx, "EVAL", compareAndDelete, "1", l.c.Key, "not "+l.value())
 			return err
 		})}, still + "until it expired"},
-		"does not stop renewing": {Config{New: never(renewing)}, still + "and was prolonged "},
+		"does not stop renewing": {Config{New: never(renewing)}, still + "and was extended "},
 		"has no expiry, and does nothing": {Config{New: made(setnx, nop)},
-			still + "and nothing has changed it since: Unlock must delete it"},
+			still + "and it has not been changed since: Unlock must delete it"},
 		"of five servers, tells two": {Config{New: fifth, Servers: Redis(5)},
 			`the key "lock" was still there on redis-3, redis-4 and redis-5 after Unlock of worker-10 had returned ` +
 				"nil, until it expired 7s later"},
@@ -88,7 +88,7 @@ func TestTheTrialRunSeesWhichKeysAreTheLocks(t *testing.T) {
 		"a queue, not named":              {Config{New: queueing("RPUSH", ":queue")}, ""},
 		"a queue": {Config{New: queueing("RPUSH", ":queue"), Keys: and(":queue")},
 			`Config.Keys names "lock:queue", which worker-1 set while it waited for the lock that worker-10 had: ` +
-				"name only keys that whoever has the lock has set"},
+				"name only keys that every holder of the lock sets"},
 		"a set of those who wait": {Config{New: queueing("SADD", ":waiting"), Keys: and(":waiting")},
 			`Config.Keys names "lock:waiting", which worker-1 set while it waited for the lock that worker-10 had: `},
 		"only the queue": {Config{New: queueing("RPUSH", ":queue"), Keys: func(lock string) []string {

@@ -128,9 +128,9 @@ func TestTheTrialRun(t *testing.T) {
 			"Config.New returned an error for worker-10: no such pool"},
 
 		"a TTL of its own": {Config{New: newPlain, TTL: 30 * time.Second},
-			`the key "lock" ends 8s after Lock has set it, and Config.TTL says 30s`},
+			`the key "lock" expires 8s after Lock has set it, but Config.TTL is 30s`},
 		"a TTL that is shorter": {Config{New: lasting(500 * time.Millisecond)},
-			`the key "lock" ends 500ms after Lock has set it, and Config.TTL says 8s`},
+			`the key "lock" expires 500ms after Lock has set it, but Config.TTL is 8s`},
 		"a key that outlives the lease": {Config{New: outliving}, ""},
 
 		"cannot be had": {Config{New: made(failing, nil)},
@@ -150,8 +150,8 @@ func TestTheTrialRun(t *testing.T) {
 				"must wait until it has the lock, for 1s at least, unless ctx is done"},
 
 		"says nil when it is cancelled": {Config{New: made(sayingNil, nil)},
-			"Lock of worker-10 returned nil after its context was cancelled, while worker-100 had the lock: return " +
-				"an error"},
+			"Lock of worker-10 returned nil after its context was cancelled, while worker-100 had the lock: in " +
+				"that case, return an error"},
 		"does not look at its context": {Config{New: made(deaf, nil)}, ""},
 
 		"is one object for all": {Config{New: onlyOne()},
@@ -192,8 +192,8 @@ func checkTrial(t *testing.T, c Config, want string) {
 	}
 }
 
-const nilLock = "Config.New returned neither a Lock nor an error for worker-10: return a Lock, or the error because " +
-	"of which it cannot be made"
+const nilLock = "Config.New returned neither a Lock nor an error for worker-10: return a Lock, or the error that " +
+	"explains why it cannot be made"
 
 func failing(ctx context.Context, l *trying) error {
 	l.do(ctx, "PING")
@@ -365,7 +365,7 @@ func TestFindingsAreListedByRank(t *testing.T) {
 2  ownership: removed by non-owner, 7 runs from seed 4
 3  deadlock-freedom: not within the bound, 7 runs from seed 4
 
-what no lock with a lease survives
+violations that no lock with a lease can prevent
 4  mutual-exclusion: holder outlived its lease, 7 runs from seed 4`
 	if index != want || !strings.Contains(p.summary(), "10 runs, 1 not judged (Config.IgnoredGoroutines)") {
 		t.Errorf("%s", p.summary())

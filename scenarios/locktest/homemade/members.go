@@ -112,25 +112,25 @@ return 1`)
 func memberLocks() []SoundLock {
 	return []SoundLock{
 		{Recipe: Recipe{Name: "hash-count", Take: takeCount, Give: giveCount}, Promises: Leased,
-			Why: "The scripts look for the owner's field before they change anything."},
+			Why: "The scripts check that the owner's field exists before they change anything."},
 		{Recipe: Recipe{Name: "hash-field", Take: takeField, Give: giveField}, Promises: Leased,
-			Why: "HSETNX sets no field over another, and the release compares the field."},
+			Why: "HSETNX never overwrites a field, and the release compares the field."},
 		{Recipe: Recipe{Name: "hash-mode", Take: takeMode, Give: giveMode}, Promises: Leased,
-			Why: "A release deletes its own field, and the hash only if nobody else has one in it. Fields whose time " +
-				"is over are cleared away by whoever comes next."},
+			Why: "A release deletes the client's own field, and the hash only if no other client has a field in it. " +
+				"The next client to acquire the lock removes fields whose time is over."},
 		{Recipe: Recipe{Name: "hash-deadline", Give: giveField,
 			Take: takeDeadline(`t[1] * 1000 + math.floor(t[2] / 1000)`)},
 			Promises: Leased,
-			Why: "The key never expires, but its lease does: who takes the lock finds in the same step that it " +
+			Why: "The key never expires, but the lease does: the step that acquires the lock checks that the lease " +
 				"is over."},
 		{Recipe: Recipe{Name: "hash-watchdog", Take: takeCount, Give: giveCount, Renew: prolongField,
 			Renewal: ByWatchdog},
-			Promises: Leased, Why: "The watchdog prolongs the hash only if it has the owner's field."},
+			Promises: Leased, Why: "The watchdog extends the hash only if it contains the owner's field."},
 		{Recipe: Recipe{Name: "zset", Take: takeScore, Give: giveMember("ZREM")}, Promises: Leased,
-			Why: "Whoever takes the lock clears away members whose time is over, and finds no other. A release " +
-				"removes its own."},
+			Why: "The step that acquires the lock removes members whose time is over, and checks that there is no " +
+				"other. A release removes the client's own member."},
 		{Recipe: Recipe{Name: "set", Take: takeMember, Give: giveMember("SREM")}, Promises: Leased,
-			Why: "A member is added to an empty set alone, and a release removes its own."},
+			Why: "A member is added only to an empty set, and a release removes the client's own member."},
 	}
 }
 
@@ -139,15 +139,15 @@ func brokenMembers() []BrokenLock {
 		{Recipe: Recipe{Name: "hash-count-deletes-blindly", Take: takeCount, Give: script(`
 if redis.call('hincrby', @lock, $owner, -1) <= 0 then redis.call('del', @lock) end
 return 1`)}, Of: "hash-count",
-			Mistake: "The release does not look whether the owner's field is there.",
+			Mistake: "The release does not check whether the owner's field exists.",
 			Trial:   `worker-1 deleted the key "lock" of worker-100`,
-			Shows:   atAnothers(removed, "HINCRBY makes client-1's field anew, with -1, and DEL deletes the hash."),
+			Shows:   atAnothers(removed, "HINCRBY creates client-1's field again, with -1, and DEL deletes the hash."),
 			Found:   []Family{Pauses}},
 		{Recipe: Recipe{Name: "hash-field-prolongs", Give: giveField, Take: script(`
 local made = redis.call('hsetnx', @lock, 'owner', $owner)
 redis.call('pexpire', @lock, $ttl)
 return made`)}, Of: "hash-field",
-			Mistake: "PEXPIRE stands outside of the condition: whoever asks prolongs the holder's key.",
+			Mistake: "PEXPIRE is outside the condition: every client that asks for the lock extends the holder's key.",
 			Trial:   `worker-1 prolonged the key "lock"`, Shows: waitersProlong(), Found: []Family{Quiet}},
 		{Recipe: Recipe{Name: "hash-expires-later", Give: giveField, Take: func(c *Call) (bool, error) {
 			made, err := granted(c.Do("HSETNX", c.key("lock"), "owner", c.owner))
@@ -156,41 +156,42 @@ return made`)}, Of: "hash-field",
 			}
 			return made, err
 		}}, Of: "hash-field",
-			Mistake: "HSETNX, and PEXPIRE in another request.",
+			Mistake: "The field is set by HSETNX, and PEXPIRE follows in a separate request.",
 			Shows: []Showing{{Plan: []string{"delay the answer to the HSETNX of client-1 to redis-1 by 1s"},
 				Way: Way{deadlock, abandoned}, By: "client-1",
-				Why: "client-1 waits 500 ms for the answer, and asks anew with another value. Its first hash has no " +
+				Why: "client-1 waits 500 ms for the answer and retries with another value. Its first hash has no " +
 					"expiry, and nobody deletes it."}},
 			Found: []Family{Network}},
 		{Recipe: Recipe{Name: "hash-mode-deletes-all", Take: takeMode, Give: del}, Of: "hash-mode",
-			Mistake: "The release deletes the hash, whoever has a field in it.",
+			Mistake: "The release deletes the hash, whoever owns a field in it.",
 			Trial:   `worker-1 deleted the key "lock" of worker-100`,
-			Shows:   atAnothers(removed, "DEL deletes the hash with that one's field."), Found: []Family{Pauses}},
+			Shows:   atAnothers(removed, "DEL deletes the hash with that client's field."), Found: []Family{Pauses}},
 		{Recipe: Recipe{Name: "hash-deadline-in-seconds", Take: takeDeadline(`tonumber(t[1])`), Give: giveField},
 			Of:      "hash-deadline",
-			Mistake: "The end of the lease is in milliseconds and is compared with seconds, so that it never comes.",
+			Mistake: "The end of the lease is in milliseconds and is compared with seconds, so the lease never ends.",
 			Shows: []Showing{{Plan: []string{"crash client-1 after acquired"}, Way: Way{deadlock, crashed},
-				By: "client-1", Why: "client-1 is gone, and nobody ever finds its lease over."}},
+				By: "client-1", Why: "client-1 has crashed, and no client ever notices that its lease is over."}},
 			// The same happens if a release does not reach the server.
 			Also: []Way{{deadlock, abandoned}}, Found: []Family{Restarts}},
 		{Recipe: Recipe{Name: "zset-removes-the-first", Take: takeScore, Give: func(c *Call) (bool, error) {
 			return granted(c.Do("ZREMRANGEBYRANK", c.key("lock"), "0", "0"))
 		}}, Of: "zset",
-			Mistake: "The release removes the first member, whoever's that is.",
+			Mistake: "The release removes the first member, whoever owns it.",
 			Trial:   `worker-1 deleted the key "lock" of worker-100`,
-			Shows:   atAnothers(removed, "The first member is that one's."), Found: []Family{Pauses}},
+			Shows:   atAnothers(removed, "The first member belongs to that client."), Found: []Family{Pauses}},
 		{Recipe: Recipe{Name: "zset-two-steps", Take: addRead, Give: giveMember("ZREM")}, Of: "zset",
-			Mistake: "ZCARD and ZADD in place of one script.",
+			Mistake: "The lock is acquired by ZCARD and ZADD instead of by one script.",
 			Shows: []Showing{{Plan: []string{"delay the ZADD of client-1 to redis-1 by 300ms"},
 				Way: Way{leaseExclusion, twice},
-				Why: "client-1 counts no member, and so does client-2, 10 ms later, which adds its own. client-1's " +
-					"is added after that. No member has gone: the server granted the lock to both."}},
+				Why: "client-1 counts no members, and neither does client-2, 10 ms later, which adds its own. " +
+					"client-1's member is added after that. No member has disappeared: the server granted the lock " +
+					"to both."}},
 			// Then the PEXPIRE of client-1 extends the set with client-2's member. If client-1 gets no answer to ZADD,
 			// it never sends PEXPIRE, and the set stays forever.
 			Also: []Way{{ownership, prolongedBy}, {deadlock, abandoned}}, Found: []Family{Network}},
 		{Recipe: Recipe{Name: "set-deletes-all", Take: takeMember, Give: del}, Of: "set",
-			Mistake: "The release deletes the set, whoever is in it.",
+			Mistake: "The release deletes the set, whoever owns a member of it.",
 			Trial:   `worker-1 deleted the key "lock" of worker-100`,
-			Shows:   atAnothers(removed, "DEL deletes the set with that one's member."), Found: []Family{Pauses}},
+			Shows:   atAnothers(removed, "DEL deletes the set with that client's member."), Found: []Family{Pauses}},
 	}
 }

@@ -144,42 +144,43 @@ return 1`)
 func severalLocks() []SoundLock {
 	return []SoundLock{
 		{Recipe: Recipe{Name: "list", Take: takeList, Give: giveList}, Promises: Leased,
-			Why: "A list is begun where there is none, and the release compares its element."},
+			Why: "An element is pushed only if the list does not exist, and the release compares the element."},
 		{Recipe: Recipe{Name: "list-token", Take: popToken, Give: pushToken}, Promises: Faultless,
-			Why: "There is one token, and one client pops it. It has no expiry: a fault may lose it for good."},
+			Why: "There is one token, and only one client can pop it. It does not expire, so a fault may lose it " +
+				"forever."},
 		{Recipe: Recipe{Name: "signal", Take: waitsForSignal(setNX), Give: giveSignal}, Promises: Leased,
 			Why: "The signal only ends the waiting, and SET NX decides."},
 		{Recipe: Recipe{Name: "counter", Take: takeCounter, Give: giveCounter}, Promises: Leased,
-			Why: "Who makes the counter 1 has the lock. What others make of it changes neither whose it is nor when " +
-				"it ends."},
+			Why: "The client that makes the counter 1 holds the lock. Increments by other clients change neither the " +
+				"owner nor the expiry."},
 		{Recipe: Recipe{Name: "counter-alone", Take: script(`
 if redis.call('incr', @lock) > 1 then return 0 end
 redis.call('pexpire', @lock, $ttl)
 return 1`), Give: del}, Promises: Faultless, Late: true,
-			Why: "As long as nobody is late, the counter is that of the one that deletes it."},
+			Why: "As long as no client is late, a client deletes only a counter that it has made 1 itself."},
 		{Recipe: Recipe{Name: "pair", Also: []string{"twin"}, Take: takePair, Give: givePair}, Promises: Leased,
 			Why: "Both keys are compared, set and deleted in one step."},
 		{Recipe: Recipe{Name: "token", Take: takeToken, Give: deleteOwn, Fences: true}, Promises: Tokened,
-			Why: "The token is counted in the step that sets the key."},
+			Why: "The token is incremented in the step that sets the key."},
 		{Recipe: Recipe{Name: "line", Owner: PerAcquire, Take: takeTurn(", 'nx'"), Give: deleteOwn}, Promises: Leased,
-			Why: "The line says whose turn it is, and SET NX whether the lock is free."},
+			Why: "The queue determines whose turn it is, and SET NX whether the lock is free."},
 		{Recipe: Recipe{Name: "hand-over", Owner: PerAcquire, Says: true, Take: takeHanded,
 			Give: handsOver(`redis.call('get', @lock) ~= $owner`)}, Promises: Leased,
-			Why: "The owner itself writes the next one's value into its own key, and the next one counts what is " +
-				"left of that."},
+			Why: "The owner itself writes the next client's value into its own key, and the next client relies only " +
+				"on the time that the key has left."},
 		{Recipe: Recipe{Name: "watchdog", Take: setNX, Give: deleteOwn, Renew: prolongOwn, Renewal: ByWatchdog},
 			Promises: Leased,
-			Why: "The watchdog compares before it prolongs, and announces the loss of the lock when its lease " +
-				"ends."},
+			Why: "The watchdog compares the owner before it extends the key, and announces the loss of the lock when " +
+				"the lease ends."},
 		{Recipe: Recipe{Name: "extended", Take: setNX, Give: deleteOwn, Renew: prolongOwn, Renewal: ByUser},
-			Promises: Leased, Why: "Extend compares before it prolongs."},
+			Promises: Leased, Why: "Extend compares the owner before it extends the key."},
 		{Recipe: Recipe{Name: "extended-by-set", Version: "8", Take: setNX, Give: deleteOwn, Renewal: ByUser,
 			Renew: func(c *Call) (bool, error) {
 				return granted(c.Do("SET", c.key("lock"), c.owner, "IFEQ", c.owner, "PX", millis(TTL)))
 			}}, Promises: Leased,
 			Why: "SET IFEQ sets the key only if it has the client's own value."},
 		{Recipe: Recipe{Name: "quorum", Servers: 3, Take: setNX, Give: deleteOwn, Undo: deleteOwn}, Promises: Leased,
-			Why: "Two of three servers have the key, and the validity counts from before the first was asked."},
+			Why: "Two of three servers have the key, and the validity counts from before the first request."},
 	}
 }
 
@@ -188,12 +189,12 @@ var brokenSeveral = []BrokenLock{
 		reply, err := c.Do("LPOP", c.key("lock"))
 		return reply != nil, err
 	}}, Of: "list",
-		Mistake: "The release pops the element, whoever's that is.",
+		Mistake: "The release pops the element, whoever owns it.",
 		Trial:   `worker-1 deleted the key "lock" of worker-100`,
-		Shows: atAnothers(removed, "LPOP takes that one's element, and with it the list "+
-			"ends."), Found: []Family{Pauses}},
+		Shows: atAnothers(removed, "LPOP removes that client's element, "+
+			"and the list ceases to exist."), Found: []Family{Pauses}},
 	{Recipe: Recipe{Name: "list-token-lost", Take: popToken, Give: pushToken}, Of: "list-token",
-		Mistake: "It is used where an answer can get lost.",
+		Mistake: "The lock is used although an answer may get lost.",
 		Shows: []Showing{
 			{Plan: []string{"break client-1 | redis-1 before the answer to the BLPOP"},
 				Way: Way{deadlock, nobodyHolds},
@@ -201,8 +202,8 @@ var brokenSeveral = []BrokenLock{
 			{Plan: []string{"delay the BLPOP of client-1 to redis-1 by 100ms",
 				"break client-2 | redis-1 before the answer to the BLPOP"},
 				Way: Way{deadlock, nobodyHolds},
-				Why: "The same with a token that client-1 has made. It was never the sign of a hold: client-2 may " +
-					"take it."}},
+				Why: "The same happens to a token that client-1 has created. The token never meant that client-1 " +
+					"held the lock, so client-2 may take it."}},
 		// Nobody holds the lock then, but no acquire can succeed either.
 		Also: []Way{{tolerance, notInTime}}, Found: []Family{Network}},
 	{Recipe: Recipe{Name: "list-token-doubles", Take: popToken, Give: func(c *Call) (bool, error) {
@@ -211,29 +212,29 @@ var brokenSeveral = []BrokenLock{
 		Mistake: "The release puts two tokens back.",
 		Trial:   "Lock of worker-100 returned nil after ",
 		Shows: []Showing{{Way: Way{leaseExclusion, twice},
-			Why: "After the first release there are two tokens, and the two that wait take one each."}},
+			Why: "After the first release there are two tokens, and the two waiting clients take one each."}},
 		Found: []Family{Quiet}},
 	{Recipe: Recipe{Name: "signal-takes-over", Give: giveSignal, Take: waitsForSignal(setAlways)}, Of: "signal",
-		Mistake: "Who has received the signal sets the key without NX.",
+		Mistake: "The client that receives the signal sets the key without NX.",
 		Shows: []Showing{
 			{Hold: 50 * time.Millisecond, Cycles: 6, Seeds: 10, Way: Way{ownership, overwritten},
-				Why: "Holds are short against the times between them, so that a release often finds nobody " +
-					"waiting, and its signal stays in the list. The next client takes the lock by SET NX. The " +
-					"one after that receives the signal at once, and sets its key over the holder's."},
+				Why: "The lock is held only briefly, so a release often finds nobody waiting, and its signal stays " +
+					"in the list. The next client acquires the lock by SET NX. The client after that receives the " +
+					"old signal at once and overwrites the holder's key."},
 			{Hold: 50 * time.Millisecond, Cycles: 6, Seeds: 10, Way: Way{leaseExclusion, overwritten},
-				Why: "Both have the lock then."}},
+				Why: "Then both hold the lock."}},
 		Found: []Family{Network}},
 	{Recipe: Recipe{Name: "counter-deletes-blindly", Take: takeCounter, Give: del}, Of: "counter",
-		Mistake: "The release deletes the counter, whoever has made it 1.",
+		Mistake: "The release deletes the counter, whoever made it 1.",
 		Trial:   `worker-1 deleted the key "lock" of worker-100`,
-		Shows:   atAnothers(removed, "DEL deletes that one's counter."), Found: []Family{Pauses}},
+		Shows:   atAnothers(removed, "DEL deletes that client's counter."), Found: []Family{Pauses}},
 	{Recipe: Recipe{Name: "counter-prolongs", Give: giveCounter, Take: script(`
 local n = redis.call('incr', @lock)
 redis.call('pexpire', @lock, $ttl)
 if n > 1 then return 0 end
 redis.call('psetex', @owner, $ttl, $owner)
 return 1`)}, Of: "counter",
-		Mistake: "PEXPIRE stands outside of the condition: whoever asks prolongs the holder's key.",
+		Mistake: "PEXPIRE is outside the condition: every client that asks for the lock extends the holder's key.",
 		Trial:   `worker-1 prolonged the key "lock"`, Shows: waitersProlong(), Found: []Family{Quiet}},
 	{Recipe: Recipe{Name: "pair-compares-one", Also: []string{"twin"}, Take: takePair, Give: script(`
 redis.call('del', @twin)
@@ -242,26 +243,28 @@ return redis.call('del', @lock)`)}, Of: "pair",
 		Mistake: "The release deletes the second key without comparing.",
 		Trial:   `worker-1 deleted the key "lock:twin" of worker-100`,
 		// The first key still keeps the other clients out.
-		Shows: atAnothers(removed, "DEL deletes that one's second key.")[:1], Found: []Family{Pauses}},
+		Shows: atAnothers(removed, "DEL deletes that client's second key.")[:1], Found: []Family{Pauses}},
 	{Recipe: Recipe{Name: "token-drawn-first", Take: takeTokenFirst, Give: deleteOwn, Fences: true}, Of: "token",
-		Mistake: "The token is counted before the key is set, in another request.",
+		Mistake: "The token is incremented before the key is set, in a separate request.",
 		Shows: []Showing{{Plan: []string{"delay the answer to the INCR of client-1 to redis-1 by 400ms"},
 			Hold: 100 * time.Millisecond, Seeds: 10, Way: Way{tokenOrder, wentBack}, By: "client-1",
-			Why: "client-1 counts 1 and learns it 400 ms later. Meanwhile client-2 counts 2 and has the lock for " +
-				"100 ms. If client-1 finds the lock free then, it takes it with 1."}},
+			Why: "client-1 increments the token to 1 and learns it 400 ms later. Meanwhile client-2 increments it to " +
+				"2 and holds the lock for 100 ms. If client-1 then finds the lock free, it acquires the lock with " +
+				"token 1."}},
 		// client-2 must release the lock while client-1 still waits for its number, which it does for 500 ms.
 		Found: []Family{Network}, Hold: 100 * time.Millisecond},
 	{Recipe: Recipe{Name: "line-sets-in-turn", Owner: PerAcquire, Take: takeTurn(""), Give: deleteOwn}, Of: "line",
-		Mistake: "The first in the line sets the key without NX.", Trial: "Lock of worker-1 returned nil after ",
-		Shows: atFirst(overwritten, "client-1 has left the line when it took the lock, and client-2 is the first "+
-			"in it."),
+		Mistake: "The first client in the " +
+			"queue sets the key without NX.", Trial: "Lock of worker-1 returned nil after ",
+		Shows: atFirst(overwritten, "client-1 left the queue when it acquired the lock, so client-2 is the first in "+
+			"it."),
 		Found: []Family{Quiet}},
 	{Recipe: Recipe{Name: "hand-over-blindly", Owner: PerAcquire, Says: true, Take: takeHanded,
 		Give: handsOver(`false`)},
 		Of:      "hand-over",
 		Mistake: "The release hands the lock over without comparing.",
 		Trial:   `worker-1 .* the key "lock" of worker-100`,
-		Shows:   atAnothers(overwritten, "SET writes the value of the one that waits over that one's."),
+		Shows:   atAnothers(overwritten, "SET overwrites that client's value with that of the waiting client."),
 		Also:    []Way{{ownership, removed}, {leaseExclusion, removed}}, Found: []Family{Pauses}},
 }
 
@@ -271,44 +274,44 @@ var brokenEnds = []BrokenLock{
 	{Recipe: Recipe{Name: "watchdog-prolongs-blindly", Take: setNX, Give: deleteOwn, Renewal: ByWatchdog,
 		Renew: func(c *Call) (bool, error) { return granted(c.Do("PEXPIRE", c.key("lock"), millis(TTL))) }},
 		Of:      "watchdog",
-		Mistake: "The watchdog prolongs the key, whoever has it.",
+		Mistake: "The watchdog extends the key, whoever owns it.",
 		Shows: []Showing{{Plan: []string{"delay the PEXPIRE of client-1 to redis-1 by " +
 			"7s"}, Way: Way{ownership, prolongedBy},
 			By: "client-1",
-			Why: "The watchdog asks at 2.7 s. client-1 gives the lock back at 4 s. The request arrives at 9.7 s, " +
-				"when another lock is held."}},
+			Why: "The watchdog sends its request at 2.7 s. client-1 releases the lock at 4 s. The request arrives at " +
+				"9.7 s, when another client holds the lock."}},
 		Also: []Way{{leaseExclusion, prolongedBy}, {leaseExclusion, goneKey}}, Found: []Family{Network}},
 	{Recipe: Recipe{Name: "watchdog-never-renews", Take: setNX, Give: deleteOwn, Renewal: Asleep}, Of: "watchdog",
 		Mistake: "The watchdog is never started.", Trial: `the key "lock" of worker-1 expired .* renewed`,
 		Shows: []Showing{{Hold: 20 * time.Second, Way: Way{mutual, neverRenewed}, By: "client-1",
-			Why: "client-1 works for 20 s. Its key expires at 8 s, and nobody has asked for more."}},
+			Why: "client-1 works for 20 s. Its key expires at 8 s, because nobody has extended it."}},
 		Also: []Way{{leaseExclusion, neverRenewed}}},
 	{Recipe: Recipe{Name: "extended-overwrites", Take: setNX, Give: deleteOwn, Renewal: ByUser,
 		Renew: func(c *Call) (bool, error) { return granted(c.set("XX")) }}, Of: "extended-by-set",
-		Mistake: "SET XX in place of SET IFEQ: there is a key, but it may be another's.",
+		Mistake: "Extend uses SET XX instead of SET IFEQ: the key exists, but another client may own it.",
 		Shows: []Showing{{Plan: []string{"pause client-1 for 10s after before-extend"}, Hold: 12 * time.Second,
 			Way: Way{ownership, overwritten}, By: "client-1", Of: "client-[23]",
 			Never: []string{"whether or not there was one"},
-			Why:   "client-1 extends its lock at 12.7 s. Another has it since 8 s."}},
+			Why:   "client-1 extends its lock at 12.7 s. Another client has held the lock since 8 s."}},
 		Also: []Way{{leaseExclusion, overwritten}}, Found: []Family{Pauses}},
 	{Recipe: Recipe{Name: "extended-two-steps", Take: setNX, Give: deleteOwn, Renewal: ByUser,
 		Renew: ifRead(func(c *Call) (bool, error) { return granted(c.Do("PEXPIRE", c.key("lock"), millis(TTL))) })},
 		Of:      "extended",
-		Mistake: "GET and PEXPIRE in place of one script.",
+		Mistake: "Extend uses GET and PEXPIRE instead of one script.",
 		Shows: []Showing{{Plan: []string{"delay the PEXPIRE of client-1 to redis-1 by " +
 			"7s"}, Way: Way{ownership, prolongedBy},
 			By: "client-1",
-			Why: "GET finds its own value at 2.7 s. The lock is given back at 4 s, and PEXPIRE arrives at 9.7 s, " +
-				"when another lock is held."}},
+			Why: "GET returns the client's own value at 2.7 s. The lock is released at 4 s, and PEXPIRE arrives at " +
+				"9.7 s, when another client holds the lock."}},
 		Found: []Family{Network}},
 	{Recipe: Recipe{Name: "string-counts-from-the-reply", Take: setNX, Give: deleteOwn, CountsFromReply: true},
 		Of:      "string",
-		Mistake: "The validity counts from the reply, and so ends after the key.",
+		Mistake: "The validity counts from the reply, so it ends after the key has expired.",
 		Shows: []Showing{{Plan: []string{"delay the answer to the SET of client-1 to redis-1 by " +
 			"400ms"}, Hold: 9 * time.Second,
 			Way: Way{leaseExclusion, miscounted}, By: "client-1",
-			Why: "The key is set at 0 s and ends at 8 s. client-1 counts on the lock until 8.4 s, and another " +
-				"client asks every 100 ms."}},
+			Why: "The key is set at 0 s and expires at 8 s. client-1 relies on the lock until 8.4 s, and another " +
+				"client asks for it every 100 ms."}},
 		// Two leases overlap only if the client still holds the lock when its key expires.
 		Found: []Family{Network}, Hold: 9 * time.Second},
 	{Recipe: Recipe{Name: "quorum-of-one", Servers: 3, Quorum: 1, Take: setNX, Give: deleteOwn, Undo: deleteOwn},
@@ -316,16 +319,16 @@ var brokenEnds = []BrokenLock{
 		Mistake: "One server of three is enough.",
 		Shows: []Showing{{Plan: []string{"cut client-1 | redis-1 redis-2 at 0s for 3s"},
 			Way: Way{leaseExclusion, withoutQuorum},
-			Why: "client-1 has redis-3, and client-2 redis-1 and redis-2."}},
+			Why: "client-1 has the lock on redis-3, and client-2 on redis-1 and redis-2."}},
 		Found: []Family{Network}},
 	{Recipe: Recipe{Name: "quorum-counts-from-the-reply", Servers: 3, Take: setNX, Give: deleteOwn, Undo: deleteOwn,
 		CountsFromReply: true}, Of: "quorum",
-		Mistake: "The validity counts from the last reply, and so ends after the keys.",
+		Mistake: "The validity counts from the last reply, so it ends after the keys have expired.",
 		Shows: []Showing{{Plan: []string{"delay the answer to the SET of client-1 to redis-1 by " +
 			"450ms"}, Hold: 9 * time.Second,
 			Way: Way{leaseExclusion, miscounted}, By: "client-1",
-			Why: "The keys are set at 0 s and end at 8 s. client-1 subtracts 82 ms for clock drift, and still " +
-				"counts on the lock until 8.37 s."}},
+			Why: "The keys are set at 0 s and expire at 8 s. client-1 subtracts 82 ms for clock drift, and still " +
+				"relies on the lock until 8.37 s."}},
 		Found: []Family{Network}, Hold: 9 * time.Second}, // as string-counts-from-the-reply
 	{Recipe: Recipe{Name: "string-not-given-back", Take: setNX, Unchecked: true,
 		Give: func(c *Call) (bool, error) { return true, nil }}, Of: "string",
@@ -334,7 +337,7 @@ var brokenEnds = []BrokenLock{
 			Why: "Unlock returns nil at 4 s, and the key stays until 8 s."}}},
 	{Recipe: Recipe{Name: "string-wrong-key", Take: setNX, Unchecked: true, Give: script(
 		`if redis.call('get', @other) == $owner then return redis.call('del', @other) end return 0`)}, Of: "string",
-		Mistake: "The release asks for another key.",
+		Mistake: "The release uses another key.",
 		Trial:   `the key "lock" was still there after Unlock of worker-10`,
 		Shows: []Showing{{Way: Way{tolerance, withoutEffect}, By: "client-1",
 			Why: "Unlock returns nil at 4 s, and the key stays until 8 s."}}},

@@ -237,34 +237,34 @@ var recordKeeps = []Promise{{Quiet, checker.Laws}, {Pauses, locktest.LeaseLaws},
 func stringLocks() []SoundLock {
 	return []SoundLock{
 		{Recipe: Recipe{Name: "string", Take: setNX, Give: deleteOwn}, Promises: Leased,
-			Why: "SET NX sets no key over another, and each try has its own value, which the release compares in the " +
-				"step in which it deletes."},
+			Why: "SET NX never overwrites a key. Each attempt has its own value, and the release compares it and " +
+				"deletes the key in one step."},
 		{Recipe: Recipe{Name: "string-watch", Take: setNX, Give: watching(deleteRead)}, Promises: Leased,
-			Why: "EXEC deletes only if the key is unchanged since GET found the client's own value in it."},
+			Why: "EXEC deletes the key only if it is unchanged since GET returned the client's own value."},
 		{Recipe: Recipe{Name: "string-per-acquire", Owner: PerAcquire, Take: setNX, Give: deleteOwn}, Promises: Leased,
-			Why: "All tries of a Lock have one value, but until the lock is taken nothing is asked for with it save " +
-				"SET NX, which does nothing while there is a key."},
+			Why: "All attempts of one Lock use the same value, but until the lock is acquired the only request that " +
+				"uses it is SET NX, which does nothing while the key exists."},
 		{Recipe: Recipe{Name: "string-undo", Take: setNX, Give: deleteOwn, Undo: deleteOwn}, Promises: Leased,
-			Why: "A try without an answer is taken back with its own value, which no other try has."},
+			Why: "An attempt without an answer is undone with its own value, which no other attempt uses."},
 		{Recipe: Recipe{Name: "string-nx-get", Give: deleteOwn, Take: func(c *Call) (bool, error) {
 			reply, err := c.Do("SET", c.key("lock"), c.owner, "NX", "GET", "PX", millis(TTL))
 			return reply == nil, err
 		}}, Promises: Leased,
-			Why: "With GET the reply is the old value, and nil means that the key was set."},
+			Why: "With the option GET the reply is the old value, and nil means that the key was set."},
 		{Recipe: Recipe{Name: "string-multi", Take: setAndExpire("NX"), Give: deleteOwn}, Promises: Leased,
-			Why: "PEXPIRE NX gives an expiry to a key without one alone, which is the key that SETNX has just made."},
+			Why: "PEXPIRE NX changes only a key that has no expiry, that is, one that SETNX has just created."},
 		{Recipe: Recipe{Name: "string-script", Give: deleteOwn, Take: script(`
 if redis.call('exists', @lock) == 1 then return 0 end
 redis.call('psetex', @lock, $ttl, $owner)
 return 1`)}, Promises: Leased,
 			Why: "The script is one step."},
 		{Recipe: Recipe{Name: "string-watched-take", Take: watching(setMissing), Give: deleteOwn}, Promises: Leased,
-			Why: "EXEC sets the key only if there is still none."},
+			Why: "EXEC sets the key only if it still does not exist."},
 		{Recipe: Recipe{Name: "string-rename", Take: renames("RENAMENX"), Give: deleteOwn}, Promises: Leased,
-			Why: "RENAMENX does nothing where there is a key. The expiry moves with the key; it counts from the SET " +
-				"before, as the validity does."},
+			Why: "RENAMENX does nothing if the key exists. The expiry moves with the key; it counts from the " +
+				"preceding SET, as does the validity."},
 		{Recipe: Recipe{Name: "string-json", Take: takeJSON, Give: giveJSON}, Promises: Leased,
-			Why: "The release compares the owner that is in the value."},
+			Why: "The release compares the owner that the value contains."},
 		{Recipe: Recipe{Name: "string-delex", Version: "8", Take: setNX, Give: func(c *Call) (bool, error) {
 			return granted(c.Do("DELEX", c.key("lock"), "IFEQ", c.owner))
 		}}, Promises: Leased,
@@ -274,99 +274,101 @@ return 1`)}, Promises: Leased,
 		}}, Promises: Leased,
 			Why: "CAD compares and deletes in one step."},
 		{Recipe: Recipe{Name: "tombstone", Take: takeFree, Give: giveFree}, Promises: Leased,
-			Why: "Who takes the lock finds in the same step that its key has expired, or that its owner has written " +
+			Why: "The step that acquires the lock checks that the key has expired, or that its owner has written " +
 				"\"free\"."},
 		{Recipe: Recipe{Name: "record", Take: replaceStale(true), Give: deleteOwn}, Promises: recordKeeps,
-			Why: "No key expires. Who takes the lock over has seen the version that it replaces for a TTL, and the " +
-				"holder's TTL counts from before it wrote that version."},
+			Why: "No key expires. A client that takes over the lock has seen the version that it replaces for a TTL, " +
+				"and the holder's TTL began before it wrote that version."},
 		{Recipe: Recipe{Name: "record-with-heartbeat", Take: replaceStale(true), Give: deleteVersion, Renew: beat,
 			Renewal: ByWatchdog}, Promises: recordKeeps,
-			Why: "As a record, whose holder writes a new version before its TTL is over, and announces the loss if " +
-				"it could not."},
+			Why: "Like record, but the holder writes a new version before its TTL is over, and announces the loss if " +
+				"it cannot do so."},
 	}
 }
 
 var brokenStrings = []BrokenLock{
 	{Recipe: Recipe{Name: "string-deletes-blindly", Take: setNX, Give: del}, Of: "string",
-		Mistake: "DEL in place of the script that compares.",
+		Mistake: "The release is DEL instead of the script that compares.",
 		Trial:   `worker-1 deleted the key "lock" of worker-100`,
-		Shows:   atAnothers(removed, "DEL deletes that one's key."), Found: []Family{Pauses}},
+		Shows:   atAnothers(removed, "DEL deletes that client's key."), Found: []Family{Pauses}},
 	{Recipe: Recipe{Name: "string-two-steps", Take: setNX, Give: ifRead(del)}, Of: "string",
-		Mistake: "GET and DEL in place of one script.",
+		Mistake: "The release is GET and DEL instead of one script.",
 		Shows: []Showing{{Plan: []string{"delay the DEL of client-1 to redis-1 by " +
 			"6s"}, Way: Way{ownership, removed},
 			By: "client-1",
-			Why: "GET finds its own value at 4 s. The key expires at 8 s, and DEL arrives at 10 s, when whoever " +
-				"took the lock at 8 s has it."}},
+			Why: "GET returns the client's own value at 4 s. The key expires at 8 s, and DEL arrives at 10 s, when " +
+				"the client that acquired the lock at 8 s holds it."}},
 		Also: []Way{{leaseExclusion, removed}, {leaseExclusion, lateTry}}, Found: []Family{Network}},
 	{Recipe: Recipe{Name: "string-one-value-a-client", Owner: PerClient, Take: setNX, Give: deleteOwn},
 		Of:      "string",
 		Mistake: "A client uses one value for all its locks.",
 		Shows: []Showing{{Plan: []string{"delay the " + ownDeletion + " of client-1 to redis-1 by 6s"}, Clients: 1,
 			Way: Way{ownership, removed}, By: "client-1", Of: "client-1", Never: []string{"did not compare"},
-			Why: "The release of client-1's first lock arrives at 10 s. Its second lock, since 8 s, has the same " +
-				"value."}},
+			Why: "The release of client-1's first lock arrives at 10 s. Its second lock, which it holds since 8 s, " +
+				"has the same value."}},
 		Also: []Way{{leaseExclusion, removed}, {leaseExclusion, lateTry}}, Found: []Family{Network}},
 	{Recipe: Recipe{Name: "string-undo-of-all-tries", Owner: PerAcquire, Take: setNX, Give: deleteOwn,
 		Undo: deleteOwn}, Of: "string-undo",
-		Mistake: "All tries of a Lock have one value, so that what takes one of them back may take back a later " +
-			"one.",
+		Mistake: "All attempts of one Lock use the same value, so the request that undoes one of them may undo a " +
+			"later one.",
 		Shows: []Showing{{Plan: []string{"delay the answer to the SET of client-1 to redis-1 by 1s",
 			"delay the " + ownDeletion + " of client-1 to redis-1 by 8500ms"}, Clients: 2, Seeds: 10,
 			Way: Way{leaseExclusion, lateTry}, By: "client-1", Never: []string{"did not compare"},
-			Why: "client-1 does not learn in time that its first SET has set the key, and takes that back by a " +
-				"script that arrives at 9 s. At 8 s the key expires. If client-1 is the first to ask after that, " +
-				"it sets the key anew with the same value, and the script deletes it: client-2 gets in while the " +
+			Why: "client-1 does not learn in time that its first SET has set the key, and undoes it by a script that " +
+				"arrives at 9 s. At 8 s the key expires. If client-1 is the first to retry after that, it sets the " +
+				"key again with the same value, and the script deletes it: client-2 acquires the lock while the " +
 				"lease lasts."}},
 		Also: []Way{{ownership, removed}, {leaseExclusion, removed}}, Found: []Family{Network}},
 	{Recipe: Recipe{Name: "string-one-value-for-all", Owner: Nobody, Take: setNX, Give: deleteOwn}, Of: "string",
 		Mistake: "All clients use the same value.",
 		Trial:   `worker-1 deleted the key "lock" of worker-100`,
-		Shows: atAnothers(removed, "The script finds the value that all have, and deletes that one's key.",
+		Shows: atAnothers(removed, "The script finds the value that all clients use, and deletes that client's key.",
 			"did not compare"), Found: []Family{Pauses}},
 	{Recipe: Recipe{Name: "string-read-back", Take: setNX, Give: giveReadBack}, Of: "string",
-		Mistake: "The release compares with what it has just read, whoever's that is.",
+		Mistake: "The release compares the key with the value that it has just read, whoever the owner is.",
 		Trial:   `worker-1 deleted the key "lock" of worker-100`,
-		Shows: atAnothers(removed, "GET reads that one's value, and the script finds it and deletes that one's "+
+		Shows: atAnothers(removed, "GET reads that client's value, and the script finds it and deletes that client's "+
 			"key.",
 			"did not compare"), Found: []Family{Pauses}},
 	{Recipe: Recipe{Name: "string-overwrites", Take: setAlways, Give: deleteOwn}, Of: "string",
-		Mistake: "SET without NX.", Trial: "Lock of worker-1 returned nil after ",
+		Mistake: "The key is set by SET without NX.", Trial: "Lock of worker-1 returned nil after ",
 		Shows: atFirst(overwritten, "client-2 sets the key 10 ms after client-1."), Found: []Family{Quiet}},
 	{Recipe: Recipe{Name: "string-expires-later", Take: setThenExpire, Give: deleteOwn}, Of: "string",
-		Mistake: "SETNX, and PEXPIRE in another request.",
+		Mistake: "The key is set by SETNX, and PEXPIRE follows in a separate request.",
 		Shows: []Showing{{Plan: []string{"delay the answer to the SETNX of client-1 to redis-1 by 1s"},
 			Way: Way{deadlock, abandoned}, By: "client-1",
-			Why: "client-1 waits 500 ms for the answer, and asks anew with another value. Its first key has no " +
-				"expiry, and nobody deletes it."}},
+			Why: "client-1 waits 500 ms for the answer and retries with another value. Its first key has no expiry, " +
+				"and nobody deletes it."}},
 		Found: []Family{Network}},
 	{Recipe: Recipe{Name: "string-kept-for-a-while", Take: setNX, Give: func(c *Call) (bool, error) {
 		return granted(c.Do("SET", c.key("lock"), c.owner, "XX", "PX", "1000"))
 	}}, Of: "string",
-		Mistake: "The release keeps the lock for another second by SET XX, which asks for a key, and not whose it is.",
-		Trial:   `worker-1 .* the key "lock" of worker-100`,
-		Shows: atAnothers(overwritten, "SET XX finds that one's key, and sets client-1's own over it for a second.",
+		Mistake: "The release keeps the lock for another second by SET XX, which checks that the key exists, but not " +
+			"who owns it.",
+		Trial: `worker-1 .* the key "lock" of worker-100`,
+		Shows: atAnothers(overwritten, "SET XX finds that client's key, and overwrites it with client-1's value for "+
+			"a second.",
 			"whether or not there was one"), Found: []Family{Pauses}},
 	{Recipe: Recipe{Name: "string-multi-prolongs", Take: setAndExpire(), Give: deleteOwn}, Of: "string-multi",
-		Mistake: "PEXPIRE without NX: whoever asks prolongs the holder's key.",
+		Mistake: "PEXPIRE without NX: every client that asks for the lock extends the holder's key.",
 		Trial:   `worker-1 prolonged the key "lock"`,
 		Shows:   waitersProlong(), Found: []Family{Quiet}},
 	{Recipe: Recipe{Name: "string-unwatched-take", Take: setMissing, Give: deleteOwn}, Of: "string-watched-take",
-		Mistake: "No WATCH before GET.",
-		Shows: lateSet("EXEC", "client-1 finds no key, and so does client-2, 10 ms later, which sets its own. "+
+		Mistake: "There is no WATCH before GET.",
+		Shows: lateSet("EXEC", "client-1 finds no key, and neither does client-2, 10 ms later, which sets its own. "+
 			"client-1's transaction arrives after that."), Found: []Family{Network}},
 	{Recipe: Recipe{Name: "string-watch-without-multi", Take: setNX, Give: watching(ifRead(del))},
 		Of:      "string-watch",
-		Mistake: "DEL is sent outside of MULTI and EXEC, where WATCH means nothing.",
+		Mistake: "DEL is sent without MULTI and EXEC, so WATCH has no effect.",
 		Shows: []Showing{{Plan: []string{"delay the DEL of client-1 to redis-1 by " +
 			"6s"}, Way: Way{ownership, removed},
 			By:  "client-1",
-			Why: "GET finds its own value at 4 s, and DEL arrives at 10 s."}},
+			Why: "GET returns the client's own value at 4 s, and DEL arrives at 10 s."}},
 		Also: []Way{{leaseExclusion, removed}, {leaseExclusion, lateTry}}, Found: []Family{Network}},
 	{Recipe: Recipe{Name: "string-rename-overwrites", Take: renames("RENAME"), Give: deleteOwn},
 		Of:      "string-rename",
-		Mistake: "RENAME in place of RENAMENX.", Trial: "Lock of worker-1 returned nil after ",
-		Shows: atFirst(overwritten, "client-2 renames its key to the lock's."), Found: []Family{Quiet}},
+		Mistake: "The key is renamed by RENAME instead of RENAMENX.", Trial: "Lock of worker-1 returned nil after ",
+		Shows: atFirst(overwritten, "client-2 renames its key to the lock's key."), Found: []Family{Quiet}},
 }
 
 // brokenRecords returns broken locks whose string says that the lock is free, or since when or until when it is held.
@@ -377,7 +379,8 @@ func brokenRecords() []BrokenLock {
 		}}, Of: "tombstone",
 			Mistake: "The release writes \"free\" without comparing.",
 			Trial:   `worker-1 .* the key "lock" of worker-100`,
-			Shows:   atAnothers(overwritten, "SET writes \"free\" over that one's value."), Found: []Family{Pauses}},
+			Shows: atAnothers(overwritten, "SET overwrites that "+
+				"client's value with \"free\"."), Found: []Family{Pauses}},
 		{Recipe: Recipe{Name: "tombstone-two-steps", Give: giveFree, Take: func(c *Call) (bool, error) {
 			value, err := c.get()
 			if err != nil || value != "" && value != "free" {
@@ -385,16 +388,17 @@ func brokenRecords() []BrokenLock {
 			}
 			return setAlways(c)
 		}}, Of: "tombstone",
-			Mistake: "GET and SET in place of one script.",
-			Shows: lateSet("SET", "client-1 finds no key, and so does client-2, 10 ms later, which sets its own. "+
-				"client-1's SET arrives after that."), Found: []Family{Network}},
+			Mistake: "The key is read by GET and set by SET instead of by one script.",
+			Shows: lateSet("SET", "client-1 finds no key, and neither does client-2, 10 ms later, which sets its "+
+				"own. client-1's SET arrives after that."), Found: []Family{Network}},
 		{Recipe: Recipe{Name: "record-impatient", Take: replaceStale(false), Give: deleteOwn}, Of: "record",
-			Mistake: "The TTL counts from when the client first found the lock taken, whichever version it saw then.",
+			Mistake: "The TTL counts from when the client first found the lock taken, even if the version has " +
+				"changed since.",
 			Shows: []Showing{{Hold: 6 * time.Second, Way: Way{ownership, overwritten},
 				Never: []string{"whether or not there was one", "did not compare"},
-				Why: "client-1 has the lock to 6 s, and one of the others from then on. The third, which waits since " +
-					"0 s, replaces the second one's record at 8 s. It compares the version, but has not watched that " +
-					"one for a TTL."}},
+				Why: "client-1 holds the lock until 6 s, and one of the other clients from then on. The third " +
+					"client, which has waited since 0 s, replaces the second one's record at 8 s. It compares the " +
+					"version, but has not seen that version for a TTL."}},
 			Also: []Way{{leaseExclusion, overwritten}}, Found: []Family{Quiet}},
 		{Recipe: Recipe{Name: "deadline-getset", Take: replaceEnded, Give: func(c *Call) (bool, error) {
 			if !time.Now().Before(c.end()) {
@@ -402,12 +406,12 @@ func brokenRecords() []BrokenLock {
 			}
 			return del(c)
 		}}, Of: "record",
-			Mistake: "GETSET writes before it is known that the holder's lease is over, and nothing is compared.",
+			Mistake: "GETSET writes before it is known whether the holder's lease is over, and nothing is compared.",
 			Shows: []Showing{{Plan: []string{"crash client-1 after acquired", "delay the GETSET of client-2 to " +
 				"redis-1 by 300ms"},
 				Seeds: 10, Way: Way{ownership, overwritten}, By: "client-2", Of: "client-3",
-				Why: "client-1's lease ends at 8 s. If client-2 is the first to read that, its GETSET comes after " +
-					"that of client-3, and writes over the key of client-3, which has the lock."}},
+				Why: "client-1's lease ends at 8 s. If client-2 is the first to read that, its GETSET arrives after " +
+					"client-3's, and overwrites the key of client-3, which holds the lock."}},
 			Also: []Way{{ownership, removed}, {leaseExclusion, removed}, {leaseExclusion, overwritten}}, Found: nil},
 	}
 }
@@ -420,9 +424,9 @@ const late = "pause client-1 for 10s after acquired"
 func atAnothers(c checker.Cause, why string, never ...string) []Showing {
 	return []Showing{
 		{Plan: []string{late}, Way: Way{ownership, c}, By: "client-1", Of: "client-[23]", Never: never,
-			Why: "client-1 gives the lock back when another has it. " + why},
+			Why: "client-1 releases the lock while another client holds it. " + why},
 		{Plan: []string{late}, Way: Way{leaseExclusion, c}, By: "client-1", Of: "client-[23]", Never: never,
-			Why: "The third client gets the lock then, while the second one's lease lasts."},
+			Why: "Then the third client acquires the lock, while the second one's lease lasts."},
 	}
 }
 
@@ -430,7 +434,7 @@ func atAnothers(c checker.Cause, why string, never ...string) []Showing {
 func atFirst(c checker.Cause, why string) []Showing {
 	return []Showing{
 		{Way: Way{ownership, c}, By: "client-2", Of: "client-1", Why: why},
-		{Way: Way{leaseExclusion, c}, By: "client-2", Of: "client-1", Why: why + " Both have the lock then."},
+		{Way: Way{leaseExclusion, c}, By: "client-2", Of: "client-1", Why: why + " Then both hold the lock."},
 	}
 }
 
@@ -438,9 +442,9 @@ func atFirst(c checker.Cause, why string) []Showing {
 func waitersProlong() []Showing {
 	return []Showing{
 		{Way: Way{ownership, prolongedBy}, By: "client-2", Of: "client-1",
-			Why: "client-2 asks 10 ms after client-1, which has the lock."},
+			Why: "client-2 asks for the lock 10 ms after client-1, which holds it."},
 		{Plan: []string{"crash client-1 after acquired"}, Way: Way{deadlock, crashed}, By: "client-1",
-			Why: "The two that wait ask every 100 ms, so that the key of client-1, which is gone, never expires."},
+			Why: "The two waiting clients ask every 100 ms, so the key of client-1, which has crashed, never expires."},
 	}
 }
 
@@ -450,6 +454,6 @@ func lateSet(command, why string) []Showing {
 	return []Showing{
 		{Plan: plan, Way: Way{ownership, overwritten}, By: "client-1", Of: "client-2", Why: why},
 		{Plan: plan, Way: Way{leaseExclusion, overwritten}, By: "client-1", Of: "client-2",
-			Why: why + " Both have the lock then."},
+			Why: why + " Then both hold the lock."},
 	}
 }

@@ -139,7 +139,7 @@ var mistakes = map[string]struct {
 		return &tokened{client: goRedis(c, 0), key: c.Key, token: c.Name}, nil
 	}}, "Lock of worker-1 returned nil after "},
 	"another TTL": {locktest.Config{New: newWatchdog, TTL: 30 * time.Second},
-		`the key "lock" ends 8s after Lock has set it, and Config.TTL says 30s`},
+		`the key "lock" expires 8s after Lock has set it, but Config.TTL is 30s`},
 	"a misspelt fault": {locktest.Config{New: newWatchdog, Faults: locktest.Faults{"paus"}},
 		`locktest: Config.Faults: unknown key "paus" in mix.weights (did you mean "pause"?)`},
 	"a goroutine that never ends": {locktest.Config{New: func(c *locktest.Client) (locktest.Lock, error) {
