@@ -108,7 +108,7 @@ func (d *definition) lacks(row int) string {
 	case p.Order <= 0 || p.At == Nowhere && p.Why == nil || p.At == AtActs && p.Candidates == nil:
 		return "does not say how a verification places it"
 	case d.fields&p.At.needs() != p.At.needs():
-		return "does not state what a verification is to set"
+		return "lacks a field that its placement sets"
 	}
 	return ""
 }

@@ -290,7 +290,7 @@ type AmbiguousError struct {
 
 // Error quotes the line and names the two commands.
 func (e *AmbiguousError) Error() string {
-	return fmt.Sprintf("%s: %q fits %q and %q: write more of the one that is meant", e.Line, e.Name, e.Fits[0],
+	return fmt.Sprintf("%s: %q fits %q and %q: write more of the intended one", e.Line, e.Name, e.Fits[0],
 		e.Fits[1])
 }
 

@@ -156,7 +156,7 @@ func (p *parser) driftTrigger() Trigger {
 func (p *parser) refuseTime(right string) {
 	if looksLikeNumber(p.peek()) {
 		wrong := p.tokens[p.next-1]
-		p.failAt(wrong.column, quote(right)+" stands before a time here, found "+quoteFound(wrong.text), right)
+		p.failAt(wrong.column, quote(right)+" must precede a time here, found "+quoteFound(wrong.text), right)
 	}
 }
 

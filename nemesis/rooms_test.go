@@ -391,7 +391,7 @@ func TestAKindIsCompleteOrRefused(t *testing.T) {
 		`nemesis: the kind of faults "half" does not say whom it can strike`,
 		`nemesis: the kind of faults "half" does not say how a verification places it`,
 		`nemesis: the kind of faults "half" does not say how a verification places it`,
-		`nemesis: the kind of faults "half" does not state what a verification is to set`,
+		`nemesis: the kind of faults "half" lacks a field that its placement sets`,
 	}
 	for i, got := range nemesis.Incomplete(t) {
 		if got != want[i] {
