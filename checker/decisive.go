@@ -11,11 +11,13 @@ import (
 )
 
 // clash is a pair of grants of one lock that contradict each other, given by two of their spans, in the order in which
-// the history states them.
+// the history states them. If the lock is a semaphore, it is a crowd: the spans of one grant more than there are
+// permits.
 type clash struct {
 	law   Law
 	lock  int32
 	first trace.Span
+	rest  []trace.Span // of a crowd: the spans between first and then
 	then  trace.Span
 }
 
@@ -512,7 +514,7 @@ func (t *judge) about(c *clash, recorded []record) history.Process {
 
 // witness returns the positions of the events that show a clash.
 func (t *judge) witness(c *clash, recorded []record) []int {
-	w := []int{c.first.At, c.then.At, t.Grants[c.first.Grant].OK, t.Grants[c.then.Grant].OK}
+	w := t.witnessOfCrowd(c)
 	for _, r := range recorded {
 		w = append(w, r.set[0], r.set[1], r.at)
 	}

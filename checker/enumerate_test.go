@@ -8,6 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/linear"
 	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
 // TestEveryTwoOfThreeJudgesAgree lets three judges decide mutual exclusion on every small history: the interval check;
@@ -22,6 +23,7 @@ import (
 func TestEveryTwoOfThreeJudgesAgree(t *testing.T) {
 	for _, c := range []struct {
 		processes, operations int
+		permits               int // 0: a mutex
 		shared, outcomes      bool
 		unseen                bool // crashes are noticed late
 		want, violated        int
@@ -38,9 +40,15 @@ func TestEveryTwoOfThreeJudgesAgree(t *testing.T) {
 		{processes: 2, operations: 5, shared: true, want: 349_866, violated: 39_984, long: true},
 		{processes: 3, operations: 5, shared: true, want: 3_345_554, violated: 881_679, long: true},
 		{processes: 2, operations: 6, shared: true, want: 5_260_606, violated: 642_658, long: true},
+		{processes: 3, operations: 4, permits: 2, want: 10_335, violated: 390},
+		{processes: 3, operations: 4, permits: 2, unseen: true, want: 15_003, violated: 417},
+		{processes: 4, operations: 5, permits: 3, want: 431_712, violated: 4_830, long: true},
+		{processes: 3, operations: 5, permits: 2, want: 222_962, violated: 8_658, long: true},
+		{processes: 4, operations: 5, permits: 2, want: 431_712, violated: 47_688, long: true},
+		{processes: 3, operations: 5, permits: 2, unseen: true, want: 416_834, violated: 10_380, long: true},
 	} {
-		name := fmt.Sprintf("%d processes, %d operations, shared %v, all outcomes %v, unseen ends %v", c.processes,
-			c.operations, c.shared, c.outcomes, c.unseen)
+		name := fmt.Sprintf("%d processes, %d operations, %d permits, shared %v, all outcomes %v, unseen ends %v",
+			c.processes, c.operations, max(c.permits, 1), c.shared, c.outcomes, c.unseen)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if c.long && !testkit.Full() {
@@ -48,11 +56,12 @@ func TestEveryTwoOfThreeJudgesAgree(t *testing.T) {
 			}
 			e := enumeration{t: t, outcomes: c.outcomes, shared: c.shared, unseen: c.unseen, ps: make([]walker,
 				c.processes)}
+			e.h.Header.Permits = c.permits
 			e.walk(c.operations, 0)
 			if e.seen != c.want || e.violated != c.violated {
 				t.Errorf("%d histories, %d of them violated; want %d and %d", e.seen, e.violated, c.want, c.violated)
 			}
-			if e.divided == 0 || c.shared && c.operations > 4 && e.unanswered == 0 {
+			if e.divided == 0 && c.permits == 0 || c.shared && c.operations > 4 && e.unanswered == 0 {
 				t.Errorf("%d histories were refuted by a part of them, %d have pieces that answer nothing", e.divided,
 					e.unanswered)
 			}
@@ -175,9 +184,10 @@ func (e *enumeration) then(i int, next walker, typ history.Type, f history.F, le
 }
 
 var (
-	processNames = []history.Process{"a", "b", "c"}
+	processNames = []history.Process{"a", "b", "c", "d"}
 	attemptNames = [][]history.Attempt{{"", "a/1", "a/2", "a/3", "a/4", "a/5", "a/6"},
-		{"", "b/1", "b/2", "b/3", "b/4", "b/5", "b/6"}, {"", "c/1", "c/2", "c/3", "c/4", "c/5", "c/6"}}
+		{"", "b/1", "b/2", "b/3", "b/4", "b/5", "b/6"}, {"", "c/1", "c/2", "c/3", "c/4", "c/5", "c/6"},
+		{"", "d/1", "d/2", "d/3", "d/4", "d/5", "d/6"}}
 )
 
 func (e *enumeration) judge() {
@@ -185,8 +195,8 @@ func (e *enumeration) judge() {
 	e.trace.Read(&e.h)
 	e.trace.Sections()
 	overlaps, _ := e.trace.clashes(MutualExclusion)
-	pairs := overlapsByDefinition(e.h.Events)
-	byInterval, byDefinition, byPorcupine := len(overlaps) > 0, len(pairs) > 0, false
+	groups := overlapsByDefinition(e.h.Events, e.trace.Permits())
+	byInterval, byDefinition, byPorcupine := len(overlaps) > 0, len(groups) > 0, false
 	for i := range e.trace.Locks {
 		if len(e.trace.Locks[i].Sections) < 2 {
 			continue // nothing to ask about; this is so in most histories
@@ -199,17 +209,18 @@ func (e *enumeration) judge() {
 	if byDefinition {
 		e.violated++
 	}
-	same := slices.EqualFunc(overlaps, pairs,
-		func(c clash, pair [2]int) bool { return c.first.At == pair[0] && c.then.At == pair[1] })
+	same := slices.EqualFunc(overlaps, groups, func(c clash, group []int) bool {
+		return slices.EqualFunc(c.members(), group, func(s trace.Span, at int) bool { return s.At == at })
+	})
 	if byPorcupine != byDefinition || !same {
 		e.t.Fatalf("interval check %v (%+v), porcupine %v, definition %v (%v):\n%s", byInterval, overlaps, byPorcupine,
-			byDefinition, pairs, list(lines(e.h.Events)))
+			byDefinition, groups, list(lines(e.h.Events)))
 	}
 }
 
 // ask asks porcupine in parts of at least least sections, and about at most most sections at once.
 func (e *enumeration) ask(least, most int) (linear.Answer, []linear.MutexOp) {
-	e.parts.Least, e.parts.Most, e.parts.Steps = least, most, 1<<20
+	e.parts.Least, e.parts.Most, e.parts.Steps, e.parts.Permits = least, most, 1<<20, e.trace.Permits()
 	return e.parts.Mutex(e.ops)
 }
 
@@ -237,8 +248,9 @@ func (e *enumeration) askInParts(whole linear.Answer) {
 // lost, crash. It returns all pairs of sections that share an instant and are not both shared, ordered by the later and
 // then the earlier acquire. A process whose crash was not seen may have left its section at any time since it was last
 // known to live, and at the earliest an instant after its call. Two sections count only if they share an instant
-// wherever these ended.
-func overlapsByDefinition(events []history.Event) (pairs [][2]int) {
+// wherever these ended. With several permits it returns, for each section, the first choice of as many earlier sections
+// as there are permits, of which every two, also with the section itself, share an instant.
+func overlapsByDefinition(events []history.Event, permits int) (groups [][]int) {
 	is := func(e *history.Event, i int, f history.F) bool { return e.Process == events[i].Process && e.F == f }
 	// the times from which to which a section lasted, in every way that it may have; each event has its own
 	ways := func(i int) (all [][2]history.Time) {
@@ -262,23 +274,37 @@ func overlapsByDefinition(events []history.Event) (pairs [][2]int) {
 		return append(all, [2]history.Time{events[i].Time, end})
 	}
 	enters := func(i int) bool { return events[i].F == history.Acquire && events[i].Type == history.OK }
-	for b := range events {
-		for a := range events[:b] {
-			if !enters(a) || !enters(b) || events[a].Shared && events[b].Shared {
-				continue
-			}
-			always := true
-			for _, x := range ways(a) {
-				for _, y := range ways(b) {
-					always = always && x[0] < y[1] && y[0] < x[1]
+	meet := func(a, b int) bool {
+		if !enters(a) || !enters(b) || events[a].Shared && events[b].Shared {
+			return false
+		}
+		for _, x := range ways(a) {
+			for _, y := range ways(b) {
+				if x[0] >= y[1] || y[0] >= x[1] {
+					return false
 				}
 			}
-			if always {
-				pairs = append(pairs, [2]int{a, b})
+		}
+		return true
+	}
+	var choose func(group []int, from, last int) bool
+	choose = func(group []int, from, last int) bool {
+		if len(group) == permits {
+			groups = append(groups, append(slices.Clone(group), last))
+			return permits > 1
+		}
+		for i := from; i < last; i++ {
+			apart := func(o int) bool { return !meet(o, i) }
+			if meet(i, last) && !slices.ContainsFunc(group, apart) && choose(append(group, i), i+1, last) {
+				return true
 			}
 		}
+		return false
 	}
-	return pairs
+	for last := range events {
+		choose(nil, 0, last)
+	}
+	return groups
 }
 
 func lines(events []history.Event) []string {

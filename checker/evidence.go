@@ -48,7 +48,7 @@ func Evidence(h *history.History, most int, first ...history.Lock) (all []LockEv
 				g := &t.Grants[l.Grants[ops[i].Section]]
 				ops[i].Name = history.Printable(cmp.Or(string(g.Attempt), string(g.Process)))
 			}
-			if drawn := linear.MutexEvidence(ops); drawn.Answer != linear.Unknown {
+			if drawn := linear.MutexEvidence(ops, t.Permits()); drawn.Answer != linear.Unknown {
 				e.Mutex = drawn
 			}
 		}
@@ -96,7 +96,7 @@ func (t *judge) answered(l *trace.LockTrace) (shown []linear.MutexOp, isRefuted 
 		return nil, false
 	}
 	ops := t.appendMutexOps(nil, l)
-	t.parts.Renew()
+	t.parts.Renew(t.Permits())
 	switch answer, refuted := t.parts.Mutex(ops); {
 	case answer == linear.Refuted:
 		return refuted, true

@@ -98,11 +98,18 @@ func (t *judge) name(a history.Attempt) string {
 	return sentence("%s (attempt %s)", t.ProcessOf(a), a)
 }
 
-// sectionStory describes two critical sections that overlapped.
+// sectionStory describes critical sections that overlapped: two, or one more than there are permits.
 func (t *judge) sectionStory(c *clash) string {
-	a, b := &t.Grants[c.first.Grant], &t.Grants[c.then.Grant]
-	return sentence("%s entered the critical section of %s at %v although %s, inside since %v, had not left it (%s).",
-		capital(t.who(b, a)), quoted(t.Locks[c.lock].Name), t.Time(b.OK), t.who(a, b), t.Time(a.OK), t.endText(a))
+	b := &t.Grants[c.then.Grant]
+	var inside []string
+	for _, s := range c.members()[:t.Permits()] {
+		a := &t.Grants[s.Grant]
+		inside = append(inside, sentence("%s, inside since %v, had not left it (%s)", t.who(a, b), t.Time(a.OK),
+			t.endText(a)))
+	}
+	return sentence("%s entered the critical section of %s at %v although %s%s.",
+		capital(t.who(b, &t.Grants[c.first.Grant])), quoted(t.Locks[c.lock].Name), t.Time(b.OK), list(inside),
+		t.tooMany(c))
 }
 
 func (t *judge) endText(g *trace.Grant) string {
@@ -228,8 +235,8 @@ func (t *judge) leaseStory(c *clash, cause Cause, records []record) string {
 	if t.History.Events[a.At].Grant.Open {
 		had = sentence("%s had it since %v and had not been told that it was lost", t.who(ga, gb), history.Time(a.From))
 	}
-	s.WriteString(sentence("%s %s at %v although %s: two leases at once.", capital(t.who(gb, ga)), granted,
-		history.Time(b.From), had))
+	s.WriteString(sentence("%s %s at %v although %s: %s.", capital(t.who(gb, ga)), granted,
+		history.Time(b.From), had, t.leasesAtOnce()))
 	switch cause.Kind {
 	case CountedWithoutQuorum:
 		s.WriteString(sentence(" They counted no server in common (%s; %s), so none could refuse the second.",

@@ -81,7 +81,7 @@ func (j Judges) String() string {
 // returns their answers about that lock. Otherwise it returns their answers about the lock whose sections overlap first
 // in the history. If no sections overlap, it returns porcupine's first answer that is not Allowed.
 func (t *judge) bothJudges() (all Judges, overlaps []clash, more bool) {
-	t.parts.Renew()
+	t.parts.Renew(t.Permits())
 	t.answers = t.answers[:0]
 	sound := Judges{Allowed, Allowed}
 	all = sound

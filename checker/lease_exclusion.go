@@ -17,21 +17,25 @@ func init() {
 }
 
 // leaseExclusion judges the lock service's promise that the validity windows it grants for one lock never overlap in
-// true time, except shared ones.
+// true time, except shared ones. Of a semaphore, there are never more windows at once than permits.
 //
 // The law needs grants that state granted and until. It is unchecked if a grant without them may have overlapped
 // another. It counts as exercised once a lock had two windows, or one window and another acquire that could have been
-// granted. A single grant that nobody else asked for shows nothing.
+// granted. A single grant that nobody else asked for shows nothing. A semaphore needs one acquire more than it has
+// permits.
 func (t *judge) leaseExclusion(f *Finding) {
 	windows, exercised := 0, false
 	for i := range t.Locks {
 		l := &t.Locks[i]
 		windows += l.Stated
-		exercised = exercised || l.Stated > 0 && len(l.Asks) > 1
+		exercised = exercised || l.Stated > 0 && len(l.Asks) > t.Permits()
 	}
 	switch {
 	case windows == 0:
 		f.unchecked("No grant states when its lease was granted and until when it was valid.")
+		return
+	case !exercised && t.Permits() > 1:
+		f.unchecked(fewAsked)
 		return
 	case !exercised:
 		f.unchecked("One lease was granted and nobody else asked for its lock.")
@@ -45,7 +49,7 @@ func (t *judge) leaseExclusion(f *Finding) {
 				quoted(t.Locks[g.Lock].Name), g.Process, t.Time(g.OK)))
 			return
 		}
-		f.holds(count(windows, "window") + " of validity, no two of one lock overlapped.")
+		f.holds(count(windows, "window") + " of validity, " + t.neverTogether() + ".")
 		return
 	}
 	for i := range overlaps {
@@ -54,16 +58,17 @@ func (t *judge) leaseExclusion(f *Finding) {
 	f.examined(more)
 }
 
-// leasesOverlap reports two windows of one lock that overlap.
+// leasesOverlap reports windows of one lock that overlap: two, or one more than there are permits.
 func (t *judge) leasesOverlap(f *Finding, c *clash) {
-	cause, records := t.decide(c)
+	pair, cause, records := t.decisivePair(c)
 	b := t.breach(f, cause, max(c.first.At, c.then.At), t.Locks[c.lock].Name, t.holdersOf(c)...)
 	if b == nil {
 		return
 	}
-	t.facts = t.leaseFacts(c, records)
-	b.violated(t, cause, t.leaseStory(c, cause, records), t.witness(c, records))
-	b.About, b.Unrecorded = t.about(c, records), unrecorded(cause, records)
+	t.facts = t.leaseFacts(&pair, records)
+	b.violated(t, cause, t.leaseStory(&pair, cause, records)+t.crowdedLeases(c),
+		append(t.witness(&pair, records), t.witnessOfCrowd(c)...))
+	b.About, b.Unrecorded = t.about(&pair, records), unrecorded(cause, records)
 }
 
 // undecidedBy returns a grant whose window is not stated and may have overlapped another; nil if there is none. No two
@@ -71,11 +76,10 @@ func (t *judge) leasesOverlap(f *Finding, c *clash) {
 func (t *judge) undecidedBy() *trace.Grant {
 	for n := range t.Locks {
 		spans := t.WithUnstated(&t.Locks[n])
-		if i, j, clashes := t.Interval.First(spans); clashes {
-			if g := &t.Grants[spans[j].Grant]; g.Lease == nil {
+		for _, i := range slices.Backward(t.Interval.FirstCrowd(spans, t.Permits())) {
+			if g := &t.Grants[spans[i].Grant]; g.Lease == nil {
 				return g
 			}
-			return &t.Grants[spans[i].Grant]
 		}
 	}
 	return nil
@@ -103,12 +107,12 @@ func (t *judge) clashesIn(law Law, n int) (all []clash) {
 	if law == MutualExclusion {
 		spans = t.Locks[n].Sections
 	}
-	pairs := t.Interval.Clashes(spans, mostBreaches)
-	if len(pairs) > 0 && t.History.Header.ClockError > 0 {
-		pairs = clockerror.Certain(&t.Trace, spans, pairs, law == MutualExclusion)
+	groups := t.Interval.Crowds(spans, t.Permits(), mostBreaches)
+	if len(groups) > 0 && t.History.Header.ClockError > 0 {
+		groups = clockerror.Certain(&t.Trace, spans, groups, law == MutualExclusion)
 	}
-	for _, p := range pairs {
-		all = append(all, clash{law: law, lock: int32(n), first: spans[p[0]], then: spans[p[1]]})
+	for _, group := range groups {
+		all = append(all, crowdOf(law, int32(n), spans, group))
 	}
 	return all
 }

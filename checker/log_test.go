@@ -204,6 +204,8 @@ func (p *parser) header(word string) {
 		}
 	case "quorum":
 		h.Quorum = p.number(value)
+	case "permits":
+		h.Permits = p.number(value)
 	case "asked": // all requests were recorded
 		h.Asked = map[history.Process]history.Time{}
 		if client, at, some := strings.Cut(value, "@"); some {

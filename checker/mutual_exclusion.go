@@ -18,24 +18,27 @@ func init() {
 		judge:  (*judge).mutualExclusion, uncertain: clockerror.Sections})
 }
 
-// mutualExclusion judges what users rely on: critical sections of one lock never overlap, except shared ones. Two
-// judges report it (see Judges).
+// mutualExclusion judges what users rely on: critical sections of one lock never overlap, except shared ones. Of a
+// semaphore, there are never more sections open at once than permits. Two judges report it (see Judges).
 //
 // If a process died unnoticed, at an unknown time after it was last known to be alive, the law is violated only if it
 // is violated for every such time. It is undecided if it is violated for some of them.
 //
 // The law needs acquires and their ends. It counts as exercised once a lock had two sections, or one section and
-// another acquire.
+// another acquire; a semaphore needs one acquire more than it has permits.
 func (t *judge) mutualExclusion(f *Finding) {
 	sections, exercised := 0, false
 	for i := range t.Locks {
 		l := &t.Locks[i]
 		sections += len(l.Sections)
-		exercised = exercised || len(l.Sections) > 0 && len(l.Asks) > 1
+		exercised = exercised || len(l.Sections) > 0 && len(l.Asks) > t.Permits()
 	}
 	switch {
 	case sections == 0:
 		f.unchecked("Nobody acquired a lock.")
+		return
+	case !exercised && t.Permits() > 1:
+		f.unchecked(fewAsked)
 		return
 	case !exercised:
 		f.unchecked("One lock was acquired once and nobody else asked for it.")
@@ -59,7 +62,7 @@ func (t *judge) mutualExclusion(f *Finding) {
 			f.Judges = judges.open()
 			return
 		}
-		f.holds(count(sections, "critical section") + ", no two of one lock overlapped.")
+		f.holds(count(sections, "critical section") + ", " + t.neverTogether() + ".")
 	}
 }
 
@@ -76,14 +79,16 @@ func (t *judge) unseenEnd() string {
 		for i := range longest {
 			longest[i].To = int64(t.Grants[longest[i].Grant].End)
 		}
-		i, j, found := t.Interval.First(longest)
-		if !found {
+		together := t.Interval.FirstCrowd(longest, t.Permits())
+		if together == nil {
 			continue
 		}
-		g, other := &t.Grants[longest[i].Grant], &t.Grants[longest[j].Grant]
-		if l.Sections[i].To == longest[i].To {
-			g, other = other, g
+		unseen := slices.IndexFunc(together, func(i int) bool { return l.Sections[i].To != longest[i].To })
+		with := len(together) - 1 // the last that entered
+		if unseen == with {
+			with = 0
 		}
+		g, other := &t.Grants[longest[together[unseen]].Grant], &t.Grants[longest[together[with]].Grant]
 		crash := t.CrashAfter(g.Process, g.OK)
 		return sentence("The end of %s was noticed at %v, and it is known to have lived until %v: nobody can tell "+
 			"whether it was inside the critical section of %s together with %s, which entered at %v.", g.Process,
@@ -92,7 +97,23 @@ func (t *judge) unseenEnd() string {
 	return ""
 }
 
-// insideTogether reports two sections that overlap. If the leases overlap too, the cause is the one of the leases.
+// leasesUnknown reports whether it is not known if the leases of a clash of sections overlap.
+func (t *judge) leasesUnknown(c *clash) bool {
+	members := c.members()
+	for i, s := range members {
+		if t.Grants[s.Grant].Stated == history.Never {
+			return true
+		}
+		for _, o := range members[:i] {
+			if clockerror.MayOverlap(&t.Trace, t.WindowsOf(c.lock, o.Grant, s.Grant)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// insideTogether reports sections that overlap: two, or one more than there are permits. If the leases overlap too, the cause is the one of the leases.
 // Otherwise it is why a holder was still inside after its own lease had ended.
 func (t *judge) insideTogether(f *Finding, c *clash) {
 	report := func(cause Cause) *Finding {
@@ -111,9 +132,7 @@ func (t *judge) insideTogether(f *Finding, c *clash) {
 		}
 		return
 	}
-	never := history.Never
-	stated := t.Grants[c.first.Grant].Stated < never && t.Grants[c.then.Grant].Stated < never
-	if !stated || clockerror.MayOverlap(&t.Trace, t.WindowsOf(c.lock, c.first.Grant, c.then.Grant)) {
+	if t.leasesUnknown(c) {
 		cause := Cause{Kind: CauseNotRecorded}
 		if b := report(cause); b != nil {
 			b.violated(t, cause, t.sectionStory(c), t.witness(c, nil))
@@ -121,12 +140,12 @@ func (t *judge) insideTogether(f *Finding, c *clash) {
 		return
 	}
 	if leases, found := t.leaseClash(c); found {
-		cause, records := t.decide(&leases)
+		pair, cause, records := t.decisivePair(&leases)
 		if b := report(cause); b != nil {
-			t.facts = t.leaseFacts(&leases, records)
-			b.violated(t, cause, t.sectionStory(c)+" "+t.leaseStory(&leases, cause, records),
-				append(t.witness(c, nil), t.witness(&leases, records)...))
-			b.About, b.Unrecorded = t.about(&leases, records), unrecorded(cause, records)
+			t.facts = t.leaseFacts(&pair, records)
+			b.violated(t, cause, t.sectionStory(c)+" "+t.leaseStory(&pair, cause, records),
+				append(t.witness(c, nil), t.witness(&pair, records)...))
+			b.About, b.Unrecorded = t.about(&pair, records), unrecorded(cause, records)
 		}
 		return
 	}
@@ -148,7 +167,11 @@ func (t *judge) insideTogether(f *Finding, c *clash) {
 
 // holdersOf returns the processes of a clash, in the order of their grants.
 func (t *judge) holdersOf(c *clash) []history.Process {
-	return []history.Process{t.Grants[c.first.Grant].Process, t.Grants[c.then.Grant].Process}
+	all := make([]history.Process, 0, 2)
+	for _, s := range c.members() {
+		all = append(all, t.Grants[s.Grant].Process)
+	}
+	return all
 }
 
 // gaveUp reports whether a holder's own request had deleted its key by position left.
@@ -161,11 +184,11 @@ func (t *judge) gaveUp(grant int32, left int) bool {
 	})
 }
 
-// outlived finds whose lease had ended when the two sections began to overlap, and when it ended. This is the lease of
-// the holder that was inside, or, if that was still valid, the lease of the client that entered.
+// outlived finds whose lease had ended when the sections began to overlap, and when it ended. This is the lease of a
+// holder that was inside, or, if those were still valid, the lease of the client that entered.
 func (t *judge) outlived(c *clash) (holder trace.Span, end int64) {
 	met := int64(t.Time(c.then.At))
-	for _, holder := range []trace.Span{c.first, c.then} {
+	for _, holder := range c.members() {
 		covered := false
 		last := int64(math.MinInt64)
 		for _, w := range t.Locks[c.lock].Windows {
@@ -181,19 +204,23 @@ func (t *judge) outlived(c *clash) (holder trace.Span, end int64) {
 	return c.first, met // a lease that ended at that very moment
 }
 
-// leaseClash finds the first windows of the two grants that overlap, among those stated before the sections met. A
-// later promise cannot be the reason.
+// leaseClash finds the first windows of the grants of a clash that overlap, among those stated before the sections met.
+// A later promise cannot be the reason.
 func (t *judge) leaseClash(c *clash) (clash, bool) {
-	spans := slices.DeleteFunc(slices.Clone(t.WindowsOf(c.lock, c.first.Grant, c.then.Grant)),
-		func(w trace.Span) bool { return w.At > c.then.At })
+	members := c.members()
+	of := func(grant int32) bool {
+		return slices.ContainsFunc(members, func(s trace.Span) bool { return s.Grant == grant })
+	}
+	spans := slices.DeleteFunc(slices.Clone(t.Locks[c.lock].Windows),
+		func(w trace.Span) bool { return w.At > c.then.At || !of(w.Grant) })
 	g := &t.Grants[c.then.Grant]
 	if g.Lease != nil && !slices.ContainsFunc(spans, func(w trace.Span) bool { return w.Grant == c.then.Grant }) {
 		at := int64(g.Lease.Granted) // it was released at once
 		spans = append(spans, trace.Span{From: at, To: at, Grant: c.then.Grant, At: g.OK, Shared: g.Shared})
 	}
-	i, j, found := t.Interval.First(spans)
-	if !found {
+	group := t.Interval.FirstCrowd(spans, t.Permits())
+	if group == nil {
 		return clash{}, false
 	}
-	return clash{law: c.law, lock: c.lock, first: spans[i], then: spans[j]}, true
+	return crowdOf(c.law, c.lock, spans, group), true
 }

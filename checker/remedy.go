@@ -138,7 +138,7 @@ var remedies = map[CauseKind][]advice{
 	},
 	GrantedTwice: slices.Concat([]advice{
 		{text: "Look for the keys of others and set one's own in one step, such as one script, and take the lock " +
-			"only if there was none.", when: all(not(isTaken), not(isOneKey))},
+			"only if there was none.", when: all(not(isTaken), not(isOneKey), not(isSemaphore))},
 		{text: "Give each attempt its own random value, and take the lock only if there is no key, not even of an " +
 			"earlier attempt of one's own.", only: anyRedis, when: isOneKey},
 		{text: "Put an element into the list only where it was taken out, once for each time, and only by the client " +
@@ -443,7 +443,7 @@ func remedy(s *situation) string {
 	kind := cmp.Or(s.Service, history.Redlock).Kind()
 	var fit, unsure []string
 	hidden := false
-	list := remedies[s.cause.Kind]
+	list := s.advice()
 	if s.OnlyMember() && !keepsDisk(s) && s.cause.Kind != NoQuorumLeft && s.cause.Kind != WaitedForOther {
 		list = onlyMember
 	}

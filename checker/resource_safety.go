@@ -29,9 +29,16 @@ func init() {
 // effect was never granted, it has no place in the order of grants: it changes the value and (b) applies, but (a) does
 // not. A write that breaks both counts as one breach, of (a).
 //
+// A semaphore is no such lock: its holders may write at the same time, so the law is unchecked.
+//
 // The law needs accepted writes, and grants that state when they were decided, or tokens. Porcupine also judges the
 // clients' read-modify-writes: what it refutes must break (a) or (b) too.
 func (t *judge) resourceSafety(f *Finding) {
+	if n := t.Permits(); n > 1 {
+		f.unchecked(sentence("The lock has %d permits: several holders use the resource at once, and none of them "+
+			"supersedes another.", n))
+		return
+	}
 	s := &t.Scan
 	s.Reset(len(t.Locks), len(t.Grants))
 	writes, ranked, unranked := 0, false, false

@@ -157,21 +157,60 @@ func firstOf(t *trace.Trace, spans []trace.Span, sections bool) (i, j int, found
 	return 0, 0, false
 }
 
-// Certain returns those pairs of spans that clash whatever the true clock errors are, of the given pairs, which clash
-// by the recorded times. The first certain pair is found and returned even if it is not among the given ones.
-func Certain(t *trace.Trace, spans []trace.Span, pairs [][2]int, sections bool) [][2]int {
-	i, j, found := firstOf(t, spans, sections)
-	if !found {
-		return nil
+// Certain returns those groups of spans that clash whatever the true clock errors are, of the given groups, which clash
+// by the recorded times. If they are pairs, the first certain pair is found and returned even if it is not among the
+// given ones.
+func Certain(t *trace.Trace, spans []trace.Span, groups [][]int, sections bool) (certain [][]int) {
+	first := []int(nil)
+	if t.Permits() == 1 {
+		i, j, found := firstOf(t, spans, sections)
+		if !found {
+			return nil
+		}
+		first = []int{i, j}
+		certain = append(certain, first)
 	}
-	first := [2]int{i, j}
-	certain := [][2]int{first}
-	for _, p := range pairs {
-		if p != first && sure(t, []trace.Span{spans[p[0]], spans[p[1]]}, sections) {
-			certain = append(certain, p)
+	for _, group := range groups {
+		if !slices.Equal(group, first) && allSure(t, spans, group, sections) {
+			certain = append(certain, group)
 		}
 	}
 	return certain
+}
+
+// allSure reports whether every two spans of a group clash whatever the true clock errors are. If they do, all of them
+// have an instant in common, whatever the errors are.
+func allSure(t *trace.Trace, spans []trace.Span, group []int, sections bool) bool {
+	for n, i := range group {
+		for _, j := range group[:n] {
+			if !sure(t, []trace.Span{spans[j], spans[i]}, sections) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// mayClash finds spans that possibly break a lock with that many permits, and returns two of them, if there are any. It
+// may also find some where there are none, if one process had several spans.
+func mayClash(t *trace.Trace, spans []trace.Span, sections bool) (a, b *interval, found bool) {
+	all := intervalsOf(t, spans, sections, false)
+	if t.Permits() == 1 {
+		return clash(all, len(spans), false)
+	}
+	var open []*interval
+	for i := range all {
+		x := &all[i]
+		open = slices.DeleteFunc(open, func(o *interval) bool { return !exceeds(o.end, x.begin, false) })
+		with := slices.DeleteFunc(slices.Clone(open), func(o *interval) bool {
+			return o.process == x.process && !clashOfOne(t, []trace.Span{spans[min(o.at, x.at)], spans[max(o.at, x.at)]})
+		})
+		if len(with) >= t.Permits() {
+			return with[len(with)-1], x, true
+		}
+		open = append(open, x)
+	}
+	return nil, nil, false
 }
 
 // MayOverlap reports whether it is uncertain, because of clock errors, whether windows overlap.
@@ -219,7 +258,7 @@ func overlap(t *trace.Trace, what string, sections bool) string {
 		if sections {
 			spans = l.Sections
 		}
-		a, b, found := clash(intervalsOf(t, spans, sections, false), len(spans), false)
+		a, b, found := mayClash(t, spans, sections)
 		if !found {
 			continue
 		}
@@ -276,7 +315,7 @@ func Windows(t *trace.Trace, violated bool, _ int) string {
 	}
 	for n := range t.Locks {
 		spans := t.WithUnstated(&t.Locks[n])
-		if a, b, found := clash(intervalsOf(t, spans, false, false), len(spans), false); found {
+		if a, b, found := mayClash(t, spans, false); found {
 			return "A grant that does not state until when it was valid may have overlapped another. " +
 				because(t, processOf(t, spans, a), processOf(t, spans, b))
 		}

@@ -126,6 +126,10 @@ func (h *History) readLine(text []byte, n int, next *int, names *names) (err err
 	if err := h.Header.wrongCount(e); err != nil {
 		return err
 	}
+	if e.Shared && h.Header.Permits > 1 {
+		return fmt.Errorf("a shared hold of a semaphore: the header has %d \"permits\", and each hold takes one",
+			h.Header.Permits)
+	}
 	*next = e.Index + 1
 	return nil
 }
@@ -201,8 +205,8 @@ func (h *Header) wrong() error {
 	for _, n := range []struct {
 		key   string
 		value int64
-	}{{"clock_error", int64(h.ClockError)}, {"quorum", int64(h.Quorum)}, {"ttl", int64(h.TTL)}, {"hold", int64(h.Hold)},
-		{"slack", int64(h.Slack)}, {"bound", int64(h.Bound)}, {"messages", int64(h.Messages)},
+	}{{"clock_error", int64(h.ClockError)}, {"quorum", int64(h.Quorum)}, {"permits", int64(h.Permits)}, {"ttl", int64(h.TTL)},
+		{"hold", int64(h.Hold)}, {"slack", int64(h.Slack)}, {"bound", int64(h.Bound)}, {"messages", int64(h.Messages)},
 		{"attempts", int64(h.Attempts)}, {"taken", int64(h.Taken)}} {
 		if n.value < 0 {
 			return fmt.Errorf("%q is %d: it cannot be negative", n.key, n.value)
@@ -231,8 +235,8 @@ func (h *Header) wrong() error {
 	return nil
 }
 
-var headerKeys = []string{"header", "scenario", "seed", "clients", "servers", "shards", "locks", "quorum", "ttl",
-	"hold", "uncapped", "slack", "messages", "attempts", "taken", "bound", "service", "measures", "unknown_measures",
+var headerKeys = []string{"header", "scenario", "seed", "clients", "servers", "shards", "locks", "quorum",
+	"permits", "ttl", "hold", "uncapped", "slack", "messages", "attempts", "taken", "bound", "service", "measures", "unknown_measures",
 	"lapses", "asked", "quiet", "end", "start", "clock_error", "clock_errors", "seen", "reading", "reentrant",
 	"initial"}
 

@@ -199,9 +199,11 @@ type Header struct {
 	Groups   [][]Process `json:"shards,omitempty"`  // servers that replicate, master first; empty: each stands alone
 	Locks    []Lock      `json:"locks,omitempty"`
 	Quorum   int         `json:"quorum,omitempty"` // servers that must grant a lock
-	TTL      Time        `json:"ttl,omitempty"`    // the longest TTL in use, ns
-	Hold     Time        `json:"hold,omitempty"`   // the longest declared time a client works inside its section, ns
-	Uncapped bool        `json:"uncapped,omitempty"`
+	// how many may hold a lock at the same time, if it is a semaphore; 0 or 1: a lock with one holder
+	Permits  int  `json:"permits,omitempty"`
+	TTL      Time `json:"ttl,omitempty"`  // the longest TTL in use, ns
+	Hold     Time `json:"hold,omitempty"` // the longest declared time a client works inside its section, ns
+	Uncapped bool `json:"uncapped,omitempty"`
 	// deadlock-freedom: how much longer than TTL + Hold a client may be stuck, ns
 	Slack    Time `json:"slack,omitempty"`
 	Messages int  `json:"messages,omitempty"` // requests that clients sent to lock servers, except the probe's

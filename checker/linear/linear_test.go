@@ -51,7 +51,7 @@ func TestAMutexAdmitsOneSectionAtATime(t *testing.T) {
 		if got := whole(c.ops); got != c.want {
 			t.Errorf("%s: got %v, want %v", c.why, got, c.want)
 		}
-		if got := MutexEvidence(c.ops).Answer; got != c.want {
+		if got := MutexEvidence(c.ops, 1).Answer; got != c.want {
 			t.Errorf("%s: evidence says %v, want %v", c.why, got, c.want)
 		}
 	}
@@ -172,7 +172,7 @@ func TestEvidenceIsDrawnTheSameEachTime(t *testing.T) {
 		leave(3, 8, 9), shared(leave(0, 10, 11))}
 	ops[3].Name = "client-4/1"
 	var first bytes.Buffer
-	if err := MutexEvidence(ops).WriteHTML(&first); err != nil {
+	if err := MutexEvidence(ops, 1).WriteHTML(&first); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"enter client-4/1", "held by client-4/1", "shared by 2", "enter shared section 1"} {
@@ -182,7 +182,7 @@ func TestEvidenceIsDrawnTheSameEachTime(t *testing.T) {
 	}
 	for range 20 {
 		var again bytes.Buffer
-		if err := MutexEvidence(ops).WriteHTML(&again); err != nil {
+		if err := MutexEvidence(ops, 1).WriteHTML(&again); err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(first.Bytes(), again.Bytes()) {

@@ -38,13 +38,27 @@ func mutexStep(s mutexState, op *MutexOp) (mutexState, bool) {
 	}
 }
 
-// MutexEvidence asks a single question about all operations, and keeps what is needed to draw the answer.
-func MutexEvidence(ops []MutexOp) *Evidence {
-	m := model(0, mutexStep, nil)
+// MutexEvidence asks a single question about all operations on a lock with the given number of permits, and keeps what
+// is needed to draw the answer.
+func MutexEvidence(ops []MutexOp, permits int) *Evidence {
+	m := mutexModel(permits, nil)
 	m.DescribeOperation = func(input, _ any) string { return input.(*MutexOp).describe() }
-	m.DescribeState = func(state any) string { return state.(mutexState).describe(ops) }
-	return evidence(m, func(b *budget) porcupine.Model { return model(0, mutexStep, b) },
+	m.DescribeState = func(state any) string {
+		if s, several := state.(holders); several {
+			return s.describe(ops)
+		}
+		return state.(mutexState).describe(ops)
+	}
+	return evidence(m, func(b *budget) porcupine.Model { return mutexModel(permits, b) },
 		appendMutexOperations(nil, ops))
+}
+
+// mutexModel returns the model of a lock: of a mutex if it has one permit, otherwise of a semaphore.
+func mutexModel(permits int, b *budget) porcupine.Model {
+	if permits > 1 {
+		return model("", semaphoreStep(permits), b)
+	}
+	return model(0, mutexStep, b)
 }
 
 func appendMutexOperations(out []porcupine.Operation, ops []MutexOp) []porcupine.Operation {

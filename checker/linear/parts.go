@@ -11,9 +11,10 @@ import (
 // (its enter had returned) was being left (its leave had been called). These sections are called the earlier ones, all
 // others the later ones. The whole is linearizable if and only if the earlier sections are and the later sections are:
 //
-// Only if: in a legal order each section is left after it is entered, and no two overlap unless both are shared. This
-// is also true of any subset of the sections, and leaving out operations does not change the order of the others. So a
-// legal order of the whole contains a legal order of the earlier sections and one of the later sections.
+// Only if: in a legal order each section is left after it is entered, and no two overlap unless both are shared (of a
+// semaphore: no more sections than permits are open at once). This is also true of any subset of the sections, and
+// leaving out operations does not change the order of the others. So a legal order of the whole contains a legal order
+// of the earlier sections and one of the later sections.
 //
 // If: a legal order of the earlier sections followed by a legal order of the later sections is a legal order of the
 // whole. It respects time: the operations of the later sections returned after the instant (enters by definition;
@@ -34,8 +35,11 @@ type Parts struct {
 	Most int
 	// Steps is how many more steps of the model all questions together may take.
 	Steps int
+	// Permits is how many may be inside at once, if the lock is a semaphore; 0 or 1: it is a mutex.
+	Permits int
 
 	model      porcupine.Model
+	modeled    int     // the value of Permits for which model was made
 	budget     *budget // the budget that model counts on
 	operations []porcupine.Operation
 }
@@ -43,17 +47,20 @@ type Parts struct {
 // MaxSections is the maximum number of sections of one question that Renew sets. Such a question takes 80 MB.
 const MaxSections = 10_000
 
-// Renew sets the bounds for another history. With 8 to 250 sections per question, the time per section is about the
-// same. With fewer, porcupine tries fewer orders if many clients wait, because a question contains at most as many
-// waiters as sections. The steps suffice for a million operations, however many clients contend.
-func (p *Parts) Renew() { p.Least, p.Most, p.Steps = 16, MaxSections, 1<<24 }
+// Renew sets the permits and the bounds for another history. With 8 to 250 sections per question, the time per section
+// is about the same. With fewer, porcupine tries fewer orders if many clients wait, because a question contains at most
+// as many waiters as sections. The steps suffice for a million operations, however many clients contend.
+func (p *Parts) Renew(permits int) {
+	p.Least, p.Most, p.Steps, p.Permits = 16, MaxSections, 1<<24, permits
+}
 
 // Mutex reports whether the operations are those of a correct lock: whether there is an order in which each section is
-// entered while no other is open, except that shared sections may overlap. A section that was never left has no leave
-// operation. The answer is the same as that of a single question about all operations, even where such a question would
-// exceed its budget. It is TooMany if some part has more than Most sections and no part is refuted. The operations of a
-// section must be adjacent, with the enter first, and the sections must be sorted by the return of their enters. If the
-// answer is Refuted, refuted holds the operations of the refuted part.
+// entered while no other is open, except that shared sections may overlap. If the lock is a semaphore, each section is
+// entered while fewer sections are open than there are permits. A section that was never left has no leave operation.
+// The answer is the same as that of a single question about all operations, even where such a question would exceed its
+// budget. It is TooMany if some part has more than Most sections and no part is refuted. The operations of a section
+// must be adjacent, with the enter first, and the sections must be sorted by the return of their enters. If the answer
+// is Refuted, refuted holds the operations of the refuted part.
 func (p *Parts) Mutex(ops []MutexOp) (answer Answer, refuted []MutexOp) {
 	answer = Linearizable
 	for len(ops) > 0 {
@@ -79,9 +86,9 @@ func (p *Parts) ask(ops []MutexOp) Answer {
 	if steps == 0 {
 		return Unknown
 	}
-	if p.budget == nil {
-		p.budget = &budget{}
-		p.model = model(0, mutexStep, p.budget)
+	if p.budget == nil || p.modeled != p.Permits {
+		p.budget, p.modeled = &budget{}, p.Permits
+		p.model = mutexModel(p.Permits, p.budget)
 	}
 	*p.budget = budgetFor(len(ops), steps)
 	p.operations = appendMutexOperations(p.operations[:0], ops)

@@ -101,7 +101,7 @@ func TestManyWhoWaitAreTooManyAtOnceOnly(t *testing.T) {
 		t.Errorf("at once: %v", got)
 	}
 	var p Parts
-	p.Renew()
+	p.Renew(1)
 	if got, _ := p.Mutex(ops); got != Linearizable {
 		t.Errorf("in parts: %v", got)
 	}

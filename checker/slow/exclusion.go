@@ -139,11 +139,12 @@ func (r *reading) leaseExclusion() Finding {
 	var broken []Breach
 	for j, b := range windows {
 		for _, a := range windows[:j] {
-			if r.overlap(&a, &b) {
+			if r.permits() == 1 && r.overlap(&a, &b) {
 				broken = append(broken, Breach{[]int{a.at, b.at}, r.cause(&a, &b), max(a.from, b.from)})
 			}
 		}
 	}
+	broken = append(broken, r.crowdedWindows(windows)...)
 	if len(broken) == 0 && r.unstatedDecides() {
 		return Finding{Outcome: Unchecked}
 	}
@@ -187,6 +188,13 @@ func (r *reading) unstatedDecides() bool {
 		}
 		return append(r.windowOf(s), w)
 	}
+	if r.permits() > 1 {
+		var all []window
+		for _, s := range r.sections {
+			all = append(all, possible(s)...)
+		}
+		return len(crowds(all, r.permits(), func(a, b window) bool { return r.overlap(&a, &b) })) > 0
+	}
 	for j, b := range r.sections {
 		for _, a := range r.sections[:j] {
 			if a.lease != nil && b.lease != nil {
@@ -204,16 +212,21 @@ func (r *reading) unstatedDecides() bool {
 	return false
 }
 
-// exercised reports whether a lock was granted, in a way that matters, and somebody else requested it.
+// exercised reports whether a lock was granted, in a way that matters, and as many others requested it as it has
+// permits.
 func (r *reading) exercised(matters func(*section) bool) bool {
 	for _, s := range r.sections {
 		if !matters(s) {
 			continue
 		}
+		others := 0
 		for _, a := range r.asks {
 			if a != s.ask && a.lock == s.lock {
-				return true
+				others++
 			}
+		}
+		if others >= r.permits() {
+			return true
 		}
 	}
 	return false
@@ -227,7 +240,7 @@ func (r *reading) mutualExclusion() Finding {
 	var broken []Breach
 	for j, b := range r.sections {
 		for _, a := range r.sections[:j] {
-			if a.lock != b.lock || a.shared && b.shared {
+			if a.lock != b.lock || a.shared && b.shared || r.permits() > 1 {
 				continue
 			}
 			may = may || b.ok < a.end
@@ -235,6 +248,9 @@ func (r *reading) mutualExclusion() Finding {
 				broken = append(broken, Breach{[]int{a.ok, b.ok}, r.sectionCause(a, b), r.time(b.ok)})
 			}
 		}
+	}
+	if r.permits() > 1 {
+		broken, may = r.crowdedSections()
 	}
 	if may {
 		return Finding{Outcome: Undecided, Breaches: broken}

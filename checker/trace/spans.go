@@ -55,12 +55,7 @@ func (v *interval) Clashes(spans []Span, most int) (pairs [][2]int) {
 	if !v.anyClash(spans) {
 		return nil
 	}
-	v.soonest = slices.Grow(v.soonest[:0], len(spans))[:len(spans)]
-	soonest := int64(math.MaxInt64)
-	for j := range slices.Backward(spans) {
-		soonest = min(soonest, spans[j].From)
-		v.soonest[j] = soonest
-	}
+	v.soonestStarts(spans)
 	v.alone, v.together = v.alone[:0], v.together[:0]
 	for j := range spans {
 		s := &spans[j]
@@ -86,6 +81,16 @@ func (v *interval) Clashes(spans []Span, most int) (pairs [][2]int) {
 		}
 	}
 	return pairs
+}
+
+// soonestStarts fills in v.soonest.
+func (v *interval) soonestStarts(spans []Span) {
+	v.soonest = slices.Grow(v.soonest[:0], len(spans))[:len(spans)]
+	soonest := int64(math.MaxInt64)
+	for j := range slices.Backward(spans) {
+		soonest = min(soonest, spans[j].From)
+		v.soonest[j] = soonest
+	}
 }
 
 // anyClash reports whether any two spans clash. It visits the spans in the order of their starts. Of the spans that

@@ -111,5 +111,8 @@ func apart(h *history.History) string {
 		func(e history.Event) bool { return e.F == history.Acquire && e.Type == history.OK && e.Shared }) {
 		aside = ", readers aside"
 	}
+	if n := h.Header.Permits; n > 1 {
+		return fmt.Sprintf("No more than %d clients were ever %s at once", n, where)
+	}
 	return "No two clients were ever " + where + " at once" + aside
 }

@@ -49,8 +49,12 @@ func (s *story) about() string {
 	return string(s.f.About)
 }
 
-// two says that two clients, or one client twice, were or had something at the same time.
+// two says that two clients, or one client twice, were or had something at the same time; of a semaphore, that more
+// were or had it than there are permits.
 func (s *story) two(once, both, what string) string {
+	if n := s.h.Header.Permits; n > 1 {
+		return fmt.Sprintf("%d holders %s %s at once, with %d permits", max(n+1, len(s.f.Holders)), both, what, n)
+	}
 	if s.same() {
 		return s.process(0, "a client") + " " + once + " " + what + " twice at once"
 	}
@@ -79,7 +83,7 @@ func (s *story) inside() string {
 	return words + " for a moment"
 }
 
-// recorded returns the time until which both holders were recorded.
+// recorded returns the time until which all holders were recorded.
 func (s *story) recorded() history.Time {
 	until := history.Never
 	for _, p := range s.f.Holders {
@@ -90,8 +94,8 @@ func (s *story) recorded() history.Time {
 	return until
 }
 
-// overlap returns how long the two holders were inside together, from when the second entered until one of them left.
-// over is false if neither left.
+// overlap returns how long the holders were inside together, from when the last one entered until one of them left. over
+// is false if none left.
 func (s *story) overlap() (long history.Time, over bool) {
 	met := s.f.At
 	then := &s.h.Events[met]
@@ -109,10 +113,11 @@ func (s *story) overlap() (long history.Time, over bool) {
 	return 0, false
 }
 
-// entered reports whether the first of the two holders got the lock with the event at a position.
+// entered reports whether a holder other than the last got the lock with the event at a position.
 func (s *story) entered(at int) bool {
 	e := &s.h.Events[at]
-	return e.F == history.Acquire && e.Type == history.OK && e.Lock == s.f.Lock && e.Process == s.f.Holders[0]
+	return e.F == history.Acquire && e.Type == history.OK && e.Lock == s.f.Lock &&
+		slices.Contains(s.f.Holders[:len(s.f.Holders)-1], e.Process)
 }
 
 // leaves reports whether an event of a holder ends its section.
@@ -147,6 +152,9 @@ func (s *story) why() string {
 	case checker.GrantedByNone:
 		return "no server had granted it to " + who
 	case checker.GrantedTwice:
+		if s.h.Header.Permits > 1 {
+			return "a server granted more of them than there are"
+		}
 		return "a server that had granted it to " + who + " granted it again"
 	case checker.NeverRenewed:
 		return "nobody renewed the lease of " + who + ", whose work took longer"

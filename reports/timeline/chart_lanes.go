@@ -188,7 +188,8 @@ func (c *chart) past(lane *clientLane, from, to history.Time, y int) {
 		lane.Process, c.lanes.instant(from), c.lanes.instant(to), text.Lasting(to-from)))
 }
 
-// clashes shades the time in which two sections of one lock are open, unless both are shared.
+// clashes shades the time in which two sections of one lock are open, unless both are shared. Of a semaphore, it shades
+// the time in which more sections are open than there are permits.
 func (c *chart) clashes(y, height int) {
 	var all []*section
 	for _, i := range c.clients {
@@ -200,28 +201,48 @@ func (c *chart) clashes(y, height int) {
 	}
 	slices.SortStableFunc(all, func(a, b *section) int { return a.First - b.First })
 	var shades []shape
-shading:
-	for i, a := range all {
-		for _, b := range all[i+1:] {
-			if b.First > a.Last {
-				break
-			}
+	for j, b := range all {
+		for _, to := range c.lanes.clashesWith(b, all[:j]) {
 			if len(shades) == mostClashes {
 				c.Notes = append(c.Notes, fmt.Sprintf("Only the first %d overlaps of two sections are shaded.",
 					mostClashes))
-				break shading
-			}
-			if a.Lock != b.Lock || a.Shared && b.Shared {
-				continue
+				c.Shapes = append(shades, c.Shapes...)
+				return
 			}
 			n := len(c.Shapes)
-			c.box("clash", b.From, min(a.To, b.To), y, height, "", fmt.Sprintf("two at once: %s and %s\n%s to %s",
-				a.Attempt, b.Attempt, c.lanes.instant(b.From), c.lanes.instant(min(a.To, b.To))))
+			c.box("clash", b.From, to.until, y, height, "", fmt.Sprintf("%s\n%s to %s", to.who,
+				c.lanes.instant(b.From), c.lanes.instant(to.until)))
 			shades = append(shades, c.Shapes[n:]...)
 			c.Shapes = c.Shapes[:n]
 		}
 	}
 	c.Shapes = append(shades, c.Shapes...) // behind everything else
+}
+
+// meeting is the time for which a section was open together with others that exclude it, and a sentence about it.
+type meeting struct {
+	until history.Time
+	who   string
+}
+
+// clashesWith lists the meetings of a section with earlier ones that were open when it began.
+func (l *Lanes) clashesWith(b *section, earlier []*section) (all []meeting) {
+	var ends []history.Time
+	for _, a := range earlier {
+		switch {
+		case a.Last < b.First || a.Lock != b.Lock || a.Shared && b.Shared:
+		case l.permits() > 1:
+			ends = append(ends, a.To)
+		default:
+			all = append(all, meeting{min(a.To, b.To), fmt.Sprintf("two at once: %s and %s", a.Attempt, b.Attempt)})
+		}
+	}
+	if n := l.permits(); n > 1 && len(ends) >= n {
+		slices.Sort(ends)
+		all = append(all, meeting{min(ends[len(ends)-n], b.To),
+			fmt.Sprintf("%d inside at once, with %d permits: %s is the last", len(ends)+1, n, b.Attempt)})
+	}
+	return all
 }
 
 func (c *chart) resourceLane(y int) int {

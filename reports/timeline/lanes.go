@@ -256,7 +256,11 @@ type outliving struct {
 	At      history.Time
 }
 
-// overlapped reports whether, after the event at pos, two sections of one lock are open that are not both shared.
+// permits returns how many clients may hold a lock at the same time.
+func (l *Lanes) permits() int { return max(l.history.Header.Permits, 1) }
+
+// overlapped reports whether, after the event at pos, two sections of one lock are open that are not both shared; of a
+// semaphore, whether more are open than there are permits.
 func (l *Lanes) overlapped(pos int) bool {
 	type holds struct{ all, shared int }
 	open := map[history.Lock]holds{}
@@ -271,7 +275,7 @@ func (l *Lanes) overlapped(pos int) bool {
 			if sec.Shared {
 				h.shared++
 			}
-			if h.all > 1 && h.shared < h.all {
+			if h.all > l.permits() && h.shared < h.all {
 				return true
 			}
 			open[sec.Lock] = h

@@ -31,7 +31,11 @@ func (t *table) legend(p *text.Writer, hidden int) {
 		}
 	}
 	if signs = append(signs, "▸ witness"); !registers {
-		signs = append(signs, "! two inside")
+		tooMany := "! two inside"
+		if n := t.lanes.permits(); n > 1 {
+			tooMany = fmt.Sprintf("! more than %d inside", n)
+		}
+		signs = append(signs, tooMany)
 	}
 	signs = append(signs, "⋮ time left out")
 	p.Flow("", signs)

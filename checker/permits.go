@@ -1,0 +1,121 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/checker/trace"
+)
+
+// A semaphore is a lock with several permits. Its laws are those of a mutex, with more holders: of its windows of
+// validity (lease-exclusion) and of its critical sections (mutual-exclusion) there are never more at once than permits.
+// A breach is a crowd: spans of one grant more than there are permits, all of which have an instant in common.
+
+// fewAsked says why exclusion is unchecked if fewer asked for a semaphore than could break it.
+const fewAsked = "No lock was asked for more often than it has permits."
+
+// neverTogether says what was not seen of spans that break no law.
+func (t *judge) neverTogether() string {
+	if n := t.Permits(); n > 1 {
+		return fmt.Sprintf("never more than %d of one lock at once", n)
+	}
+	return "no two of one lock overlapped"
+}
+
+// crowdOf makes a clash of the spans at the given indexes, which are in order.
+func crowdOf(law Law, lock int32, spans []trace.Span, group []int) clash {
+	last := len(group) - 1
+	c := clash{law: law, lock: lock, first: spans[group[0]], then: spans[group[last]]}
+	for _, i := range group[1:last] {
+		c.rest = append(c.rest, spans[i])
+	}
+	return c
+}
+
+// members returns the spans of a clash in the order in which the history states them.
+func (c *clash) members() []trace.Span {
+	all := make([]trace.Span, 0, 2+len(c.rest))
+	return append(append(append(all, c.first), c.rest...), c.then)
+}
+
+// decisivePair finds the two grants of a clash of leases that show its cause, with the cause and the records that show
+// it. In a crowd, the keys of all holders but one may stand side by side, so a pair whose keys did shows nothing, and
+// the first pair of another cause is taken: one of its two keys was gone when the other was set. If there is no such
+// pair, the servers granted more permits than there are.
+func (t *judge) decisivePair(c *clash) (pair clash, cause Cause, records []record) {
+	pair = clash{law: c.law, lock: c.lock, first: c.first, then: c.then}
+	cause, records = t.decide(&pair)
+	members := c.members()
+	for j, then := range members {
+		for _, first := range members[:j] {
+			if cause.Kind != GrantedTwice && cause.Kind != CauseNotRecorded {
+				return pair, cause, records
+			}
+			other := clash{law: c.law, lock: c.lock, first: first, then: then}
+			why, shown := t.decide(&other)
+			if why.Kind != CauseNotRecorded && (why.Kind != GrantedTwice || cause.Kind == CauseNotRecorded) {
+				pair, cause, records = other, why, shown
+			}
+		}
+	}
+	return pair, cause, records
+}
+
+// witnessOfCrowd returns the positions of the grants of a clash, and of the events that state their spans.
+func (t *judge) witnessOfCrowd(c *clash) (w []int) {
+	for _, s := range c.members() {
+		w = append(w, s.At, t.Grants[s.Grant].OK)
+	}
+	return w
+}
+
+// tooMany says, of a crowd, how many holders there were for how many permits; empty if the lock has one permit.
+func (t *judge) tooMany(c *clash) string {
+	if len(c.rest) == 0 {
+		return ""
+	}
+	return sentence(": %d inside, and there are %d permits", len(c.rest)+2, t.Permits())
+}
+
+// leasesAtOnce says how many leases ran at once in a clash.
+func (t *judge) leasesAtOnce() string {
+	if n := t.Permits(); n > 1 {
+		return sentence("%d leases at once, with %d permits", n+1, n)
+	}
+	return "two leases at once"
+}
+
+// crowdedLeases names the holders of a crowd of leases; empty if the lock has one permit.
+func (t *judge) crowdedLeases(c *clash) string {
+	if len(c.rest) == 0 {
+		return ""
+	}
+	return sentence(" The holders were %s.", list(t.holdersOf(c)))
+}
+
+// advice returns what the documents recommend against the cause.
+func (s *situation) advice() []advice {
+	list := remedies[s.cause.Kind]
+	if !isSemaphore(s) {
+		return list
+	}
+	guard := func(a advice) bool { return a.unless == history.Fencing || a.given == history.Fencing }
+	return append(slices.Clone(semaphores[s.cause.Kind]), slices.DeleteFunc(slices.Clone(list), guard)...)
+}
+
+// semaphores holds the advice that is for locks with several permits only. It takes the place of a fencing token, which
+// cannot guard the data there: an earlier holder is not superseded by a later one.
+var semaphores = map[CauseKind][]advice{
+	GrantedTwice: {{text: "Remove the permits that are over, count the others and take one in one step, such as one " +
+		"script, by one clock: that of the server."}},
+	RemovedByNonOwner: {{text: "Let permits expire by the clock of the server, which the script reads, and not by " +
+		"that of whoever looks.", unless: history.RelativeExpiry}},
+	ExpiredEarly: {{text: "Let permits expire by the clock of the server, which the script reads, and not by that of " +
+		"whoever looks.", unless: history.RelativeExpiry, when: ofDetail(ClientClock)}},
+	HolderOutlivedLease: {{text: "Let what the permits protect bound by itself how many it serves at once: no permit " +
+		"with a lease stops a holder that does not know that it is over."}},
+}
+
+// isSemaphore is the condition of advice for a lock with several permits.
+func isSemaphore(s *situation) bool { return s.Permits > 1 }

@@ -1,0 +1,82 @@
+package slow
+
+import "slices"
+
+// permits returns how many may hold a lock at once.
+func (r *reading) permits() int { return max(r.Header.Permits, 1) }
+
+// choices lists all ways to choose k of the numbers below n, each in ascending order. Choices whose first numbers are
+// lower come first.
+func choices(n, k int) (all [][]int) {
+	if k == 0 {
+		return [][]int{nil}
+	}
+	for last := range n {
+		for _, c := range choices(last, k-1) {
+			all = append(all, append(c, last))
+		}
+	}
+	slices.SortFunc(all, slices.Compare[[]int])
+	return all
+}
+
+// everyTwo reports whether a relation holds for every two members of a group.
+func everyTwo[T any](group []T, related func(a, b T) bool) bool {
+	for j, b := range group {
+		for _, a := range group[:j] {
+			if !related(a, b) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// crowds returns, for each element of a list, the first choice of as many earlier ones as there are permits of which,
+// together with it, every two are related; at most one for each element.
+func crowds[T any](all []T, permits int, related func(a, b T) bool) (groups [][]T) {
+	for j, last := range all {
+		for _, c := range choices(j, permits) {
+			var group []T
+			for _, i := range c {
+				group = append(group, all[i])
+			}
+			if group = append(group, last); everyTwo(group, related) {
+				groups = append(groups, group)
+				break
+			}
+		}
+	}
+	return groups
+}
+
+// crowdedWindows returns the breaches of a semaphore: more windows of validity at once than permits. There are none if
+// the lock has one permit.
+func (r *reading) crowdedWindows(windows []window) (broken []Breach) {
+	if r.permits() == 1 {
+		return nil
+	}
+	for _, group := range crowds(windows, r.permits(), func(a, b window) bool { return r.overlap(&a, &b) }) {
+		b := Breach{Broken: group[0].from}
+		for _, w := range group {
+			b.Events, b.Broken = append(b.Events, w.at), max(b.Broken, w.from)
+		}
+		broken = append(broken, b)
+	}
+	return broken
+}
+
+// crowdedSections returns the breaches of a semaphore: more critical sections at once than permits. may reports whether
+// there may have been more, because a process died at an unknown time.
+func (r *reading) crowdedSections() (broken []Breach, may bool) {
+	certain := func(a, b *section) bool { return a.lock == b.lock && b.ok < a.left && a.ok < b.left }
+	for _, group := range crowds(r.sections, r.permits(), certain) {
+		b := Breach{Broken: r.time(group[len(group)-1].ok)}
+		for _, s := range group {
+			b.Events = append(b.Events, s.ok)
+		}
+		broken = append(broken, b)
+	}
+	possible := func(a, b *section) bool { return a.lock == b.lock && b.ok < a.end }
+	return broken, len(crowds(r.sections, r.permits(), possible)) > 0
+}

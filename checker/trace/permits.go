@@ -1,0 +1,116 @@
+package trace
+
+import "slices"
+
+// Permits returns how many clients may hold a lock of the history at the same time. It is 1 unless the locks are
+// semaphores.
+func (t *Trace) Permits() int { return max(1, t.History.Header.Permits) }
+
+// Crowds returns the groups of spans that break a lock with the given number of permits. A group has one span more than
+// there are permits. They belong to different grants, and every two of them clash. If every two of several intervals
+// overlap, all of them have an instant in common, so all these holders held the lock at once.
+//
+// Each group is a list of ascending indexes. The groups are sorted by their last span, and there are at most most of
+// them. With one permit, each pair that clashes is a group. With several, there are too many groups to list them all,
+// so there is at most one for each last span: of all groups with this last span, the one whose other spans come first
+// in the list.
+func (v *interval) Crowds(spans []Span, permits, most int) (groups [][]int) {
+	if permits == 1 {
+		for _, p := range v.Clashes(spans, most) {
+			groups = append(groups, []int{p[0], p[1]})
+		}
+		return groups
+	}
+	if len(spans) <= permits || !v.anyCrowd(spans, permits) {
+		return nil
+	}
+	for j := range spans {
+		if with := v.crowd(spans, clashing(spans, v.open(spans, j), j), permits); with != nil {
+			groups = append(groups, append(with, j))
+		}
+		if len(groups) == most {
+			break
+		}
+	}
+	return groups
+}
+
+// FirstCrowd returns the first group that Crowds returns, or nil.
+func (v *interval) FirstCrowd(spans []Span, permits int) []int {
+	if groups := v.Crowds(spans, permits, 1); len(groups) > 0 {
+		return groups[0]
+	}
+	return nil
+}
+
+// open returns the indexes of the spans before j that a span at j or later may reach.
+func (v *interval) open(spans []Span, j int) []int {
+	if j == 0 {
+		v.soonestStarts(spans)
+		v.alone = v.alone[:0]
+		return nil
+	}
+	v.alone = slices.DeleteFunc(append(v.alone, j-1), func(i int) bool { return spans[i].To < v.soonest[j] })
+	return v.alone
+}
+
+// clashing returns those of the spans at the given indexes that clash with the span at index with.
+func clashing(spans []Span, among []int, with int) (all []int) {
+	for _, i := range among {
+		if spans[i].clash(&spans[with]) {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// crowd returns the first n of the given spans, in the order of the list, of which every two clash; nil if there are no
+// n such spans. A span is left out only if no n spans would remain with it.
+func (v *interval) crowd(spans []Span, among []int, n int) (chosen []int) {
+	for len(chosen) < n && len(chosen)+len(among) >= n {
+		i := among[0]
+		if rest := clashing(spans, among[1:], i); len(chosen)+1+v.deepest(spans, rest) >= n {
+			chosen, among = append(chosen, i), rest
+		} else {
+			among = among[1:]
+		}
+	}
+	if len(chosen) < n {
+		return nil
+	}
+	return chosen
+}
+
+// deepest returns the size of the largest group, among the spans at the given indexes, of which every two clash. See
+// anyCrowd.
+func (v *interval) deepest(spans []Span, among []int) (most int) {
+	sorted := slices.Clone(among)
+	slices.SortFunc(sorted, func(i, j int) int { return byStart(spans[i], spans[j]) })
+	for n, i := range sorted {
+		most = max(most, 1+len(clashing(spans, sorted[:n], i)))
+	}
+	return most
+}
+
+// anyCrowd reports whether more spans clash at once than there are permits. It visits the spans in the order of their
+// starts. The spans that began earlier and clash with a span all contain its start, so every two of them clash as well.
+func (v *interval) anyCrowd(spans []Span, permits int) bool {
+	v.sorted = append(v.sorted[:0], spans...)
+	slices.SortFunc(v.sorted, byStart)
+	v.alone = v.alone[:0]
+	for j := range v.sorted {
+		s := &v.sorted[j]
+		v.alone = slices.DeleteFunc(v.alone, func(i int) bool { return v.sorted[i].To < min(s.From, s.To) })
+		meet := 0
+		for _, i := range v.alone {
+			if v.sorted[i].clash(s) {
+				meet++
+			}
+		}
+		if meet >= permits {
+			return true
+		}
+		v.alone = append(v.alone, j)
+	}
+	return false
+}
