@@ -113,8 +113,8 @@ func (t *judge) leasesUnknown(c *clash) bool {
 	return false
 }
 
-// insideTogether reports sections that overlap: two, or one more than there are permits. If the leases overlap too, the cause is the one of the leases.
-// Otherwise it is why a holder was still inside after its own lease had ended.
+// insideTogether reports sections that overlap: two, or one more than there are permits. If the leases overlap too, the
+// cause is the one of the leases. Otherwise it is why a holder was still inside after its own lease had ended.
 func (t *judge) insideTogether(f *Finding, c *clash) {
 	report := func(cause Cause) *Finding {
 		b := t.breach(f, cause, c.then.At, t.Locks[c.lock].Name, t.holdersOf(c)...)

@@ -27,7 +27,8 @@ func TestSemaphoresAreReadAsWritten(t *testing.T) {
 	}
 	for _, o := range []Outcome{Holds, Violated, Undecided} {
 		if n := seen[string(ResourceSafety)+" "+o.String()]; n > 0 {
-			t.Errorf("%s is %v in %d rounds: the holders of a semaphore may write at the same time", ResourceSafety, o, n)
+			t.Errorf("%s is %v in %d rounds: the holders of a semaphore may write at the same time", ResourceSafety, o,
+				n)
 		}
 	}
 }

@@ -203,7 +203,8 @@ func mayClash(t *trace.Trace, spans []trace.Span, sections bool) (a, b *interval
 		x := &all[i]
 		open = slices.DeleteFunc(open, func(o *interval) bool { return !exceeds(o.end, x.begin, false) })
 		with := slices.DeleteFunc(slices.Clone(open), func(o *interval) bool {
-			return o.process == x.process && !clashOfOne(t, []trace.Span{spans[min(o.at, x.at)], spans[max(o.at, x.at)]})
+			pair := []trace.Span{spans[min(o.at, x.at)], spans[max(o.at, x.at)]}
+			return o.process == x.process && !clashOfOne(t, pair)
 		})
 		if len(with) >= t.Permits() {
 			return with[len(with)-1], x, true

@@ -205,9 +205,9 @@ func (h *Header) wrong() error {
 	for _, n := range []struct {
 		key   string
 		value int64
-	}{{"clock_error", int64(h.ClockError)}, {"quorum", int64(h.Quorum)}, {"permits", int64(h.Permits)}, {"ttl", int64(h.TTL)},
-		{"hold", int64(h.Hold)}, {"slack", int64(h.Slack)}, {"bound", int64(h.Bound)}, {"messages", int64(h.Messages)},
-		{"attempts", int64(h.Attempts)}, {"taken", int64(h.Taken)}} {
+	}{{"clock_error", int64(h.ClockError)}, {"quorum", int64(h.Quorum)}, {"permits", int64(h.Permits)},
+		{"ttl", int64(h.TTL)}, {"hold", int64(h.Hold)}, {"slack", int64(h.Slack)}, {"bound", int64(h.Bound)},
+		{"messages", int64(h.Messages)}, {"attempts", int64(h.Attempts)}, {"taken", int64(h.Taken)}} {
 		if n.value < 0 {
 			return fmt.Errorf("%q is %d: it cannot be negative", n.key, n.value)
 		}
@@ -236,8 +236,8 @@ func (h *Header) wrong() error {
 }
 
 var headerKeys = []string{"header", "scenario", "seed", "clients", "servers", "shards", "locks", "quorum",
-	"permits", "ttl", "hold", "uncapped", "slack", "messages", "attempts", "taken", "bound", "service", "measures", "unknown_measures",
-	"lapses", "asked", "quiet", "end", "start", "clock_error", "clock_errors", "seen", "reading", "reentrant",
+	"permits", "ttl", "hold", "uncapped", "slack", "messages", "attempts", "taken", "bound", "service", "measures",
+	"unknown_measures", "lapses", "asked", "quiet", "end", "start", "clock_error", "clock_errors", "seen", "reading", "reentrant",
 	"initial"}
 
 func headerError(err error) error {

@@ -16,7 +16,7 @@ func (t *Trace) Permits() int { return max(1, t.History.Header.Permits) }
 // in the list.
 func (v *interval) Crowds(spans []Span, permits, most int) (groups [][]int) {
 	if permits == 1 {
-		for _, p := range v.Clashes(spans, most) {
+		for _, p := range v.clashes(spans, most) {
 			groups = append(groups, []int{p[0], p[1]})
 		}
 		return groups

@@ -39,19 +39,19 @@ type interval struct {
 	alone, together []int   // indexes of earlier spans that later ones may reach: exclusive and shared
 }
 
-// First returns the first pair that Clashes returns.
+// First returns the first pair that clashes returns.
 func (v *interval) First(spans []Span) (i, j int, found bool) {
-	pairs := v.Clashes(spans, 1)
+	pairs := v.clashes(spans, 1)
 	if len(pairs) == 0 {
 		return 0, 0, false
 	}
 	return pairs[0][0], pairs[0][1], true
 }
 
-// Clashes returns the index pairs i < j of spans that clash, sorted by j and then by i, and at most most of them. Its
+// clashes returns the index pairs i < j of spans that clash, sorted by j and then by i, and at most most of them. Its
 // running time is proportional to the number of spans, plus the number of clashes up to the last one returned, plus the
 // number of spans that began before others that were stated earlier.
-func (v *interval) Clashes(spans []Span, most int) (pairs [][2]int) {
+func (v *interval) clashes(spans []Span, most int) (pairs [][2]int) {
 	if !v.anyClash(spans) {
 		return nil
 	}

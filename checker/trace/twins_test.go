@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// clashesByPairs is a simple version of interval.Clashes for comparison: it examines every pair.
+// clashesByPairs is a simple version of interval.clashes for comparison: it examines every pair.
 func clashesByPairs(spans []Span) (pairs [][2]int) {
 	for j := range spans {
 		for i := range spans[:j] {
@@ -21,7 +21,7 @@ func clashesByPairs(spans []Span) (pairs [][2]int) {
 	return pairs
 }
 
-// TestTheSweepFindsThePairThatPairsFind: interval.Clashes finds the same pairs as a comparison of every pair. The
+// TestTheSweepFindsThePairThatPairsFind: interval.clashes finds the same pairs as a comparison of every pair. The
 // random spans begin in any order. Some rounds have several spans per grant, like leases with extensions; others have
 // one per grant, some of which end before they begin, like sections.
 func TestTheSweepFindsThePairThatPairsFind(t *testing.T) {
@@ -44,7 +44,7 @@ func TestTheSweepFindsThePairThatPairsFind(t *testing.T) {
 				func(b Span) bool { return b.Grant == a.Grant && b.From == a.To && !b.isInstant() })
 		}
 		most := 1 + r.IntN(6)
-		got, want := v.Clashes(spans, most), clashesByPairs(spans)
+		got, want := v.clashes(spans, most), clashesByPairs(spans)
 		want = want[:min(len(want), most)]
 		if !slices.Equal(got, want) {
 			t.Fatalf("%+v: got %v, want %v", spans, got, want)

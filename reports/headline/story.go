@@ -94,8 +94,8 @@ func (s *story) recorded() history.Time {
 	return until
 }
 
-// overlap returns how long the holders were inside together, from when the last one entered until one of them left. over
-// is false if none left.
+// overlap returns how long the holders were inside together, from when the last one entered until one of them left.
+// over is false if none left.
 func (s *story) overlap() (long history.Time, over bool) {
 	met := s.f.At
 	then := &s.h.Events[met]
