@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// act is something that a server did for an attempt around or after its replacement, or while it was cut off from the
-// other servers.
+// act is something that a server did for an attempt when the server had been replaced, was about to be replaced, or was
+// cut off from the other servers.
 type act struct {
 	server  history.Process
 	attempt history.Attempt
@@ -16,7 +16,7 @@ type act struct {
 	since   history.Time // when the server was replaced or cut off
 }
 
-// deposed measures how close a master or leader came to granting or prolonging the lock after it had been replaced.
+// deposed measures how close a master or leader came to granting or extending the lock after it had been replaced.
 func (r *Reader) deposed(lock *trace.LockTrace) {
 	r.undeposed(lock)
 	if r.t.History.Header.OneService() {
@@ -51,8 +51,8 @@ func (r *Reader) deposed(lock *trace.LockTrace) {
 	}
 }
 
-// undeposed records the first grant of a lock that is kept by groups or by one service, with the largest margin of this
-// way: nothing has happened yet, but the master could still be replaced.
+// undeposed records the first grant of a lock that is kept by groups or by one service. Its margin is the largest that
+// Deposed can have: nothing has happened yet, but the master could still be replaced.
 func (r *Reader) undeposed(lock *trace.LockTrace) {
 	h := &r.t.History.Header
 	if len(h.Groups) == 0 || len(lock.Grants) == 0 {
@@ -80,7 +80,7 @@ func (r *Reader) apart(lock *trace.LockTrace, e *history.Event) float64 {
 	return 0.05 + 0.6*far
 }
 
-// isolated measures how long a member of a service went on granting and prolonging the lock while it was cut off from a
+// isolated measures how long a member of a service went on granting and extending the lock while it was cut off from a
 // majority of the members. Such a member may have been replaced in the meantime.
 func (r *Reader) isolated(lock *trace.LockTrace) {
 	t := r.t
@@ -115,7 +115,7 @@ func (r *Reader) isolated(lock *trace.LockTrace) {
 	}
 }
 
-// acted offers take a call that describes the act a.
+// acted builds a close call from the act a and passes it to r.take, which keeps it if it is the closest one so far.
 func (r *Reader) acted(lock *trace.LockTrace, value float64, a act) {
 	t := r.t
 	r.take(Deposed, value, func(c *Call) {

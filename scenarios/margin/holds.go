@@ -5,29 +5,30 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// hold is one key of one attempt, from when it was set until it is gone. unit is the server or group (named by its
-// first member) that grants the lock with it. by is the attempt that removed it, if one did and is known.
+// hold is one key of one attempt, from the time at which it was set until it is gone. unit is the server or group
+// (named by its first member) that grants the lock with it. by is the attempt that removed it, if an attempt did so and
+// is known.
 type hold struct {
-	unit, server   history.Process // the server is the one that has the key; of a group, the master
+	unit, server   history.Process // server is the one that has the key; of a group, the master
 	member         string
 	of             history.Attempt
-	set, due, gone history.Time // history.Never: it does not expire (due), it still stands (gone)
+	set, due, gone history.Time // history.Never: the key does not expire (due), or still exists (gone)
 	way            Way          // how the key was lost, if it is gone
 	by             history.Attempt
-	next           int32 // index of the attempt's next hold, or none
-	overtaken      int32 // index of the next hold that another attempt got on the same unit, or none
+	next           int32 // index of the next hold of the attempt, or none
+	overtaken      int32 // index of the next hold on the same unit by another attempt, or none
 }
 
 const none = -1
 
-// place identifies where a key can stand: a server and, for keys with several holders, a member of the key.
+// place identifies where a key can exist: on a server and, for keys with several holders, under a member of the key.
 type place struct {
 	server history.Process
 	member string
 }
 
-// readHolds lists the keys of a lock and records what became of each. A promoted replica takes over the keys of the
-// master that it replaces; the keys that it lacks have records of their own that say they were lost.
+// readHolds lists the keys of a lock and records what happened to each. A promoted replica takes over the keys of the
+// master that it replaces; for each key that it lacks, a separate record says that the key was lost.
 func (r *Reader) readHolds(lock int32) {
 	t := r.t
 	if r.live == nil {
@@ -115,7 +116,7 @@ func (h *hold) end(at history.Time, way Way, by history.Attempt) {
 	h.gone, h.way, h.by = at, way, by
 }
 
-// wayOf returns the way in which a key is lost if it goes for the reason why.
+// wayOf returns the way in which a key is lost if it disappears for the reason why.
 func wayOf(why history.Why) Way {
 	switch why {
 	case history.LostUnsynced, history.LostUnpersisted, history.LostDisk:
@@ -148,7 +149,7 @@ func (r *Reader) add(e *history.Event) int32 {
 	return n
 }
 
-// overtake finds, for each hold, the next hold that another attempt got on the same unit.
+// overtake finds, for each hold, the next hold on the same unit that belongs to another attempt.
 func (r *Reader) overtake() {
 	latest := map[history.Process]int32{}
 	for i := len(r.holds) - 1; i >= 0; i-- {

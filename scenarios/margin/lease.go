@@ -9,11 +9,11 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// lost lists the keys of a holder that were lost before its lease ended, and those that still stood.
+// lost lists the keys that a holder lost before its lease ended, and the keys that still existed.
 type lost struct {
 	keys     []freed
 	standing []history.Process
-	open     []history.Time // when each unit that never had a key of the holder could grant the lock to the next client
+	open     []history.Time // when each unit without a key of the holder could grant the lock to the next client
 }
 
 // freed is a key that a holder lost.
@@ -23,7 +23,7 @@ type freed struct {
 	from history.Time // when the unit could grant the lock to the next client; later than the loss if the unit was down
 }
 
-// lease measures how close others came to being granted a lock while a grant of it was valid.
+// lease measures how close other clients came to being granted a lock while an earlier grant of it was valid.
 func (r *Reader) lease(lock *trace.LockTrace, i int) {
 	g := &r.t.Grants[lock.Grants[i]]
 	if g.Lease == nil || g.Until == history.Never {
@@ -68,7 +68,7 @@ func (r *Reader) lease(lock *trace.LockTrace, i int) {
 	}
 }
 
-// lost reports what became of the keys of a grant until the end of its lease. known is false if no server recorded a
+// lost reports what happened to the keys of a grant until the end of its lease. known is false if no server recorded a
 // key.
 func (r *Reader) lost(g *trace.Grant, end history.Time, next history.Process) (l lost, known bool) {
 	had := map[history.Process]bool{}
@@ -111,8 +111,8 @@ func (r *Reader) lost(g *trace.Grant, end history.Time, next history.Process) (l
 	return l, true
 }
 
-// again reports whether the attempt of a hold set its key on the same unit again, not later than until. An attempt that
-// tries several times sets and removes its keys each time.
+// again reports whether the attempt of a hold set its key on the same unit again, no later than until. An attempt that
+// retries sets and removes its keys each time.
 func (r *Reader) again(h *hold, until history.Time) bool {
 	for n := h.next; n != none; n = r.holds[n].next {
 		if next := &r.holds[n]; next.unit == h.unit && next.set <= until {
@@ -122,9 +122,9 @@ func (r *Reader) again(h *hold, until history.Time) bool {
 	return false
 }
 
-// by returns the keys that were lost in way w (Mixed: in any way), at most one for each unit, and the sorted times from
-// which units could grant the lock to the next client. These are the units that lost such a key and those that never
-// had one.
+// by returns the keys that were lost in way w (Mixed: in any way), at most one for each unit. It also returns the
+// sorted times from which units could grant the lock to the next client: these are the units that lost such a key and
+// those that never had one.
 func (l *lost) by(w Way) (gone []Loss, free []history.Time) {
 	free = slices.Clone(l.open)
 	var counted []history.Process
@@ -138,8 +138,8 @@ func (l *lost) by(w Way) (gone []Loss, free []history.Time) {
 	return gone, free
 }
 
-// tie returns a number from 0 to 1 that ranks calls that lack equally many keys: how close the next key came to being
-// lost.
+// tie returns a number from 0 to 1 that ranks close calls in which equally many keys were still missing for a
+// violation: how close the next key came to being lost.
 func (r *Reader) tie(w Way, g *trace.Grant, l *lost, end history.Time) float64 {
 	switch w {
 	case Expires:
@@ -188,8 +188,8 @@ func (r *Reader) off(at, from, to history.Time) float64 {
 	return 0.5 * r.share(at-from)
 }
 
-// failedOver returns how close a promotion came to losing a key on one of the servers. To lose it, the promotion must
-// come between from and to, and something must have kept the replica from learning of the key until then.
+// failedOver returns how close a promotion came to losing a key on one of the servers. A promotion loses a key if it
+// happens between from and to, and if something kept the replica from learning of the key until then.
 func (r *Reader) failedOver(servers []history.Process, from, to history.Time) float64 {
 	t := r.t
 	best := 1.0
@@ -218,8 +218,8 @@ func (r *Reader) failedOver(servers []history.Process, from, to history.Time) fl
 	return best
 }
 
-// blindUntil returns until when faults keep a replica from learning what happened at an instant, or 0 if it learns of
-// it.
+// blindUntil returns the time until which faults keep a replica from learning what happened at an instant, or 0 if it
+// learns of it.
 func (r *Reader) blindUntil(replica history.Process, at history.Time) (until history.Time) {
 	for i := range r.t.Faults {
 		f := &r.t.Faults[i]
@@ -261,7 +261,7 @@ func (r *Reader) usable(server, client history.Process, at history.Time) history
 		for i := range r.t.Faults {
 			f := &r.t.Faults[i]
 			if f.Stop == trace.Open && !f.Ends && !f.Kind.Lasts() && !f.Does.IsDown() {
-				continue // the fault was over at once
+				continue // the fault ended when it began
 			}
 			if stop := r.stop(f); r.t.Time(f.Start) <= at && stop > at && bars(f, server, client) {
 				at, again = stop, true
@@ -271,7 +271,7 @@ func (r *Reader) usable(server, client history.Process, at history.Time) history
 	return at
 }
 
-// bars reports whether a fault keeps a server from granting anything to a client while it lasts.
+// bars reports whether a fault, while it lasts, keeps a server from granting anything to a client.
 func bars(f *trace.Fault, server, client history.Process) bool {
 	switch f.Does {
 	case history.Kills, history.ShutsDown, history.Stops:
@@ -283,8 +283,9 @@ func bars(f *trace.Fault, server, client history.Process) bool {
 	return false
 }
 
-// late returns how close to the window from the grant to end a delayed request of another attempt reached one of the
-// servers. Such a request may remove the key that stands there. Smaller is closer; 1 if there was none.
+// late returns how close in time a delayed request of another attempt came to reaching one of the servers between the
+// grant and end. Such a request may remove the key there. A smaller result means closer; it is 1 if there was no such
+// request.
 func (r *Reader) late(servers []history.Process, g *trace.Grant, end history.Time) float64 {
 	const usual = history.Time(50e6) // a request that takes no longer than this is not late
 	from := g.Lease.Granted
@@ -310,8 +311,8 @@ func (r *Reader) late(servers []history.Process, g *trace.Grant, end history.Tim
 	return best / (1 + 0.2*float64(min(within, 8)))
 }
 
-// unprotected returns how close the next grant came to a lease whose keys have kept nobody out since an instant, from 0
-// to 1.
+// unprotected returns how close in time the next grant came to a lease whose keys have protected nothing since a given
+// instant, from 0 to 1.
 func (r *Reader) unprotected(lock *trace.LockTrace, i int, since, end history.Time) float64 {
 	g := &r.t.Grants[lock.Grants[i]]
 	if end <= since { // the holder had released the lock by then
@@ -324,8 +325,8 @@ func (r *Reader) unprotected(lock *trace.LockTrace, i int, since, end history.Ti
 	return 0.01 + 0.4*missing + 0.25*far + 0.2*(1-r.share(end-since))
 }
 
-// nearest returns how far the nearest other grant lies outside a span of time, as a share of the TTL, and the smallest
-// share of its quorum that another attempt still lacked within that span.
+// nearest returns how far the nearest other grant lies outside a span of time, as a share of the TTL. It also returns
+// the smallest share of its quorum that another attempt still lacked within that span.
 func (r *Reader) nearest(lock *trace.LockTrace, g *trace.Grant, from, to history.Time) (far, missing float64) {
 	far, missing = 1, 1
 	for _, n := range lock.Grants {

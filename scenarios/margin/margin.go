@@ -19,12 +19,12 @@ const (
 	Crashes               // servers lose the keys in a crash
 	Failover              // a replica that lacks the keys is promoted
 	Removed               // another client's requests remove or overwrite the keys
-	Overstated            // the holder counts on its lease for longer than its keys live
+	Overstated            // the holder relies on its lease for longer than its keys exist
 	Deposed               // a master or leader goes on granting after it was replaced
 	Mixed                 // several of these together
 	Outlives              // mutual-exclusion: a holder stays in its section although its keys are gone
 	Writes                // resource-safety: a holder writes after its lease has ended
-	Requests              // ownership: a late request meets the key of another attempt
+	Requests              // ownership: a late request reaches the key of another attempt
 	Ways       = iota
 )
 
@@ -65,8 +65,8 @@ func (w *Way) UnmarshalText(text []byte) error {
 	return fmt.Errorf("%q is not the name of a way in which a law is violated", text)
 }
 
-// Call says how close a run came to violating a law in one way. It names the holder, the lease that protected it, and
-// the client that could have entered meanwhile.
+// Call is a close call: it says how close a run came to violating a law in one way. It names the holder, the lease that
+// protected it, and the client that could have entered in the meantime.
 type Call struct {
 	Way   Way          `json:"way"`
 	Value float64      `json:"value"` // 0 if the law was violated in this way, else positive: the smaller, the closer
@@ -74,25 +74,25 @@ type Call struct {
 
 	Holder  history.Process `json:"holder"`
 	Attempt history.Attempt `json:"attempt"` // the holder's attempt
-	Called  history.Time    `json:"called"`  // when the holder asked for the lock
+	Called  history.Time    `json:"called"`  // when the holder requested the lock
 	// From and To bound the time in which the holder must be protected. From is the grant, or the time at which the
 	// protection ended. To is the end of the lease, or the release if that came first.
 	From history.Time `json:"from"`
 	To   history.Time `json:"to"`
 
-	Next        history.Process `json:"next"`         // who was granted the lock next, or else asked for it
+	Next        history.Process `json:"next"`         // the client that was granted the lock next, or else requested it
 	NextAttempt history.Attempt `json:"next_attempt"` // empty: Next was not granted the lock
-	Contended   bool            `json:"contended"`    // whether somebody else asked for the lock meanwhile
+	Contended   bool            `json:"contended"`    // whether somebody else requested the lock meanwhile
 
 	Units    int               `json:"units"`              // how many units (servers, or groups of them) grant the lock
 	Missing  int               `json:"missing"`            // how many more units would have to let another client in
 	Spare    int               `json:"spare"`              // how many units more than a quorum had the holder's key
-	Standing []history.Process `json:"standing,omitempty"` // the servers on which the holder's keys stood
+	Standing []history.Process `json:"standing,omitempty"` // the servers on which the holder's keys existed
 	Gone     []Loss            `json:"gone,omitempty"`     // the keys that the holder lost
 
-	// At is when the holder left its section (Outlives), wrote last (Writes), was told a new end of its lease or
-	// released it (Overstated), was served (Deposed), or when its last request arrived (Requests). It is 0 if that did
-	// not happen.
+	// At is the time of the act that made the call close: when the holder left its section (Outlives), made its last
+	// write (Writes), was told a new end of its lease or released it (Overstated), was served (Deposed), or when its
+	// last request arrived (Requests). It is 0 if there was no such act.
 	At history.Time `json:"at"`
 	// After is the time from At until the next holder entered, used the resource, or set its key; history.Never if
 	// nobody did. For Overstated it is the time from the end of the holder's keys to the end of its lease as stated to
@@ -116,7 +116,7 @@ type Reader struct {
 	need   int // how many units make a quorum
 	holds  []hold
 	first  map[history.Attempt]int32 // index of an attempt's first hold
-	live   map[place]int32           // index of the hold that stands at a place
+	live   map[place]int32           // index of the hold whose key exists at a place
 	stated []statement
 	latest map[history.Attempt]history.Time // when the last request of each attempt arrived
 	calls  [Ways]Call
@@ -124,7 +124,7 @@ type Reader struct {
 }
 
 // Read measures a run. t is the trace of the run's history as read by the checker, v is the verdict on it, and sent
-// lists the messages that its clients sent. Read returns the closest call of each way that had one, in the order of the
+// lists the messages that its clients sent. Read returns the closest call of each way that had any, in the order of the
 // ways. The calls are valid until the next Read.
 func (r *Reader) Read(t *trace.Trace, v *checker.Verdict, sent []nemesis.Sent) []Call {
 	r.t, r.sent, r.met = t, sent, [Ways]bool{}
@@ -160,8 +160,8 @@ func (r *Reader) Read(t *trace.Trace, v *checker.Verdict, sent []nemesis.Sent) [
 	return calls
 }
 
-// violated sets the margins of a violated law: to 0 for the ways in which it was violated. For its other ways the run
-// has no call at all.
+// violated sets the margins of a violated law to 0 for the ways in which it was violated. It drops the close calls of
+// the law's other ways.
 func (r *Reader) violated(f *checker.Finding) {
 	if f.Outcome != checker.Violated {
 		return
@@ -176,7 +176,8 @@ func (r *Reader) violated(f *checker.Finding) {
 	}
 }
 
-// violatedIn returns the way in which a law was violated, given the cause; ok is false if no margin covers the law.
+// violatedIn returns the way in which a law was violated, given the cause; ok is false if this law and cause have no
+// margin.
 func violatedIn(law checker.Law, cause checker.Cause) (w Way, ok bool) {
 	switch law {
 	case checker.MutualExclusion:
@@ -205,8 +206,8 @@ func violatedIn(law checker.Law, cause checker.Cause) (w Way, ok bool) {
 	return 0, false
 }
 
-// take keeps a call if it is the closest of its way so far. Only then does it call more, which fills in the rest of the
-// call.
+// take keeps a close call if it is the closest of its way so far. Only then does it call more, which fills in the rest
+// of the call.
 func (r *Reader) take(w Way, value float64, more func(*Call)) {
 	if r.met[w] && value >= r.calls[w].Value {
 		return
@@ -235,11 +236,11 @@ func (r *Reader) share(d history.Time) float64 { return part(float64(d) / r.ttl)
 // part limits x to the range from 0 to just below 1.
 func part(x float64) float64 { return min(max(x, 0), 0.999) }
 
-// uncontended is added to a margin if nobody else asked for the lock meanwhile, so that the call ranks behind contended
-// ones.
+// uncontended is added to a margin if nobody else requested the lock in the meantime. The close call then ranks behind
+// contended ones.
 const uncontended = 2
 
-// about fills in whom and what a call concerns, from the i-th grant of the lock.
+// about fills in which lock, holder and next client a close call concerns, from the i-th grant of the lock.
 func (r *Reader) about(c *Call, lock *trace.LockTrace, i int) {
 	t := r.t
 	g := &t.Grants[lock.Grants[i]]
@@ -252,7 +253,8 @@ func (r *Reader) about(c *Call, lock *trace.LockTrace, i int) {
 	c.Next, c.NextAttempt = r.next(lock, i)
 }
 
-// next returns who was granted the lock after the i-th grant, or else any other client that ever asked for it.
+// next returns the client that was granted the lock after the i-th grant or, if there is none, any other client that
+// ever requested it.
 func (r *Reader) next(lock *trace.LockTrace, i int) (history.Process, history.Attempt) {
 	t := r.t
 	g := &t.Grants[lock.Grants[i]]
@@ -269,7 +271,7 @@ func (r *Reader) next(lock *trace.LockTrace, i int) (history.Process, history.At
 	return "", ""
 }
 
-// asked reports whether a client other than the holder of g was asking for the lock between from and to.
+// asked reports whether a client other than the holder of g was requesting the lock between from and to.
 func (r *Reader) asked(lock *trace.LockTrace, g *trace.Grant, from, to history.Time) bool {
 	t := r.t
 	last, _ := slices.BinarySearchFunc(lock.Asks, to, func(n int32, at history.Time) int {

@@ -48,7 +48,7 @@ func (m *meter) measure(t *testing.T, p nemesis.Plan) measured {
 	return measured{r, v, m.reader.Read(m.checker.Trace(r.History), &v, r.Sent)}
 }
 
-// of returns the call of a way; ok is false if there was none.
+// of returns the closest call of way w; ok is false if there was none.
 func (m *measured) of(w Way) (c Call, ok bool) {
 	i := slices.IndexFunc(m.calls, func(c Call) bool { return c.Way == w })
 	if i < 0 {
@@ -76,7 +76,7 @@ func each(t *testing.T, names []string, seeds int, f func(t *testing.T, s *scena
 	}
 }
 
-// A margin is 0 exactly for the ways in which the checker found a law violated, and positive otherwise.
+// A margin is 0 for exactly the ways in which the checker found a law violated, and positive otherwise.
 func TestAMarginIsZeroExactlyIfTheLawIsViolated(t *testing.T) {
 	zero, positive := [Ways]int{}, [Ways]int{}
 	each(t, scenarios.Names(), testkit.Size(6, 200), func(t *testing.T, s *scenarios.Scenario, m measured) {
@@ -127,7 +127,7 @@ func lostInCrashes(h *history.History, of history.Attempt, from, to history.Time
 	return servers
 }
 
-// The servers that a call names as having lost keys in crashes are those whose records say so.
+// The servers that a close call lists as having lost keys in crashes are those whose records say so.
 func TestWhatWasLostIsWhatTheServersRecorded(t *testing.T) {
 	told := 0
 	names := []string{"restart-forgets", "single-restart-forgets", "restart-everysec"}
@@ -158,7 +158,7 @@ lock: {protocol: redlock, ttl: 10s}
 work: {hold: 5s, stagger: 100ms}
 `
 
-// Each further fault brings the second client closer, until it holds the lock too.
+// Each additional fault brings the second client closer to the lock, until it holds the lock too.
 func TestEachLostKeyComesCloser(t *testing.T) {
 	s, err := scenarios.Parse("three.yaml", []byte(redlock))
 	if err != nil {
@@ -202,7 +202,7 @@ func TestEachLostKeyComesCloser(t *testing.T) {
 	}
 }
 
-// A call survives being written as JSON and read back.
+// A close call that is written as JSON and read back is unchanged.
 func TestACallIsWrittenAndRead(t *testing.T) {
 	for w := range Way(Ways) {
 		want := Call{Way: w, Value: 0.5, Holder: "client-1", Gone: []Loss{{"redis-1", 5, w}},
@@ -221,7 +221,7 @@ func TestACallIsWrittenAndRead(t *testing.T) {
 	}
 }
 
-// A run without faults has no call worth reporting, unless its holders work into the last tenth of their leases.
+// A fault-free run has no close call worth reporting, unless its holders work into the last tenth of their leases.
 func TestNothingIsCloseWithoutFaults(t *testing.T) {
 	toTheEnd := []string{"no-drift-allowance", "drift-allowance", "skew-of-an-hour", "printed-simple-lock-late-release"}
 	for _, name := range scenarios.Names() {
@@ -237,7 +237,8 @@ func TestNothingIsCloseWithoutFaults(t *testing.T) {
 	}
 }
 
-// What a holder did in time is told by its lease, or by the client that came in although the lease still ran.
+// The time of a holder's act is stated relative to the end of its lease or, if another client entered although the
+// lease had not ended, relative to that client.
 func TestWhatAHolderDidIsTold(t *testing.T) {
 	const s = history.Time(1_000_000_000)
 	call := func(w Way, value float64, at, after history.Time) *Call {
@@ -267,8 +268,8 @@ func TestWhatAHolderDidIsTold(t *testing.T) {
 	}
 }
 
-// An attempt that tries three times sets its key on a server three times and gives it up twice. Only the key that it
-// has when it is granted the lock counts, and a server that loses that key twice is counted once.
+// An attempt that retries twice sets its key on a server three times and removes it twice. Only the key that it has
+// when it is granted the lock counts, and a server that loses that key twice is counted once.
 func TestKeysOfEarlierTriesDoNotCount(t *testing.T) {
 	const s = history.Time(1_000_000_000)
 	key := func(set, gone history.Time, next int32) hold {

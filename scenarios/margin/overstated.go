@@ -8,14 +8,15 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// statement is one end of a lease as stated to its holder, and how long the holder's keys protected it as of then.
+// statement is one end of a lease as stated to its holder, with the time until which the holder's keys protected it, as
+// known when it was stated.
 type statement struct {
 	grant     int32
 	at, until history.Time // when it was stated, and the end that it stated
-	protects  history.Time // until when the keys kept others from a quorum, as known at that time
+	protects  history.Time // the time until which the keys keep others from a quorum, as known then
 }
 
-// state records the statement that a lease window begins with, with the holder's keys as they stand then.
+// state records the statement with which a lease window begins, together with the holder's keys at that time.
 func (r *Reader) state(w *trace.Span) {
 	t := r.t
 	g := &t.Grants[w.Grant]
@@ -28,8 +29,8 @@ func (r *Reader) state(w *trace.Span) {
 	}
 }
 
-// protects returns until when the keys of a grant keep other clients from a quorum, provided that each key lives until
-// it expires. ok is false if too few of its keys are known. at is the present time.
+// protects returns the time until which the keys of a grant keep other clients from a quorum, provided that each key
+// exists until it expires. ok is false if too few of its keys are known. at is the present time.
 func (r *Reader) protects(g *trace.Grant, at history.Time) (until history.Time, ok bool) {
 	var dues []history.Time
 	for h := range r.of(g.Attempt) {
@@ -46,8 +47,8 @@ func (r *Reader) protects(g *trace.Grant, at history.Time) (until history.Time, 
 	}
 }
 
-// overstated measures by how much holders counted on their leases beyond the life of their keys, and how much of that
-// excess was left when the lease was extended or released.
+// overstated measures by how much holders relied on their leases beyond the time at which their keys expired, and how
+// much of that excess was left when the lease was extended or released.
 func (r *Reader) overstated(lock *trace.LockTrace) {
 	t := r.t
 	for n := range r.stated {

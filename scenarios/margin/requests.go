@@ -2,8 +2,9 @@ package margin
 
 import "github.com/fencepost-sim/fencepost/checker/history"
 
-// requests measures how close the last request of each attempt came to another attempt's key. A late request that found
-// no key, or that compared the owner and did nothing, still counts as closer than no late request.
+// requests measures how close in time the last request of each attempt came to finding another attempt's key on its
+// server. A late request that found no key, or that compared the owner and did nothing, still counts as closer than no
+// late request.
 func (r *Reader) requests() {
 	for i := range r.holds {
 		h := &r.holds[i]
@@ -25,7 +26,7 @@ func (r *Reader) requests() {
 			set := r.holds[h.overtaken].set
 			after = set - at
 			if value = 0.01 + 0.98*r.share(after); at >= set {
-				value = 0.9 // the late request compared the owner and left the key alone
+				value = 0.9 // the late request compared the owner and did not change the key
 			}
 		}
 		r.take(Requests, value, func(c *Call) {
@@ -41,7 +42,7 @@ func (r *Reader) requests() {
 	}
 }
 
-// readLatest finds, for each attempt, when the last of its requests to arrive reached its server.
+// readLatest finds, for each attempt, when the last of its requests reached its server.
 func (r *Reader) readLatest() {
 	if r.latest == nil {
 		r.latest = map[history.Attempt]history.Time{}

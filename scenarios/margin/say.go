@@ -9,10 +9,10 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Telling reports whether a call is worth reporting: it was no violation, somebody else asked for the lock meanwhile,
-// and something went wrong or little time was left. A holder's act (release, leaving, write) counts as close in the
-// last tenth of its lease or of its keys' lives, or after it. A request counts if it arrived after its attempt's key
-// was gone.
+// Telling reports whether a close call is worth reporting: nothing was violated, another client requested the lock in
+// the meantime, and either something went wrong or little time was left. An act of the holder (release, end of section,
+// write) is close if it came in or after the last tenth of its lease or of its keys' lifetime. A request is close if it
+// arrived after the key of its own attempt was gone.
 func (c *Call) Telling() bool {
 	if c.Value == 0 || !c.Contended {
 		return false
@@ -40,7 +40,7 @@ func (c *Call) String() string {
 		return fmt.Sprintf("%s served %s at %s, %s after it had been replaced or cut off from the others.",
 			c.Standing[0], c.Holder, text.Instant(c.At), text.Lasting(max(c.At-c.From, 0)))
 	case Outlives:
-		if c.overtaken() { // a holder that crashed has not left
+		if c.overtaken() { // a holder that crashed did not leave its section
 			return c.past("was out of its section", "came in")
 		}
 		return c.past("left its section", "came in")
@@ -52,7 +52,7 @@ func (c *Call) String() string {
 	return c.lost()
 }
 
-// overtaken reports whether another client came in, or used the resource, although the holder's lease still ran.
+// overtaken reports whether another client entered, or used the resource, although the holder's lease had not ended.
 func (c *Call) overtaken() bool { return c.At <= c.To && c.Value < 1 && c.After != history.Never }
 
 // past says how long before or after the end of its lease a holder did something.
@@ -71,7 +71,7 @@ func (c *Call) past(did, next string) string {
 	return fmt.Sprintf("%s; %s %s %s later.", said, c.Next, next, text.Lasting(c.After))
 }
 
-// late says how close the last request of an attempt came to another attempt's key.
+// late describes by how much time the last request of an attempt missed another attempt's key on the same server.
 func (c *Call) late() string {
 	next := c.Next
 	if next == c.Holder {
@@ -85,7 +85,8 @@ func (c *Call) late() string {
 		text.Lasting(c.After), next)
 }
 
-// lost says which keys a holder had lost, and how many more losses would have let another client in.
+// lost says which keys a holder had lost, and how many more would have had to be lost for another client to acquire the
+// lock.
 func (c *Call) lost() string {
 	var gone []string
 	for _, l := range c.Gone {

@@ -50,7 +50,7 @@ func (r *Reader) section(lock *trace.LockTrace, i int) {
 }
 
 // within returns when another client was first granted the lock although the lease of the i-th grant had not ended and
-// its release had not begun. It returns history.Never if no client was.
+// its release had not begun. It returns history.Never if this did not happen.
 func (r *Reader) within(lock *trace.LockTrace, i int) history.Time {
 	t := r.t
 	g := &t.Grants[lock.Grants[i]]
@@ -67,8 +67,8 @@ func (r *Reader) within(lock *trace.LockTrace, i int) history.Time {
 	return history.Never
 }
 
-// protectedUntil returns until when the keys of a grant keep other clients from a quorum, apart from keys that the
-// grant's own release removed.
+// protectedUntil returns the time until which the keys of a grant prevent other clients from reaching a quorum. A key
+// that the grant's own release removed counts as if it had stayed until it was due to expire.
 func (r *Reader) protectedUntil(g *trace.Grant) history.Time {
 	had := map[history.Process]bool{}
 	var ends []history.Time
