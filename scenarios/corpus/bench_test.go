@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// BenchmarkAimedRun measures the processor time of drawing, making and judging a run, with the default mix and with a
-// mix that aims no fault. The two alternate every 64 seeds, over all sound locks and some scenarios of the catalogue.
+// BenchmarkAimedRun measures the processor time needed to draw, perform and judge a run, with the default mix and with
+// a mix that aims no fault. The two alternate every 64 seeds, over all sound locks and some scenarios of the catalogue.
 func BenchmarkAimedRun(b *testing.B) {
 	var pairs [][2]*searched
 	add := func(open func(string) (*scenarios.Scenario, error), names ...string) {
@@ -122,7 +122,7 @@ func newSearched(b *testing.B, s *scenarios.Scenario) *searched {
 	return &searched{plans: plans, runner: scenarios.NewRunner(s)}
 }
 
-// run makes runs and returns their processor time.
+// run performs runs and returns their processor time.
 func (s *searched) run(b *testing.B, first uint64, seeds int) time.Duration {
 	start := processor.Time()
 	for n := range seeds {

@@ -1,11 +1,11 @@
-// Package corpus has locks that are sound within stated assumptions, and mutants of them. A mutant is a copy of a sound
-// lock with one defect, such as a released library had or a wrong setting causes. The corpus measures Fencepost itself:
-// a search that cannot find these defects cannot be trusted to find others.
+// Package corpus contains locks that are sound within stated assumptions, and mutants of them. A mutant is a copy of a
+// sound lock with one defect, such as a bug that a released library had, or a wrong setting. The corpus measures
+// Fencepost itself: a search that cannot find these defects cannot be trusted to find others.
 //
 // Goals: every lock says what it promises, and which faults it excludes and why; a mutant is its lock with one or two
 // edits, runs under the same faults and makes the same promises; every known defect of a real library has a mutant; the
-// results do not depend on who makes the runs. Non-goals: how runs are made and searched (scenarios/search);
-// demonstrations of known failures (the catalogue of package scenarios).
+// results do not depend on which process performs the runs. Non-goals: how plans are run and searched
+// (scenarios/search); demonstrations of known failures (the catalogue of package scenarios).
 package corpus
 
 import (
@@ -52,7 +52,7 @@ type Mutant struct {
 	Name   string
 	Of     string // name of the sound lock
 	Defect string // what is wrong, in a few words
-	Source string // library issue or document that shows it; empty: a setting that users can get wrong
+	Source string // library issue or document that shows the defect; empty: a setting that users can get wrong
 	Edits  []Edit
 	Within int           // a search of this many seeds, from 0, must catch the mutant
 	Breaks []checker.Law // the first promised law that it breaks must be one of these

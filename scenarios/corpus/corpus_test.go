@@ -32,7 +32,7 @@ func TestEveryKnownDefectHasItsMutant(t *testing.T) {
 	}
 }
 
-// wrongSettings lists settings of the scenario format each of which makes a sound lock unsound. A mutant with another
+// wrongSettings lists settings of the scenario format; each of them makes a sound lock unsound. A mutant with another
 // protocol may also have to drop settings that the protocol does not accept.
 var wrongSettings = []string{
 	"lock.protocol=setnx", "lock.protocol=setnx-expire", "lock.release=del", "lock.release=get-then-del",
@@ -193,7 +193,7 @@ func TestSoundLocksKeepTheirPromisesUnderRandomFaults(t *testing.T) {
 	}
 }
 
-// An edit that changes nothing, or removes what is not there, is an error.
+// An edit is an error if it changes nothing or removes something that does not exist.
 func TestEditsThatChangeNothingAreErrors(t *testing.T) {
 	for want, e := range map[string]corpus.Edit{
 		"changes nothing":              {Path: "lock.release", Value: "script"},

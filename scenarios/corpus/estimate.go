@@ -15,7 +15,7 @@ type estimate struct {
 	Runs     int // of all these searches together
 }
 
-// estimated sums up searches. Searches that were not made or were interrupted do not count.
+// estimated sums up searches. Searches that were not run or were interrupted do not count.
 func estimated(list []*search.FirstViolation) (e estimate) {
 	for _, s := range list {
 		if s == nil || s.Interrupted {
@@ -41,14 +41,14 @@ const tail = 0.05
 // infinite if no search caught the mutant.
 //
 // If a run catches the mutant with probability p, the mean is 1/p. If d searches all end with a catch, their total
-// number of runs has a negative binomial distribution: the total is at most n exactly if n runs have at least d
+// number of runs has a negative binomial distribution: the total is at most n if and only if n runs have at least d
 // catches. The bounds of p are therefore the exact ones of inverse sampling (Lui, Confidence limits for the population
 // prevalence rate based on the negative binomial distribution, Statistics in Medicine 14, 1995). At the lower bound of
 // p, n runs have at least d catches with probability tail. At the upper bound, n-1 runs have fewer than d catches with
 // probability tail. If some search ended at its limit, the last run is not a catch. The upper bound of p is then that
 // of Clopper and Pearson (Biometrika 26, 1934): n runs have at most d catches with probability tail.
 //
-// The runs are not quite independent, because plans aimed at the same run without faults share its seed.
+// The runs are not quite independent, because plans aimed at the same fault-free run share its seed.
 func (e estimate) bounds() (low, high float64) {
 	if e.Runs == 0 {
 		return 1, math.Inf(1)

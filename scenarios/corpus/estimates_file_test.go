@@ -23,8 +23,8 @@ const (
 
 // TestTheEstimatesAreThoseOfTheReport checks that the table in ESTIMATES.md has a row for each mutant, with the numbers
 // of the report. Mutants that are caught within few runs are measured again and must agree with the table.
-// FENCEPOST_ESTIMATES=1 measures all, which takes 15 minutes of processor time; with -update it also rewrites the
-// table.
+// FENCEPOST_ESTIMATES=1 measures all of them, which takes 15 minutes of processor time; with -update it also rewrites
+// the table.
 func TestTheEstimatesAreThoseOfTheReport(t *testing.T) {
 	file, err := os.ReadFile(estimatesFile)
 	if err != nil {
@@ -80,7 +80,8 @@ func TestTheEstimatesAreThoseOfTheReport(t *testing.T) {
 var interval = regexp.MustCompile(`[0-9][0-9,]*–[0-9][0-9,]*`)
 
 // near reports whether two rows agree: they have the same number of intervals, and these overlap pairwise. If faults,
-// servers or draws change, the numbers change a little by chance. If the search becomes worse, they change much more.
+// servers or the way of drawing change, the numbers change a little by chance. If the search becomes worse, they change
+// much more.
 func near(a, b string) bool {
 	as, bs := interval.FindAllString(a, -1), interval.FindAllString(b, -1)
 	if len(as) != len(bs) {
@@ -122,7 +123,7 @@ func TestRowsAreNearIfTheirIntervalsOverlap(t *testing.T) {
 func (c *Corpus) estimatesHead() []string {
 	columns := c.columns()
 	titles := []string{"lock", "mutant"}
-	for _, column := range columns[:len(columns)-2] { // without the columns for the time and for what was found
+	for _, column := range columns[:len(columns)-2] { // without the columns for the time and for the cause
 		title := column.Title
 		if column.Group.Title != "" {
 			title += ", " + column.Group.Title

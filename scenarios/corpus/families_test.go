@@ -25,8 +25,8 @@ var families = map[string][]nemesis.Kind{
 	"clocks":    {nemesis.Jump, nemesis.Drift},
 }
 
-// A sound lock keeps its promises under each family of faults alone. A lock on Redis does so even if servers may be
-// gone for good, which it need not exclude.
+// A sound lock keeps its promises under each family of faults alone. A lock on Redis does so even if servers may stay
+// down for good, which it need not exclude.
 //
 // FENCEPOST_SOUND is the number of seeds for each lock and family. With 1000, the test takes about five minutes on one
 // core.

@@ -16,7 +16,7 @@ import (
 //	go test ./scenarios/corpus -run xxx -fuzz FuzzSoundLocks -fuzztime 10m -fuzzminimizetime 1x
 //
 // -fuzzminimizetime 1x is needed. By default the engine spends up to a minute on shortening each input that reaches new
-// code, byte by byte, and makes about 47 executions in five minutes. With the flag it makes 2,857 a minute on two
+// code, byte by byte, and performs about 47 executions in five minutes. With the flag it performs 2,857 a minute on two
 // cores.
 func FuzzSoundLocks(f *testing.F) {
 	var locks []*scenarios.Scenario

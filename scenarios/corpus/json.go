@@ -95,13 +95,13 @@ func rareOf(r *Rare) rareJSON {
 	return d
 }
 
-// searchJSON is the result for a mutant whose searches all ran to their end.
+// searchJSON is the result for a mutant whose searches all ran to completion.
 type searchJSON struct {
 	Caught bool `json:"caught"`
 	Runs   int  `json:"runs" doc:"until it was caught, on average of all searches"`
 }
 
-// breakJSON is what a mutant that was caught broke.
+// breakJSON says which promise a mutant broke when it was caught.
 type breakJSON struct {
 	Law   checker.Law `json:"law"`
 	Cause string      `json:"cause"`

@@ -24,15 +24,15 @@ type Rare struct {
 	Law    checker.Law
 	Cause  checker.Cause
 	Plan   nemesis.Plan // the smallest plan
-	Often  int          // number of seeds, of 1 to shrink.OtherSeeds, under which these faults break the promise too
+	Often  int          // number of seeds, from 1 to shrink.OtherSeeds, under which these faults break the promise too
 	Struck []Struck     // one for each fault of Plan
 }
 
-// Struck is a fault of a plan, with how often a replacement of it still breaks the same promise.
+// Struck is a fault of a plan, with how often the same promise still breaks when the fault is replaced.
 type Struck struct {
 	Fault nemesis.Fault
 	// Places counts replacements by the same fault at other places. The places are instants spread evenly over the run
-	// or, for a fault of one message, messages spread evenly over those of the run without faults.
+	// or, for a fault of one message, messages spread evenly over those of the fault-free run.
 	Places Tries
 	Drawn  Tries // replacements by faults of the same kind, drawn from the mix
 }
@@ -43,7 +43,7 @@ type Tries struct{ Tried, Broke int }
 const (
 	slowest    = 5
 	shrinkRuns = 4000 // largest number of runs for shrinking a plan
-	tries      = 200  // largest number of replacements of each sort
+	tries      = 200  // largest number of replacements of each kind
 )
 
 // explain explains why the mutants that take the most runs to catch are rare.
@@ -65,7 +65,7 @@ func (c *Corpus) explain(ctx context.Context) error {
 	return nil
 }
 
-// rarity finds out which faults a mutant needs to break what the search found.
+// rarity finds out which faults a mutant needs to break the promise that the search saw broken.
 func rarity(ctx context.Context, m *Mutant, found *search.FirstViolation) (r Rare, err error) {
 	s, err := m.scenario()
 	if err != nil {
@@ -103,7 +103,7 @@ type striker struct {
 	judge    checker.Checker
 	law      checker.Law
 	cause    checker.Cause
-	left     int // number of runs that may still be made
+	left     int // number of runs that are still allowed
 	err      error
 }
 
@@ -187,8 +187,8 @@ func (t *striker) drawn(k nemesis.Kind, within time.Duration) (all []nemesis.Fau
 	return all, nil
 }
 
-// messages returns the fault aimed at requests and answers of the run without faults. It aims at all of them or, if
-// there are more than tries, at that many, spread evenly.
+// messages returns copies of the fault that strike requests and answers of the fault-free run. There is one for each
+// message or, if there are more messages than tries, one for each of that many messages, spread evenly.
 func (t *striker) messages(f nemesis.Fault, seed uint64) (all []nemesis.Fault, err error) {
 	runner := scenarios.NewRunner(t.scenario)
 	runner.ReportSent(true)

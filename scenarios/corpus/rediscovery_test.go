@@ -56,7 +56,7 @@ const (
 var alsoTuned = []string{"etcd-leader-change-late-renewal-fenced", "fenced-everysec", "printed-setnx-constant-id"}
 
 // tuned reports whether the search was tuned on a scenario. It was tuned on about half of the scenarios, chosen by a
-// hash of the name, and on alsoTuned.
+// hash of the name, and on those in alsoTuned.
 func tuned(scenario string) bool {
 	sum := sha256.Sum256([]byte(scenario))
 	return sum[0]%2 == 0 || slices.Contains(alsoTuned, scenario)
@@ -116,9 +116,9 @@ func rediscoveryRow(s stated, e estimate) string {
 }
 
 // TestTheSearchFindsWhatTheCatalogueStates checks that the table in REDISCOVERY.md has a row for each violation that
-// the catalogue states. A row has the number of schedules until the default search shows the violation, with its law
-// and its cause, without the scenario's own faults. Some violations that are found soon are searched for again and must
-// agree with the table. FENCEPOST_FULL=1 searches for all of them again, which takes half an hour of processor time.
+// the catalogue states. A row has the number of runs until the default search, without the scenario's own faults, shows
+// the violation with its law and its cause. Some violations that are found soon are searched for again and must agree
+// with the table. FENCEPOST_FULL=1 searches for all of them again, which takes half an hour of processor time.
 // FENCEPOST_REDISCOVERY=1 with -update rewrites the table.
 func TestTheSearchFindsWhatTheCatalogueStates(t *testing.T) {
 	file, err := os.ReadFile(rediscoveryFile)
@@ -217,7 +217,7 @@ func (s *summary) add(e estimate) {
 	}
 }
 
-// String returns the summary as a sentence. of says which group of violations it is about.
+// String returns the summary as a sentence. The parameter of says which group of violations it is about.
 func (s *summary) String(of string) string {
 	return fmt.Sprintf("Of the %d violations %s, %d were missed from some start seed, %d take more than 500 schedules "+
 		"on average; the geometric mean is %.0f.\n", s.rows, of, s.unmet, s.rare, math.Exp(s.logs/float64(s.rows)))

@@ -1,7 +1,7 @@
 package corpus
 
-// This file reports on a search through the corpus. What was not run never counts as a pass. Equal runs give equal
-// JSON, because the JSON has no times of the host.
+// This file reports on a search through the corpus. A search that was not run never counts as a pass. Equal runs give
+// equal JSON, because the JSON contains no times of the host.
 
 import (
 	"cmp"
@@ -29,16 +29,16 @@ type Corpus struct {
 	Mutants     []MutantResult
 	Slowest     []Rare       // the slowest of the mutants that were caught, if there were several searches
 	Sound       []LockResult // empty if the sound locks were not run
-	Interrupted bool         // a signal came before everything was run
+	Interrupted bool         // a signal arrived before everything was run
 	Files       string       // folder with the scenario of each mutant
-	Repeat      string       // command that repeats the whole
+	Repeat      string       // command that repeats everything
 }
 
 // MutantResult is a mutant with the result of its searches.
 type MutantResult struct {
 	Mutant
-	Searches []*search.FirstViolation // one for each start seed; nil if it was not made
-	Unaimed  []*search.FirstViolation // the same searches with no fault aimed; empty if not asked for
+	Searches []*search.FirstViolation // one for each start seed; nil if it was not run
+	Unaimed  []*search.FirstViolation // the same searches with no fault aimed; empty if not requested
 	Lost     string                   // why some search gave no result; empty if it was only interrupted
 	Took     time.Duration            // duration of all searches, by the host's clock; not in the JSON
 	File     string                   // its scenario file
@@ -73,7 +73,7 @@ func (m MutantResult) caught() bool {
 	return m.first() != nil
 }
 
-// how says which law the mutant broke, and by what cause.
+// how says which law the mutant broke, and by which cause.
 func (m MutantResult) how() string {
 	s := m.first()
 	return fmt.Sprintf("%s: %s", s.Law, s.Cause)
@@ -180,7 +180,7 @@ func (c *Corpus) Document() *document.Document {
 	return d
 }
 
-// size says how much was run.
+// size says how many searches and runs there were.
 func (c *Corpus) size() string {
 	size := fmt.Sprintf("%s, at most %s each", text.Count(len(c.Mutants), "mutant"),
 		text.CountGrouped(c.Seeds, "seed"))
@@ -283,7 +283,7 @@ func (c *Corpus) totals() document.Facts {
 	return f
 }
 
-// rarest says for the slowest mutants why they are seldom caught.
+// rarest says, for each of the slowest mutants, why it is seldom caught.
 func (c *Corpus) rarest() document.Table {
 	t := document.Table{Heading: "slowest", Columns: []document.Column{{Title: "found", Words: true}}}
 	for i := range c.Slowest {

@@ -21,9 +21,9 @@ type Options struct {
 	Starts  int    // number of searches of each mutant, from seeds that are far apart; at least 1
 	Unaimed bool   // also search with no fault aimed
 	Sound   int    // runs of all sound locks together: 0, or at least one per lock
-	// Crew is told how many searches have ended, and how many runs the sound locks have had.
+	// Crew performs the runs. It is told how many searches have ended, and how many runs the sound locks have had.
 	campaign.Crew `json:"-"`
-	// Hands, if set, makes workers of NewWorker do the runs. If nil, the crew does them.
+	// Hands, if set, has the runs performed by workers that NewWorker creates. If it is nil, the crew performs them.
 	Hands campaign.Hands `json:"-"`
 	// Now is the host's clock. It measures how long the searches of a mutant took. If nil, nothing is measured.
 	Now func() time.Time `json:"-"`
@@ -45,14 +45,15 @@ func (o *Options) Last() (seed uint64, ok bool) {
 	return of.Uint64(), of.IsUint64()
 }
 
-// place identifies one search: the mutant, the number of its start seed, and whether no fault is aimed.
+// place identifies one search: the mutant, the index of its start seed, and whether its faults are drawn entirely at
+// random rather than aimed at events of a fault-free run.
 type place struct {
 	mutant, number int
 	unaimed        bool
 }
 
 // searches returns the number of searches. Their positions are ordered as follows: first all mutants from the first
-// start seed, then all from the next one, and so on. The searches with no fault aimed come last.
+// start seed, then all from the next one, and so on. The searches in which no fault is aimed come last.
 func (o *Options) searches() int {
 	if o.Seeds == 0 {
 		return 0
@@ -70,7 +71,7 @@ func (o *Options) place(i int) place {
 }
 
 // Run searches each mutant and explores the sound locks, which share Options.Sound equally. The result names no files
-// and no commands. Apart from timings, it does not depend on who made the runs.
+// and no commands. Apart from timings, it does not depend on which process performed the runs.
 func Run(ctx context.Context, o Options) (*Corpus, error) {
 	c := &Corpus{First: o.First, Seeds: o.Seeds, Starts: o.Starts, Unaimed: o.Unaimed}
 	for _, m := range mutants {
@@ -110,7 +111,7 @@ type outcome struct {
 	Took   time.Duration         `json:"took"`
 }
 
-// search makes the search at position i.
+// search performs the search at position i.
 func (o *Options) search(ctx context.Context, i int) (s outcome, err error) {
 	start, at := o.now(), o.place(i)
 	m := &mutants[at.mutant]
@@ -146,11 +147,11 @@ func (o *Options) now() (t time.Time) {
 	return t
 }
 
-// mutantsStage is the name of the stage whose positions are the searches of mutants. After it come the stages of each
-// sound lock's exploration.
+// mutantsStage is the name of the stage whose positions are the searches of mutants. It is followed by the stages of
+// each sound lock's exploration.
 const mutantsStage = "mutants"
 
-// byCrew makes the crew search the mutants.
+// byCrew has the crew search the mutants.
 func (c *Corpus) byCrew(ctx context.Context, o *Options) error {
 	start := func() func(int) (outcome, error) {
 		return func(i int) (outcome, error) { return o.search(ctx, i) }
@@ -162,7 +163,7 @@ func (c *Corpus) byCrew(ctx context.Context, o *Options) error {
 	return err
 }
 
-// byHands makes other processes search the mutants.
+// byHands has other processes search the mutants.
 func (c *Corpus) byHands(ctx context.Context, o *Options) error {
 	done := 0
 	stage := campaign.Stage{Name: mutantsStage, Size: uint64(o.searches()), Portion: 1}
@@ -223,7 +224,7 @@ func (c *Corpus) explore(ctx context.Context, o *Options) error {
 	return nil
 }
 
-// ofLock passes the stages of one sound lock's exploration on to hands.
+// ofLock forwards the stages of one sound lock's exploration to hands.
 type ofLock struct {
 	hands campaign.Hands
 	name  string
@@ -231,13 +232,13 @@ type ofLock struct {
 
 const ofName = " of "
 
-// Do makes hands do the stage, under a name that contains the name of the lock.
+// Do has hands carry out the stage, under a name that contains the name of the lock.
 func (h ofLock) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part) error) error {
 	s.Name += ofName + h.name
 	return do(ctx, h.hands, s, take)
 }
 
-// do makes hands do a stage. It returns no error if they stopped because ctx ended.
+// do has hands carry out a stage. It returns no error if they stopped because ctx ended.
 func do(ctx context.Context, hands campaign.Hands, s campaign.Stage, take func(campaign.Part) error) error {
 	err := hands.Do(ctx, s, take)
 	if ended := ctx.Err(); ended != nil && errors.Is(err, ended) {
@@ -246,7 +247,7 @@ func do(ctx context.Context, hands campaign.Hands, s campaign.Stage, take func(c
 	return err
 }
 
-// NewWorker returns a worker for parts of the corpus with these options. Times are measured by the options' clock.
+// NewWorker returns a worker for parts of the corpus with these options. It measures times by the options' clock.
 func NewWorker(o Options) campaign.Worker { return &worker{o: o, locks: map[string]*search.Worker{}} }
 
 type worker struct {
@@ -254,7 +255,7 @@ type worker struct {
 	locks map[string]*search.Worker
 }
 
-// Make does positions of a stage.
+// Make carries out positions of a stage.
 func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64) ([]byte, error) {
 	if s.Name == mutantsStage {
 		return w.mutants(ctx, first, size)
@@ -268,7 +269,7 @@ func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64)
 	return explorer.Make(ctx, s, first, size)
 }
 
-// mutants does searches. If one is interrupted, it returns the error of ctx and no results.
+// mutants performs searches. If one is interrupted, it returns the error of ctx and no results.
 func (w *worker) mutants(ctx context.Context, first, size uint64) ([]byte, error) {
 	of := uint64(w.o.searches())
 	if size < 1 || size > of || first > of-size {

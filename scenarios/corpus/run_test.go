@@ -118,7 +118,7 @@ func TestTheCorpusIsTheSameWhoeverRunsIt(t *testing.T) {
 	}
 }
 
-// A mutant whose search was lost counts neither as escaped nor as caught, and the report says so.
+// A mutant whose search was lost counts neither as escaped nor as caught, and the report says that it was lost.
 func TestWhatIsLostOfTheCorpusIsSaid(t *testing.T) {
 	o := few
 	o.Sound = len(names)
@@ -205,7 +205,7 @@ type nothing struct{}
 
 func (nothing) Do(context.Context, campaign.Stage, func(campaign.Part) error) error { return nil }
 
-// Each search of each mutant is made exactly once, and no two searches of a mutant share a seed.
+// Each search of each mutant is performed exactly once, and no two searches of a mutant share a seed.
 func TestSearchesOfAMutantShareNoSeed(t *testing.T) {
 	for _, o := range []Options{{Seeds: 20_000, Starts: 8, Unaimed: true}, {First: 7, Seeds: 1, Starts: 1},
 		{Seeds: apart, Starts: 3}, {Seeds: apart + 1, Starts: 3}} {
