@@ -1,17 +1,16 @@
-// Package features summarises a run as a small set of things that happened to its locks, for example: an attempt
-// was given up and its key removed; a request took effect after its attempt was given up; a key disappeared while its
-// holder relied on it. A thing that happened in no run was not tested.
+// Package features summarizes a run as a small set of events that its locks experienced, for example: an attempt was
+// abandoned and its key removed; a request took effect after its attempt was abandoned; a key disappeared while its
+// holder relied on it. An event that occurred in no run was not tested.
 //
 // Goals: features are derived from the history alone, so that they are the same for Redis, etcd, ZooKeeper and
 // libraries of unknown code; each can be printed in plain English; deriving them costs little in comparison with the
-// run.
-// Non-goals: judging. A broken law is not a feature.
+// run. Non-goals: judging. A broken law is not a feature.
 package features
 
 // Feature is something that can happen to a lock.
 type Feature uint8
 
-// What happens to an attempt (here called a try), from its first request to its grant.
+// What happens to an attempt, from its first request to its grant. The names shorten attempt to try.
 const (
 	tryLost Feature = iota
 	keyTakenBack

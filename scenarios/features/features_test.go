@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// smallest maps each feature to a minimal history that has it: without any of its lines, the feature is lost.
+// smallest maps each feature to a minimal history that has it: if any line is removed, the feature is lost.
 var smallest = map[Feature]string{
 	tryLost:            "r1 sets c1/1; c1 acquire fail",
 	keyTakenBack:       "r1 sets c1/1; r1 removes c1/1",
@@ -93,8 +93,8 @@ var smallest = map[Feature]string{
 	copiedTooLate:  "r2 copies c1/1",
 }
 
-// parsed reads lines such as "@3s c1 gets c1/1 until 9s". A line without a time comes a millisecond after the line
-// before.
+// parsed reads lines such as "@3s c1 gets c1/1 until 9s". A line without a time happens a millisecond after the line
+// before it.
 func parsed(t *testing.T, lines []string) *history.History {
 	h := &history.History{Header: history.Header{Locks: []history.Lock{"lock"}, TTL: history.Of(10 * time.Second)}}
 	now := history.Time(0)
@@ -198,7 +198,7 @@ func TestEachEventHasASmallestHistory(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoFeature: what the probe does, and what happens to keys that are not locks, gives no feature.
+// TestWhatIsNoFeature: the probe, and keys that are not locks, give no feature.
 func TestWhatIsNoFeature(t *testing.T) {
 	var r Reader
 	h := parsed(t, []string{"r1 sets c1/1", "c1 acquire fail", "c2 acquire fail"})
@@ -209,7 +209,7 @@ func TestWhatIsNoFeature(t *testing.T) {
 	}
 }
 
-// TestAnotherMemberTakesOver: in a service that acts as one, the records show which member leads.
+// TestAnotherMemberTakesOver: in a replicated service such as etcd, the records show which member leads.
 func TestAnotherMemberTakesOver(t *testing.T) {
 	var r Reader
 	h := parsed(t, []string{"r1 sets c1/1", "c1 gets c1/1", "r2 prolongs c1/1"})

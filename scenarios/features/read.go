@@ -22,9 +22,9 @@ type lock struct {
 	askers []history.Process
 	inside int             // number of attempts whose holders are in their sections
 	left   history.Time    // when the latest section ended
-	free   history.Time    // time since which no key stands
+	free   history.Time    // time since which no key exists
 	token  history.Token   // highest token so far
-	leader history.Process // for a service that acts as one: the member that leads, according to the records
+	leader history.Process // for a replicated service such as etcd: the member that leads, according to the records
 }
 
 // phase is the state of an attempt.
@@ -45,12 +45,13 @@ type try struct {
 	process history.Process
 	phase   phase
 	set     int          // number of keys it has set
-	stand   int          // number of its own keys that stand
+	stand   int          // number of its own keys that exist
 	gone    int          // number of keys that disappeared while it was held
 	until   history.Time // end of its validity
 }
 
-// key is a place at which a key can stand: a server, and a member if several attempts can hold the key there.
+// key is a place where a lock's key can exist: on a server and, if several attempts can hold the key there, under one
+// of its members.
 type key struct {
 	server history.Process
 	member string
@@ -59,11 +60,12 @@ type key struct {
 	until  history.Time
 }
 
-// closely are the intervals within which one thing closely follows another. Each interval is a feature of its own.
+// closely lists the intervals within which one event is said to closely follow another. Each interval is a feature of
+// its own.
 var closely = [...]history.Time{1e9, 1e8, 1e7, 1e6}
 
-// follows adds the feature for the shortest interval of closely that contains after. e is the feature for the first
-// interval; those for the others follow it.
+// follows adds the feature for the shortest interval of closely that contains after. The parameter e is the feature for
+// the first interval; the features for the other intervals follow it.
 func (r *Reader) follows(after history.Time, e Feature) {
 	if after < 0 || after > closely[0] {
 		return
@@ -76,8 +78,8 @@ func (r *Reader) follows(after history.Time, e Feature) {
 	}
 }
 
-// Read returns the features of a run in ascending order. The slice is valid until the next call. Events from the
-// probe's first on are ignored, because nobody else is active then.
+// Read returns the features of a run in ascending order. The slice is valid until the next call. The probe's first
+// event and everything after it are ignored, because nobody else is active by then.
 func (r *Reader) Read(h *history.History) []Feature {
 	r.met.reset()
 	r.header = &h.Header
@@ -112,7 +114,7 @@ func (r *Reader) read(e *history.Event) {
 	}
 	at := slices.IndexFunc(r.locks, func(l lock) bool { return l.name == e.Lock })
 	if at < 0 {
-		return // not the key of a lock
+		return // this is not the key of a lock
 	}
 	l := &r.locks[at]
 	if r.header.OneService() && e.F.IsKey() && !e.F.IsCopy() && e.Process != l.leader {
@@ -158,8 +160,8 @@ func (r *Reader) happensIf(so bool, e Feature) {
 	}
 }
 
-// try returns the index of the attempt with a name; without a name, the attempt is named after the process. A new
-// attempt is added, and ends the process's earlier attempts that were not granted.
+// try returns the index of the attempt with a name; without a name, the attempt is named after the process. If the
+// attempt is new, try adds it and marks the process's earlier attempts that were not granted as abandoned.
 func (r *Reader) try(l *lock, name history.Attempt, by history.Process) int {
 	if name == "" {
 		name = history.Attempt(by)
@@ -175,7 +177,7 @@ func (r *Reader) try(l *lock, name history.Attempt, by history.Process) int {
 	return len(l.tries) - 1
 }
 
-// giveUp marks the attempts of a process that were not granted as given up.
+// giveUp marks the attempts of a process that were not granted as abandoned.
 func (r *Reader) giveUp(l *lock, p history.Process) {
 	for i := range l.tries {
 		if t := &l.tries[i]; t.phase == asked && t.process == p {
@@ -185,7 +187,8 @@ func (r *Reader) giveUp(l *lock, p history.Process) {
 	}
 }
 
-// key returns the place of the key in a record; in a service that acts as one, all members of a group share it.
+// key returns the place of the key that a record names. All members of a replicated service such as etcd share one
+// place per key.
 func (r *Reader) key(l *lock, e *history.Event) *key {
 	server := e.Process
 	if r.header.OneService() {
@@ -204,7 +207,7 @@ func (r *Reader) key(l *lock, e *history.Event) *key {
 	return &l.keys[len(l.keys)-1]
 }
 
-// another reports whether a key of another attempt stands on a server other than k's, or on any server if k is nil. It
+// another reports whether a key of another attempt exists on a server other than k's, or on any server if k is nil. It
 // ignores keys with members, which several attempts can hold at once.
 func (l *lock) another(of int, k *key) bool {
 	for i := range l.keys {
