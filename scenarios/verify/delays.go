@@ -12,8 +12,8 @@ import (
 )
 
 // Assignment is a scenario in which every link has a fixed delay. A result holds only for these delays. They are fixed
-// because with random delays few instants of two runs coincide, which a verification relies on. There are several
-// assignments because many violations cannot occur when all delays are equal.
+// because a verification relies on events of two runs happening at the same instant, which rarely occurs with random
+// delays. There are several assignments because many violations cannot occur when all delays are equal.
 type Assignment struct {
 	Name     string              // describes the delays, such as "every message takes 1ms"
 	Scenario *scenarios.Scenario // its text contains the delays, so the text alone is enough to repeat the runs
@@ -63,9 +63,9 @@ type linkDelays struct {
 }
 
 // arrivalOrder says whose message comes first if several arrive at the same instant. It adds some nanoseconds to each
-// delay, according to the number of the sender. This is better than to permute the events of an instant, because
-// messages on one connection keep their order, and the scenario's text contains the order. Two senders can have no
-// orders other than these.
+// delay, according to the number of the sender. Compared with permuting the events of an instant, this has the
+// advantage that messages on one connection keep their order, and that the scenario's text contains the order. These
+// are all the orders that two senders can have.
 type arrivalOrder uint8
 
 const (
@@ -74,8 +74,8 @@ const (
 	highFirst
 )
 
-// uneven returns the assignments in which one client is nearer than all others, and those in which one server is
-// farther.
+// uneven returns the assignments in which one client is closer to the servers than all others, and those in which one
+// server is farther away.
 func uneven(s *scenarios.Scenario, lo, hi time.Duration) []linkDelays {
 	var all []linkDelays
 	add := func(p sim.ProcessID, its, others time.Duration) {

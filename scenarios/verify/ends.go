@@ -43,8 +43,8 @@ type mark struct {
 	threshold bool // also try an end just after this instant
 }
 
-// marks returns what happens after the strike and before until. The course must be that of the run in which the fault
-// goes on.
+// marks returns the marks between the strike of a fault and until. The course must be from a run in which the fault
+// never ends.
 func (c *course) marks(strike, until sim.Time) []mark {
 	var list []mark
 	add := func(at sim.Time, p sim.ProcessID, threshold bool) {
@@ -80,7 +80,7 @@ func (c *course) marks(strike, until sim.Time) []mark {
 	return list
 }
 
-// due returns the expiries of the keys that exist at an instant.
+// due returns the expiry times of the keys that exist at an instant.
 func (c *course) due(at sim.Time) []mark {
 	type place struct {
 		server sim.ProcessID
@@ -111,8 +111,8 @@ func (c *course) due(at sim.Time) []mark {
 	return list
 }
 
-// ends returns the instants, in ascending order, at which a fault may end. After such an end, the next act of process
-// p, or the effect of its next message, comes just before a mark, or just after a threshold.
+// ends returns the instants, in ascending order, at which a fault may end. After each such end, the next act of process
+// p, or the effect of its next message, happens just before a mark, or just after a threshold.
 func ends(marks []mark, p sim.ProcessID, travel travelTimes) []sim.Time {
 	var list []sim.Time
 	for _, m := range marks {

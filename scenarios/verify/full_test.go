@@ -84,8 +84,8 @@ limit: 10s
 }
 
 // shown returns what each process records in a run, with times, as text. It omits the name and the exact start of the
-// fault, the records of the strike itself (the end of a client, a key that a jump ends or brings back), and the probe,
-// which begins some time after the last fault.
+// fault, and the probe, which begins some time after the last fault. It also omits the records of the strike itself:
+// the end of a client, and a key that a jump ends or restores.
 func shown(events []history.Event, kind nemesis.Kind) string {
 	lines := map[history.Process]*strings.Builder{}
 	for i := range events {
@@ -137,7 +137,7 @@ func (r reached) add(h *history.History, f nemesis.Fault) {
 }
 
 // TestOneStartStandsForItsInterval compares the enumerated starts with a much larger set: every instant of a grid, and
-// the nanoseconds around every moment of the run. With the same ends, both sets must lead to the same outcomes and
+// the nanoseconds around every moment of the run. With the same end times, both sets must lead to the same outcomes and
 // break the same laws.
 func TestOneStartStandsForItsInterval(t *testing.T) {
 	tried := 0
@@ -266,7 +266,7 @@ func gridOf(c *course) []sim.Time {
 	return slices.DeleteFunc(slices.Compact(grid), func(at sim.Time) bool { return at < 0 })
 }
 
-// sized returns the fault with some of the sizes that a jump can have. A fault without a size is returned as it is.
+// sized returns the fault with some of the sizes that a jump can have. A fault without a size is returned unchanged.
 func sized(g *grower, f nemesis.Fault, openings []opening) []nemesis.Fault {
 	if f.Kind != nemesis.Jump {
 		return []nemesis.Fault{f}
@@ -280,7 +280,7 @@ func sized(g *grower, f nemesis.Fault, openings []opening) []nemesis.Fault {
 	return list
 }
 
-// someEnds returns a sample of the ends of a fault, over all its openings.
+// someEnds returns a sample of the end times of a fault, over all its openings.
 func someEnds(t *testing.T, g *grower, f nemesis.Fault, openings []opening) []sim.Time {
 	if f.Kind == nemesis.Jump || f.Kind == nemesis.Crash && f.Loss == nemesis.LosesMemory {
 		return []sim.Time{never}

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// branch is a plan of faults that further faults can be added to.
+// branch is a plan of faults to which further faults can be added.
 type branch struct {
 	assignment int
 	faults     []nemesis.Fault
@@ -26,8 +26,8 @@ type growth struct {
 	Tally
 	next  []branch
 	found *Counterexample
-	// missed lists the messages that the scenario's own faults name, but that were never sent in a run without other
-	// faults.
+	// missed lists the messages that are named by the scenario's own faults, but that were never sent in a run without
+	// other faults.
 	missed []nemesis.Missed
 	cut    bool   // ctx ended before everything was tried
 	lost   string // why nothing was tried; empty if it was tried
@@ -41,18 +41,18 @@ type grower struct {
 	runners  []*scenarios.Runner // index: assignment
 	travels  []travelTimes
 	checker  checker.Checker
-	beyond   sim.Time                   // a fault of this length outlasts everything that it could affect
+	beyond   sim.Time                   // a fault of this length outlasts everything that it can affect
 	slowest  sim.Time                   // longest delay of a message, apart from the long tail of delays
 	fsync    sim.Time                   // how long a server blocks in an fsync after a write
-	patience map[sim.ProcessID]sim.Time // how long each client waits that gives up waiting
-	moments  []sim.Moment               // of the latest run that was watched
+	patience map[sim.ProcessID]sim.Time // for each client that gives up waiting: how long it waits
+	moments  []sim.Moment               // of the latest run whose moments were recorded
 	settles  []sim.Moment
 
 	// State of the current job.
 	*branch
 	*growth
 	parent course // the run of the branch itself
-	deeper bool   // the placements of this job will get a further fault
+	deeper bool   // the placements of this job will be extended by a further fault
 	seen   map[string]bool
 }
 
@@ -111,13 +111,13 @@ func (g *grower) climb(b *branch, deeper bool) error {
 	return err
 }
 
-// share is one of several equal parts of a list: part number part, from 0, of of parts.
+// share is one of several equal parts of a list: part number part, counted from 0, out of of parts.
 type share struct{ part, of int }
 
 // bounds returns the range [from, to) of indices of the share in a list of length n.
 func (s share) bounds(n int) (from, to int) { return n * s.part / s.of, n * (s.part + 1) / s.of }
 
-// start is a fault without its start and end, and an opening at which it may start.
+// start is a fault whose start and end are not set yet, and an opening at which it may start.
 type start struct {
 	fault nemesis.Fault
 	opening
@@ -168,7 +168,7 @@ func (g *grower) openings(f *nemesis.Fault) []opening {
 	}
 	list := c.ofProcess(f.Target, g.from, g.between(f))
 	if how.Stills {
-		list = list[:len(list)-1] // a process that does not act again does not notice the fault
+		list = list[:len(list)-1] // if a process does not act again, it does not notice the fault
 	}
 	if how.AfterAnswers && g.v.Options.Requests {
 		list = append(list, c.afterAnswers(f.Target)...)
@@ -176,7 +176,8 @@ func (g *grower) openings(f *nemesis.Fault) []opening {
 	return list
 }
 
-// between returns the instants that divide the starts of a fault into intervals, other than the acts of its target.
+// between returns the instants, other than the acts of the fault's target, that divide the possible starts of a fault
+// into intervals.
 func (g *grower) between(f *nemesis.Fault) []sim.Time {
 	c, how := &g.parent, f.Kind.Placement()
 	if how.Between == nil {
@@ -210,7 +211,7 @@ func (g *grower) repeats(k nemesis.Kind, o *opening) bool {
 	return k == kind && (!o.isInterval() || o.since == g.from.at-1)
 }
 
-// place tries a fault at an opening with each of its ends, or each of its sizes.
+// place tries a fault at an opening with each possible end time, or each possible size.
 func (g *grower) place(f nemesis.Fault, o *opening) error {
 	if g.v.Options.Requests {
 		return g.placeOnce(f, o)
@@ -249,8 +250,8 @@ func (g *grower) forGood(f nemesis.Fault, o *opening) error {
 	return g.early(f, o)
 }
 
-// early tries a fault that never ends at the first instant of its opening, because the calm period begins when it
-// strikes.
+// early tries a fault that never ends at the first instant of its opening, because the period without faults, which
+// deadlock-freedom requires, begins when such a fault strikes.
 func (g *grower) early(f nemesis.Fault, o *opening) error {
 	if !o.isInterval() || o.since+1 == o.at {
 		return nil
@@ -259,7 +260,8 @@ func (g *grower) early(f nemesis.Fault, o *opening) error {
 	return err
 }
 
-// lasting tries a fault with each of its ends. The ends are found in a run in which the fault goes on.
+// lasting tries a fault that can end, with each possible end time. The candidate times come from a run in which the
+// fault never ends.
 func (g *grower) lasting(f nemesis.Fault, o *opening) error {
 	last := o.at + g.beyond
 	endless := last
@@ -288,7 +290,8 @@ func (g *grower) lasting(f nemesis.Fault, o *opening) error {
 	return nil
 }
 
-// ends returns the ends to try for a fault that starts at an opening. c is the run in which the fault goes on.
+// ends returns the end times to try for a fault that starts at an opening. c is the course of the run in which the
+// fault never ends.
 func (g *grower) ends(c *course, f *nemesis.Fault, o *opening, last sim.Time) []sim.Time {
 	travel := g.travels[g.assignment]
 	marks := c.marks(o.at, last)
@@ -300,7 +303,7 @@ func (g *grower) ends(c *course, f *nemesis.Fault, o *opening, last sim.Time) []
 	}
 	process, late, first := f.Target, sim.Time(0), o.at
 	switch f.Kind.Placement().At {
-	case nemesis.AtMessages: // the fault of a message ends when the message arrives
+	case nemesis.AtMessages: // a fault of one message ends when the message arrives
 		process, first = f.Peer, o.at+travel.of(f.Target, f.Peer)
 	case nemesis.AtLinks: // messages that waited arrive some time after the end of the fault
 		process, late = f.Right[0], travel.of(f.Left[0], f.Right[0])
@@ -310,14 +313,14 @@ func (g *grower) ends(c *course, f *nemesis.Fault, o *opening, last sim.Time) []
 		list[i] -= late
 	}
 	list = slices.DeleteFunc(list, func(t sim.Time) bool { return t <= first || t >= last })
-	if restarts(f) && o.isInterval() { // the server is back before any process misses it
+	if restarts(f) && o.isInterval() { // the server is back before any process notices its absence
 		list = append([]sim.Time{o.at - 1}, list...)
 	}
 	return append(list, last)
 }
 
-// latest returns the latest instant of an opening at which f may start with the given end, such that the scenario does
-// not exclude it; ok is false if there is none.
+// latest returns the latest instant of an opening at which f may start, given its end, such that the scenario does not
+// exclude it; ok is false if there is none.
 func (g *grower) latest(f nemesis.Fault, o *opening, end sim.Time) (at sim.Time, ok bool) {
 	at = min(o.at, end-1)
 	for _, x := range g.v.Scenario.Mix.Without {

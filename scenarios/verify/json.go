@@ -46,7 +46,7 @@ type lengthJSON struct {
 	Whole      bool    `json:"whole"`      // all placements were tried
 }
 
-// kindJSON counts what was tried of a kind of fault as the last fault of a placement.
+// kindJSON counts the placements tried whose last fault is of one kind.
 type kindJSON struct {
 	Starts    int `json:"starts"`
 	Schedules int `json:"schedules"`

@@ -13,12 +13,12 @@ import (
 type deadline struct {
 	at      sim.Time
 	process sim.ProcessID // the process whose acts come before or after the deadline
-	sets    bool          // the target will set the deadline later by its clock, so a jump forward postpones it
+	sets    bool          // the target will set the deadline later, by its clock: a jump forward postpones it
 }
 
-// jumps returns how far the wall clock of a process may jump at an opening, in ascending order. For each deadline on
-// that clock and each later act, there are jumps after which the deadline has just passed, or just not, before the act.
-// Two more jumps go beyond all deadlines, forward and back.
+// jumps returns by how much the wall clock of a process may jump at an opening, in ascending order. For each deadline
+// on that clock and each later act, there are jumps after which the deadline has just passed, or has just not passed,
+// before the act. Two more jumps go beyond all deadlines, one forward and one back.
 func (g *grower) jumps(o *opening) []time.Duration {
 	beyond := g.beyond.Duration()
 	list := []time.Duration{-beyond, beyond}

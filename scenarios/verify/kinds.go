@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// Scope says for each kind of fault that can strike something in a scenario how a verification tries it.
+// Scope says, for each kind of fault that can strike something in a scenario, how a verification tries it.
 type Scope struct {
 	Every  []nemesis.Kind // every placement that can make a difference is tried; simplest kinds first
 	Random []Reason       // random placements are tried, alone or in addition to enumerated ones
@@ -21,8 +21,8 @@ type Reason struct {
 	Why  string
 }
 
-// ScopeOf returns the scope of a verification of s. The kinds that it tries are those that the mix of s draws, that s
-// promises to survive, and that can make a difference.
+// ScopeOf returns the scope of a verification of s. It tries the kinds that the mix of s draws, that s promises to
+// survive, and that can make a difference.
 func ScopeOf(s *scenarios.Scenario) (scope Scope) {
 	subjects, names := subjectsOf(s), s.Targets()
 	targets := nemesis.TargetsOf(&names)
@@ -133,7 +133,7 @@ func hasEnd(f *nemesis.Fault) bool {
 	return restarts(f) || f.Kind.Has(nemesis.FieldFor) || f.Kind.Has(nemesis.FieldBy)
 }
 
-// canLast reports whether f may go on without an end, although it could be given one.
+// canLast reports whether f can have an end but may also go on without one.
 func canLast(f *nemesis.Fault) bool { return restarts(f) || f.Kind.Endless() }
 
 // ruledOut reports whether s does not promise to survive f, whatever its end.

@@ -11,7 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// Sample is the result of random placements of a kind of fault. Schedules counts those whose faults struck something.
+// Sample is the result of random placements of a kind of fault. Schedules counts the placements whose faults struck
+// something.
 type Sample struct {
 	Reason
 	Tally

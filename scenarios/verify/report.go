@@ -40,13 +40,13 @@ func (v *Verification) open() []string {
 // interrupted reports whether a signal stopped the verification before everything was tried.
 func (v *Verification) interrupted() bool { return v.Ending == campaign.Interrupted }
 
-// counterexample returns the number of faults that break a promise, not counting the scenario's own faults, and the
-// name of their assignment of delays.
+// counterexample returns the number of faults in the placement that breaks a promise, not counting the scenario's own
+// faults, and the name of its assignment of delays.
 func (v *Verification) counterexample() (faults int, delay string) {
 	return len(v.Found.Plan.Faults) - len(v.own()), v.Assignments[v.Found.Assignment].Name
 }
 
-// Document returns the report: the result, what was tried, how much it covers, what is not claimed, and the
+// Document returns the report: the result, what was tried, how much that covers, what is not claimed, and the
 // counterexample if there is one.
 func (r *Report) Document() *document.Document {
 	v := r.Verification
@@ -71,7 +71,7 @@ func (r *Report) Document() *document.Document {
 	return d
 }
 
-// scale says how much is to be tried.
+// scale describes the size of the search: the run whose single faults it tries, or up to how many faults it combines.
 func (v *Verification) scale() string {
 	if v.Options.Requests {
 		return fmt.Sprintf("single faults of the run of seed %d", v.Options.Seed)
@@ -129,7 +129,7 @@ func (v *Verification) result() string {
 	return words
 }
 
-// none says that no placement of up to a number of faults breaks what, as far as placements were tried.
+// none says that no placement of up to the given number of faults breaks what, among the placements that were tried.
 func (v *Verification) none(faults int, what string) string {
 	enumerated, sampled := len(v.Scope.Every), len(v.Random)
 	drawn := 0
@@ -155,7 +155,7 @@ func (v *Verification) none(faults int, what string) string {
 	return words + "."
 }
 
-// shorter says up to how many faults every placement was tried and broke nothing; at most most faults count.
+// shorter says up to how many faults (at most most) every placement was tried and broke nothing.
 func (v *Verification) shorter(most int) string {
 	whole := -1
 	for _, l := range v.Lengths {
@@ -191,7 +191,7 @@ func (v *Verification) lengthTable() document.Table {
 	return t
 }
 
-// kindTable returns a table of how much was tried of each kind of fault: enumerated as the last fault of a placement,
+// kindTable returns a table of how much was tried for each kind of fault: enumerated as the last fault of a placement,
 // and at random.
 func (v *Verification) kindTable() document.Table {
 	t := document.Table{Heading: "last fault", Columns: []document.Column{{Title: "starts"}, {Title: "schedules"},
@@ -229,7 +229,7 @@ func (v *Verification) claims() document.Facts {
 	return append(document.Facts{{Name: "starts", Value: starts}, {Name: "ends", Value: ends}}, v.bounds()...)
 }
 
-// bounds says under which conditions the result holds, and what was not tried.
+// bounds states the conditions under which the result holds, and what was not tried.
 func (v *Verification) bounds() (all document.Facts) {
 	each := func(name string, things []string) {
 		for _, t := range things {
@@ -263,7 +263,8 @@ func (v *Verification) bounds() (all document.Facts) {
 	return all
 }
 
-// neverStruck lists the scenario's own faults whose message was never sent, each with the requests that were sent.
+// neverStruck lists the scenario's own faults whose message was never sent. With each it lists the requests that were
+// sent.
 func (v *Verification) neverStruck() (list []string) {
 	for i := range v.Missed {
 		list = append(list, v.Missed[i].Line+" without another fault: "+single.Asked(&v.Missed[i]))

@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single/singletest"
 )
 
-// verified returns a report in which every part has some content.
+// verified returns a report all of whose parts have some content.
 func verified() *Report {
 	own, err := nemesis.Parse("crash redis-3 losing everything at 1s")
 	if err != nil {
@@ -96,7 +96,7 @@ func TestAVerificationSaysWhatItTriedAndForHowMuchItStands(t *testing.T) {
 	}
 }
 
-// TestOnlyAWholeVerificationHolds: neither the zero value nor a verification that ended early passes, however much it
+// TestOnlyAWholeVerificationHolds: neither the zero value nor a verification that ended early passes, however much was
 // tried.
 func TestOnlyAWholeVerificationHolds(t *testing.T) {
 	early := verified()
@@ -182,7 +182,7 @@ func TestAVerificationAsJSON(t *testing.T) {
 }
 
 // TestReportsOfVerificationsCanBeRead checks text and page, with and without an interruption and a counterexample.
-// Enumerated placements are no sample, so the report does not state a share of them.
+// Enumerated placements are not a random sample, so the report does not state what percentage of them break a law.
 func TestReportsOfVerificationsCanBeRead(t *testing.T) {
 	for _, found := range []bool{false, true} {
 		for _, ending := range []campaign.Ending{campaign.Complete, campaign.Interrupted} {

@@ -29,7 +29,7 @@ func (c *course) messageOf(o *opening) (r *nemesis.Sent, answer, ok bool) {
 	return nil, false, false
 }
 
-// named returns those of the openings that are requests or answers.
+// named returns the openings that are requests or answers.
 func (g *grower) named(all []opening) []opening {
 	return slices.DeleteFunc(all, func(o opening) bool {
 		_, _, ok := g.parent.messageOf(&o)
@@ -37,8 +37,9 @@ func (g *grower) named(all []opening) []opening {
 	})
 }
 
-// messageAt returns a trigger that names a message which p sends or receives at an instant. If peer is given, it is a
-// message that one of the two sends to the other at that instant. If there are several messages, it names the last.
+// messageAt returns a trigger that names a message that p sends or receives at an instant. If peer is given, it is a
+// message that one of the two sends to the other at that instant. If there are several messages, the trigger names the
+// last.
 func (c *course) messageAt(p, peer sim.ProcessID, at sim.Time) (t nemesis.Trigger, ok bool) {
 	for i := range c.sent {
 		r := &c.sent[i]
@@ -51,7 +52,7 @@ func (c *course) messageAt(p, peer sim.ProcessID, at sim.Time) (t nemesis.Trigge
 		}
 		both := peer != ""
 		for _, end := range []struct {
-			is             bool // p acts at this end of the message; with a peer, true for each sending
+			is             bool // p acts when the message is sent or received here; with a peer, true for each sending
 			at             sim.Time
 			answer, leaves bool
 		}{
@@ -66,7 +67,8 @@ func (c *course) messageAt(p, peer sim.ProcessID, at sim.Time) (t nemesis.Trigge
 	return t, ok
 }
 
-// afterAnswers returns the openings between an answer to client p and the request that p sends at the same instant.
+// afterAnswers returns the openings that lie between an answer to client p and the request that p sends at the same
+// instant.
 func (c *course) afterAnswers(p sim.ProcessID) (list []opening) {
 	for i := range c.sent {
 		r := &c.sent[i]
@@ -82,7 +84,7 @@ func (c *course) afterAnswers(p sim.ProcessID) (list []opening) {
 	return list
 }
 
-// placeOnce tries a fault at an opening, with one end or one size of each class.
+// placeOnce tries a fault at an opening, with one end time or one size from each class.
 func (g *grower) placeOnce(f nemesis.Fault, o *opening) error {
 	p := g.placing(f, o)
 	for _, f := range p.faults {
@@ -105,13 +107,13 @@ func (g *grower) placeOnce(f nemesis.Fault, o *opening) error {
 // placing holds the faults to be tried at an opening.
 type placing struct {
 	*opening
-	faults []nemesis.Fault // faults that follow from the run without them
+	faults []nemesis.Fault // faults that can be derived from the run without them
 	at     sim.Time        // when they strike; for a delayed message, when it would arrive without the fault
 	last   sim.Time        // the latest end to try
-	lasts  bool            // faults has one element; its shorter versions are found in its run
+	lasts  bool            // faults has one element; its shorter versions are derived from its run
 }
 
-// placing returns the faults that strike at an opening, as far as the run without them shows.
+// placing returns the faults that strike at an opening, as far as they can be derived from the run without them.
 func (g *grower) placing(f nemesis.Fault, o *opening) (p *placing) {
 	how := f.Kind.Placement()
 	p = &placing{opening: o, at: o.at}
@@ -155,7 +157,7 @@ func (g *grower) placing(f nemesis.Fault, o *opening) (p *placing) {
 	return p
 }
 
-// trigger sets f to strike at the opening. If the target has sent or received a message before it that has a name, f
+// trigger sets f to strike at the opening. If the target has sent or received a message with a name before that, f
 // strikes after the last such message.
 func (p *placing) trigger(g *grower, f *nemesis.Fault) {
 	f.Trigger = p.opening.trigger(p.opening.at)
@@ -183,7 +185,7 @@ func lasting(f nemesis.Fault, d time.Duration) nemesis.Fault {
 	return f
 }
 
-// shorter returns the shorter versions of the fault of p. c is the run with the longest version.
+// shorter returns the shorter versions of the fault of p. c is the course of the run with the longest version.
 func (g *grower) shorter(c *course, p *placing) (list []nemesis.Fault) {
 	f := p.faults[0]
 	points := g.thresholds(c, p)
@@ -203,9 +205,9 @@ func (g *grower) shorter(c *course, p *placing) (list []nemesis.Fault) {
 	return list
 }
 
-// thresholds returns the instants, in the run in which a fault goes on, at which it can matter whether the fault has
-// ended. These are expiries, client time-outs that the fault may outlast, and the next section of each client. Of a
-// group of instants that follow each other within the travel time of a message, only the first and the last are kept.
+// thresholds returns the instants, in the run in which a fault never ends, at which it can matter whether the fault has
+// ended. These are expiry times, client time-outs that the fault may outlast, and the next section of each client. From
+// a group of instants that follow each other within the travel time of a message, only the first and the last are kept.
 func (g *grower) thresholds(c *course, p *placing) []sim.Time {
 	list := g.lapses(c, p.at)
 	for i := range list {
@@ -227,7 +229,8 @@ func (g *grower) thresholds(c *course, p *placing) []sim.Time {
 	return ends
 }
 
-// lapses returns when, after an instant, keys expire, and when validities end whose lock was not released before.
+// lapses returns the times, after an instant, at which keys expire, and at which the validity of a lock ends that has
+// not been released by then.
 func (g *grower) lapses(c *course, at sim.Time) (list []sim.Time) {
 	type place struct {
 		server sim.ProcessID
@@ -288,7 +291,8 @@ func (c *course) nextSections(at sim.Time) (list []sim.Time) {
 	return list
 }
 
-// sizes returns how far a clock may jump to pass each deadline that depends on it, forward, and as far back.
+// sizes returns by how much a clock may jump forward to pass each deadline that depends on it, and the same distances
+// back.
 func (g *grower) sizes(p *placing) []time.Duration {
 	var points []sim.Time
 	for _, d := range g.deadlines(p.opening) {
@@ -304,8 +308,8 @@ func (g *grower) sizes(p *placing) []time.Duration {
 	return list
 }
 
-// between returns durations counted from the instant from. One ends before the first of the points. For each point but
-// the last, one ends soon after it and before the next point.
+// between returns durations counted from the instant from. One ends before the first of the points. For each point
+// except the last, one ends soon after that point and before the next.
 func between(points []sim.Time, from sim.Time, soon time.Duration) (list []time.Duration) {
 	slices.Sort(points)
 	lo := from
@@ -318,8 +322,8 @@ func between(points []sim.Time, from sim.Time, soon time.Duration) (list []time.
 	return list
 }
 
-// roundest returns a duration d with lo < d < hi that is at most lo+soon, or 0 if there is none. Of several it returns
-// the first multiple of the largest power of ten.
+// roundest returns the roundest duration d with lo < d < hi and d <= lo+soon, or 0 if there is none. The roundest one
+// is the first multiple of the largest possible power of ten.
 func roundest(lo, hi, soon time.Duration) time.Duration {
 	for step := 10 * time.Second; step > 0; step /= 10 {
 		if d := (lo/step + 1) * step; d < hi && (d <= lo+soon || step == 1) {
@@ -356,7 +360,7 @@ func (c *Claim) Facts() (all document.Facts) {
 	return all
 }
 
-// classes tells the reader which ends were tried for all others.
+// classes explains to the reader that only one end time of each class was tried.
 const classes = "One for each class: soon after one, and before the next, of the instants that matter in the run in " +
 	"which the fault goes on. These are the expiries and ends of validity that nobody has forestalled, and the " +
 	"time of a " +
@@ -387,17 +391,17 @@ func enumerated(k nemesis.Kind, starts, schedules int) string {
 }
 
 // Singles enumerates the single faults that can strike in one run of a scenario, which has a given seed and no other
-// faults. Faults with the same start that differ only in their ends belong together. The longest of them follows from
-// the run without faults, the others from the run with the longest. Two goroutines must not use Singles at the same
+// faults. Faults with the same start that differ only in their ends belong together. The longest of them is derived
+// from the fault-free run, the others from the run with the longest. Two goroutines must not use Singles at the same
 // time.
 type Singles struct {
 	Claim  Claim
-	Digest sim.Digest // digest of the run without faults
+	Digest sim.Digest // digest of the fault-free run
 	grower *grower
 	starts []start
 }
 
-// NewSingles makes the run without faults and finds where faults can strike. The scenario's own faults are left out.
+// NewSingles performs the fault-free run and finds where faults can strike. The scenario's own faults are left out.
 func NewSingles(s *scenarios.Scenario, seed uint64) (*Singles, error) {
 	v, err := begun(s, Options{Faults: 1, Requests: true, Seed: seed})
 	if err != nil {
@@ -419,7 +423,7 @@ func NewSingles(s *scenarios.Scenario, seed uint64) (*Singles, error) {
 	return all, nil
 }
 
-// Longest returns the longest fault at each start.
+// Longest returns the longest fault for each start.
 func (s *Singles) Longest() []nemesis.Fault {
 	list := make([]nemesis.Fault, len(s.starts))
 	for i := range list {

@@ -49,7 +49,7 @@ func oneRun(t *testing.T, text string, o Options) *Verification {
 	return v
 }
 
-// TestOneLateMessageBreaksALock: a law that one late message can break is broken by a single fault of one run, and the
+// TestOneLateMessageBreaksALock: if one late message can break a law, a single fault in one run breaks it, and the
 // fault names the message. The same lock without the defect passes.
 func TestOneLateMessageBreaksALock(t *testing.T) {
 	v := oneRun(t, lateReleaseBy("del"), Options{Seed: 1})
@@ -105,7 +105,7 @@ func waysOf(t *testing.T, s *scenarios.Scenario, seed uint64, each func(nemesis.
 	return all, n
 }
 
-// locksOfOneRun returns some locks that a single fault of one run breaks, and some sound ones.
+// locksOfOneRun returns some locks that a single fault in one run breaks, and some sound ones.
 func locksOfOneRun(t *testing.T) (all []*scenarios.Scenario) {
 	t.Helper()
 	sound := lateReleaseBy("script")
@@ -147,7 +147,8 @@ func TestClassesOfDelaysLoseNothing(t *testing.T) {
 	}
 }
 
-// TestClassesOfPausesLoseNothing: the same for pauses, compared with a grid of starts and lengths.
+// TestClassesOfPausesLoseNothing: each violation that occurs with pauses of a grid of starts and lengths also occurs
+// with the enumerated pauses.
 func TestClassesOfPausesLoseNothing(t *testing.T) {
 	step := time.Duration(testkit.Size(150, 40)) * time.Millisecond
 	for _, s := range locksOfOneRun(t) {
@@ -169,7 +170,7 @@ func TestClassesOfPausesLoseNothing(t *testing.T) {
 }
 
 // startsOf returns the instants at which a slow enumeration strikes: just before, at and just after each event of the
-// run without faults, and every multiple of step.
+// fault-free run, and every multiple of step.
 func startsOf(t *testing.T, s *scenarios.Scenario, step time.Duration) (all []time.Duration) {
 	t.Helper()
 	r, err := scenarios.NewRunner(s).Run(nemesis.Plan{Scenario: s.Name, Seed: 1})
@@ -205,8 +206,8 @@ func losingLocks(t *testing.T) (all []*scenarios.Scenario) {
 	return all
 }
 
-// TestClassesOfServerCrashesLoseNothing: the same for crashes and shutdowns of a server, compared with strikes at each
-// event and a grid of downtimes.
+// TestClassesOfServerCrashesLoseNothing: each violation that occurs when a server crashes or shuts down at any event,
+// for any downtime of a grid, also occurs with the enumerated faults.
 func TestClassesOfServerCrashesLoseNothing(t *testing.T) {
 	step := time.Duration(testkit.Size(300, 60)) * time.Millisecond
 	for _, s := range losingLocks(t) {
@@ -221,7 +222,7 @@ func TestClassesOfServerCrashesLoseNothing(t *testing.T) {
 			compareWays(t, s, got, few, func(try func(nemesis.Fault)) {
 				for _, at := range startsOf(t, s, step) {
 					for _, loss := range losses {
-						for downtime := time.Duration(0); downtime < 5*time.Second; downtime += step { // 0: for good
+						for downtime := time.Duration(0); downtime < 5*time.Second; downtime += step { // 0: no restart
 							try(nemesis.Fault{Kind: kind, Target: "redis-1", Loss: loss, Restart: downtime,
 								Trigger: nemesis.Trigger{Time: at}})
 						}
@@ -243,7 +244,8 @@ promise: [ownership, lease-exclusion, mutual-exclusion]
 limit: 20s
 `
 
-// cutLocks returns locks whose renewal a cut prevents, whether or not their holder notices that, and other locks.
+// cutLocks returns locks whose renewal is prevented by a cut, whether or not their holder notices that, and other
+// locks.
 func cutLocks(t *testing.T) []*scenarios.Scenario {
 	t.Helper()
 	all := locksOfOneRun(t)
@@ -257,8 +259,8 @@ func cutLocks(t *testing.T) []*scenarios.Scenario {
 	return all
 }
 
-// TestClassesOfCutsLoseNothing: the same for cuts of one direction of a connection, compared with strikes at each event
-// and a grid of lengths.
+// TestClassesOfCutsLoseNothing: each violation that occurs when one direction of a connection is cut at any event, for
+// any length of a grid, also occurs with the enumerated cuts.
 func TestClassesOfCutsLoseNothing(t *testing.T) {
 	step := time.Duration(testkit.Size(800, 150)) * time.Millisecond
 	for _, s := range cutLocks(t) {
@@ -270,7 +272,7 @@ func TestClassesOfCutsLoseNothing(t *testing.T) {
 			for _, client := range names.Clients {
 				for _, server := range []sim.ProcessID{"redis-1", names.Resource} {
 					for _, at := range startsOf(t, s, step) {
-						for length := time.Duration(0); length < 5*time.Second; length += step { // 0: for good
+						for length := time.Duration(0); length < 5*time.Second; length += step { // 0: no end
 							ends := [2][]sim.ProcessID{{client}, {server}}
 							for from := range ends {
 								try(nemesis.Fault{Kind: nemesis.Cut, Left: ends[from], Right: ends[1-from],
@@ -284,7 +286,7 @@ func TestClassesOfCutsLoseNothing(t *testing.T) {
 	}
 }
 
-// compareWays checks that each violation of a slow enumeration is among the violations got.
+// compareWays checks that got contains each violation that a slow enumeration finds.
 func compareWays(t *testing.T, s *scenarios.Scenario, got ways, few int, slow func(try func(nemesis.Fault))) {
 	t.Helper()
 	all, many := ways{}, 0
@@ -308,8 +310,8 @@ func compareWays(t *testing.T, s *scenarios.Scenario, got ways, few int, slow fu
 	t.Logf("%d runs in place of %d: %v", few, many, slices.Sorted(maps.Keys(got)))
 }
 
-// TestEachSingleFaultIsOne: each fault that is tried is valid, its text parses back to it, it strikes a message that is
-// sent, and the scenario does not exclude it.
+// TestEachSingleFaultIsOne: each fault that is tried is valid, its text parses back to the same fault, it strikes a
+// message that is sent, and the scenario does not exclude it.
 func TestEachSingleFaultIsOne(t *testing.T) {
 	s, err := scenarios.Parse("redlock.yaml", []byte(soundRedlock))
 	if err != nil {
@@ -414,8 +416,8 @@ func TestTheClaimSaysWhatWasEnumerated(t *testing.T) {
 	}
 }
 
-// TestAnOwnFaultThatNeverStrikesIsReported: such a fault is reported with the requests that were sent. A name that fits
-// two messages is refused.
+// TestAnOwnFaultThatNeverStrikesIsReported: a fault of the scenario that never strikes is reported together with the
+// requests that were sent. A name that fits two messages is refused.
 func TestAnOwnFaultThatNeverStrikesIsReported(t *testing.T) {
 	text := lateReleaseBy("script") + "faults:\n  - delay the 40th DEL of client-2 to redis-1 by 7s\n"
 	for _, o := range []Options{{Faults: 0, Delays: 1}, {Faults: 1, Requests: true,

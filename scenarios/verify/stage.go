@@ -12,12 +12,12 @@ import (
 // stage is a step of a verification: all enumerated placements with the same number of faults, or random ones.
 type stage struct {
 	Faults int
-	Level  []branch // placements to add a last fault to; with 0 faults, the runs themselves; empty if Random
+	Level  []branch // placements to which a last fault is added; with 0 faults, the runs themselves; empty if Random
 	Random bool
 }
 
-// fewestPositions is the smallest number of positions that the placements with one number of faults are divided into.
-// It is large enough to keep all workers busy to the end, and to lose little when they are stopped.
+// fewestPositions is the smallest number of positions into which the placements with one number of faults are divided.
+// It is large enough to keep all workers busy until the end, and to lose little when they are stopped.
 const fewestPositions = 256
 
 // mostPortions is the largest number of portions in which a stage is handed out.
@@ -42,7 +42,7 @@ func (v *Verification) size(st *stage) int {
 	return len(st.Level) * len(v.Scope.Every) * v.shares(st)
 }
 
-// shares returns into how many positions the starts of one kind of fault after one branch are divided.
+// shares returns the number of positions into which the starts of one kind of fault after one branch are divided.
 func (v *Verification) shares(st *stage) int {
 	n := len(st.Level) * len(v.Scope.Every)
 	return (fewestPositions + n - 1) / max(n, 1)
@@ -55,13 +55,13 @@ func (v *Verification) split(st *stage, position int) (branch, kind int, of shar
 		return position, 0, share{0, 1}
 	}
 	shares, kinds := v.shares(st), len(v.Scope.Every)
-	if v.Options.Requests { // kinds take turns, so that a budget is not used up by one kind
+	if v.Options.Requests { // consecutive positions try different kinds, so that no kind uses up a budget alone
 		return 0, position % kinds, share{position / kinds, shares}
 	}
 	return position / shares / kinds, position / shares % kinds, share{position % shares, shares}
 }
 
-// position makes the runs of one position of a stage.
+// position performs the runs of one position of a stage.
 func (g *grower) position(st *stage, position int) (*growth, error) {
 	if st.Random {
 		return g.draw(g.v.Random[position/batches].Kind, st.Faults, position%batches)
@@ -73,7 +73,7 @@ func (g *grower) position(st *stage, position int) (*growth, error) {
 	return g.grow(&st.Level[branch], g.v.Scope.Every[kind], of, st.Faults < g.v.Options.Faults)
 }
 
-// byCrew makes the crew run a stage, and calls take with the result of each position, in order. done is the number of
+// byCrew has the crew run a stage, and calls take with the result of each position, in order. done is the number of
 // calls.
 func (v *Verification) byCrew(ctx context.Context, st *stage, take func(int, *growth) error) (done int, err error) {
 	start := func() func(int) (*growth, error) {
@@ -93,7 +93,7 @@ func (v *Verification) byHands(ctx context.Context, st *stage, take func(int, *g
 	if err != nil {
 		return 0, err
 	}
-	early := map[int]*growth{} // results that came before it was their turn
+	early := map[int]*growth{} // results that arrived before earlier positions were done
 	err = v.Options.Hands.Do(ctx, order, func(p campaign.Part) error {
 		list, err := v.growths(order, p)
 		if err != nil {

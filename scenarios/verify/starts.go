@@ -17,7 +17,8 @@ type course struct {
 	sent    []nemesis.Sent // set only if faults are named by requests
 }
 
-// opening is where a fault can start: when a client passes a point, with a message, or at any time of an interval.
+// opening is a place where a fault can start: when a client passes a point, with a message, or at any time of an
+// interval.
 type opening struct {
 	// index is the moment of the target at which, or before which, the fault starts. It is len(moments) if the fault
 	// starts after all moments.
@@ -25,18 +26,18 @@ type opening struct {
 	target sim.ProcessID   // for a message: the sender
 	peer   sim.ProcessID   // for a message: the receiver
 	number int             // for a message: its number on its link
-	answer nemesis.Message // the answer that the target has just received and not used yet
+	answer nemesis.Message // the answer that the target has just received and has not used yet
 	point  sim.Point
 	pass   int
 	// at is the instant of the start or, for an interval, its last instant. The interval begins after since.
 	since, at sim.Time
 }
 
-// isInterval reports whether the opening stands for all instants t with since < t <= at.
+// isInterval reports whether the opening represents all instants t with since < t <= at.
 func (o *opening) isInterval() bool { return o.number == 0 && o.point == "" && !o.answer.Named() }
 
-// stands returns the number of starts, counted in nanoseconds, that a start at the given instant of the opening stands
-// for.
+// stands returns how many starts, counted in nanoseconds, are represented by a start at the given instant of the
+// opening.
 func (o *opening) stands(at sim.Time) float64 {
 	if o.isInterval() {
 		return float64(at - o.since)
@@ -56,8 +57,8 @@ func (o *opening) trigger(at sim.Time) nemesis.Trigger {
 	return nemesis.Trigger{Time: at.Duration()}
 }
 
-// begin is the earliest place where the next fault of a plan may start, which is the start of the last fault. The zero
-// value is the start of the run.
+// begin is the earliest place where the next fault of a plan may start. It is the start of the last fault, or for the
+// zero value the start of the run.
 type begin struct {
 	index int
 	at    sim.Time
@@ -65,8 +66,8 @@ type begin struct {
 }
 
 // ofProcess returns the openings for a fault of process p: before each of its acts, after the last act, and at each
-// point that it passes. The instants unseen, in ascending order, divide the intervals further, because p is in another
-// state after each of them.
+// point that it passes. The instants unseen, in ascending order, divide the intervals further, because the state of p
+// changes at each of them.
 func (c *course) ofProcess(p sim.ProcessID, from begin, unseen []sim.Time) []opening {
 	var list []opening
 	since := from.at - 1
@@ -100,7 +101,7 @@ func (c *course) ofProcess(p sim.ProcessID, from begin, unseen []sim.Time) []ope
 	return list
 }
 
-// ofMessages returns the messages to the given receivers as openings, or those to all receivers if none is given.
+// ofMessages returns the openings for faults of messages to the given receivers, or to all receivers if none is given.
 func (c *course) ofMessages(from begin, to ...sim.ProcessID) []opening {
 	var list []opening
 	for i := range c.moments {
@@ -172,8 +173,9 @@ func (c *course) settled(p sim.ProcessID) []sim.Time {
 	return list
 }
 
-// noticed returns two instants for each request to server p: the last instant at which p can hang up so that the client
-// notices before it sends the request, and the one at which the client notices just when it sends it.
+// noticed returns two instants for each request to server p. The first is the last instant at which p can close its
+// connections early enough for the client to notice before it sends the request. At the second, the client notices just
+// when it sends the request.
 func (c *course) noticed(p sim.ProcessID, travel travelTimes) []sim.Time {
 	var list []sim.Time
 	for i := range c.moments {
@@ -186,7 +188,8 @@ func (c *course) noticed(p sim.ProcessID, travel travelTimes) []sim.Time {
 	return list
 }
 
-// stated returns, for each validity stated to p, the last instant at which a jump back of p's clock prolongs it.
+// stated returns, for each validity stated to p, the last instant at which a jump of p's clock back extends the
+// validity.
 func (c *course) stated(p sim.ProcessID) []sim.Time {
 	var list []sim.Time
 	for i := range c.events {

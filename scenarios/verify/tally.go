@@ -11,7 +11,7 @@ type Tally struct {
 	Starts    int           // starts at which faults were tried
 	Schedules int           // runs that were judged
 	Idle      int           // runs whose last fault found nothing to strike
-	Stands    float64       // number of placements, counted in nanoseconds, that the schedules stand for
+	Stands    float64       // number of placements, counted in nanoseconds, that the schedules represent
 	Laws      campaign.Laws // in the order of the scenario's promise
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// try runs and judges the branch's faults and f, which strikes at instant at of opening o. The run stands for that many
+// try runs and judges the branch's faults and f, which strikes at instant at of opening o. The run represents that many
 // instants; if instants is above 0, further faults may be added to the plan. It returns nil if f found nothing to
 // strike. Otherwise it returns the course of the run, which is valid until the next run and has moments only if watch
 // is set.
@@ -68,7 +68,7 @@ func (g *grower) see(m sim.Moment) {
 	g.moments = append(g.moments, m)
 }
 
-// judge counts the verdicts of a run on the promised laws, and keeps the first violation of a promise.
+// judge counts the verdicts on the promised laws in a run, and keeps the first violation of a promise.
 func (g *grower) judge(r scenarios.Result, stands float64) {
 	g.Schedules++
 	g.Stands += stands
@@ -83,8 +83,8 @@ func (g *grower) judge(r scenarios.Result, stands float64) {
 	}
 }
 
-// newStory reports whether the run is worth extending. It is if no other end of the fault at this opening has led to
-// the same story, or if all ends are to be extended.
+// newStory reports whether the run is worth extending. This is the case if no other end time of the same fault, struck
+// at the same place, led to the same sequence of events, or if every end time is to be extended.
 func (g *grower) newStory(events []history.Event) bool {
 	if g.v.Options.AllEnds {
 		return true
@@ -97,8 +97,8 @@ func (g *grower) newStory(events []history.Event) bool {
 	return true
 }
 
-// storyOf returns as text what each process recorded, in order, and the order in which all processes entered and left
-// sections. It omits times and faults.
+// storyOf returns, as text, the sequence of events that each process recorded, and the order in which all processes
+// entered and left sections. It omits times and faults.
 func storyOf(events []history.Event) string {
 	var processes []history.Process
 	lines := map[history.Process]*strings.Builder{}

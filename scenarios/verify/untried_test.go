@@ -16,14 +16,14 @@ import (
 // fresh is the first seed that no verification uses to draw plans.
 const fresh = 1 << 40
 
-// trial runs a scenario with random faults of one kind. It records which promised laws hold in the run without faults.
+// trial runs a scenario with random faults of one kind. It records which promised laws hold in the fault-free run.
 type trial struct {
 	scenario *scenarios.Scenario
 	runner   *scenarios.Runner
 	plans    *search.Plans
 	kind     nemesis.Kind
 	kept     []checker.Law
-	way      string // outcome of the run without faults
+	way      string // outcome of the fault-free run
 	checker  checker.Checker
 }
 
@@ -56,8 +56,8 @@ func (x *trial) judge(t *testing.T, faults []nemesis.Fault) (v checker.Verdict, 
 	return x.checker.CheckOnly(r.History, x.scenario.Promise.Laws), shown(r.History.Events, 0)
 }
 
-// breaking tries n random faults of the kind for which inQuestion is true. It returns those that break a law which the
-// run without faults keeps, and the number of those that change anything.
+// breaking tries n random faults of the kind for which inQuestion is true. It returns the faults that break a law that
+// the fault-free run keeps, and the number of faults that change anything.
 func (x *trial) breaking(t *testing.T, n int, inQuestion func(nemesis.Fault) bool) (tried, changing int,
 	bad []nemesis.Fault) {
 	t.Helper()
@@ -80,8 +80,8 @@ func (x *trial) breaking(t *testing.T, n int, inQuestion func(nemesis.Fault) boo
 	return tried, changing, bad
 }
 
-// clocked are scenarios in which clients read their wall clock. Some have servers that read theirs too, and their
-// exclusions differ.
+// clocked lists scenarios in which clients read their wall clock. In some of them servers read theirs too. They exclude
+// different faults.
 var clocked = []string{
 	"servers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 3s, expiry: absolute}\nwork: {hold: 2s}\n",
 	"servers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 3s, expiry: absolute}\nwork: {hold: 2s}\n" +
@@ -114,7 +114,7 @@ func everyNth(t *testing.T, n int, try func(*scenarios.Scenario)) {
 
 // TestWhatIsLeftUntriedChangesNothing tries random faults that verify leaves out because nothing in the run should
 // notice them, up to 500 for each scenario. No such fault may change anything that a process records before the probe,
-// or break a law that the run without faults keeps.
+// or break a law that the fault-free run keeps.
 func TestWhatIsLeftUntriedChangesNothing(t *testing.T) {
 	each, nth, total := 10, 4, 0
 	if testkit.Full() {
@@ -145,9 +145,9 @@ func TestWhatIsLeftUntriedChangesNothing(t *testing.T) {
 	}
 }
 
-// TestRandomPlacementsBoundTheOthers checks the claim about kinds whose placements are tried at random. If none of them
-// broke a promise, then of 500 fresh ones no more may break one than the stated bound allows. The full size takes every
-// sixteenth scenario, FENCEPOST_UNTRIED=1 all of them.
+// TestRandomPlacementsBoundTheOthers checks the claim about kinds whose placements are tried at random. If none of the
+// tried placements broke a promise, then out of 500 fresh ones, no more may break one than the stated bound allows. By
+// default the test uses every sixteenth scenario, with FENCEPOST_UNTRIED=1 all of them.
 func TestRandomPlacementsBoundTheOthers(t *testing.T) {
 	nth := 1000
 	switch {

@@ -1,12 +1,15 @@
 // Package verify tries every placement of a small number of faults in a small scenario.
 //
+// Terms: a placement is a set of faults, each with a target, a start and an end. An opening is a place in a run where a
+// fault can start: a message, a point in a client's code, or an interval of time. A schedule is a plan that was run and
+// judged; it represents all placements that are known to have the same outcome.
+//
 // Goals: a "holds" rests on what was tried, and the report says what that was: which kinds of faults, which message
-// delays, which starts and ends, and how many placements each schedule stands for. A reduction leaves out only
+// delays, which starts and ends, and how many placements each schedule represents. A reduction leaves out only
 // placements that cannot give a different outcome; where it may leave out others, the report says so. Kinds that cannot
 // be enumerated are tried by random placements. A verification that ended early is undecided. The result does not
 // depend on the number of workers. Non-goals: large scenarios; shrinking a counterexample that was found at random,
 // which package search does.
-// Non-goals: large scenarios; shrinking a counterexample that was found at random, which package search does.
 package verify
 
 import (
@@ -25,78 +28,81 @@ import (
 // MaxFaults is the largest number of faults in one placement. Four would take too long.
 const MaxFaults = 3
 
-// Options set the limits of a verification. Encoded as JSON, they hold everything about them that a worker needs to
+// Options set the limits of a verification. Encoded as JSON, they contain everything about them that a worker needs to
 // know.
 type Options struct {
 	Faults     int            // largest number of faults in one placement, 0 to MaxFaults
 	Kinds      []nemesis.Kind // kinds of faults to try, out of those that ScopeOf tries; empty: all of them
 	Delays     int            // number of delay assignments, from 1; a scenario may allow fewer
-	Orders     bool           // try each assignment also with two other orders of simultaneous arrivals
-	AllEnds    bool           // with several faults: extend every end of an earlier fault, not just one for each story
-	KeepFaults bool           // the scenario's own faults strike in every run; they do not count
+	Orders     bool           // also try each assignment with two other orders of simultaneous arrivals
+	AllEnds    bool           // with several faults: extend all ends of an earlier one, not one for each sequence of events
+	KeepFaults bool           // the scenario's own faults strike in every run; they are not counted
 	Seed       uint64         // seed of back-offs and owner values
 	Budget     int            // runs after which the search stops, when work under way is finished; 0: no limit
-	// Requests makes the verification try each single fault of one run: the run of Seed without faults, with the delays
+	// Requests makes the verification try each single fault in one run: the fault-free run of Seed, with the delays
 	// that the seed draws. Faults must then be 1, and Delays, Orders and AllEnds must not be set.
 	Requests bool
-	// Crew is told how many parts of the placements with each number of faults have been tried.
+	// Crew runs the placements, unless Hands does. It is told how many parts of the placements with each number of
+	// faults have been tried.
 	campaign.Crew `json:"-"`
-	// Hands distributes the placements to workers made by NewWorker. If it is nil, the crew tries them in this process.
+	// Hands distributes the placements to workers that NewWorker creates. If it is nil, the crew tries them in this
+	// process.
 	Hands campaign.Hands `json:"-"`
 }
 
-// Scenario tries every placement of up to o.Faults faults, the fewest faults first. It stops at the first placement
-// that breaks a promised law. For kinds whose placements are not all enumerated, it then tries random placements with
-// the same number of faults; these support only a claim about their share. For the enumerated kinds, "holds" claims the
-// following.
+// Scenario tries every placement of up to o.Faults faults, the placements with the fewest faults first. It stops at the
+// first placement that breaks a promised law. For kinds whose placements are not all enumerated, it then tries random
+// placements with the same number of faults; these support only a claim about the rate at which such placements break a
+// promise. For the enumerated kinds, "holds" claims the following.
 //
 // The claim is that no placement breaks a law that the scenario promises. A placement is up to o.Faults faults, each
 // with a start, a target and an end. The claim is made for the kinds of faults and the assignments of delays that the
-// result lists. In an assignment, each link has one fixed delay; back-offs are those of the seed.
+// result lists. In an assignment, each link has one fixed delay; back-offs are drawn from the seed.
 //
 // Starts: all of them are covered. These are every instant of true time from the beginning to the end of the work, each
 // message, and each passing of a named point by the client that the fault strikes.
 //
-// They are reduced without loss. A process acts when it takes a message or a wake-up, or continues a task. Between two
-// acts of a process, nothing reads or changes its state. A fault that strikes the process anywhere between them and
+// They are reduced without loss. A process acts when it handles a message or a wake-up, or continues a task. Between
+// two acts of a process, nothing reads or changes its state. A fault that strikes the process anywhere between them and
 // ends at the same absolute time therefore gives the same run. Only the records of the fault itself move, and the
 // probe, which waits until everything is over. One start of each such interval is tried: the last one, because a law
 // that excuses the effects of a fault excuses least then. A fault that is over when it strikes (a jump, a crash without
-// a restart) is also tried at the first instant, because a law that requires a calm period counts it from then on.
+// a restart) is also tried at the first instant, because a law that requires a period without faults counts it from
+// then on.
 //
-// State that changes between acts divides an interval: for a loss of power, writes that become durable by time alone;
-// for a server that hangs up on its clients, the last moment at which they notice in time; for a jump of a wall clock,
-// the end of a validity counted on that clock. In one case the reduction is not exact. A jump can make a server fsync,
-// and whether the fsync ends before or after the server's acts and crashes is tried for only one start of an interval.
-// If a client passes a point and the fault strikes another process, it strikes between two acts of that process, so the
-// starts above include it.
+// State that changes between acts divides an interval: for a loss of power, writes that become durable merely because
+// time passes; for a server that hangs up on its clients, the last moment at which they notice in time; for a jump of a
+// wall clock, the end of a validity counted on that clock. In one case the reduction is not exact. A jump can make a
+// server fsync, and whether the fsync ends before or after the server's acts and crashes is tried for only one start of
+// an interval. If a client passes a point and the fault strikes another process, it strikes between two acts of that
+// process, so the starts above include it.
 //
-// Ends: not all of them are tried, but those at which something changes in the run in which the fault goes on. These
-// are all records of any process (a key appears or disappears, a lock is granted or released, the resource accepts or
-// refuses), the next act of each process, each key's expiry and each end of a stated validity. The end is chosen such
-// that the target's next message, or its next act, comes just before that instant; for expiries and validities another
-// end makes it come just after. One more end lies beyond all of these, by the longest TTL, hold and back-off and a
-// second. A crash or a cut without an end never ends.
+// Ends: not all of them are tried, but those at which something changes in the run in which the fault never ends. Such
+// changes are all records of any process (a key appears or disappears, a lock is granted or released, the resource
+// accepts or refuses), the next act of each process, each key's expiry and each end of a stated validity. The end is
+// chosen such that the target's next message, or its next act, comes just before that instant; for expiries and
+// validities another end makes it come just after. One more end lies beyond all of these, by the longest TTL, hold and
+// back-off and a second. A crash or a cut without an end never ends.
 //
-// A jump is tried with the sizes after which a deadline on that clock has just passed, or just not, before each later
-// act, and with one size beyond all of them, forward and back. The deadlines are the expiries of the keys on a server.
-// For a client that reads its wall clock, they are its validities, the expiries of the keys that it sets, and the end
-// of its patience.
+// A jump is tried with the sizes after which a deadline on that clock has just passed, or has just not passed, before
+// each later act, and with one size beyond all of them, forward and back. The deadlines are the expiries of the keys on
+// a server. For a client that reads its wall clock, they are its validities, the expiries of the keys that it sets, and
+// the end of its patience.
 //
 // With several faults, each strikes at the same time as the one before or later. The starts and ends of a later fault
-// are those in the run with the earlier faults. If several ends of an earlier fault lead to the same story, only one of
-// them is extended by a further fault, or all with o.AllEnds. Stories are the same if each process records the same
-// events in the same order, and processes enter and leave sections in the same order.
+// are taken from the run with the earlier faults. If several ends of an earlier fault lead to the same sequence of
+// events, only one of them is extended by a further fault, or all with o.AllEnds. Two sequences are the same if each
+// process records the same events in the same order, and processes enter and leave sections in the same order.
 //
-// With o.Requests, Scenario tries each single fault of one run of s: the run of o.Seed without faults, or with the
-// faults of s if they are kept. The delays are those that the seed draws. Starts are as above, with two differences: a
-// fault is named by the last message that its target sent or received, if there is one, and a fault named by a point in
-// time is not tried at the first instant. Each request and each answer is lost once. One end is tried for each class of
-// ends (see thresholds). Nothing is tried at random. Kinds that are not enumerated are not tried, nor are two faults at
-// once or other seeds.
+// With o.Requests, Scenario tries each single fault in one run of s: the run of o.Seed without faults, or with the
+// faults of s if they are kept. The delays are drawn from the seed. Starts are as above, with two differences: a fault
+// is named by the last message that its target sent or received, if there is one, and a fault named by a point in time
+// is not tried at the first instant. Each request and each answer is lost once. One end is tried for each class of ends
+// (see thresholds). Nothing is tried at random. Kinds that are not enumerated are not tried, nor are two faults at once
+// or other seeds.
 //
-// An error says that no fault can be tried, or no fault of o.Kinds. Or it reports a failure in the code of Fencepost or
-// of the lock.
+// Scenario returns an error if no fault can be tried, or no fault of o.Kinds, and if the code of Fencepost or of the
+// lock fails.
 func Scenario(ctx context.Context, s *scenarios.Scenario, o Options) (*Verification, error) {
 	v, err := begun(s, o)
 	if err != nil {
@@ -142,7 +148,7 @@ func begun(s *scenarios.Scenario, o Options) (*Verification, error) {
 	return v, err
 }
 
-// errNoKind reports that no fault can be tried, or no fault of a kind that the options ask for.
+// errNoKind reports that no fault can be tried, or no fault of the kinds in the options.
 var errNoKind = errors.New("no kind of faults can be tried: the scenario's mix draws none that it promises to " +
 	"survive and that makes a difference")
 
@@ -150,17 +156,17 @@ var errNoKind = errors.New("no kind of faults can be tried: the scenario's mix d
 var errOneRun = errors.New("each single fault of one run is tried with one fault, with the delays and the order of " +
 	"that run: leave faults, delays, orders and all-ends out")
 
-// Reasons that stop a stage and are no failures.
+// Reasons that stop a stage and are not failures.
 var (
 	errFound  = errors.New("a counterexample was found")
 	errBudget = errors.New("the budget is used up")
 )
 
-// over reports whether nothing more is to be tried.
+// over reports whether the search is finished.
 func (v *Verification) over() bool { return v.Found != nil || v.Ending != campaign.Complete }
 
-// tryAll tries all placements of n faults: it adds one fault to each placement of level. It returns the placements that
-// the next level adds a fault to.
+// tryAll tries all placements of n faults: it adds one fault to each placement of level. It returns the placements to
+// which the next level adds a fault.
 func (v *Verification) tryAll(ctx context.Context, n int, level []branch) (next []branch, err error) {
 	v.Lengths = append(v.Lengths, LengthTally{Faults: n, Tally: newTally(v.Scenario.Promise.Laws),
 		Kinds: make([]KindTally, len(v.Scope.Every))})
@@ -219,19 +225,19 @@ func (v *Verification) do(ctx context.Context, st *stage, count func(position in
 type Verification struct {
 	Scenario    *scenarios.Scenario
 	Options     Options
-	Scope       Scope // restricted to the kinds of the options; other kinds are in none of its lists
+	Scope       Scope // restricted to the kinds of the options; none of its lists contains other kinds
 	Assignments []Assignment
 	Lengths     []LengthTally // results of all enumerated placements, by the number of faults, from 0
 	Random      []Sample      // in the order of Scope.Random
 	Found       *Counterexample
-	// Missed lists the messages that the scenario's own faults name, but that were never sent in a run without other
-	// faults. They are from the first assignment in which any was missing.
+	// Missed lists the messages that are named by the scenario's own faults, but that were never sent in a run without
+	// other faults. They are from the first assignment in which any was missing.
 	Missed []nemesis.Missed
 	Lost   []Loss          // positions that should have been tried but gave no result
-	Ending campaign.Ending // how the search ended, up to the first counterexample
+	Ending campaign.Ending // why the search for the first counterexample ended
 }
 
-// Counterexample is a placement that breaks a promised law. With the same delays, no placement of fewer faults of the
+// Counterexample is a placement that breaks a promised law. With the same delays, no placement with fewer faults of the
 // enumerated kinds breaks one.
 type Counterexample struct {
 	Plan       nemesis.Plan
@@ -244,7 +250,7 @@ type Counterexample struct {
 // laws returns the outcomes of each promised law, summed over all schedules.
 func (v *Verification) laws() campaign.Laws { return v.sum().Laws }
 
-// runs returns the number of runs, including those made only to find where faults can strike.
+// runs returns the number of runs, including the runs that only served to find where faults can strike.
 func (v *Verification) runs() int { return v.sum().Runs }
 
 // byKind counts the enumerated placements by the kind of their last fault, in the order of Scope.Every.

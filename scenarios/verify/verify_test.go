@@ -221,7 +221,7 @@ func TestTheNumberOfWorkersChangesNothing(t *testing.T) {
 	}
 }
 
-// TestWhatEndedEarlyIsUndecided: a verification that ended early is undecided, even if it found nothing so far.
+// TestWhatEndedEarlyIsUndecided: a verification that ended early is undecided, even if it has found nothing.
 func TestWhatEndedEarlyIsUndecided(t *testing.T) {
 	pauses := []nemesis.Kind{nemesis.Pause}
 	v := verify(t, soundRedlock, Options{Faults: 2, Kinds: pauses, Budget: 1500})
@@ -250,7 +250,8 @@ func TestWhatEndedEarlyIsUndecided(t *testing.T) {
 	}
 }
 
-// TestALawThatNothingExercisesIsNoPass: with a single client and no tokens to compare, token-order is never exercised.
+// TestALawThatNothingExercisesIsNoPass: with a single client and no tokens to compare, token-order is never exercised,
+// so the verification does not pass.
 func TestALawThatNothingExercisesIsNoPass(t *testing.T) {
 	v := verify(t, "name: alone\nservers: {redis: 1}\nclients: 1\nlock: {protocol: set-nx-px}\npromise: "+
 		"[token-order]\n", Options{Faults: 1})
@@ -300,7 +301,7 @@ func TestAssignmentsFixEveryDelay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(list) != 3*(1+2+3) { // equal delays, each client nearer, each server farther; each in three orders
+	if len(list) != 3*(1+2+3) { // equal delays, each client closer, each server farther; each in three orders
 		t.Errorf("%d assignments", len(list))
 	}
 	names := map[string]bool{}
@@ -323,8 +324,8 @@ func TestAssignmentsFixEveryDelay(t *testing.T) {
 	}
 }
 
-// TestOrdersTurnWhatArrivesAtOnce: if two clients ask at the same instant, each of them gets the lock in one of the
-// orders.
+// TestOrdersTurnWhatArrivesAtOnce: if two clients request the lock at the same instant, each of them gets it in one of
+// the orders.
 func TestOrdersTurnWhatArrivesAtOnce(t *testing.T) {
 	s, err := scenarios.Parse("tie.yaml", []byte(`name: tie
 servers: {redis: 1}
@@ -371,8 +372,8 @@ func TestExcludedMessagesAreNotHeldUp(t *testing.T) {
 	}
 }
 
-// TestAKindThatIsNotTriedIsRefused: only jumps of servers matter to this lock, and the scenario excludes these; and
-// there are no replicas to fail over to.
+// TestAKindThatIsNotTriedIsRefused: only jumps of servers matter to this lock, and the scenario excludes these. There
+// are also no replicas for a failover.
 func TestAKindThatIsNotTriedIsRefused(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
 	if err != nil {
@@ -462,8 +463,8 @@ func TestRandomPlacementsRefuteToo(t *testing.T) {
 	}
 }
 
-// TestAClientsClockJumpsSoFarThatADeadlineFlips: each of these locks is broken by a jump of a client's clock, of a size
-// that random draws rarely hit.
+// TestAClientsClockJumpsSoFarThatADeadlineFlips: each of these locks is broken by a jump of a client's clock of just
+// the right size, which random draws rarely hit.
 func TestAClientsClockJumpsSoFarThatADeadlineFlips(t *testing.T) {
 	const head = "name: clocked\nservers: {redis: 1, persistence: {append-fsync: always}}\nnetwork: {delay: 1ms}\n" +
 		"mix: {without: [jump of servers]}\n"
@@ -487,7 +488,7 @@ func TestAClientsClockJumpsSoFarThatADeadlineFlips(t *testing.T) {
 }
 
 // TestCutsAreTriedWithAndWithoutAnEnd: cuts without an end are tried too. A scenario that excludes them still promises
-// to survive the others.
+// to survive cuts that end.
 func TestCutsAreTriedWithAndWithoutAnEnd(t *testing.T) {
 	const text = "name: cuts\nservers: {redis: 1}\nnetwork: {delay: 1ms}\nlock: {protocol: set-nx-px, ttl: 2s, " +
 		"retry: {delay: 1s}}\npromise: [deadlock-freedom, availability]\n"

@@ -1,7 +1,7 @@
 package verify
 
-// This file encodes as JSON what a worker needs for a stage, and the results of positions. Decoding gives exactly the
-// same values again.
+// This file encodes as JSON what a worker needs for a stage, and the results of positions. Decoding restores exactly
+// the same values.
 
 import (
 	"bytes"
@@ -32,7 +32,7 @@ type worker struct {
 	stage  stage          // decoded from order
 }
 
-// Make makes the runs of size positions of a stage, from first on. It returns a JSON list of their results.
+// Make performs the runs of size positions of a stage, from first on. It returns a JSON list of their results.
 func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64) ([]byte, error) {
 	if err := w.read(s); err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Name, err)
@@ -105,7 +105,7 @@ func (v *Verification) growths(s campaign.Stage, p campaign.Part) ([]*growth, er
 	return list, nil
 }
 
-// fits reports whether g can be a result of v, that is, has the laws and assignments of v.
+// fits reports whether g can be a result of v, that is, whether it has the laws and assignments of v.
 func (v *Verification) fits(g *growth) bool {
 	same := func(l campaign.Law, law checker.Law) bool { return l.Law == law }
 	return g != nil && slices.EqualFunc(g.Laws, v.Scenario.Promise.Laws, same) &&

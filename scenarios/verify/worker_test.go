@@ -61,8 +61,8 @@ func documentOf(t *testing.T, v *Verification) (all []byte) {
 	return append(all, verifyText(t, r, 100)...)
 }
 
-// TestAVerificationThatWasDividedEqualsTheWhole: a verification divided among workers equals an undivided one, in its
-// fields and in its report.
+// TestAVerificationThatWasDividedEqualsTheWhole: a verification divided among workers equals an undivided one, both in
+// its fields and in its report.
 func TestAVerificationThatWasDividedEqualsTheWhole(t *testing.T) {
 	type divided struct {
 		name, text string
@@ -145,8 +145,8 @@ func TestWhatIsTriedCanBeWrittenDown(t *testing.T) {
 	}
 }
 
-// writtenDown checks a part of the starts of each kind in a scenario, one of the given number of shares; for jumps it
-// checks all starts.
+// writtenDown checks one share of the starts of each kind in a scenario, out of the given number of shares; for jumps
+// it checks all starts.
 func writtenDown(t *testing.T, s *scenarios.Scenario, shares int, tried map[nemesis.Kind]bool) {
 	v, err := begun(s, Options{Faults: 2, Delays: 1, Seed: 1, AllEnds: true})
 	if errors.Is(err, errNoKind) {
@@ -219,8 +219,8 @@ func TestWhatIsLostIsSaid(t *testing.T) {
 	}
 }
 
-// TestAnInterruptionOfOthersLeavesItUndecided: if other hands are interrupted, the results that came in order still
-// count.
+// TestAnInterruptionOfOthersLeavesItUndecided: if other processes are interrupted, the results that arrived in order
+// still count.
 func TestAnInterruptionOfOthersLeavesItUndecided(t *testing.T) {
 	s, err := scenarios.Parse("verified.yaml", []byte(soundRedlock))
 	if err != nil {
@@ -312,7 +312,7 @@ func TestWhatCannotBeAPartIsAnError(t *testing.T) {
 	}
 }
 
-// nothing is a campaign.Hands that makes nothing and reports no error.
+// nothing is a campaign.Hands that does nothing and reports no error.
 type nothing struct{}
 
 func (nothing) Do(context.Context, campaign.Stage, func(campaign.Part) error) error { return nil }
