@@ -83,7 +83,7 @@ func (n *niche) keep(e elite) {
 	replaced := -1
 	switch {
 	case twin >= 0:
-		replaced, e.tried = twin, n.elites[twin].tried // replaces the equal plan and inherits the number of its variations
+		replaced, e.tried = twin, n.elites[twin].tried // it inherits the count of variations
 	case same >= alike:
 		if replaced = last; e.call.Value > n.elites[last].call.Value {
 			return

@@ -332,7 +332,7 @@ func (v *variation) lateRequest() []nemesis.Fault {
 			from = max(from, (v.call.At + v.call.After).Duration())
 		}
 		to = from + ttl
-	case v.below(2) == 0: // the key that it would have removed exists until it expires; the next holder acquires only then
+	case v.below(2) == 0: // its key then stays until it expires; the next holder acquires afterwards
 		expires := first[attempt].Left.Duration() + ttl
 		from, to = expires, expires+to-from
 	}
