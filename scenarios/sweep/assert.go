@@ -17,8 +17,8 @@ type Assertion struct {
 	when func(*varied) (bool, error)
 }
 
-// Assertion parses "LAW holds when CONDITION" or "LAW is violated when CONDITION" for a sweep over the given axes. An
-// error is a *nemesis.ParseError, with the column in text.
+// Assertion parses "LAW holds when CONDITION" or "LAW is violated when CONDITION" for a sweep over the given axes. If
+// it fails, the error is a *nemesis.ParseError, with the column in text.
 func (b *Subject) Assertion(axes []Axis, text string) (*Assertion, error) {
 	var laws []string
 	for _, law := range checker.Laws {
@@ -58,18 +58,18 @@ func (a *Assertion) applies(v *varied) (bool, error) {
 // Asserted is the outcome of an assertion in a sweep.
 type Asserted struct {
 	*Assertion
-	// Standing is Passed if the law had the claimed outcome at every point tried at which the condition was true. It is
+	// Standing is Passed if the law had the claimed outcome at every tried point at which the condition was true. It is
 	// Failed if the law had another outcome at such a point, Undecided if the law was undecided at one, and NotJudged
 	// if there was no such point.
 	Standing document.Result
-	Points   int    // points tried at which the condition was true, including those between the points of the grid
+	Points   int    // tried points at which the condition was true, including those between the points of the grid
 	Unjudged int    // number of these points at which the law was undecided
 	Counter  *Point // first point at which the law had another outcome than claimed; nil if there is none
 	// Seed shows the failure at Counter. It is the lowest seed that broke a law claimed to hold, or else the first seed
 	// of the sweep.
 	Seed uint64
-	// True says for each point of the grid whether the condition is true there. Turns lists the changes of the
-	// condition between points of the grid.
+	// True says for each point of the grid whether the condition is true there. Turns lists the places between points
+	// of the grid at which the condition changes.
 	True  []bool
 	Turns []Turn
 }
@@ -78,7 +78,7 @@ type Asserted struct {
 type Turn struct {
 	Point int // index in the grid of the point before the change
 	Axis  int
-	At    Level // of the values tried at which the condition is true, the one nearest to the change
+	At    Level // of the tried values at which the condition is true, the one nearest to the change
 }
 
 // count adds the outcome at a point at which the condition is true. from is the first seed of the sweep.

@@ -180,7 +180,7 @@ func TestConditionsThatCannotBeComputed(t *testing.T) {
 }
 
 // TestAssertionsAreJudgedByThePointsTried: an assertion is met only if its condition was true at some valid point, and
-// its law was judged and had the claimed outcome at every such point.
+// if at every such point its law was judged and had the claimed outcome.
 func TestAssertionsAreJudgedByThePointsTried(t *testing.T) {
 	for _, c := range []struct {
 		want   checker.Outcome

@@ -32,7 +32,7 @@ func (a *Axis) ordered() bool {
 	return a.unit() != Words && slices.IsSortedFunc(a.Levels, func(x, y Level) int { return cmp.Compare(x.N, y.N) })
 }
 
-// Title describes what is varied. For a value in the line of a fault it uses words instead of the key.
+// Title describes what is varied. For a value in the line of a fault it uses a description instead of the key.
 func (a *Axis) Title(b *Subject) string {
 	k := a.Keys[0]
 	if k.fault == 0 || len(a.Keys) > 1 {
@@ -111,7 +111,7 @@ func (k *Key) levels(text string) ([]Level, error) {
 }
 
 // wordy reports whether a value of a numeric key may be another form that the format accepts, rather than a mistyped
-// number: none, forever, a range of delays, an allowance in two parts.
+// number. Such forms are none, forever, a range of delays, and an allowance in two parts.
 func wordy(text string) bool {
 	text = strings.TrimSpace(text)
 	return strings.Contains(text, "..") || strings.Contains(text, " ") ||
@@ -129,7 +129,7 @@ func (k *Key) step() Level {
 	return k.number(1)
 }
 
-// wordsOf returns levels for words. Only the parser of scenario files can check them.
+// wordsOf returns levels for values that are words. Only the parser of scenario files can check them.
 func wordsOf(parts []string) ([]Level, error) {
 	var levels []Level
 	for _, part := range parts {

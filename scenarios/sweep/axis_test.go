@@ -126,7 +126,7 @@ func TestSettingsAreRead(t *testing.T) {
 	}
 }
 
-// TestEveryKeyCanBeVaried: the known keys are exactly those keys of FORMAT.md that change a run.
+// TestEveryKeyCanBeVaried: the keys that can be varied are exactly those keys of FORMAT.md that change a run.
 func TestEveryKeyCanBeVaried(t *testing.T) {
 	doc, err := os.ReadFile("../FORMAT.md")
 	if err != nil {

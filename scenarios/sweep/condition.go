@@ -59,7 +59,7 @@ var operators = map[string]token.Token{"||": token.LOR, "&&": token.LAND, "==": 
 	"<": token.LSS, "<=": token.LEQ, ">": token.GTR, ">=": token.GEQ, "+": token.ADD, "-": token.SUB, "*": token.MUL,
 	"/": token.QUO, "!": token.NOT, "(": token.LPAREN, ")": token.RPAREN}
 
-// operatorMeant maps what people write by mistake to the operator that they mean.
+// operatorMeant maps an operator that people write by mistake to the one that they mean.
 var operatorMeant = map[string]string{"=": "==", "=>": ">=", "=<": "<=", "≥": ">=", "≤": "<=", "≠": "!=", "&": "&&",
 	"|": "||", "and": "&&", "or": "||", "not": "!", "×": "*", "−": "-", "<>": "!="}
 
@@ -118,7 +118,7 @@ func (p *parser) condition() (condition func(*varied) (bool, error), err error) 
 	}, nil
 }
 
-// errorAt returns a parse error at an offset in bytes.
+// errorAt returns a parse error for an offset in bytes.
 func (p *parser) errorAt(offset int, nearest, format string, args ...any) error {
 	return &nemesis.ParseError{Column: utf8.RuneCountInString(p.text[:offset]) + 1, Msg: fmt.Sprintf(format, args...),
 		Nearest: nearest}

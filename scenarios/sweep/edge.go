@@ -14,9 +14,9 @@ type flip[S comparable] struct {
 }
 
 // bisect finds changes of state between two numbers with different states. It halves the gap until the numbers on both
-// sides of a change are at most resolution apart. Between two numbers with different states it finds at least one
-// change, but it may miss others: it does not look between numbers with equal states. at returns the state of a number,
-// or false if the number has none; the search ends there.
+// sides of a change are at most resolution apart. It finds at least one change, but it may miss others, because it does
+// not look between numbers with equal states. The function at returns the state of a number, or false if the number has
+// none; the search ends there.
 func bisect[S comparable](lo, hi int64, before, after S, resolution int64, at func(int64) (S, bool)) []flip[S] {
 	if before == after {
 		return nil
@@ -90,9 +90,9 @@ type crossing struct {
 	laws       []checker.Law
 	known      []*Point       // valid points in ascending order: the two ends and points tried in between
 	tried      []*Point       // points tried in between, valid or not
-	blocked    map[int64]bool // values after which the middle of the gap was no valid scenario
-	// unusual lists the numbers of later runs whose outcome, at some value, differed from that of the first runs. All
-	// values are tried with the same seeds, so these runs are likely to differ at nearby values too.
+	blocked    map[int64]bool // values after which the middle of the gap was not a valid scenario
+	// unusual lists the numbers of later runs whose outcome, at some value, differed from the outcome of the first
+	// runs. All values are tried with the same seeds, so these runs are likely to differ at nearby values too.
 	unusual []int
 }
 
@@ -113,7 +113,7 @@ func (w *sweeper) cross(e side, resolution int64) (*crossing, error) {
 	return c, nil
 }
 
-// step halves the first gap over which the outcome of some law changes. If all such gaps are narrow enough, it makes
+// step halves the first gap over which the outcome of some law changes. If all such gaps are narrow enough, it performs
 // more runs of a point beside an edge. It reports whether there was anything to do.
 func (c *crossing) step() (moved bool, err error) {
 	for i, p := range c.known[1:] {

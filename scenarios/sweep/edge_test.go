@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// changes does what bisect does, but slowly: it looks at every number.
+// changes is a slow version of bisect that looks at every number.
 func changes(states []State) (all []flip[State]) {
 	for i := 1; i < len(states); i++ {
 		if states[i] != states[i-1] {
@@ -148,8 +148,8 @@ func pointOf(state State, l Level) *Point {
 	return p
 }
 
-// TestStretchesEndAtEdges: stretches cover every point, have another state than their neighbours, and end at edges
-// rather than at points of the grid.
+// TestStretchesEndAtEdges: together, the stretches contain every point. Neighboring stretches have different states,
+// and they end at edges rather than at points of the grid.
 func TestStretchesEndAtEdges(t *testing.T) {
 	for n := 1; n <= 5; n++ {
 		everyOutcome(n, Invalid+1, func(states []State) {

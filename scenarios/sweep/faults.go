@@ -19,7 +19,7 @@ type variedFault struct {
 type faultField struct {
 	name  string
 	unit  Unit
-	of    nemesis.Field // field of the fault that has the value
+	of    nemesis.Field // the field of the fault that contains the value
 	value func(*nemesis.Fault) int64
 	set   func(*nemesis.Fault, int64)
 	size  bool   // a zero value makes the fault void
@@ -60,8 +60,8 @@ var faultFields = []faultField{
 		set:   func(f *nemesis.Fault, n int64) { f.Number = int(n) }},
 }
 
-// faultKeys returns the keys of the ith fault, from 0. Which keys a fault has depends on when it strikes: at a time, at
-// a point, or at a message, which is given by number or by content.
+// faultKeys returns the keys of the ith fault, counted from 0. Which keys a fault has depends on when it strikes: at a
+// time, at a point, or at a message that is identified by number or by content.
 func faultKeys(i int, f *nemesis.Fault) []*Key {
 	var keys []*Key
 	for n := range faultFields {

@@ -16,7 +16,7 @@ const freshSeeds = 1 << 40
 
 // TestFreshSeedsConfirmWhatASweepSays runs the values that a sentence names with other seeds: the value up to which a
 // law is always broken, the value from which it is safe, and one at which it is broken in some runs. The numbers of new
-// runs that contradict the sentence must be compatible with its numbers of runs.
+// runs that contradict the sentence must be statistically compatible with the numbers of runs that it states.
 func TestFreshSeedsConfirmWhatASweepSays(t *testing.T) {
 	const threeRestarts = "faults.1.restart,faults.2.restart,faults.3.restart="
 	sharp, blurred := 0, 0
@@ -89,8 +89,8 @@ func confirm(t *testing.T, s *Sweep, st *Stretch, law checker.Law, fresh int) st
 	}
 	violated := p.Laws.Of(law).Violated
 	n, told := float64(violated), fmt.Sprintf("of %d fresh seeds %d break it at %s", fresh, violated, st.At.Text)
-	// beyond returns a bound on the number of runs that break the law if each does with this chance. The number exceeds
-	// the bound with a probability below 1 in 10,000.
+	// beyond returns a bound on the number of runs that break the law if each run does so with the given chance. The
+	// number exceeds the bound with a probability below 1 in 10,000.
 	beyond := func(chance float64) float64 {
 		mean := chance * float64(fresh)
 		return mean + 4*math.Sqrt(mean*(1-chance)) + 1
@@ -110,7 +110,7 @@ func confirm(t *testing.T, s *Sweep, st *Stretch, law checker.Law, fresh int) st
 }
 
 // TestEdgesAreThoseOfAllValues compares the search for edges with a slow one that runs every value with all seeds. If
-// runs differ by seed, there are two edges with some values between them, and otherwise one.
+// the outcome depends on the seed, there are two edges with some values between them, and otherwise one.
 func TestEdgesAreThoseOfAllValues(t *testing.T) {
 	sure := testkit.Size(20, 60)
 	for delays, between := range map[string]bool{"network.delay=1ms": false, "network.delay=200us..2ms": true} {

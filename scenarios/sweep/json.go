@@ -15,11 +15,11 @@ var Described = []document.Described{
 type sweepJSON struct {
 	document.Head
 	Scenario    string                       `json:"scenario"`
-	Seeds       int                          `json:"seeds"` // runs of each point
+	Seeds       int                          `json:"seeds"` // number of runs of each point
 	EdgeSeeds   int                          `json:"edge_seeds" doc:"runs beside an edge, and where a condition begins to be true"`
 	From        uint64                       `json:"from"` // the first seed
 	Faults      []string                     `json:"faults"`
-	With        []string                     `json:"with"` // keys with the same value at all points
+	With        []string                     `json:"with"` // keys that have the same value at all points
 	Axes        []axisJSON                   `json:"axes"`
 	Points      []pointJSON                  `json:"points"` // of the grid
 	Laws        map[checker.Law]sweptLawJSON `json:"laws"`

@@ -9,13 +9,13 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// reading reads the number of a key from a scenario, for one of its clients. ok is false if there is no single number,
-// because the key is not in use or has a range.
+// reading reads the numeric value of a key from a scenario, for one of its clients. ok is false if there is no single
+// number, because the key is not in use or has a range.
 type reading func(s *scenarios.Scenario, c *scenarios.Client) (int64, bool)
 
 // Key is a key of a scenario that a sweep can vary.
 type Key struct {
-	Path    string // as in FORMAT.md; the path of an override, link or fault has its name or number
+	Path    string // as in FORMAT.md; for an override, link or fault it contains its name or number
 	Unit    Unit
 	percent bool    // a rate that scenario files write in percent
 	read    reading // nil for words, links and faults
@@ -56,7 +56,7 @@ func keyOf(v scenarios.Variable) Key {
 	return k
 }
 
-// million converts parts per million to a share.
+// million is the number of parts per million in the whole.
 var million = constant.MakeInt64(1_000_000)
 
 // value returns the exact value of a key at a point; a rate is given as a share.
@@ -82,7 +82,7 @@ func (k *Key) exact(n int64) constant.Value {
 	return v
 }
 
-// read reads the number of a key that no axis varies.
+// read reads the numeric value of a key that no axis varies.
 func (v *varied) read(k *Key) (int64, bool) {
 	switch {
 	case k.fault > 0:

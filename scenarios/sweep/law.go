@@ -5,7 +5,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Law is the outcome of one law in a sweep.
+// Law contains the outcomes of one law in a sweep.
 type Law struct {
 	Law   checker.Law
 	Cells []Cell // one for each point of the grid; the index on the first axis changes fastest
@@ -29,7 +29,7 @@ func (c *Cell) sign() string {
 	return c.Counts.Sign()
 }
 
-// LawOf returns the outcome of a law in a sweep.
+// LawOf returns the outcomes of a law in a sweep.
 func LawOf(s *Sweep, law checker.Law) *Law {
 	l := &Law{Law: law, Lines: s.lines(law)}
 	for _, p := range s.Points {

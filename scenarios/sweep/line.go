@@ -19,12 +19,12 @@ type Stretch struct {
 	shown          *Point // the point at At
 }
 
-// Line is the outcome of a law along an axis.
+// Line contains the outcomes of a law along an axis.
 type Line struct {
 	Axis int
 	// Other is the value of the other axis; nil if the sweep has one axis.
 	Other *Level
-	// Stretches cover all values tried, in ascending order; neighbouring stretches have different states.
+	// Stretches contain all tried values, in ascending order; neighboring stretches have different states.
 	Stretches []Stretch
 }
 
@@ -67,7 +67,7 @@ func (l *Line) Words(key string) string {
 	return strings.Join(parts, "; ")
 }
 
-// byChance reports whether the law is judged everywhere on the line and somewhere broken in only some runs.
+// byChance reports whether the law is judged everywhere on the line, and is broken in only some runs at some value.
 func (l *Line) byChance() bool {
 	is := func(states ...State) func(Stretch) bool {
 		return func(s Stretch) bool { return slices.Contains(states, s.State) }
@@ -75,7 +75,7 @@ func (l *Line) byChance() bool {
 	return slices.ContainsFunc(l.Stretches, is(Chance)) && !slices.ContainsFunc(l.Stretches, is(Unjudged, Invalid))
 }
 
-// shares says, stretch by stretch, in how many of the runs the law is broken.
+// shares says, for each stretch, in how many of the runs the law is broken.
 func (l *Line) shares(key string) string {
 	runs := " runs"
 	var parts []string
@@ -130,7 +130,7 @@ func (l *Line) monotone() bool {
 	return true
 }
 
-// lines returns the outcome of a law along the first ordered axis, one line for each level of the other axis. It
+// lines returns the outcomes of a law along the first ordered axis, one line for each level of the other axis. It
 // returns nil if no axis is ordered.
 func (s *Sweep) lines(law checker.Law) []Line {
 	for axis := range s.Axes {
@@ -205,7 +205,7 @@ func (s *Sweep) stretches(law checker.Law, axis int, points []int) []Stretch {
 	return all
 }
 
-// inMiddle returns a point tried on a stretch: of those with the most runs, the one nearest to the middle.
+// inMiddle returns a point tried on a stretch: out of the points with the most runs, the one nearest to the middle.
 func (s *Sweep) inMiddle(axis int, of *Stretch) *Point {
 	best := of.shown
 	for _, p := range slices.Concat(s.Points, s.Between) {

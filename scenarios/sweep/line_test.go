@@ -17,7 +17,7 @@ func TestLinesSayWhereALawIsSafe(t *testing.T) {
 		"safe up to k 0s; broken from 1s":      {Safe, Broken},
 		"broken at k 0s; not judged at k 1s":   {Broken, Unjudged},
 		"safe at k 0s; no valid scenario at k": {Safe, Invalid},
-		// never "safe from" a value if the law is broken again at a higher one
+		// The words never say "safe from" a value if the law is broken again at a higher one.
 		"broken at k 0s; safe at k 1s; broken at k 2s":               {Broken, Safe, Broken},
 		"safe at k 0s; broken at k 1s; safe at k 2s":                 {Safe, Broken, Safe},
 		"broken at k 0s; not judged at k 1s; safe at k 2s":           {Broken, Unjudged, Safe},

@@ -68,7 +68,7 @@ func (m *Map) HTML(p *html.Writer) {
 		html.El("div", html.Class("diagram narrow"), html.Raw(m.diagram(true).OnPage(317, 317))), html.Newline)
 }
 
-// titled returns the diagram with a heading that has the information which the page would give around it.
+// titled returns the diagram with a heading that gives the information which the page would show around the diagram.
 func (m *Map) titled() *plot.Diagram {
 	d := m.diagram(false)
 	d.Title = m.Scenario + ": " + string(m.Law.Law)
@@ -88,8 +88,8 @@ func (m *Map) titled() *plot.Diagram {
 	return d
 }
 
-// diagram draws the map. If both axes are ordered, it draws regions; if one is ordered, a band for each word of the
-// other; if none is, single cells.
+// diagram draws the map. If both axes are ordered, it draws regions. If one is ordered, it draws a band for each word
+// of the other. If neither is ordered, it draws single cells.
 func (m *Map) diagram(short bool) *plot.Diagram {
 	d := &plot.Diagram{Columns: len(m.Axes[0].Levels), Rows: 1, X: m.axis(0, short),
 		Y: plot.Axis{Label: "runs that broke the law", Max: 1, Ticks: []plot.Tick{{Value: 0, Label: "0 %"},
@@ -154,7 +154,7 @@ func place(a *Axis, l Level) float64 {
 	return float64(l.N)
 }
 
-// scale returns how many nanoseconds one unit of the diagram's axis has.
+// scale returns how many nanoseconds correspond to one unit of the diagram's axis.
 func scale(a *Axis) float64 {
 	var most int64
 	for _, l := range a.Levels {
@@ -258,7 +258,7 @@ func (m *Map) bands(d *plot.Diagram, row int) {
 	}
 }
 
-// isEdge reports whether the change between two values on a line is an edge that was bisected.
+// isEdge reports whether a bisected edge lies between two values on a line.
 func (m *Map) isEdge(l *Line, last, first Level) bool {
 	return slices.ContainsFunc(m.Law.Edges, func(e *Edge) bool {
 		return e.Axis == l.Axis && e.Last.Levels[l.Axis] == last && e.First.Levels[l.Axis] == first &&
@@ -283,7 +283,7 @@ func (m *Map) regions(d *plot.Diagram) {
 	for i := range m.Law.Cells {
 		g.Rank = append(g.Rank, rank(m.Law.Cells[i].State))
 	}
-	for i := len(m.Law.Edges) - 1; i >= 0; i-- { // if a side has several edges, use the first that bounds a safe region
+	for i := len(m.Law.Edges) - 1; i >= 0; i-- { // of several edges of a side, use the first that bounds a safe region
 		e := m.Law.Edges[i]
 		side := plot.Side{Point: e.Point, Axis: e.Axis}
 		if _, known := g.Cross[side]; !known || e.Bounds() {

@@ -53,7 +53,7 @@ func TestMapsOfExchangedAxesAreTheSame(t *testing.T) {
 	policy, fencing := delayedAxis("append-fsync=always,everysec,no"), delayedAxis("resource.fencing=on,off,1")
 	for _, axes := range [][2]Axis{{time, rate}, {time, policy}, {policy, fencing}} {
 		one := firstMap(mapSweep(axes[0], axes[1], "✓✓✓", "±✓✓", "✗?–")).diagram(true)
-		// The rows of the first map, from below, are the columns of the second, from the left.
+		// The rows of the first map, from bottom to top, are the columns of the second, from left to right.
 		other := firstMap(mapSweep(axes[1], axes[0], "–✓✓", "?✓✓", "✗±✓")).diagram(true)
 		if got, want := shown(other, true), shown(one, false); !slices.Equal(got, want) {
 			t.Errorf("%s by %s:\n%q\nwant\n%q", axes[0].Name, axes[1].Name, got, want)

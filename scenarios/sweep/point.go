@@ -41,10 +41,11 @@ type Point struct {
 	// at this point.
 	Struck []int
 	Runs   int
-	// Stopped is set if the sweep was interrupted before the point had Options.Seeds runs.
+	// Stopped is set if the sweep was interrupted before Options.Seeds runs of the point were done.
 	Stopped bool
 	cut     bool // runs ended early, because each law in question was already broken in some but not all of them
-	// Made so far are the runs 0 to first-1 and those listed in others. Run n uses the nth seed, from 0.
+	// The runs done so far are the runs 0 to first-1 and those listed in others. Run n uses the nth seed, counted from
+	// 0.
 	first  int
 	others []int
 }
@@ -66,13 +67,14 @@ func (p *Point) State(law checker.Law) State {
 	return Unjudged
 }
 
-// sure reports whether a point beside an edge has enough runs for its outcome of a law.
+// sure reports whether a point beside an edge has had enough runs to be sure of the outcome of a law.
 func (o *Options) sure(p *Point, law checker.Law) bool {
 	state := p.State(law)
 	return p.Runs >= o.Sure || state != Safe && state != Broken
 }
 
-// tally returns the outcomes of a law at a point, including the number of runs that an interruption left out.
+// tally returns the outcomes of a law at a point, including the number of runs that are missing because of an
+// interruption.
 func (s *Sweep) tally(p *Point, law checker.Law) campaign.Counts {
 	t := p.Laws.Of(law)
 	if p.Stopped {
@@ -84,7 +86,7 @@ func (s *Sweep) tally(p *Point, law checker.Law) campaign.Counts {
 // varied is the scenario with one combination of values.
 type varied struct {
 	doc      *format.Document // without mix, promise and expect
-	faults   []variedFault    // all faults; the document has those that are not void
+	faults   []variedFault    // all faults; the document has only those that are not void
 	given    map[string]Level // values given by the axes, by path
 	listed   []int            // indexes of the faults that the document has
 	scenario *scenarios.Scenario
@@ -126,7 +128,7 @@ func (b *Subject) vary(axes []Axis, levels []Level) *varied {
 	return v
 }
 
-// asScenario parses a document as a scenario, or says in a sentence why it is not a valid one.
+// asScenario parses a document as a scenario. If it is not a valid one, problem says why in a sentence.
 func asScenario(d *format.Document) (s *scenarios.Scenario, problem string) {
 	s, err := scenarios.Parse("scenario", []byte(d.String()))
 	var bad *format.Error
@@ -139,7 +141,8 @@ func asScenario(d *format.Document) (s *scenarios.Scenario, problem string) {
 	return s, ""
 }
 
-// withoutOverrides returns the scenario without overrides. The values of keys that all clients share are read from it.
+// withoutOverrides returns the scenario without overrides. The values of keys that all clients share are read from the
+// result.
 func (v *varied) withoutOverrides() *scenarios.Scenario {
 	if v.common == nil {
 		d := v.doc.Clone()
@@ -156,7 +159,8 @@ func (s *Sweep) Claimed(p *Point, law checker.Law, outcome checker.Outcome) stri
 	return v.doc.String()
 }
 
-// Seen returns the scenario file of a point. For each law the file expects its outcome in the run with the given seed.
+// Seen returns the scenario file of a point. For each law the file expects the outcome that the law has in the run with
+// the given seed.
 func (s *Sweep) Seen(p *Point, seed uint64) (string, error) {
 	v := s.subject.vary(s.Axes, p.Levels)
 	result, err := scenarios.NewRunner(v.scenario).Run(v.scenario.Plan(seed))
@@ -171,7 +175,7 @@ func (s *Sweep) Seen(p *Point, seed uint64) (string, error) {
 	return v.doc.String(), nil
 }
 
-// decided reports whether the state of a law at the point is final, that is, the runs left out could not change it.
+// decided reports whether the state of a law at the point is final, so that the missing runs could not change it.
 func (p *Point) decided(law checker.Law) bool {
 	state := p.State(law)
 	return state != Invalid && (state == Chance || !p.Stopped)
@@ -185,7 +189,7 @@ type sweeper struct {
 	strikes campaign.Strikes
 }
 
-// measure makes the given runs of a new point. If laws are given in until, it stops as soon as each of them was
+// measure performs the given runs of a new point. If laws are given in until, it stops as soon as each of them was
 // violated in some runs but not in all. It also stops when ctx is done.
 func (w *sweeper) measure(levels []Level, runs iter.Seq[int], until []checker.Law) (*Point, error) {
 	p := &Point{Levels: levels}
@@ -193,8 +197,8 @@ func (w *sweeper) measure(levels []Level, runs iter.Seq[int], until []checker.La
 	return p, err
 }
 
-// more makes those of the given runs that the point does not have yet. It returns the numbers of the runs at which a
-// law first was violated in some but not all runs.
+// more performs those of the given runs that the point has not had yet. It returns the numbers of the runs after which
+// a law was, for the first time, violated in some but not all runs.
 func (w *sweeper) more(p *Point, runs iter.Seq[int], until []checker.Law) (turned []int, err error) {
 	v := w.subject.vary(w.Axes, p.Levels)
 	if p.Problem = v.problem; v.scenario == nil {
@@ -241,7 +245,7 @@ func (p *Point) byChance(laws []checker.Law) (n int) {
 	return n
 }
 
-// once makes run n of a point.
+// once performs run n of a point.
 func (w *sweeper) once(p *Point, v *varied, runner *scenarios.Runner, n int) error {
 	plan := v.scenario.Plan(w.From + uint64(n))
 	result, err := runner.Run(plan)
@@ -267,10 +271,10 @@ func (w *sweeper) once(p *Point, v *varied, runner *scenarios.Runner, n int) err
 	return nil
 }
 
-// made reports whether run n was made.
+// made reports whether run n was performed.
 func (p *Point) made(n int) bool { return n < p.first || slices.Contains(p.others, n) }
 
-// upTo yields the numbers in before, and then 0 to n-1.
+// upTo yields the numbers in before, followed by 0 to n-1.
 func upTo(n int, before ...int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for _, i := range before {

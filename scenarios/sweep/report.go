@@ -19,16 +19,17 @@ import (
 type Report struct {
 	*Sweep
 	Scenario *scenarios.Scenario
-	// Repeats has, for an edge, the command that repeats a run which breaks the law on one side of it, if there is one.
+	// Repeats maps an edge to the command that repeats a run which breaks the law on one side of the edge, if there is
+	// such a run.
 	Repeats map[*Edge]string
 	Shown   map[int]*single.Run // run that shows how an assertion failed, by the assertion's index
 	Files   string              // folder with the results; empty if there is none
 	Repeat  string              // command that repeats the sweep
 }
 
-// Document returns the report: the assertions, the outcomes of each law over the values, what was varied, and for each
-// failed assertion a run that shows the failure. A text shows the first of these runs in full; for the others it has
-// only the command that repeats the run.
+// Document returns the report. It shows the assertions, the outcomes of each law over the values, what was varied, and
+// for each failed assertion a run that shows the failure. A text shows the first of these runs in full; for the others
+// it has only the command that repeats the run.
 func (s *Report) Document() *document.Document {
 	d := &document.Document{
 		Title: document.Title{Name: s.Scenario.Name, Size: s.size(), Verdict: s.verdict(), Tone: s.Standing().Tone(),
@@ -167,11 +168,11 @@ func (s *Report) law(l *Law) lawSection {
 	return b
 }
 
-// turnsTwice warns that the outcome along a line changes back and forth.
+// turnsTwice warns that the outcome along a line changes more than once.
 const turnsTwice = "it turns more than once; between points that came out alike nothing was tried"
 
-// lines says where the law is safe. A sweep with one axis has a sentence; one with two axes has a table, with the
-// highest value first as on the map.
+// lines says where the law is safe. The report of a sweep with one axis has a sentence for this; the report of a sweep
+// with two axes has a table, with the highest value first as on the map.
 func (s *Report) lines(l *Law) []document.Block {
 	if len(l.Lines) == 0 {
 		return nil
@@ -207,7 +208,7 @@ func (l *Line) warnings() []string {
 // edge describes an edge if the sweep has one axis. If the edge is not exact, it says why.
 func (s *Report) edge(e *Edge) (all []document.Block) {
 	if e.Exact && !e.Bounds() {
-		return nil // the line of the law already says it
+		return nil // the sentence about the line of the law already says it
 	}
 	if cause := edgeCause(e); len(s.Axes) == 1 && cause.Runs > 0 {
 		all = append(all, document.Facts{{Name: "edge", Value: fmt.Sprintf("%s %s, %s %s: %s, first with seed %d",
@@ -326,7 +327,7 @@ func (s *Report) meaning() string {
 	return words
 }
 
-// notes lists what a reader must know apart from the laws, one sentence each.
+// notes lists what a reader must know apart from the outcomes of the laws, one sentence each.
 func (s *Report) notes() []string {
 	all := []string{}
 	faults := s.faults()

@@ -49,7 +49,7 @@ func delayedAxis(text string) Axis {
 	return a
 }
 
-// sweepOf returns a sweep with a point for each of the signs, and no edges.
+// sweepOf returns a sweep without edges that has a point for each of the signs.
 func sweepOf(axes []Axis, signs string, assertions ...string) *Report {
 	o := Options{Axes: axes, Laws: []checker.Law{checker.LeaseExclusion}, From: 1, Seeds: 20,
 		Crew: campaign.Crew{Workers: 1}}
@@ -135,7 +135,7 @@ func firstMap(s *Report) *Map {
 	return s.Map(LawOf(s.Sweep, s.Laws[0]))
 }
 
-// samples returns sweeps of every form.
+// samples returns a sweep of every form.
 func samples() map[string]*Report {
 	time, rate := delayedAxis("restart=1s..3s/1s"), delayedAxis("ppm=-1000ppm,0ppm,1000ppm")
 	policy, single := delayedAxis("append-fsync=always,everysec,no"), delayedAxis("clients=2")
@@ -312,7 +312,7 @@ func TestSweepAsJSON(t *testing.T) {
 	}
 }
 
-// TestSweepAsCases: a law that was judged at no point is not a passed case.
+// TestSweepAsCases: the test case of a law that was judged at no point has not passed.
 func TestSweepAsCases(t *testing.T) {
 	s := stripSweep()
 	cases := s.Document().Suite.Cases

@@ -14,16 +14,16 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Subject is a scenario whose keys can be varied. Set may change it before axes and assertions are made for it.
+// Subject is a scenario whose keys can be varied. Set may change it before axes and assertions are parsed for it.
 type Subject struct {
 	scenario *scenarios.Scenario
 	doc      *format.Document
 	faults   []variedFault
-	given    []given // keys that Set has set, except whole faults
-	keys     []*Key  // all keys that a name can mean, in the order of FORMAT.md, then those of faults
+	given    []given // keys that Set has set, except when it set a whole fault
+	keys     []*Key  // all keys that a name can mean, in the order of FORMAT.md, followed by the keys of faults
 }
 
-// NewSubject prepares to vary s. It returns an error only if the text of s cannot be parsed again.
+// NewSubject returns s as a subject. It returns an error only if the text of s cannot be parsed again.
 func NewSubject(s *scenarios.Scenario) (*Subject, error) {
 	doc, err := format.ParseDocument(s.Name, s.Text())
 	if err != nil {
@@ -95,7 +95,7 @@ func linkKey(link string) *Key {
 	return &Key{Path: "network.links." + link, Unit: Durations}
 }
 
-// key returns the key that a name means. The name is a path, or the end of exactly one path.
+// key returns the key that a name means. The name is the path of the key, or an ending that only this path has.
 func (b *Subject) key(name string) (*Key, error) {
 	var found []*Key
 	for _, k := range b.keys {
@@ -128,7 +128,7 @@ func (b *Subject) key(name string) (*Key, error) {
 // idleKeys are the keys of a scenario file that do not change the runs of a sweep.
 var idleKeys = []string{"name", "summary", "source", "mix", "promise", "expect"}
 
-// unknown returns an error which says that no key has this name, and suggests the nearest one.
+// unknown returns an error that says that no key has this name, and suggests the nearest one.
 func (b *Subject) unknown(name string) error {
 	top, _, _ := strings.Cut(name, ".")
 	if slices.Contains(idleKeys, top) {
@@ -217,7 +217,7 @@ func (b *Subject) Set(text string) error {
 // given is a key that has the same value at all points.
 type given struct{ path, value string }
 
-// givenTexts lists the keys that Set has set, except whole faults: "work.hold validity".
+// givenTexts lists the keys that Set has set (except when it set a whole fault), such as "work.hold validity".
 func (b *Subject) givenTexts() []string {
 	var all []string
 	for _, g := range b.given {
@@ -226,7 +226,7 @@ func (b *Subject) givenTexts() []string {
 	return all
 }
 
-// setFault replaces a fault by its number, from 1, or adds the next one.
+// setFault replaces the fault with the given number, counted from 1, or adds the next one.
 func (b *Subject) setFault(number, line string) error {
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 || n > len(b.faults)+1 {
@@ -258,7 +258,8 @@ func (b *Subject) faultLines() []string {
 	return lines
 }
 
-// Faults returns the lines of the faults after all calls of Set. It fails if a fault cannot be written as a line.
+// Faults returns the lines of the faults after all calls of Set. It returns an error if a fault cannot be written as a
+// line.
 func (b *Subject) Faults() ([]string, error) {
 	lines, problem := faultLines(b.faults)
 	if problem != "" {
@@ -267,8 +268,9 @@ func (b *Subject) Faults() ([]string, error) {
 	return lines, nil
 }
 
-// Judged returns the laws with the given names and the laws of the assertions. Without names, it returns the laws that
-// the scenario promises or lists under expect instead of the named ones. If there are none at all, it returns all laws.
+// Judged returns the laws that a sweep judges: the laws with the given names and the laws of the assertions. If there
+// are no names, the laws that the scenario promises or lists under expect take their place. If there are none at all,
+// it returns all laws.
 func (b *Subject) Judged(names []string, assertions []*Assertion) ([]checker.Law, error) {
 	var all []string
 	for _, law := range checker.Laws {

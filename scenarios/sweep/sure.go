@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// makeSure makes more runs of points of the grid, until all neighbours between which the outcome of some law changes
-// have enough runs.
+// makeSure performs more runs of points of the grid, until all neighbors between which the outcome of some law changes
+// have had enough runs.
 func (s *Sweep) makeSure(ctx context.Context) error {
 	for {
 		var unsure []*Point
@@ -31,7 +31,7 @@ func (s *Sweep) makeSure(ctx context.Context) error {
 	}
 }
 
-// complete makes those of the Sure runs of the points that they do not have yet.
+// complete performs the runs that are still missing for each point to have Options.Sure runs.
 func (s *Sweep) complete(ctx context.Context, what string, points []*Point) error {
 	start := func() func(int) ([]int, error) {
 		w := &sweeper{Sweep: s, ctx: ctx}
@@ -42,7 +42,7 @@ func (s *Sweep) complete(ctx context.Context, what string, points []*Point) erro
 	return err
 }
 
-// sample runs, with all runs, a value in the middle of each stretch on which a law is broken only in some runs.
+// sample performs all runs of a value in the middle of each stretch on which a law is broken only in some runs.
 func (s *Sweep) sample(ctx context.Context) error {
 	var points []*Point
 	for _, law := range s.Laws {

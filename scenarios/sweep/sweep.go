@@ -3,7 +3,7 @@
 // Goals: an edge is found to the resolution of its key, and runs on both sides show it; an assertion is also tried
 // where its condition becomes true; a point that no run has judged is never called safe; the result does not depend on
 // the number of workers; a report distinguishes values that were tried from those in between; each sign has its own
-// shape, for readers who cannot distinguish all colours; equal sweeps give equal bytes.
+// shape, for readers who cannot distinguish all colors; equal sweeps give equal bytes.
 //
 // Non-goals: faults other than the scenario's own (see search, verify), and how a diagram is drawn (see plot).
 //
@@ -31,28 +31,29 @@ type Sweep struct {
 	// Points are the points of the grid. The index on the first axis changes fastest: if that axis has n levels, the
 	// point at level i of the first axis and level k of the second is Points[i+k*n].
 	Points []*Point
-	// Between are points between those of the grid. First come those at which the condition of an assertion becomes
-	// true, then those tried while bisecting. The latter may have fewer runs: they end once each law in question was
-	// broken in some but not all runs.
+	// Between are points between those of the grid. The first ones are the points at which the condition of an
+	// assertion becomes true. They are followed by the points tried while bisecting, which may have fewer runs: their
+	// runs end once each law in question was broken in some but not all of them.
 	Between  []*Point
 	Edges    []Edge
 	Asserted []Asserted
-	// Interrupted is set if ctx ended before everything was tried. Points left out are marked Stopped and not judged.
+	// Interrupted is set if ctx ended before everything was tried. Points that are incomplete for this reason are
+	// marked Stopped and not judged.
 	Interrupted bool
 }
 
-// Options set what is varied, and which laws and assertions are judged.
+// Options say what is varied, and which laws and assertions are judged.
 type Options struct {
 	Axes       []Axis // one or two
 	Laws       []checker.Law
 	Assertions []*Assertion
 	From       uint64 // the first seed
 	Seeds      int    // runs of each point, with consecutive seeds; at least 1
-	Sure       int    // runs of a point beside an edge, or where a condition becomes true; at least Seeds are made
+	Sure       int    // least number of runs of a point beside an edge or a change of a condition; at least Seeds
 	// Resolution is the largest distance between the two sides of an exact edge, by unit. Zero means the default: 1 ms,
 	// 1, or 1 ppm.
 	Resolution    [Rates + 1]int64
-	campaign.Crew // told how many points or edges are done
+	campaign.Crew // performs the runs; it is told how many points or edges are done
 }
 
 // check returns an error if the options are invalid, and sets the default resolutions.
@@ -113,10 +114,9 @@ func (o *Options) Resolve(text string) error {
 	return fmt.Errorf("no axis counts in what %q is given in", text)
 }
 
-// Sweep runs the scenario at all points, bisects the edges between them, and judges the assertions. The result does
-// not depend on the number of workers. When ctx is done, Sweep returns what it has found so far. An error says that an
-// option is invalid, that no point is a valid scenario, that a condition cannot be computed at a point, or that a run
-// failed.
+// Sweep runs the scenario at all points, bisects the edges between them, and judges the assertions. The result does not
+// depend on the number of workers. When ctx is done, Sweep returns what it has found so far. It returns an error if an
+// option is invalid, if no point is a valid scenario, if a condition cannot be computed at a point, or if a run failed.
 func (b *Subject) Sweep(ctx context.Context, o Options) (*Sweep, error) {
 	if err := o.check(b); err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func (o *Options) words(levels []Level) string {
 	return strings.Join(parts, ", ")
 }
 
-// run makes the runs of the points of the grid, and of the given points between them.
+// run performs the runs of the points of the grid, and of the given points between them.
 func (s *Sweep) run(ctx context.Context, beside [][]Level) error {
 	n := len(s.Points)
 	start := func() func(int) (*Point, error) {
@@ -244,7 +244,7 @@ func (s *Sweep) findEdges(ctx context.Context) error {
 }
 
 // findTurns finds the points of the grid at which the conditions of the assertions are true, and the values between
-// points at which they become true or false. It returns the points with these values, which must also be run.
+// points at which they become true or false. It returns the points that have these values; they must be run as well.
 func (s *Sweep) findTurns() (beside [][]Level, err error) {
 	seen := map[string]bool{}
 	for _, a := range s.Assertions {
@@ -373,7 +373,7 @@ func (s *Sweep) fixed(path string) (Level, bool) {
 // faults returns the lines of the scenario's faults in order, before they are varied.
 func (s *Sweep) faults() []string { return s.subject.faultLines() }
 
-// title says in words what an axis varies.
+// title describes in words what an axis varies.
 func (s *Sweep) title(axis int) string { return s.Axes[axis].Title(s.subject) }
 
 // at states the lock's TTL, on which edges depend: "lock.ttl 10s". It returns "" if the TTL is varied.
@@ -385,7 +385,7 @@ func (s *Sweep) at() string {
 	return "lock.ttl " + ttl.Text
 }
 
-// with lists what has the same value at all points: the TTL, and then what was given to Set.
+// with lists the keys that have the same value at all points: the TTL, and then those that were passed to Set.
 func (s *Sweep) with() []string {
 	at := s.at()
 	if at == "" {
@@ -395,7 +395,7 @@ func (s *Sweep) with() []string {
 		func(given string) bool { return given == at })...)
 }
 
-// made returns the number of runs made and the number of points, including those between the points of the grid.
+// made returns the number of runs performed and the number of points, including those between the points of the grid.
 func (s *Sweep) made() (runs, points int) {
 	for _, all := range [][]*Point{s.Points, s.Between} {
 		for _, p := range all {
@@ -405,7 +405,7 @@ func (s *Sweep) made() (runs, points int) {
 	return runs, len(s.Points) + len(s.Between)
 }
 
-// idle returns the numbers, from 1, of the faults that struck in no run at any point of the grid.
+// idle returns the numbers, counted from 1, of the faults that struck in no run at any point of the grid.
 func (s *Sweep) idle() []int {
 	var idle []int
 	for i := range s.subject.faults {
@@ -422,9 +422,9 @@ func (s *Sweep) idle() []int {
 	return idle
 }
 
-// Standing summarizes the assertions. It is Failed if one fails, and otherwise Undecided if the sweep was interrupted,
-// or if an assertion is undecided or its condition was true nowhere. In all other cases it is Passed, also without
-// assertions.
+// Standing summarizes the assertions. It is Failed if one fails. Otherwise it is Undecided if the sweep was
+// interrupted, or if an assertion is undecided or its condition was true nowhere. In all other cases it is Passed, even
+// without assertions.
 func (s *Sweep) Standing() document.Result {
 	sum := document.Passed
 	if s.Interrupted {

@@ -86,8 +86,8 @@ func outcomes(s *Sweep, law checker.Law) (states []State) {
 
 const worstCase = "../testdata/delayed-restart-worst-case.yaml"
 
-// TestAForgetfulServerMustStayAwayAsLongAsTheValidity: the Redlock document asks that a server which lost its data stay
-// away for longer than the longest TTL. What it needs is to stay away for the validity that was stated to the holder:
+// TestAForgetfulServerMustStayAwayAsLongAsTheValidity: the Redlock document requires that a server that lost its data
+// stay away for longer than the longest TTL. In fact, it must stay away for the validity that was stated to the holder:
 // TTL - 1 % - 2 ms, counted from the first request. This explains the edge at 9.9 s for a TTL of 10 s.
 func TestAForgetfulServerMustStayAwayAsLongAsTheValidity(t *testing.T) {
 	s := sweeping{scenario: worstCase, vary: []string{"restart=100ms..1.1s/500ms", "lock.ttl=250ms,500ms,1s"},
@@ -178,7 +178,7 @@ func TestEveryKindOfKeyIsSwept(t *testing.T) {
 			if !slices.Equal(got, c.want) {
 				t.Errorf("came to %v, want %v", got, c.want)
 			}
-			here := slices.Clone(got) // here has the states that follow the edges after each point
+			here := slices.Clone(got) // contains the states that follow the edges after each point
 			for _, e := range s.Edges {
 				if gap := e.First.Levels[0].N - e.Last.Levels[0].N; !e.Exact || gap < 1 || gap > s.resolution(0) {
 					t.Errorf("the edge is between %s and %s", e.Last.Levels[0].Text, e.First.Levels[0].Text)
@@ -237,7 +237,7 @@ func TestWorkersChangeNothing(t *testing.T) {
 }
 
 // TestAssertionsAreTriedAtTheirBounds: a condition is also tried at the value at which it becomes true, so that a claim
-// does not pass only because the grid is coarse. A failure leaves a scenario file that fails again.
+// does not pass only because the grid is coarse. A failure yields a scenario file that fails again.
 func TestAssertionsAreTriedAtTheirBounds(t *testing.T) {
 	c := sweeping{scenario: worstCase, set: []string{"lock.ttl=1s"}, vary: []string{"restart=0s..2s/1s"}, seeds: 5,
 		asserts: []string{
@@ -331,8 +331,8 @@ func TestNonsenseIsNotSwept(t *testing.T) {
 }
 
 // TestAnInterruptedSweepTellsWhatItHas: a sweep that is interrupted after any number of runs reports their outcomes. No
-// point has another outcome than in the complete sweep, points that were not run are not judged, and each edge contains
-// an edge of the complete sweep, though its sides may be further apart.
+// point has a different outcome than in the complete sweep, points that were not run are not judged, and each edge
+// contains an edge of the complete sweep, though its sides may be further apart.
 func TestAnInterruptedSweepTellsWhatItHas(t *testing.T) {
 	c := sweeping{scenario: "delayed-restart", vary: []string{"restart=1s..13s/4s"},
 		asserts: []string{"lease-exclusion holds when restart >= 20s"}}
