@@ -37,10 +37,10 @@ type ExpectLine struct {
 	Standing document.Standing
 }
 
-// OK reports whether the outcome does not contradict the expectation.
+// OK reports whether the outcome agrees with the expectation, or at least does not contradict it.
 func (e *ExpectLine) OK() bool { return e.Standing.Result != document.Failed }
 
-// Stands says in words how the outcome compares with the expectation; it returns "expected" if the law is undecided.
+// Stands says in words how the outcome compares with the expectation. If the law is undecided, it returns "expected".
 func (e *ExpectLine) Stands() string {
 	switch {
 	case e.Standing.Excused:
@@ -58,8 +58,9 @@ func (e *ExpectLine) Stands() string {
 // Compared reports whether there is a comparison to show: the scenario states an expectation, or excuses the outcome.
 func (e *ExpectLine) Compared() bool { return e != nil && (e.Expected != nil || e.Standing.Excused) }
 
-// Case returns the line as a case of a CI report, without a story. got is the outcome in the scenario's words. how is
-// appended to the verdict, such as ": holder outlived its lease (pause)" or " in 10 of 10 runs", and may be empty.
+// Case returns the line as a case of a CI report, without the explanation of a violation. got is the outcome in the
+// scenario's words. how is appended to the verdict, such as ": holder outlived its lease (pause)" or " in 10 of 10
+// runs", and may be empty.
 func (e *ExpectLine) Case(group, got, how string) document.Case {
 	c := document.Case{Group: group, Name: e.Name, Result: e.Standing.Result, Broken: e.Standing.Broken,
 		Message: e.Standing.Words()}
@@ -79,8 +80,9 @@ func Named(lines []ExpectLine) bool {
 	return slices.ContainsFunc(lines, func(e ExpectLine) bool { return e.Expected != nil })
 }
 
-// Intent summarizes how the outcomes compare with the scenario: that all came out as expected and what was expected,
-// or what did not, and what was broken without a promise. It is empty for a scenario that states no expectation.
+// Intent summarizes how the outcomes compare with the scenario. If all came out as expected, it says what was expected.
+// Otherwise it says what did not come out as expected, and which laws were broken that were not promised. It is empty
+// for a scenario that states no expectation.
 func Intent(lines []ExpectLine, ok bool) string {
 	var broken, kept, figures, otherwise, unkept, excused []string
 	for i := range lines {
@@ -130,7 +132,7 @@ func Intent(lines []ExpectLine, ok bool) string {
 }
 
 // LawLine compares the outcomes of a law in some runs with what a scenario expects. The caller sets Outcome. missed
-// says that in one of the runs the outcome contradicted the expectation.
+// says that the outcome contradicted the expectation in one of the runs.
 func LawLine(s *scenarios.Scenario, law checker.Law, came campaign.Counts, missed bool) ExpectLine {
 	line := ExpectLine{Name: string(law), Standing: document.Standing{Result: document.Passed,
 		Broken: came.Violated > 0, Held: came.Violated == 0 && came.Holds > 0}}
@@ -155,7 +157,8 @@ func LawLine(s *scenarios.Scenario, law checker.Law, came campaign.Counts, misse
 	return line
 }
 
-// MetricLine does the same for a metric.
+// MetricLine compares a metric with the bound that a scenario expects. missed says that the metric was out of bounds in
+// one of the runs.
 func MetricLine(b format.Bound, missed bool) ExpectLine {
 	line := ExpectLine{Name: b.Name, Expected: b, Standing: document.Standing{Result: document.Passed, Named: true}}
 	if missed {

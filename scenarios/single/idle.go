@@ -19,13 +19,13 @@ const (
 	StruckInVain
 )
 
-// String returns the reason, worded to follow the fault; it is empty for Active.
+// String returns the reason, phrased so that it can follow the fault; it is empty for Active.
 func (i Idle) String() string {
 	return [...]string{Active: "", NeverStruck: "never struck",
 		StruckInVain: "struck while the lock was neither held nor asked for"}[i]
 }
 
-// idleness returns the Idle of a planned fault.
+// idleness returns whether a planned fault was idle, and why.
 func idleness(f campaign.Planned) Idle {
 	switch {
 	case f.Struck == 0:
@@ -36,7 +36,7 @@ func idleness(f campaign.Planned) Idle {
 	return Active
 }
 
-// plan returns the faults of the run, each with why it was idle.
+// plan returns the faults of the run; for each idle fault it says why the fault was idle.
 func (r *Run) plan() document.Plan {
 	lines := document.PlanOf(r.Plan)
 	for i := range min(len(lines), len(r.Idle)) {
@@ -51,8 +51,8 @@ func (r *Run) plan() document.Plan {
 // mostAsked limits how many kinds of request are listed next to a request that was never sent.
 const mostAsked = 8
 
-// asked says what the client sent, for a fault that never struck because the message it names was never sent;
-// otherwise "".
+// asked says what the client sent, for a fault that never struck because the message it names was never sent; otherwise
+// it returns "".
 func (r *Run) asked(line string) string {
 	for i := range r.Missed {
 		if m := &r.Missed[i]; m.Line == line {
@@ -77,7 +77,7 @@ func Asked(m *nemesis.Missed) string {
 	return fmt.Sprintf("%s asked for %s", m.Asked[0].Client, text.Join(words, " and "))
 }
 
-// idle says how many faults of the plan cannot have had an effect; "" if none.
+// idle says how many faults of the plan cannot have had an effect. It returns "" if there are none.
 func (r *Run) idle() string {
 	n := map[Idle]int{}
 	for _, idle := range r.Idle {
@@ -86,8 +86,8 @@ func (r *Run) idle() string {
 	return IdleFaults(n[NeverStruck], n[StruckInVain], len(r.Plan))
 }
 
-// IdleFaults says how many of the faults never struck, in one run or in any of many, and how many struck only while
-// the lock was neither held nor asked for. It returns "" if there are none.
+// IdleFaults says how many of the faults never struck (in one run, or in any of many), and how many struck only while
+// the lock was neither held nor requested. It returns "" if there are none.
 func IdleFaults(never, vain, of int) string {
 	var words []string
 	for _, idle := range []struct {

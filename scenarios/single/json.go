@@ -70,14 +70,14 @@ func (w witnessJSON) MarshalJSON() ([]byte, error) {
 	return event, nil
 }
 
-// judgesJSON is what the two judges of mutual exclusion answered.
+// judgesJSON contains the answers of the two judges of mutual exclusion.
 type judgesJSON struct {
 	Porcupine string `json:"porcupine" enum:"refuted|allowed|did not finish|not asked" doc:"what the linearizability checker says of the critical sections"`
 	Interval  string `json:"interval_check" enum:"refuted|allowed|undecided" doc:"what the interval check says of them"`
 	Why       string `json:"why,omitempty" doc:"why porcupine gave no answer, so that the interval check judged alone"`
 }
 
-// trialJSON is the outcome of a run without some of the faults.
+// trialJSON is the outcome of a run from which some of the faults were removed.
 type trialJSON struct {
 	Without []string `json:"without"`
 	Needed  bool     `json:"needed"`

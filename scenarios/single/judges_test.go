@@ -13,8 +13,9 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/reporttest"
 )
 
-// TestEveryFormSaysWhoJudged gives mutual exclusion every pair of the judges' answers. Text, page, JSON and the cases
-// for a CI system say the same, and the page links to porcupine's view of the lock that the finding is about.
+// TestEveryFormSaysWhoJudged tries every pair of answers that the two judges of mutual exclusion can give. Text, page,
+// JSON and the cases for a CI system say the same, and the page links to porcupine's view of the lock that the finding
+// is about.
 func TestEveryFormSaysWhoJudged(t *testing.T) {
 	for porcupine := checker.NotAskedClocks; porcupine <= checker.Refuted; porcupine++ {
 		if porcupine == checker.Open { // only the interval check gives this answer
@@ -76,7 +77,7 @@ func TestEveryFormSaysWhoJudged(t *testing.T) {
 	}
 }
 
-// shown returns what write writes, with white space reduced to single blanks.
+// shown returns what write writes, with each run of white space reduced to a single space.
 func shown(t *testing.T, write func(io.Writer) error) string {
 	t.Helper()
 	var b strings.Builder

@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single/singletest"
 )
 
-// TestTheOpeningSaysWhatTheScenarioIsThereToShow: a green "as expected" never stands above a broken law; what the
-// scenario is meant to show is said in words.
+// TestTheOpeningSaysWhatTheScenarioIsThereToShow: a green "as expected" never appears above a broken law. Instead, the
+// report says in words what the scenario is meant to show.
 func TestTheOpeningSaysWhatTheScenarioIsThereToShow(t *testing.T) {
 	paused := format.Law{Outcome: checker.Violated,
 		Cause: checker.Cause{Kind: checker.HolderOutlivedLease, Detail: checker.ByPause}}

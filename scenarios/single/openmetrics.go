@@ -24,8 +24,8 @@ var metricHelp = map[string]string{
 	"messages_per_acquire":      "Requests sent to lock servers, for each lock acquired.",
 }
 
-// openMetrics renders the metrics of a run in the OpenMetrics text format (version 1.0.0), as gauges with the
-// documents' names and with the scenario and the seed as labels. A metric without samples has no line.
+// openMetrics returns the metrics of a run in the OpenMetrics text format (version 1.0.0), as gauges. They have the
+// names of the documentation, and the scenario and the seed as labels. A metric without samples has no line.
 func (r *Run) openMetrics() []byte {
 	var b bytes.Buffer
 	last := ""

@@ -13,18 +13,18 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Recording describes a history that was recorded elsewhere; its report shows this instead of seed, digest and plan.
-// Nothing is expected of such a history: it fails if a law is violated.
+// Recording describes a history that was recorded elsewhere; its report shows this description instead of seed, digest
+// and plan. There are no expectations about such a history: it fails if a law is violated.
 type Recording struct {
 	Files []string
-	Lock  string // kind of lock that the user stated; empty if none
+	Lock  string // kind of lock, as stated by the user; empty if not stated
 	Cut   bool   // a file is truncated, so laws that are not violated are not known to hold
-	// Unreached are laws that are undecided only because the recording ended too early. This is so in most recordings.
+	// Unreached are laws that are undecided only because the recording ended too early. Most recordings have such laws.
 	Unreached []checker.Law
 }
 
-// Standing summarizes a recorded history: Failed if a law is violated; Undecided if a law is undecided, none holds, or
-// a file is truncated; else Passed. It ignores the laws in Unreached.
+// Standing summarizes a recorded history. It is Failed if a law is violated, and Undecided if a law is undecided, none
+// holds, or a file is truncated; otherwise it is Passed. It ignores the laws in Unreached.
 func (r *Run) Standing() document.Result {
 	seen := map[checker.Outcome]bool{}
 	for _, f := range r.Findings() {
@@ -41,8 +41,8 @@ func (r *Run) Standing() document.Result {
 	return document.Passed
 }
 
-// unreached returns the laws that are undecided because of the end of the recording, or because of clock errors alone:
-// with exact clocks they would not be violated.
+// unreached returns the laws that are undecided only because the recording ended, or only because of clock errors: with
+// exact clocks they would not be violated.
 func unreached(h *history.History, v checker.Verdict) (laws []checker.Law) {
 	exact := history.History{Header: h.Header, Events: h.Events}
 	exact.Header.ClockError = 0
@@ -58,7 +58,7 @@ func unreached(h *history.History, v checker.Verdict) (laws []checker.Law) {
 	return laws
 }
 
-// Judge judges the recorded history, and sets the fields of the run that follow from it.
+// Judge judges the recorded history, and sets the fields of the run that depend on the verdict.
 func (r *Run) Judge() {
 	h := r.Recorded()
 	var registers bool
@@ -108,7 +108,8 @@ func (r *Run) recordedFacts() document.Facts {
 		Value: fmt.Sprintf("%d, in %s", len(h.Events), text.Instant(history.Of(r.Simulated)))})
 }
 
-// struckIn lists the faults that a history records, each distinct fault once, with the number of times that it struck.
+// struckIn lists the faults that a history records. Each distinct fault appears once, with the number of times that it
+// struck.
 func struckIn(h *history.History) (lines []string) {
 	struck := map[string]int{}
 	for _, f := range trace.Faults(h) {

@@ -13,8 +13,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/timeline"
 )
 
-// Document is the report of the run: a timeline, the verdict on each law, the story of each violation, and what is
-// needed to repeat the run.
+// Document returns the report of the run: a timeline, the verdict on each law, the explanation of each violation, and
+// what is needed to repeat the run.
 func (r *Run) Document() *document.Document {
 	return r.document(&views{run: r})
 }
@@ -34,13 +34,14 @@ func (r *Run) document(v *views) *document.Document {
 	return d
 }
 
-// Excerpt returns the run for the document of another report: in a text the whole run, on a page what OnPage shows.
+// Excerpt returns the run for the document of another report: a text contains the whole run, a page only what OnPage
+// returns.
 func (r *Run) Excerpt(heading string) []document.Block {
 	return append([]document.Block{document.Whole{Document: r.Document()}}, r.OnPage(heading)...)
 }
 
 // OnPage returns what the page of another report shows of the run: the plan under a heading, the timeline, and the
-// story of each violation.
+// explanation of each violation.
 func (r *Run) OnPage(heading string) []document.Block {
 	picture := timeline.New(r.Lanes)
 	all := []document.Block{
@@ -53,7 +54,7 @@ func (r *Run) OnPage(heading string) []document.Block {
 	return all
 }
 
-// title returns the opening of the report.
+// title returns the title block with which the report begins.
 func (r *Run) title() document.Title {
 	s := r.standing()
 	t := document.Title{Name: r.Scenario, Size: fmt.Sprintf("seed %d", r.Seed), Verdict: s.Words(), Tone: s.Tone(),
@@ -65,8 +66,8 @@ func (r *Run) title() document.Title {
 	return t
 }
 
-// OpeningNotes are the notes below a report's headline: how the outcome compares with the scenario, and which faults
-// cannot have had an effect. Either argument may be empty.
+// OpeningNotes returns the notes below a report's headline: how the outcome compares with the scenario, and which
+// faults cannot have had an effect. The arguments intent and idle may be empty.
 func OpeningNotes(intent string, ok bool, idle string) (notes []document.Paragraph) {
 	if intent != "" {
 		notes = append(notes, document.Paragraph{Words: intent})
@@ -80,7 +81,7 @@ func OpeningNotes(intent string, ok bool, idle string) (notes []document.Paragra
 	return notes
 }
 
-// stories explain each violation, with references to the numbers in the picture.
+// stories returns the explanation of each violation, with references to the numbers in the picture.
 func (r *Run) stories(picture *timeline.Timeline) (all []document.Block) {
 	for b := range (checker.Verdict{Findings: r.Findings()}).Breaches() {
 		all = append(all, picture.Story(*b))
@@ -88,7 +89,7 @@ func (r *Run) stories(picture *timeline.Timeline) (all []document.Block) {
 	return all
 }
 
-// conditions show what is needed to repeat the run, and what was measured.
+// conditions returns what is needed to repeat the run, and what was measured.
 func (r *Run) conditions(v *views, picture *timeline.Timeline) document.Columns {
 	notes := document.Notes("note", r.Notes)
 	plan := document.Section{Heading: "Plan", Body: []document.Block{r.plan()}}
@@ -117,7 +118,7 @@ func (r *Run) conditions(v *views, picture *timeline.Timeline) document.Columns 
 	return all
 }
 
-// facts say how the run was made: as a single line for a text, and as a list for a page.
+// facts returns how the run was performed: as a single line for a text, and as a list for a page.
 func (r *Run) facts() (line, list document.Facts) {
 	events, took := len(r.Recorded().Events), text.Instant(history.Of(r.Simulated))
 	seed := strconv.FormatUint(r.Seed, 10)
@@ -136,7 +137,7 @@ func (r *Run) facts() (line, list document.Facts) {
 			{Name: "true time", Value: took}}
 }
 
-// suite has a case for each law, and for each metric that the scenario names.
+// suite returns a case for each law, and for each metric that the scenario names.
 func (r *Run) suite(title *document.Title) document.Suite {
 	if r.Recording != nil {
 		return r.recordedSuite()

@@ -2,8 +2,8 @@
 //
 // Goals: the verdict comes first; the reader can see the critical section outlive its lease; every failure comes with
 // its seed, its plan, its witness in words and a command that repeats it. A fault is called necessary for a violation
-// only after a trial: the run was repeated without that fault. Equal runs give equal bytes.
-// Non-goals: judging (checker), many runs (search), the smallest plan (search), how to repair the lock (advise).
+// only after a trial, in which the run is repeated without that fault. Equal runs give equal bytes. Non-goals: judging
+// (checker), many runs (search), the smallest plan (search), how to repair the lock (advise).
 package single
 
 import (
@@ -23,8 +23,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Run is one run with everything that a report says about it. It is plain data, so that it can hold a simulated run as
-// well as a history of a real system.
+// Run is one run with everything that a report says about it. It is plain data, so that it can describe a simulated run
+// as well as a history of a real system.
 type Run struct {
 	Scenario  string
 	Summary   string // describes the situation for a reader who does not know it
@@ -37,15 +37,15 @@ type Run struct {
 	Expected  []ExpectLine
 	OK        bool // every law and metric came out as expected
 	Promise   bool // the run is judged by the scenario's promise, not by its expectation
-	Undecided bool // something expected could not be decided; OK has no meaning then
+	Undecided bool // an expected outcome could not be decided; OK has no meaning then
 	Verdict   checker.Verdict
-	History   *history.History // nil is an empty one
+	History   *history.History // nil stands for an empty history
 	Metrics   checker.Metrics
-	Events    int                // events of the simulation, with messages and timers; not only those in History
+	Events    int                // number of events in the simulation, including messages and timers
 	Simulated time.Duration      // true time at the end of the run
 	Files     string             // folder with plan, history and verdict; empty if they were not written
 	Repeat    string             // command that repeats this run
-	Notes     []string           // what else a reader must know; set for every run in real time, which has no digest
+	Notes     []string           // what else a reader must know; runs in real time, and only these, have notes
 	Messages  []timeline.Message // shown in the timeline; nil unless the reader asked for them
 	Recording *Recording         // for a history that was recorded elsewhere; nil for a run
 	Focus     *Focus             // violation that the headline is about; nil: the gravest one
@@ -57,9 +57,9 @@ type Focus struct {
 	Cause checker.Cause
 }
 
-// Explain reports a run and explains its verdict. For each violation it says which faults are needed, found by running
-// the plan again without them. For each law left undecided by the run's limit it says which longer limit decides the
-// law.
+// Explain reports a run and explains its verdict. For each violation it says which faults are needed; it finds them by
+// running the plan again without some of the faults. For each law left undecided by the run's limit it says which
+// longer limit decides the law.
 func Explain(s *scenarios.Scenario, r scenarios.Result, judged format.Judgement) (*Run, error) {
 	if err := NewTrials(s).Try(r.Plan, r.History, &judged.Verdict); err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func Explain(s *scenarios.Scenario, r scenarios.Result, judged format.Judgement)
 	return NewRun(s, r, judged), nil
 }
 
-// NewRun reports a run without such explanations, for instance one that cannot be repeated.
+// NewRun reports a run without such explanations, for instance a run that cannot be repeated.
 func NewRun(s *scenarios.Scenario, r scenarios.Result, judged format.Judgement) *Run {
 	result := judged.Standing()
 	run := &Run{
@@ -116,10 +116,10 @@ func (r *Run) HoldTo(promise checker.Promise) {
 	r.OK, r.Undecided = !failed && !undecided, undecided && !failed
 }
 
-// real reports whether the run was made in real time: only such a run, and always, has notes.
+// real reports whether the run was performed in real time. Such runs, and no others, always have notes.
 func (r *Run) real() bool { return r.Recording == nil && len(r.Notes) > 0 }
 
-// Recorded returns the run's history, never nil.
+// Recorded returns the run's history. It never returns nil.
 func (r *Run) Recorded() *history.History {
 	if r.History == nil {
 		return &history.History{}
@@ -137,7 +137,7 @@ func (r *Run) Lanes() *timeline.Lanes {
 	return lanes
 }
 
-// Findings returns one finding for each law in the order of checker.Laws, followed by those of other laws.
+// Findings returns one finding for each law in the order of checker.Laws, followed by the findings of other laws.
 func (r *Run) Findings() []checker.Finding {
 	out := make([]checker.Finding, 0, len(checker.Laws))
 	for _, law := range checker.Laws {
@@ -151,7 +151,7 @@ func (r *Run) Findings() []checker.Finding {
 	return out
 }
 
-// Headline is the first sentence of the report.
+// Headline returns the first sentence of the report.
 func (r *Run) Headline() string { return headline.Of(r.Recorded(), r.newsworthy()) }
 
 // Gravest returns the law whose violation the headline is about; empty if none was violated.
@@ -162,8 +162,9 @@ func (r *Run) Gravest() checker.Law {
 	return ""
 }
 
-// newsworthy returns the findings for the headline: the violation in Focus, if the run has it; for a run that
-// contradicts its expectation, the unexpected violations; else the whole verdict.
+// newsworthy returns the findings for the headline. If the run shows the violation in Focus, it is that violation.
+// Otherwise, if the run contradicts its expectation, it is the unexpected violations. In all other cases it is the
+// whole verdict.
 func (r *Run) newsworthy() checker.Verdict {
 	if r.Focus != nil {
 		f := r.Verdict.Of(r.Focus.Law)

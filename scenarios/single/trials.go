@@ -15,7 +15,7 @@ import (
 type Trials struct {
 	runner   *scenarios.Runner
 	checker  checker.Checker
-	violated []checker.Law              // laws violated by the run under trial
+	violated []checker.Law              // laws violated by the run whose faults are removed
 	tried    map[string]checker.Verdict // verdicts on those laws, by the indexes of the removed faults
 }
 
@@ -23,13 +23,13 @@ type Trials struct {
 func NewTrials(s *scenarios.Scenario) *Trials { return &Trials{runner: scenarios.NewRunner(s)} }
 
 // mostTried limits how many faults of a plan are removed one by one. For a longer plan only the faults named in the
-// explanation are removed, one by one and together; then all faults together.
+// explanation are removed, one by one and together; and finally all faults together.
 const mostTried = 64
 
-// Try adds to each breach of v what happens without faults of the plan. v is the verdict on h, the history of a run of
-// p. It adds: each fault that is necessary alone; if there is none, a smallest set that is necessary together; and
-// each fault that the explanation names although it is not necessary. If the violation needs no fault at all, it says
-// so.
+// Try adds to each breach of v what happens without certain faults of the plan. v is the verdict on h, the history of a
+// run of p. It adds each fault that is necessary by itself. If there is none, it adds a smallest set of faults that is
+// necessary as a whole. It also adds each fault that the explanation names although it is not necessary. If the
+// violation needs no fault at all, it says so.
 func (r *Trials) Try(p nemesis.Plan, h *history.History, v *checker.Verdict) error {
 	r.violated, r.tried = nil, map[string]checker.Verdict{}
 	for i := range v.Findings {
@@ -89,7 +89,7 @@ func (r *Trials) try(p nemesis.Plan, h *history.History, f *checker.Finding) err
 			vain = append(vain, t)
 		}
 		needed = places
-		vain = slices.DeleteFunc(vain, func(t checker.Trial) bool { // alone they make no difference, together they do
+		vain = slices.DeleteFunc(vain, func(t checker.Trial) bool { // they matter only together
 			return slices.ContainsFunc(places,
 				func(i int) bool { return slices.Contains(t.Faults, p.Faults[i].String()) })
 		})
@@ -106,8 +106,8 @@ func (r *Trials) try(p nemesis.Plan, h *history.History, f *checker.Finding) err
 	return nil
 }
 
-// settle makes the story name faults that are needed, and none that are idle. If an idle fault determined the kind of
-// the cause, the story stays unchanged.
+// settle corrects the explanation so that it names faults that are needed, and none that are idle. If an idle fault
+// determined the kind of the cause, the explanation stays unchanged.
 func (r *Trials) settle(p nemesis.Plan, h *history.History, f *checker.Finding, needed, idle []int, either bool) {
 	lines := linesOf(p)
 	strikesOf := func(places []int) (strikes []int) {
@@ -127,7 +127,7 @@ func (r *Trials) settle(p nemesis.Plan, h *history.History, f *checker.Finding, 
 		return
 	}
 	known := checker.Known{Idle: strikesOf(idle), Needed: strikesOf(needed), Either: either}
-	known.Idle = slices.DeleteFunc(known.Idle, // a strike that may belong to a needed fault is not idle
+	known.Idle = slices.DeleteFunc(known.Idle, // a strike that may be of a needed fault is not idle
 		func(at int) bool { return slices.Contains(known.Needed, at) })
 	known.Later = slices.ContainsFunc(f.Trials, func(t checker.Trial) bool { return t.Needed && t.Later })
 	if g := r.checker.CheckKnowing(h, f, known); g.Cause.Kind == f.Cause.Kind {
@@ -136,8 +136,8 @@ func (r *Trials) settle(p nemesis.Plan, h *history.History, f *checker.Finding, 
 	}
 }
 
-// Later returns the indexes of the faults in a plan that had not struck when the finding's law was broken. They are
-// not a reason for the breach, but without the real reason they might cause one like it.
+// Later returns the indexes of the faults in a plan that had not struck when the finding's law was broken. They are not
+// a reason for the breach, but without the real reason they might cause a similar one.
 func Later(p nemesis.Plan, h *history.History, f *checker.Finding) []int {
 	var struck []int
 	lines := linesOf(p)
@@ -150,7 +150,7 @@ func Later(p nemesis.Plan, h *history.History, f *checker.Finding) []int {
 }
 
 // together looks for a smallest set of faults without which the violation disappears, and returns their indexes. It
-// prefers the named faults. In a long plan it tries only the named ones, and then all faults at once.
+// prefers the named faults. In a long plan it tries only the named faults, and then all faults at once.
 func (r *Trials) together(p nemesis.Plan, f *checker.Finding, named, rest []int) (checker.Trial, []int, error) {
 	order := append(rest, named...)
 	if len(p.Faults) > mostTried && len(named) > 1 {
@@ -163,7 +163,7 @@ func (r *Trials) together(p nemesis.Plan, f *checker.Finding, named, rest []int)
 		}
 	}
 	t, err := r.trial(p, f, order...)
-	if err != nil || !t.Needed || len(order) > mostTried { // finding the fewest would take a run for each
+	if err != nil || !t.Needed || len(order) > mostTried { // finding a smallest set would take one run for each fault
 		t.Faults = nil
 		return t, nil, err
 	}
@@ -223,8 +223,8 @@ func (r *Trials) Without(p nemesis.Plan, laws []checker.Law, drop ...int) (check
 	return r.checker.CheckOnly(result.History, laws), nil
 }
 
-// NamedIn returns the indexes in a plan of the faults that a finding names. Each list has the fault that struck, or
-// all faults that may have struck at that event: faults with the same line, or failovers, whose record does not say
+// NamedIn returns the indexes in a plan of the faults that a finding names. Each list contains the fault that struck,
+// or all faults that may have struck at that event: faults with the same line, or failovers, whose record does not say
 // what triggered them. A failover decided by a Sentinel is not in the plan.
 func NamedIn(p nemesis.Plan, h *history.History, f *checker.Finding) [][]int {
 	var named [][]int
@@ -238,7 +238,7 @@ func NamedIn(p nemesis.Plan, h *history.History, f *checker.Finding) [][]int {
 	return named
 }
 
-// planLines are the faults of a plan in the form in which a history records them.
+// planLines are the faults of a plan, written as a history records them.
 type planLines []string
 
 func linesOf(p nemesis.Plan) planLines {

@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// TestTrialsFindTheFaultsThatAViolationNeeds tries plans of a few faults and of a hundred faults, most of which have
-// no effect.
+// TestTrialsFindTheFaultsThatAViolationNeeds tries plans of a few faults and of a hundred faults, most of which have no
+// effect.
 func TestTrialsFindTheFaultsThatAViolationNeeds(t *testing.T) {
 	long, other, late := "pause client-1 for 4s at 50ms", "pause client-1 for 3.9s at 60ms",
 		"pause client-2 for 1ms at 20s"
@@ -19,7 +19,7 @@ func TestTrialsFindTheFaultsThatAViolationNeeds(t *testing.T) {
 		why   string
 		ttl   string
 		plan  []string
-		needs [][]string // faults of each trial that removed the violation; nil: all faults of the plan
+		needs [][]string // the faults of each trial that removed the violation; nil: all faults of the plan
 	}{
 		{"one pause", "2s", []string{late, long}, [][]string{{long}}},
 		{"each of two would do", "2s", []string{long, late, other}, [][]string{{long, other}}},
@@ -59,8 +59,9 @@ func TestTrialsFindTheFaultsThatAViolationNeeds(t *testing.T) {
 	}
 }
 
-// TestThousandsOfFaultsAtOnceAreExplained gives a holder as many pauses, or cuts, as a plan may have, any of which
-// alone would be enough. The story names a few, and says that the violation disappears only without all of them.
+// TestThousandsOfFaultsAtOnceAreExplained gives a holder as many pauses, or cuts, as a plan may have. Any one of them
+// would be enough for the violation. The explanation names a few, and says that the violation disappears only without
+// all of them.
 func TestThousandsOfFaultsAtOnceAreExplained(t *testing.T) {
 	for _, test := range []struct{ fault, hold, lock string }{
 		{"pause client-1 for 4s at %dms", "100ms", "{protocol: set-nx-px, ttl: 2s}"},

@@ -64,8 +64,8 @@ func line(mark string, tone document.Tone, name string) *text.Line {
 	return new(text.Line).Add(text.Plain, " ").Add(tone.Style(), mark).Add(text.Plain, " ").Add(text.Bold, name)
 }
 
-// law writes the line of a law. An explanation is written on the same line if there is room. If not, it is written
-// below, but only for a law that is undecided or unchecked.
+// law writes the line of a law. The explanation follows on the same line if there is room. If there is no room, it is
+// written below, but only for a law that is undecided or unchecked.
 func (b verdicts) law(p *text.Writer, f *checker.Finding, from int) {
 	mark, tone := sign(f.Outcome)
 	ln := line(mark, tone, string(f.Law)).To(from).Add(tone.Style(), f.Outcome.String())
@@ -96,7 +96,7 @@ func (b verdicts) law(p *text.Writer, f *checker.Finding, from int) {
 	}
 }
 
-// comparison says how a law or metric compares with its expectation; "" if nothing is expected.
+// comparison says how a law or metric compares with its expectation. It returns "" if nothing is expected.
 func comparison(e *ExpectLine) (words string, tone document.Tone) {
 	if !e.Compared() {
 		return "", document.Plain

@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/timeline"
 )
 
-// view is porcupine's own visualization of what it judged of one lock for one law.
+// view is porcupine's own visualization of its judgment of one lock under one law.
 type view struct {
 	words, slug string
 	law         checker.Law
@@ -29,8 +29,8 @@ type views struct {
 	locks, more int    // number of locks with views, and of locks whose views are left out
 }
 
-// beside creates porcupine's views of the locks. If there are too many locks, it takes those of the findings and some
-// others.
+// beside creates porcupine's views of the locks. If there are too many locks, it chooses the locks that the findings
+// are about and some others.
 func (v *views) beside() (all []document.Attached) {
 	var about []history.Lock
 	for b := range v.run.Verdict.Breaches() {
@@ -59,8 +59,8 @@ func (v *views) beside() (all []document.Attached) {
 	return all
 }
 
-// of returns the link from a page to the view for a finding: of the finding's lock, or of any lock if the finding
-// names none. It is empty if there is no such view.
+// of returns the link from a page to the view for a finding: the view of the finding's lock, or of any lock if the
+// finding names none. It is empty if there is no such view.
 func (v *views) of(p *html.Writer, f *checker.Finding) string {
 	i := slices.IndexFunc(v.all, func(w view) bool {
 		return f.Judges != (checker.Judges{}) && w.law == f.Law && (f.Lock == "" || w.lock == f.Lock)
@@ -98,8 +98,8 @@ func (v *views) HTML(p *html.Writer) {
 	}
 }
 
-// leftOut is the block that says in the text what the page leaves out. It must be written after the page's views are
-// made.
+// leftOut is the block that says in the text what the page leaves out. It must be written after the page's views have
+// been created.
 type leftOut struct {
 	views   *views
 	picture *timeline.Timeline

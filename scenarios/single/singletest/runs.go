@@ -1,4 +1,4 @@
-// Package singletest holds reports of runs, for the tests of the packages that show runs.
+// Package singletest provides reports of runs, for the tests of the packages that show runs.
 package singletest
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// Runs are example runs by name; each call creates a new one.
+// Runs lists example runs by name; each call creates a new one.
 var Runs = []struct {
 	Name string
 	Run  func() *single.Run
@@ -18,7 +18,7 @@ var Runs = []struct {
 	{"long", Long},
 }
 
-// unexpected returns the run of a story whose scenario expects no violation.
+// unexpected returns the run of an example history whose scenario expects no violation.
 func unexpected(s reporttest.Story) *single.Run {
 	h := s.History
 	r := &single.Run{Scenario: s.Scenario, Summary: s.Summary, Seed: 7, Digest: "00c0ffee00c0ffee", Plan: s.Plan,
@@ -45,7 +45,7 @@ func Line(law checker.Law, expected single.Expectation, outcome checker.Outcome,
 	return line
 }
 
-// Kleppmann is a run in which the holder is paused beyond its lease, as its scenario expects.
+// Kleppmann returns a run in which the holder is paused beyond its lease, as its scenario expects.
 func Kleppmann() *single.Run {
 	r := unexpected(reporttest.Kleppmann())
 	r.Source, r.Seed, r.Digest, r.Events = "an author, a title, https://example.org", 1, "9f86d081884c7d65", 143
@@ -60,7 +60,7 @@ func Kleppmann() *single.Run {
 	return r
 }
 
-// Fenced is the same situation with a resource that checks fencing tokens.
+// Fenced returns a run of the same situation with a resource that checks fencing tokens.
 func Fenced() *single.Run {
 	r := unexpected(reporttest.Fenced())
 	r.OK = true
@@ -69,14 +69,14 @@ func Fenced() *single.Run {
 	return r
 }
 
-// Restart is a run in which a server loses a lock when it restarts.
+// Restart returns a run in which a server loses a lock when it restarts.
 func Restart() *single.Run { return unexpected(reporttest.Restart()) }
 
-// Calm is a run in which no law is broken.
+// Calm returns a run in which no law is broken.
 func Calm() *single.Run { return unexpected(reporttest.Calm()) }
 
-// Deadlock is a run in which nobody can get the lock any more.
+// Deadlock returns a run in which nobody can acquire the lock any more.
 func Deadlock() *single.Run { return unexpected(reporttest.Deadlock()) }
 
-// Long is a run with many events.
+// Long returns a run with many events.
 func Long() *single.Run { return unexpected(reporttest.Long()) }
