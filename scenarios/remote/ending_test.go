@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestWhatIsPrintedIsOfWhatFollowsTheMark: a tail keeps the text after the last mark, however the output is divided
-// into pieces and however long the text before the mark is.
+// TestWhatIsPrintedIsOfWhatFollowsTheMark: a tail keeps the text after the last mark. It does not matter how the output
+// is divided into pieces, or how long the text before the mark is.
 func TestWhatIsPrintedIsOfWhatFollowsTheMark(t *testing.T) {
 	const after = "\nWARNING: DATA RACE\n"
 	for _, before := range []string{"", "of the run before", strings.Repeat("x", tailLimit+10)} {
@@ -40,7 +40,8 @@ func TestWhyAProcessEnded(t *testing.T) {
 }
 
 // TestAChannelOfAPackageVariableIsNamed: the error names the package of the channel, even if only the goroutine that
-// created the waiting one shows it. Here, context waits for the Done channel of another package's context.
+// created the waiting goroutine reveals it. In the example, context waits for the Done channel of another package's
+// context.
 func TestAChannelOfAPackageVariableIsNamed(t *testing.T) {
 	const dump = `goroutine 41 [select (durable), synctest bubble 1]:
 go.etcd.io/etcd/client/v3.(*watchGrpcStream).run(0xc000123456)
@@ -110,7 +111,7 @@ func TestAWaitForAMutexThatStopsTheClock(t *testing.T) {
 }
 
 // TestGoroutinesAreThoseOfTheLatestBubble: the goroutines of earlier bubbles do not count, because the clocks of those
-// stand still.
+// bubbles have stopped.
 func TestGoroutinesAreThoseOfTheLatestBubble(t *testing.T) {
 	dump := ""
 	for _, head := range []string{"2 [sleep (durable), synctest bubble 9]", "3 [chan receive, 2 minutes]",

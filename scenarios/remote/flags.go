@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Flags returns the arguments of this test binary that the processes of its runs must also have, so that a test does
+// Flags returns the arguments of this test binary that the processes of its runs must also have, so that a test behaves
 // the same there: the user's own flags, -short, and all arguments after the flags. It omits the flags with which go
-// test says what to run and where to write output, and the flags in except: these are for this process only.
+// test says what to run and where to write output, and the flags in except, which are meant only for this process.
 func Flags(except ...string) []string { return own(flag.CommandLine, os.Args[1:], except...) }
 
 // own implements Flags. args are the arguments from which the set of flags was parsed.
@@ -36,11 +36,11 @@ func own(set *flag.FlagSet, args []string, except ...string) (kept []string) {
 	return append(kept, args...)
 }
 
-// EndWithParent ends this process when its parent process has ended, in whatever way. It notices that because in, this
-// process's standard input, is then closed. Code that never lets another goroutine run delays this.
+// EndWithParent ends this process when its parent process has ended for whatever reason. It notices the end because in,
+// this process's standard input, is then closed. It is delayed by code that never lets another goroutine run.
 func EndWithParent(in io.Reader) {
 	go func() {
-		_, _ = io.Copy(io.Discard, in) // nobody sends anything
+		_, _ = io.Copy(io.Discard, in) // the parent sends nothing
 		os.Exit(1)
 	}()
 }

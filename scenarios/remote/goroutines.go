@@ -13,11 +13,11 @@ import (
 // Goroutine is a goroutine of a bubble, as it appears in a dump.
 type Goroutine struct {
 	State string // as Go names it: "running", "sync.Mutex.Lock", "chan receive"
-	// durable says that Go counts the goroutine as durably blocked, so that virtual time may pass.
+	// durable says that Go counts the goroutine as durably blocked, so that virtual time may advance.
 	durable bool
 	number  int     // Go's number of the goroutine
 	creator int     // number of the goroutine that created it; 0 if it is not known
-	frames  []frame // innermost first, without the runtime's; the last is the call that created it
+	frames  []frame // innermost first, without frames of the runtime; the last is the call that created it
 }
 
 // frame is a call of a function.
@@ -32,7 +32,7 @@ var (
 	creator   = regexp.MustCompile(`(?m)^created by .* in goroutine (\d+)$`)
 )
 
-// Goroutines returns the goroutines of the latest bubble in a program's dump, without the goroutine that drives the
+// Goroutines returns the goroutines of the latest bubble in a program's dump, without the goroutine that runs the
 // bubble.
 func Goroutines(dump string) (all []*Goroutine) {
 	latest := 0
@@ -60,8 +60,8 @@ func Goroutines(dump string) (all []*Goroutine) {
 	return all
 }
 
-// bubbleOf returns the number of a goroutine's bubble, from 1, or 0 if it is in none. head is the text in brackets in
-// the goroutine's header.
+// bubbleOf returns the number of a goroutine's bubble, from 1, or 0 if it is not in a bubble. head is the text in
+// brackets in the goroutine's header.
 func bubbleOf(head string) int {
 	_, number, _ := strings.Cut(head, "synctest bubble ")
 	number, _, _ = strings.Cut(number, " ") // labels may follow
@@ -91,11 +91,11 @@ func framesOf(text string) (all []frame) {
 // creation is the beginning of the line with the call that created a goroutine.
 const creation = "created by "
 
-// ofGo lists the packages of Go's library in which other code waits.
+// ofGo lists the packages of the standard library in which other code waits.
 var ofGo = []string{"runtime.", "sync.", "internal/", "time.", "syscall.", "os.", "net.", "io.", "bufio.", "context.",
 	"crypto/", "fmt.", "net/", "sync/"}
 
-// own returns the innermost call that is not in Go's library, or nil if there is none.
+// own returns the innermost call that is not in the standard library, or nil if there is none.
 func (g *Goroutine) own() *frame {
 	for i := range g.frames {
 		f := &g.frames[i]
@@ -185,9 +185,9 @@ func Same(all []*Goroutine) string {
 	return b.String()
 }
 
-// stranger describes the channel for which a goroutine waits without letting virtual time pass: it was made outside the
-// run. The channel probably belongs to the package of the innermost call that is not in Go's library, of this goroutine
-// or of its creator. stranger returns "" if the goroutine waits for something else.
+// stranger describes the channel for which a goroutine waits without letting virtual time advance: it was created
+// outside the run. The channel probably belongs to the package of the innermost call outside the standard library, in
+// this goroutine or in its creator. stranger returns "" if the goroutine waits for something else.
 func stranger(g *Goroutine, all []*Goroutine) string {
 	if !strings.HasPrefix(g.State, "chan ") && g.State != "select" {
 		return ""
@@ -236,8 +236,8 @@ func culprits(dump []byte) string {
 	return b.String()
 }
 
-// Standstill is the beginning of the failure of a run in which a wait for a mutex has stopped virtual time. This
-// happens in versions of Go that package bubble does not know, and would also happen in other runs.
+// Standstill is the beginning of the failure message of a run in which a wait for a mutex has stopped virtual time.
+// This happens in versions of Go that package bubble does not know, and would happen in other runs too.
 const Standstill = "a wait for a mutex has stopped the run"
 
 // ReportStandstill reports, from the process in which it is called, that a wait for a mutex has stopped its run. The
@@ -266,7 +266,7 @@ func StandsStill(dump string) bool {
 	return stops && !runs
 }
 
-// running lists the states in which a goroutine runs, or continues without the help of another.
+// running lists the states in which a goroutine runs, or will continue without the help of another.
 var running = []string{"running", "runnable", "syscall", "IO wait", "preempted", "copystack", "semacquire"}
 
 // stopsByMutex reports whether a goroutine holds up virtual time by waiting for a mutex.

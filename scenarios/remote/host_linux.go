@@ -21,7 +21,7 @@ func quit(worker *os.Process) error {
 	return syscall.Tgkill(worker.Pid, thread, syscall.SIGQUIT)
 }
 
-// memory returns the maximum memory that an ended process had, in bytes.
+// memory returns the peak memory use of an ended process, in bytes.
 func memory(s *os.ProcessState) int64 { return s.SysUsage().(*syscall.Rusage).Maxrss << 10 }
 
 // usageOf returns what a process has used so far.
@@ -36,7 +36,7 @@ func usageOf(pid int) usage {
 	return all
 }
 
-// userHZ is the number of clock ticks of proc(5) in a second: sysconf(_SC_CLK_TCK), which is fixed in Linux.
+// userHZ is the number of clock ticks in a second, as proc(5) uses them: sysconf(_SC_CLK_TCK), which is fixed on Linux.
 const userHZ = 100
 
 // busiest returns the running thread of a process that has used the most CPU time, or 0 if none is running.

@@ -10,8 +10,8 @@ import (
 // quit makes a worker dump its goroutines and end.
 func quit(worker *os.Process) error { return worker.Signal(syscall.SIGQUIT) }
 
-// memory returns 0: the maximum memory is not known on this system.
+// memory returns 0: the peak memory use is not known on this system.
 func memory(*os.ProcessState) int64 { return 0 }
 
-// usageOf returns the zero usage: it is not known on this system.
+// usageOf returns the zero usage, because a process's usage is not known on this system.
 func usageOf(int) usage { return usage{} }

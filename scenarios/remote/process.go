@@ -13,20 +13,20 @@ import (
 	"time"
 )
 
-// hung is the processor time that a process may use until its next message before it is killed. If the host does not
-// report a process's processor time, it is real time. Normal runs take milliseconds.
+// hung is the processor time that a process may use before its next message; after that it is killed. If the host does
+// not report the processor time of processes, it is real time. Normal runs take milliseconds.
 const hung = time.Minute
 
-// idle is how long a process may do nothing at all, as far as the host can see: a run waits for nothing but virtual
-// time, which passes at once. overdue is how long it may take in any case.
+// idle is how long a process may do nothing at all, as far as the host can see: a run waits only for virtual time,
+// which advances at once. overdue is how long it may take in any case.
 const (
 	idle    = 3 * time.Second
 	overdue = 10 * hung
 )
 
-// mark is the beginning of a line on standard output that is a message of the process, among the lines that the code
-// under test prints. On standard error, it stands on a line alone: the text after it was printed after the message was
-// sent, whenever the two streams are read.
+// mark begins a line on standard output that is a message of the process. It distinguishes the message from lines that
+// the code under test prints. On standard error, the mark is on a line of its own: the text after it was printed after
+// the message was sent, no matter when the two streams are read.
 const mark = "\x16fencepost "
 
 // Say sends a message from the process in which it is called. It is one line, which Process.Next returns in the other
@@ -37,13 +37,13 @@ func Say(out, problems io.Writer, line []byte) error {
 	return errors.Join(err, failed)
 }
 
-// Process executes a test binary that makes runs.
+// Process executes a test binary that performs runs.
 type Process struct {
 	cmd      *exec.Cmd
 	in       io.WriteCloser
 	out      *bufio.Reader
-	printed  tail // on its output, apart from its messages
-	said     tail // on standard error
+	printed  tail // from standard output, apart from its messages
+	said     tail // from standard error
 	patience time.Duration
 	started  bool // it has sent a message
 	asked    int  // how many requests were sent to it
@@ -52,8 +52,8 @@ type Process struct {
 }
 
 // Start executes a test binary in a folder, with one additional environment variable. patience is the processor time
-// that it may use until its next message; 0 means a minute. Until its first message it may use at least a minute, since
-// a process has to start.
+// that it may use before its next message; 0 means a minute. Before its first message it may use at least a minute,
+// because a process takes time to start.
 func Start(binary, folder, variable string, patience time.Duration, args ...string) (*Process, error) {
 	p := &Process{cmd: exec.Command(binary, args...), patience: cmp.Or(patience, hung)}
 	p.cmd.Dir = folder
@@ -71,8 +71,8 @@ func Start(binary, folder, variable string, patience time.Duration, args ...stri
 	return p, p.cmd.Start()
 }
 
-// environ returns the environment of a process that makes runs, with one additional variable. The process runs on one
-// thread, with randomness that can be seeded, and a data race ends it in the run that shows it.
+// environ returns the environment of a process that performs runs, with one additional variable. The process runs on
+// one thread, with randomness that can be seeded. A data race ends it during the run that causes the race.
 func environ(more string) []string {
 	return append(os.Environ(), more, "GOMAXPROCS=1", "GOTRACEBACK=all", "GODEBUG=asyncpreemptoff=1,randseednop=0",
 		"GORACE=halt_on_error=1 "+os.Getenv("GORACE"))
@@ -150,7 +150,7 @@ type usage struct {
 // kill makes the process dump its goroutines and ends it.
 func (p *Process) kill(why string, done <-chan struct{}) {
 	p.said.kill(why)
-	_ = quit(p.cmd.Process) // if it fails, the process is killed below
+	_ = quit(p.cmd.Process) // if this fails, the process is killed below
 	select {
 	case <-done:
 	case <-time.After(5 * time.Second):
@@ -185,7 +185,7 @@ func (p *Process) CPU() time.Duration {
 // Succeeded reports whether a process has ended by itself, with exit code 0.
 func (p *Process) Succeeded() bool { return p.cmd.ProcessState != nil && p.cmd.ProcessState.Success() }
 
-// Memory returns the maximum memory that an ended process had, in bytes; 0 if the host does not report it.
+// Memory returns the peak memory use of an ended process, in bytes; 0 if the host does not report it.
 func (p *Process) Memory() int64 {
 	return memory(p.cmd.ProcessState)
 }

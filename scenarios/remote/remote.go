@@ -1,6 +1,5 @@
-// Package remote makes runs in another process: the test binary of a package whose lock is Go code
-// (scenarios/locktest). With it, searches, sweeps and the shrinking of plans can use such a lock like any other
-// scenario.
+// Package remote performs runs in another process: the test binary of a package whose lock is Go code
+// (scenarios/locktest). This lets searches, sweeps and the shrinking of plans use such a lock like any other scenario.
 //
 // Goals: a run in another process is the same, to the last event, as a run in this one; if a process dies or hangs, its
 // run ends with an error that says so, and nothing is left behind. Non-goals: what happens in that process.
@@ -32,10 +31,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Request asks for a run of a scenario, or, without a scenario, for the text of the test's scenario.
+// Request asks for a run of a scenario. Without a scenario, it asks for the text of the test's scenario.
 type Request struct {
 	Scenario, Plan string // the contents of files
-	Sent           bool   // the answer must contain what the clients send
+	Sent           bool   // the answer must contain the messages that the clients send
 }
 
 // Answer is the reply to a request.
@@ -49,7 +48,7 @@ type Answer struct {
 	Limited  bool
 	Missed   []nemesis.Missed
 	Sent     []nemesis.Sent
-	Last     bool // the process cannot make any more runs
+	Last     bool // the process cannot perform any more runs
 	Unsure   bool // something left from an earlier run of the process may have affected this one
 }
 
@@ -84,16 +83,16 @@ const Environment, Served = "FENCEPOST_LOCKTEST_SERVE", "1"
 // Test is a test that calls locktest.Run, in the test binary of its package.
 type Test struct {
 	folder, binary, name string
-	built                *temporary.Folder // of the binary, which Close removes; nil if it is not the Test's own
+	built                *temporary.Folder // of the binary; Close removes it. nil if the Test did not build one
 	flags                []string
 
 	mu      sync.Mutex
 	idle    []*Process
-	oneEach bool // each process makes only one run
+	oneEach bool // each process performs only one run
 }
 
 // Build builds the test binary of the package in a folder, for its test with the given name. Close removes the binary.
-// If this process is killed before, the next process that builds one removes it.
+// If this process is killed before that, the next process that builds a binary removes it.
 func Build(folder, name string) (*Test, error) {
 	if name == "" {
 		return nil, fmt.Errorf("%s is a Go package: say which of its tests with --run", folder)
@@ -105,7 +104,7 @@ func Build(folder, name string) (*Test, error) {
 	t := &Test{folder: folder, binary: filepath.Join(dir.Path(), "lock.test"), name: name, built: dir}
 	build := exec.Command("go", "test", "-c", "-o", t.binary, ".")
 	build.Dir = folder
-	build.Env = append(os.Environ(), "GOTMPDIR="+dir.Path()) // for files of a go command that is killed, too
+	build.Env = append(os.Environ(), "GOTMPDIR="+dir.Path()) // also for files of a go command that is killed
 	text, err := build.CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("go test -c in %s: %w\n%s", folder, err, text)
@@ -121,8 +120,8 @@ func Build(folder, name string) (*Test, error) {
 	return t, nil
 }
 
-// Open uses a test binary that was built before, on this platform, for its test with the given name. The binary runs in
-// folder, which need not be the folder of the package: an empty one is enough for a lock that reads no files.
+// Open returns the test called name in a test binary that was built earlier on this platform. The binary runs in
+// folder, which need not be the package's own: an empty folder is enough for a lock that reads no files.
 func Open(binary, folder, name string) (*Test, error) {
 	if name == "" {
 		return nil, fmt.Errorf("%s is a test binary: say which of its tests", binary)
@@ -184,7 +183,7 @@ func (t *Test) Scenario() ([]byte, error) {
 	return []byte(a.Scenario), err
 }
 
-// Run makes a run. The error is a *scenarios.CodeError if the lock's own code failed.
+// Run performs a run. The error is a *scenarios.CodeError if the lock's own code failed.
 func (t *Test) Run(s *scenarios.Scenario, p nemesis.Plan, sent bool) (scenarios.Result, error) {
 	a, err := t.ask(Request{string(s.Text()), p.String(), sent})
 	if err == nil && a.Failure != "" {
@@ -209,9 +208,9 @@ func (t *Test) OneRunEach() {
 	t.endIdle()
 }
 
-// ask sends a request to a process. If a run fails that is not the first one of its process, it is repeated in a
-// process of its own. If it then succeeds, the code keeps state from one run to the next, and all further runs take
-// place in processes of their own.
+// ask sends a request to a process. If a run fails, and it is not the first one of its process, ask repeats it in a new
+// process. If it then succeeds, the code keeps state from one run to the next, and from then on each run takes place in
+// a process of its own.
 func (t *Test) ask(r Request) (Answer, error) {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -230,7 +229,7 @@ func (t *Test) ask(r Request) (Answer, error) {
 }
 
 // askOne sends a request to an idle process, or to a new one. A process that does not answer is not used again. first
-// reports whether the process had made no run before.
+// reports whether the process had performed no run before.
 func (t *Test) askOne(text []byte, anew bool) (a Answer, first bool, err error) {
 	p, err := t.process(anew)
 	if err != nil {
@@ -275,7 +274,7 @@ func (t *Test) process(anew bool) (*Process, error) {
 	return p, err
 }
 
-// Close ends the processes, and removes the binary if Build made it.
+// Close ends the processes, and removes the binary if Build created it.
 func (t *Test) Close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
