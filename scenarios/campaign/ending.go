@@ -9,9 +9,9 @@ import (
 type Ending uint8
 
 const (
-	Complete    Ending = iota // every run was made
+	Complete    Ending = iota // every run was performed
 	OutOfRuns                 // the number of runs allowed was reached
-	OutOfTime                 // the time allowed was over
+	OutOfTime                 // the time allowed had passed
 	Interrupted               // by a signal
 )
 

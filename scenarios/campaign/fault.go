@@ -11,10 +11,10 @@ import (
 type Fault struct {
 	Kind  nemesis.Kind `json:"kind"`
 	Drawn int          `json:"drawn"`
-	// Struck counts those that struck: their time came or their message was sent, and their target was up.
+	// Struck counts the faults that struck: their time came or their message was sent, and their target was up.
 	Struck int `json:"struck"`
-	// Met counts those that struck WhileHeld: between strike and end, some client that they concern asked for a lock
-	// or held one. A fault of servers or of the resource, or of links between them, concerns all clients. A fault with
+	// Met counts the faults that struck WhileHeld: between strike and end, some client that they concern requested or
+	// held a lock. A fault of servers or of the resource, or of links between them, concerns all clients. A fault with
 	// a lasting effect (a clock jump, a server that stays down) lasts until the end of the run.
 	Met int `json:"met"`
 }
@@ -22,7 +22,8 @@ type Fault struct {
 // WhileHeld describes faults that struck at a time when they can have had an effect.
 const WhileHeld = "while the lock was held or asked for"
 
-// Planned counts, for a fault that is planned in every run, the runs in which it struck, and struck WhileHeld.
+// Planned is a fault that is planned in every run, with the number of runs in which it struck, and in which it struck
+// WhileHeld.
 type Planned struct {
 	Line   string `json:"line"`
 	Struck int    `json:"struck"`
@@ -75,7 +76,7 @@ type Strikes struct {
 	struck []bool
 	under  []bool                  // struck and not over yet
 	met    []bool                  // struck WhileHeld
-	busy   map[history.Process]int // number of locks that each client asks for or holds
+	busy   map[history.Process]int // number of locks that each client requests or holds
 }
 
 // Count counts the faults of a plan, by kind, in the run with history h.
@@ -144,8 +145,8 @@ func (s *Strikes) fault(e *history.Event) {
 	}
 }
 
-// client tracks how many locks each client asks for or holds. It ignores the probe, which asks when everything is
-// over.
+// client tracks how many locks each client requests or holds. It ignores the probe, which requests locks when
+// everything is over.
 func (s *Strikes) client(e *history.Event) {
 	switch {
 	case !nemesis.IsClient(e.Process):

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 )
 
-// story makes a history from lines such as "client-1 acquire call", "client-1 acquire ok", "strike LINE" and "over
+// story returns a history from lines such as "client-1 acquire call", "client-1 acquire ok", "strike LINE" and "over
 // LINE".
 func story(t *testing.T, lines ...string) *history.History {
 	types := map[string]history.Type{"call": history.Invoke, "ok": history.OK, "fail": history.Fail,

@@ -1,6 +1,6 @@
 package campaign
 
-// Work is divided among the cores. The outcome is the same for any number of workers, and the number of waiting
+// This file divides work among the cores. The outcome is the same for any number of workers, and the number of waiting
 // results is bounded.
 
 import (
@@ -35,10 +35,11 @@ func Do[R any](ctx context.Context, c Crew, what string, n int, start func() fun
 	})
 }
 
-// InOrder runs jobs 0 to n-1 on the given number of workers (at least 1; 0: one for each core). It passes their
-// results to take in order, on the caller's goroutine, so that the outcome does not depend on the number of workers.
-// start creates the function of one worker, which is never called concurrently. InOrder stops early when ctx is done,
-// after the jobs under way, or at the first error of a job or of take. done is the number of results passed to take.
+// InOrder runs jobs 0 to n-1 on the given number of workers (at least 1; 0: one for each core). It passes their results
+// to take in order, on the caller's goroutine, so that the outcome does not depend on the number of workers. start
+// creates the function of one worker, which is never called concurrently. InOrder stops early when ctx is done (after
+// finishing the jobs that have begun), or at the first error of a job or of take. done is the number of results passed
+// to take.
 func InOrder[R any](ctx context.Context, workers, n int, start func() func(job int) (R, error),
 	take func(job int, r R) error) (done int, err error) {
 	workers = cmp.Or(max(workers, 0), runtime.GOMAXPROCS(0))
@@ -50,7 +51,7 @@ func InOrder[R any](ctx context.Context, workers, n int, start func() func(job i
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	jobs, results := make(chan int), make(chan result)
-	ahead := make(chan struct{}, 4*workers) // limits the jobs that were handed out and whose results were not passed on
+	ahead := make(chan struct{}, 4*workers) // limits the jobs whose results have not been passed on yet
 	go func() {
 		defer close(jobs)
 		for job := range n {

@@ -2,12 +2,12 @@ package campaign
 
 import "context"
 
-// Stage is work that can be divided: positions 0 to Size-1. Any process that runs the same program can make any of
-// them from Spec and their numbers alone, in portions of any size and in any order. A position may be made twice, and
-// gives an equal result both times.
+// Stage is work that can be divided: positions 0 to Size-1. Any process that runs the same program can carry out any
+// positions, given only Spec and their numbers, in portions of any size and in any order. If a position is carried out
+// twice, both results are equal.
 type Stage struct {
 	Name string `json:"name"` // unique within the search, such as "seeds"
-	Spec []byte `json:"spec"` // what the positions mean, in addition to what the search is about
+	Spec []byte `json:"spec"` // what the positions mean, in addition to the subject of the search
 	Size uint64 `json:"size"` // at least 1
 	// Portion is how many positions should be handed out at once; at least 1.
 	Portion uint64 `json:"portion"`
@@ -18,19 +18,20 @@ type Part struct {
 	First uint64 `json:"first"`
 	Size  uint64 `json:"size"`
 	Value []byte `json:"value"` // encoded by the worker
-	// Lost says why the positions gave no result, such as that they crashed their workers; empty if they gave one.
+	// Lost says why the positions gave no result, for example because they crashed their workers; empty if they gave
+	// one.
 	Lost string `json:"lost,omitempty"`
 }
 
 // Hands run stages, on the cores of this process or on other machines.
 type Hands interface {
-	// Do makes all positions of a stage and passes the results to take, on the caller's goroutine, each position once
-	// and in any order. It stops early when ctx is done, or at the first error of take.
+	// Do carries out all positions of a stage and passes the results to take, on the caller's goroutine, each position
+	// once and in any order. It stops early when ctx is done, or at the first error of take.
 	Do(ctx context.Context, s Stage, take func(Part) error) error
 }
 
-// Worker makes parts of the stages of one search. It makes one part at a time.
+// Worker carries out parts of the stages of one search, one part at a time.
 type Worker interface {
-	// Make makes positions first to first+size-1 of a stage and returns their encoded result.
+	// Make carries out positions first to first+size-1 of a stage and returns their encoded result.
 	Make(ctx context.Context, s Stage, first, size uint64) (value []byte, err error)
 }

@@ -29,8 +29,8 @@ type Assessment struct {
 	Words  document.Cell // may be empty
 }
 
-// Table has a row for each law. Its last column has the given title and the words of the assessments; there is none if
-// the title is empty.
+// Table returns a table with a row for each law. Its last column has the given title and shows the words of the
+// assessments; if the title is empty, this column is left out.
 func (t Laws) Table(last string, assess func(Law) Assessment) document.Table {
 	table := document.Table{Heading: "law"}
 	for _, c := range countColumns {
@@ -61,8 +61,8 @@ func (t Laws) PromiseTable(p checker.Promise) document.Table {
 	return t.Table("", func(l Law) Assessment { return l.against(p) })
 }
 
-// RateTable is PromiseTable with the share of the runs that break each law. If some runs were guided, only freely
-// drawn runs count.
+// RateTable is PromiseTable with a further column: the percentage of the runs that break each law. If some runs were
+// guided, only freely drawn runs count.
 func (t Laws) RateTable(p checker.Promise) document.Table {
 	title := "share of runs"
 	if slices.ContainsFunc(t, func(l Law) bool { return l.Guided != Counts{} }) {
@@ -91,8 +91,9 @@ func (l Law) against(p checker.Promise) Assessment {
 	return Assessment{}
 }
 
-// rate returns the share of the freely drawn runs that broke the law, out of those that exercised it: breaches of the
-// promise if there are any, else all violations. If there are none, it returns an upper bound of the share.
+// rate returns the percentage of the freely drawn runs that broke the law, out of those that exercised it. It counts
+// breaches of the promise if there are any, and otherwise all violations. If there are none, it returns an upper bound
+// of the percentage.
 func (l Law) rate(r document.Result) string {
 	free := l.Free()
 	share := func(n int) string {

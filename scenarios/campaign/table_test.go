@@ -25,8 +25,8 @@ func tableText(t document.Table, width int) []string {
 	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 }
 
-// TestAColumnIsOneEntry adds a column to the table of laws: how often a law was exercised. It appears under its title
-// before the rate, and nothing else moves.
+// TestAColumnIsOneEntry adds a column to the table of laws that shows how often a law was exercised. It appears under
+// its title before the rate, and nothing else moves.
 func TestAColumnIsOneEntry(t *testing.T) {
 	laws, promise := counted(Counts{Holds: 900, Violated: 100}), checker.Promise{Laws: checker.Laws}
 	before := tableText(laws.RateTable(promise), 100)
@@ -52,8 +52,8 @@ func TestAColumnIsOneEntry(t *testing.T) {
 // gap is the number of cells between two columns.
 const gap = 2
 
-// TestTheTableOfLawsFitsATerminal counts up to some hundred thousand runs: at 80 columns no count touches another, and
-// the share of runs is not cut off.
+// TestTheTableOfLawsFitsATerminal counts up to some hundred thousand runs. In a terminal of 80 columns no count touches
+// another, and the percentage of runs is not truncated.
 func TestTheTableOfLawsFitsATerminal(t *testing.T) {
 	for runs := 1; runs < 1_000_000; runs = runs*3 + 1 {
 		for _, broken := range []int{0, 1, runs / 2, runs} {

@@ -1,5 +1,5 @@
-// Package campaign makes many runs of a scenario on all cores and counts them: the outcomes of each law, the distinct
-// violations, and whether the faults struck at all.
+// Package campaign performs many runs of a scenario on all cores and counts them: the outcomes of each law, the
+// distinct violations, and whether the faults struck at all.
 //
 // Goals: the result is the same for any number of workers; the size of a tally does not grow with the number of runs;
 // parts counted separately add up. Non-goals: what a single run shows (checker), and what a tally means (search, sweep,
@@ -21,7 +21,7 @@ type Counts struct {
 	Undecided int `json:"undecided"`
 	Unchecked int `json:"unchecked"`
 	NotRun    int `json:"not_run,omitempty" doc:"left out by an interruption, if that is known"`
-	// Excused counts those of Violated in which no cause breaks a promise (see checker.Promise).
+	// Excused counts those runs of Violated in which no cause breaks a promise (see checker.Promise).
 	Excused int `json:"not_promised,omitempty" doc:"of violated: by causes that break no promise"`
 }
 
@@ -118,7 +118,7 @@ func (t Laws) Excuse(v checker.Verdict, p checker.Promise) {
 	}
 }
 
-// CountGuided counts a verdict as one on a guided run. Count and Excuse must have counted it before.
+// CountGuided counts a verdict on a guided run. Count and Excuse must have counted it before.
 func (t Laws) CountGuided(v checker.Verdict, p checker.Promise) {
 	for i := range v.Findings {
 		t[i].Guided.Count(v.Findings[i].Outcome)
@@ -204,9 +204,9 @@ const confidence = 0.95
 // (the rule of three). It is 1 for no runs, because nothing is known then.
 //
 // It assumes that the runs are independent draws from one mix of faults. Runs with seeds of their own are independent.
-// Up to 16 plans that are aimed at one undisturbed run share the random choices of that run: they differ in their
-// faults, but count as one draw for anything that only rare choices show. The true bound may therefore be up to 16
-// times as high. The bound is about this mix: it says nothing about faults that are not in it.
+// Up to 16 plans that are aimed at one fault-free run share the random choices of that run: they differ in their
+// faults, but for violations that only rare random choices show, they count as one draw. The true bound may therefore
+// be up to 16 times as high. The bound is about this mix: it says nothing about faults that are not in it.
 func UpperBound(n int) float64 {
 	if n == 0 {
 		return 1
@@ -214,5 +214,5 @@ func UpperBound(n int) float64 {
 	return -math.Expm1(math.Log(1-confidence) / float64(n))
 }
 
-// OneIn is UpperBound as a share: fewer than one run in that many.
+// OneIn returns UpperBound as a number n, meaning fewer than one run in n.
 func OneIn(n int) int { return int(1 / UpperBound(n)) }

@@ -1,7 +1,7 @@
 // Package campaigntest provides a campaign.Hands for tests of searches that can be divided.
 //
-// Goals: workers share nothing with the search but the data that travels, and parts arrive with the order, the sizes
-// and the repetitions that are possible on other machines. Non-goals: other machines, and how work travels to them.
+// Goals: workers share nothing with the search except the data that travels, and parts arrive in every order, in every
+// size and as often as they can from other machines. Non-goals: other machines, and how work travels to them.
 package campaigntest
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Strangers is a campaign.Hands that divides a stage into portions of 1 to 5 positions and makes each portion with a
-// new worker. It makes the portions out of order, and some of them twice.
+// Strangers is a campaign.Hands that divides a stage into portions of 1 to 5 positions and has each portion carried out
+// by a new worker. It performs the portions out of order, and some of them twice.
 type Strangers struct {
 	T      *testing.T
 	Worker func() (campaign.Worker, error) // creates a new worker
@@ -29,7 +29,7 @@ type Strangers struct {
 	stages map[string]bool
 }
 
-// Do makes all portions of a stage and passes them to take.
+// Do carries out all portions of a stage and passes the results to take.
 func (h *Strangers) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part) error) error {
 	if h.stages == nil {
 		h.draws, h.stages = rand.New(rand.NewPCG(1, 2)), map[string]bool{}
