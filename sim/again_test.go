@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestAClientBeginsAgain: when a client begins again, nothing of it continues except the messages that it has already
-// sent. Its tasks have unwound, its connections are new, and replies to its earlier requests are dropped.
+// TestAClientBeginsAgain: when a client begins again, nothing of its earlier life continues except the messages that it
+// has already sent. Its tasks have unwound, its connections are new, and replies to its earlier requests are dropped.
 func TestAClientBeginsAgain(t *testing.T) {
 	l := newLab(t)
 	l.servers[0].mute = true
@@ -29,7 +29,7 @@ func TestAClientBeginsAgain(t *testing.T) {
 	})
 	l.run()
 	l.want(l.log, "10ms unwound", "10ms helper unwound", "22ms two is answered: true", "32ms over")
-	l.want(l.servers[0].got, "0s start", "1ms ONE", "25ms THREE") // opening a connection again takes a round trip
+	l.want(l.servers[0].got, "0s start", "1ms ONE", "25ms THREE") // opening a new connection takes a round trip
 	if n := len(l.SoFar()); n != 0 {
 		t.Errorf("%d events are recorded", n)
 	}

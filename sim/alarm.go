@@ -5,9 +5,9 @@ package sim
 // to an earlier wait, it is put back into the queue with the time of the current wait.
 type alarm struct {
 	t      *task
-	end    event  // event of the current wait; its number is from when the wait began
+	end    event  // event of the current wait; its number was assigned when the wait began
 	at     Time   // when the alarm's event in the queue is due; not after end
-	number uint64 // number of that event, 0 if there is none; other events of the alarm are void
+	number uint64 // number of that event, or 0 if there is none; other events of the alarm are obsolete
 }
 
 // set wakes task t at the given time, unless its wait ends earlier.

@@ -21,7 +21,7 @@ func call(env Env, timeout time.Duration) {
 }
 
 // TestWaitsThatEndEarlyLeaveNothingBehind checks that a task has at most one event in the queue, and a signal at most
-// one waiter, however many waits have ended early. A wait that is shorter than earlier ones ends on time.
+// one waiter, however many waits have ended early. A wait also ends on time if it is shorter than earlier ones.
 func TestWaitsThatEndEarlyLeaveNothingBehind(t *testing.T) {
 	w, events, waiters := answeredSoon(), 0, 0
 	var over Signal
@@ -47,8 +47,8 @@ func TestWaitsThatEndEarlyLeaveNothingBehind(t *testing.T) {
 	}
 }
 
-// TestWaitsThatEndTogetherEndInTheOrderOfTheirBeginnings: this is also true if one of them reuses the event of an
-// earlier wait.
+// TestWaitsThatEndTogetherEndInTheOrderOfTheirBeginnings: waits that end at the same instant end in the order in which
+// they began, even if one of them reuses the event of an earlier wait.
 func TestWaitsThatEndTogetherEndInTheOrderOfTheirBeginnings(t *testing.T) {
 	w := answeredSoon()
 	var order []history.Process

@@ -10,7 +10,7 @@ type message struct {
 	call  uint64 // number of the task's call
 	index int    // index of the request within the call
 	phase string
-	which uint64 // number of the request among those of this phase within the attempt
+	which uint64 // number of the request among the requests of the same phase within the attempt
 	in    Incoming
 	// request is the number of the request within the run, from 1.
 	request uint64
@@ -75,7 +75,7 @@ func (m *message) send() {
 	l.carry(m, n, act.Later)
 }
 
-// broken is a life that no server has. On a connection with this life, nothing is answered any more.
+// broken is a number that no life of a server has. On a connection with this life, nothing is answered any more.
 const broken = ^uint64(0)
 
 func (m *message) link() *link {
@@ -85,7 +85,7 @@ func (m *message) link() *link {
 	return m.c.down
 }
 
-// depart schedules the arrival of the message, extra later than drawn.
+// depart schedules the arrival of the message, later by extra than its drawn delay.
 func (m *message) depart(extra Time) {
 	c, last := m.c, &m.c.lastUp
 	if m.state == toClient {
@@ -106,14 +106,14 @@ func (m *message) depart(extra Time) {
 	m.w.schedule(*last, m, 0)
 }
 
-// clientHolds keeps an event that brings something to the client until the client's pause is over. If the client is a
-// stopped process of the host, the event is not kept: the host's kernel receives the bytes, and the process finds them
-// when it continues.
+// clientHolds defers an event for the client until the client's pause is over. If the client is a stopped process on
+// the host, the event is not deferred: the host's kernel receives the bytes, and the process finds them when it
+// continues.
 func (c *conn) clientHolds(who actor) bool {
 	return (c.pipe == nil || c.client.outside == nil) && c.client.holds(who, 0)
 }
 
-// abandoned reports whether the client has closed the connection: its held bytes are dropped.
+// abandoned reports whether the client has closed the connection. If so, it drops the bytes that are held back.
 func (m *message) abandoned() bool {
 	if m.c.closed {
 		m.release()
@@ -137,7 +137,7 @@ func (m *message) act(uint64) {
 	}
 }
 
-// arrive passes the request to the server, or, if the server is down, to its machine.
+// arrive passes the request to the server or, if the server is down, to the server's machine.
 func (m *message) arrive() {
 	p := m.c.server
 	if p.down && p.off != ShutDown {
@@ -173,7 +173,7 @@ func (m *message) bounce(s Status) {
 // answer implements Incoming.Reply.
 func (m *message) answer(b []byte) {
 	m.c.pipe.answered()
-	if m.c.closed { // nobody will read the reply: it does not travel, and does not count as a reply
+	if m.c.closed { // nobody will read the reply, so it is not sent and does not count as a reply
 		m.release()
 		return
 	}
@@ -186,7 +186,7 @@ func (m *message) answer(b []byte) {
 	m.send()
 }
 
-// comeBack delivers the reply to the pipe, or to the task if that is still waiting for it.
+// comeBack delivers the reply to the pipe, or to the task if the task is still waiting for it.
 func (m *message) comeBack() {
 	t := m.t
 	if m.c.closed || m.c.client.down || t != nil && t.done {
@@ -233,8 +233,8 @@ func (t *task) Call(timeout time.Duration, enough func([]Reply) bool, reqs ...Re
 	return p.replies
 }
 
-// CallInTurn implements Env.CallInTurn. The task itself continues only at the end, because switching to it costs as
-// much as a request.
+// CallInTurn implements Env.CallInTurn. The task itself continues only after the last request, because switching to it
+// costs as much as a request.
 func (t *task) CallInTurn(timeout time.Duration, each func(int, *Reply) bool, reqs ...Request) {
 	t.proceed()
 	if len(reqs) == 0 {
@@ -245,7 +245,7 @@ func (t *task) CallInTurn(timeout time.Duration, each func(int, *Reply) bool, re
 	t.yield()
 }
 
-// turns are the requests of a CallInTurn; each is nil if there is none under way.
+// turns contains the requests of a CallInTurn; each is nil if no CallInTurn is under way.
 type turns struct {
 	each     func(int, *Reply) bool
 	timeout  time.Duration
@@ -299,7 +299,7 @@ func (t *task) request(i int, r *Request) {
 	m.request, m.resent = w.net.request(), 0
 	if r.Attempt != "" {
 		m.which = m.c.up.number(string(r.Attempt), r.Phase)
-	} else { // a session's own request, such as a ping: a count of earlier ones would depend on faults
+	} else { // a session's own request, such as a ping: counting the earlier ones would make it depend on faults
 		m.which = uint64(t.p.Monotonic())
 	}
 	m.reply.Status, m.reply.raw = NoReply, m.reply.raw[:0] // no byte of the message's previous use may enter the digest
@@ -315,7 +315,7 @@ func (t *task) Close(name Conn) {
 	t.p.closeConn(name)
 }
 
-// resize returns n empty replies and keeps the memory of their buffers.
+// resize returns n empty replies and reuses the memory of r's buffers.
 func resize(r []Reply, n int) []Reply {
 	if more := n - cap(r); more > 0 {
 		r = append(r[:cap(r)], make([]Reply, more)...)

@@ -23,7 +23,7 @@ const million = 1_000_000
 type segment struct {
 	start Time
 	// since is the true time at which the clock's current rate began, and mono the monotonic reading at that time, in
-	// ns. A jump does not change the rate, so it must not restart them: rounding the readings anew would move them.
+	// ns. A jump does not change the rate, so it must not restart them: rounding the readings again would shift them.
 	since Time
 	mono  int64
 	wall  int64 // wall minus monotonic, ns
@@ -65,7 +65,7 @@ func (c *clock) drift(now Time, ppm int64) {
 // until returns the true time that passes from now until the monotonic clock has advanced by d.
 func (c *clock) until(d int64) Time { return Time(Unelapse(min(d, farthest), c.last().ppm)) }
 
-// farthest is the longest wait in ns, some seven years. Longer waits are shortened to it, so that no sum of times
+// farthest is the longest wait in ns, about seven years. Longer waits are shortened to it, so that no sum of times
 // overflows 64 bits, even if the slowest clock makes the wait ten times as long.
 const farthest int64 = math.MaxInt64 / 40
 

@@ -29,7 +29,7 @@ func TestAJumpLeavesTheMonotonicClockAlone(t *testing.T) {
 	}
 }
 
-// TestWhoWaitsWhileTheClockJumpsWakes lets the clock of a waiting client jump at many instants, at rates by which
+// TestWhoWaitsWhileTheClockJumpsWakes makes the clock of a waiting client jump at many instants, at rates at which
 // readings are rounded. The client wakes when its time has passed, and not a nanosecond later than without the jump.
 func TestWhoWaitsWhileTheClockJumpsWakes(t *testing.T) {
 	for _, ppm := range []int64{-900_000, -5, 7, 333_333} {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// doorkeeper is a server that is notified of closed connections. It keeps some requests back until it hangs up, and
-// answers all others.
+// doorkeeper is a server that is notified of closed connections. It holds some requests until it hangs up, and answers
+// all others.
 type doorkeeper struct {
 	gossip
 	kept []*Incoming
@@ -38,7 +38,7 @@ func newDoorkeeper(t *testing.T) (*lab, *doorkeeper) {
 }
 
 // TestServerHangsUpInOrderWithItsReplies: what a server sends before it hangs up arrives before the end of the
-// connection. Requests sent in the meantime are not executed, and the next request opens a new connection.
+// connection. Requests that are sent in the meantime are not executed, and the next request opens a new connection.
 func TestServerHangsUpInOrderWithItsReplies(t *testing.T) {
 	l, d := newDoorkeeper(t)
 	at := Conn{Server: "s"}
@@ -112,8 +112,8 @@ func TestServerLearnsThatItsClientHasGone(t *testing.T) {
 	}
 }
 
-// TestEndOfAConnectionIsNoMessage: a delay of the next message applies to a message, not to the end of a connection
-// that happens to be sent before it.
+// TestEndOfAConnectionIsNoMessage: a fault that delays the next message delays a message, and not the end of a
+// connection that happens to be sent before it.
 func TestEndOfAConnectionIsNoMessage(t *testing.T) {
 	l, _ := newDoorkeeper(t)
 	l.client("c", func(env Env) {

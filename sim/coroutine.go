@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// Stacks holds the coroutines on which tasks run. All worlds of the program share one set, unless their Options give
-// them their own: code in a bubble (testing/synctest) may not run on a stack that was made outside.
+// Stacks contains the coroutines on which tasks run. All worlds of the program share one set, unless their Options
+// provide another: code in a bubble (testing/synctest) may not run on a stack that was created outside the bubble.
 type Stacks struct {
 	mu   sync.Mutex
-	idle []*coroutine // never more than the maximum number of tasks that ran at once
+	idle []*coroutine // at most the maximum number of tasks that ran at once
 }
 
 var shared Stacks
@@ -23,7 +23,7 @@ type coroutine struct {
 	task *task // the running task; nil while idle
 }
 
-// hire returns an idle coroutine for t, or a new one.
+// hire returns an idle coroutine for t, or a new one if none is idle.
 func (s *Stacks) hire(t *task) *coroutine {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,7 +62,7 @@ func (c *coroutine) resume() {
 	}
 }
 
-// Close ends the idle coroutines. It must be called in the same bubble in which they were made.
+// Close ends the idle coroutines. It must be called in the bubble in which they were created.
 func (s *Stacks) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

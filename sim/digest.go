@@ -14,7 +14,7 @@ func (d *Digest) word(w uint64) { *d = Digest(fold(uint64(*d), w)) }
 
 func (d *Digest) text(s string) { *d = Digest(hashString(uint64(*d), s)) }
 
-// digestText adds a text that a client or a server has sent, or a value. With Options.Nameless it adds only a number
+// digestText adds a value, or a text that a client or a server has sent. With Options.Nameless it adds only a number
 // that is equal for equal texts.
 func (w *World) digestText(s string) {
 	if w.texts == nil {
@@ -49,7 +49,7 @@ func (w *World) digestRecord(e *history.Event) {
 	d.text(string(e.Lock))
 	d.text(string(e.Attempt))
 	if e.F == history.Acquire || e.F == history.Extend || e.F == history.Release {
-		d.text("") // a library's text may name several errors in any order
+		d.text("") // a library's text may list several errors in any order
 	} else {
 		w.digestText(e.Value)
 	}

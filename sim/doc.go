@@ -4,7 +4,7 @@
 // Goals: equal seeds give equal runs with equal digests on any machine; client code is ordinary sequential Go against
 // Env; the effect of each fault is defined once, here. A World can be driven from outside, event by event (Next, Step).
 //
-// Non-goals: knowing any lock, any server or any law. Nothing here reads the host's clock, its randomness or its
+// Non-goals: this package knows no lock, server or law. Nothing here reads the host's clock, its randomness or its
 // network, starts a goroutine that runs in parallel with another, or depends on the order of a map.
 //
 // The model is simplified to make stories readable: a request is executed in no time, and TCP bytes that a cut holds

@@ -17,7 +17,7 @@ func (answerer) Stop(Stop)         {}
 func (answerer) ClockChanged()     {}
 func (answerer) Closed(uint64)     {}
 
-// asker is an Endpoint that sends one request and closes the connection when it is answered.
+// asker is an Endpoint that sends one request, and closes the connection when the request is answered.
 type asker struct {
 	pipe     *Pipe
 	answered int
@@ -28,8 +28,8 @@ func (a *asker) Received([]byte, *Incoming)             { a.answered++; a.pipe.C
 func (a *asker) Ended(Status)                           {}
 func (a *asker) Tag([]string) (history.Attempt, string) { return "", "" }
 
-// TestAnEndlessRunKeepsNothingOfWhatIsOver: it keeps no closed connections, no delivered messages and no counts for
-// each attempt.
+// TestAnEndlessRunKeepsNothingOfWhatIsOver: an endless run does not keep closed connections, delivered messages or
+// counts for each attempt.
 func TestAnEndlessRunKeepsNothingOfWhatIsOver(t *testing.T) {
 	w := New(1, Options{Endless: true, Delay: Delay{time.Millisecond, 2 * time.Millisecond}})
 	w.AddServer("redis-1", answerer{})
@@ -52,7 +52,7 @@ func TestAnEndlessRunKeepsNothingOfWhatIsOver(t *testing.T) {
 	}
 }
 
-// TestAClientOfSeveralPipesBeginsAgainInAnEndlessRun: all of its connections are closed.
+// TestAClientOfSeveralPipesBeginsAgainInAnEndlessRun: when a client begins again, all of its connections are closed.
 func TestAClientOfSeveralPipesBeginsAgainInAnEndlessRun(t *testing.T) {
 	w := New(1, Options{Endless: true})
 	w.AddServer("redis-1", answerer{})
@@ -68,7 +68,7 @@ func TestAClientOfSeveralPipesBeginsAgainInAnEndlessRun(t *testing.T) {
 	}
 }
 
-// TestAnEndlessRunHasNoLimitOfEvents: only the number of events at a single instant is limited.
+// TestAnEndlessRunHasNoLimitOfEvents: in an endless run, only the number of events at a single instant is limited.
 func TestAnEndlessRunHasNoLimitOfEvents(t *testing.T) {
 	for _, endless := range []bool{false, true} {
 		w := New(1, Options{Endless: endless})
@@ -103,8 +103,9 @@ func (s *spy) Crashed() Time          { s.note("crashed"); return 0 }
 func (s *spy) Jumped(d time.Duration) { s.note("jumped %v", d) }
 func (s *spy) Drifted(ppm int64)      { s.note("drifted %d", ppm) }
 
-// TestOutsideIsNotified: an Outside is notified of the first of nested pauses, of the end of the last one, and of
-// everything else. A point that the world passes on behalf of its process lets faults strike.
+// TestOutsideIsNotified: an Outside is notified of the beginning of the first of several nested pauses, of the end of
+// the last one, and of everything else. When the world passes a point on behalf of the process, faults at that point
+// strike.
 func TestOutsideIsNotified(t *testing.T) {
 	w := New(1, Options{})
 	s := &spy{w: w}
@@ -126,8 +127,8 @@ func TestOutsideIsNotified(t *testing.T) {
 	}
 }
 
-// TestWhatIsRecordedCanBeKeptOut: Options.Keep sees each event. The history contains the events that it keeps, with the
-// changes that it makes.
+// TestWhatIsRecordedCanBeKeptOut: Options.Keep is called for each event. The history contains the events that it keeps,
+// with the changes that it makes.
 func TestWhatIsRecordedCanBeKeptOut(t *testing.T) {
 	seen := 0
 	w := New(1, Options{Keep: func(e *history.Event) bool {

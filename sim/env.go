@@ -16,7 +16,7 @@ type Env interface {
 	Wall() time.Time
 	// Monotonic reads the process's monotonic clock, which never jumps but drifts.
 	Monotonic() time.Duration
-	// Mark records the current instant of true time for the history. The code itself cannot read it.
+	// Mark records the current instant of true time for the history. The calling code cannot read it.
 	Mark() Mark
 	// Rand draws 64 random bits from the process's own stream.
 	Rand() uint64
@@ -27,15 +27,16 @@ type Env interface {
 	// timeout. The result has one reply per request, in the same order; it stays valid until the task's next Call.
 	// Requests that are unanswered when Call returns stay in flight, and their replies are dropped.
 	Call(timeout time.Duration, enough func([]Reply) bool, reqs ...Request) []Reply
-	// CallInTurn sends one request after another, each when the one before was answered or has timed out. After each,
-	// it calls the function each with the index and the reply. It returns after the last request, or once each returns
-	// false. The function each must not block.
+	// CallInTurn sends one request after another, each when the previous one was answered or has timed out. After each
+	// request, it calls each with the index and the reply. It returns after the last request, or when each returns
+	// false. each must not block.
 	CallInTurn(timeout time.Duration, each func(i int, r *Reply) (proceed bool), reqs ...Request)
 	// Receive blocks until the server at the other end of c has pushed something (Answered) or closed the connection
-	// (Reset), or until a timeout or a signal (NoReply). Only one task at a time may receive on a connection.
+	// (Reset), or until the timeout has passed or a signal was raised (NoReply). Only one task at a time may receive on
+	// a connection.
 	Receive(c Conn, timeout time.Duration, wake ...*Signal) ([]byte, Status)
-	// Close closes the connection: bytes that wait to be sent are dropped, those in flight arrive. The next request on
-	// it opens a new connection, which takes a round trip.
+	// Close closes the connection: bytes that wait to be sent are dropped, and bytes in flight still arrive. The next
+	// request on it opens a new connection, which takes a round trip.
 	Close(c Conn)
 	// Go starts another task of this process. It shares the process's clocks, pauses and crash.
 	Go(name string, task func(Env))
@@ -43,7 +44,8 @@ type Env interface {
 	Point(p Point)
 	// Record adds an event to the history. It sets Index, Time and Process.
 	Record(e history.Event)
-	// RecordGrant adds an acquire ok or extend ok. The lease ends at g.Until, on a clock of this process.
+	// RecordGrant adds a successful acquire or extend to the history. The lease ends at g.Until, on a clock of this
+	// process.
 	RecordGrant(e history.Event, g Grant)
 }
 
@@ -54,8 +56,8 @@ type Mark struct{ at history.Time }
 type Deadline struct {
 	Clock ClockKind
 	At    time.Duration // since that clock's zero (Wall: since the Unix epoch)
-	// Announced, if set, is the true time at which the process was notified that its lease ended before At;
-	// history.Never until it is notified.
+	// Announced, if set, is the true time at which the process was notified that its lease ended before At. It is
+	// history.Never until then.
 	Announced *Time
 	// Open says that the lease has no stated end: only Announced ends it.
 	Open bool

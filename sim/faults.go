@@ -6,8 +6,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// The methods below are what a nemesis can do to a world. They take the names of processes and panic if one is unknown,
-// because plans are validated before a run. Faults of the same kind on the same process nest.
+// The methods below are the faults that a nemesis can inject into a world. They take the names of processes and panic
+// if one is unknown, because plans are validated before a run. Faults of the same kind on the same process nest.
 
 // AtPoint calls f when the process passes the point for the nth time (from 1).
 func (w *World) AtPoint(id ProcessID, point Point, nth int, f func()) {
@@ -24,7 +24,7 @@ func (w *World) process(id ProcessID) *Process {
 }
 
 // Pause stops a process: none of its code runs, and its timers and messages wait. Pauses nest: the process continues
-// after as many calls of Resume.
+// after the same number of calls of Resume.
 func (w *World) Pause(id ProcessID) {
 	p := w.process(id)
 	p.paused++
@@ -49,7 +49,7 @@ func (w *World) Resume(id ProcessID) {
 func (w *World) Paused(id ProcessID) bool { return w.process(id).paused > 0 }
 
 // OnStop sets a function that is called, for the rest of the run, when a process is paused, when it continues, and when
-// a client crashes. stopped says whether the process's code must stand still now.
+// a client crashes. stopped says whether the process's code must stop now.
 func (w *World) OnStop(f func(id ProcessID, stopped bool)) { w.onStop = f }
 
 // stopped calls the OnStop function, for code of the process that is not a task.
@@ -80,7 +80,7 @@ func (w *World) Drift(id ProcessID, ppm int64) {
 	p.clockChanged(true)
 }
 
-// Down reports whether a client has crashed, or a server was stopped and not restarted.
+// Down reports whether a client has crashed, or a server was stopped and has not been restarted.
 func (w *World) Down(id ProcessID) bool { return w.process(id).down }
 
 // Crash ends a client: its code does not continue, but its messages in flight arrive. It reports whether the client was

@@ -20,7 +20,7 @@ type Front interface {
 
 // Callers holds the clients of one run, as a Front sees them.
 type Callers interface {
-	// Caller returns a client that has requested nothing yet.
+	// Caller returns a client that has not requested anything yet.
 	Caller(client ProcessID) Caller
 	// Recorded is called with each record of a lock's key that was set, prolonged or deleted by a request. It must not
 	// keep the record.
@@ -31,7 +31,7 @@ type Callers interface {
 type Caller interface {
 	// Wire returns the client's end of a new connection to a server.
 	Wire(server ProcessID) Wire
-	// Begin begins an attempt: from now on, the client's requests are made on its behalf.
+	// Begin begins an attempt: from now on, the client's requests are sent on its behalf.
 	Begin(a history.Attempt, now Time)
 	// Try ends the requests for the lock. It returns when the latest round of requests for the lock began, and which
 	// servers granted the lock in that round. If no request took the lock, since is when the attempt began.

@@ -16,7 +16,7 @@ type request struct {
 	left         sim.Time // when it left
 	namesServers bool     // the reply names servers by their addresses
 	args         []string
-	instead      string // reply that the client gets in place of the server's; empty: it gets the server's
+	instead      string // reply that the client gets instead of the server's; empty: it gets the server's
 }
 
 // work returns the environment variables that describe the work of a user's client.

@@ -37,8 +37,8 @@ func (w *wire) next() string {
 	return string(b)
 }
 
-// follows is a client that expects only addresses which it can reach: from the Sentinel and from the servers, before
-// and after a failover.
+// follows is a client that expects the Sentinel and the servers to name only addresses that the client can reach,
+// before and after a failover.
 func follows(redis, resource *wire, lock string) {
 	master, replica := portOf("FENCEPOST_REDIS_1"), portOf("FENCEPOST_REDIS_2")
 	name := os.Getenv("FENCEPOST_MASTER_1")
@@ -138,8 +138,8 @@ func TestTheEnvironmentDescribesAClientsWork(t *testing.T) {
 	}
 }
 
-// TestWhatALeaseCountsOn: a grant is the latest that a master or its replicas have given, and of several tries the
-// last.
+// TestWhatALeaseCountsOn: the grant is the latest one that a master or its replicas have given, and, of several
+// attempts, that of the last.
 func TestWhatALeaseCountsOn(t *testing.T) {
 	const lock = "lock"
 	set := func(server sim.ProcessID, value string, until sim.Time) history.Event {
@@ -186,8 +186,8 @@ func TestWhatALeaseCountsOn(t *testing.T) {
 	}
 }
 
-// A client finds its servers in a variable that is named after them, and the description for its author names that
-// variable.
+// TestAClientIsGivenTheAddressesOfItsServers: a client finds its servers in a variable that is named after them, and
+// the description for its author names that variable.
 func TestAClientIsGivenTheAddressesOfItsServers(t *testing.T) {
 	for servers, want := range map[string]string{
 		"{etcd: 3}, lock: {protocol: etcd}":               "FENCEPOST_ETCD=http://a:1,http://b:2",

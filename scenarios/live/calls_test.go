@@ -19,7 +19,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// calls is a client of etcd that uses gRPC.
+// calls is a gRPC client of etcd.
 type calls struct {
 	http.Client
 	at string
@@ -34,7 +34,7 @@ func newCalls() *calls {
 
 // call makes a call with one message, and returns the answer and the gRPC status.
 func (c *calls) call(path string, message []byte) (answer []byte, status string) {
-	const head = 5 // compression flag and length
+	const head = 5 // length of the compression flag and the message length
 	body := append([]byte{0, 0, 0, byte(len(message) >> 8), byte(len(message))}, message...)
 	r, err := http.NewRequest(http.MethodPost, c.at+path, bytes.NewReader(body))
 	if err == nil {
@@ -73,8 +73,7 @@ func numberOf(b []byte, field protowire.Number) uint64 {
 	return 0
 }
 
-// putsOneKey is a client whose lock is one key with a lease (rpc.proto). It also makes a request that is not
-// simulated.
+// putsOneKey is a client whose lock is one key with a lease (rpc.proto). It also sends a request that is not simulated.
 func putsOneKey(resource *wire) {
 	lock := os.Getenv("FENCEPOST_LOCK")
 	ttl, _ := strconv.ParseUint(os.Getenv("FENCEPOST_TTL_MS"), 10, 64)
@@ -109,8 +108,8 @@ func putsOneKey(resource *wire) {
 	resource.ask(report...)
 }
 
-// TestAUsersClientOfEtcd: for a client that calls etcd by gRPC, the grant lasts as long as the lease of its key, the
-// key is recorded as the client's own, and requests that are not simulated are refused and reported.
+// TestAUsersClientOfEtcd: if a client calls etcd by gRPC, the grant lasts as long as the lease of its key, the key is
+// recorded as the client's own, and requests that are not simulated are refused and reported.
 func TestAUsersClientOfEtcd(t *testing.T) {
 	t.Parallel()
 	for pause, want := range map[string]string{

@@ -14,10 +14,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Child is the main function of a process that runs one client of a scenario, with the scenario's own protocol.
-// Another process of this program has started it and has the servers. The child has a world that contains only this
-// client and uses the same clock as the other process. It reports there what the client records and the points that it
-// passes, and proceeds when each report is acknowledged.
+// Child is the main function of a process that runs one client of a scenario, with the scenario's own protocol. It is
+// started by another process of this program, the parent, which has the servers. The child's world contains only this
+// client and uses the same clock as the parent. The child reports the client's records and the points that it passes to
+// the parent, and waits until each report is acknowledged.
 func Child() error {
 	c := &child{id: sim.ProcessID(os.Getenv("FENCEPOST_CLIENT")), world: sim.New(0, sim.Options{})}
 	zero, err := strconv.ParseInt(os.Getenv(zeroVariable), 10, 64)
@@ -54,7 +54,7 @@ type child struct {
 	over    bool
 }
 
-// door returns the address and the password in the URL that a variable holds.
+// door returns the address and the password that the URL in a variable contains.
 func (c *child) door(variable string) realtime.Door {
 	u, err := url.Parse(os.Getenv(variable))
 	if err != nil {
@@ -64,7 +64,7 @@ func (c *child) door(variable string) realtime.Door {
 	return realtime.Door{Address: u.Host, Secret: secret}
 }
 
-// spare is how many connections to each server a client opens at the start.
+// spare is the number of connections that a client opens to each server at the start.
 const spare = 2
 
 func (c *child) run() error {

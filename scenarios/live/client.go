@@ -20,26 +20,26 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/traced"
 )
 
-// client is a process that takes the place of a scenario's client in the world, as a [sim.Outside].
+// client is a process that acts as a client of the scenario in the world. It is a [sim.Outside].
 type client struct {
 	stage   *stage
 	id      sim.ProcessID
 	config  *scenarios.Client
-	locks   []history.Lock // the locks it takes, in order
-	latest  history.Lock   // the lock that it asked for last
+	locks   []history.Lock // the locks that it acquires, in order
+	latest  history.Lock   // the lock that it requested last
 	starts  time.Duration  // start of its work, counted from the start of the scenario
 	ports   map[sim.ProcessID]redisserver.Address
 	book    *redisserver.Book // addresses of servers, translated to the client's ports
 	process *process.Process  // in real time
 	traced  *traced.Process   // in virtual time
 	started chan struct{}     // closed when the process was started, or could not be
-	caller  sim.Caller        // the client as servers of another protocol than Redis' know it; else nil
+	caller  sim.Caller        // the client as seen by servers whose protocol is not Redis'; otherwise nil
 	heard   sim.Time          // send time of the latest request that such a server has answered
 	*realtime.Guest
 	said tail
 	done sim.Signal
 
-	first    func() // starts its first section; nil until it has asked for it
+	first    func() // starts its first section; nil until the client has asked to begin
 	after    []func()
 	begun    bool // its first section has begun
 	served   bool // its first acquire has ended, granted or not
@@ -53,7 +53,7 @@ type client struct {
 type hold struct {
 	step    word
 	attempt history.Attempt // the latest attempt
-	word    string          // the client's name for the attempt, once it is granted
+	word    string          // the client's own name for the attempt, once the lock is granted
 	token   history.Token
 	yes     []*yes
 	values  []string // owner values of the attempt
@@ -64,7 +64,7 @@ type hold struct {
 
 	extending bool      // an extension is under way
 	asked     sim.Time  // start of the latest extension
-	ends      *sim.Time // end of its ZooKeeper session, while it has the lock; else nil
+	ends      *sim.Time // end of its ZooKeeper session, while it has the lock; otherwise nil
 }
 
 // owned is an owner value together with its attempt.
@@ -121,8 +121,8 @@ func (k *client) start() error {
 	return nil
 }
 
-// wiring returns the settings of a client's ports if they carry another protocol than Redis'. Only processes of the
-// client's own group can use such ports.
+// wiring returns the settings of a client's ports if their protocol is not Redis'. Only processes of the client's own
+// process group can use such ports.
 func (k *client) wiring(wired bool) *realtime.Wiring {
 	if !wired {
 		return nil
@@ -134,14 +134,14 @@ func (k *client) wiring(wired bool) *realtime.Wiring {
 		}}
 }
 
-// inherited returns the environment of this process, as its clients get it.
+// inherited returns the variables of this process that its clients inherit.
 func (st *stage) inherited() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return st.Hidden != "" && strings.HasPrefix(v, st.Hidden+"=")
 	})
 }
 
-// isReady reports whether the client waits to begin.
+// isReady reports whether the client is waiting to begin.
 func (k *client) isReady() bool { return k.first != nil }
 
 // begin starts the first section. i is the client's index among all clients.
@@ -151,12 +151,13 @@ func (k *client) begin(i int) {
 		return
 	}
 	k.starts = time.Duration(i) * apart
-	// the start of the plan: the first client must pass its points as well
+	// the start of the plan: the first client must also pass its points
 	k.stage.world.At(k.stage.zero+history.Of(k.starts)+1, func() { k.inTurn(k.first) })
 }
 
-// The longest time by which a client begins later than planned, so that the clients before it are served first, as in
-// virtual time: for Redis, and for services on which being served takes several requests.
+// These are the longest times by which a client may begin later than planned, so that the clients before it are served
+// first, as in virtual time. patient is for Redis, and morePatient for services in which several requests are needed to
+// acquire a lock.
 const (
 	patient     = 100 * time.Millisecond
 	morePatient = 2 * time.Second
@@ -183,7 +184,7 @@ func (k *client) inTurn(f func()) {
 	k.then(f)
 }
 
-// exited handles the end of the process, after everything that it had sent.
+// exited handles the end of the process, after everything that the process had sent.
 func (k *client) exited(err error) {
 	w := k.stage.world
 	if k.stage.over || w.Down(k.id) {
@@ -208,7 +209,7 @@ func (k *client) exited(err error) {
 	})
 }
 
-// unfinished says what the client has left undone if it ends now; empty if nothing.
+// unfinished describes what the client has left undone if it ends now, or returns "" if nothing is left.
 func (k *client) unfinished() string {
 	if k.first == nil {
 		return "before its first report, which is FENCEPOST ACQUIRING lock"
@@ -224,8 +225,8 @@ func (k *client) unfinished() string {
 	return ""
 }
 
-// strangers says how many connections to the client's ports were refused because they lacked the password. The client
-// itself may have opened them.
+// strangers describes how many connections to the client's ports were refused because they did not give the password.
+// The client itself may have opened them.
 func (k *client) strangers() string {
 	n := k.stage.front.Refused(k.id)
 	if n == 0 {
@@ -239,7 +240,7 @@ func (k *client) strangers() string {
 		"were refused: %d; it must give its library the whole URL)", n)
 }
 
-// fails ends the run because of a mistake of the client.
+// fails ends the run because of an error of the client.
 func (k *client) fails(problem string) {
 	k.stage.loop.Fail(&ClientError{Client: k.id, Problem: problem, Said: k.said.last(mostSaid)})
 }
@@ -253,8 +254,8 @@ func (k *client) end() {
 	}
 }
 
-// Crashed kills the process. If the process had ended before, the time of its end is unknown; alive is then the last
-// time at which it is known to have lived.
+// Crashed kills the process. If the process had already ended by itself, the time of its end is unknown; alive is then
+// the last time at which it is known to have lived.
 func (k *client) Crashed() (alive sim.Time) {
 	if k.Kill() {
 		return 0
@@ -262,7 +263,7 @@ func (k *client) Crashed() (alive sim.Time) {
 	return max(k.alive, k.stage.zero+1)
 }
 
-// Resume continues the process, and then the actions postponed during its pause.
+// Resume continues the process, and then the actions that were postponed during its pause.
 func (k *client) Resume() {
 	k.Guest.Resume()
 	w := k.stage.world
@@ -338,7 +339,7 @@ type tail struct {
 	lost int // number of bytes dropped before text
 }
 
-// How much of a client's output is kept, and how much of it an error shows, in bytes.
+// These are the number of bytes of a client's output that are kept, and the number that an error shows.
 const (
 	mostKept = 256 << 10
 	mostSaid = 4 << 10
@@ -356,7 +357,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// replace replaces what was kept.
+// replace replaces the text that was kept.
 func (t *tail) replace(p []byte) {
 	t.mu.Lock()
 	t.text, t.lost = nil, 0
@@ -364,7 +365,7 @@ func (t *tail) replace(p []byte) {
 	t.Write(p)
 }
 
-// all returns the kept output, without the passwords of URLs, and says how much is missing.
+// all returns the output that was kept, without the passwords of URLs, and says how much is missing.
 func (t *tail) all() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -17,10 +17,10 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 )
 
-// mode is the variable that makes the test binary act as a client; its value says which.
+// mode is the environment variable that makes the test binary act as a client; its value says which client.
 const mode = "FENCEPOST_TEST_CLIENT"
 
-// inherited is a variable of this process that all clients must inherit.
+// inherited is an environment variable of this process that all clients must inherit.
 const inherited = "FENCEPOST_TEST_INHERITED"
 
 func TestMain(m *testing.M) {
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	switch how := os.Getenv(mode); how {
 	case "":
 		os.Setenv(inherited, "yes")
-		flag.Set("test.parallel", "6") // runs in real time mostly wait
+		flag.Set("test.parallel", "6") // runs in real time spend most of their time waiting
 		os.Exit(m.Run())
 	case "own":
 		if err := Child(); err != nil {
@@ -70,7 +70,7 @@ func callTo(variable string) (w *wire, password string) {
 	return &wire{c, bufio.NewReader(c)}, password
 }
 
-// ask sends a command and returns the first line of the answer, or the string if the answer is one.
+// ask sends a command. It returns the content of the answer if the answer is a string, and otherwise its first line.
 func (w *wire) ask(args ...string) string {
 	fmt.Fprintf(w, "*%d\r\n", len(args))
 	for _, a := range args {
@@ -93,7 +93,7 @@ const compareAndDelete = `if redis.call("get",KEYS[1]) == ARGV[1] then return re
 // thinks is how long a client waits between its sections.
 const thinks = 200 * time.Millisecond
 
-// beClient is a client such as a user would write: SET NX PX on one Redis. how says what it does wrong.
+// beClient is a client such as a user might write: SET NX PX on one Redis. how says what it does wrong.
 func beClient(how string) {
 	switch how {
 	case "queues":
@@ -157,11 +157,11 @@ func beClient(how string) {
 	}
 }
 
-// entered is a key that client-2 sets inside its section, and for which client-1 waits there.
+// entered is a key that client-2 sets inside its section, and for which client-1 waits inside its own.
 const entered = "entered"
 
 // prolongs is a client that extends its lock as often as it can while it works, and writes at the end. If an answer
-// takes too long, it gives up and does not extend any more. With reports, it reports its extensions.
+// takes too long, it stops extending. If reports is set, it reports its extensions.
 func prolongs(redis, resource *wire, lock string, reports bool) {
 	say := func(words ...string) {
 		if reports {

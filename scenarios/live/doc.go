@@ -1,16 +1,17 @@
 // Package live runs a scenario in real time, or in virtual time, with clients that are processes of the host: those of
-// the user, in any language, or the scenario's own protocols. It uses the host, as scenarios/live/realtime does.
+// the user, in any language, or programs that implement the scenario's own protocols. It uses the host, as
+// scenarios/live/realtime does.
 //
 // [Reporting] describes what a client is given and what it reports. A report that is malformed or out of order is
-// answered with an error, which ends the run; what has happened until then is kept and judged. The first ACQUIRING of
-// each client is answered only when all clients have sent theirs. A client that ends with work left counts as crashed,
-// and the run goes on.
+// answered with an error, which ends the run; the events until then are kept and judged. The first ACQUIRING of each
+// client is answered only when all clients have sent theirs. A client that ends before its work is done counts as
+// crashed, and the run goes on.
 //
-// Each client has a password for the run. Its URLs contain the password, and without it nobody can use its ports.
-// Libraries of etcd and ZooKeeper cannot give a password; for them, the process that opens a connection must be in the
+// Each client has a password for the run. Its URLs contain the password, and nobody can use its ports without it.
+// Libraries of etcd and ZooKeeper cannot send a password; for them, the process that opens a connection must be in the
 // client's process group.
 //
-// Servers of etcd and ZooKeeper are reached in their own protocols, through the front of the simulated servers
+// Servers of etcd and ZooKeeper are reached by their own protocols, through the front of the simulated servers
 // ([sim.Front]), here as in a bubble. Real members of etcd get the client's bytes unchanged.
 //
 // ACQUIRED is answered before the section begins, and RELEASING before the release is sent: a recorded section lies
@@ -18,17 +19,18 @@
 //
 // # Virtual time
 //
-// A run with [Options.Virtual] has the same reports, and the same clients, which [traced.Machine] runs in virtual time
-// on this machine. Its loop has the machine as its clock: to wait is to let the clients run. Connections do not go
-// through ports, so nobody else can reach them. Equal plans give equal runs. What follows is about real time.
+// A run with [Options.Virtual] has the same reports and the same clients, but [traced.Machine] runs the clients in
+// virtual time on this machine. The loop uses the machine as its clock: while the loop waits, the clients run.
+// Connections do not go through ports, so nobody else can reach them. Equal plans give equal runs. The rest of this
+// comment is about real time.
 //
 // # When something happened, and when the run learned of it
 //
-// On a loaded machine these two times may lie a second apart. No such delay makes a recorded section longer than the
+// On a loaded machine these two times may differ by a second. No such delay makes a recorded section longer than the
 // real one:
 //   - A report is recorded between its sending and its answer. During this time the client waits: with the lock after
 //     ACQUIRED, RELEASING and LOST, without it after ACQUIRING, FAILED and RELEASED.
-//   - A client that ended by itself, or was found to have ended when it was to crash, may have ended at any time since
+//   - A client that ended by itself, or had already ended when it was due to crash, may have ended at any time since
 //     it was last known to live. That is the time when the answer was sent for which the client had waited before it
 //     sent its last command to the resource; it is the until of the recorded crash. Mutual exclusion is violated only
 //     if it is violated for every possible end since then; if only for some, it is undecided. An answer that is not
@@ -43,13 +45,13 @@
 //
 // # What a client need not report
 //
-// A grant is recognised by what the servers have recorded since ACQUIRING: the keys of the lock that were set on this
-// client's connections, by whatever command. The grant counts from the moment when the reply that completed a quorum
-// arrived at the client's machine. It lasts for the stated validity, or, if none was stated, until the first of the
-// keys expires.
+// A grant is recognized from what the servers have recorded since ACQUIRING: the keys of the lock that were set on this
+// client's connections, by any command. The grant counts from the moment when the reply that completed a quorum arrived
+// at the client's machine. It lasts for the stated validity, or, if none was stated, until the first of the keys
+// expires.
 package live
 
-// Reporting describes what a client is given and what it reports, for its author.
+// Reporting describes, for the author of a client, what the client is given and what it must report.
 const Reporting = `A client finds in its environment:
   FENCEPOST_CLIENT      its name: client-1, client-2 …
   FENCEPOST_REDIS_1 …   the lock servers, as redis:// URLs; masters first, replicas after them

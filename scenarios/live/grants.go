@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// yes is a server's grant to an attempt: a key of the lock that a request of the attempt has set there. A master and
-// its replicas count as one server, and the latest grant on them counts.
+// yes is a server's grant to an attempt: a key of the lock that a request of the attempt has set on the server. A
+// master and its replicas count as one server, and only the latest grant on them counts.
 type yes struct {
 	server sim.ProcessID
 	seat   sim.ProcessID // first server of the group that the server belongs to
@@ -21,13 +21,13 @@ type yes struct {
 }
 
 // keep is called for each event, and reports whether the history keeps it. It tracks the owners of keys, and drops
-// events of keys that are not locks of the scenario.
+// events about keys that do not belong to locks of the scenario.
 func (st *stage) keep(e *history.Event) bool {
 	switch e.F {
 	case history.KeySet, history.KeyProlonged, history.KeyGone, history.KeyCopied, history.CopyGone:
 	default:
 		if st.Command != "" && e.Process == history.Probe {
-			e.Token = 0 // the token counter of the scenario's protocol is not the user's client's counter
+			e.Token = 0 // the scenario's protocol keeps a token counter there, but the user's client does not
 		}
 		e.Value = recordable(e.Value)
 		return true
@@ -67,14 +67,14 @@ func (st *stage) lockOf(key string) history.Lock {
 	return ""
 }
 
-// place is where a key stands.
+// place identifies where a key exists.
 type place struct {
 	server sim.ProcessID
 	lock   history.Lock
 	member string
 }
 
-// stands reports whether a key of a lock stands on a server with an owner value.
+// stands reports whether a key of a lock exists on a server with the given owner value.
 func (st *stage) stands(server sim.ProcessID, lock history.Lock, value string) bool {
 	for at, v := range st.standing {
 		if at.server == server && at.lock == lock && (v == value || at.member == value) {
@@ -84,7 +84,7 @@ func (st *stage) stands(server sim.ProcessID, lock history.Lock, value string) b
 	return false
 }
 
-// keyed tracks the keys that the client's present attempt has set, extended or removed.
+// keyed tracks the keys that the client's current attempt has set, extended or removed.
 func (k *client) keyed(e *history.Event) {
 	h := k.holds[e.Lock]
 	if h == nil || h.attempt == "" {
@@ -109,7 +109,7 @@ func (k *client) keyed(e *history.Event) {
 		y := h.yes[at]
 		y.server, y.until, y.said = e.Process, e.Until, false
 	case e.F == history.KeyGone && e.By == h.attempt && h.step == acquiring && h.yes[at].server == e.Process:
-		// given back, to try again
+		// released before another attempt
 		h.yes = slices.Delete(h.yes, at, at+1)
 	}
 }
@@ -124,8 +124,8 @@ func (st *stage) seat(server sim.ProcessID) sim.ProcessID {
 	return server
 }
 
-// settle drops grants for other owner values than the lock's: they belong to earlier tries, which the client believes
-// to have failed.
+// settle drops grants for owner values other than the lock's: they belong to earlier rounds of requests, which the
+// client believes to have failed.
 func (h *hold) settle(value string) {
 	is := func(y *yes) bool { return slices.Contains(y.values[:], value) }
 	if slices.ContainsFunc(h.yes, is) {
@@ -145,9 +145,10 @@ func (h *hold) answered(server sim.ProcessID, sent, now sim.Time) {
 	}
 }
 
-// agreed returns the grant of a service whose members agree on one log and grant a lock as one. The client asked for
-// the lock at the start of the attempt, has it since the report at the latest, and keeps it for the stated validity.
-// If none was stated, the grant lasts as long as the session or the key's lease; ok is false if that is not known.
+// agreed returns a grant by a service whose members agree on one log and grant a lock together. The client requested
+// the lock at the start of the attempt, has had it since the report at the latest, and keeps it for the stated
+// validity. If no validity was stated, the grant lasts as long as the session or the key's lease; ok is false if that
+// is not known.
 func (k *client) agreed(h *hold, r *report) (g sim.Grant, ok bool) {
 	w := k.stage.world
 	var until sim.Time
@@ -171,7 +172,7 @@ func (k *client) agreed(h *hold, r *report) (g sim.Grant, ok bool) {
 		Until: sim.Deadline{Clock: sim.Monotonic, At: until.Duration(), Announced: announced}}, true
 }
 
-// follow tracks when answered requests left the client: each such request extends a ZooKeeper session to the TTL from
+// follow records when answered requests left the client: each such request extends a ZooKeeper session to the TTL from
 // then on, unless the session is over.
 func (st *stage) follow() {
 	left := map[uint64]sim.Time{}
@@ -194,8 +195,8 @@ func (st *stage) follow() {
 	})
 }
 
-// grant returns the grant that the servers have given so far; ok is false if there is none. The client may have
-// decided as soon as a quorum had granted the lock.
+// grant returns the grant that results from the servers' grants so far; ok is false if there is none. The client may
+// have decided as soon as a quorum had granted the lock.
 func (h *hold) grant(w *sim.World, quorum int, r *report) (g sim.Grant, ok bool) {
 	var since, until sim.Time = history.Never, history.Never
 	var came []sim.Time

@@ -63,7 +63,7 @@ var hostile = map[string]func(redis, resource *wire, lock string){
 	},
 	"ends inside": func(redis, resource *wire, lock string) { holds(redis, resource, lock, func() { os.Exit(0) }) },
 	"ends unnoticed": func(redis, resource *wire, lock string) {
-		holds(redis, resource, lock, func() { // as if the run learned of its end only when client-2 is inside
+		holds(redis, resource, lock, func() { // the run learns about the client's end only when client-2 is inside
 			for redis.ask("GET", entered) != "1" {
 				time.Sleep(5 * time.Millisecond)
 			}
@@ -197,12 +197,12 @@ func (nowhere) Write(b []byte) (int, error) { return len(b), nil }
 const (
 	nothing = "nothing ran" // an error before the scenario began
 	early   = "early end"   // the run ends, and what has happened is kept
-	crashed = "crash"       // the client counts as crashed; the run goes on
+	crashed = "crash"       // the client counts as crashed, and the run goes on
 	goesOn  = "goes on"
 )
 
-// TestHostileClients: each hostile client is named, with what it did. A run that had begun leaves its history, and the
-// other client completes all of its sections unless the run must end early.
+// TestHostileClients: the error or report names each hostile client and what it did. If the run had begun, its history
+// is kept, and the other client completes all of its sections unless the run must end early.
 func TestHostileClients(t *testing.T) {
 	tried := map[string]bool{}
 	for i, test := range []struct{ how, comes, want string }{
@@ -282,7 +282,7 @@ func TestHostileClients(t *testing.T) {
 	t.Logf("%d hostile clients: every history is kept", len(tried))
 }
 
-// kept checks what a run with a hostile client leaves behind.
+// kept checks the result of a run with a hostile client.
 func kept(t *testing.T, how, comes string, r *Result) {
 	t.Helper()
 	var text bytes.Buffer
@@ -351,8 +351,8 @@ func kept(t *testing.T, how, comes string, r *Result) {
 	}
 }
 
-// TestAnEndThatIsNobodysFaultKeepsTheHistory: the run returns the history together with the error; it must not be
-// judged.
+// TestAnEndThatIsNobodysFaultKeepsTheHistory: a run whose servers fail returns its history together with the error; it
+// must not be judged.
 func TestAnEndThatIsNobodysFaultKeepsTheHistory(t *testing.T) {
 	r, err := runOn(t, scenario(t, "set-nx-px"), "works", failing{})
 	if err == nil || err.Error() != "redis-1 is gone" || r == nil || len(r.History.Events) == 0 {

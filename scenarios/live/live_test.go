@@ -22,8 +22,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// scenario has two clients of a lock with a TTL of a second, and the given lines. The clients check the elapsed time:
-// without the check, their lease counts from the answer, and outlasts the key by any stall of the host.
+// scenario returns a scenario with two clients of a lock with a TTL of one second, and the given lines. The clients
+// check the elapsed time: without that check, their lease would count from the answer, and outlast the key by the
+// length of any stall of the host.
 func scenario(t *testing.T, protocol string, more ...string) *scenarios.Scenario {
 	t.Helper()
 	lines := []string{"name: live-test", "summary: x", "source: x", "servers: {redis: 1}",
@@ -58,7 +59,7 @@ func start(t testing.TB) *process.Keeper {
 	return k
 }
 
-// run runs a scenario. The clients are processes of the test binary: a user's client if how is not empty, else our
+// run runs a scenario. The clients are processes of the test binary: a user's client if how is not empty, otherwise our
 // own.
 func run(t testing.TB, s *scenarios.Scenario, how string) (*Result, error) {
 	t.Helper()
@@ -103,8 +104,8 @@ func outcomes(r *Result, laws ...checker.Law) string {
 var excluding = []checker.Law{checker.LeaseExclusion, checker.MutualExclusion, checker.ResourceSafety,
 	checker.Ownership, checker.DeadlockFreedom}
 
-// TestAPauseBeyondTheLease: a pause has the same effect in real time as in virtual time, for a user's client as for
-// our own.
+// TestAPauseBeyondTheLease: a pause has the same effect in real time as in virtual time, both for a user's client and
+// for our own.
 func TestAPauseBeyondTheLease(t *testing.T) {
 	t.Parallel()
 	const pause = "faults: [pause client-1 for 3s after acquired]"
@@ -122,7 +123,7 @@ func TestAPauseBeyondTheLease(t *testing.T) {
 		if test.protocol == "redlock" {
 			servers = "servers: {redis: 3}"
 		}
-		// in the second cycle at the latest, client-2 comes after client-1
+		// in the second cycle at the latest, client-2 acquires the lock after client-1
 		work := fmt.Sprintf("work: {cycles: 2, think: %v, writes: 1}", thinks)
 		s := scenario(t, test.protocol, servers, work, "resource: {fencing: "+test.fencing+"}", pause)
 		t.Run(test.protocol+" "+test.client, func(t *testing.T) {
@@ -147,7 +148,7 @@ func TestAPauseBeyondTheLease(t *testing.T) {
 	}
 }
 
-// TestAClientOfOurOwnSeesHowLateItIs: after a pause in its work, it knows from its clock that its lease is over.
+// TestAClientOfOurOwnSeesHowLateItIs: after a pause in its work, the client sees on its clock that its lease is over.
 func TestAClientOfOurOwnSeesHowLateItIs(t *testing.T) {
 	testkit.FullOnly(t)
 	t.Parallel()
@@ -170,8 +171,8 @@ func TestAClientOfOurOwnSeesHowLateItIs(t *testing.T) {
 	}
 }
 
-// TestWhatComesInAPauseComesFirst: after a pause, a client of our own receives the answers that arrived meanwhile,
-// before it gives up waiting for them.
+// TestWhatComesInAPauseComesFirst: after a pause, a client of our own receives the answers that arrived meanwhile
+// before its timeouts fire.
 func TestWhatComesInAPauseComesFirst(t *testing.T) {
 	testkit.FullOnly(t)
 	t.Parallel()
@@ -189,7 +190,7 @@ func TestWhatComesInAPauseComesFirst(t *testing.T) {
 	}
 }
 
-// TestSectionsExclude: a sound lock is not blamed, whichever client uses it.
+// TestSectionsExclude: a sound lock is not reported as violated, whichever client uses it.
 func TestSectionsExclude(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ protocol, client, more string }{
@@ -224,8 +225,8 @@ func TestSectionsExclude(t *testing.T) {
 	}
 }
 
-// TestMeasuresAreThoseThatRequestsShow: the safety measures that a user's client takes are derived from its requests,
-// and not from the scenario's protocol.
+// TestMeasuresAreThoseThatRequestsShow: the safety measures of a user's client are derived from its requests rather
+// than from the scenario's protocol.
 func TestMeasuresAreThoseThatRequestsShow(t *testing.T) {
 	testkit.FullOnly(t)
 	t.Parallel()
@@ -272,7 +273,7 @@ func TestGrantsAreWhatTheServersGave(t *testing.T) {
 			if g == nil || fmt.Sprint(g.Counted) != "[redis-1]" || set.Of != e.Attempt || g.Granted <= set.Time ||
 				g.Granted > e.Time ||
 				g.Since >= g.Granted || g.Until != set.Until || g.Until < set.Time+history.Of(999*time.Millisecond) ||
-				g.Until > set.Time+history.Of(1001*time.Millisecond) { // Redis counts whole ms
+				g.Until > set.Time+history.Of(1001*time.Millisecond) { // Redis counts in whole ms
 				t.Errorf("%+v grants %+v after %+v", e, g, set)
 			}
 		}
@@ -349,9 +350,9 @@ func TestWhatCannotBeDoneIsRefused(t *testing.T) {
 	}
 }
 
-// TestAFaultThatNamesAMessageStrikesIt: a fault that names a message strikes the request or the answer, or something
-// else at its time, for a user's client as for our own. If the message is never sent, the report names the messages
-// that were.
+// TestAFaultThatNamesAMessageStrikesIt: a fault that names a message strikes the request or the answer, or another
+// target at the same time, both for a user's client and for our own. If the message is never sent, the report lists the
+// messages that were sent.
 func TestAFaultThatNamesAMessageStrikesIt(t *testing.T) {
 	t.Parallel()
 	s := scenario(t, "set-nx-px", "work: {cycles: 2, think: 50ms}", `faults: [delay the SET of client-1 to redis-1 by 200ms,
@@ -395,8 +396,8 @@ type asBytes struct{ Simulated }
 
 func (asBytes) Front(sim.Front) sim.Front { return etcdserver.Bytes{} }
 
-// TestAnExtensionThatFailedIsBlamed, with the fault that prevented it: the report of a user's client says as much as a
-// protocol of our own.
+// TestAnExtensionThatFailedIsBlamed: a failed extension is blamed, together with the fault that prevented it. The
+// report about a user's client says as much as one about a protocol of our own.
 func TestAnExtensionThatFailedIsBlamed(t *testing.T) {
 	testkit.FullOnly(t)
 	for how, blamed := range map[string]bool{"prolongs": true, "prolongs in silence": false} {
@@ -417,7 +418,8 @@ func TestAnExtensionThatFailedIsBlamed(t *testing.T) {
 	}
 }
 
-// TestAStallThatMayDecideIsReported: this is a stall longer than a client waits for an answer.
+// TestAStallThatMayDecideIsReported: a stall is reported if it is longer than the time for which a client waits for an
+// answer.
 func TestAStallThatMayDecideIsReported(t *testing.T) {
 	s := scenario(t, "set-nx-px", "lock: {protocol: set-nx-px, ttl: 1s, timeout: 80ms}")
 	for stall, want := range map[time.Duration]bool{80 * time.Millisecond: false, 81 * time.Millisecond: true} {
@@ -427,7 +429,7 @@ func TestAStallThatMayDecideIsReported(t *testing.T) {
 	}
 }
 
-// TestWarnings: there is a warning only where a stall of the host could decide the run.
+// TestWarnings: a warning is printed only if a stall of the host could decide the run.
 func TestWarnings(t *testing.T) {
 	for lock, want := range map[string]string{
 		"{protocol: set-nx-px, ttl: 299ms}": "a TTL of 299ms",
@@ -447,7 +449,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestTheFirstAttemptPassesPointsOfThePlan: a fault strikes at a point even in the first attempt of the first client.
+// TestTheFirstAttemptPassesPointsOfThePlan: a fault at a point strikes even in the first attempt of the first client.
 func TestTheFirstAttemptPassesPointsOfThePlan(t *testing.T) {
 	r, err := run(t, scenario(t, "set-nx-px", "faults: [pause client-1 for 1ms after acquire-start]"), "works")
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// mostArgument is the longest argument of a command that a run accepts, in bytes. A history writes a value and a
-// member on one line, which has at most 1 MiB; a byte may take six bytes there.
+// mostArgument is the length, in bytes, of the longest argument of a command that a run accepts. A history writes a
+// value and a member on one line, which has at most 1 MiB; a byte may need six bytes there.
 const mostArgument = 64 << 10
 
-// tooLong returns the error reply to a command with an argument that is too long; empty if all arguments are accepted.
+// tooLong returns the error reply to a command with an argument that is too long, or "" if all arguments are accepted.
 func tooLong(args []string) string {
 	for i, a := range args {
 		if len(a) > mostArgument {
@@ -42,14 +42,14 @@ func recordable(value string) string {
 	return "0x" + hex.EncodeToString([]byte(value))
 }
 
-// incidents are distinct observations that a reader must know about, with how often each occurred.
+// incidents are distinct observations that a reader must know about, and how often each occurred.
 type incidents struct {
 	keys  []string
 	texts map[string]string
 	times map[string]int
 }
 
-// mostIncidents is how many distinct incidents are kept; further ones are counted together.
+// mostIncidents is the maximum number of distinct incidents that are kept; further ones are counted together.
 const mostIncidents = 50
 
 // add counts an incident. For each key only the first text is kept.
@@ -81,7 +81,7 @@ func (n *incidents) list() (lines []string) {
 	return lines
 }
 
-// usual are the errors that are normal when servers fail over, restart or do not have a script yet, and the errors of
+// usual lists the errors that are normal when servers fail over, restart or do not know a script yet, and the errors of
 // the resource.
 var usual = []string{"NOSCRIPT", "READONLY", "LOADING", "MASTERDOWN", "NOREPLICAS", "TRYAGAIN", "EXECABORT",
 	"STALETOKEN", "UNBLOCKED"}
@@ -89,7 +89,7 @@ var usual = []string{"NOSCRIPT", "READONLY", "LOADING", "MASTERDOWN", "NOREPLICA
 // greetings are commands that client libraries send when they connect, even to servers that do not know them.
 var greetings = []string{"HELLO", "CLIENT", "COMMAND", "AUTH"}
 
-// refused records an error reply to the user's client, in case the client ignores it.
+// refused records an error reply to the user's client, since the client may ignore it.
 func (k *client) refused(server sim.ProcessID, args []string, answer []byte) {
 	if len(args) == 0 || len(answer) == 0 || answer[0] != '-' || k.stage.Command == "" {
 		return

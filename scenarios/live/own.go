@@ -14,13 +14,13 @@ import (
 // zeroVariable passes the world's time zero, as a time on the host's monotonic clock in ns, to a client of our own.
 const zeroVariable = "FENCEPOST_ZERO"
 
-// What a client of our own sends to FENCEPOST, on connections whose replies are framed.
+// These commands are sent by a client of our own, on connections whose replies are framed.
 const (
 	toOpen   = "OWN"    // first on the connection for reports; the reply is a birth, as JSON
-	toBegin  = "BEGIN"  // answered, when all clients have sent it, with the time at which the work begins
+	toBegin  = "BEGIN"  // answered with the time at which the work begins, once all clients have sent it
 	toPass   = "POINT"  // passing of a point
 	toRecord = "RECORD" // an event, as JSON
-	toAsk    = "FOR"    // an attempt, a phase, and a request that is made on behalf of the attempt
+	toAsk    = "FOR"    // an attempt, a phase, and a request that is sent on behalf of the attempt
 )
 
 // birth is what a client of our own must know at its start.
@@ -99,7 +99,7 @@ func (k *client) recorded(r *record) {
 		return
 	}
 	w, g := k.stage.world, r.Grant
-	granted := min(g.Granted, w.Now()) // the client's world may be ahead by the time that setting its clock took
+	granted := min(g.Granted, w.Now()) // the client's world may be ahead by the time that it took to set its clock
 	k.recordGrant(r.Event, sim.Grant{Since: w.Mark(min(g.Since, granted)), Granted: w.Mark(granted), Until: g.Until,
 		Counted: g.Counted})
 }

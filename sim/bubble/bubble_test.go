@@ -66,7 +66,7 @@ func TestAGuestAsksAServer(t *testing.T) {
 	})
 }
 
-// TestAGuestsClockIsTheServers: a request that waits until a given time of the guest's clock waits equally long in the
+// TestAGuestsClockIsTheServers: a request that waits until a given time on the guest's clock takes equally long in the
 // first and in the third run of a bubble.
 func TestAGuestsClockIsTheServers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -29,7 +29,7 @@ func commands(list ...string) string {
 	return string(b)
 }
 
-// TestAServerReadsAllOfAConnectionBeforeItsEnd: a server that is paused, or busy with an fsync, first finds the
+// TestAServerReadsAllOfAConnectionBeforeItsEnd: a server that is paused, or busy with an fsync, first reads the
 // commands that a client has sent, and then the end of the connection. The counts are those of redis-server 7.0 with
 // appendfsync always, stopped by SIGSTOP while the same commands arrive.
 func TestAServerReadsAllOfAConnectionBeforeItsEnd(t *testing.T) {
@@ -81,7 +81,7 @@ func closedEarly(t *testing.T, sent []string, paused bool) (count string) {
 				other.Close()
 			})
 		})
-		if paused { // from before the arrival of the commands
+		if paused { // from before the commands arrive
 			at(w, 4, func() { w.Pause("redis-1") })
 			at(w, 400, func() { w.Resume("redis-1") })
 		}

@@ -31,13 +31,13 @@ type Conn struct {
 	out      []byte // written and not yet collected
 	in       []byte // arrived and not yet read
 	open     bool
-	err      error // what reads return when in is empty, and writes at once
+	err      error // returned by reads when in is empty, and by writes at once
 	closed   bool  // closed by the guest
-	listed   bool  // it is in the list of changed connections
+	listed   bool  // the connection is in run.changed
 	blocked  bool  // a read, or the dial, is blocked
 	deadline time.Time
 	expired  bool      // the deadline has passed, and the guest has seen that
-	armed    time.Time // when the world will check the deadline; zero: it will not
+	armed    time.Time // when the world will check the deadline; zero: never
 }
 
 // Addr returns the address of a server.
@@ -69,7 +69,7 @@ func (e *AddressError) Error() string {
 }
 
 // DialContext opens a connection to a server of the world. The address contains the server's IP address or, as a
-// Sentinel reports it, its name. Any other address is an *AddressError, which also fails the run.
+// Sentinel reports it, its name. Any other address results in an *AddressError, which also fails the run.
 func (g *Guest) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
 	at := slices.IndexFunc(g.servers, func(s sim.ProcessID) bool {
 		host, _, err := net.SplitHostPort(address)
@@ -103,7 +103,7 @@ func (g *Guest) dial(ctx context.Context, server sim.ProcessID) (net.Conn, error
 	case <-c.wake:
 	case <-ctx.Done():
 		if ctx.Err() == context.DeadlineExceeded {
-			<-c.wake // in a pause, the world decides what the guest sees first
+			<-c.wake // after a pause, the world decides what the guest sees first
 		}
 	}
 	g.mu.Lock()
@@ -140,10 +140,10 @@ func (c *Conn) list() {
 	c.guest.note()
 }
 
-// collect passes the bytes that were written, and a close, to the world.
+// collect passes the written bytes, and a close if there was one, to the world.
 func (c *Conn) collect() {
 	c.listed = false
-	if c.pipe == nil { // abandoned before it was dialled
+	if c.pipe == nil { // abandoned before it was dialed
 		return
 	}
 	if len(c.out) > 0 {
@@ -171,7 +171,7 @@ func (c *Conn) collect() {
 	}
 }
 
-// unarmed reports whether there is a deadline that the world is not going to check in time.
+// unarmed reports whether the connection has a deadline that the world will not check in time.
 func (c *Conn) unarmed() bool {
 	return !c.deadline.IsZero() && (c.armed.IsZero() || c.deadline.Before(c.armed))
 }
@@ -188,7 +188,7 @@ func (c *Conn) arm() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		switch {
-		case !c.armed.Equal(at): // it is checked earlier
+		case !c.armed.Equal(at): // it will be checked earlier
 			return false
 		case !c.blocked || c.deadline.IsZero():
 			c.armed = time.Time{}
@@ -210,7 +210,7 @@ func (c *Conn) arm() {
 // passed reports whether the deadline has passed.
 func (c *Conn) passed() bool { return !c.deadline.IsZero() && !time.Now().Before(c.deadline) }
 
-// rouse makes a blocked read, or the dial, check its state again.
+// rouse makes a blocked read or dial check its state again.
 func (c *Conn) rouse() {
 	c.guest.touched = true
 	c.signal()
@@ -248,7 +248,7 @@ func (c *Conn) Opened(s sim.Status) {
 	c.rouse()
 }
 
-// Received takes bytes that have arrived.
+// Received handles bytes that have arrived.
 func (c *Conn) Received(b []byte, to *sim.Incoming) {
 	c.guest.mu.Lock()
 	defer c.guest.mu.Unlock()

@@ -64,7 +64,7 @@ func kind(err error) string {
 	return err.Error()
 }
 
-// attempt runs guest code with the faults that the plan installs, and returns what the guest noted. Times are in ms.
+// attempt runs guest code with the faults that plan installs, and returns the guest's notes. Times are in ms.
 func attempt(t *testing.T, plan func(w *sim.World), guest func(ctx context.Context, r *trial)) string {
 	t.Helper()
 	return attemptOf(t, 1, plan, guest)
@@ -192,7 +192,7 @@ func TestConnections(t *testing.T) {
 			func(ctx context.Context, r *trial) {
 				c := r.dial(ctx)
 				io.WriteString(c, incr)
-				line(r, c, bufio.NewReader(c)) // the probes give up before the repetitions do
+				line(r, c, bufio.NewReader(c)) // the keepalive probes give up before the retransmissions do
 			}, `135002 "" reset`},
 		"a connection without traffic is probed": {func(w *sim.World) {
 			at(w, 1000, func() { w.Stop("redis-1", sim.PowerLoss) })
@@ -320,7 +320,7 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// pauseAfter pauses client-1 when it takes the first answer to the given command.
+// pauseAfter pauses client-1 when it receives the first answer to the given command.
 func pauseAfter(w *sim.World, command string, d time.Duration) {
 	done := false
 	w.Inspect(func(p sim.Passage) (none sim.Interference) {
@@ -334,7 +334,7 @@ func pauseAfter(w *sim.World, command string, d time.Duration) {
 }
 
 // TestAClientThatContinuesReadsWhatArrivedOrItsTimeOut: if an answer arrives during a pause and the read deadline also
-// passes, both are there when the pause ends, in whichever order they came. The seed decides which of them the client
+// passes, both take effect at the end of the pause, whichever came first. The seed decides which of them the client
 // sees. The same is true of a dial and its deadline. In a real process that SIGSTOP has stopped, Go's net package reads
 // the answer about every other time, and CPython always does.
 func TestAClientThatContinuesReadsWhatArrivedOrItsTimeOut(t *testing.T) {
@@ -395,8 +395,8 @@ func TestAClientThatContinuesReadsWhatArrivedOrItsTimeOut(t *testing.T) {
 	}
 }
 
-// TestAMutexThatIsHeldWhileItsHolderWaitsForTheNetwork: such a mutex does not stop the network, not even for its
-// holder.
+// TestAMutexThatIsHeldWhileItsHolderWaitsForTheNetwork: a mutex that is held while its holder waits for the network
+// does not stop the network.
 func TestAMutexThatIsHeldWhileItsHolderWaitsForTheNetwork(t *testing.T) {
 	if !countMutexes() {
 		t.Fatal("the table of this version of Go is not known: see mutex.go")
@@ -436,7 +436,7 @@ func TestAMutexThatIsHeldWhileItsHolderWaitsForTheNetwork(t *testing.T) {
 	}
 }
 
-// TestBytesThatAreNoRequestAreReported: a library that uses another protocol fails the run.
+// TestBytesThatAreNoRequestAreReported: if a library uses another protocol, the run fails.
 func TestBytesThatAreNoRequestAreReported(t *testing.T) {
 	for _, text := range []string{"GET / HTTP/1.1\r\n\r\n", "*1\r\n:1\r\n", "*-1\r\n", "*1\r\n$x\r\n", "*0\r\n",
 		"*+1\r\n$4\r\nPING\r\n", "*01\r\n$4\r\nPING\r\n"} {

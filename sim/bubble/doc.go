@@ -1,34 +1,34 @@
-// Package bubble lets Go code that knows nothing of the simulator be a client of a simulated world. The code uses
+// Package bubble lets Go code that knows nothing about the simulator be a client of a simulated world. The code uses
 // goroutines, timers and net.Conn like any lock library. It runs inside a bubble of testing/synctest, and has the same
-// servers, network and faults as modelled clients. A client of this kind is called a guest.
+// servers, network and faults as modeled clients. A client of this kind is called a guest.
 //
 // The goroutine that called [testing/synctest.Test] drives the world. It sleeps on the bubble's clock until the next
-// event of the world is due, or until a guest has written or dialled. It then waits until all guests are blocked and
+// event of the world is due, or until a guest has written or dialed. It then waits until all guests are blocked and
 // passes their actions to the world, in an order that does not depend on how the guests were scheduled: client by
 // client; for each, the returns of calls, then dials, then writes by connection. Then it lets one event happen.
 //
 // # What stays random
 //
-// Equal seeds give equal runs if the tested program is deterministic, but Go's runtime does not promise that. Each
-// time, it draws anew which of several ready cases a select takes, the order in which timers of the same instant fire,
-// the order of a map, and the numbers of math/rand/v2. Goroutines on more than one processor are not deterministic
-// either. Run with GOMAXPROCS=1, and seed crypto/rand (testing/cryptotest). Before reporting a failing seed, run it
-// twice and compare the digests. In addition, if a goroutine has waited for a mutex for more than a millisecond of real
-// time, the mutex is handed to it, not to the next goroutine that asks.
+// Equal seeds give equal runs if the tested program is deterministic, but Go's runtime does not promise that. It
+// chooses at random which of several ready cases a select takes, the order in which timers that are due at the same
+// instant fire, the order of a map, and the numbers of math/rand/v2. Goroutines on more than one processor are not
+// deterministic either. Run with GOMAXPROCS=1, and seed crypto/rand (testing/cryptotest). Before reporting a failing
+// seed, run it twice and compare the digests. In addition, if a goroutine has waited for a mutex for more than a
+// millisecond of real time, the mutex is handed to that goroutine rather than to the next one that asks.
 //
 // # Mutexes
 //
-// While a goroutine waits for a sync.Mutex or RWMutex, virtual time must go on: some libraries wait for the network
-// with a mutex held that their other goroutines want, as go-redis' PubSub does while it dials. But Go does not count a
-// goroutine that waits for a mutex as durably blocked. Therefore a Driver changes a table of Go's runtime, in memory,
-// for the rest of the process. Three of its entries then say that a bubble whose goroutines wait for a mutex is idle.
-// This works with Go 1.26 and 1.27. In other versions, or if the table is not found with its known content, nothing is
-// changed, and a goroutine that waits for a mutex stops the clock. A program that is not a test never reaches this
-// code.
+// While a goroutine waits for a sync.Mutex or RWMutex, virtual time must go on: some libraries hold a mutex while they
+// wait for the network, and other goroutines of theirs wait for that mutex, as in go-redis' PubSub while it dials. But
+// Go does not count a goroutine that waits for a mutex as durably blocked. Therefore a Driver changes a table of Go's
+// runtime in memory for the rest of the process. Three of the table's entries then say that a bubble whose goroutines
+// wait for a mutex is idle. This works with Go 1.26 and 1.27. In other versions, or if a table with the known content
+// is not found, nothing is changed, and a goroutine that waits for a mutex stops the clock. A program that is not a
+// test never reaches this code.
 //
 // # What a fault cannot do
 //
-// Faults of servers, links and messages have the same effects as for modelled clients. Faults of a guest are limited:
+// Faults of servers, links and messages have the same effects as for modeled clients. Faults of a guest are limited:
 //   - A pause stops each goroutine of the guest at its next action on a connection: a read, a write, a dial, the
 //     setting of a deadline, or a close. The return of a call to the client's work waits as well. When the pause ends,
 //     the guest finds the bytes that have arrived and the deadlines of its connections that have passed, in an order
@@ -38,13 +38,13 @@
 //     share one clock. The code then runs until its next action on a connection, and waits there. It can therefore read
 //     the clock in the middle of a pause, as if the pause had begun later. A pause cannot strike between two
 //     instructions unless there is an action on a connection between them.
-//   - A crash stops a guest in the same way, for good. When the run is over, its calls return errors, so that it
+//   - A crash stops a guest in the same way, permanently. When the run is over, its calls return errors, so that it
 //     unwinds.
 //   - Its clocks are the bubble's, which neither jump nor drift. Let the servers' clocks jump or drift in the opposite
 //     direction instead.
 //
 // # Connections
 //
-// Connections behave like TCP connections as Linux and Go's net.Dialer set them up. See sim/tcp.go for what is sent
-// again, when a dial or a connection fails that nobody answers, and how a connection without traffic is probed.
+// Connections behave like TCP connections as Linux and Go's net.Dialer set them up. See sim/tcp.go for what is
+// retransmitted, when an unanswered dial or connection fails, and how an idle connection is probed.
 package bubble

@@ -24,8 +24,8 @@ type Driver struct {
 	workers []*worker // idle workers
 }
 
-// run is the state that the guests of one run share. Code that continues after its run keeps it, so that nothing that
-// it does or reads belongs to a later run.
+// run is the state that the guests of one run share. Code that continues after its run still uses that run's state, so
+// that nothing that it does or reads belongs to a later run.
 type run struct {
 	d       *Driver
 	world   *sim.World
@@ -34,17 +34,17 @@ type run struct {
 	front   sim.Front
 	callers sim.Callers
 	touched bool          // the world has acted on a guest since all guests were last known to be blocked
-	wake    chan struct{} // holds one element if a guest has done something
+	wake    chan struct{} // contains one element if a guest has done something
 
 	mu      sync.Mutex
 	guests  []*Guest
 	refused []Refused
-	over    bool  // the run has ended: whatever a guest does fails
+	over    bool  // the run has ended: every further action of a guest fails
 	err     error // the first failure of a guest's own code
 }
 
 // MutexesPass makes time pass while goroutines wait for a mutex, in all bubbles of the process, and reports whether it
-// succeeded. When it is called for the first time, no goroutine of a bubble may be waiting for a mutex.
+// succeeded. During the first call, no goroutine of a bubble may be waiting for a mutex.
 func MutexesPass() bool { return countMutexes() }
 
 // NewDriver returns a driver. It advances the bubble's clock, which starts in the year 2000, to the time at which the
@@ -57,17 +57,17 @@ func NewDriver() *Driver {
 	return d
 }
 
-// Wall returns the time of the bubble's clock, which the wall clocks of the next world must show at the start. It first
-// advances that clock to a whole second, so that times that a guest rounds to milliseconds are rounded equally in equal
-// runs.
+// Wall returns the bubble's current time, which the wall clocks of the next world must show at the start. It first
+// advances the bubble's clock to a whole second, so that times that a guest rounds to milliseconds are rounded in the
+// same way in equal runs.
 func (d *Driver) Wall() int64 {
 	now := time.Now()
 	time.Sleep(now.Truncate(time.Second).Add(time.Second).Sub(now))
 	return time.Now().UnixNano()
 }
 
-// Begin starts a run. No event of the world may have happened yet, and its wall clocks must show the time from Wall.
-// servers are the servers that guests can dial, and front is their wire protocol.
+// Begin starts a run. No event of the world may have happened yet, and its wall clocks must show the time that Wall
+// returned. servers are the servers that guests can dial, and front is their wire protocol.
 func (d *Driver) Begin(w *sim.World, servers []sim.ProcessID, front sim.Front) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -76,13 +76,13 @@ func (d *Driver) Begin(w *sim.World, servers []sim.ProcessID, front sim.Front) {
 	w.OnStop(d.stop)
 }
 
-// Recorded passes a server's record of a lock's key that a request has changed to the front.
+// Recorded passes a server's record of a change to a lock's key to the front.
 func (d *Driver) Recorded(e *history.Event) { d.callers.Recorded(e) }
 
-// now returns the world's time by the bubble's clock.
+// now returns the world's time according to the bubble's clock.
 func (r *run) now() sim.Time { return history.Of(time.Since(r.begin)) }
 
-// Run is like World.Run, in step with the guests. It also ends when the clock reaches the limit, after which neither
+// Run is like World.Run, in step with the guests. It also ends when the clock reaches the limit; after that, neither
 // the world nor a guest can do anything.
 func (r *run) Run(limit sim.Time, done func() bool) (limited bool) {
 	r.touched = true
@@ -158,7 +158,7 @@ func (r *run) rouse() {
 	}
 }
 
-// sleep advances the bubble's clock by t, or until a guest has done something.
+// sleep advances the bubble's clock by t, or until a guest does something.
 func (r *run) sleep(t sim.Time) {
 	timer := r.d.timer
 	timer.Reset(t.Duration())
@@ -198,7 +198,7 @@ func (g *Guest) note() {
 // patience is the time on the bubble's clock that the guests have to finish after a run.
 const patience = 10 * time.Minute
 
-// End ends the run for the guests: their contexts are cancelled, their connections are broken, and every further dial
+// End ends the run for the guests: their contexts are canceled, their connections are broken, and every further dial
 // fails. It waits, on the bubble's clock, until their calls have returned, and then until the functions given to AtEnd
 // have returned. It returns the first failure of the guests' own code.
 func (r *run) End() error {
@@ -254,15 +254,15 @@ func (r *run) calls() (names []string) {
 	return names
 }
 
-// Close lets the bubble end. It waits, on the bubble's clock, as long as libraries may keep dialling after their end,
-// for everything that guests have left running. It then ends the goroutines of the driver.
+// Close lets the bubble end. It waits on the bubble's clock for everything that guests have left running, for as long
+// as libraries may keep dialing after their end. It then ends the goroutines of the driver.
 func (d *Driver) Close() {
 	time.Sleep(patience)
 	synctest.Wait()
 	d.Dismiss()
 }
 
-// Dismiss ends the goroutines of a driver that is no longer used. It does not wait.
+// Dismiss ends the goroutines of a driver that is no longer used. It does not wait for them.
 func (d *Driver) Dismiss() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Guest is the code of a client process that is not a task.
+// Guest is a client process whose code is not a task.
 type Guest struct {
 	*run
 	name   sim.ProcessID
@@ -21,7 +21,7 @@ type Guest struct {
 	// The fields below are guarded by the run's mu.
 	stopped bool       // the client is paused or has crashed
 	goes    *sync.Cond // signals that stopped is false, or that the run is over
-	dirty   bool       // something in the fields below must be collected
+	dirty   bool       // one of the fields below has to be collected
 	calls   []*call
 	dials   []*Conn
 	dialled int
@@ -47,7 +47,7 @@ func (r *run) Guest(client sim.ProcessID) *Guest {
 	return g
 }
 
-// Context returns a context that is cancelled when the run is over.
+// Context returns a context that is canceled when the run is over.
 func (g *Guest) Context() context.Context { return g.ctx }
 
 // stop stops the guest of a client or lets it continue. Its goroutines stop at their next action on a connection.
@@ -110,20 +110,20 @@ func (g *Guest) breakAll() {
 	g.dials, g.conns, g.changed = nil, nil, nil
 }
 
-// Begin begins an attempt: from now on, the client's requests are made on its behalf.
+// Begin begins an attempt: from now on, the client's requests are sent on its behalf.
 func (g *Guest) Begin(a history.Attempt) { g.caller.Begin(a, g.world.Now()) }
 
-// Try ends the requests for the lock. It returns when the first request of the latest round was sent, and which servers
-// granted the lock in that round. If no request took the lock, since is when the attempt began.
+// Try ends the requests for the lock. It returns when the first request of the latest round was sent, and the servers
+// that granted the lock in that round. If no request acquired the lock, since is the time at which the attempt began.
 func (g *Guest) Try() (since sim.Time, granted []sim.ProcessID) {
 	return g.caller.Try()
 }
 
-// Mark returns a Mark of an instant, for the history.
+// Mark returns a Mark of the given instant, for the history.
 func (g *Guest) Mark(at sim.Time) sim.Mark { return g.world.Mark(at) }
 
-// Raise raises a signal of the world, for code that is not a task. It returns the time at which the code called it. In
-// a pause, that is earlier than the time at which the signal is seen. If the run is over, it returns history.Never.
+// Raise raises a signal of the world, for code that is not a task. It returns the time of the call. In a pause, that is
+// earlier than the time at which the signal is seen. If the run is over, it returns history.Never.
 func (g *Guest) Raise(s *sim.Signal) sim.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -182,7 +182,7 @@ func (g *Guest) Start(what string, f func(context.Context)) (done <-chan struct{
 	return over
 }
 
-// Dialled returns how many connections the guest has dialled.
+// Dialled returns the number of connections that the guest has dialed.
 func (g *Guest) Dialled() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -54,8 +54,8 @@ func (l *leftover) loop(act func() error) {
 }
 
 // TestWhatARunLeavesBehindReachesNoOther: goroutines of past runs continue to use their connections, dials and
-// addresses during later runs. The later runs are the same as without them. With -race, the test shows that nothing is
-// shared.
+// addresses during later runs. The later runs are the same as without these goroutines. With -race, the test shows that
+// nothing is shared.
 func TestWhatARunLeavesBehindReachesNoOther(t *testing.T) {
 	for name, haunted := range map[string]bool{"alone": false, "with what others left": true} {
 		t.Run(name, func(t *testing.T) {
@@ -110,7 +110,7 @@ func (*silent) Stop(sim.Stop)         {}
 func (*silent) Fault(sim.ServerFault) {}
 func (*silent) Wake(uint64)           {}
 
-// lock requests something from one server. If it haunts, it leaves its goroutines behind.
+// lock sends requests to one server. If haunts is true, it leaves its goroutines behind.
 func (l *leftover) lock(t *testing.T, ctx context.Context, servers []sim.ProcessID, haunts bool) {
 	for range 2 {
 		c, err := l.g.DialContext(ctx, "tcp", l.g.Addr("redis-1"))

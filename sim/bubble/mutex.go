@@ -8,14 +8,15 @@ import (
 )
 
 // The clock of a bubble advances when all its goroutines are durably blocked. Go does not count a goroutine that waits
-// for a mutex as durably blocked, because the holder of the mutex may be outside the bubble. If a client library waits
-// for the network with a mutex held, and another of its goroutines wants that mutex, the clock stops, and with it the
-// library's own network.
+// for a mutex as durably blocked, because the holder of the mutex may be outside the bubble. If a client library holds
+// a mutex while it waits for the network, and another of its goroutines waits for that mutex, the clock stops, and with
+// it the library's own network.
 //
-// Go's runtime has a table of the waits that count, isIdleInSynctest, and no setting for it. So this file changes three
-// entries of the table in memory. It does so only in a process that makes runs, before its first run has started a
-// goroutine, and only if it finds the whole table, with the values of Go 1.26 and 1.27, at exactly one place. Otherwise
-// it changes nothing; a wait for a mutex then stops the clock, and package remote reports that.
+// Go's runtime has a table of the wait reasons that count as durably blocked, isIdleInSynctest, but no setting to
+// change it. So this file changes three entries of the table in memory. It does so only in a process that performs
+// runs, before its first run has started a goroutine, and only if it finds the whole table, with the values of Go 1.26
+// and 1.27, at exactly one place. Otherwise it changes nothing; a wait for a mutex then stops the clock, and package
+// remote reports that.
 
 // waitReasons is the number of reasons for which a goroutine can wait. A bubble is idle if all its goroutines wait for
 // a reason in idle. mutexWaits are the reasons that this file adds (runtime2.go: waitReason, isIdleInSynctest).
@@ -38,8 +39,8 @@ var countMutexes = sync.OnceValue(func() bool {
 	return table != nil
 })
 
-// idleTable finds the runtime's table. It searches the initialized variables without pointers, and returns nil unless
-// exactly one place has the table's content.
+// idleTable finds the runtime's table. It searches the initialized variables that contain no pointers, and returns nil
+// unless exactly one place has the table's content.
 //
 //go:norace
 func idleTable() (table []bool) {

@@ -16,9 +16,9 @@ type KeyValue struct {
 	Lease   int64 // 0: no lease
 }
 
-// LockOf returns the lock that a key represents in records. It is the part before the last slash, because the recipe's
-// keys are LOCK/LEASE; a key without a slash is a lock by itself. A Lease object is a lock with the object's name,
-// preceded by its namespace unless that is the default one.
+// LockOf returns the lock to which a key belongs in records. It is the part before the last slash, because etcd's
+// recipe uses keys of the form LOCK/LEASE; a key without a slash is itself a lock. A Lease object is a lock with the
+// object's name, preceded by its namespace unless that is the default one.
 func LockOf(key string) history.Lock {
 	if name, is := strings.CutPrefix(key, LeaseObjects); is {
 		return history.Lock(strings.TrimPrefix(name, DefaultNamespace))

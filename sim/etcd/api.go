@@ -13,14 +13,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// The group of Lease objects, and its names in replies.
+// The group of Lease objects, and the names of the group in replies.
 const (
 	leasesRoot     = "/apis/coordination.k8s.io/v1/"
 	leasesResource = "leases.coordination.k8s.io"
 	leasesVersion  = "coordination.k8s.io/v1"
 )
 
-// object is a Lease object as clients of the API server see it. Fields that it does not know are kept.
+// object is a Lease object as clients of the API server see it. Unknown fields are kept.
 type object struct {
 	Kind       string         `json:"kind,omitempty"`
 	APIVersion string         `json:"apiVersion,omitempty"`
@@ -44,7 +44,7 @@ type apiCall struct {
 	only            string // the object name to which a fieldSelector restricts a collection; empty: none
 }
 
-// serveAPI takes a request to the API server.
+// serveAPI handles a request to the API server.
 func (s *server) serveAPI(m *raft.Member, r *sim.Incoming) {
 	q := &apiCall{server: s, m: m, r: r}
 	failed, ok := badRequest("malformed request"), false
@@ -58,7 +58,7 @@ func (s *server) serveAPI(m *raft.Member, r *sim.Incoming) {
 
 func (q *apiCall) fail(s *Status) { q.r.Reply(Answer(s.Code, s)) }
 
-// serve replies, now or later, or returns a failure.
+// serve replies at once or later, or returns a failure.
 func (q *apiCall) serve() *Status {
 	if u, err := url.ParseRequestURI(q.URI); err == nil {
 		if name, is := namespaceOf(u.Path); is {
@@ -90,7 +90,8 @@ func (q *apiCall) serve() *Status {
 	return Failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
 }
 
-// options lists the query options that are accepted. Those without an effect are only hints to a server.
+// options lists the query options that are accepted. Some of them have no effect, because they are only hints to a
+// server.
 var options = []string{"watch", "resourceVersion", "timeout", "timeoutSeconds", "allowWatchBookmarks", "fieldManager",
 	"resourceVersionMatch", "fieldValidation", "limit", "fieldSelector"}
 
@@ -149,7 +150,7 @@ func shown(k *KeyValue) *object {
 		l.Spec = map[string]any{}
 	}
 	l.Kind, l.APIVersion = "Lease", leasesVersion
-	if l.Metadata == nil { // written without the API server
+	if l.Metadata == nil { // written by a client other than the API server
 		namespace, name, _ := strings.Cut(strings.TrimPrefix(k.Key, LeaseObjects), "/")
 		l.Metadata = map[string]any{"namespace": namespace, "name": name}
 	}
@@ -182,7 +183,8 @@ func (q *apiCall) get() *Status {
 	})
 }
 
-// within returns the range of keys of the objects that a request is about: one object, those of a namespace, or all.
+// within returns the range of keys of the objects that a request is about: one object, the objects of a namespace, or
+// all objects.
 func (q *apiCall) within() (key, end string) {
 	key = LeaseObjects
 	if q.namespace != "" {
@@ -201,7 +203,7 @@ func (q *apiCall) list() *Status {
 		from, to := span(keys, key, end)
 		for i := from; i < to; i++ {
 			item := shown(&keys[i].KeyValue)
-			item.Kind, item.APIVersion = "", "" // the list has them
+			item.Kind, item.APIVersion = "", "" // the list itself has them
 			items = append(items, item)
 		}
 		q.r.Reply(Answer(200, map[string]any{"kind": "LeaseList", "apiVersion": leasesVersion, "items": items,
@@ -211,7 +213,7 @@ func (q *apiCall) list() *Status {
 }
 
 // sent decodes and checks the object in the body. An object that can be decoded, but whose content is invalid, is
-// returned beside the failure: the API server looks at namespaces and versions before the content.
+// returned together with the failure: the API server looks at namespaces and versions before the content.
 func (q *apiCall) sent() (l *object, failed *Status) {
 	media, _, _ := strings.Cut(q.ContentType, ";")
 	if media != "" && strings.TrimSpace(media) != "application/json" {
@@ -291,7 +293,7 @@ func (q *apiCall) put(l *object, version int64, other func() *Status) {
 		code = 201
 		q.lastUID++
 		l.Metadata["uid"] = fmt.Sprintf("00000000-0000-4000-%04x-%012x", 0x8000|q.m.Number(), q.m.Life()<<32|q.lastUID)
-		l.Metadata["creationTimestamp"] = nil // it would be of a wall clock, which members do not read
+		l.Metadata["creationTimestamp"] = nil // it would come from a wall clock, which members do not read
 	}
 	l.Kind, l.APIVersion = "Lease", leasesVersion
 	value := l.stored()
@@ -305,7 +307,7 @@ func (q *apiCall) put(l *object, version int64, other func() *Status) {
 }
 
 // commit proposes an operation on a key, on the condition that the key has the given version, where 0 means that it
-// does not exist. It tells done whether the condition held.
+// does not exist. It passes to done whether the condition held.
 func (q *apiCall) commit(done func(revision int64, held bool) *Status, version int64, o Op) {
 	txn := Txn{Conditions: []Compare{{Target: "MOD", Key: o.Key, Rel: '=', Number: version}}, Then: []Op{o}}
 	call := txn.Call()

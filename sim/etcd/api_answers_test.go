@@ -52,7 +52,7 @@ func wantIn(t *testing.T, what, answer string, wanted ...string) {
 	}
 }
 
-// TestObjectsThatKubernetesRefuses compares with the replies of kube-apiserver 1.33.13.
+// TestObjectsThatKubernetesRefuses: replies to invalid objects equal those of kube-apiserver 1.33.13.
 func TestObjectsThatKubernetesRefuses(t *testing.T) {
 	const microseconds = `as \"2006-01-02T15:04:05.000000Z07:00\"`
 	for i, test := range []struct {
@@ -146,7 +146,7 @@ func TestUnchangedObjectKeepsItsVersion(t *testing.T) {
 	})
 }
 
-// TestFieldsThatThereAreNot: unknown fields are dropped, or refused if the client asks for that.
+// TestFieldsThatThereAreNot: unknown fields are dropped, or refused if the client requests that.
 func TestFieldsThatThereAreNot(t *testing.T) {
 	asAPI(t, func(_ *desk, c apiCaller) {
 		body := `{"metadata":{"name":"t"},"spec":{"holderIdentity":"a","HolderIdentity":"b","foo":1}}`
@@ -164,7 +164,7 @@ func TestFieldsThatThereAreNot(t *testing.T) {
 	})
 }
 
-// TestNamespacesMustBeThere creates an object in a namespace before and after the namespace is created.
+// TestNamespacesMustBeThere tries to create an object in a namespace before and after the namespace is created.
 func TestNamespacesMustBeThere(t *testing.T) {
 	asAPI(t, func(_ *desk, c apiCaller) {
 		in := strings.Replace(leasesOfDefault, "default", "shop", 1)
@@ -184,8 +184,8 @@ func TestNamespacesMustBeThere(t *testing.T) {
 }
 
 // TestReadsOfVersionZeroMayBeStale reads right after an update. With resourceVersion=0, some reads show the previous
-// object, but never one that was replaced longer ago than the cache may lag. Without it, no read is stale. A member
-// that is cut off continues to show what it has.
+// object, but never one that was replaced longer ago than the maximum lag of the cache. Without it, no read is stale. A
+// member that is cut off continues to show its last state.
 func TestReadsOfVersionZeroMayBeStale(t *testing.T) {
 	asAPI(t, func(d *desk, c apiCaller) {
 		one := leasesOfDefault + "/t"
@@ -245,8 +245,9 @@ func TestWatchEndsAfterItsTime(t *testing.T) {
 	})
 }
 
-// TestWhatKubernetesRefusesFirst: it looks at the namespace before the content, at the version before the content, and
-// at the content before a version that a new object must not have. Measured at kube-apiserver 1.33.13.
+// TestWhatKubernetesRefusesFirst: the API server checks the namespace before the content, the version before the
+// content, and the content before a version that a new object must not have. This was measured with kube-apiserver
+// 1.33.13.
 func TestWhatKubernetesRefusesFirst(t *testing.T) {
 	const bad = `"spec":{"leaseDurationSeconds":0}`
 	asAPI(t, func(_ *desk, c apiCaller) {

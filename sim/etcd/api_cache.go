@@ -8,7 +8,7 @@ import (
 )
 
 // cacheLag is the maximum time by which the cache of an API server lags behind the etcd member beside it. The cache
-// learns of changes by a watch.
+// learns about changes through a watch.
 const cacheLag = 10 * time.Millisecond
 
 // arrival is the time at which a member applied a revision, on its monotonic clock.
@@ -28,8 +28,7 @@ func (s *server) arrived(m *raft.Member) {
 }
 
 // cached returns the keys in the API server's cache and their revision. These are the keys that the member had applied
-// some time ago, with a random lag of up to cacheLag. A member that is cut off from the others does not notice that it
-// is behind them.
+// a random time ago, at most cacheLag. A member that is cut off from the others does not notice that it is behind them.
 func (q *apiCall) cached() (keys []keyValue, revision int64) {
 	now := q.m.Monotonic()
 	lag := time.Duration(q.m.Rand("cache", sim.Key(now)) % uint64(cacheLag))
@@ -48,8 +47,8 @@ func (q *apiCall) cached() (keys []keyValue, revision int64) {
 	return q.store.asOf(revision), revision
 }
 
-// view calls f with the keys that a request may see. With resourceVersion=0 these are the cached ones; otherwise they
-// are those of a quorum read.
+// view calls f with the keys that a request may see: with resourceVersion=0 the cached keys, otherwise the result of a
+// quorum read.
 func (q *apiCall) view(f func(keys []keyValue, revision int64) *Status) *Status {
 	if q.query.Get("resourceVersion") == "0" {
 		return f(q.cached())

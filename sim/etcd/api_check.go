@@ -25,7 +25,7 @@ const (
 	textsField // map from names to texts
 )
 
-// The known fields of a Lease object. Other fields are dropped, or refused with fieldValidation=Strict.
+// These are the known fields of a Lease object. Other fields are dropped, or refused with fieldValidation=Strict.
 var (
 	metadataFields = map[string]fieldKind{"name": textField, "generateName": textField, "namespace": textField,
 		"selfLink": textField, "uid": textField, "resourceVersion": textField, "generation": anyField,
@@ -37,8 +37,8 @@ var (
 		"preferredHolder": textField}
 )
 
-// readObject decodes an object from JSON, field by field like the API server, for which the case of field names
-// matters.
+// readObject decodes an object from JSON field by field. Like the API server, it distinguishes upper and lower case in
+// field names.
 func readObject(body string, strict bool) (*object, *Status) {
 	d := json.NewDecoder(strings.NewReader(body))
 	d.UseNumber()
@@ -75,7 +75,7 @@ func readObject(body string, strict bool) (*object, *Status) {
 	return l, nil
 }
 
-// checkFields drops unknown fields and checks the others. It returns what is wrong, or "" if nothing is.
+// checkFields drops unknown fields and checks the others. It returns the first problem, or "" if there is none.
 func checkFields(of map[string]any, in, typed string, fields map[string]fieldKind, strict bool) (problem string) {
 	for _, name := range sortedNames(of) {
 		kind, known := fields[name]
@@ -101,7 +101,7 @@ func sortedNames(of map[string]any) (names []string) {
 	return names
 }
 
-// checkField converts one value, or returns what is wrong with it, in the words of encoding/json and metav1.MicroTime.
+// checkField converts one value, or returns the problem with it as encoding/json and metav1.MicroTime word it.
 func checkField(v any, kind fieldKind, at string) (read any, problem string) {
 	text, isText := v.(string)
 	switch kind {
@@ -160,7 +160,7 @@ func kindOf(v any) string {
 	return "object"
 }
 
-// The syntax of names and labels (k8s.io/apimachinery, pkg/util/validation).
+// This is the syntax of names and labels (k8s.io/apimachinery, pkg/util/validation).
 const (
 	labelForm     = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 	subdomainForm = labelForm + `(\.` + labelForm + ")*"
@@ -189,7 +189,7 @@ const (
 		"for validation is '(" + partForm + ")?')"
 )
 
-// misnamed returns why a Lease object cannot have a name, or "" if it can.
+// misnamed returns the reason why a Lease object cannot have the name, or "" if it can.
 func misnamed(name string) string {
 	switch {
 	case len(name) > 253:
@@ -200,7 +200,7 @@ func misnamed(name string) string {
 	return ""
 }
 
-// mislabelled returns what is wrong with the labels of an object, or "" if nothing is.
+// mislabelled returns the problem with the labels of an object, or "" if there is none.
 func mislabelled(labels map[string]any) string {
 	for _, key := range sortedNames(labels) {
 		prefix, name, prefixed := strings.Cut(key, "/")

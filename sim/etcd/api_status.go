@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/http1"
 )
 
-// Status is the reply to a request that failed, and to a deletion (k8s.io/apimachinery, pkg/apis/meta/v1).
+// Status is the reply to a request that failed, or to a deletion (k8s.io/apimachinery, pkg/apis/meta/v1).
 type Status struct {
 	Kind       string         `json:"kind"`
 	APIVersion string         `json:"apiVersion"`
@@ -33,7 +33,7 @@ func Failure(code int, reason, format string, args ...any) *Status {
 		Reason: reason, Code: code}
 }
 
-// about adds to a Status that it concerns a Lease object.
+// about marks a Status as being about a Lease object.
 func (s *Status) about(name string) *Status {
 	s.Details = &StatusDetails{Name: name, Group: "coordination.k8s.io", Kind: "leases"}
 	return s
@@ -53,7 +53,7 @@ func conflict(name string) *Status {
 			"your changes to the latest version and try again", leasesResource, name).about(name)
 }
 
-// conflictBecause returns a conflict for another reason than a superseded version.
+// conflictBecause returns a conflict that has a reason other than an outdated version.
 func conflictBecause(resource, name, format string, args ...any) *Status {
 	return Failure(409, "Conflict", "Operation cannot be fulfilled on %s %q: %s", resource, name,
 		fmt.Sprintf(format, args...)).about(name)
@@ -69,7 +69,7 @@ func badRequest(format string, args ...any) *Status {
 	return Failure(400, "BadRequest", format, args...)
 }
 
-// Answer encodes a reply of the API server with a body in JSON.
+// Answer encodes a reply of the API server with a JSON body.
 func Answer(code int, body any) []byte {
 	b, err := json.Marshal(body)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/http1"
 )
 
-// TestTheAPIServerAnswersAsKubernetesDoes: each reply has the code, and also the reason and the text by which client-go
+// TestTheAPIServerAnswersAsKubernetesDoes: each reply has the code, the reason and the text by which client-go
 // distinguishes failures.
 func TestTheAPIServerAnswersAsKubernetesDoes(t *testing.T) {
 	const in, json = "/apis/coordination.k8s.io/v1/namespaces/default/leases", "application/json"
@@ -74,7 +74,7 @@ func TestTheAPIServerAnswersAsKubernetesDoes(t *testing.T) {
 	}
 }
 
-// TestAWatchOfACompactedVersionIsExpired: such a watch begins, and its only event is the failure.
+// TestAWatchOfACompactedVersionIsExpired: a watch of a compacted version begins, and its only event is the failure.
 func TestAWatchOfACompactedVersionIsExpired(t *testing.T) {
 	const in = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 	create := func(name string) []string {

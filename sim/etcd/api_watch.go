@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// watch sends the changes of objects from the given version on. Without a version, it sends the existing objects and
-// then the changes.
+// watch sends the changes of objects, starting with the given version. Without a version, it sends the existing objects
+// and then the changes.
 func (q *apiCall) watch() *Status {
 	text := q.query.Get("resourceVersion")
 	version, err := strconv.ParseInt("0"+text, 10, 64)
@@ -67,7 +67,7 @@ func (s *server) endWatch(m *raft.Member, id int64) {
 // lastChunk ends a chunked body.
 const lastChunk = "0\r\n\r\n"
 
-// event returns a chunk with a change of an object.
+// event returns a chunk that contains the change of an object.
 func event(kind string, object any) []byte {
 	b, err := json.Marshal(map[string]any{"type": kind, "object": object})
 	if err != nil {

@@ -5,10 +5,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// write is a pending change: what one entry of the log does to the keys, all at one revision.
+// write is a pending change: the effect of one log entry on the keys, all at one revision.
 type write struct {
 	entry    *raft.Entry // nil for reads
-	txn      *Txn        // the txn of which it is a part; nil if there is none
+	txn      *Txn        // the txn to which it belongs; nil if there is none
 	revision int64       // the revision of its changes
 	changed  bool
 	by       history.Attempt
@@ -184,7 +184,7 @@ func (s *server) remove(m *raft.Member, w *write, key, end string) (n int) {
 	return to - from
 }
 
-// recordEnd records that a key is gone, if it is this member that must record it.
+// recordEnd records that a key is gone, if this member is the one that must record it.
 func (s *server) recordEnd(m *raft.Member, k *keyValue, w *write) {
 	switch {
 	case w.entry.First:

@@ -8,9 +8,9 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Call is a message of a client to one of the gRPC services, or an event of its stream.
+// Call is a message from a client to one of the gRPC services, or an event on its stream.
 type Call struct {
-	Path       string // such as "/etcdserverpb.KV/Put"
+	Path       string // for example "/etcdserverpb.KV/Put"
 	Stream     uint64 // stream number on its connection
 	Message    string
 	What       What
@@ -24,7 +24,7 @@ const (
 	Sends    What = iota // a message
 	Finishes             // the client sends nothing more
 	Resets               // the client cancels the call
-	Refuses              // the message cannot be read: Message contains gRPC's code and text
+	Refuses              // the message cannot be read: Message contains gRPC's code and error text
 )
 
 // Args returns the words of a request with this call. CallOf decodes them.
@@ -74,11 +74,11 @@ func Streaming(path string) bool {
 	return path == keepAlivePath || path == watchPath || path == observePath
 }
 
-// Lease returns the lease that a call is about, or 0 if it is not about a single lease.
+// Lease returns the lease that a call concerns, or 0 if it does not concern a single lease.
 func (c Call) Lease() (lease int64) {
 	switch c.Path {
 	case keepAlivePath, leaseRevokePath, leaseTimeToLivePath:
-		_ = readFields(c.Message, &lease) // a member will refuse a message that cannot be read
+		_ = readFields(c.Message, &lease) // the member will refuse a message that cannot be read
 	}
 	return lease
 }

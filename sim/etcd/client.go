@@ -9,8 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Requests of modelled clients. They are the messages that etcd's client library sends; Call.Args is what travels on a
-// link, and Call.Read decodes what comes back.
+// This file contains the requests of modeled clients. They are the messages that etcd's client library sends; Call.Args
+// is what travels on a link, and Call.Read decodes the reply.
 
 // Call returns the call for a range, a put or a deletion.
 func (o Op) Call() Call {
@@ -42,7 +42,7 @@ func RevokeLease(id int64) Call {
 	return Call{Path: leaseRevokePath, Message: string(appendFields(nil, id))}
 }
 
-// KeepLeaseAlive returns the call that prolongs a lease on its stream.
+// KeepLeaseAlive returns the call that extends a lease on its stream.
 func KeepLeaseAlive(id int64) Call {
 	return Call{Path: keepAlivePath, Message: string(appendFields(nil, id))}
 }
@@ -63,24 +63,24 @@ func MoveLeader(member int64) Call {
 // Prefix returns the end of the range of keys that begin with a prefix.
 func Prefix(prefix string) string { return after(prefix) }
 
-// Response is a member's response to a call of a modelled client: the fields that a client of a lock reads.
+// Response is a member's response to a call of a modeled client. It has the fields that a client of a lock reads.
 type Response struct {
-	Revision  int64      // the store's, from the header
+	Revision  int64      // revision of the store, from the header
 	Member    int64      // ID of the member, from the header
 	Keys      []KeyValue // range: the keys found
 	Count     int64      // range: number of keys that exist; deletion: number of keys deleted
-	Succeeded bool       // txn: its conditions held
+	Succeeded bool       // txn: whether its conditions held
 	Results   []Response // txn: one for each operation of the chosen branch
 	Lease     int64
-	TTL       int64 // s; of a granted or prolonged lease, or what is left of it; 0 or less: there is no such lease
-	Granted   int64 // s; the TTL with which the lease was granted, from LeaseTimeToLive
+	TTL       int64 // in s, of a granted or extended lease, or the remaining time; 0 or less: the lease does not exist
+	Granted   int64 // in s: the TTL with which the lease was granted, from LeaseTimeToLive
 	Leader    int64 // status: ID of the leader; 0: none is known
 	Created   bool  // watch: it has begun
 	Canceled  bool  // watch: it has ended
 	Events    []WatchEvent
 }
 
-// WatchEvent is the change of a key, as a watch shows it.
+// WatchEvent is a change of a key as shown by a watch.
 type WatchEvent struct {
 	KeyValue // for a deletion, only Key and Mod are set
 	Deleted  bool
@@ -109,7 +109,7 @@ func (c *Call) ReadMessage(message string) (r Response, err error) {
 	return r, readFields(message, r.fields(c.Path)...)
 }
 
-// fields lists where the fields of a response to a method belong.
+// fields lists the destinations of the fields in a response to a method.
 func (r *Response) fields(path string) []any {
 	header := func(b []byte) error { return readFields(b, nil, &r.Member, &r.Revision) }
 	switch path {
@@ -198,7 +198,7 @@ func (t *Txn) message() (b []byte) {
 	return b
 }
 
-// message encodes an etcdserverpb.Compare. Its operand is never left out, even if it is zero.
+// message encodes an etcdserverpb.Compare. The operand is always included, even if it is zero.
 func (c *Compare) message() []byte {
 	relation := int64(strings.IndexByte(string(relations), c.Rel))
 	b := appendFields(nil, relation, int64(slices.Index(targets, c.Target)), c.Key)
@@ -211,7 +211,8 @@ func (c *Compare) message() []byte {
 	return appendText(b, 64, c.End)
 }
 
-// Phase returns the phase of a modelled client's request with the given name. Its delays are drawn by it.
+// Phase returns the phase of a modeled client's request with the given name. The delays of the request are drawn for
+// this phase.
 func Phase(name string) string {
 	switch {
 	case strings.HasPrefix(name, "Lease"):

@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// TestRequestsAreReadAsTheyWereMade: the members read what clients encode.
+// TestRequestsAreReadAsTheyWereMade: members decode exactly what clients encode.
 func TestRequestsAreReadAsTheyWereMade(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
@@ -35,8 +35,8 @@ func TestRequestsAreReadAsTheyWereMade(t *testing.T) {
 	}
 }
 
-// TestAMethodIsSimulatedOrListed: a method that is new in methods must leave the list of those that are not simulated,
-// or users would be told that it is refused.
+// TestAMethodIsSimulatedOrListed: no method is both in methods and in the list of methods that are not simulated, since
+// users would be told that it is refused.
 func TestAMethodIsSimulatedOrListed(t *testing.T) {
 	for path := range methods {
 		if NotSimulated(path) {
@@ -45,7 +45,7 @@ func TestAMethodIsSimulatedOrListed(t *testing.T) {
 	}
 }
 
-// TestResponsesAreDecoded: every call that a modelled client can make is served, and its response has a revision.
+// TestResponsesAreDecoded: every call that a modeled client can make is served, and its response has a revision.
 func TestResponsesAreDecoded(t *testing.T) {
 	d := newDesk(t)
 	d.ask(1, GrantLease(60, 9))

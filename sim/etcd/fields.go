@@ -59,7 +59,7 @@ func (s *scan) int() int64 {
 	return int64(s.n)
 }
 
-// bytes returns the content of a text or message field. It is valid as long as the message.
+// bytes returns the content of a text or message field. It is valid for as long as the message.
 func (s *scan) bytes() []byte {
 	if s.kind != protowire.BytesType {
 		s.err = errMalformed
@@ -78,8 +78,8 @@ func (s *scan) take(read func([]byte) error) {
 }
 
 // readFields decodes a protobuf message: field 1 into the first element of to, field 2 into the second, and so on. An
-// element is a *string, *int64 or *bool; a func([]byte) error for a message within the message; a func(*scan) for the
-// field as it is; or nil to skip the field.
+// element is a *string, *int64 or *bool; a func([]byte) error for a message within the message; a func(*scan) for an
+// undecoded field; or nil to skip the field.
 func readFields[T string | []byte](message T, to ...any) error {
 	s := scanOf(message)
 	for s.next() {
@@ -140,5 +140,5 @@ func appendPart(b []byte, number protowire.Number, part []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(b, number, protowire.BytesType), part)
 }
 
-// clamp makes an id non-negative, like those that etcd prints.
+// clamp makes an ID non-negative, like those that etcd prints.
 func clamp(n uint64) int64 { return int64(n & math.MaxInt64) }

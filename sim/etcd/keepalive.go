@@ -14,7 +14,7 @@ type ask struct {
 	lease   int64
 	renew   bool
 	attempt history.Attempt
-	from    sim.ProcessID // the member whose client asks
+	from    sim.ProcessID // the member whose client asked
 	number  uint64        // number of the question at that member
 	key     sim.Key       // key of the message, and of the answer
 }
@@ -44,7 +44,7 @@ func (s *server) askLeader(m *raft.Member, of history.Attempt, lease int64, rene
 	s.passOn(m, a)
 }
 
-// dropLateAsks drops questions that have timed out. Their clients have given up long before.
+// dropLateAsks drops questions that have timed out. Their clients have stopped waiting long before.
 func (s *server) dropLateAsks(m *raft.Member) {
 	for len(s.asks) > 0 && s.asks[0].deadline <= m.Monotonic() {
 		late := s.asks[0]
@@ -63,13 +63,13 @@ func (s *server) passOn(m *raft.Member, a ask) {
 	}
 }
 
-// ReceiveFromPeer takes a question of another member, or the answer to one of this member's.
+// ReceiveFromPeer handles a question from another member, or the answer to a question of this member.
 func (s *server) ReceiveFromPeer(m *raft.Member, from sim.ProcessID, body any) {
 	switch b := body.(type) {
 	case ask:
 		if m.Leading() {
 			s.decide(m, b)
-		} // otherwise the member that asks will learn of the new leader and ask there
+		} // otherwise the asking member will learn about the new leader and ask that one
 	case leaderAnswer:
 		s.deliver(b)
 	}

@@ -18,20 +18,20 @@ type lease struct {
 	// expiry is when the lease ends, on the leader's monotonic clock. On other members it is forever.
 	expiry  time.Duration
 	ending  bool  // the leader has proposed its end
-	waiting []ask // keepalives that arrived after that, until the end is committed or another leader is known
+	waiting []ask // keepalives that arrived after that; they wait until the end is committed or another leader is known
 }
 
 const forever = time.Duration(math.MaxInt64)
 
-// lessor holds the leases. Which leases exist is replicated, but only the leader knows when they end.
+// lessor contains the leases. Which leases exist is replicated, but only the leader knows when they end.
 type lessor struct {
 	leases  []*lease // in the order of their grants
 	free    []*lease // leases of earlier runs, for reuse
 	primary bool
-	reign   uint64 // how often this member became primary in this life; timers of an earlier reign are void
+	reign   uint64 // how often this member became primary in this life; timers of an earlier reign are obsolete
 }
 
-// Constants of etcd's lessor.
+// These are constants of etcd's lessor.
 const (
 	lessorInterval = 500 * time.Millisecond // time between two checks for leases that have ended
 	maxTTL         = 9_000_000_000          // s
@@ -90,14 +90,14 @@ func (x *lease) detach(key string) {
 	}
 }
 
-// refresh restarts the lease, extended by some time.
+// refresh restarts the lease, which then lasts for its TTL plus extend.
 func (x *lease) refresh(now, extend time.Duration) {
 	x.expiry = now + time.Duration(x.ttl)*time.Second + extend
 	x.ending = false
 }
 
 // promote makes this member the primary, which ends leases. It cannot know what its predecessor has promised. Therefore
-// every lease restarts, and lasts an election time-out longer, because both members may have been leader for that long.
+// every lease restarts and lasts an election timeout longer, because both members may have been leader for that long.
 func (s *server) promote(m *raft.Member) {
 	s.lessor.primary = true
 	s.lessor.reign++
@@ -117,15 +117,15 @@ func (s *server) demote() {
 	}
 }
 
-// Tags of timers. Smaller tags are reigns.
+// These are tags of timers. Smaller tags are reigns.
 const (
 	tagLeaderless uint64 = 1 << 48
 	tagWait       uint64 = 1 << 49
 	tagWatch      uint64 = 1 << 50
 )
 
-// Wake handles a timer. For a reign, it checks for leases that have ended and proposes their revocation. A leader that
-// has been deposed without knowing it proposes in vain.
+// Wake handles a timer. For a reign, it checks for leases that have ended and proposes their revocation. If a leader
+// has been deposed without knowing it, its proposals have no effect.
 func (s *server) Wake(m *raft.Member, reign uint64) {
 	switch {
 	case reign >= tagWatch:
@@ -163,7 +163,7 @@ func (s *server) applyGrant(m *raft.Member, e *raft.Entry) []byte {
 	return outcome(appendNumber(appendNumber(s.header(m).append(nil, 1), 2, x.id), 3, x.ttl), nil)
 }
 
-// applyRevoke ends a lease and deletes its keys, in one revision.
+// applyRevoke ends a lease and deletes its keys in one revision.
 func (s *server) applyRevoke(m *raft.Member, e *raft.Entry) []byte {
 	x := s.lessor.find(parse(e.Args[1]))
 	if x == nil {

@@ -23,7 +23,8 @@ type LeaseObject struct {
 	Spec LeaseSpec `json:"spec"`
 }
 
-// LeaseSpec states who leads, and for how long (coordination.k8s.io/v1). To etcd it is only data, and never ends.
+// LeaseSpec states who leads, and for how long (coordination.k8s.io/v1). To etcd it is only data, which does not
+// expire.
 type LeaseSpec struct {
 	HolderIdentity       string `json:"holderIdentity,omitempty"` // empty: nobody leads
 	LeaseDurationSeconds int64  `json:"leaseDurationSeconds,omitempty"`
@@ -48,18 +49,18 @@ func (o LeaseObject) String() string {
 	return string(b)
 }
 
-// term is the time during which one attempt leads by a Lease object. Its owner is empty if nobody leads.
+// term is the period in which one attempt leads according to a Lease object. Its owner is empty if nobody leads.
 type term struct {
 	holder string
 	owner  history.Attempt
 	due    history.Time
 }
 
-// isLeaseObject reports whether a key is that of a Lease object.
+// isLeaseObject reports whether a key belongs to a Lease object.
 func isLeaseObject(key string) bool { return strings.HasPrefix(key, LeaseObjects) }
 
-// term returns the current term according to a key's value. It is zero if the key does not exist or is not a Lease
-// object's.
+// term returns the current term according to a key's value. It is zero if the key does not exist or does not belong to
+// a Lease object.
 func (s *server) term(key string) term {
 	k := s.store.get(key)
 	if k == nil || !isLeaseObject(key) {
@@ -68,18 +69,17 @@ func (s *server) term(key string) term {
 	return term{ReadLeaseObject(k.Value).Spec.HolderIdentity, k.owner, k.due}
 }
 
-// guarded reports whether a write requires that the key still has the version that its client has read.
+// guarded reports whether a write is conditional on the version of the key that its client has read.
 func (w *write) guarded(key string) bool {
 	return w.txn != nil && slices.ContainsFunc(w.txn.Conditions, func(c Compare) bool {
 		return c.Key == key && c.Rel == '=' && c.Target == "MOD"
 	})
 }
 
-// recordTerm records what a put of a Lease object means to those who lead by it, given the term before. A renewal
-// prolongs the key. An object without a holder deletes it. If another holder takes the lease and has compared the
-// version, the lease has ended by that client's clock: the key has expired. If it has not compared the version, it
-// overwrites the key, unless the lease is over by then. A client that leads under a new attempt has given up its
-// earlier term.
+// recordTerm records the effect of a put of a Lease object on its leaders, given the previous term. A renewal extends
+// the key. An object without a holder deletes it. If another holder takes the lease and has compared the version, the
+// lease has ended by that client's clock: the key has expired. If it has not compared the version, it overwrites the
+// key, unless the lease is over by then. A client that leads under a new attempt has abandoned its earlier term.
 func (s *server) recordTerm(m *raft.Member, k *keyValue, was term, w *write) {
 	spec, by := ReadLeaseObject(k.Value).Spec, k.owner
 	k.due = m.Due(time.Duration(spec.LeaseDurationSeconds) * time.Second)

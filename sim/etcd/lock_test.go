@@ -14,7 +14,7 @@ import (
 
 const ms = time.Millisecond
 
-// lab is a world with a cluster and clients that work under one lock.
+// lab is a world with a cluster and clients that compete for one lock.
 type lab struct {
 	*sim.World
 	*raft.Cluster
@@ -46,8 +46,8 @@ func (l *lab) begin(seed uint64) {
 	l.done, l.later = 0, nil
 }
 
-// clients adds clients, each first connected to a different server. The first client starts so early that it acquires
-// first.
+// clients adds clients, each of which first connects to a different server. The first client starts so early that it
+// acquires the lock first.
 func (l *lab) clients(n int) {
 	for i := range n {
 		w := l.work
@@ -59,14 +59,14 @@ func (l *lab) clients(n int) {
 	}
 }
 
-// whenAcquired calls f when client-1 acquires for the first time.
+// whenAcquired calls f when client-1 acquires the lock for the first time.
 func (l *lab) whenAcquired(f func()) {
 	l.later = append(l.later, func() { l.AtPoint("client-1", sim.Acquired, 1, f) })
 }
 
 func (l *lab) at(d time.Duration, f func()) { l.At(sim.Time(d), f) }
 
-// fault records that a fault struck or ended, in the way of a nemesis.
+// fault records that a fault struck or ended, as a nemesis does.
 func (l *lab) fault(t history.Type, line string, on ...history.Process) {
 	f, _, _ := cut(line)
 	struck := &history.Fault{On: on}
@@ -96,7 +96,7 @@ func (l *lab) pauseHolder(d time.Duration) {
 	})
 }
 
-// cutBetween cuts the servers in a off from those in b.
+// cutBetween cuts the servers in a off from the servers in b.
 func (l *lab) cutBetween(a, b []sim.ProcessID, from, until time.Duration) {
 	each := func(f func(from, to sim.ProcessID)) {
 		for _, x := range a {
@@ -110,7 +110,7 @@ func (l *lab) cutBetween(a, b []sim.ProcessID, from, until time.Duration) {
 	l.at(until, func() { each(l.Heal) })
 }
 
-// judge runs until the clients are done and judges the history.
+// judge runs until the clients are done, and judges the history.
 func (l *lab) judge(clients int) checker.Verdict {
 	l.t.Helper()
 	l.clients(clients)

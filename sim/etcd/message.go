@@ -73,7 +73,7 @@ var (
 	relations = []byte{'=', '>', '<', '!'}
 )
 
-// readComparison decodes an etcdserverpb.Compare. An operand for another target than the stated one is ignored.
+// readComparison decodes an etcdserverpb.Compare. An operand that does not match the target is ignored.
 func readComparison(b []byte) (c Compare, err error) {
 	target, relation, operand := int64(0), int64(0), int64(-1)
 	s := scanOf(b)

@@ -16,11 +16,11 @@ type session struct {
 	at      int // index of the server asked last
 	ttl     int // s
 	lease   int64
-	until   time.Duration // end of the lease as the client counts it, on its monotonic clock
+	until   time.Duration // end of the lease as counted by the client, on its monotonic clock
 	granted history.Attempt
 	lost    sim.Signal
 	over    sim.Signal
-	hold    *mutex           // the lock whose grant a keepalive prolongs
+	hold    *mutex           // the lock whose grant a keepalive extends
 	sent    [3]time.Duration // when the latest request on each connection was sent
 	receipt bool             // counts the lease from the reply, as the original client does
 }
@@ -102,7 +102,7 @@ type mutex struct {
 
 func (l *mutex) key() string { return fmt.Sprint(l.name, "/", l.lease) }
 
-// line is the range of the oldest key in the line.
+// line is the range that contains only the oldest key in the queue.
 func (l *mutex) line() Op {
 	o := all(string(l.name) + "/")
 	o.Order, o.Limit = ByCreate, 1

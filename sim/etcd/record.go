@@ -7,8 +7,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// due returns the true time at which a lease ends if no more keepalives arrive. Only the leader knows this. If another
-// member applies a command first, as after the leader's death, it records the earliest possible time.
+// due returns the true time at which a lease ends if no more keepalives arrive. Only the leader knows this time. If
+// another member applies a command first, for example after a crash of the leader, it records the earliest possible
+// time.
 func due(m *raft.Member, x *lease) history.Time {
 	switch {
 	case x == nil:
@@ -24,7 +25,7 @@ func (s *server) recordSet(m *raft.Member, k *keyValue, x *lease) {
 		Of: k.owner, By: k.owner, Until: due(m, x)})
 }
 
-// recordProlonged records that the keys of a lease live longer, because of a keepalive or a change of leader.
+// recordProlonged records that the keys of a lease live longer because of a keepalive or a change of leader.
 func (s *server) recordProlonged(m *raft.Member, x *lease, by history.Attempt) {
 	for _, key := range x.keys {
 		k := s.store.get(key)
@@ -46,7 +47,7 @@ func (s *server) Lost(m *raft.Member, why history.Why) {
 	}
 }
 
-// isHeld reports whether a key belongs to somebody. A Lease object without a holder does not.
+// isHeld reports whether a key has an owner. A Lease object without a holder has none.
 func (k *keyValue) isHeld() bool { return k.owner != "" || !isLeaseObject(k.Key) }
 
 func (s *server) recordGone(m *raft.Member, k *keyValue, w *write) {
@@ -67,8 +68,8 @@ func recordCopy(m *raft.Member, f history.F, k *keyValue) {
 	m.Record(history.Event{Type: history.OK, F: f, Lock: LockOf(k.Key), Member: k.Key, Of: k.owner})
 }
 
-// agent returns the attempt on whose behalf a client that acts on the lease changes a key: by itself, or, if by is the
-// attempt to which the lease was granted, the key's owner.
+// agent returns the attempt on whose behalf a client that acts on the lease changes a key. This is by, or the key's
+// owner if by is the attempt to which the lease was granted.
 func (x *lease) agent(by, owner history.Attempt) history.Attempt {
 	if by == x.grant {
 		return owner

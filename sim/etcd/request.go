@@ -9,12 +9,12 @@ type Op struct {
 	End      string // end of the range, exclusive; empty: only Key; "\x00": all keys from Key on
 	Value    string // put
 	Lease    int64  // put; 0: no lease
-	Previous bool   // put and delete: the reply contains what was there before
+	Previous bool   // put and delete: the reply contains the previous keys
 	Txn      *Txn   // the txn, if Kind is Nested
-	// For a put: keep the current value or lease.
+	// KeepValue and KeepLease make a put keep the current value or lease.
 	KeepValue, KeepLease bool
 
-	// For a range.
+	// These fields are for a range.
 	Revision     int64 // at this revision; 0: the latest
 	KeysOnly     bool
 	CountOnly    bool
@@ -53,7 +53,7 @@ const (
 type Compare struct {
 	Target string // CREATE, MOD, VERSION and LEASE compare numbers, VALUE texts
 	Key    string
-	End    string // as in an Op: all keys of the range must fulfil the condition
+	End    string // as in an Op: all keys of the range must satisfy the condition
 	Rel    byte   // '=', '!', '<' or '>'
 	Number int64
 	Text   string
@@ -100,7 +100,7 @@ func putsTwice(ops []Op) bool {
 	return twice
 }
 
-// writes lists the keys that a branch puts, and its deletions, including those of the txns in it, of which only one
+// writes lists the keys that a branch puts and the deletions in it, including those of nested txns, of which only one
 // branch is executed (checkIntervals in etcdserver/api/v3rpc/key.go). twice is the result of putsTwice.
 func writes(ops []Op) (puts []string, deletes []*Op, twice bool) {
 	for i := range ops {

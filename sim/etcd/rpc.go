@@ -74,7 +74,7 @@ func NotSimulated(path string) bool {
 	return slices.Contains(notSimulated[path[:at]], path[at:])
 }
 
-// unknown returns the error for a method that does not exist here: gRPC's own error, unless etcd has the method.
+// unknown returns the error for a method that is not simulated: gRPC's own error, unless etcd has the method.
 func unknown(path string) error {
 	service, method, found := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	switch {
@@ -99,7 +99,7 @@ type rpc struct {
 	r *sim.Incoming
 }
 
-// serveRPC takes a client's call.
+// serveRPC handles a client's call.
 func (s *server) serveRPC(m *raft.Member, r *sim.Incoming) {
 	c, ok := CallOf(r.Args)
 	q := &rpc{Call: c, server: s, m: m, r: r}
@@ -148,7 +148,7 @@ func errUnreadable(err error) error {
 	return &Error{Internal, "grpc: error unmarshalling request: " + err.Error()}
 }
 
-// reply sends the response to a call with one response, and ends the call.
+// reply sends the response to a unary call, and ends the call.
 func (q *rpc) reply(message []byte) {
 	b := Record{Kind: Message, Stream: q.Stream, Body: string(message)}.Append(nil)
 	q.r.Reply(Record{Kind: End, Stream: q.Stream}.Append(b))
@@ -179,7 +179,7 @@ func (s *server) header(m *raft.Member) header {
 	return header{clusterID, memberID(m.Number()), s.store.revision, int64(m.Term())}
 }
 
-// outcome encodes the log's reply to a command of a call: a message, or an error.
+// outcome encodes the log's reply to the command of a call: a message, or an error.
 func outcome(message []byte, err error) []byte {
 	if err != nil {
 		e := asError(err)
@@ -244,8 +244,7 @@ func (q *rpc) serveRange() error {
 	return nil
 }
 
-// maxRequest is the maximum size of a request in bytes: etcd's --max-request-bytes, without the bytes that its log
-// adds.
+// maxRequest is the maximum size of a request in bytes: etcd's --max-request-bytes minus the bytes that its log adds.
 const maxRequest = 1536<<10 - 18
 
 func (q *rpc) serveOp() error {
@@ -293,7 +292,7 @@ func (q *rpc) serveTxn() error {
 	return nil
 }
 
-// serializable reports whether a read-only txn may be answered from what this member has applied.
+// serializable reports whether a read-only txn may be answered from the state that this member has applied.
 func (t *Txn) serializable() bool {
 	for _, branch := range [][]Op{t.Then, t.Else} {
 		for i := range branch {
@@ -332,7 +331,7 @@ const version = "3.4.23"
 
 func (q *rpc) serveStatus() error {
 	b := appendText(q.header(q.m).append(nil, 1), 2, version)
-	b = appendNumber(b, 3, 20480) // size of the database file, which does not exist here: that of an empty one
+	b = appendNumber(b, 3, 20480) // size of an empty database file; there is no file here
 	leader := int64(0)
 	for i, name := range q.m.Peers() {
 		if name == q.m.Leader() {

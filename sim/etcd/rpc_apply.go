@@ -22,8 +22,8 @@ func (s *server) transact(m *raft.Member, t *Txn, w *write) ([]byte, error) {
 	return append(h.append(nil, 1), b...), nil
 }
 
-// way returns which branch the txn takes, and each txn within the chosen branches, in the order in which they are met.
-// All conditions are evaluated before anything is executed.
+// way lists the branches to execute: that of the txn, and those of each txn within the chosen branches, in the order of
+// execution. All conditions are evaluated before anything is executed.
 func (s *server) way(t *Txn, way []bool) []bool {
 	ops, held := s.branch(t)
 	way = append(way, held)
@@ -35,7 +35,7 @@ func (s *server) way(t *Txn, way []bool) []bool {
 	return way
 }
 
-// follow returns the branch of a txn according to the first element of way, which it removes.
+// follow returns the branch of a txn according to the first element of way, and removes that element.
 func (t *Txn) follow(way *[]bool) []Op {
 	held := (*way)[0]
 	*way = (*way)[1:]
@@ -45,7 +45,8 @@ func (t *Txn) follow(way *[]bool) []Op {
 	return t.Else
 }
 
-// feasible returns why the chosen branches cannot be executed: the error of a put or, if there is none, of a range.
+// feasible returns the error that prevents the chosen branches from being executed: the error of a put or, if there is
+// none, of a range.
 func (s *server) feasible(t *Txn, way []bool) error {
 	for _, kind := range []Kind{Put, Range} {
 		rest := way
@@ -65,7 +66,7 @@ func (s *server) feasibleOf(kind Kind, t *Txn, way *[]bool) (err error) {
 		case o.Kind == Nested:
 			wrong = s.feasibleOf(kind, o.Txn, way)
 		case o.Kind != kind:
-		case o.Kind == Range && o.Revision < 0 && o.Revision < s.store.compacted: // outside a txn it is the latest
+		case o.Kind == Range && o.Revision < 0 && o.Revision < s.store.compacted: // outside a txn: the latest
 			wrong = errCompacted
 		default:
 			wrong = s.possible(o)

@@ -11,9 +11,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// The lock and election services are clients of etcd that run on the member. They offer the recipes of etcd 3.4's
-// package concurrency to callers that do not have it. A waiting call keeps its lease alive. When it is the call's turn,
-// it does not check whether its own key still exists.
+// The lock and election services are clients of etcd that run on the member. They provide the recipes of etcd 3.4's
+// package concurrency to callers that cannot use that package. A waiting call keeps its lease alive. When it is the
+// call's turn, it does not check whether its own key still exists.
 const (
 	elections   = "/v3electionpb.Election/"
 	observePath = elections + "Observe"
@@ -29,8 +29,8 @@ var (
 // sessionTTL is the TTL, in seconds, of the lease that the services grant to a caller without a lease.
 const sessionTTL = 60
 
-// wait is a call that waits until no key with its prefix is older than its own key, or an Observe call, which has no
-// key.
+// wait is a call that waits until no key with its prefix is older than its own key. It can also be an Observe call,
+// which has no key.
 type wait struct {
 	number       uint64
 	conn, stream uint64
@@ -38,8 +38,8 @@ type wait struct {
 	attempt      history.Attempt
 	lease, ttl   int64
 	key          string
-	created      int64 // the create revision of its key; 0: it is not in line yet
-	entered      int64 // the store's revision when it entered the line
+	created      int64 // the create revision of its key; 0: it is not in the queue yet
+	entered      int64 // the store's revision when it entered the queue
 	checking     bool
 	won          func(w *wait, h header)
 	observe      func() // for Observe: called after every change
@@ -75,7 +75,7 @@ func (q *rpc) serveCampaign() error {
 	})
 }
 
-// enter puts the caller's key into the line and calls won once it is the oldest key.
+// enter puts the caller's key into the queue and calls won once it is the oldest key.
 func (q *rpc) enter(l lockRequest, unreadable error, won func(*wait, header)) error {
 	if unreadable != nil {
 		return errUnreadable(unreadable)
@@ -97,7 +97,7 @@ func (q *rpc) enter(l lockRequest, unreadable error, won func(*wait, header)) er
 	return nil
 }
 
-// begin creates a wait in the line with the given name.
+// begin creates a wait in the queue with the given name.
 func (q *rpc) begin(name string) *wait {
 	q.server.lastWait++
 	w := &wait{number: q.lastWait, conn: q.r.ConnID, stream: q.Stream, prefix: name + "/", attempt: q.r.Attempt}
@@ -150,17 +150,17 @@ func (s *server) applyEnter(m *raft.Member, e *raft.Entry, w *write) []byte {
 	return outcome(appendNumber(appendNumber(nil, 1, k.Create), 2, at), nil)
 }
 
-// fail ends a call that could not enter the line.
+// fail ends a call that could not enter the queue.
 func (q *rpc) fail(w *wait, err error) {
 	if q.finish(w) {
 		q.refuse(unknownCode(err))
 	}
 }
 
-// unknownCode returns an error without its code, in the way in which the services pass on errors from their client.
+// unknownCode returns an error without its code, as the services do with errors from their client.
 func unknownCode(err error) error { return &Error{UnknownCode, err.Error()} }
 
-// finish ends a wait, and reports whether it was under way.
+// finish ends a wait, and reports whether the wait had still been active.
 func (s *server) finish(w *wait) bool {
 	i := slices.Index(s.waits, w)
 	if i >= 0 {
@@ -169,7 +169,7 @@ func (s *server) finish(w *wait) bool {
 	return i >= 0
 }
 
-// abandon ends the waits of callers that have gone. If they are in line, their keys are deleted.
+// abandon ends the waits of callers that are gone. If a wait is in the queue, its key is deleted.
 func (s *server) abandon(m *raft.Member, gone func(*wait) bool) {
 	for _, w := range slices.Clone(s.waits) {
 		if gone(w) && s.finish(w) && w.created != 0 {
@@ -178,13 +178,13 @@ func (s *server) abandon(m *raft.Member, gone func(*wait) bool) {
 	}
 }
 
-// oldest reports whether no key in the line is older than the wait's.
+// oldest reports whether no key in the queue is older than the wait's key.
 func (s *server) oldest(w *wait) bool {
 	from, to := s.store.span(w.prefix, after(w.prefix))
 	return !slices.ContainsFunc(s.store.keys[from:to], func(k keyValue) bool { return k.Create < w.created })
 }
 
-// checkWaits looks, after a change, for calls whose turn it is. A linearizable read confirms that.
+// checkWaits looks, after a change, for calls whose turn has come. A linearizable read confirms this.
 func (s *server) checkWaits(m *raft.Member) {
 	for _, w := range slices.Clone(s.waits) {
 		switch {
@@ -237,7 +237,7 @@ func readText(message string) (text string, err error) {
 	return text, err
 }
 
-// change commits a request to the KV service, given the kind of its command. It replies with the header of the
+// change commits a request to the KV service, given the kind of its log command. It replies with the header of the
 // response, unless judge returns an error.
 func (q *rpc) change(kind string, message []byte, judge func(response []byte) error) {
 	q.commitThen(func(response []byte, err error) {
@@ -313,7 +313,7 @@ func (q *rpc) serveResign() error {
 	return nil
 }
 
-// elected returns the oldest key of a line, or nil if there is none.
+// elected returns the oldest key of a queue, or nil if there is none.
 func (s *server) elected(prefix string) *KeyValue {
 	_, found, _ := s.store.query(&Op{Kind: Range, Key: prefix, End: after(prefix), Order: ByCreate, Limit: 1})
 	if len(found) == 0 {

@@ -9,7 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// stream is a call with several messages in a direction. When it is over, it is kept until its connection ends.
+// stream is a call that may have several messages in each direction. When it is over, it is kept until its connection
+// ends.
 type stream struct {
 	conn, id   uint64
 	needLeader bool
@@ -36,7 +37,7 @@ func (q *rpc) open() *stream {
 	return x
 }
 
-// drop ends everything that belongs to a stream that the client or the member has ended.
+// drop ends everything that belongs to a stream which the client or the member has ended.
 func (s *server) drop(m *raft.Member, conn, id uint64) {
 	if x := s.streams.find(conn, id); x != nil {
 		x.over = true
@@ -56,7 +57,7 @@ func (s *server) Closed(m *raft.Member, conn uint64) {
 	s.abandon(m, func(w *wait) bool { return w.conn == conn })
 }
 
-// electionsLost is the number of election time-outs without a leader after which etcd ends the streams that need one.
+// electionsLost is the number of election timeouts without a leader after which etcd ends the streams that need one.
 const electionsLost = 3
 
 // awaitLeader begins to wait for a leader, if none is known.
@@ -67,7 +68,7 @@ func (s *server) awaitLeader(m *raft.Member) {
 	}
 }
 
-// endWithoutLeader ends the streams that need a leader, if none has been known since.
+// endWithoutLeader ends the streams that need a leader, if no leader has been known since.
 func (s *server) endWithoutLeader(m *raft.Member, since uint64) {
 	if since != s.leaderless || m.Leader() != "" {
 		return
@@ -185,7 +186,7 @@ func (q *rpc) serveWatch() (err error) {
 	return nil
 }
 
-// noWatch is the id that means no watch.
+// noWatch is the ID that means that there is no watch.
 const noWatch = -1
 
 // at returns the index of a watch on the call's stream, or -1 if there is none.
@@ -226,7 +227,7 @@ func (q *rpc) watch(x *stream, c *watchCreation) {
 		h.revision = 0
 		b := appendNumber(appendNumber(h.append(nil, 1), 2, id), 4, 1)
 		q.pushTo(q.m, &w, q.m.Second(), appendNumber(b, 5, q.store.compacted))
-		w.next = math.MaxInt64 // its id stays taken until its client cancels it, too
+		w.next = math.MaxInt64 // its ID also stays in use until the client cancels the watch
 	} else if w.next <= 0 {
 		w.next = q.store.revision + 1
 	}
@@ -246,7 +247,7 @@ func (s *server) pushTo(m *raft.Member, w *watcher, key sim.Key, message []byte)
 	m.Push(w.conn, key, Record{Kind: Message, Stream: w.stream, Body: string(message)}.Append(nil))
 }
 
-// show sends a watcher of a call the changes since its last ones, in one message.
+// show sends a watcher of a call all changes that it has not been sent, in one message.
 func (s *server) show(m *raft.Member, w *watcher) {
 	all := s.store.changes
 	first := sort.Search(len(all), func(i int) bool { return all[i].revision >= w.next })
@@ -270,11 +271,11 @@ func (s *server) show(m *raft.Member, w *watcher) {
 	w.next = max(w.next, s.store.revision+1)
 }
 
-// before returns the key before a change. It returns nil if the key did not exist, or if that revision has been
-// compacted.
+// before returns the key as it was before a change. It returns nil if the key did not exist, or if that revision has
+// been compacted.
 func (s *store) before(change int) *KeyValue {
 	of := &s.changes[change]
-	created := !of.deleted && of.Create == of.Mod // perhaps again, by the same txn that deleted it
+	created := !of.deleted && of.Create == of.Mod // possibly created again by the txn that deleted it
 	if created || of.revision-1 < s.compacted {
 		return nil
 	}

@@ -12,10 +12,10 @@ import (
 
 const seeds = 100
 
-// sound lists the laws that a lock on etcd keeps under every fault of its servers.
+// sound lists the laws that a lock on etcd keeps under all faults of its servers.
 var sound = []checker.Law{checker.LeaseExclusion, checker.MutualExclusion, checker.Ownership, checker.TokenOrder}
 
-// everySeed runs a scenario with many seeds on the same members and judges each run.
+// everySeed runs a scenario with many seeds on the same members, and judges each run.
 func everySeed(t *testing.T, clients int, prepare func(l *lab), check func(l *lab, v checker.Verdict)) {
 	l := newLab(t, 3)
 	work := l.work
@@ -127,7 +127,7 @@ func (l *lab) violated(v checker.Verdict, law checker.Law, cause string) {
 	}
 }
 
-// cutKeepalives cuts client-1 off once it has acquired.
+// cutKeepalives cuts client-1 off once it has acquired the lock.
 func (l *lab) cutKeepalives(d time.Duration) {
 	l.whenAcquired(func() {
 		line := "cut client-1 | etcd-1 etcd-2 etcd-3 after acquired for " + d.String()
@@ -166,7 +166,7 @@ func TestHolderWithoutKeepalivesThatWorksOnOverlapsWithTheNext(t *testing.T) {
 	})
 }
 
-// waiterLosesItsLease pauses client-2 while it waits, for longer than its lease, until client-1 has released.
+// waiterLosesItsLease pauses client-2 while it waits, for longer than its lease, until client-1 has released the lock.
 func waiterLosesItsLease(careless bool) func(l *lab) {
 	return func(l *lab) {
 		l.work.hold, l.work.cycles, l.work.careless = 10*time.Second, 1, careless
@@ -220,7 +220,7 @@ func TestALeaseCountedFromTheAnswerMayBeCountedTooLong(t *testing.T) {
 
 // TestALeaderThatWasPausedDoesNotProlongWhatItsSuccessorEnds: the last keepalive of client-1 is in the buffer of the
 // paused leader, which has not learned of the next leader yet. If it answered without asking the others, the client
-// would count on a lease that the new leader ends earlier.
+// would rely on a lease that the new leader ends earlier.
 func TestALeaderThatWasPausedDoesNotProlongWhatItsSuccessorEnds(t *testing.T) {
 	everySeed(t, 2, func(l *lab) {
 		l.work.hold, l.work.cycles, l.work.obeys, l.work.ttl = 40*time.Second, 1, true, 20

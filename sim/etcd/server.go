@@ -20,7 +20,7 @@ type server struct {
 	store  store
 	lessor lessor
 
-	// State of this member in its current life.
+	// The following fields are the state of this member in its current life.
 	watchers   []watcher
 	lastWatch  int64
 	lastLease  int64
@@ -31,7 +31,7 @@ type server struct {
 	lastWait   uint64
 	lastUID    uint64 // latest number in the UID of an object that the API server has created
 	arrivals   []arrival
-	leaderless uint64 // how often no leader was known; timers from before the latest time are void
+	leaderless uint64 // how often no leader was known; timers from before the latest such time are obsolete
 }
 
 // Reset begins a life with an empty state.
@@ -46,7 +46,7 @@ func (s *server) Reset(*raft.Member) {
 	s.arrivals = s.arrivals[:0]
 }
 
-// Fault ends a client's leases: the leader finds at its next check that they have ended.
+// Fault ends a client's leases: at its next check, the leader finds that they have ended.
 func (s *server) Fault(m *raft.Member, f sim.ServerFault) {
 	if f.Kind != sim.ExpireSession || !m.Up() || !s.lessor.primary {
 		return
@@ -58,7 +58,8 @@ func (s *server) Fault(m *raft.Member, f sim.ServerFault) {
 	}
 }
 
-// LeaderChanged hands the leases over, and sends the new leader the questions that the old one has not answered.
+// LeaderChanged transfers the leases to the new leader, and sends it the questions that the old leader has not
+// answered.
 func (s *server) LeaderChanged(m *raft.Member) {
 	switch leading := m.Leading(); {
 	case leading && !s.lessor.primary:
@@ -84,7 +85,7 @@ const (
 	logEnter   = "ENTER"   // a key, a lease and, for an election, a value: see applyEnter
 )
 
-// Serve takes a client's request.
+// Serve handles a client's request.
 func (s *server) Serve(m *raft.Member, r *sim.Incoming) {
 	if len(r.Args) > 0 && r.Args[0] == http1.Word {
 		s.serveAPI(m, r)
@@ -108,8 +109,8 @@ func (s *server) propose(m *raft.Member, of history.Attempt, done func(message [
 	})
 }
 
-// leaseID returns the id of a new lease. If the client leaves the choice to the member, the id consists of the member,
-// its life and a count. etcd's ids (member, time, count) are equally unique.
+// leaseID returns the ID of a new lease. If the client leaves the choice to the member, the ID consists of the member's
+// number, its life and a counter. etcd's IDs (member, time, counter) are unique, too.
 func (s *server) leaseID(m *raft.Member, id int64) int64 {
 	if id != 0 {
 		return id

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// desk is a world with delays of 1 ms, in which requests are made one by one.
+// desk is a world with delays of 1 ms, in which requests are sent one by one.
 type desk struct {
 	*sim.World
 	*raft.Cluster
@@ -31,7 +31,7 @@ func newDeskOf(t testing.TB, members ...sim.ProcessID) *desk {
 	return d
 }
 
-// Operations of tests.
+// get and the next functions return the operations that tests use.
 func get(key string) Op { return Op{Kind: Range, Key: key} }
 
 func own(key string) Op { return Op{Kind: Range, Key: key, Serializable: true} }
@@ -46,7 +46,7 @@ func remove(key string) Op { return Op{Kind: Delete, Key: key} }
 
 func removeAll(prefix string) Op { return Op{Kind: Delete, Key: prefix, End: after(prefix)} }
 
-// show writes a response in brackets: the revision, and what the method responds with.
+// show formats a response in brackets: the revision, followed by the fields that the method returns.
 func show(path string, r *Response) string {
 	switch path {
 	case rangePath:
@@ -82,7 +82,7 @@ func showKeys(keys []KeyValue) (list []string) {
 	return list
 }
 
-// ask makes a call to a member and returns the response. Each call has a new client.
+// ask sends a call to a member and returns the response. Each call has a new client.
 func (d *desk) ask(member int, c Call) string {
 	d.t.Helper()
 	return d.askFor("", member, c)
@@ -103,7 +103,7 @@ func (d *desk) askFor(attempt history.Attempt, member int, c Call) string {
 	return answer
 }
 
-// call makes a call and returns the response, or the text of an error.
+// call sends a call and returns the response, or the text of an error.
 func call(env sim.Env, at sim.Conn, timeout time.Duration, of history.Attempt, c Call) string {
 	c.Stream = 1
 	r, err := c.Read(&env.Call(timeout, nil, sim.Request{Conn: at, Args: c.Args(), Attempt: of})[0])
@@ -120,10 +120,10 @@ func (d *desk) want(member int, c Call, answer string) {
 	}
 }
 
-// pass lets time pass.
+// pass advances the time.
 func (d *desk) pass(by time.Duration) { d.Run(d.Now()+sim.Time(by), nil) }
 
-// records lists the records of keys.
+// records lists the records about keys.
 func (d *desk) records() (all []string) {
 	for _, e := range d.Finish().Events {
 		switch e.F {
@@ -285,8 +285,8 @@ func TestALeaseEndsByTheLeadersClockAndTakesItsKeysAlong(t *testing.T) {
 		"key-gone l of:c/1 by: expired")
 }
 
-// TestLeasesThatEndAtOnceOnAMemberAlone: without others and without a time for an fsync, the member applies the end of
-// a lease while it still looks for others that have ended.
+// TestLeasesThatEndAtOnceOnAMemberAlone: if a member has no peers and fsync takes no time, it applies the end of a
+// lease while it is still looking for others that have ended.
 func TestLeasesThatEndAtOnceOnAMemberAlone(t *testing.T) {
 	d := newDeskOf(t, "etcd-1")
 	for n := range 4 {
@@ -315,7 +315,7 @@ func TestKeepalivesProlongALease(t *testing.T) {
 	d.askFor("x/1", 1, KeepLeaseAlive(9))
 	d.pass(5 * time.Second)
 	d.want(1, KeepLeaseAlive(9), "[9 0]")
-	prolonged := "key-prolonged l of:c/2 by:c/2" // the lease's keeper acts on behalf of the key's owner
+	prolonged := "key-prolonged l of:c/2 by:c/2" // whoever keeps the lease alive acts on behalf of the key's owner
 	d.wantRecords("key-set l of:c/2 by:c/2", prolonged, prolonged, prolonged, prolonged,
 		"key-prolonged l of:c/2 by:x/1", "key-gone l of:c/2 by: expired")
 }
@@ -327,7 +327,7 @@ func TestAKeepaliveThatComesAfterTheEndIsTooLate(t *testing.T) {
 	for d.Now() < granted+sim.Time(2*time.Second+5*ms) {
 		d.pass(ms)
 	}
-	d.want(1, KeepLeaseAlive(9), "[9 0]") // answered when the leader has revoked the lease
+	d.want(1, KeepLeaseAlive(9), "[9 0]") // answered after the leader has revoked the lease
 	if late := d.Now() - granted; late > sim.Time(2*time.Second+520*ms) {
 		t.Errorf("answered after %v", late)
 	}
@@ -335,7 +335,7 @@ func TestAKeepaliveThatComesAfterTheEndIsTooLate(t *testing.T) {
 
 func TestShortLeasesAreGrantedForLonger(t *testing.T) {
 	d := newDesk(t)
-	d.want(1, GrantLease(1, 7), "[7 2]") // one and a half election time-outs, rounded up
+	d.want(1, GrantLease(1, 7), "[7 2]") // one and a half election timeouts, rounded up
 	d.want(1, GrantLease(3, 8), "[8 3]")
 	d.want(2, GrantLease(3, 8), errLeaseExists.Text)
 	a, b := d.ask(1, GrantLease(5, 0)), d.ask(2, GrantLease(5, 0))

@@ -13,7 +13,8 @@ type keyValue struct {
 	KeyValue
 	// owner is the attempt that put the key last. etcd knows no attempts, but records need them.
 	owner history.Attempt
-	// due is when the term of a Lease object's holder ends, if the clocks run true. It is for records only.
+	// due is the time at which the term of a Lease object's holder ends, if clocks are accurate. It is used only for
+	// records.
 	due history.Time
 }
 
@@ -24,7 +25,7 @@ type change struct {
 	keyValue // the state after it; for a deletion, only the key and the mod revision
 }
 
-// store holds all keys that ever existed, by revision. Each txn that changes something makes one revision.
+// store contains all keys that ever existed, by revision. Each txn that changes something creates one revision.
 type store struct {
 	revision int64
 	// compacted is the lowest revision that can still be read; -1 if the store has never been compacted.
@@ -122,7 +123,7 @@ func (s *store) remove(revision int64, from, to int) {
 }
 
 // query carries out a range. It returns the number of keys in the range, and the requested keys in order. more says
-// that Limit left some out.
+// that Limit excluded some keys.
 func (s *store) query(o *Op) (count int, found []*keyValue, more bool) {
 	keys := s.keys
 	if o.Revision > 0 {

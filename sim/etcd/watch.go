@@ -8,12 +8,12 @@ type watcher struct {
 	conn uint64
 	key  string
 	end  string // as in an Op
-	next int64  // the first revision that it has not been sent
+	next int64  // the first revision that has not been sent to it
 	// objects is set for a watch of the API server, which shows objects. All other watches belong to a gRPC call, whose
 	// stream and options follow.
 	objects           bool
 	stream            uint64
-	previous          bool // changes are shown with the key before
+	previous          bool // changes are shown together with the key before the change
 	noPuts, noDeletes bool
 }
 
@@ -21,7 +21,7 @@ func (w *watcher) sees(c *change) bool {
 	return c.revision >= w.next && among(c.Key, w.key, w.end)
 }
 
-// notify sends all watchers the changes that they have not been sent.
+// notify sends all watchers the changes that they have not received yet.
 func (s *server) notify(m *raft.Member) {
 	for i := range s.watchers {
 		if w := &s.watchers[i]; w.objects {

@@ -25,7 +25,7 @@ func (d *desk) watch(name sim.ProcessID, member sim.ProcessID, w Watch) {
 	d.pass(20 * ms)
 }
 
-// showEvents writes what a watch has shown: what became of each key, and its key as [showKeys] writes it.
+// showEvents formats what a watch has shown: the kind of each change, and the key as [showKeys] formats it.
 func showEvents(data []byte) string {
 	r, err := ReadPush(data)
 	if err != nil {

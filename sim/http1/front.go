@@ -28,7 +28,7 @@ type Front struct {
 // Port is the server's.
 func (f Front) Port() int { return f.At }
 
-// Serial is true: HTTP/1.1 answers the requests of a connection in turn.
+// Serial returns true, because HTTP/1.1 answers the requests of a connection in order.
 func (Front) Serial() bool { return true }
 
 // Begin starts a run.
@@ -37,37 +37,37 @@ func (f Front) Begin() sim.Callers { return callers{f} }
 // callers are the clients of a run.
 type callers struct{ front Front }
 
-// Recorded does nothing: a cluster grants a lock as one.
+// Recorded does nothing, because a cluster grants a lock as a whole.
 func (callers) Recorded(*history.Event) {}
 
 // Caller returns a client that has requested nothing yet.
 func (c callers) Caller(sim.ProcessID) sim.Caller { return &caller{front: c.front} }
 
-// caller is a client. All that it requests is on behalf of its latest attempt.
+// caller is a client. All its requests are sent on behalf of its latest attempt.
 type caller struct {
 	front   Front
 	attempt history.Attempt
 	since   sim.Time
 }
 
-// Wire makes the client's end of a new connection.
+// Wire returns the client's end of a new connection.
 func (c *caller) Wire(sim.ProcessID) sim.Wire { return &wire{caller: c} }
 
 // Begin begins an attempt.
 func (c *caller) Begin(a history.Attempt, now sim.Time) { c.attempt, c.since = a, now }
 
-// Try is the current attempt: a cluster grants a lock as one.
+// Try returns when the current attempt began, and no servers, because a cluster grants a lock as a whole.
 func (c *caller) Try() (since sim.Time, granted []sim.ProcessID) { return c.since, nil }
 
-// wire is a connection of HTTP/1.1.
+// wire is an HTTP/1.1 connection.
 type wire struct {
 	caller *caller
 	half   []byte // of a request
 	over   bool
 }
 
-// Written takes bytes of the client. What is no HTTP/1.1 is answered as net/http's server does, which ends the
-// connection.
+// Written handles bytes from the client. Bytes that are not HTTP/1.1 are answered as by net/http's server, which then
+// ends the connection.
 func (w *wire) Written(l sim.Line, b []byte) error {
 	if w.over {
 		return nil
@@ -102,7 +102,7 @@ func (w *wire) hangUp(l sim.Line, last string) {
 
 var errMalformed = errors.New("no HTTP/1.1")
 
-// cut takes the first request of b; whole is false if it is not complete yet.
+// cut removes the first request from b; whole is false if the request is not complete yet.
 func cut(b []byte) (r Request, rest []byte, whole bool, err error) {
 	if !plain(b) {
 		return r, b, false, errMalformed
@@ -136,7 +136,7 @@ func cut(b []byte) (r Request, rest []byte, whole bool, err error) {
 	return r, []byte(body[n:]), true, nil
 }
 
-// unchunked takes a body that comes in chunks.
+// unchunked decodes a body with chunked encoding.
 func unchunked(b string) (body, rest string, whole bool, err error) {
 	for {
 		line, after, found := strings.Cut(b, "\r\n")
@@ -156,7 +156,7 @@ func unchunked(b string) (body, rest string, whole bool, err error) {
 	}
 }
 
-// plain reports whether b may be the beginning of a request: a method in capital letters.
+// plain reports whether b may be the beginning of a request, which starts with a method in capital letters.
 func plain(b []byte) bool {
 	method, _, _ := strings.Cut(string(b[:min(len(b), 10)]), " ")
 	return method != "PRI" && strings.Trim(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""

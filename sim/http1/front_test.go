@@ -13,7 +13,7 @@ const mostRequest = 1000
 
 var front = Front{Longest: mostRequest, TooLong: []byte("413 too long")}
 
-// line is a connection that remembers.
+// line is a connection that records what happens on it.
 type line struct {
 	asked     [][]string
 	delivered string
@@ -25,7 +25,8 @@ func (l *line) Ask(args []string, _ history.Attempt, _ string) { l.asked = appen
 func (l *line) Deliver(b []byte)                               { l.delivered += string(b) }
 func (l *line) HangUp()                                        { l.over = true }
 
-// TestRequestsAreCutFromAnyPieces: a body by its length or in chunks, and one request after another.
+// TestRequestsAreCutFromAnyPieces: a request can have a body with a stated length or in chunks, several requests can
+// follow each other, and all of them can arrive in arbitrary pieces.
 func TestRequestsAreCutFromAnyPieces(t *testing.T) {
 	const two = "PUT /a?b=c HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAccept: */*\r\nContent-Length: " +
 		"4\r\n\r\n{12}" +

@@ -1,7 +1,7 @@
-// Package agree runs scenarios twice, simulated and in real time on real servers, and compares the verdicts.
+// Package agree runs scenarios twice, in simulation and in real time on real servers, and compares the verdicts.
 //
 // Goals: both sides run the same file; a scenario that only one side can run is listed with the reason, and does not
-// count as agreement. Non-goals: how either side runs (scenarios, scenarios/live).
+// count as agreement. Non-goals: how either side runs a scenario (packages scenarios and scenarios/live do that).
 package agree
 
 import (
@@ -22,10 +22,10 @@ import (
 // Row is the comparison of one scenario on both sides.
 type Row struct {
 	Name      string
-	Scaled    int // divisor of its longer times
+	Scaled    int // the number by which its longer times are divided
 	Simulated Side
 	Live      Side
-	Runs      int    // number of runs of the real side: a stall of the host may decide a single one
+	Runs      int    // number of runs of the real side: a single run may be distorted by a stall of the host
 	Refused   string // why it cannot be run in real time; empty if it can
 	Failed    string // why it did not run although it can be run in real time; empty if it ran
 }
@@ -45,9 +45,9 @@ type difference struct {
 // ran reports whether both sides have run.
 func (r *Row) ran() bool { return r.Refused == "" && r.Failed == "" }
 
-// Differences lists the laws whose outcome or cause differs between the sides; none if one side has not run. A law
-// that nothing in the simulated run exercised but that held in the real run is not a difference; the converse is one.
-// It leaves out the differences in the list of unrecorded.
+// Differences lists the laws whose outcome or cause differs between the sides; none if one side has not run. A law that
+// was not exercised in the simulated run but held in the real run is not a difference; the converse is a difference.
+// The differences that unrecorded lists are omitted.
 func (r *Row) Differences() (all []difference) {
 	return r.apart(func(d *difference) bool { return !d.unrecorded() })
 }
@@ -77,8 +77,8 @@ func (r *Row) apart(counts func(*difference) bool) (all []difference) {
 	return all
 }
 
-// explanation says why the sides differ, if that is known: the scenario shows something that is impossible in real
-// time.
+// explanation returns the known reason why the sides differ: the scenario shows something that is impossible in real
+// time. It returns "" if no reason is known.
 func (r *Row) explanation() string {
 	if len(r.Differences()) == 0 {
 		return ""
@@ -94,8 +94,8 @@ const outOfStep = "Three clients split the votes of five servers two, two and on
 // Agrees reports whether both sides ran and every law had the same outcome and cause.
 func (r *Row) Agrees() bool { return r.ran() && len(r.Differences()) == 0 }
 
-// Names returns the given scenarios; find must find servers for each of them. If none are given, it returns all
-// scenarios of the catalogue for which find finds servers.
+// Names returns the given names; find must find servers for each of these scenarios. If no names are given, it returns
+// all scenarios of the catalogue for which find finds servers.
 func Names[Servers any](given []string, find func(*scenarios.Scenario) (Servers, error)) (names []string, err error) {
 	list := given
 	if len(given) == 0 {
@@ -116,19 +116,19 @@ func Names[Servers any](given []string, find func(*scenarios.Scenario) (Servers,
 	return names, nil
 }
 
-// narrow lists scenarios that are not scaled. In them something must happen within a hundredth of a lease, or within
-// the tenths of a second between the starts of two clients, which scaling does not divide.
+// narrow lists scenarios that are not scaled. In them, something must happen within a hundredth of a lease, or within
+// the few tenths of a second between the starts of two clients, which scaling does not shorten.
 var narrow = []string{"no-drift-allowance", "etcd-lease-not-rechecked", "etcd-lease-rechecked",
 	"zookeeper-fence-parent-czxid"}
 
 // seeds is the number of seeds with which a scaled scenario must have the same verdict as the original: in real time,
-// delays are not those of any seed.
+// the delays match no particular seed.
 const seeds = 20
 
 // scaled returns s with its longer times divided as far as its simulated verdict stays the same for all seeds; by is
-// the divisor. Some scenarios are not scaled: those with replicas, because a Sentinel takes its own time to fail over;
-// those that strike members of a cluster, which take their time to elect a leader; those on ZooKeeper, which keeps
-// sessions in ticks of 2 s; and those on Kubernetes, whose deadlines must stay in proportion.
+// the divisor. Some scenarios are not scaled: those with replicas, because the duration of a Sentinel's failover is
+// fixed; those with faults on members of a cluster, because the duration of an election is fixed; those on ZooKeeper,
+// which measures sessions in ticks of 2 s; and those on Kubernetes, whose deadlines must stay in proportion.
 func scaled(s *scenarios.Scenario) (short *scenarios.Scenario, by int, err error) {
 	whole, err := simulate(s, 1)
 	if err != nil {
@@ -157,7 +157,8 @@ func scaled(s *scenarios.Scenario) (short *scenarios.Scenario, by int, err error
 	return s, 1, nil
 }
 
-// strikesMembers reports whether a fault strikes a member of a cluster that agrees on one log, or a link between two.
+// strikesMembers reports whether a fault strikes a member of a cluster that agrees on one log, or a link between two
+// members.
 func strikesMembers(s *scenarios.Scenario) bool {
 	members := s.Targets().Consensus
 	is := func(p sim.ProcessID) bool { return slices.Contains(members, p) }
@@ -182,7 +183,7 @@ type Real func(ctx context.Context, s *scenarios.Scenario) (*live.Result, error)
 // Run runs the scenarios of the catalogue with the given names, and passes the rows to take, in order. If the sides
 // differ without an explanation, or the real side failed, the real side is run again: a difference or failure that
 // occurs three times is not due to a stall of the host. Once ctx is done, no further scenario is started, and a row
-// that still needed another run counts as failed.
+// that still needs another run counts as failed.
 func Run(ctx context.Context, crew campaign.Crew, names []string, real Real, take func(Row)) error {
 	_, err := campaign.Do(ctx, crew, "scenarios", len(names), func() func(int) (Row, error) {
 		return func(i int) (Row, error) { return row(ctx, names[i], real), nil }
@@ -224,7 +225,7 @@ func delayed(err error) bool {
 	return errors.As(err, &undecided) && undecided.Delayed
 }
 
-// settled reports whether another run of the real side would show nothing new.
+// settled reports whether another run of the real side would not change the row.
 func (r *Row) settled() bool {
 	return r.Refused != "" || r.Failed == "" && (len(r.Differences()) == 0 || r.explanation() != "")
 }
@@ -253,7 +254,7 @@ func (r *Row) run(ctx context.Context, s *scenarios.Scenario, real Real) error {
 // mostRuns limits how often the real side is run until it agrees with the simulated one.
 const mostRuns = 3
 
-// count has the number of rows of each kind.
+// count contains the number of rows of each kind.
 type count struct{ Agree, Explained, Differ, Refused, Failed int }
 
 // counts counts the rows that agree, differ with an explanation, differ without one, were refused, or failed.

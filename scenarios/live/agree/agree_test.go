@@ -33,9 +33,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestFramesChangeNoVerdict: clients of our own send their requests to simulated servers of etcd and ZooKeeper in
-// frames over sockets, and every scenario of the catalogue has the same verdict in real time as in virtual time. The
-// everyday size is one scenario.
+// TestFramesChangeNoVerdict: clients of our own send their requests to simulated etcd and ZooKeeper servers in frames
+// over sockets, and every scenario of the catalogue has the same verdict in real time as in virtual time. In the
+// everyday size, only one scenario is tested.
 func TestFramesChangeNoVerdict(t *testing.T) {
 	names := []string{"etcd-lease-pause"}
 	if testkit.Full() {
@@ -59,7 +59,7 @@ func TestFramesChangeNoVerdict(t *testing.T) {
 		return live.Run(live.Options{Scenario: s, Host: "127.0.0.1", Fleet: live.Simulated{}, Keeper: k,
 			Context: ctx, Patience: live.Patience, Own: process.Command{Path: self, Args: []string{"own"}}}, s.Plan(1))
 	}
-	// runs mostly wait
+	// the runs spend most of their time waiting
 	err = Run(context.Background(), campaign.Crew{Workers: 4}, names, simulated, func(r Row) {
 		t.Logf("%s divided by %d", r.Name, r.Scaled)
 		if !r.Agrees() {
@@ -72,7 +72,7 @@ func TestFramesChangeNoVerdict(t *testing.T) {
 }
 
 // TestShorterScenariosComeOutAsTheWhole: each scenario of the catalogue has the same verdict in its scaled form, and
-// most of them take a fifth of the time.
+// most scaled scenarios take a fifth of the time.
 func TestShorterScenariosComeOutAsTheWhole(t *testing.T) {
 	short := 0
 	names, err := Names(nil, func(*scenarios.Scenario) (none bool, err error) { return none, err })
@@ -108,7 +108,8 @@ func TestShorterScenariosComeOutAsTheWhole(t *testing.T) {
 	}
 }
 
-// TestWhatIsSaidOfScenariosIsSaidOfSome: every scenario that is listed as explained or as narrow is in the catalogue.
+// TestWhatIsSaidOfScenariosIsSaidOfSome: every scenario that is listed as explained or as narrow exists in the
+// catalogue.
 func TestWhatIsSaidOfScenariosIsSaidOfSome(t *testing.T) {
 	names := scenarios.Names()
 	for _, name := range slices.Concat(slices.Collect(maps.Keys(explained)), narrow) {
@@ -118,7 +119,8 @@ func TestWhatIsSaidOfScenariosIsSaidOfSome(t *testing.T) {
 	}
 }
 
-// TestNames: every given scenario must have servers; without names, all scenarios that have servers are taken.
+// TestNames: every scenario that is named must have servers; without names, all scenarios that have servers are
+// returned.
 func TestNames(t *testing.T) {
 	onEtcd := func(s *scenarios.Scenario) (none bool, err error) {
 		if s.Servers.Backend != locks.OnEtcd {
@@ -179,7 +181,7 @@ func TestTimesAreDividedWhereTheyAreLong(t *testing.T) {
 	}
 }
 
-// TestRowsSayWhatDiffers: another outcome on one side is a difference; a refusal is neither a difference nor an
+// TestRowsSayWhatDiffers: a different outcome on one side is a difference; a refusal is neither a difference nor an
 // agreement.
 func TestRowsSayWhatDiffers(t *testing.T) {
 	other, err := scenarios.Named("fenced-gc-pause")
@@ -218,8 +220,8 @@ func TestRowsSayWhatDiffers(t *testing.T) {
 	}
 }
 
-// TestWhatRealServersDoNotRecordIsNoDifference: missing records of why keys vanish are not a difference; anything else
-// that one side leaves open is.
+// TestWhatRealServersDoNotRecordIsNoDifference: if records of why keys vanish are missing, that is not a difference;
+// anything else that one side leaves open is one.
 func TestWhatRealServersDoNotRecordIsNoDifference(t *testing.T) {
 	violated := func(kind checker.CauseKind) checker.Finding {
 		return checker.Finding{Outcome: checker.Violated, Cause: checker.Cause{Kind: kind}}
@@ -260,8 +262,8 @@ func TestWhatRealServersDoNotRecordIsNoDifference(t *testing.T) {
 // three are three scenarios; the second one fails in the tests.
 var three = []string{"kleppmann-gc-pause", "single-restart-forgets", "setnx-holder-crash"}
 
-// TestAScenarioThatCannotBeRunIsARow: the other scenarios are run anyway. A failed run is tried again, unless its
-// start was already tried several times. If one run succeeded and a later one fails, the outcome of the first is kept.
+// TestAScenarioThatCannotBeRunIsARow: the other scenarios are run anyway. A failed run is repeated, unless its start
+// was already attempted several times. If one run succeeds and a later one fails, the outcome of the first is kept.
 func TestAScenarioThatCannotBeRunIsARow(t *testing.T) {
 	gone := &live.ClientError{Client: "client-1", Problem: "ended before its first report"}
 	late := &live.UndecidedError{Err: errors.New("redis-1 takes no commands"), Delayed: true}
@@ -326,8 +328,8 @@ func TestAScenarioThatCannotBeRunIsARow(t *testing.T) {
 	}
 }
 
-// TestAnInterruptKeepsTheRows: the rows so far are kept, and the interrupted one says so. A difference that would have
-// been checked by another run is not a result.
+// TestAnInterruptKeepsTheRows: rows finished so far are kept, and the interrupted row says that it was interrupted. A
+// difference that had yet to be confirmed by another run is not reported.
 func TestAnInterruptKeepsTheRows(t *testing.T) {
 	other, err := scenarios.Named("fenced-gc-pause")
 	if err != nil {
@@ -337,7 +339,7 @@ func TestAnInterruptKeepsTheRows(t *testing.T) {
 		"one was not run again to see whether they still do"
 	for _, test := range []struct {
 		how  string
-		in   int // the run of the second scenario that is interrupted
+		in   int // number of the run of the second scenario that is interrupted
 		ends bool
 		runs int
 		why  string

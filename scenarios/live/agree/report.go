@@ -1,7 +1,7 @@
 package agree
 
-// The report: a difference is shown with both causes; a scenario that only one side could run is listed, and does not
-// count as agreement.
+// This file writes the report. A difference is shown with the causes on both sides; a scenario that only one side could
+// run is listed, and does not count as agreement.
 
 import (
 	"fmt"
@@ -26,7 +26,8 @@ type Agreement struct {
 	Repeat      string // command that repeats the comparison
 }
 
-// Standing is Failed if the sides differ; Undecided if none agree, some failed, or it was interrupted; else Passed.
+// Standing is Failed if the sides differ. Otherwise it is Undecided if no scenario agrees, if some failed, or if the
+// comparison was interrupted; else it is Passed.
 func (a *Agreement) Standing() document.Result {
 	switch n := counts(a.Rows); {
 	case n.Differ > 0:
@@ -48,7 +49,7 @@ func violated(v checker.Verdict) []string {
 	return laws
 }
 
-// broken says in a few words which laws were violated.
+// broken describes in a few words which laws were violated.
 func broken(v checker.Verdict) string {
 	laws := violated(v)
 	if len(laws) == 0 {
@@ -72,7 +73,7 @@ func wall(d time.Duration) string {
 	return fmt.Sprintf("%.2f s", d.Seconds())
 }
 
-// Document is the report, with a row for each scenario and its differences below it.
+// Document returns the report, with a row for each scenario and its differences below it.
 func (a *Agreement) Document() *document.Document {
 	n, result := counts(a.Rows), a.Standing()
 	verdict := map[document.Result]string{document.Passed: "agree", document.Failed: "differ",
@@ -143,7 +144,7 @@ func notRecorded(r *Row) (list []string) {
 	return list
 }
 
-// failed says why a scenario did not run although it can be run in real time; empty if it ran.
+// failed says why a scenario did not run although it can be run in real time, or returns "" if it ran.
 func failed(r *Row) string {
 	if r.Failed == "" {
 		return ""
@@ -152,7 +153,7 @@ func failed(r *Row) string {
 	return fmt.Sprintf("failed in %s: %s", text.Count(max(r.Runs, 1), "run"), why)
 }
 
-// again says that the real side was run more than once; empty if it was not.
+// again says that the real side was run more than once, or returns "" if it was not.
 func again(r *Row) string {
 	switch {
 	case r.Runs < 2:
@@ -184,7 +185,7 @@ type rowJSON struct {
 	Simulated   float64       `json:"simulated_seconds"`
 	Real        float64       `json:"real_seconds"`
 	Agrees      bool          `json:"agrees"`
-	Violated    []string      `json:"violated"` // by the simulated run
+	Violated    []string      `json:"violated"` // in the simulated run
 	Differs     []differsJSON `json:"differs"`
 	Explanation string        `json:"explanation,omitempty"` // of the differences
 	NotRecorded []string      `json:"not_recorded,omitempty" doc:"what the real servers do not record, so that it is not compared"`

@@ -11,15 +11,14 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// Times longer than long are divided, but not below least. Shorter times, such as retries and time-outs, stay
-// unchanged.
+// Times longer than long are divided, but not below least. Shorter times, such as retries and timeouts, stay unchanged.
 const (
 	long  = 500 * time.Millisecond
 	least = 250 * time.Millisecond
 )
 
-// A network without stated delays is made slow. A fault that would strike before tiny then strikes at midway: a client
-// needs some tenths of a millisecond to send its first message, and the host may delay it further.
+// A network without stated delays is made slow. A fault that would strike before tiny strikes at midway instead,
+// because a client needs a few tenths of a millisecond to send its first message, and the host may delay it further.
 const (
 	slow   = "12ms..20ms"
 	tiny   = time.Millisecond
@@ -36,15 +35,15 @@ type scale struct {
 var scales = []scale{{5, true}, {5, false}, {3, true}, {3, false}, {2, true}, {2, false}, {1, true}}
 
 // changed returns the scenario with its times scaled, and without its expectations of metrics. Times that are built
-// into Redis (the second of everysec, and of a replica's acknowledgement) stay unchanged: a scenario that depends on
-// them has another verdict, and is not scaled.
+// into Redis (the one second of appendfsync everysec and of replica acknowledgements) cannot be scaled. A scenario that
+// depends on them would get a different verdict, and is not scaled.
 func (c scale) changed(s *scenarios.Scenario) (*scenarios.Scenario, error) {
 	d, err := format.ParseDocument(s.Name+".yaml", s.Text())
 	if err != nil {
 		return nil, err
 	}
 	if _, given := d.Get("lock.ttl"); !given {
-		d.Set("lock.ttl", nemesis.FormatDuration(s.Clients[0].Lock.TTL)) // the default
+		d.Set("lock.ttl", nemesis.FormatDuration(s.Clients[0].Lock.TTL)) // write the default explicitly
 	}
 	if _, given := d.Get("network.delay"); !given && c.slowed {
 		d.Set("network.delay", slow)
@@ -80,8 +79,8 @@ func (c scale) change(d *format.Document, path string) {
 	}
 }
 
-// roundTTL rounds the TTL to a value that the protocol accepts: TTLs of etcd are whole seconds, and sessions of
-// ZooKeeper have a minimum.
+// roundTTL rounds the TTL to a value that the protocol accepts: etcd's TTLs are whole seconds, and ZooKeeper's sessions
+// have a minimum.
 func roundTTL(d *format.Document, s *scenarios.Scenario) {
 	text, _ := d.Get("lock.ttl")
 	ttl := locks.Define(s.Clients[0].Lock.Protocol).Setting("ttl")

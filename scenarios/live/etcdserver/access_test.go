@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 )
 
-// TestStrangersAreNoMembers: a process without the run's certificate that connects to a member's port for other
-// members, directly or through the relay, is ignored.
+// TestStrangersAreNoMembers: if a process without the run's certificate connects to a member's port for other members,
+// directly or through the relay, it is ignored.
 func TestStrangersAreNoMembers(t *testing.T) {
 	r := start(t, 3)
 	m := r.fleet.members[0]
@@ -29,7 +29,7 @@ func TestStrangersAreNoMembers(t *testing.T) {
 		}
 	}
 	at := m.Daemon.Args[slices.Index(m.Daemon.Args, "--listen-peer-urls")+1]
-	// heard reports whether the member processes a raft message: etcd answers 400 to a client that does not use TLS
+	// heard reports whether the member processes a raft message: etcd answers 400 to a client that does not use TLS.
 	heard := func(to string, certificates ...tls.Certificate) bool {
 		c := http.Client{Transport: &http.Transport{DisableKeepAlives: true,
 			TLSClientConfig: &tls.Config{InsecureSkipVerify: true, Certificates: certificates}}}

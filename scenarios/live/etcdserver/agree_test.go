@@ -26,10 +26,10 @@ var names = []string{"a", "a/1", "a/2", "b", "b/1", "c"}
 
 func pick[T any](s *script, from ...T) T { return from[s.random.IntN(len(from))] }
 
-// lease returns the ID of a granted lease, or sometimes one of no lease.
+// lease returns the ID of a granted lease, or sometimes an ID without a lease.
 func (s *script) lease() int64 { return 1 + s.random.Int64N(s.granted+2) }
 
-// bound returns a revision, or mostly none.
+// bound returns 0, which means no bound, or sometimes a revision.
 func (s *script) bound() int64 { return pick(s, 0, 0, 0, 0, 0, s.random.Int64N(40)) }
 
 func (s *script) op() etcd.Op {
@@ -89,10 +89,10 @@ func (s *script) next() etcd.Call {
 	return s.op().Call()
 }
 
-// watches are the watches of the script, one on each of the first connections.
+// watches are the watches of the script, each on a connection of its own.
 var watches = []etcd.Watch{{Key: "a", End: "b", From: 2}, {Key: "c"}}
 
-// play makes the calls of a script, and appends everything that is answered and pushed to said.
+// play performs the calls of a script, and appends all answers and pushed events to said.
 func play(calls []etcd.Call, said *[]string) func(sim.Env) {
 	return func(env sim.Env) {
 		p := &player{Env: env}
@@ -147,8 +147,8 @@ func recordsOf(h *history.History) (list []string) {
 	return list
 }
 
-// TestARealMemberAnswersAndRecordsAsTheSimulated makes random calls to both and compares the responses, except for the
-// remaining time of leases.
+// TestARealMemberAnswersAndRecordsAsTheSimulated sends random calls to a real and a simulated member and compares the
+// responses, except for the remaining time of leases.
 func TestARealMemberAnswersAndRecordsAsTheSimulated(t *testing.T) {
 	scripts, length := 3, 150
 	if testkit.Full() {

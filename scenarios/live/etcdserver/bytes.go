@@ -17,16 +17,16 @@ import (
 )
 
 // Bytes is the [sim.Front] of real members for clients that use a library. The bytes of both sides are passed on
-// unchanged, in pieces as they arrive. They are searched for the requests that put keys, to find out who put a key.
+// unchanged, in pieces as they arrive. They are searched for put requests, to find out which attempt has put a key.
 type Bytes struct{}
 
 // bytesPassed is the name of the request that passes bytes on.
 const bytesPassed = "BYTES"
 
-// Port is etcd's port for clients.
+// Port returns etcd's port for clients.
 func (Bytes) Port() int { return 2379 }
 
-// Serial returns false: a piece does not wait for the answer to the piece before.
+// Serial returns false, because a piece does not wait for the answer to the previous one.
 func (Bytes) Serial() bool { return false }
 
 // Begin starts a run.
@@ -34,13 +34,13 @@ func (Bytes) Begin() sim.Callers { return passing{} }
 
 type passing struct{}
 
-// Recorded does nothing: the members of a cluster grant a lock as one, not each by itself.
+// Recorded does nothing, because the members of a cluster grant a lock together.
 func (passing) Recorded(*history.Event) {}
 
 // Caller returns a new client.
 func (passing) Caller(sim.ProcessID) sim.Caller { return &passer{} }
 
-// passer is a client, and the front's end of each of its connections.
+// passer is a client, and also the front's end of each of its connections.
 type passer struct {
 	passing
 	attempt history.Attempt
@@ -57,7 +57,7 @@ func (p *passer) Written(l sim.Line, b []byte) error {
 	return nil
 }
 
-// stream is a connection to the member's process, on behalf of a client's connection whose bytes are passed on.
+// stream is a connection to the member's process, opened for a client's connection whose bytes are passed on.
 type stream struct {
 	*outbox
 	life *life
@@ -67,7 +67,7 @@ type stream struct {
 	over   bool // the client knows that the connection has ended
 }
 
-// pass passes bytes of a client on to the process.
+// pass passes bytes from a client on to the process.
 func (x *life) pass(r *sim.Incoming) {
 	s := x.streams[r.ConnID]
 	if s == nil {
@@ -88,7 +88,7 @@ func (s *stream) run() {
 	conn, err := new(net.Dialer).DialContext(x.Context, "unix", filepath.Join(x.m.Daemon.Folder, clients))
 	if err == nil {
 		go func() {
-			_, _ = io.Copy(conn, s) // ends with the connection, or with the bytes
+			_, _ = io.Copy(conn, s) // ends with the connection or when there are no more bytes
 			conn.Close()
 		}()
 		s.read(conn)
@@ -104,7 +104,7 @@ func (s *stream) run() {
 	})
 }
 
-// read passes on what the process sends, after everything that the process had done by then is recorded.
+// read passes on what the process sends, after recording everything that the process had done by then.
 func (s *stream) read(conn net.Conn) {
 	x, latest := s.life, int64(0)
 	buffer := make([]byte, 16<<10)
@@ -136,8 +136,8 @@ type piece struct {
 	text    string
 }
 
-// Limits of the search for who has put a key: number of pieces, and bytes kept of the piece before on the same
-// connection.
+// These limits apply to the search for the attempt that has put a key: the number of pieces, and the number of bytes
+// kept of the previous piece on the same connection.
 const (
 	mostPieces = 256
 	overlap    = 4 << 10
@@ -156,9 +156,9 @@ func (r *records) pass(in *sim.Incoming) {
 	r.passed = r.passed[max(len(r.passed)-mostPieces, 0):]
 }
 
-// passer returns the attempt that first sent a request which puts this value with this lease (rpc.proto, PutRequest).
-// It is empty if no such request is found, for instance because it was compressed, or if another attempt has sent the
-// same request.
+// passer returns the attempt that first sent a request to put this value with this lease (rpc.proto, PutRequest). It
+// returns "" if no such request is found, for instance because the request was compressed, or if another attempt has
+// sent the same request.
 func (r *records) passer(c *change) (of history.Attempt) {
 	request := string(protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), c.Key))
 	if c.Value != "" {
@@ -181,7 +181,7 @@ func (r *records) passer(c *change) (of history.Attempt) {
 	return of
 }
 
-// learn asks for how long the leases of new keys were granted, and stores it with the keys.
+// learn asks for the TTL with which the leases of new keys were granted, and stores it with the keys.
 func (g *services) learn(ctx context.Context, revisions map[int64][]change) {
 	for _, changes := range revisions {
 		for i := range changes {

@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// ends is a handler that ends a client's connection when it ends in the world.
+// ends is a handler that ends a client's connection when the connection ends in the world.
 type ends struct{}
 
 func (ends) Asked(*realtime.Conn, []string)                 {}
@@ -27,7 +27,7 @@ func (ends) Received(*realtime.Conn, []byte, *sim.Incoming) {}
 func (ends) Ended(c *realtime.Conn, _ sim.Status)           { c.Reset() }
 
 // TestWhoPutsAKeyIsFoundInBytes: however the bytes are cut into pieces, the owner is the attempt that has sent the
-// request, and nobody if two attempts have.
+// request. If two attempts have sent it, there is no owner.
 func TestWhoPutsAKeyIsFoundInBytes(t *testing.T) {
 	const lease = 0x1234567890
 	put := "\x0a\x06orders\x12\x01v\x18\x90\xf1\xd9\xa2\xa3\x02"
@@ -73,9 +73,9 @@ func (r *rig) opens(client sim.ProcessID) (at string, _ func()) {
 	return "http://" + address.String(), front.Close
 }
 
-// TestBytesAreThoseOfTheMember: a client exchanges bytes with the member as if nothing were in between, even
-// large messages. Its keys are recorded by the time it learns of them. A restart ends the connection,
-// and the next connection is served.
+// TestBytesAreThoseOfTheMember: a client exchanges bytes with the member as if they were connected directly, even if
+// messages are large. The client's keys are recorded before it learns about them. A restart ends the connection, and
+// the next connection is served.
 func TestBytesAreThoseOfTheMember(t *testing.T) {
 	r := start(t, 1)
 	at, closes := r.opens("client-1")

@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// services is the address at which a member serves gRPC.
+// services is an address at which a member serves gRPC.
 type services struct {
 	url  string
 	http *http.Client
@@ -30,17 +30,18 @@ func overHTTP2(dial func(ctx context.Context, network, address string) (net.Conn
 	return &http.Client{Transport: t}
 }
 
-// final are the codes for a request that was not and will not be carried out. The codes 6 (already exists) and others
+// final lists the codes that mean that a request was not carried out and will not be. Code 6 (already exists) and codes
 // that etcd does not use are not among them.
 var final = []etcd.Code{etcd.InvalidArgument, etcd.NotFound, etcd.FailedPrecondition, etcd.OutOfRange}
 
-// undone reports whether an error means that the request was not and will not be carried out.
+// undone reports whether an error means that the request was not carried out and will not be.
 func undone(err error) bool {
 	var r *etcd.Error
 	return errors.As(err, &r) && slices.Contains(final, r.Code)
 }
 
-// headLength is the length of what gRPC puts before each message: whether it is compressed, and its length in bytes.
+// headLength is the length of the header that gRPC puts before each message: a compression flag, and the length of the
+// message in bytes.
 const headLength = 5
 
 // framed returns a message as gRPC sends it.
@@ -48,7 +49,7 @@ func framed(message string) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...)
 }
 
-// open makes a call whose messages are in body, and returns its responses.
+// open starts a call whose messages are read from body, and returns its responses.
 func (g *services) open(ctx context.Context, path string, body io.Reader) (*responses, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, g.url+path, body)
 	if err != nil {
@@ -65,7 +66,7 @@ func (g *services) open(ctx context.Context, path string, body io.Reader) (*resp
 // responses are the responses to a call.
 type responses struct{ *http.Response }
 
-// next returns the next response. After the last, it returns io.EOF or, if the call has failed, an error of etcd.
+// next returns the next response. After the last one, it returns io.EOF or, if the call has failed, etcd's error.
 func (r *responses) next() (string, error) {
 	var head [headLength]byte
 	switch _, err := io.ReadFull(r.Body, head[:]); {
@@ -79,7 +80,8 @@ func (r *responses) next() (string, error) {
 	return string(message), err
 }
 
-// ended returns why the call has ended. If there is no response at all, gRPC states that in the header.
+// ended returns the error with which the call has ended. If there are no responses at all, gRPC states the error in the
+// header.
 func (r *responses) ended() error {
 	field := func(name string) string { return cmp.Or(r.Trailer.Get(name), r.Header.Get(name)) }
 	code, err := strconv.ParseUint(field("Grpc-Status"), 10, 8)
@@ -93,7 +95,7 @@ func (r *responses) ended() error {
 	return cmp.Or(err, error(&etcd.Error{Code: etcd.Code(code), Text: text}))
 }
 
-// ask makes a call with one request and one response, which it returns. An error of etcd is an *etcd.Error.
+// ask performs a call with one request, and returns its only response. An error reported by etcd is an *etcd.Error.
 func (g *services) ask(ctx context.Context, c *etcd.Call) (message string, err error) {
 	r, err := g.open(ctx, c.Path, bytes.NewReader(framed(c.Message)))
 	if err != nil {
@@ -109,7 +111,7 @@ func (g *services) ask(ctx context.Context, c *etcd.Call) (message string, err e
 	return message, err
 }
 
-// read makes a call with one request and decodes the response.
+// read performs a call with one request and decodes the response.
 func (g *services) read(ctx context.Context, c etcd.Call) (etcd.Response, error) {
 	message, err := g.ask(ctx, &c)
 	if err != nil {

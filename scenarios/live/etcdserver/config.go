@@ -21,7 +21,8 @@ type Config struct {
 	Failed func(error)
 }
 
-// Can returns why a fault cannot be carried out on the members; nil if it can, or if it does not strike them.
+// Can returns the reason why a fault cannot be carried out on the members, or nil if it can, or if it does not strike
+// members.
 func (c *Config) Can(f nemesis.Fault) error {
 	isMember := func(p sim.ProcessID) bool { return slices.Contains(c.Members, p) }
 	if err := fleet.CanCount(f, isMember); err != nil {
@@ -49,7 +50,7 @@ var errNoServer = errors.New("there is no etcd on this machine: install one of v
 
 var says = regexp.MustCompile(`(?m)^etcd Version: (\d+)\.(\d+)`)
 
-// oldest is the oldest supported version of etcd: it serves all calls made here.
+// oldest is the oldest supported version of etcd. It serves all calls that this package makes.
 var oldest = process.Release{3, 4}
 
 // look checks whether a supported etcd is installed.

@@ -26,13 +26,13 @@ func (q *request) puts(c *change) bool {
 	})
 }
 
-// connection is a connection of a modelled client, whose calls are passed on. It belongs to the world's goroutine.
+// connection is a connection of a modeled client, whose calls are passed on. It belongs to the world's goroutine.
 type connection struct {
 	life    *life
 	id      uint64
 	context context.Context // ends with the connection, or with the life
 	stop    context.CancelFunc
-	calls   map[uint64]*conversation // those with several messages, by stream
+	calls   map[uint64]*conversation // calls with several messages, by stream
 }
 
 // conversation is a call with several messages in each direction.
@@ -65,7 +65,7 @@ func (c *connection) serve(r *sim.Incoming) {
 	}
 }
 
-// ask passes on a call with one response. A client that closes its connection does not undo what it has asked for.
+// ask passes on a call with one response. If the client closes its connection, the request is still carried out.
 func (c *connection) ask(q *request) {
 	x := c.life
 	r := &x.m.cluster.records
@@ -79,7 +79,7 @@ func (c *connection) ask(q *request) {
 	}()
 }
 
-// answered processes the response of the member. If a put has no response, its effect may be seen at any later time.
+// answered processes the member's response. If a put has no response, its effect may appear at any later time.
 func (c *connection) answered(q *request, message string, err error) {
 	r := &c.life.m.cluster.records
 	response, unread := q.call.ReadMessage(message)
@@ -151,7 +151,8 @@ func (c *connection) listen(s *conversation) {
 	})
 }
 
-// heard passes on a response once what it tells of is recorded. The events of a watch answer no message of the client.
+// heard passes on a response after the changes in it have been recorded. The events of a watch do not answer a message
+// of the client.
 func (c *connection) heard(s *conversation, message string) {
 	response, _ := s.call.ReadMessage(message)
 	key := sim.Key(0)
@@ -161,7 +162,7 @@ func (c *connection) heard(s *conversation, message string) {
 	c.life.m.cluster.records.after(response.Revision, func() { c.send(s, key, record(&s.call, message)) })
 }
 
-// send replies to the oldest message without a response, unless key is that of an unasked response.
+// send replies to the oldest message without a response, unless key belongs to a response that was not requested.
 func (c *connection) send(s *conversation, key sim.Key, b []byte) {
 	switch {
 	case c.context.Err() != nil:

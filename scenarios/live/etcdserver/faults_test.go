@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/raft"
 )
 
-// player is a client that can also cause faults.
+// player is a client that can also inject faults.
 type player struct {
 	sim.Env
 	w     *sim.World
@@ -23,10 +23,10 @@ type player struct {
 	said  []string
 }
 
-// patiently is the time allowed for an answer that must arrive.
+// patiently is the time limit for an answer that must arrive.
 const patiently = time.Minute
 
-// ask makes a call to a member on behalf of an attempt.
+// ask sends a call to a member on behalf of an attempt.
 func (p *player) ask(server sim.ProcessID, timeout time.Duration, of history.Attempt, c etcd.Call) (etcd.Response,
 	error) {
 	if c.Stream = 1; !etcd.Streaming(c.Path) {
@@ -38,8 +38,8 @@ func (p *player) ask(server sim.ProcessID, timeout time.Duration, of history.Att
 	return c.Read(&r)
 }
 
-// say records a response, or that there is none, for the comparison. The revision in a response about a lease depends
-// on what the member has applied by then.
+// say records a response or an error, for the comparison. It drops the revision of a response about a lease, which
+// depends on what the member has applied by then.
 func (p *player) say(r etcd.Response, err error) {
 	if r.Lease != 0 {
 		r.Revision = 0
@@ -47,7 +47,7 @@ func (p *player) say(r etcd.Response, err error) {
 	p.said = append(p.said, shown(r, err))
 }
 
-// until repeats a call until the response is as wanted, each time on a new connection.
+// until repeats a call until the response satisfies want, each time on a new connection.
 func (p *player) until(server sim.ProcessID, of history.Attempt, c etcd.Call, want func(etcd.Response) bool) {
 	for range 1000 {
 		if r, err := p.ask(server, 3*time.Second, of, c); err == nil && want(r) {
@@ -64,7 +64,7 @@ func (p *player) insist(server sim.ProcessID, of history.Attempt, c etcd.Call) {
 	p.until(server, of, c, func(etcd.Response) bool { return true })
 }
 
-// shows waits until a member has a key with a value.
+// shows waits until a member has the key with the given value.
 func (p *player) shows(server sim.ProcessID, key, value string) {
 	p.until(server, "", own(key), func(r etcd.Response) bool { return len(r.Keys) > 0 && r.Keys[0].Value == value })
 }
@@ -74,7 +74,7 @@ func (p *player) lacks(server sim.ProcessID, c etcd.Call) {
 	p.until(server, "", c, func(r etcd.Response) bool { return r.Count == 0 })
 }
 
-// own asks a member for what it has itself.
+// own returns a call that asks a member for its own state of a key.
 func own(key string) etcd.Call { return etcd.Op{Kind: etcd.Range, Key: key, Serializable: true}.Call() }
 
 func get(key string) etcd.Call { return etcd.Op{Kind: etcd.Range, Key: key}.Call() }
@@ -92,14 +92,14 @@ func ifCreated(rel byte, revision int64, o etcd.Op) etcd.Call {
 	return t.Call()
 }
 
-// then makes something happen in the world now.
+// then makes f happen in the world now.
 func (p *player) then(f func()) {
 	p.w.At(p.w.Now(), f)
 	p.Sleep(time.Millisecond)
 }
 
-// both runs play with three simulated members and with three real ones. What the client has recorded, and which keys
-// appeared and vanished, must be the same.
+// both runs play with three simulated members and with three real ones. In both cases the client must record the same
+// results, and the same keys must appear and vanish.
 func both(t *testing.T, play func(p *player)) {
 	t.Helper()
 	t.Parallel()
@@ -134,7 +134,7 @@ func TestKeysGo(t *testing.T) {
 			id, ttl := int64(i+1), int64(60)
 			key, of := fmt.Sprint("l/", id), history.Attempt(fmt.Sprint("client-1/", id))
 			if i == 0 {
-				ttl = 3 // this lease is to end
+				ttl = 3 // this lease is meant to end
 			}
 			p.say(p.ask("etcd-2", patiently, of, etcd.GrantLease(ttl, id)))
 			p.say(p.ask("etcd-3", patiently, of+"0", put(key, "x", id)))
@@ -150,8 +150,8 @@ func TestKeysGo(t *testing.T) {
 	})
 }
 
-// TestALeaderThatStops: another leader is elected, and restarts the full TTL of each lease. What was answered is kept,
-// and the member that comes back learns what it has missed.
+// TestALeaderThatStops: another leader is elected, and each lease restarts with its full TTL. Acknowledged writes are
+// kept, and the member that comes back learns what it has missed.
 func TestALeaderThatStops(t *testing.T) {
 	testkit.FullOnly(t)
 	for how, name := range map[sim.Stop]string{sim.PowerLoss: "power loss", sim.ShutDown: "shut down"} {
@@ -177,8 +177,8 @@ func leaderStops(t *testing.T, how sim.Stop) {
 	})
 }
 
-// TestAMemberThatIsCutOff: a member that is cut off from the others answers from its own data, but nothing that needs
-// a quorum, until the cut is healed.
+// TestAMemberThatIsCutOff: until the cut is healed, a member that is cut off from the others answers requests from its
+// own data, but no request that needs a quorum.
 func TestAMemberThatIsCutOff(t *testing.T) {
 	testkit.FullOnly(t)
 	both(t, func(p *player) {
@@ -203,7 +203,7 @@ func TestAMemberThatIsCutOff(t *testing.T) {
 	})
 }
 
-// TestAMemberThatIsPaused: it answers once it is resumed.
+// TestAMemberThatIsPaused: a paused member answers once it is resumed.
 func TestAMemberThatIsPaused(t *testing.T) {
 	testkit.FullOnly(t)
 	both(t, func(p *player) {

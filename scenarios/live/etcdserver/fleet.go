@@ -25,10 +25,10 @@ type cluster struct {
 	http     *http.Client
 	members  []*member
 	records  records     // belongs to the world's goroutine
-	passes   atomic.Bool // bytes of a user's library are passed on, so that leases are not known from requests
+	passes   atomic.Bool // bytes of a user's library are passed on, so leases are not known from requests
 }
 
-// Launch starts the members and waits until the first is the leader. They end with the keeper.
+// Launch starts the members and waits until the first one is the leader. They end when the keeper does.
 func Launch(c Config) (_ *fleet.Fleet, err error) {
 	if err := look(); err != nil {
 		return nil, err
@@ -64,13 +64,13 @@ func Launch(c Config) (_ *fleet.Fleet, err error) {
 	return f.Fleet, f.enthrone()
 }
 
-// environment returns the environment of this process, without the variables that etcd would read.
+// environment returns the environment of this process without the variables that etcd reads.
 func environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "ETCD_") })
 }
 
 // launch starts the process of a member, and waits until it listens for other members. It accepts requests only once
-// there are other members.
+// other members are running.
 func (m *member) launch() error {
 	peers, err := m.Port.Free()
 	if err != nil {
@@ -130,7 +130,7 @@ func (m *member) arguments(peers string) []string {
 // peer returns the URL at which the other members reach this one.
 func (m *member) peer() string { return fmt.Sprintf("https://127.0.0.1:%d", m.Port.Number()) }
 
-// enthrone makes the first member the leader, and waits until all members accept requests and know it.
+// enthrone makes the first member the leader, and waits until all members accept requests and know the leader.
 func (f *cluster) enthrone() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -161,7 +161,7 @@ func (f *cluster) enthrone() error {
 	}
 }
 
-// agreed returns the leader, if all members know the same one.
+// agreed returns the leader, if all members agree on it.
 func (f *cluster) agreed(ctx context.Context) (*member, error) {
 	leader := int64(0)
 	for i, m := range f.members {

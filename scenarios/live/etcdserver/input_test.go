@@ -37,7 +37,7 @@ func TestProgramsThatAreNoEtcd(t *testing.T) {
 	}
 }
 
-// TestAMemberThatDies: the run fails, and the error contains the end of the member's log.
+// TestAMemberThatDies: if a member dies, the run fails, and the error contains the end of the member's log.
 func TestAMemberThatDies(t *testing.T) {
 	testkit.FullOnly(t)
 	r := start(t, 3)
@@ -56,7 +56,7 @@ func TestAMemberThatDies(t *testing.T) {
 }
 
 // TestWhatMembersCannotSuffer: a fault that real members cannot suffer is refused with the reason. A fault that they
-// can suffer, or that strikes other processes, is not refused.
+// can suffer, or that strikes other processes, is accepted.
 func TestWhatMembersCannotSuffer(t *testing.T) {
 	names := nemesis.Names{Clients: []sim.ProcessID{"client-1"}, Consensus: members(3)}
 	c := Config{Members: members(3)}

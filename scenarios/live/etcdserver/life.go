@@ -21,7 +21,8 @@ type life struct {
 	streams map[uint64]*stream
 }
 
-// run starts the process, once the one before has ended, and records what it reports from revision from on.
+// run starts the process once the previous one has ended, and records the changes that it reports, starting with
+// revision from.
 func (x *life) run(from int64) {
 	if err := x.Boot(x.m.start); err != nil {
 		x.Fail(err)
@@ -52,7 +53,7 @@ func (x *life) await() bool {
 	return false
 }
 
-// again is the time between two tries of a request that the member could not answer.
+// again is the time between two attempts at a request that the member could not answer.
 const again = 5 * time.Millisecond
 
 // accepts waits until the process accepts requests. It returns false if the life, or ctx, ends first.
@@ -65,7 +66,7 @@ func (x *life) accepts(ctx context.Context) bool {
 	}
 }
 
-// look records everything that the member reports, from a revision on.
+// look records all changes that the member reports, starting with a revision.
 func (x *life) look(from int64) error {
 	return x.m.services.follow(x.Context, etcd.Watch{Key: "\x00", End: "\x00", From: from}, func(r *etcd.Response) {
 		revisions := map[int64][]change{}

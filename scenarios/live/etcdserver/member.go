@@ -23,8 +23,8 @@ var _ interface {
 	sim.Pauser
 } = (*member)(nil)
 
-// Start starts a life: the first one with the process that was launched, each later one with a new process. Requests
-// that arrive before the process is ready wait.
+// Start starts a life: the first one with the process that has been launched, each later one with a new process.
+// Requests that arrive before the process is ready are held.
 func (m *member) Start(h sim.Host) {
 	m.life = &life{Life: m.Begin(h), m: m, ready: make(chan struct{}), conns: map[uint64]*connection{},
 		streams: map[uint64]*stream{}}
@@ -40,10 +40,10 @@ func (m *member) Serve(r *sim.Incoming) {
 	m.life.connection(r.ConnID).serve(r)
 }
 
-// Closed ends the streams of a connection. Requests under way continue.
+// Closed ends the streams of a connection. Pending requests continue.
 func (m *member) Closed(conn uint64) { m.life.close(conn) }
 
-// patience is how long processes may take to start, to agree and to end: many times what they normally need.
+// patience is how long processes may take to start, to agree and to end. It is many times what they normally need.
 const patience = 30 * time.Second
 
 // Stop ends the life.

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// outbox holds bytes for a connection, so that the world never waits for the connection. Its reader waits for bytes.
+// outbox buffers bytes for a connection, so that the world never waits for the connection. Its reader waits for bytes.
 type outbox struct {
 	mu     sync.Mutex
 	news   *sync.Cond // signals that there are bytes, or that there will be no more
@@ -27,7 +27,7 @@ func (o *outbox) add(b []byte) {
 	o.news.Signal()
 }
 
-// close says that there will be no more bytes.
+// close marks that there will be no more bytes.
 func (o *outbox) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -13,10 +13,10 @@ import (
 type records struct {
 	upTo    int64                      // all revisions up to this one are recorded
 	waiting []wait                     // in the order in which they were added
-	puts    []*request                 // requests that put keys and are under way, or have no reply
+	puts    []*request                 // put requests that are pending or were not answered
 	owners  map[string]history.Attempt // owners of the existing keys
 	ttls    map[int64]time.Duration    // TTLs of leases
-	passed  []piece                    // latest pieces of bytes, the oldest first
+	passed  []piece                    // latest pieces of bytes, oldest first
 }
 
 func newRecords() records {
@@ -29,7 +29,7 @@ type change struct {
 	ttl time.Duration // TTL of its lease; set only if the bytes of clients are passed on
 }
 
-// wait is a function to call once all revisions up to one are recorded.
+// wait is a function to call once all revisions up to a given one are recorded.
 type wait struct {
 	revision int64
 	then     func()
@@ -83,8 +83,8 @@ func (r *records) gone(m *member, c *change) {
 	delete(r.owners, c.Key)
 }
 
-// putter returns the attempt whose request put a key: the request puts that value with that lease. It is empty if
-// requests of several attempts do so.
+// putter returns the attempt whose request put a key, that is, a request with the key's value and lease. It returns ""
+// if several attempts have sent such requests.
 func (r *records) putter(c *change) (of history.Attempt) {
 	if len(r.passed) > 0 {
 		return r.passer(c)

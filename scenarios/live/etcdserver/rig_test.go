@@ -93,7 +93,7 @@ func (r *rig) error() error {
 	return r.failed
 }
 
-// run runs the world until its clients are done.
+// run runs the world until its clients have finished.
 func (r *rig) run(clients ...func(sim.Env)) *history.History {
 	r.t.Helper()
 	done := runClients(r.world, clients)
@@ -108,7 +108,7 @@ func (r *rig) run(clients ...func(sim.Env)) *history.History {
 	return r.world.Finish()
 }
 
-// runClients adds clients to a world, and counts those that are done.
+// runClients adds clients to a world, and counts those that have finished.
 func runClients(w *sim.World, clients []func(sim.Env)) *int {
 	done := new(int)
 	for i, f := range clients {

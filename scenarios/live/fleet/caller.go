@@ -7,9 +7,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 )
 
-// caller returns the port of the server whose process has opened a connection from one address to another; nil if no
-// server's process has. Connections between servers are admitted by this rule alone: an address proves nothing,
-// because any user of the machine can connect from it.
+// caller returns the port of the server whose process has opened a connection from one address to another, or nil if no
+// server's process has. Connections between servers are admitted only by this rule: an address proves nothing, because
+// any user of the machine can connect from it.
 func (r *Relay) caller(from, to netip.AddrPort) *Port {
 	socket := process.SocketOf(from, to)
 	r.mu.Lock()

@@ -13,7 +13,7 @@ type connection struct {
 	ends [2]*end // the ends of the caller and of the called server
 }
 
-// end is the end of a connection at one process.
+// end is one end of a connection, with the process there.
 type end struct {
 	c     *connection
 	port  *Port
@@ -50,7 +50,7 @@ type kind uint8
 
 const (
 	beginning kind = iota // opens a connection
-	connected             // tells the caller that the connection is established, if it waits for that
+	connected             // notifies the caller that the connection is established, if it waits for that
 	stream
 	ending
 	// retry represents a TCP retransmission to a machine that has not acknowledged the data.
@@ -99,7 +99,7 @@ func (c *connection) begin(g *plug) {
 	caller.send(beginning, nil)
 }
 
-// connect connects to the called server's process, once that accepts connections.
+// connect connects to the called server's process once that process accepts connections.
 func (e *end) connect() {
 	p := e.port
 	r := p.relay
@@ -166,7 +166,7 @@ func (e *end) collect() {
 	}
 }
 
-// hangUp ends the connection for the process, and notifies the other end.
+// hangUp ends the connection on this side, and notifies the other end.
 func (e *end) hangUp() {
 	if !e.gone {
 		e.send(ending, nil)
@@ -174,7 +174,7 @@ func (e *end) hangUp() {
 	}
 }
 
-// close ends the connection for the process.
+// close ends the connection on this side.
 func (e *end) close() {
 	e.gone = true
 	if e.plug != nil {
@@ -191,7 +191,7 @@ func (p *Port) forget(e *end) {
 }
 
 // up starts a life of the server; ready is closed once its process accepts connections. The process does not know the
-// connections of an earlier life.
+// connections of earlier lives.
 func (p *Port) up(h sim.Host, ready <-chan struct{}) {
 	if p == nil {
 		return
@@ -210,7 +210,7 @@ func (p *Port) up(h sim.Host, ready <-chan struct{}) {
 	}
 }
 
-// off ends a life by a loss of power: what the process has sent until now is still sent, and its connections vanish
+// off ends a life by a loss of power: what the process has already sent still travels, and its connections vanish
 // silently.
 func (p *Port) off() {
 	if p == nil {
@@ -225,7 +225,7 @@ func (p *Port) off() {
 	}
 }
 
-// drain sends everything that the process has written until now.
+// drain sends everything that the process has written so far.
 func (p *Port) drain() {
 	if p == nil {
 		return

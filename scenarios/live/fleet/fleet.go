@@ -1,27 +1,27 @@
-// Package fleet replaces the servers of a simulated world by server processes of the host. It contains what all types
-// have in common: redis-server, etcd and ZooKeeper.
+// Package fleet replaces the servers of a simulated world by server processes of the host. It contains the parts that
+// redis-server, etcd and ZooKeeper have in common.
 //
-// A [Fleet] holds the servers of one run. The [Lives] of a server are one process after another in the same folder.
-// Other servers reach it at its [Port]: what servers send each other travels the links of the world.
+// A [Fleet] contains the servers of one run. The [Lives] of a server are successive processes in the same folder. Other
+// servers reach it at its [Port], so that everything that servers send each other travels the links of the world.
 //
-// A port has an address that belongs to the fleet and is the same for all callers, so that servers can name each
-// other. The server's process listens elsewhere, at a loopback address of its own. A caller is identified by the
-// process that holds the socket; any other process, of whatever user, is turned away before a byte from it is read. If
-// a program cannot be given other addresses for its peers, its port is a SOCKS proxy instead. What a process sends is
-// cut into chunks as it arrives, and each chunk is a message between two servers ([sim.Host], Send): it takes as long
-// as the link takes, waits while the link is cut, is held up by delays, and is lost with the machine that it is sent
-// to. The same holds for the opening of a connection and for its end.
+// A port has an address that belongs to the fleet and is the same for all callers, so that servers can name each other.
+// The server's process listens elsewhere, at a loopback address of its own. A caller is identified by the process that
+// holds the socket; any other process, whatever its user, is turned away before any of its bytes are read. If a program
+// cannot be given other addresses for its peers, its port is a SOCKS proxy instead. What a process sends is cut into
+// chunks as it arrives, and each chunk is a message between two servers ([sim.Host], Send): it takes the link's delay,
+// waits while the link is cut, is delayed by faults, and is lost with the machine that it is sent to. The same applies
+// to the opening and the end of a connection.
 //
-// A machine that loses power sends nothing any more. Processes connected to it learn of that only when it is back:
-// from a reset, as a machine sends it for a connection that it does not know.
+// A machine that loses power sends nothing more. Processes that are connected to it notice only when it is back: they
+// get a reset, which a machine sends for a connection that it does not know.
 //
 // This package runs in real time, with goroutines, processes and sockets. It touches the world only on the world's
 // goroutine.
 //
-// Goals: faults of servers and of the links between them mean the same as for simulated servers; nothing left over
-// from one life changes the next; what a server has sent before it stops, or is drained, is delivered. Non-goals:
-// messages of the servers' protocols, which this package does not know: how a stream of bytes is cut, and therefore
-// the number of chunks on a link, depends on the host.
+// Goals: faults of servers and of the links between them mean the same as for simulated servers; nothing left over from
+// one life changes the next; what a server has sent before it stops, or is drained, is delivered. Non-goals: knowledge
+// of the servers' protocols. How a stream of bytes is cut, and therefore the number of chunks on a link, depends on the
+// host.
 package fleet
 
 import (
@@ -34,21 +34,21 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Fleet holds the real servers of one run.
+// Fleet contains the real servers of one run.
 type Fleet struct {
 	Keeper *process.Keeper
-	Failed func(error) // called, on any goroutine, with the reason if the run cannot go on
+	Failed func(error) // called, on any goroutine, with the reason why the run cannot go on
 
 	gate    gate
 	relay   *Relay
 	lives   []*Lives
 	servers map[sim.ProcessID]sim.Server
-	library string // shim library loaded into the processes; empty: none
+	library string // path of the shim library to load into the processes; empty: none
 	origin  process.Origin
 }
 
-// New returns a fleet without servers. With a shim, the clocks of the processes can be moved and their fsyncs made
-// slow.
+// New returns a fleet without servers. With a shim, the clocks of the processes can be changed and their fsyncs can be
+// slowed down.
 func New(k *process.Keeper, shim bool, failed func(error)) (f *Fleet, err error) {
 	f = &Fleet{Keeper: k, Failed: failed, relay: newRelay(failed), servers: map[sim.ProcessID]sim.Server{}}
 	if shim {
@@ -61,7 +61,8 @@ func New(k *process.Keeper, shim bool, failed func(error)) (f *Fleet, err error)
 func (f *Fleet) HasShim() bool { return f.library != "" }
 
 // NewLives returns the lives of a server, in a folder of its own; its process is not started yet. talks opens the port
-// at which other servers reach it: (*Relay).Listen or ListenSOCKS; nil if it does not talk to other servers.
+// at which other servers reach it: (*Relay).Listen or ListenSOCKS. It is nil if the server does not communicate with
+// other servers.
 func (f *Fleet) NewLives(server sim.ProcessID, talks Opener) (l *Lives, err error) {
 	d := &process.Daemon{Keeper: f.Keeper, Name: server, Folder: filepath.Join(f.Keeper.Folder(), string(server)),
 		Env: os.Environ()}
@@ -81,7 +82,7 @@ func (f *Fleet) NewLives(server sim.ProcessID, talks Opener) (l *Lives, err erro
 	return l, err
 }
 
-// Opener opens the port of a server. process returns the ID of the server's present process, or 0 if there is none; it
+// Opener opens the port of a server. process returns the ID of the server's current process, or 0 if there is none; it
 // may be called on any goroutine.
 type Opener func(r *Relay, server sim.ProcessID, process func() int) (*Port, error)
 
@@ -95,21 +96,21 @@ func (f *Fleet) Remote() *Lives {
 // Add adds a server to the fleet.
 func (f *Fleet) Add(name sim.ProcessID, s sim.Server) { f.servers[name] = s }
 
-// Server returns the server with a name, for [sim.World.AddServer]; nil if there is none.
+// Server returns the server with the given name, for [sim.World.AddServer], or nil if there is none.
 func (f *Fleet) Server(name sim.ProcessID) sim.Server { return f.servers[name] }
 
 // Do runs g on the world's goroutine, once there is one. It may be called on any goroutine.
 func (f *Fleet) Do(g func()) { f.gate.do(g) }
 
-// Begin gives the servers the loop of the world that they were added to, which must not run yet. Before Begin they
-// accept requests, but do not answer them.
+// Begin gives the servers the loop of the world to which they were added. The loop must not be running yet. Before
+// Begin, servers accept requests but do not answer them.
 func (f *Fleet) Begin(l Loop) {
 	f.gate.begin(l)
 	f.relay.begin(l)
 }
 
-// End ends what the servers do for the world. It must be called when the world's loop has ended, and before the keeper
-// is closed: a process that ends afterwards does not fail the run.
+// End detaches the servers from the world. It must be called after the world's loop has ended and before the keeper is
+// closed: after that, a process that ends does not make the run fail.
 func (f *Fleet) End() {
 	for _, l := range f.lives {
 		if l.end != nil {
@@ -119,8 +120,8 @@ func (f *Fleet) End() {
 	f.relay.close()
 }
 
-// CanCount returns why a fault that names a message by its number cannot be carried out between two real servers; nil
-// if the fault is not of this type.
+// CanCount returns the reason why a fault that names a message by its number cannot be carried out between two real
+// servers, or nil if the fault is of another kind.
 func CanCount(f nemesis.Fault, isServer func(sim.ProcessID) bool) error {
 	if f.Kind != nemesis.DelayMessage || !isServer(f.Target) || !isServer(f.Peer) {
 		return nil

@@ -2,7 +2,7 @@ package fleet
 
 import "sync"
 
-// gate holds functions for the world's goroutine back until there is one. The zero gate is ready to use.
+// gate holds back functions for the world's goroutine until there is one. The zero gate is ready to use.
 type gate struct {
 	mu    sync.Mutex
 	loop  Loop
@@ -20,7 +20,7 @@ func (g *gate) do(f func()) {
 	g.loop.Do(f)
 }
 
-// begin sets the loop, which must not run yet.
+// begin sets the loop, which must not be running yet.
 func (g *gate) begin(l Loop) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -11,12 +11,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Lives are the successive lives of a server in a simulated world. It implements the parts of [sim.Server] that are
+// Lives are the successive lives of a server in a simulated world. Lives implements the parts of [sim.Server] that are
 // the same for all types of servers. Its methods must be called on the world's goroutine, unless they say otherwise.
 type Lives struct {
-	Daemon *process.Daemon // nil: the server's process is the user's
+	Daemon *process.Daemon // nil: the server's process belongs to the user
 	Port   *Port           // where other servers reach it; nil: nowhere
-	Host   sim.Host        // set since the first life
+	Host   sim.Host        // set since the beginning of the first life
 
 	fleet  *Fleet
 	failed sync.Once
@@ -24,11 +24,11 @@ type Lives struct {
 	ended  chan struct{}      // closed once the last life's process has ended; nil before the first life
 }
 
-// Life is one life of a server. It starts before its process does, and is over before the process has ended.
+// Life is one life of a server. It starts before its process does, and is over before its process has ended.
 type Life struct {
 	Context context.Context // ends with the life
 	lives   *Lives
-	before  <-chan struct{} // closed once the process of the previous life has ended; nil: there was none
+	before  <-chan struct{} // closed once the process of the previous life has ended; nil: there was no previous life
 	booted  chan struct{}   // closed once its process has been started, or never will be
 	ended   chan struct{}   // closed once its process has ended
 }
@@ -45,8 +45,8 @@ func (l *Lives) Begin(h sim.Host) *Life {
 	return x
 }
 
-// Boot starts the process once the process of the previous life has ended. In the first life the process runs already.
-// Boot must be called once, on a goroutine of its own; if the life is over first, it returns [ErrOver].
+// Boot starts the process once the process of the previous life has ended. In the first life the process is already
+// running. Boot must be called once, on a goroutine of its own. If the life is over first, it returns [ErrOver].
 func (x *Life) Boot(start func() error) error {
 	defer close(x.booted)
 	if x.before == nil {
@@ -62,8 +62,8 @@ func (x *Life) Boot(start func() error) error {
 // IsOver reports whether the life is over. It may be called on any goroutine.
 func (x *Life) IsOver() bool { return x.Context.Err() != nil }
 
-// Stop ends the life and its process: at once, except for a shut-down, in which the process may end by itself. end is
-// called on a goroutine of its own; it applies the effect of the stop on the machine to the server's files.
+// Stop ends the life and its process: at once, except for a shutdown, in which the process may end by itself. end is
+// called on a goroutine of its own; it applies the effects of the stop to the server's files.
 func (x *Life) Stop(how sim.Stop, end func() error) {
 	l := x.lives
 	l.end()
@@ -73,7 +73,7 @@ func (x *Life) Stop(how sim.Stop, end func() error) {
 	}
 	go func() {
 		defer close(x.ended)
-		<-x.booted // so that the process that end deals with is this life's
+		<-x.booted // so that the process with which end deals belongs to this life
 		if err := end(); err != nil {
 			l.Fail(fmt.Errorf("ending %s: %w", l.Daemon.Name, err))
 		}
@@ -109,8 +109,8 @@ func (l *Lives) process() <-chan struct{} {
 	return l.Daemon.Ended()
 }
 
-// Explain reports why a life cannot go on, unless it is over. If its process has ended, that is reported instead of
-// err, because it explains every other error. It may be called on any goroutine.
+// Explain reports why a life cannot go on, unless the life is over. If its process has ended, that is reported instead
+// of err, because it explains every other error. It may be called on any goroutine.
 func (x *Life) Explain(err error) {
 	const soon = 3 * time.Second // if the process has not ended by then, it is alive
 	select {
@@ -122,7 +122,7 @@ func (x *Life) Explain(err error) {
 	x.Fail(err)
 }
 
-// Fail reports why a life cannot go on, unless it is over. It may be called on any goroutine.
+// Fail reports why a life cannot go on, unless the life is over. It may be called on any goroutine.
 func (x *Life) Fail(err error) {
 	if !x.IsOver() {
 		x.lives.Fail(err)
@@ -138,10 +138,10 @@ func (l *Lives) Receive(_ sim.ProcessID, body any) { body.(*chunk).arrive() }
 // Wake does nothing; servers that set timers override it.
 func (l *Lives) Wake(uint64) {}
 
-// Fault does nothing; servers that can suffer such faults override it.
+// Fault does nothing; servers that such faults can affect override it.
 func (l *Lives) Fault(sim.ServerFault) {}
 
-// ClockChanged sets the process's clocks to the server's clocks in the world.
+// ClockChanged sets the process's clocks to the clocks of the server in the world.
 func (l *Lives) ClockChanged() {
 	if l.Daemon == nil {
 		return // the user's process: no fault strikes its clocks

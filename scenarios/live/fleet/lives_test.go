@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// loop stands for the world's goroutine: it runs functions at once.
+// loop acts as the world's goroutine: it runs functions at once.
 type loop struct{}
 
 func (loop) Do(f func()) { f() }
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// newLives returns the lives of a shell script whose first process runs.
+// newLives returns the lives of a shell script whose first process is already running.
 func newLives(t *testing.T, script string) (l *Lives, failures chan error) {
 	t.Helper()
 	k, err := process.Start()
@@ -43,8 +43,8 @@ func newLives(t *testing.T, script string) (l *Lives, failures chan error) {
 	return l, failures
 }
 
-// TestALifeAfterTheOther: a process starts once the previous one has ended and the effect of its end is applied to its
-// files, and only if its life is not over by then.
+// TestALifeAfterTheOther: a process starts once the previous one has ended and the effects of its end have been applied
+// to its files, but not if its own life is over by then.
 func TestALifeAfterTheOther(t *testing.T) {
 	l, failures := newLives(t, "exec sleep 1000")
 	var did []string
@@ -84,7 +84,7 @@ func TestALifeAfterTheOther(t *testing.T) {
 	}
 }
 
-// TestWhatALifeStillSays: what a process does counts only while its life lasts, and only the first of several failures
+// TestWhatALifeStillSays: actions of a process count only during its life, and only the first of several failures
 // counts.
 func TestWhatALifeStillSays(t *testing.T) {
 	l, failures := newLives(t, "exec sleep 1000")

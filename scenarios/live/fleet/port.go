@@ -6,14 +6,14 @@ import (
 	"net"
 )
 
-// Range of ports that systems do not use for outgoing connections, so that a server that listens there can be
-// restarted.
+// This is a range of ports that systems do not use for outgoing connections, so that a server that listens on one of
+// them can be restarted.
 const (
 	firstPort = 20_000
 	lastPort  = 32_000
 )
 
-// FreePort returns a port of a loopback address on which nobody listens at the moment, and which is not used for
+// FreePort returns a port of a loopback address on which no process listens at the moment and which is not used for
 // outgoing connections.
 func FreePort(host string) (port int, err error) {
 	for range 100 {

@@ -14,21 +14,21 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Loop is the world's goroutine. Do runs f there once, or never if the run is over. Functions passed by one goroutine
-// run in order.
+// Loop is the world's goroutine. Do runs f there once, or never if the run is over. Functions that are passed by the
+// same goroutine run in order.
 type Loop interface{ Do(f func()) }
 
-// Range of networks (127.1.0.0 and following), from which each run takes one, so that no two runs choose the same port
-// of the same address.
+// This is a range of networks (127.1.0.0 and following). Each run uses one of them, so that no two runs choose the same
+// port of the same address.
 const (
 	firstNet = 1 << 8
 	lastNet  = 255 << 8
 )
 
-// Relay holds the ports of one run. Before the world begins, it passes bytes on without delay.
+// Relay contains the ports of one run. Before the world begins, it passes bytes on without delay.
 type Relay struct {
 	failed func(error)
-	knows  func(from, to netip.AddrPort) *Port // caller, except in tests, in which one process has all servers
+	knows  func(from, to netip.AddrPort) *Port // caller, except in tests, in which a single process has all servers
 	net    int                                 // the second and third byte of the addresses of its processes
 
 	early sync.Mutex // held while connections are touched before the world begins
@@ -42,7 +42,7 @@ type Relay struct {
 	running sync.WaitGroup
 }
 
-// newRelay returns a relay without ports. failed is called, on any goroutine, with the reason if the run cannot go on.
+// newRelay returns a relay without ports. failed is called, on any goroutine, with the reason why the run cannot go on.
 func newRelay(failed func(error)) *Relay {
 	r := &Relay{failed: failed, net: firstNet + rand.IntN(lastNet-firstNet), plugs: map[*plug]bool{},
 		closed: make(chan struct{})}
@@ -50,7 +50,7 @@ func newRelay(failed func(error)) *Relay {
 	return r
 }
 
-// do runs f where connections may be touched: on the loop, or with early held before the world begins.
+// do runs f where connections may be accessed: on the loop or, before the world begins, with early held.
 func (r *Relay) do(f func()) {
 	r.early.Lock()
 	defer r.early.Unlock()
@@ -65,8 +65,8 @@ func (r *Relay) do(f func()) {
 	}
 }
 
-// begin makes everything from now on travel in the world of the loop. The servers must have been added to the world,
-// and the loop must not run yet.
+// begin makes all bytes from now on travel in the world of the loop. The servers must have been added to the world, and
+// the loop must not be running yet.
 func (r *Relay) begin(l Loop) {
 	r.early.Lock()
 	defer r.early.Unlock()
@@ -85,13 +85,13 @@ func (r *Relay) close() {
 	plugs := slices.Collect(maps.Keys(r.plugs))
 	r.mu.Unlock()
 	for _, g := range plugs {
-		g.out.Reset() // at once, and not only when a stopped process reads what was sent to it
+		g.out.Reset() // at once, rather than when a stopped process reads what was sent to it
 		g.in.Stop()
 	}
 	r.running.Wait()
 }
 
-// Port is where other servers reach a server. A nil Port belongs to a server that talks to no other server.
+// Port is where other servers reach a server. A nil Port belongs to a server that communicates with no other server.
 type Port struct {
 	relay    *Relay
 	name     sim.ProcessID
@@ -99,7 +99,7 @@ type Port struct {
 	listener *net.TCPListener
 	process  func() int       // returns the ID of its process
 	at       string           // address at which the process listens
-	places   []netip.AddrPort // addresses at which the process listens, if it calls through a proxy
+	places   []netip.AddrPort // addresses at which the process listens, if the process connects through a proxy
 
 	// The fields below belong to the loop.
 	host  sim.Host
@@ -108,7 +108,7 @@ type Port struct {
 	sent  uint64
 }
 
-// Listen is an [Opener] for a server that others reach directly at its port.
+// Listen is an [Opener] for a server to whose port other servers connect directly.
 func (r *Relay) Listen(server sim.ProcessID, process func() int) (*Port, error) {
 	ln, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
@@ -130,7 +130,7 @@ func (p *Port) Number() int { return p.listener.Addr().(*net.TCPAddr).Port }
 // Own returns the loopback address at which the server's process must listen.
 func (p *Port) Own() string { return p.own.String() }
 
-// Free returns a port at that address on which nobody listens at the moment.
+// Free returns a port at that address on which no process listens at the moment.
 func (p *Port) Free() (netip.AddrPort, error) {
 	n, err := FreePort(p.Own())
 	if err != nil {
@@ -148,8 +148,8 @@ func (p *Port) Open(at string) {
 	})
 }
 
-// accept passes the connections opened by the servers' processes to serve, on a goroutine of its own, until the port
-// is closed. It closes connections opened by other processes at once.
+// accept passes connections from the servers' processes to serve, on a goroutine of its own, until the port is closed.
+// It closes connections from other processes at once.
 func (p *Port) accept(serve func(caller *Port, tcp *net.TCPConn)) {
 	r := p.relay
 	r.running.Go(func() {
@@ -172,7 +172,7 @@ func (p *Port) accept(serve func(caller *Port, tcp *net.TCPConn)) {
 
 func addressOf(a net.Addr) netip.AddrPort { return a.(*net.TCPAddr).AddrPort() }
 
-// plug is a socket with its reader and its writer.
+// plug is a socket together with its reader and its writer.
 type plug struct {
 	in  *realtime.In
 	out *realtime.Out

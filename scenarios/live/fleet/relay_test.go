@@ -20,7 +20,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// patience is the time allowed for anything: a thousand times what is needed.
+// patience is the time limit for all steps: a thousand times what is needed.
 const patience = time.Minute
 
 // server is a server of a test; its process is the test itself.
@@ -63,7 +63,7 @@ type rig struct {
 
 const travel = time.Millisecond
 
-// newRig returns a rig whose servers are identified by their addresses: the test is the process of all of them.
+// newRig returns a rig whose servers are identified by their addresses: the test itself is the process of all of them.
 func newRig(t *testing.T) *rig { return rigOf(t, nil) }
 
 // rigOf returns a rig whose servers are identified by their processes; process returns their IDs.
@@ -173,7 +173,7 @@ func (r *rig) side(c net.Conn, err error) *side {
 	return &side{r.T, c, bufio.NewReader(c)}
 }
 
-// call opens a connection from a server's process to the port of another, or to its own port if that is a proxy.
+// call opens a connection from a server's process to the port of another server, or to its own port if that is a proxy.
 func (r *rig) call(from, to *server) *side {
 	r.Helper()
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from.Own())}}
@@ -261,7 +261,7 @@ func TestTheWorldBeginsInTheMidst(t *testing.T) {
 	}
 }
 
-// since returns the times of arrival of messages from the nth on.
+// since returns the arrival times of messages, starting with the nth.
 func (s *server) since(n int) []sim.Time { return slices.Clone(s.arrived[n:]) }
 
 func TestCutsHoldOneDirection(t *testing.T) {
@@ -334,8 +334,8 @@ func TestDelaysHoldBytes(t *testing.T) {
 	}
 }
 
-// TestLossOfPowerIsSilent: what had been sent arrives, and the other process learns of the end of the connection only
-// when the machine is back.
+// TestLossOfPowerIsSilent: what was sent before still arrives, and the other process learns that the connection has
+// ended only when the machine is back.
 func TestLossOfPowerIsSilent(t *testing.T) {
 	for _, caller := range []bool{true, false} {
 		r := newRig(t)
@@ -371,8 +371,8 @@ func TestLossOfPowerIsSilent(t *testing.T) {
 	}
 }
 
-// TestCallsToAMachineThatIsOff: they end once the machine is back. Calls that arrive when it is back wait for its
-// process.
+// TestCallsToAMachineThatIsOff: connection attempts to a machine that is off end once it is back. Attempts that arrive
+// after that wait for its process.
 func TestCallsToAMachineThatIsOff(t *testing.T) {
 	r := newRig(t)
 	r.begin()

@@ -13,7 +13,7 @@ import (
 )
 
 // ListenSOCKS is an [Opener] for a server whose process connects to others through a SOCKS proxy (RFC 1928), as a Java
-// program can. The port is that proxy, and the process tells it whom to connect to.
+// program can. The port is that proxy, and the process tells it which address to connect to.
 func (r *Relay) ListenSOCKS(server sim.ProcessID, process func() int) (*Port, error) {
 	p, err := r.Listen(server, process)
 	if err == nil {
@@ -42,7 +42,7 @@ func (r *Relay) at(a netip.AddrPort) *Port {
 	return nil
 }
 
-// serveSOCKS connects a process to the server that it asks for.
+// serveSOCKS connects a process to the server that it requests.
 func (r *Relay) serveSOCKS(caller *Port, tcp *net.TCPConn) {
 	r.running.Go(func() {
 		to, err := asked(tcp)
@@ -57,7 +57,7 @@ func (r *Relay) serveSOCKS(caller *Port, tcp *net.TCPConn) {
 	})
 }
 
-// Bytes of the SOCKS protocol.
+// These are bytes of the SOCKS protocol.
 const (
 	socks       = 5 // version
 	noPassword  = 0
@@ -68,7 +68,7 @@ const (
 // granted is the reply of a proxy that says that the connection is established.
 var granted = []byte{socks, 0, 0, addressIPv4, 0, 0, 0, 0, 0, 0}
 
-// handshake is the time that a process has to say where it wants to connect.
+// handshake is the time within which a process must say where it wants to connect.
 const handshake = 10 * time.Second
 
 // asked reads where a process wants to connect. The reply is sent later, once the connection is established.

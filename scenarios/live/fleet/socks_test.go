@@ -59,8 +59,8 @@ func (s *side) granted() {
 
 func (s *server) at() netip.AddrPort { return s.Addr().(*net.TCPAddr).AddrPort() }
 
-// TestAProxyKnowsWhoCallsWhom: a connection is granted once it is established, and its bytes travel on the link of the
-// two servers.
+// TestAProxyKnowsWhoCallsWhom: a connection is granted once it is established, and its bytes travel on the link between
+// the two servers.
 func TestAProxyKnowsWhoCallsWhom(t *testing.T) {
 	for _, early := range []bool{false, true} {
 		r := newRig(t)
@@ -88,7 +88,7 @@ func TestAProxyKnowsWhoCallsWhom(t *testing.T) {
 		c.granted()
 		d := r.side(r.b.Accept())
 		c.say("c asks")
-		d.hears("c asks") // the connection that a has asked for is held up by the cut
+		d.hears("c asks") // the cut holds back the connection that a has requested
 		r.do(func() {
 			r.w.Heal("d", "e")
 			r.w.Heal("e", "d")
@@ -99,8 +99,8 @@ func TestAProxyKnowsWhoCallsWhom(t *testing.T) {
 	}
 }
 
-// TestAProxyRefuses connections to addresses at which no server, or no server's process, listens, and bytes that are
-// not SOCKS.
+// TestAProxyRefuses: a proxy refuses connections to addresses at which no server, or no server's process, listens, and
+// bytes that are not SOCKS.
 func TestAProxyRefuses(t *testing.T) {
 	r := newRig(t)
 	r.a, r.b = r.socks("d"), r.socks("e")

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// logs lists the append-only files that may grow, the oldest first. There is one, unless the server is or was a
-// replica.
+// logs lists the append-only files that may grow, oldest first. There is one, unless the server is or was a replica.
 func logs(folder string) (list []string) {
 	for _, pattern := range []string{"appendonlydir/*.incr.aof", "appendonly.aof"} {
 		found, _ := filepath.Glob(filepath.Join(folder, pattern)) // the pattern is well-formed
@@ -25,8 +24,8 @@ func logs(folder string) (list []string) {
 	return list
 }
 
-// Disk tracks how much of the append-only files would survive a loss of power without an fsync: what was there at the
-// start of a life, and what the operating system has held for writeBack.
+// Disk tracks how much of the append-only files would survive a loss of power without an fsync: what existed at the
+// start of a life, and what the operating system has held for longer than writeBack.
 type Disk struct {
 	mu    sync.Mutex
 	found map[uint64]int64 // sizes that are on disk, by inode
@@ -79,8 +78,8 @@ func (d *Disk) Watch(folder string, stop <-chan struct{}) {
 	}
 }
 
-// Cut truncates the append-only files to what is on disk: what was there at the start of the life, what the operating
-// system has written back, and what was fsynced.
+// Cut truncates the append-only files to the part that is on disk: what existed at the start of the life, what the
+// operating system has written back, and what was fsynced.
 func (d *Disk) Cut(folder string, s *Shim) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -92,7 +91,7 @@ func (d *Disk) Cut(folder string, s *Shim) error {
 			return err
 		}
 	}
-	after := last == 0 // the last file that was synced, and older files, keep their data; newer files do not
+	after := last == 0 // the file that was synced last, and older files, keep their data; newer files do not
 	files := logs(folder)
 	for i, path := range files {
 		info, err := os.Stat(path)

@@ -18,14 +18,14 @@ type Daemon struct {
 	Folder string
 	Args   []string // the program and its arguments
 	Env    []string // complete environment
-	Shim   *Shim    // loaded into the program; nil: none
+	Shim   *Shim    // library loaded into the program; nil: none
 
 	mu      sync.Mutex
 	process *Process
 	held    bool
 }
 
-// Start starts a process; during a pause it starts stopped. The previous process must have ended.
+// Start starts a process; during a pause, the process is stopped from the start. The previous process must have ended.
 func (d *Daemon) Start() (err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -63,7 +63,7 @@ func (d *Daemon) Ended() <-chan struct{} {
 	return nil
 }
 
-// Hold stops or continues the process; this also holds for every later process.
+// Hold stops or continues the process, and makes every later process start in the same state.
 func (d *Daemon) Hold(on bool) (err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -76,7 +76,7 @@ func (d *Daemon) Hold(on bool) (err error) {
 		err = d.process.Cont()
 	}
 	if errors.Is(err, ErrEnded) {
-		return nil // a process that has ended needs no stop
+		return nil // a process that has ended need not be stopped
 	}
 	return err
 }
@@ -88,8 +88,8 @@ func (d *Daemon) Kill() {
 	}
 }
 
-// ShutDown asks the process to end, and asks again at intervals. If the process has not ended within its patience, it
-// is killed.
+// ShutDown asks the process to end, and repeats the request at intervals of again. If the process has not ended after
+// patience, it is killed.
 func (d *Daemon) ShutDown(patience, again time.Duration) {
 	p := d.running()
 	if p == nil || p.Cont() != nil {
@@ -116,8 +116,8 @@ func (d *Daemon) Died() error {
 }
 
 // Await waits until ready, which it calls at intervals, reports that a started process is ready, or until stop is
-// closed. The error says that the process has ended, or, as a [LateError], what it did not do within its patience
-// (does).
+// closed. The error says that the process has ended or, as a [LateError], that it did not do what does describes within
+// patience.
 func (d *Daemon) Await(ready func() bool, does string, patience, every time.Duration, stop <-chan struct{}) error {
 	for end := time.Now().Add(patience); !ready(); {
 		select {
@@ -135,7 +135,7 @@ func (d *Daemon) Await(ready func() bool, does string, patience, every time.Dura
 	return nil
 }
 
-// LastWords returns the end of the log, worded as the end of a sentence.
+// LastWords returns the end of the log, in a form that can end a sentence.
 func (d *Daemon) LastWords() string {
 	const most = 5
 	b, err := os.ReadFile(d.log())

@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// Identity identifies the servers of a run to each other, by a certificate that is its own authority. A process that
-// has its key is a server of this run.
+// Identity identifies the servers of a run to each other, by a self-signed certificate. A process that has the key is a
+// server of this run.
 type Identity struct {
 	Certificate string // path of the certificate, in PEM
-	Key         string // path of a file with the key and the certificate, in PEM, readable only for this user
+	Key         string // path of a file with the key and the certificate, in PEM, which only this user can read
 }
 
 // NewIdentity creates an identity, and writes it to a folder that only this user can read. The certificate never

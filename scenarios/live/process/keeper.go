@@ -3,23 +3,23 @@
 // The keeper is a second process: the program executes itself, and [Main] takes over there. The keeper adopts all
 // processes that its children leave behind (PR_SET_CHILD_SUBREAPER), and reads its orders from a pipe. When that pipe
 // ends, because the run is over or its process was killed, even by kill -9, the keeper kills all its descendants,
-// deletes the folder that it has created, and ends. So nothing remains of a run, however it ends, unless the keeper
-// itself is killed by kill -9: then the processes that it started directly die with it (PR_SET_PDEATHSIG), and the
-// next run deletes the folder.
+// deletes the folder that it has created, and ends. So a run leaves nothing behind, however it ends, unless the keeper
+// itself is killed by kill -9. In that case the processes that it started directly die with it (PR_SET_PDEATHSIG), and
+// the next run deletes the folder.
 //
-// A [Daemon] is a server program in a folder of its own, one process after another. A small library that is loaded
-// into the process (LD_PRELOAD, preload/shim.c; [Shim]) simulates faults of its machine: clocks that jump and drift,
-// and slow fsyncs. The library also records how much of an append-only file is on disk, so that a loss of power can
-// remove the rest ([Disk]). (A Java program waits on the clocks of the kernel: only its wall clock can be moved, and
-// only by jumps.)
+// A [Daemon] is a server program that runs in a folder of its own as successive processes. A small library that is
+// loaded into the process (LD_PRELOAD, preload/shim.c; [Shim]) simulates faults of its machine: clocks that jump and
+// drift, and slow fsyncs. The library also records how much of an append-only file is on disk, so that a loss of power
+// can remove the rest ([Disk]). (A Java program waits on the kernel's clocks, so only its wall clock can be changed,
+// and only by jumps.)
 //
 // This package runs in real time, with processes, signals and files, and compiles the library with gcc. It needs Linux;
 // elsewhere [Start] returns an error.
 //
-// Goals: a stop is reported once every thread has stopped, and a kill once the process has ended; a pause also holds
-// for a process that is started during it. Non-goals: limits, namespaces and users; what a program serves, and whether
-// it is ready. A descendant that leaves the process group of its command is not stopped by [Process.Stop]; it is
-// killed with all others at the end.
+// Goals: a stop is reported once every thread has stopped, and a kill once the process has ended; a pause also stops a
+// process that is started during it. Non-goals: resource limits, namespaces and users; knowledge of what a program
+// serves and whether it is ready. A descendant that leaves the process group of its command is not stopped by
+// [Process.Stop]; it is killed with all others at the end.
 package process
 
 import (
@@ -29,9 +29,9 @@ import (
 	"syscall"
 )
 
-// Command is a program to start, in a process group of its own.
+// Command is a program to be started, in a process group of its own.
 type Command struct {
-	Path string   // path of the program; empty: Args[0], looked up in PATH of this process unless it has a slash
+	Path string   // path of the program; empty: look up Args[0] in PATH of this process unless it has a slash
 	Args []string // name of the program, and its arguments
 	Env  []string // complete environment: "NAME=value"
 	Dir  string   // its working directory; empty: the keeper's folder
@@ -44,7 +44,7 @@ type Command struct {
 type status struct {
 	Code   int            // its exit status; -1 if a signal ended it
 	Signal syscall.Signal // the signal that ended it, or 0
-	Err    error          // set if the keeper is gone, and with it everything that it started
+	Err    error          // set if the keeper is gone, together with everything that it started
 }
 
 // String describes the end of the command.
@@ -58,16 +58,16 @@ func (s status) String() string {
 	return fmt.Sprintf("ended with exit status %d", s.Code)
 }
 
-// ErrGone reports that the keeper process has ended, and with it everything that it started.
+// ErrGone reports that the keeper process has ended, and with it all processes that it started.
 var ErrGone = errors.New("the keeper of this run's processes is gone, and they with it")
 
 // ErrEnded reports that a command had ended before it could be stopped or continued.
 var ErrEnded = errors.New("the process has ended")
 
-// LateError reports that programs were not ready in time, as happens on an overloaded host.
+// LateError reports that programs were not ready in time, as may happen on an overloaded host.
 type LateError struct{ Err error }
 
-// Error says which programs, and how much time they had.
+// Error names the programs and the time limit.
 func (e *LateError) Error() string { return e.Err.Error() }
 
 // variable is the environment variable that makes a process of this program a keeper.

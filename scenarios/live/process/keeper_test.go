@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// parent makes a process of this test a run that has started several processes and is then killed.
+// parent is an environment variable that makes a process of this test act as a run that has started several processes
+// and is then killed.
 const parent = "FENCEPOST_KEEPER_TEST_PARENT"
 
 func TestMain(m *testing.M) {
@@ -27,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// family is a command with a child, a process that has left its session, and one that has lost its parent as well.
+// family is a command with a child, a process that has left its session, and a process that has also lost its parent.
 // Each writes its ID to a file; the file "all" exists once all have done so.
 const family = `echo $$ >leader
 sh -c 'echo $$ >child; exec sleep 1000' &
@@ -53,7 +54,7 @@ func beParent() {
 	select {}
 }
 
-// await waits until so reports true.
+// await waits until so returns true.
 func await(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !so(); time.Sleep(time.Millisecond) {
@@ -68,7 +69,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// numbers returns the process IDs that the family has written down.
+// numbers returns the process IDs that the family has written to files.
 func numbers(t *testing.T, folder string) (list []int) {
 	t.Helper()
 	await(t, "the family is there", func() bool { return exists(filepath.Join(folder, "all")) })
@@ -187,8 +188,8 @@ func run(t *testing.T, k *Keeper, script string) *Process {
 	return p
 }
 
-// TestStopIsOverWhenNothingRuns: a process group that counts as fast as it can, in two processes, does not count
-// between Stop and Cont.
+// TestStopIsOverWhenNothingRuns: a process group of two processes that count as fast as they can does not count between
+// Stop and Cont.
 func TestStopIsOverWhenNothingRuns(t *testing.T) {
 	k := started(t)
 	p := run(t, k, `count() { i=0; while :; do i=$((i+1)); echo $i >$1; done; }
@@ -278,7 +279,8 @@ func TestHowCommandsStartAndEnd(t *testing.T) {
 	}
 }
 
-// TestOutputIsWholeWhenWaitReturns, also for a command that ends at once, and if a child keeps the output open.
+// TestOutputIsWholeWhenWaitReturns: the output is complete when Wait returns, even if the command ends at once or a
+// child keeps the output open.
 func TestOutputIsWholeWhenWaitReturns(t *testing.T) {
 	k := started(t)
 	for script, want := range map[string]string{

@@ -20,8 +20,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/temporary"
 )
 
-// Main runs the keeper if this process was started as one; it does not return then. Every program that calls [Start]
-// must call Main before anything else; tests do so in TestMain.
+// Main runs the keeper if this process was started as one; in that case it does not return. Every program that calls
+// [Start] must call Main before anything else; tests do so in TestMain.
 func Main() {
 	if os.Getenv(variable) == "" {
 		return
@@ -49,7 +49,7 @@ func fifo(name string) (*os.File, error) {
 
 // watch is the state of a keeper process.
 type watch struct {
-	mu       sync.Mutex // held from a start until the process is in children
+	mu       sync.Mutex // held from the start of a process until the process is in children
 	out      *json.Encoder
 	children map[int]bool // processes that were started and have not ended
 }
@@ -106,7 +106,7 @@ func (w *watch) run() error {
 }
 
 func (w *watch) say(r report) {
-	_ = w.out.Encode(r) // if nobody reads reports, the orders have ended as well
+	_ = w.out.Encode(r) // if nobody reads reports any more, the orders have ended as well
 }
 
 // reap collects all processes that have ended, and reports those that were started by an order.
@@ -190,8 +190,8 @@ func start(c *Command) (pid int, err error) {
 // interrupted.
 const patience = 10 * time.Second
 
-// stop stops a process group, and waits until all its threads have stopped. ended reports whether all its processes
-// had ended before.
+// stop stops a process group, and waits until all its threads have stopped. ended reports whether all its processes had
+// already ended.
 func stop(group int) (ended bool, err error) {
 	if err := syscall.Kill(-group, syscall.SIGSTOP); err != nil {
 		return false, err
@@ -226,8 +226,8 @@ func stopped(group int) (stopped, ended bool) {
 	return true, ended
 }
 
-// killAll kills all descendants, and repeats this until there are none: a process may start another before it is
-// killed.
+// killAll kills all descendants until there are none. It repeats this because a process may start another one before it
+// is killed.
 func (w *watch) killAll() {
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		left := descendants(os.Getpid())

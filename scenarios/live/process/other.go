@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// Main does nothing: keepers need Linux. So do the functions below.
+// Main does nothing, because keepers need Linux. The same is true of the functions below.
 func Main() {}
 
 var ownGroup *syscall.SysProcAttr

@@ -8,13 +8,13 @@ import (
 	"sync"
 )
 
-// output passes the output of a command to the caller that started it.
+// output passes the output of a command to the writer of the caller that started it.
 type output struct {
 	in     *os.File      // FIFO that it reads; nil if the output is not wanted
 	copied chan struct{} // closed once all output has been copied
 
 	mu sync.Mutex
-	to io.Writer // nil once no more output is to be passed on
+	to io.Writer // nil once no more output should be passed on
 }
 
 // listenTo creates a FIFO for the output of a command, if the command's Output is set.
@@ -40,7 +40,7 @@ func (k *Keeper) listenTo(c *Command) (*output, error) {
 func (o *output) copy() {
 	defer close(o.copied)
 	if o.in != nil {
-		_, _ = io.Copy(o, o.in) // an error means that no more output is wanted
+		_, _ = io.Copy(o, o.in) // an error means that no more output is needed
 		_ = o.in.Close()
 	}
 }

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// Release is a version of a program: 7.0 is {7, 0}.
+// Release is a version of a program: {7, 0} means 7.0.
 type Release [2]int
 
 // ErrOld reports a program that is too old to be used.
 var ErrOld = errors.New("it is too old")
 
-// Says asks a program for its release. The output of command must match says, which has two groups for the two
-// numbers. An error wraps [ErrOld] if the release is older than oldest.
+// Says asks a program for its release. The output of command must match says, which has two groups for the two numbers.
+// The error wraps [ErrOld] if the release is older than oldest.
 func Says(says *regexp.Regexp, oldest Release, command ...string) (r Release, err error) {
 	text, err := exec.Command(command[0], command[1:]...).CombinedOutput()
 	found := says.FindStringSubmatch(string(text))

@@ -21,7 +21,7 @@ var shimSource []byte
 var ErrNoCompiler = errors.New("there is no gcc, with which the library is made that does this to a real server " +
 	"(Debian: apt install gcc libc6-dev)")
 
-// CanShim returns why the library cannot be compiled on this machine: [ErrNoCompiler], or nil.
+// CanShim returns the reason why the library cannot be compiled on this machine, which is [ErrNoCompiler], or nil.
 func CanShim() error {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		return ErrNoCompiler
@@ -42,7 +42,7 @@ func Compile(folder string) (string, error) {
 	return library, nil
 }
 
-// Fields of the file that controls the library, eight bytes each.
+// These are the fields of the file that controls the library, eight bytes each.
 const (
 	fieldVersion = iota
 	fieldBase
@@ -76,7 +76,8 @@ func (s segment) at(now int64) int64 {
 	return s.mono + past + past/1_000_000*s.ppm + past%1_000_000*s.ppm/1_000_000
 }
 
-// NewShim prepares the library for the processes of a daemon. The file outlives a process, as a machine's clock does.
+// NewShim prepares the library for the processes of a daemon. Its file outlives each process, as a machine's clock
+// does.
 func NewShim(library, folder string, o *Origin) (*Shim, error) {
 	s := &Shim{library: library, path: filepath.Join(folder, "shim"), origin: o}
 	f, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -104,8 +105,8 @@ func (s *Shim) write(field int, values ...int64) error {
 	return err
 }
 
-// farOff is the least difference between the wall clocks of the process and of its simulated server that is an error
-// if there is no library to move the clock of the process.
+// farOff is the smallest difference between the wall clocks of the process and of its simulated server that is an error
+// if no library is loaded to change the clock of the process.
 const farOff = time.Second
 
 // SetClocks sets the clocks of the process to those of its simulated server.
@@ -156,14 +157,14 @@ func (s *Shim) synced() (inode uint64, bytes int64, err error) {
 }
 
 // Origin is the start of the world, as a time on the machine's monotonic clock. The world's time is never ahead of the
-// machine's, so the smallest difference seen so far is nearest to the truth.
+// machine's time, so the smallest difference observed so far is the most accurate.
 type Origin struct {
 	mu    sync.Mutex
 	known bool
 	at    int64
 }
 
-// instant returns the world's present time on the machine's monotonic clock, in ns.
+// instant returns the world's current time on the machine's monotonic clock, in ns.
 func (o *Origin) instant(h sim.Host) int64 {
 	now, world := Monotonic(), int64(h.Due(0))
 	o.mu.Lock()

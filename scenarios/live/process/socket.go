@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Holds reports whether a process of this machine has a socket open; false for an empty name.
+// Holds reports whether a process of this machine has a socket open. It returns false for an empty name.
 func Holds(process int, socket string) bool {
 	if socket == "" {
 		return false
@@ -38,7 +38,8 @@ func (p *Process) GroupHolds(socket string) bool {
 	})
 }
 
-// groupOf returns the process group of a process of this machine; 0 if it has ended (proc(5), /proc/PID/stat).
+// groupOf returns the process group of a process of this machine, or 0 if the process has ended (proc(5),
+// /proc/PID/stat).
 func groupOf(pid int) int {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -53,8 +54,8 @@ func groupOf(pid int) int {
 	return group
 }
 
-// SocketOf returns the name by which a process's file descriptors refer to the socket of a connection, as seen from
-// its local address (proc(5), net/tcp); empty if there is no such socket.
+// SocketOf returns the name by which a process's file descriptors refer to the socket of a connection, as seen from its
+// local address (proc(5), net/tcp); it returns "" if there is no such socket.
 func SocketOf(local, remote netip.AddrPort) string {
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		text, err := os.ReadFile(table)
@@ -62,7 +63,7 @@ func SocketOf(local, remote netip.AddrPort) string {
 			continue
 		}
 		for line := range strings.Lines(string(text)) {
-			// fields: number, local address, remote address, state, queues, timer, retransmits, user, time-out, inode
+			// fields: number, local address, remote address, state, queues, timer, retransmits, user, timeout, inode
 			f := strings.Fields(line)
 			if len(f) > 9 && strings.HasSuffix(f[1], written(local)) && strings.HasSuffix(f[2], written(remote)) {
 				return "socket:[" + f[9] + "]"

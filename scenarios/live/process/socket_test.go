@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestWhichGroupHoldsASocket: the group of the process that opened the connection, and no other, whoever can reach the
-// port.
+// TestWhichGroupHoldsASocket: a socket is held by the process group of the process that opened the connection and by no
+// other, whichever processes can reach the port.
 func TestWhichGroupHoldsASocket(t *testing.T) {
 	other := exec.Command("sleep", "1000")
 	other.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

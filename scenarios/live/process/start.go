@@ -30,7 +30,8 @@ type Keeper struct {
 	running map[int]*Process
 }
 
-// answer is the keeper's report on an order, and the process that the order was about; nil if it is not running.
+// answer is the keeper's report on an order, together with the process that the order was about, which is nil if it is
+// not running.
 type answer struct {
 	report
 	process *Process
@@ -94,7 +95,7 @@ func readReport(in *bufio.Reader) (r report, err error) {
 	return r, json.Unmarshal(line, &r)
 }
 
-// Folder returns the private folder of the run, which the keeper deletes at its end.
+// Folder returns the private folder of the run, which the keeper deletes when it ends.
 func (k *Keeper) Folder() string { return k.folder }
 
 // listen receives the keeper's reports until it ends.
@@ -172,8 +173,8 @@ func (k *Keeper) write(o order) error {
 	return err
 }
 
-// Start starts a command. An error says what cannot be found or executed. A command that ends at once counts as
-// started; [Process.Wait] says how it ended.
+// Start starts a command. The error says what cannot be found or executed. A command that ends at once counts as
+// started; [Process.Wait] reports how it ended.
 func (k *Keeper) Start(c Command) (*Process, error) {
 	if len(c.Args) == 0 || c.Args[0] == "" {
 		return nil, errors.New("there is no command to start")
@@ -196,7 +197,7 @@ func (k *Keeper) Start(c Command) (*Process, error) {
 	return p, nil
 }
 
-// reason removes from an error of exec what its caller says anyway.
+// reason removes from an error of package exec the parts that the caller states anyway.
 func reason(err error) error {
 	var e *exec.Error
 	if errors.As(err, &e) {
@@ -205,8 +206,8 @@ func reason(err error) error {
 	return err
 }
 
-// Close kills everything that the keeper has started, and all descendants, deletes the folder, and returns when that
-// is done.
+// Close kills everything that the keeper has started, including all descendants, deletes the folder, and returns when
+// this is done.
 func (k *Keeper) Close() error {
 	err := k.orders.Close()
 	<-k.gone
@@ -222,7 +223,8 @@ func (p *Process) ended() status {
 	return p.status
 }
 
-// held is how long Wait waits for the output of a process that has ended, because another process may keep it open.
+// held limits how long Wait waits for the output of a process that has ended, because another process may keep the
+// output open.
 const held = time.Second
 
 // Wait waits until the process has ended and its output has been copied. It returns nil if the process ended with

@@ -21,8 +21,8 @@ func NewHostClock() (*HostClock, error) {
 	return &HostClock{time.Now(), t}, err
 }
 
-// HostClockSince returns a clock whose zero is an instant of the host's monotonic clock, as returned by Monotonic for
-// a clock of another process.
+// HostClockSince returns a clock whose zero is the given time of the host's monotonic clock, which another process has
+// obtained by calling Monotonic on its own clock.
 func HostClockSince(monotonic int64) (*HostClock, error) {
 	c, err := NewHostClock()
 	c.begin = c.begin.Add(time.Duration(monotonic - c.Monotonic()))

@@ -7,12 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// timer is a timer of the kernel (timerfd). Go's own timers round to whole ms when the process is otherwise idle, and
-// links take no longer than that.
+// timer is a timer of the kernel (timerfd). Go's own timers round to whole ms when the process is otherwise idle, which
+// is as long as some links take.
 type timer struct {
 	file *os.File
 	fd   int
-	rang chan struct{} // has one element if the timer has expired
+	rang chan struct{} // contains one element if the timer has expired
 }
 
 func newTimer() (*timer, error) {

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Conn is a connection of a client process of the host: a socket on the client's side, a pipe on the world's. Its
-// methods must be called on the loop.
+// Conn is a connection of a client process of the host. It is a socket on the client's side and a pipe on the world's
+// side. Its methods must be called on the loop.
 type Conn struct {
 	Client, Server sim.ProcessID
 	// State is for the handler's own use.
@@ -18,16 +18,16 @@ type Conn struct {
 	front  *Front
 	in     Source
 	out    Sink
-	secret string // the password of the client's ports
+	secret string // the password for the client's ports
 	wiring *Wiring
 	wire   sim.Wire // set once the connection is admitted, if there is a wiring
 
-	known      bool      // the connection is the client's: it gave the password, or needs none
+	known      bool      // the connection belongs to the client: it has given the password, or needs none
 	refusals   int       // number of requests refused before the password
 	pipe       *sim.Pipe // set once the connection is admitted
 	open       bool
 	over       bool
-	half       []byte // the begin of an incomplete request
+	half       []byte // the beginning of an incomplete request
 	early      []request
 	unanswered int
 }
@@ -38,7 +38,7 @@ type request struct {
 	phase string
 }
 
-// newConn returns the connection behind a socket. serve begins to read and write the socket.
+// newConn returns the connection for a socket. serve begins to read and write the socket.
 func newConn(f *Front, client, server sim.ProcessID, tcp *net.TCPConn, w *Wiring) (c *Conn, serve func()) {
 	c = &Conn{Client: client, Server: server, front: f, secret: f.Secret(client), wiring: w}
 	in, out := NewIn(tcp, c.Collect), NewOut(tcp)
@@ -49,34 +49,34 @@ func newConn(f *Front, client, server sim.ProcessID, tcp *net.TCPConn, w *Wiring
 	}
 }
 
-// Source is what a client has sent on a connection.
+// Source provides what a client has sent on a connection.
 type Source interface {
-	// Take takes everything that has been sent until now, and reports whether there is something to collect.
+	// Take takes everything that has been sent so far, and reports whether there is something to collect.
 	Take() bool
 	// Collected returns what was taken since the last call, and whether nothing more will arrive.
 	Collected() (in []byte, ended bool)
-	// Stop says that nothing more is wanted.
+	// Stop says that nothing more will be collected.
 	Stop()
 }
 
-// Sink takes what is sent to a client on a connection.
+// Sink receives what is sent to a client on a connection.
 type Sink interface {
 	// Add queues a copy of b. It reports false if too many bytes are queued.
 	Add(b []byte) bool
-	// Finish closes the connection after what was added.
+	// Finish closes the connection after everything that was added has been sent.
 	Finish()
-	// Reset resets the connection after what was added.
+	// Reset resets the connection after everything that was added has been sent.
 	Reset()
 }
 
-// opener is a Sink of a client whose connection attempts end when those of the world do.
+// opener is a Sink whose client's connection attempts end when those in the world do.
 type opener interface {
 	// Opened reports how the attempt ended, as in [sim.Endpoint].
 	Opened(sim.Status)
 }
 
-// Connect makes a connection of a client that can be no other's, and so needs no password. The client's bytes come
-// from in; whenever there are some, Collect must be called.
+// Connect makes a connection of a client that cannot belong to anyone else, and so needs no password. The client's
+// bytes come from in; Collect must be called whenever there are some.
 func (f *Front) Connect(client, server sim.ProcessID, in Source, out Sink) *Conn {
 	c := &Conn{Client: client, Server: server, front: f, in: in, out: out, secret: f.Secret(client)}
 	c.begin()
@@ -198,7 +198,7 @@ func (c *Conn) Forward(args []string, of history.Attempt, phase string) {
 	c.ask(request{args, of, phase})
 }
 
-// ask sends a request, once the connection is open.
+// ask sends a request, or keeps it until the connection is open.
 func (c *Conn) ask(r request) {
 	if !c.open {
 		c.early = append(c.early, r)
@@ -250,7 +250,8 @@ func (c *Conn) reset() {
 
 // The methods below implement sim.Endpoint.
 
-// Opened sends the requests that waited for the connection, or ends it if nobody listens or the host did not answer.
+// Opened sends the requests that waited for the connection. If nobody listens or the host did not answer, it ends the
+// connection.
 func (c *Conn) Opened(s sim.Status) {
 	if o, waits := c.out.(opener); waits {
 		o.Opened(s)

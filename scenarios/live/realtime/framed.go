@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Between a front and the world of another process of this program, every reply is sent in a frame: a byte for the
-// kind, the length of the content in four bytes, and the content.
+// A front sends every reply to the world of another process of this program in a frame: a byte for the kind, the length
+// of the content in four bytes, and the content.
 const (
 	FrameReply   byte = '=' // reply to a request, in order
 	FramePush    byte = '>'
@@ -36,24 +36,24 @@ func appendRequest(b []byte, args []string) []byte {
 	return b
 }
 
-// Framed is a connection from a world to the front of another world, with framed replies. An own loop that is late
-// first takes all frames that have arrived: for code that was stopped, what arrived meanwhile comes before what is due
-// by now.
+// Framed is a connection from a world to the front of another world, with framed replies. If its own loop is late, the
+// loop first handles all frames that have arrived: code that was stopped sees what arrived meanwhile before its timers
+// fire.
 type Framed struct {
 	loop  *Loop
 	in    *In
 	out   *Out
-	half  []byte // the begin of an incomplete frame
+	half  []byte // the beginning of an incomplete frame
 	took  func(kind byte, what []byte)
 	ended func()
 	over  bool
 }
 
-// Door is the address of a client's port to a server at a front, and the client's password.
+// Door is the address of a client's port for a server at a front, together with the client's password.
 type Door struct{ Address, Secret string }
 
-// DialFramed opens a connection; the front has admitted it when DialFramed returns. It calls took with each frame, and
-// ended at the end, both on the loop.
+// DialFramed opens a connection. When it returns, the front has admitted the connection. It calls took with each frame,
+// and ended when the connection ends, both on the loop.
 func DialFramed(l *Loop, to Door, took func(kind byte, what []byte), ended func()) (*Framed, error) {
 	tcp, err := net.Dial("tcp", to.Address)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Handler decides what to do with what clients send. Its methods are called on the loop.
+// Handler decides how to handle what clients send. Its methods are called on the loop.
 type Handler interface {
 	// Asked is called for each complete request, in the order in which the client sent them on the connection. To pass
 	// the request on to the server, call Forward.
@@ -21,30 +21,30 @@ type Handler interface {
 	Malformed(c *Conn, b []byte)
 	// Forwarded is called for each request that a wire has derived from a client's bytes, before it is passed on.
 	Forwarded(c *Conn, args []string)
-	// Declined is called for bytes that a wire does not accept. The front closes the connection.
+	// Declined is called when a wire does not accept a client's bytes. The front closes the connection.
 	Declined(c *Conn, why error)
 	// Received is called for bytes that have arrived for the client; they are valid only during the call. to is the
 	// request that they answer, or nil if they are pushed. To pass them on to the client, call Send.
 	Received(c *Conn, b []byte, to *sim.Incoming)
 	// Ended is called when the server's side of the connection has ended: s is Refused if nobody listens there, Reset
-	// if the connection broke, and NoReply if the server has closed it. Answer NoReply with Close, and the others with
-	// Reset.
+	// if the connection broke, and NoReply if the server has closed it. The handler must call Close for NoReply, and
+	// Reset for the others.
 	Ended(c *Conn, s sim.Status)
 }
 
-// Front listens for the clients of a world, on a port for each client and server. A caller must first give the
-// client's password, in the way Redis asks for one. At a port of another protocol, it must be a process of the client
-// instead. Any other process that connects to the port changes nothing.
+// Front accepts connections from the clients of a world, on one port for each pair of client and server. On a Redis
+// port, the caller must first authenticate with the client's password, as with Redis. On a port of another protocol,
+// the connecting process must belong to the client. Connections from other processes have no effect on the run.
 type Front struct {
 	loop      *Loop
 	handler   Handler
 	listeners []net.Listener
-	conns     map[sim.ProcessID][]*Conn // of each client, in the order in which they were opened; belongs to the loop
+	conns     map[sim.ProcessID][]*Conn // by client, in the order in which they were opened; belongs to the loop
 	refused   map[sim.ProcessID]int     // number of refused connections at each client's ports; belongs to the loop
 
 	mu      sync.Mutex
-	secrets map[sim.ProcessID]string // password of each client's ports
-	callers []*Conn                  // connections that have not given the password yet, the oldest first
+	secrets map[sim.ProcessID]string // password for each client's ports
+	callers []*Conn                  // connections that have not given the password yet, oldest first
 }
 
 // NewFront returns a front without ports.
@@ -57,13 +57,13 @@ func NewFront(l *Loop, h Handler) *Front {
 type Wiring struct {
 	Caller sim.Caller
 	Serial bool // see sim.Front
-	// Admits reports whether a connection from an address of the host to an address of this front is the client's own.
-	// It is called on any goroutine, before anything is read.
+	// Admits reports whether a connection from an address of the host to an address of this front belongs to the
+	// client. It is called on any goroutine, before anything is read.
 	Admits func(from, to netip.AddrPort) bool
 }
 
 // Listen opens a port on a host for the connections of a client to a server, and returns its address. With a wiring,
-// the port uses another protocol than Redis', and connections that are not the client's own are closed.
+// the protocol of the port is not Redis', and connections that do not belong to the client are closed.
 func (f *Front) Listen(host string, client, server sim.ProcessID, w *Wiring) (*net.TCPAddr, error) {
 	ln, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
@@ -100,7 +100,7 @@ func (f *Front) accept(ln net.Listener, client, server sim.ProcessID, w *Wiring)
 
 func addressOf(a net.Addr) netip.AddrPort { return a.(*net.TCPAddr).AddrPort() }
 
-// Settled reports whether every connection is open, that is, its handshake has travelled. Call it on the loop.
+// Settled reports whether every connection is open, that is, whether all handshakes are complete. Call it on the loop.
 func (f *Front) Settled() bool {
 	for _, list := range f.conns {
 		if slices.ContainsFunc(list, func(c *Conn) bool { return !c.open }) {
@@ -110,8 +110,8 @@ func (f *Front) Settled() bool {
 	return true
 }
 
-// Drain takes everything that a client has sent so far, as sent at this moment. Call it on the loop, while the client
-// is stopped.
+// Drain handles everything that a client has sent so far as if it was sent at this moment. Call it on the loop, while
+// the client is stopped.
 func (f *Front) Drain(client sim.ProcessID) {
 	w := f.loop.world
 	for _, c := range append(f.callersOf(client), f.conns[client]...) {
@@ -121,7 +121,7 @@ func (f *Front) Drain(client sim.ProcessID) {
 	}
 }
 
-// drop takes everything that a client has sent so far, and then drops its connections, because the client is about to
+// drop handles everything that a client has sent so far, and then drops its connections, because the client is about to
 // be killed.
 func (f *Front) drop(client sim.ProcessID) {
 	for _, c := range f.callersOf(client) {

@@ -33,7 +33,7 @@ func (plain) Ended(c *Conn, s sim.Status) {
 	c.Reset()
 }
 
-// rig is a world with one Redis and one client of the host, whose part the test plays.
+// rig is a world with one Redis and one client process, which is played by the test.
 type rig struct {
 	*testing.T
 	loop  *Loop
@@ -43,7 +43,7 @@ type rig struct {
 	ended chan struct{}
 }
 
-// most is the time allowed for anything; nothing takes that long unless it hangs.
+// most is the time limit for all steps; nothing takes that long unless it hangs.
 const most = time.Minute
 
 // newRig returns a world with the given link delay, and runs it until the test ends or done is called.

@@ -1,17 +1,18 @@
-// Package apiserver lets clients that are no tasks of a world call the API server of Kubernetes that each etcd member
-// has beside it, as in a control plane whose nodes have both: HTTP/1.1 with JSON.
+// Package apiserver lets clients that are not tasks of a world use the Kubernetes API server that runs beside each etcd
+// member, as in a control plane whose nodes run both. The protocol is HTTP/1.1 with JSON.
 //
-// Goals: what client-go's leader election and watches of Lease objects can see, with the statuses, reasons and texts of
-// the real server. A resourceVersion is etcd's revision. Reads are quorum reads, unless the client asks for
-// resourceVersion=0: then they show the server's cache, which is up to 10 ms behind the member of etcd beside it, and
-// further if that is cut off from the others. A watch ends after timeoutSeconds if its client gives them. Objects,
-// names, labels and times are refused as by the real server, and so are Lease objects in a namespace that does not
-// exist: default and those whose names begin with kube- do, and a client can create others.
+// Goals: everything that client-go's leader election and watches of Lease objects can see, with the statuses, reasons
+// and texts of the real server. A resourceVersion is etcd's revision. Reads are quorum reads, unless the client asks
+// for resourceVersion=0. In that case they show the server's cache, which is up to 10 ms behind the etcd member beside
+// it, and further behind if that member is cut off from the others. A watch ends after timeoutSeconds if the client
+// specifies it. Objects, names, labels and times are refused as by the real server, and so are Lease objects in a
+// namespace that does not exist. The namespace default and those whose names begin with kube- exist, and a client can
+// create others.
 //
-// Non-goals: other kinds than Lease objects and namespaces, which are refused by name; patches, selectors but for the
-// name of one object, and pages; finalizers, dry runs, generated names; protobuf, which a server may refuse (415);
-// HTTP/2 and TLS; creation times, since members of etcd read no wall clock; the end, after half an hour or more, of a
-// watch without timeoutSeconds.
+// Non-goals: resources other than Lease objects and namespaces, which are refused by name; patches; selectors, except
+// for the name of one object; paged lists; finalizers, dry runs, generated names; protobuf, which a server may refuse
+// (415); HTTP/2 and TLS; creation times, since members of etcd read no wall clock; ending a watch without
+// timeoutSeconds after half an hour or more, as the real server does.
 package apiserver
 
 import (

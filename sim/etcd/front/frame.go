@@ -19,7 +19,7 @@ const (
 	frameContinuation = 9
 )
 
-// Flags of frames.
+// These are flags of frames.
 const (
 	flagEndStream  = 0x1 // on DATA and HEADERS
 	flagAck        = 0x1 // on SETTINGS and PING
@@ -50,7 +50,7 @@ type frame struct {
 	body        []byte
 }
 
-// cutFrame cuts the first frame off b. ok is false if the frame is not complete yet.
+// cutFrame removes the first frame from b. ok is false if the frame is not complete yet.
 func cutFrame(b []byte) (f frame, rest []byte, ok bool, err error) {
 	if len(b) < frameHead {
 		return f, b, false, nil

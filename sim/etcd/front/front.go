@@ -4,7 +4,7 @@
 //
 // Flow-control windows, settings and the compression of headers are handled at the client's end and need no message. So
 // is the reply to a ping that immediately follows an arrival. The preface and any other ping travel to the member,
-// because a member that is stopped or cut off accepts no connection and answers no ping.
+// because a member that is stopped or cut off neither accepts connections nor answers pings.
 //
 // Errors are those of the gRPC server in etcd 3.4: an unknown service or method is Unimplemented, and bytes that are
 // not HTTP/2 end the connection. HTTP/1, which etcd serves on the same port, is answered with 404, because its gateway
@@ -24,7 +24,7 @@ type Etcd struct{}
 // Port returns etcd's port for clients.
 func (Etcd) Port() int { return 2379 }
 
-// Serial is false: the calls of a connection are independent.
+// Serial returns false, because the calls on a connection are independent.
 func (Etcd) Serial() bool { return false }
 
 // Begin starts a run.
@@ -41,7 +41,7 @@ func (c *callers) Caller(sim.ProcessID) sim.Caller {
 	return k
 }
 
-// Recorded tells the client whose attempt has put a key that it has.
+// Recorded tells a client which of its attempts has put a key.
 func (c *callers) Recorded(e *history.Event) {
 	if e.F != history.KeySet {
 		return
@@ -60,8 +60,8 @@ type caller struct {
 	attempt history.Attempt
 	since   sim.Time
 	leases  map[int64]history.Attempt
-	asked   map[history.Attempt]string // the key that each attempt last asked to put
-	keys    map[string]history.Attempt // whose request put a key, unless the client has asked to delete it since
+	asked   map[history.Attempt]string // the key that each attempt last requested to put
+	keys    map[string]history.Attempt // the attempt that put a key, until the client requests its deletion
 }
 
 // Wire returns the client's end of a new connection.
@@ -73,7 +73,7 @@ func (c *caller) Begin(a history.Attempt, now sim.Time) { c.attempt, c.since = a
 // Try returns when the current attempt began, and no servers, because a cluster grants a lock as a whole.
 func (c *caller) Try() (since sim.Time, granted []sim.ProcessID) { return c.since, nil }
 
-// behalf returns the attempt on whose behalf a call is made.
+// behalf returns the attempt on whose behalf a call is sent.
 func (c *caller) behalf(call *etcd.Call) history.Attempt {
 	if of, known := c.leases[call.Lease()]; known {
 		return of
@@ -90,7 +90,7 @@ func (c *caller) behalf(call *etcd.Call) history.Attempt {
 	return c.attempt
 }
 
-// learn remembers the lease that a response grants.
+// learn remembers the lease that a response grants to an attempt.
 func (c *caller) learn(of history.Attempt, call *etcd.Call, response string) {
 	if lease := call.Granted(response); lease != 0 {
 		c.leases[lease] = of

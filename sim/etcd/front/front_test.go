@@ -7,8 +7,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// A client whose earlier attempts asked for the same key deletes it on behalf of the attempt whose request put it, as
-// the record of the members says. If none is recorded, it does so on behalf of the latest attempt.
+// TestAKeyIsDeletedOnBehalfOfTheAttemptThatPutIt: if earlier attempts of a client requested the same key, the client
+// deletes it on behalf of the attempt whose request put it, according to the members' record. If there is no record, it
+// does so on behalf of the latest attempt.
 func TestAKeyIsDeletedOnBehalfOfTheAttemptThatPutIt(t *testing.T) {
 	put := etcd.Call{Path: "/etcdserverpb.KV/Put", Message: "\n\x01k"}
 	remove := etcd.Call{Path: "/etcdserverpb.KV/DeleteRange", Message: "\n\x01k"}

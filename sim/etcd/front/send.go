@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// Arrived takes records that the member has sent.
+// Arrived handles records that the member has sent.
 func (w *wire) Arrived(l sim.Line, b []byte, to *sim.Incoming) {
 	w.arrival = l.Now()
 	for _, p := range w.pings {

@@ -26,18 +26,18 @@ type wire struct {
 	streams []*stream
 	latest  uint32 // number of the latest stream
 
-	// What the client sends.
+	// These fields concern what the client sends.
 	decoder *hpack.Decoder
 	fields  []hpack.HeaderField
-	block   []byte // the headers so far that a CONTINUATION frame continues
+	block   []byte // the header block so far, to be continued by a CONTINUATION frame
 	opening *frame // the frame that began the headers; nil between headers
 	taken   int    // bytes of messages received since the connection's window was last opened
 	asked   []request
-	// unsimulated is a method that real members have and this one does not, and that the client has called since the
-	// last report.
+	// unsimulated is a method that the client has called since the last report and that real members have but this one
+	// does not.
 	unsimulated string
 
-	// What the client gets.
+	// These fields concern what the client receives.
 	encoder *hpack.Encoder
 	encoded bytes.Buffer
 	window  int // bytes that the client's connection accepts
@@ -54,15 +54,15 @@ type stream struct {
 	encoding   string // compression of its messages
 	needLeader bool
 	half       []byte // an incomplete message
-	asked      bool   // a message, or the reason why there is none, has been passed on
+	asked      bool   // a message, or the reason why there is none, has been sent to the member
 	finished   bool   // the client sends nothing more
-	headed     bool   // the client has got the response's headers
+	headed     bool   // the response's headers have been sent
 	window     int
 	data       []byte       // data to be sent
 	end        *etcd.Record // the end of the call, to be sent after data
 }
 
-// request is a call that the client makes to the member.
+// request is a call that the client sends to the member.
 type request struct {
 	call  etcd.Call
 	of    history.Attempt
@@ -76,7 +76,7 @@ func newWire(c *caller) *wire {
 	return w
 }
 
-// Written takes bytes of the client. Bytes of another protocol end the connection, as they do at etcd.
+// Written handles bytes from the client. Bytes of another protocol end the connection, as in etcd.
 func (w *wire) Written(l sim.Line, b []byte) error {
 	if w.over {
 		return nil
@@ -131,7 +131,7 @@ func (w *wire) begin(l sim.Line) bool {
 	return true
 }
 
-// pass passes on the requests that have been written at the same time, sorted by stream, with pings (stream 0) last.
+// pass sends the member the requests that were written at the same time, sorted by stream, with pings (stream 0) last.
 // The order in which the client's goroutines wrote them depends on chance.
 func (w *wire) pass(l sim.Line) {
 	slices.SortStableFunc(w.asked, func(a, b request) int { return cmp.Compare(a.call.Stream-1, b.call.Stream-1) })
@@ -148,7 +148,7 @@ const notFound = "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain; charset=ut
 // mostLine is the maximum length in bytes of the first line of an HTTP/1 request, and mostHTTP1 of its head.
 const mostLine, mostHTTP1 = 4096, 1 << 20
 
-// stranger answers a client of another protocol once it has sent a line: until then, it may be an HTTP/1 client.
+// stranger answers a client of another protocol once it has sent a whole line: until then, it may be an HTTP/1 client.
 func (w *wire) stranger(l sim.Line) {
 	line, _, whole := bytes.Cut(w.half, []byte("\n"))
 	http1 := len(bytes.Fields(line)) == 3 && bytes.Contains(line, []byte(" HTTP/1."))
@@ -314,7 +314,7 @@ func (w *wire) takeHeaders(f *frame) error {
 	return nil
 }
 
-// open begins a call with the headers that were read.
+// open begins a call with the headers that have been read.
 func (w *wire) open(id uint32, ends bool) {
 	s := &stream{id: id, path: "/", window: w.initial}
 	kind := ""
@@ -348,7 +348,7 @@ func (w *wire) reset(s *stream, code uint32) {
 	w.out = appendFrame(w.out, frameReset, 0, s.id, binary.BigEndian.AppendUint32(nil, code))
 }
 
-// mostMessage is the maximum size in bytes of a message that etcd reads: a request of maximum size, with gRPC's
+// mostMessage is the maximum size in bytes of a message that etcd reads: a request of maximum size plus gRPC's
 // overhead.
 const mostMessage = 2 << 20
 
@@ -382,7 +382,7 @@ func (w *wire) takeData(f *frame) error {
 	return nil
 }
 
-// messageHead is the number of bytes before a message: whether it is compressed, and its length.
+// messageHead is the number of bytes that precede a message: a compression flag and the message's length.
 const messageHead = 5
 
 // takeMessages passes on the complete messages of a call.
@@ -436,7 +436,7 @@ func (w *wire) finish(s *stream) {
 	s.finished = true
 }
 
-// ask sends the member a message of a call, or another event of it.
+// ask sends the member a message of a call, or another event of the call.
 func (w *wire) ask(s *stream, message string, what etcd.What) {
 	if !s.asked && etcd.NotSimulated(s.path) {
 		w.unsimulated = strings.TrimPrefix(s.path, "/")

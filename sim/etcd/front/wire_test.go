@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
 
-// cable is a connection whose member is the test.
+// cable is a connection whose member is played by the test.
 type cable struct {
 	now       sim.Time
 	asked     []etcd.Call
@@ -141,7 +141,7 @@ func TestWhatIsWrittenAtOnceGoesByStream(t *testing.T) {
 }
 
 // TestStrangersAreTurnedAway tries clients of other protocols, and frames that no gRPC client sends. They get the
-// replies of gRPC's server and of etcd. Calls that came before have been answered.
+// replies of gRPC's server and of etcd. Earlier calls have been answered.
 func TestStrangersAreTurnedAway(t *testing.T) {
 	hello := append([]byte{0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3}, make([]byte, 100)...)
 	for name, test := range map[string]struct {
@@ -199,7 +199,7 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 	}
 }
 
-// TestMessagesThatCannotBeRead: such messages are refused in the way of gRPC's server in etcd 3.4.
+// TestMessagesThatCannotBeRead: messages that cannot be read are refused as by gRPC's server in etcd 3.4.
 func TestMessagesThatCannotBeRead(t *testing.T) {
 	begin := headers(1, 0, ":path", putPath, "content-type", "application/grpc", "grpc-encoding", "snappy")
 	for text, want := range map[string]string{
@@ -223,7 +223,7 @@ func TestMessagesThatCannotBeRead(t *testing.T) {
 }
 
 // TestAStreamThatNeverReads: a stream gets no more bytes than its window allows, however much the member sends, and the
-// rest when it opens the window. Other streams are not held up by it.
+// rest when it opens the window. Other streams are not delayed by it.
 func TestAStreamThatNeverReads(t *testing.T) {
 	c, w := opened(t)
 	small := binary.BigEndian.AppendUint32([]byte{0, settingInitialWindow}, 100)
@@ -276,7 +276,7 @@ func TestPings(t *testing.T) {
 	}
 }
 
-// FuzzWire writes arbitrary bytes with or without a preface. No bytes may end a run.
+// FuzzWire writes arbitrary bytes with or without a preface. No bytes may make a run fail.
 func FuzzWire(f *testing.F) {
 	f.Add(call(1, putPath, "m"), true)
 	f.Add([]byte("GET / HTTP/1.1\r\n\r\n"), false)
