@@ -72,14 +72,15 @@ func (t *judge) grantedBy(at int) (n int) {
 }
 
 // leftToExpire reports whether, after a time and before position at, a key of a lock expired whose attempt had not got
-// the lock, and no such key was deleted.
+// the lock by then, and no such key was deleted.
 func (t *judge) leftToExpire(lock int32, since history.Time, at int) bool {
 	name := t.Locks[lock].Name
 	went := func(why history.Why) bool {
 		return slices.ContainsFunc(t.Keys, func(i int32) bool {
 			e := &t.History.Events[i]
-			_, granted := t.Owner[trace.Title{Lock: name, Attempt: e.Of}]
-			return e.F == history.KeyGone && e.Why == why && e.Lock == name && !granted &&
+			g, granted := t.Owner[trace.Title{Lock: name, Attempt: e.Of}]
+			had := granted && t.Grants[g].OK < int(i)
+			return e.F == history.KeyGone && e.Why == why && e.Lock == name && !had &&
 				since <= e.Time && int(i) < at
 		})
 	}
