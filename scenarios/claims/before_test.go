@@ -11,9 +11,9 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestACauseLiesBeforeItsEffect finds out with package slow, the literal reading of the laws, when each law was broken.
-// Every reason that a finding gives (a record of a server or of the resource, a lease, a fault) must have happened by
-// then. The finding itself must not say that the law was broken later.
+// TestACauseLiesBeforeItsEffect uses package slow, the literal reading of the laws, to determine when each law was
+// broken. Every reason that a finding gives (a record of a server or of the resource, a lease, a fault) must have
+// happened by then. The finding itself must not say that the law was broken later.
 func TestACauseLiesBeforeItsEffect(t *testing.T) {
 	rounds, each := 2, 1
 	if testkit.Full() {
@@ -59,7 +59,7 @@ func order(w *Wrongs, s *Story, literal slow.Breach) {
 		e := &s.History.Events[i]
 		return e.Time > literal.Broken || e.Time == literal.Broken && s.History.Events[last].Time == e.Time && i > last
 	}
-	// Two leases overlap from the later grant on, although the client learns of its grant only later.
+	// Two leases overlap from the later grant on, although the client learns of its grant only afterwards.
 	if s.Law == checker.LeaseExclusion && s.At != last || s.Law != checker.LeaseExclusion && later(s.At) {
 		wrong("said to be broken later", s.At)
 	}

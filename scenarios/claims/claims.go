@@ -1,8 +1,8 @@
-// Package claims tests what Fencepost says about a run by making other runs that would refute it. It covers what a
-// report says in addition to its verdict: the faults that a story names, the order of cause and effect, the remedies,
-// every number. It also covers what must be true of any two related runs or histories, whatever the scenario, the plan
-// and the seed: for example, a fault on something that nobody uses changes no verdict, and a fault that is split in two
-// has the same effect as the whole.
+// Package claims tests what Fencepost says about a run by performing other runs that would refute it. It covers what a
+// report says in addition to its verdict: the faults that an explanation names, the order of cause and effect, the
+// remedies, every number. It also covers what must be true of any two related runs or histories, whatever the scenario,
+// the plan and the seed: for example, a fault on something that nobody uses changes no verdict, and a fault that is
+// split in two has the same effect as the whole. In this package, a story is a violation with the run that showed it.
 //
 // Goals: scenarios and plans that no search has chosen, and that are the same whenever a test runs. Each false
 // statement is kept as a file that reproduces it. A mistake in the simulator or the checker that no expectation covers
@@ -24,8 +24,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// Subjects returns the scenarios of the catalogue, the mutants of the corpus, and its sound locks, which fail under the
-// faults that they exclude. All tests of a process share these scenarios and must not change them.
+// Subjects returns the scenarios of the catalogue, the mutants of the corpus, and the sound locks of the corpus, which
+// fail under the faults that they exclude. All tests of a process share these scenarios and must not change them.
 func Subjects(t testing.TB) []*scenarios.Scenario {
 	t.Helper()
 	list, err := everySubject()
@@ -62,7 +62,7 @@ type Run struct {
 	Verdict          checker.Verdict
 }
 
-// Runs makes the given number of rounds of runs and passes each run to visit. It stops when visit returns false. A
+// Runs performs the given number of rounds of runs and passes each run to visit. It stops when visit returns false. A
 // round runs every subject once: the first round with the subject's own faults, the others with a plan of a Walk. Every
 // second round with such plans also uses a variation of the subject. Two goroutines must not call Runs at the same
 // time.
@@ -86,7 +86,7 @@ func Runs(t testing.TB, rounds int, visit func(*Run) bool) {
 	}
 }
 
-// newRun makes the run of a subject in a round.
+// newRun performs the run of a subject in a round.
 func newRun(t testing.TB, s *scenarios.Scenario, round int, walks map[*scenarios.Scenario]*Walk) *Run {
 	t.Helper()
 	if round == 0 {
@@ -122,7 +122,7 @@ type roundOf struct {
 	round int
 }
 
-// keptRounds is the number of rounds whose runs are kept: those that tests make by default.
+// keptRounds is the number of rounds whose runs are kept; these are the rounds that tests run by default.
 const keptRounds = 2
 
 func runOf(t testing.TB, s *scenarios.Scenario, r *scenarios.Runner, plan nemesis.Plan) *Run {

@@ -22,7 +22,7 @@ func (p *proof) tokens(m []string) string {
 	return cmp.Or(got(m[1], m[2], m[4], m[5]), got(m[7], m[8], m[9], cmp.Or(m[6], m[5])))
 }
 
-// trespass checks that a request of one attempt removed, overwrote or prolonged the key of another attempt: NAMED WHO
+// trespass checks that a request of one attempt removed, overwrote or extended the key of another attempt: NAMED WHO
 // did LOCK TIME WHO.
 func (p *proof) trespass(m []string) string {
 	did := map[string]history.F{"deleted": history.KeyGone, "flushed": history.KeyGone, "overwrote": history.KeySet,
@@ -44,9 +44,9 @@ func (p *proof) effect(op, name, attempt, when string) string {
 	})
 }
 
-// stale checks that a write was accepted after an operation of a later grant. Its groups are: WHO TIME op WHO TIME
-// LOCK, and then either the times at which the later grant was asked for and the other one granted (TIME TIME), or
-// their tokens (COUNT COUNT).
+// stale checks that a write was accepted after an operation of a later grant. Its groups are WHO TIME op WHO TIME LOCK,
+// followed either by the time at which the later grant was requested and the time of the other grant (TIME TIME), or by
+// the tokens of the two grants (COUNT COUNT).
 func (p *proof) stale(m []string) string {
 	grant := func(name, attempt string, matches func(e *history.Event) bool) string {
 		return p.shown("grant", func(_ int, e *history.Event) bool {
@@ -75,13 +75,13 @@ func (p *proof) builtOn(m []string) string {
 // overwritten checks that a value had been overwritten: value WHO TIME.
 func (p *proof) overwritten(m []string) string { return p.effect("write", m[2], m[3], m[4]) }
 
-// stuck checks for how long nobody acquired a lock: NAMED LOCK TIME TIME calm TIME TIME. The group calm is text about
-// faults.
+// stuck checks for how long nobody acquired a lock. Its groups are NAMED LOCK TIME TIME calm TIME TIME, where calm is
+// text about faults.
 func (p *proof) stuck(m []string) string {
 	h := &p.History.Header
 	limit := h.TTL + h.Hold + h.Slack
 	since := p.read.Broken - limit
-	over := h.End // the end of the run, or the time of an event that the story names
+	over := h.End // the end of the run, or the time of an event that the explanation names
 	for i := range p.History.Events {
 		if end := p.History.Events[i].Time; at(end-since, m[6]) {
 			over = end
@@ -108,7 +108,7 @@ func (p *proof) stuck(m []string) string {
 	return p.calm(m[5], since, over)
 }
 
-// calm checks that faults were under way between two times only if the story says so.
+// calm checks that the explanation mentions faults under way between two times if and only if there were any.
 func (p *proof) calm(said string, since, over history.Time) string {
 	if p.Cause.Kind == checker.NoQuorumLeft {
 		return unless(said == "", "it says nothing of faults")
@@ -153,7 +153,7 @@ func (p *proof) quorum(m []string) string {
 	return unless(n == m[1], n)
 }
 
-// askedAgain checks that a client asked again for a lock that it held: NAMED LOCK TIME.
+// askedAgain checks that a client requested a lock again that it already held: NAMED LOCK TIME.
 func (p *proof) askedAgain(m []string) string {
 	call := p.acquire(history.Invoke, m[1], "", m[2], m[3])
 	return unless(slices.ContainsFunc(p.sections, func(s *Section) bool {
@@ -162,7 +162,8 @@ func (p *proof) askedAgain(m []string) string {
 	}), "it did not hold it then")
 }
 
-// circle checks that clients wait for each other in a circle: one group with all of "NAMED waits for LOCK".
+// circle checks that clients wait for each other in a cycle. Its only group is the whole list of "NAMED waits for LOCK"
+// clauses.
 func (p *proof) circle(m []string) string {
 	waits := pattern(`NAMED waits for LOCK`).FindAllStringSubmatch(m[1], -1)
 	if len(waits) < 2 {
@@ -217,8 +218,8 @@ func (p *proof) diedLast(m []string) string {
 	return unless(p.crashed(m[1], m[2]), "it did not crash then")
 }
 
-// keyStays checks that the key that a server set at the given time, for an attempt or a process, still stood when the
-// law was broken, and that it stays for the stated reason.
+// keyStays checks a key that a server set at the given time for an attempt or a process: it still existed when the law
+// was broken, and it stays for the stated reason.
 func (p *proof) keyStays(owner, attempt, server, when, why string) string {
 	set := p.event(func(_ int, e *history.Event) bool {
 		return e.F == history.KeySet && of(e.Of, owner, attempt) && string(e.Process) == server && at(e.Time, when)
@@ -250,8 +251,8 @@ func (p *proof) keyStays(owner, attempt, server, when, why string) string {
 	return unless(why == truth, truth)
 }
 
-// leftBehind checks that a client gave up or left its section, and left its key: NAMED how attempt TIME NAMED TIME
-// FAULTS why.
+// leftBehind checks that a client gave up or left its section, and left its key behind: NAMED how attempt TIME NAMED
+// TIME FAULTS why.
 func (p *proof) leftBehind(m []string) string {
 	done := p.event(func(_ int, e *history.Event) bool {
 		if !is(e.Process, "", m[1], "") || !at(e.Time, m[4]) {
@@ -269,8 +270,8 @@ func (p *proof) leftBehind(m []string) string {
 	return cmp.Or(p.keyStays(m[1], m[3], m[5], m[6], m[8]), unless(done != Open, "it did nothing then"))
 }
 
-// leftByItself checks that the key of a client's earlier try keeps that client waiting: NAMED NAMED TIME FAULTS why
-// NAMED.
+// leftByItself checks that the key of a client's own earlier attempt keeps that client waiting: NAMED NAMED TIME FAULTS
+// why NAMED.
 func (p *proof) leftByItself(m []string) string {
 	return cmp.Or(p.keyStays(m[1], "", m[2], m[3], m[5]), unless(p.waitsThen(m[8]), "it does not wait"))
 }
@@ -365,8 +366,8 @@ func (p *proof) keptKey(m []string) string {
 	return ""
 }
 
-// there returns the phrase about the servers that were up and reachable: a quorum of a service's members, of single
-// servers, or of masters with all their replicas.
+// there returns the phrase about the servers that were up and reachable. They are a quorum of a service's members, of
+// single servers, or of masters with all their replicas.
 func (p *proof) there() string {
 	h := &p.History.Header
 	var names []string
@@ -384,7 +385,7 @@ func (p *proof) there() string {
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1] + " were"
 }
 
-// judged checks the number of cases that a law which holds was judged by: COUNT.
+// judged checks the number of cases that were judged for a law that holds: COUNT.
 func (p *proof) judged(m []string) string {
 	n := strconv.Itoa(p.seen)
 	return unless(p.Outcome != checker.Holds || n == m[1], n)

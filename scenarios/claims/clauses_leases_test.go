@@ -60,7 +60,7 @@ func (p *proof) twoLeases(m []string) string {
 	return "no such leases overlap"
 }
 
-// apart checks that no server counted for both of two grants: NAMED servers NAMED servers.
+// apart checks that there was no server that both of two grants counted: NAMED servers NAMED servers.
 func (p *proof) apart(m []string) string {
 	servers := pattern(`NAMED`)
 	for _, name := range servers.FindAllString(m[2], -1) {
@@ -139,8 +139,8 @@ var (
 		history.LostUnpersisted: "it keeps nothing on disk", history.LostDisk: "its disk was lost"}
 )
 
-// keyWent checks how and when a key was removed: prolongation WHO NAMED how TIME, down because, by WHO. The group down
-// says how the server had gone down before.
+// keyWent checks how and when a key was removed. Its groups are: extension WHO NAMED how TIME, down because, by WHO.
+// The group down says how the server had gone down before.
 func (p *proof) keyWent(m []string) string {
 	gone := p.event(func(_ int, e *history.Event) bool {
 		there := string(e.Process) == m[4] || m[5] == "was lost in a failover" && p.together(string(e.Process), m[4])
@@ -168,8 +168,8 @@ func (p *proof) keyWent(m []string) string {
 	return ""
 }
 
-// together reports whether two servers are the same or share keys: as a master and its replicas, one of which may have
-// been promoted, or as members of one service.
+// together reports whether two servers are the same or share keys. They share keys if they are a master and its
+// replicas (one of which may have been promoted), or members of one service.
 func (p *proof) together(a, b string) bool {
 	h := &p.History.Header
 	return a == b || h.Service.Kind().OneLog ||
@@ -226,15 +226,15 @@ func (p *proof) early(m []string) string {
 	})
 }
 
-// counted checks until when a client counted its lease: NAMED TIME.
+// counted checks until when a client considered its lease valid: NAMED TIME.
 func (p *proof) counted(m []string) string {
 	return p.shown("lease", func(_ int, e *history.Event) bool {
 		return e.Grant != nil && is(e.Process, "", m[1], "") && at(e.Grant.Until, m[2])
 	})
 }
 
-// stated checks when a lease was granted and until when it was stated to last: NAMED TIME TIME. Without the latter, the
-// lease was over when it was granted.
+// stated checks when a lease was granted and until when it was stated to last: NAMED TIME TIME. If the second time is
+// missing, the lease had ended when it was granted.
 func (p *proof) stated(m []string) string {
 	return p.shown("lease", func(_ int, e *history.Event) bool {
 		return e.Grant != nil && is(e.Process, "", m[1], "") && at(e.Grant.Granted, m[2]) &&
@@ -242,7 +242,7 @@ func (p *proof) stated(m []string) string {
 	})
 }
 
-// likewise checks a list of servers and times at which a key expired.
+// likewise checks a list of servers, each with the time at which a key expired there.
 func (p *proof) likewise(m []string) string {
 	for _, place := range pattern(`on NAMED at TIME`).FindAllStringSubmatch(m[1], -1) {
 		if truth := p.shown("expiry: "+place[0], func(_ int, e *history.Event) bool {
@@ -254,7 +254,7 @@ func (p *proof) likewise(m []string) string {
 	return ""
 }
 
-// undone checks that a key expired at the first time, and not at the later time to which it had been prolonged: TIME
+// undone checks that a key expired at the first time, and not at the later time to which it had been extended: TIME
 // TIME.
 func (p *proof) undone(m []string) string {
 	return p.shown("key", func(_ int, e *history.Event) bool {
@@ -277,7 +277,7 @@ func (p *proof) twoMasters(m []string) string {
 	return cmp.Or(p.keySet(m[1], m[2], m[3]), p.keySet(m[4], m[5], m[6]), unless(m[1] != m[4], "they are one"))
 }
 
-// prolongedByDeposed checks that a replaced master prolonged a key: NAMED NAMED TIME NAMED TIME TIME.
+// prolongedByDeposed checks that a replaced master extended a key: NAMED NAMED TIME NAMED TIME TIME.
 func (p *proof) prolongedByDeposed(m []string) string {
 	return cmp.Or(p.keySet("", m[4], m[5]),
 		p.shown("prolongation", func(_ int, e *history.Event) bool {
@@ -288,7 +288,7 @@ func (p *proof) prolongedByDeposed(m []string) string {
 		}))
 }
 
-// prolongedInVain checks that a member prolonged a lease which a new leader nevertheless ended: NAMED NAMED TIME NAMED
+// prolongedInVain checks that a member extended a lease that a new leader nevertheless ended: NAMED NAMED TIME NAMED
 // TIME TIME.
 func (p *proof) prolongedInVain(m []string) string {
 	return cmp.Or(
@@ -303,7 +303,7 @@ func (p *proof) prolongedInVain(m []string) string {
 		}))
 }
 
-// spells checks that each fault lasted for the time that the story states: times and FAULTS.
+// spells checks that each fault lasted for the stated time: times and FAULTS.
 func (p *proof) spells(m []string) string {
 	said := pattern(`from TIME to (?:TIME|(the end))|at TIME`).FindAllStringSubmatch(m[1], -1)
 	struck := faultPlace.FindAllStringSubmatch(m[len(m)-1], -1)
@@ -319,7 +319,8 @@ func (p *proof) spells(m []string) string {
 	return ""
 }
 
-// spell returns from when to when the fault lasted that struck at event place. to is Never if its end is not recorded.
+// spell returns the time from which and until which a fault lasted. The fault struck at event place. to is Never if its
+// end is not recorded.
 func (p *proof) spell(place string) (from, to history.Time) {
 	i := p.event(func(i int, _ *history.Event) bool { return fmt.Sprint(i) == place })
 	struck := &p.History.Events[i]

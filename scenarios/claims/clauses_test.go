@@ -6,7 +6,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// clauses lists the phrases of stories that state numbers, each with the function that checks it.
+// clauses lists the phrases of explanations that state numbers, each with the function that checks it.
 var clauses = []clause{
 	// two sections, two leases
 	says(`WHO entered the critical section of LOCK at TIME although WHO, inside since TIME, had not left it `+
@@ -59,7 +59,7 @@ var clauses = []clause{
 		`(read|write) at TIME`, (*proof).builtOn),
 	says(`had been overwritten by LOCK of WHO at TIME`, (*proof).overwritten),
 
-	// who was stuck, and behind which client
+	// clients that were stuck, and the clients that they waited for
 	says(`NAMED asked for LOCK at TIME. From TIME on([a-z, ]*) for TIME nobody acquired the lock; at most TIME`,
 		(*proof).stuck),
 	says(`the quorum of COUNT was not left`, (*proof).quorum),
@@ -88,7 +88,7 @@ var clauses = []clause{
 		`(?:it was: it|they were: the first) (expired at|had been neither deleted nor overwritten by) TIME`,
 		(*proof).keptKey),
 
-	// how much was judged of a law that holds or is open
+	// number of cases that were judged for a law that holds or is open
 	says(`^COUNT [a-z ]+`, (*proof).judged),
 	says(`every lock was acquired \(COUNT in all\)`, (*proof).judged),
 	says(`each within TIME`, (*proof).bound),
@@ -99,20 +99,20 @@ var clauses = []clause{
 // stays matches the phrases that say why a key does not go away.
 const stays = `(never expires|stays as long as the session does|was prolonged again, last at TIME|is due to expire at TIME)`
 
-// is reports whether a name in a story denotes the process, and the attempt if the story names one. Case is ignored,
-// because the name may begin a sentence.
+// is reports whether a name in an explanation denotes the process, and the attempt if the explanation names one. Case
+// is ignored, because the name may begin a sentence.
 func is(p history.Process, a history.Attempt, name, attempt string) bool {
 	return strings.EqualFold(string(p), name) && (attempt == "" || attempt == string(a))
 }
 
-// of reports whether an attempt belongs to the process that a story names, and has the attempt's number if the story
-// gives one.
+// of reports whether an attempt belongs to the process that an explanation names, and has the attempt's number if the
+// explanation states one.
 func of(a history.Attempt, name, attempt string) bool {
 	p, _, _ := strings.Cut(string(a), "/")
 	return is(history.Process(p), a, name, attempt)
 }
 
-// at reports whether text is how an instant or a duration is printed.
+// at reports whether text is the printed form of an instant or a duration.
 func at(t history.Time, text string) bool { return t.String() == text }
 
 // event returns the index of the first event that matches, or Open if there is none.
@@ -125,7 +125,7 @@ func (p *proof) event(matches func(i int, e *history.Event) bool) int {
 	return Open
 }
 
-// shown returns "" if an event matches, and otherwise a text that says that there is none.
+// shown returns "" if an event matches. Otherwise it returns a text that says that there is no such event.
 func (p *proof) shown(what string, matches func(i int, e *history.Event) bool) string {
 	if p.event(matches) == Open {
 		return "the history shows no such " + what
@@ -148,7 +148,7 @@ func (p *proof) crashed(name, when string) bool {
 	}) != Open
 }
 
-// returned returns the index of the event with which the call at index call returned, or Open if it never did.
+// returned returns the index of the event with which the call at index call returned, or Open if it never returned.
 func (p *proof) returned(call int) int {
 	c := &p.History.Events[call]
 	return p.event(func(i int, e *history.Event) bool {

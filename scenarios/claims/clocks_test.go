@@ -25,11 +25,11 @@ func everyone(s *scenarios.Scenario) []sim.ProcessID {
 	return all
 }
 
-// If all clocks jump by the same amount at the start, no process can notice, since no absolute time comes from outside.
-// But a running server has readings of its wall clock in memory, and in two places Redis compares such a reading with a
-// later one. One is the second of the last fsync with everysec: after a jump it fsyncs at once, so that a crash loses
-// less and a slow fsync delays more. The other is the last acknowledgement of each replica with min-replicas-to-write:
-// after a jump forward, no replica has acknowledged recently.
+// If all clocks jump by the same amount at the start, no process can notice, because no absolute time comes from
+// outside. There are two exceptions, because a running server keeps readings of its wall clock in memory and compares
+// them with later ones. One is the time of the last fsync with everysec: after a jump the server fsyncs at once, so
+// that a crash loses less and a slow fsync delays more. The other is the last acknowledgement of each replica with
+// min-replicas-to-write: after a jump forward, no replica has acknowledged recently.
 func TestAJumpOfAllClocksChangesNoEffect(t *testing.T) {
 	tried := newTally(t, "a jump of all clocks")
 	for _, s := range subjects(t) {
@@ -61,8 +61,8 @@ func comparesClocks(s *scenarios.Scenario, p nemesis.Plan) bool {
 	})
 }
 
-// The same holds for a lock whose clients state its expiry as an absolute time, and for the probe, which acquires the
-// lock last.
+// A jump of all clocks also changes nothing for a lock whose clients state its expiry as an absolute time, or for the
+// probe, which acquires the lock last.
 func TestAJumpOfAllClocksMovesAbsoluteExpiryWithIt(t *testing.T) {
 	tried := newTally(t, "a jump of all clocks, with absolute expiry")
 	for clients := 1; clients <= 3; clients++ {
@@ -115,8 +115,8 @@ func scaled(s *scenarios.Scenario, by time.Duration) *scenarios.Scenario {
 	return &c
 }
 
-// timeless reports whether keys of the scenario set every time that matters for the scenario and the plan. That is so
-// if there are no replicas, no consensus among servers, and no fsync once a second that could matter.
+// timeless reports whether every time that matters for the scenario and the plan is set by a key of the scenario. This
+// is so if there are no replicas, no consensus among servers, and no fsync once a second that could matter.
 func timeless(s *scenarios.Scenario, p nemesis.Plan) bool {
 	if s.Servers.Replicas > 0 || locks.Define(s.Clients[0].Lock.Protocol).Service.Kind().OneLog {
 		return false
@@ -129,8 +129,9 @@ func timeless(s *scenarios.Scenario, p nemesis.Plan) bool {
 
 // If all times are doubled, the run is the same at half the speed, except where Redis has times of its own. Redis
 // rounds to milliseconds, so within two milliseconds something else may happen. It also searches for expired keys every
-// 100 ms, and whatever follows such a search waits for the fsync of the deletion. Of the time for which a waiter may be
-// stuck, one second is the same for all scenarios (Header.Slack); the longer run is judged with two.
+// 100 ms, and whatever follows such a search waits for the fsync of the deletion. The time for which a waiter may be
+// stuck includes one second that is the same for all scenarios (Header.Slack); the longer run is judged with two
+// seconds instead.
 func TestAllTimesDoubledIsTheSameRunAtHalfTheSpeed(t *testing.T) {
 	tried, rounded := newTally(t, "all times doubled"), 0
 	for _, s := range subjects(t) {

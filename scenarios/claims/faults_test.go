@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// asTheSame checks that a change of plans which should make no difference changes neither effects, verdicts nor causes.
+// asTheSame checks that a change of plans that should make no difference changes neither effects, verdicts nor causes.
 func asTheSame(t *testing.T, relation string, few, many int,
 	change func(r *rand.Rand, s *scenarios.Scenario, p nemesis.Plan) []nemesis.Plan) {
 	t.Helper()
@@ -36,14 +36,14 @@ func asTheSame(t *testing.T, relation string, few, many int,
 	}
 }
 
-// splittable reports whether a fault has a length that can be divided, so that two faults one after the other replace
-// it. A drift cannot be divided: a clock is read in whole nanoseconds, so setting its rate again rounds once more.
+// splittable reports whether a fault has a length that can be divided, so that two consecutive faults replace it. A
+// drift cannot be divided: a clock is read in whole nanoseconds, so setting its rate again rounds once more.
 func splittable(f *nemesis.Fault) bool {
 	return f.Trigger.Point == "" && !f.Trigger.Message.Named() && f.For > 1 && (f.Kind == nemesis.Cut ||
 		f.Kind == nemesis.Pause || f.Kind == nemesis.DelayLink || f.Kind == nemesis.SlowFsync)
 }
 
-// Two halves of a fault, the second striking as the first ends, have the same effect as the whole.
+// Two halves of a fault, the second of which strikes as the first ends, have the same effect as the whole.
 func TestAFaultSplitInTimeActsAsTheWhole(t *testing.T) {
 	asTheSame(t, "split in time", 6, 150,
 		func(r *rand.Rand, s *scenarios.Scenario, p nemesis.Plan) (list []nemesis.Plan) {
@@ -61,7 +61,8 @@ func TestAFaultSplitInTimeActsAsTheWhole(t *testing.T) {
 		})
 }
 
-// The same holds for cuts and pauses that strike at the start, before anything else happens.
+// A cut or a pause that strikes at the start, before anything else happens, can also be split without changing its
+// effect.
 func TestAFaultFromTheStartSplitInTimeActsAsTheWhole(t *testing.T) {
 	tried := newTally(t, "split in time from 0s")
 	for _, s := range subjects(t) {
@@ -90,7 +91,8 @@ func TestAFaultFromTheStartSplitInTimeActsAsTheWhole(t *testing.T) {
 	}
 }
 
-// parts returns a cut for each linked pair of processes of a cut, or with oneWay for each direction of each pair.
+// parts returns a cut for each pair of linked processes of a cut. With oneWay, it returns a cut for each direction of
+// each pair.
 func parts(f nemesis.Fault, names nemesis.Names, oneWay bool) (list []nemesis.Fault) {
 	for _, a := range f.Left {
 		for _, b := range f.Right {
@@ -114,8 +116,8 @@ func parts(f nemesis.Fault, names nemesis.Names, oneWay bool) (list []nemesis.Fa
 	return list
 }
 
-// A cut has the same effect as cuts of all its pairs of processes, and each of these the same as cuts of its two
-// directions.
+// A cut has the same effect as cuts of all its pairs of processes, and each of these has the same effect as cuts of its
+// two directions.
 func TestACutActsAsTheCutsOfItsPairsAndDirections(t *testing.T) {
 	asTheSame(t, "pairs and directions of cuts", 6, 150,
 		func(_ *rand.Rand, s *scenarios.Scenario, p nemesis.Plan) (list []nemesis.Plan) {

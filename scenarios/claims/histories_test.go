@@ -72,8 +72,8 @@ func onHistories(t *testing.T, relation string, few, many int, change func(*hist
 	}
 }
 
-// same fails the test unless the verdicts agree in all but their words: in outcomes, causes, and where laws were
-// broken.
+// same fails the test unless the verdicts agree in everything except their wording: in outcomes, causes, and where laws
+// were broken.
 func same(t *testing.T, h *history.History, was, is checker.Verdict) {
 	t.Helper()
 	alike := func(f, g checker.Finding) bool {

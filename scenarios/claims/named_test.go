@@ -6,9 +6,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
-// TestFaultsThatAStoryNamesAreNecessary runs each story's plan again without the faults that the story names, as a
-// report does. Necessity says when a fault is named in vain and when one is missing. In either way, one name in a
-// hundred may be wrong. FENCEPOST_FULL=1 goes on until a thousand names have been tried.
+// TestFaultsThatAStoryNamesAreNecessary runs the plan of each story again without the faults that the story's
+// explanation names, as a report does. The comment of Necessity says when a fault is named in vain and when one is
+// missing. Of either kind of mistake, one in a hundred names is tolerated. FENCEPOST_FULL=1 continues until a thousand
+// names have been tried.
 func TestFaultsThatAStoryNamesAreNecessary(t *testing.T) {
 	enough, rounds, each := 60, 10, 1
 	if testkit.Full() {

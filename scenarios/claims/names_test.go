@@ -47,7 +47,7 @@ func TestEveryAllowedLockNameHoldsWithoutFaults(t *testing.T) {
 	}
 }
 
-// spelled lists all words of the given letters up to a length.
+// spelled lists all words that consist of the given letters, up to a length.
 func spelled(letters string, most int) (words []string) {
 	if most == 0 {
 		return nil
@@ -69,8 +69,8 @@ func shortLived(d *locks.Definition) string {
 	return "ttl: 4s"
 }
 
-// holdsUnder reports whether the lock names are allowed. If they are, it checks that everybody who asks gets every
-// lock.
+// holdsUnder reports whether the lock names are allowed. If they are, it checks that every client that requests the
+// locks acquires all of them.
 func holdsUnder(t *testing.T, d *locks.Definition, names ...string) bool {
 	t.Helper()
 	text := fmt.Sprintf("name: names\nservers: {%s: 1}\nnetwork: {delay: 1ms}\nlimit: 60s\n"+
@@ -104,8 +104,8 @@ func holdsUnder(t *testing.T, d *locks.Definition, names ...string) bool {
 	return true
 }
 
-// The names that are refused are those that the real service refuses or cannot tell apart. Each is reported at its
-// position.
+// A lock name is refused if the real service refuses it or cannot tell it from another name of the scenario. Each such
+// name is reported at its position.
 func TestLockNamesThatAServiceCannotKeepApartAreRefused(t *testing.T) {
 	for _, x := range []struct{ protocol, servers, work, want string }{
 		{"zookeeper", "zookeeper", "[/a]",

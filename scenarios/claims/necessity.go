@@ -13,14 +13,14 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/single"
 )
 
-// Necessity checks the faults that stories name, by running the plans again without them.
+// Necessity checks the faults that explanations name, by running the plans again without them.
 //
 // A fault is named in vain if the same law is still broken by the same cause without it, possibly between other
 // processes. This must be so both with and without the faults that strike after the violation. A fault that belongs to
-// a minimal group of named faults is not in vain: without all of the group the law holds.
+// a minimal group of named faults is not in vain: without the whole group the law holds.
 //
-// A fault is missing if the story names no fault although the law holds without this one, under the story's seed and
-// also under other seeds.
+// A fault is missing if the explanation names no fault although the law holds without this one, under the story's seed
+// and also under other seeds.
 type Necessity struct {
 	Stories, Named int // numbers of stories, and of named faults, that were tried
 
@@ -33,7 +33,8 @@ type Necessity struct {
 // named in vain, and with "missing" for faults that should have been named.
 func NewNecessity(t testing.TB, wrongs *Wrongs) *Necessity { return &Necessity{t: t, wrongs: wrongs} }
 
-// Story checks the faults that a story names. It also adds to the story the trials that a report would have.
+// Story checks the faults that a story's explanation names. It also adds to the story the trials that a report would
+// have.
 func (n *Necessity) Story(s *Story) {
 	n.again = single.NewTrials(s.Scenario)
 	n.Stories++
@@ -44,7 +45,7 @@ func (n *Necessity) Story(s *Story) {
 	s.Finding = v.Findings[0]
 	named := n.names(s)
 	later := single.Later(s.Plan, s.History, &s.Finding)
-	whose := ""                       // which violation the latest run showed: "the same", or one "between others"
+	whose := ""                       // whether the latest run showed "the same" violation, or one "between others"
 	stays := func(drop ...int) bool { // whether the violation does not occur
 		same := func(drop ...int) bool {
 			f := n.without(s, s.Plan.Seed, drop...)
@@ -71,9 +72,9 @@ func (n *Necessity) Story(s *Story) {
 	n.trials(s, all)
 }
 
-// trials checks the trials that come with a story. The story must not name a fault that its trial found unnecessary. If
-// the trial of a single fault found that fault necessary, the story must name some fault. If the law is still violated
-// without a fault that was found necessary, the cause must be another one.
+// trials checks the trials that come with a story. The explanation must not name a fault that its trial found
+// unnecessary. If the trial of a single fault found that fault necessary, the explanation must name some fault. If the
+// law is still violated without a fault that was found necessary, the cause must be a different one.
 func (n *Necessity) trials(s *Story, named []int) {
 	names := func(line string) bool {
 		return slices.ContainsFunc(named, func(i int) bool { return s.Plan.Faults[i].String() == line })
@@ -104,7 +105,7 @@ func (n *Necessity) trials(s *Story, named []int) {
 	}
 }
 
-// alone matches the sentence of a story that says that the violation does not occur without a certain fault.
+// alone matches the sentence of an explanation that says that the violation does not occur without a certain fault.
 var alone = regexp.MustCompile(`It does not come about without "([^"]*)"`)
 
 // repeated reports whether the plan has another fault that a history records with the same text.
@@ -113,8 +114,8 @@ func (n *Necessity) repeated(s *Story, i int) bool {
 		func(f nemesis.Fault) bool { return f.Recorded() == s.Plan.Faults[i].Recorded() })
 }
 
-// names returns, for each fault that a story names, its places in the plan. A fault in the text that the finding does
-// not list, and a listed fault that is not in the plan, count as wrong.
+// names returns, for each fault that an explanation names, its places in the plan. A fault in the text that the finding
+// does not list, and a listed fault that is not in the plan, count as wrong.
 func (n *Necessity) names(s *Story) [][]int {
 	named := single.NamedIn(s.Plan, s.History, &s.Finding)
 	rest := s.Explanation
@@ -147,11 +148,11 @@ func longestFirst(faults []nemesis.Fault) []int {
 	return places
 }
 
-// others is the number of other seeds that are tried. often is by how many the runs that break the law with a fault
-// must exceed those that break it without. A smaller difference counts as chance.
+// others is the number of other seeds that are tried. The number of runs that break the law with a fault must exceed
+// the number that break it without the fault by at least often. A smaller difference is attributed to chance.
 const others, often = 10, 5
 
-// unnamed looks for a fault that a story without named faults should have named.
+// unnamed looks for a fault that an explanation without named faults should have named.
 func (n *Necessity) unnamed(s *Story, later []int) {
 	broken := func(seed uint64, drop ...int) int {
 		if n.without(s, seed, append(drop, later...)...).Outcome == checker.Violated {
@@ -187,7 +188,7 @@ func (n *Necessity) without(s *Story, seed uint64, drop ...int) checker.Finding 
 }
 
 // together reports whether fault i belongs to a minimal group of named faults: without the whole group the violation
-// does not occur, but without a part of it it does.
+// does not occur, but without only a part of the group it does.
 func together(i int, named []int, without func(...int) bool) bool {
 	if !without(named...) {
 		return false

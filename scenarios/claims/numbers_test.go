@@ -16,8 +16,8 @@ import (
 )
 
 // TestEveryNumberOfAStoryIsRight recomputes every number in an explanation from the history and from the literal
-// reading of the laws: what happened when and to whom, for how long, and how much of a law that holds was judged. A
-// number that no entry of clauses covers also counts as wrong, because nothing has recomputed it.
+// reading of the laws: what happened when and to whom, for how long, and in how many cases a law that holds was judged.
+// A number that no entry of clauses covers also counts as wrong, because nothing has recomputed it.
 func TestEveryNumberOfAStoryIsRight(t *testing.T) {
 	rounds := 2
 	if testkit.Full() {
@@ -52,7 +52,7 @@ func TestEveryNumberOfAStoryIsRight(t *testing.T) {
 type proof struct {
 	*Run
 	checker.Finding
-	seen     int         // number of cases that a law which holds was judged by, by the literal reading
+	seen     int         // number of cases in which a law that holds was judged, according to the literal reading
 	read     slow.Breach // the breach, by the literal reading
 	sections []*Section
 	said     map[string]int // how often each clause occurred
@@ -78,10 +78,10 @@ func (p *proof) about(f checker.Finding, literal slow.Verdict) {
 	p.read = of.Shown(p.History, slow.Reported{Cause: f.Cause.String(), Witness: f.Witness, At: f.At})
 }
 
-// wrong is a number in a story that is not right.
+// wrong is a number in an explanation that is not right.
 type wrong struct{ kind, what string }
 
-// lease is a period in which a section was told that it holds the lock.
+// lease is a period during which a section was told that it holds the lock.
 type lease struct {
 	of       *Section
 	at       int // index of the event that states it
@@ -109,7 +109,7 @@ func (p *proof) leases(s *Section) (all []lease) {
 
 // words replaces the placeholders in the pattern of a clause: NAMED by a process, WHO by a process and, if stated, its
 // attempt, LOCK by a lock or a value in quotes, TIME by an instant or a duration, FAULTS by lines of faults in
-// parentheses, and COUNT by a number. Each is one group of the regular expression, except WHO, which is two.
+// parentheses, and COUNT by a number. Each becomes one group of the regular expression, except WHO, which becomes two.
 var words = strings.NewReplacer(
 	"WHO", `(NAME)(?: \(attempt ([^)]+)\))?`,
 	"NAMED", `(NAME)`,
@@ -125,8 +125,8 @@ func pattern(text string) *regexp.Regexp {
 	return regexp.MustCompile(strings.ReplaceAll(words.Replace(text), "NAME", processes))
 }
 
-// clause is a phrase of a story that states numbers. truth checks what the groups of its pattern say. It returns "" if
-// that is right, and otherwise what is right.
+// clause is a phrase of an explanation that states numbers. truth checks the groups of its pattern. It returns "" if
+// they are right, and otherwise what is right.
 type clause struct {
 	text string
 	*regexp.Regexp
@@ -144,7 +144,7 @@ var (
 	number     = regexp.MustCompile(`\d+(\.\d+)?`)
 )
 
-// check returns how many numbers the explanation has, and those that are wrong.
+// check returns how many numbers the explanation contains, and which of them are wrong.
 func (p *proof) check() (numbers int, all []wrong) {
 	text := p.marked()
 	rest := []byte(text)
@@ -190,8 +190,8 @@ func (p *proof) marked() string {
 	return text
 }
 
-// TestAWrongNumberIsNoticed changes the last digit of every number in the stories of some runs, except in stories that
-// name faults. Each change must be noticed.
+// TestAWrongNumberIsNoticed changes the last digit of every number in the explanations of some runs, except in
+// explanations that name faults. Each change must be noticed.
 func TestAWrongNumberIsNoticed(t *testing.T) {
 	tried, missed, runs := 0, 0, 0
 	Runs(t, 1, func(r *Run) bool {

@@ -125,8 +125,7 @@ func laws(v checker.Verdict, causes bool) string {
 	return b.String()
 }
 
-// differ reports whether two runs had different effects. If they had, it fails the test and says where the difference
-// begins.
+// differ reports whether two runs had different effects. If so, it fails the test and says where the difference begins.
 func differ(t *testing.T, what string, a, b *outcome, p, q nemesis.Plan) bool {
 	t.Helper()
 	if slices.Equal(a.events, b.events) {

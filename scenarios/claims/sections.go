@@ -13,7 +13,7 @@ type Section struct {
 	Lock    history.Lock
 	Attempt history.Attempt
 	Shared  bool
-	Grants  []int // indices of acquire ok and of each extend ok
+	Grants  []int // indices of the acquire ok and of each extend ok
 	End     int   // where its release was called, it learned that the lock was lost, or it crashed
 	Release int   // where its release was called
 }
@@ -64,7 +64,7 @@ func Sections(h *history.History) (all []*Section) {
 }
 
 // Overlaps lists the pairs of sections of one lock that overlap and are not both shared. They are ordered by the
-// beginning of the second section, then by that of the first.
+// beginning of the second section, and if that is equal, by the beginning of the first.
 func Overlaps(h *history.History) (pairs [][2]*Section) {
 	all := Sections(h)
 	for j, b := range all {

@@ -14,8 +14,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// If no client of a run uses the resource, a fault on it or on a link to it changes no verdict. One exception: the run
-// lasts until the fault is over, and may therefore judge a law that it could not judge before.
+// If no client of a run uses the resource, a fault on the resource or on a link to it changes no verdict. There is one
+// exception: the run lasts until the fault is over, and may therefore judge a law that it could not judge before.
 func TestAFaultOnAnUnusedResourceChangesNoVerdict(t *testing.T) {
 	tried := newTally(t, "faults on what nobody uses")
 	for _, s := range subjects(t) {
@@ -82,7 +82,7 @@ func renamedCommand(p nemesis.Plan, from, to string) nemesis.Plan {
 	return p
 }
 
-// Different settings that make the server do the same give the same run.
+// Settings that differ but make the server behave the same give the same run.
 func TestSettingsThatSayTheSameGiveTheSameRun(t *testing.T) {
 	tried := newTally(t, "equal settings")
 	for _, s := range subjects(t) {

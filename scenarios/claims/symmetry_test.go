@@ -43,7 +43,7 @@ func shuffledNames(r *rand.Rand, ids []sim.ProcessID) naming {
 }
 
 // beforeProbe returns the part of the history before the probe began. The probe is left out because it always has the
-// first client's settings. Values that clients draw at random (of keys, and for their work) are removed, because they
+// first client's settings. Values that clients draw at random (for keys, and for their work) are removed, because they
 // depend on the clients' names.
 func beforeProbe(t *testing.T, s *scenarios.Scenario, p nemesis.Plan) *history.History {
 	t.Helper()
@@ -65,8 +65,8 @@ func beforeProbe(t *testing.T, s *scenarios.Scenario, p nemesis.Plan) *history.H
 }
 
 // symmetric runs scenarios with fixed delays and without random waits, and checks that a change of names changes
-// nothing else. One thing depends on names all the same: whether a client that continues after a pause first finds its
-// answers or its timers is drawn for each connection. So a few runs part after such a pause.
+// nothing else. One random choice depends on names all the same: for each connection it decides whether a client that
+// continues after a pause first finds its answers or its timers. A few runs therefore differ after such a pause.
 func symmetric(t *testing.T, relation string, few, many int,
 	change func(r *rand.Rand, s *scenarios.Scenario) (*scenarios.Scenario, naming)) {
 	t.Helper()
@@ -133,7 +133,7 @@ func firstDifference(a, b []history.Event) int {
 	return -1
 }
 
-// Which client does what makes no difference to the locks.
+// It makes no difference to the locks which client does what.
 func TestPermutedClientsGiveThePermutedRun(t *testing.T) {
 	symmetric(t, "permuted clients", 3, 100, func(r *rand.Rand, s *scenarios.Scenario) (*scenarios.Scenario, naming) {
 		starts := map[time.Duration]bool{}
@@ -141,7 +141,7 @@ func TestPermutedClientsGiveThePermutedRun(t *testing.T) {
 			starts[c.Work.Start.Lo] = true
 		}
 		if len(s.Clients) < 2 || len(starts) < len(s.Clients) {
-			return nil, nil // of clients that start at the same time, the first in the list goes first
+			return nil, nil // if clients start at the same time, the first in the list goes first
 		}
 		names := shuffledNames(r, s.Targets().Clients)
 		other := *s
@@ -156,7 +156,7 @@ func TestPermutedClientsGiveThePermutedRun(t *testing.T) {
 	})
 }
 
-// For Redlock the masters are interchangeable, as long as a client asks them in the same order.
+// For Redlock the masters are interchangeable, as long as a client sends requests to them in the same order.
 func TestPermutedServersGiveThePermutedRun(t *testing.T) {
 	symmetric(t, "permuted servers", 6, 200, func(r *rand.Rand, s *scenarios.Scenario) (*scenarios.Scenario, naming) {
 		if (s.Servers.Backend != locks.OnRedis || s.Servers.N < 2) || s.Servers.Replicas > 0 {

@@ -14,7 +14,7 @@ import (
 // describing lists the keys of a scenario file that do not affect a run whose plan is given.
 var describing = []string{"faults", "mix", "expect", "promise"}
 
-// fixed lists the keys that a variation does not change: how long a run lasts, and what is demanded of the lock.
+// fixed lists the keys that a variation does not change: how long a run lasts, and what is required of the lock.
 var fixed = []string{"limit", "bound"}
 
 // mostVaried is the largest number of settings that a variation changes.

@@ -15,17 +15,17 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Walk makes random plans of two to four faults for a scenario, from the grammar of fault lines. It chooses each name,
+// Walk draws random plans of two to four faults for a scenario, from the grammar of fault lines. It chooses each name,
 // length, rate and moment independently of the others, and tries again if the scenario does not accept the result.
-// Every fault that the scenario accepts can occur, including those that its mix excludes. Walk has nothing in common
-// with the mixes that the searches draw from. Two goroutines must not use it at the same time.
+// Every fault that the scenario accepts can occur, including faults that its mix excludes. Walk does not use the mixes
+// from which the searches draw. Two goroutines must not use it at the same time.
 type Walk struct {
 	scenario *scenarios.Scenario
 	runner   *scenarios.Runner
 	names    nemesis.Names
 	all      []sim.ProcessID
-	passed   []string      // points that clients pass in a run without faults: "after the 2nd acquired by client-1"
-	horizon  time.Duration // duration of the run without faults
+	passed   []string      // points that clients pass in a fault-free run: "after the 2nd acquired by client-1"
+	horizon  time.Duration // duration of the fault-free run
 	usages   []string      // usage lines of the kinds that the scenario accepts
 	dice     *rand.Rand
 }
@@ -33,7 +33,7 @@ type Walk struct {
 // the smallest and the largest number of faults in a plan
 const fewest, most = 2, 4
 
-// NewWalk prepares to make plans for s. To do so, it runs s once without faults.
+// NewWalk prepares to draw plans for s. To do so, it runs s once without faults.
 func NewWalk(t testing.TB, s *scenarios.Scenario) *Walk {
 	t.Helper()
 	o := &Walk{scenario: s, runner: scenarios.NewRunner(s), names: s.Targets()}
@@ -60,7 +60,7 @@ func NewWalk(t testing.TB, s *scenarios.Scenario) *Walk {
 }
 
 // accepted returns the usage lines of the kinds of faults that the scenario accepts. They depend only on the names of
-// its processes. Finding them takes thousands of tries, so walks with the same names share them.
+// its processes. Finding them means trying thousands of lines, so walks with the same names share the result.
 func (w *Walk) accepted() (usages []string) {
 	names := fmt.Sprintf("%+v", w.names)
 	if known, ok := acceptedOf.Load(names); ok {
@@ -96,11 +96,11 @@ func (w *Walk) Plan(seed uint64) nemesis.Plan {
 	}
 }
 
-// tries is the number of times that a line is made again if the scenario does not accept it. It suffices even for a
-// kind that takes two names that belong together, which one random pair in twenty does.
+// tries is how often a line is drawn again if the scenario does not accept it. This is enough even for a kind that
+// takes two names that belong together, as one random pair in twenty does.
 const tries = 300
 
-// fault makes a fault of a kind. It returns false if the scenario accepts none.
+// fault draws a fault of a kind. It returns false if the scenario accepts none.
 func (w *Walk) fault(usage string) (nemesis.Fault, bool) {
 	for range tries {
 		if f, err := nemesis.Parse(w.line(usage)); err == nil && nemesis.Validate(f, w.names) == nil {
@@ -110,7 +110,7 @@ func (w *Walk) fault(usage string) (nemesis.Fault, bool) {
 	return nemesis.Fault{}, false
 }
 
-// line makes a fault line from a usage line. It replaces each placeholder by a random value, and keeps or drops each
+// line builds a fault line from a usage line. It replaces each placeholder by a random value, and keeps or drops each
 // part in brackets.
 func (w *Walk) line(usage string) string {
 	for {

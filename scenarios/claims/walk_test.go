@@ -8,7 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// TestAWalkGoesEverywhere checks that the plans for scenarios have faults of every kind and on every process.
+// TestAWalkGoesEverywhere checks that the plans drawn for some scenarios contain faults of every kind and on every
+// process.
 func TestAWalkGoesEverywhere(t *testing.T) {
 	kinds, points := map[nemesis.Kind]int{}, map[bool]int{}
 	for i, s := range Subjects(t) {

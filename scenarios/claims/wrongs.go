@@ -50,8 +50,8 @@ func (w *Wrongs) Add(kind string, s *Story, format string, args ...any) {
 	w.kinds[kind] = append(w.kinds[kind], b.String())
 }
 
-// path returns the path of a file with a name and a text. It adds a number to the name if another text has the same
-// name, because different scenarios may share name and seed.
+// path returns the path of a file with the given name and text. It adds a number to the name if another text has the
+// same name, because different scenarios may share name and seed.
 func (w *Wrongs) path(name, text string) string {
 	path := filepath.Join(w.folder, name+".yaml")
 	for n := 2; ; n++ {
@@ -73,7 +73,7 @@ func (w *Wrongs) Count(prefix string) (n int) {
 	return n
 }
 
-// mostLogged is the number of cases of each kind that are logged; list.txt has all.
+// mostLogged is the number of cases of each kind that are logged; list.txt contains all of them.
 const mostLogged = 10
 
 // report logs the cases of each kind, the most frequent kind first, and writes list.txt.
