@@ -2,8 +2,8 @@
 // the same work and the same faults, and it measures the probability that a Redlock stops excluding.
 //
 // Goals: a reader who doubts a figure can run the scenario behind it; the result does not depend on the number of
-// workers; the report says which runs an interruption left out, what was not run, and what differs from seed to seed; a
-// narrow terminal hides no figure. Non-goals: to say which lock is best, and the speed of real servers.
+// workers; the report says which runs an interruption left out, what was not run, and what differs from seed to seed;
+// no figure is hidden on a narrow terminal. Non-goals: to say which lock is best, and the speed of real servers.
 package compare
 
 import (
@@ -21,7 +21,7 @@ import (
 // Options set how much is measured.
 type Options struct {
 	Runs          int // runs of each scenario, at least 1
-	campaign.Crew     // told how many scenarios or runs are done
+	campaign.Crew     // performs the runs; it is told how many scenarios or runs are done
 }
 
 func (o *Options) check() error {
@@ -57,14 +57,14 @@ var model = []string{
 
 // Comparison holds the measurements of all lock protocols under the same work and the same faults.
 type Comparison struct {
-	Seeds    int      // runs behind each cell, with seeds from 1
+	Seeds    int      // number of runs behind each cell, with seeds from 1
 	Delay    string   // delay of each message, in each direction
 	Retry    string   // pause between two attempts at a polled lock
 	Clients  int      // number of clients that contend
 	Model    []string // assumptions behind the figures, a sentence or two each
 	Troubles []Trouble
 	Locks    []Lock
-	// Interrupted is set if ctx ended before all runs were made. Locks that were not timed by then are left out.
+	// Interrupted is set if ctx ended before all runs were done. Locks that had not been timed by then are left out.
 	Interrupted bool
 }
 
@@ -78,7 +78,7 @@ type Lock struct {
 	Survival        []Survival // every trouble without fencing, then every trouble with fencing
 }
 
-// Claim has the figures in the table of youngju.dev (see STATEMENTS.md); it is empty for a lock that is not in the
+// Claim contains the figures in the table of youngju.dev (see STATEMENTS.md); it is empty for a lock that is not in the
 // table. The table does not state the conditions of its figures.
 type Claim struct{ Latency, Throughput string }
 
@@ -107,7 +107,7 @@ func (s *Survival) survives() bool {
 type Written struct{ Name, Text string }
 
 // Locks runs all scenarios of the comparison, each with seeds 1 to o.Runs. When ctx is done, it returns what it has
-// measured so far. An error is a defect of Fencepost itself.
+// measured so far. If it returns an error, that is a defect of Fencepost itself.
 func Locks(ctx context.Context, o Options) (*Comparison, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -138,21 +138,21 @@ func Locks(ctx context.Context, o Options) (*Comparison, error) {
 	return c, nil
 }
 
-// task runs one scenario until all its runs are made or ctx is done.
+// task runs one scenario until all its runs are done or ctx is done.
 type task func(ctx context.Context) (result, error)
 
 // result is the outcome of running one scenario.
 type result struct {
-	made int // number of runs made
+	made int // number of runs performed
 	keep func()
 }
 
-// tasks returns the scenarios to run for a lock. Each stores its result in row. Before that, row says that nothing was
-// run.
+// tasks returns the scenarios to run for a lock. Each task stores its result in row. Until then, row says that nothing
+// was run.
 func (c *contender) tasks(row *Lock, runs int) []task {
 	*row = Lock{Name: c.name, Title: c.title, Text: c.text, Claim: claims[c.claimed]}
 	tasks := []task{c.time(&row.Alone, 1, aloneCycles, runs), c.time(&row.Together, contending, togetherCycles, runs)}
-	row.Survival = make([]Survival, 0, 2*len(troubles)) // of fixed capacity, because the tasks point into it
+	row.Survival = make([]Survival, 0, 2*len(troubles)) // of fixed capacity, because the tasks hold pointers into it
 	for _, fencing := range []bool{false, true} {
 		for _, t := range troubles {
 			cell := Survival{Trouble: t.Name, Fencing: fencing, Absent: c.absent(t.Name, fencing)}
@@ -182,7 +182,8 @@ func (c *contender) survive(cell *Survival, t Trouble, runs int) task {
 	}
 }
 
-// expectation states each law that had the same outcome in all runs, so that running the file reveals any difference.
+// expectation states an outcome for each law that had the same outcome in all runs, so that running the file reveals
+// any difference.
 func expectation(laws campaign.Laws, runs int) string {
 	var b strings.Builder
 	for i := range laws {
@@ -199,8 +200,8 @@ func expectation(laws campaign.Laws, runs int) string {
 	return "expect:\n" + b.String()
 }
 
-// time returns the task that times clients which only acquire and release one lock. If ctx ends before all runs are
-// made, there are no timings.
+// time returns the task that times clients that only acquire and release one lock. If ctx ends before all runs are
+// done, there are no timings.
 func (c *contender) time(to *Timing, clients, cycles, runs int) task {
 	scenario := c.timing(clients, cycles)
 	return func(ctx context.Context) (result, error) {
@@ -216,7 +217,7 @@ func (c *contender) time(to *Timing, clients, cycles, runs int) task {
 }
 
 // run runs the scenario with seeds from 1 and passes each history to read; a history is valid only until the next run.
-// It returns the number of runs made before ctx ended.
+// It returns the number of runs performed before ctx ended.
 func (w Written) run(ctx context.Context, runs int, read func(*history.History)) (made int, err error) {
 	s, err := scenarios.Parse(w.Name+".yaml", []byte(w.Text))
 	if err != nil {

@@ -24,7 +24,7 @@ func fewSeeds() int {
 	return 1
 }
 
-// compareOnce makes the one comparison that all tests share.
+// compareOnce runs the one comparison that all tests share.
 var compareOnce = sync.OnceValues(
 	func() (*Comparison, error) { return Locks(context.Background(), Options{Runs: fewSeeds()}) })
 
@@ -98,7 +98,7 @@ func TestEveryCycleOfTheComparisonIsTimed(t *testing.T) {
 
 func TestEtcdIsAskedOnceToAcquireAndOnceToRelease(t *testing.T) {
 	for _, row := range comparison(t).Locks {
-		// A lock takes two requests, and now and then there is a keepalive.
+		// A lock takes two requests, and occasionally there is a keepalive.
 		if n := row.Alone.of("requests_per_lock"); row.Name == "etcd" && (n < 2 || n > 2.5) {
 			t.Errorf("%.1f requests for each lock", n)
 		}

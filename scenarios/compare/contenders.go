@@ -15,7 +15,7 @@ type contender struct {
 	servers string // content of the servers mapping, without persistence
 	lock    string // content of the lock mapping, without ttl
 	nodes   []string
-	cutOff  []string // servers cut off from the holder, so that only the fewest servers that suffice grant the lock
+	cutOff  []string // servers cut off from the holder, so that only as few servers as possible grant the lock
 	lagging []string // members cut off from the others before a server fault, for the same purpose
 	struck  string   // the server that server faults strike; the lock depends on it
 	spare   []string // servers that can all be lost without stopping the service: a minority, or the master of a pair
@@ -99,12 +99,13 @@ func numbered(sort string, n int) []string {
 	return names
 }
 
-// Trouble is one adverse situation that the comparison puts every lock in. It takes one fault or a few.
+// Trouble is one adverse situation to which the comparison exposes every lock. It takes one fault or a few.
 type Trouble struct {
 	Name  string // one word; its scenarios are named compare-LOCK-NAME
 	Title string // column heading
 	Text  string // what happens, in a sentence
-	// Liveness is set if the trouble tests whether clients still get the lock, rather than whether the data is safe.
+	// Liveness is set if the trouble tests whether clients can still acquire the lock, rather than whether the data is
+	// safe.
 	Liveness bool
 }
 
@@ -173,7 +174,7 @@ func (c *contender) faults(trouble string) []string {
 	}
 }
 
-// gone returns faults that crash the servers for good.
+// gone returns faults that crash the servers permanently.
 func gone(servers []string) []string {
 	var lines []string
 	for _, s := range servers {
@@ -228,7 +229,7 @@ func (c *contender) survival(t Trouble, fencing bool) Written {
 	return Written{name, b.String()}
 }
 
-// timing returns the scenario behind the timing figures: cycles back to back, with empty critical sections.
+// timing returns the scenario behind the timing figures: consecutive cycles with empty critical sections.
 func (c *contender) timing(clients, cycles int) Written {
 	name := fmt.Sprintf("compare-%s-%d-clients", c.name, clients)
 	what := fmt.Sprintf("%s. %d clients take and give back one lock, back to back.", c.title, clients)

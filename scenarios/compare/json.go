@@ -43,7 +43,7 @@ type comparedLockJSON struct {
 	Cells    []survivalJSON `json:"cells"`
 }
 
-// articleJSON is what the article claims.
+// articleJSON contains the figures that the article claims.
 type articleJSON struct {
 	Latency    string `json:"latency"`
 	Throughput string `json:"throughput"`
@@ -80,7 +80,7 @@ func (t timingJSON) MarshalJSON() ([]byte, error) {
 	return append(object, rest[1:]...), nil
 }
 
-// survivalJSON is a cell. If it was not run, it has only the fault and the reason.
+// survivalJSON is a cell. If the cell was not run, it contains only the fault and the reason.
 type survivalJSON struct {
 	Fault    string                          `json:"fault"`
 	Fencing  bool                            `json:"fencing"`

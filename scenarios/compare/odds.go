@@ -14,15 +14,15 @@ import (
 )
 
 // Odds is the probability that a Redlock stops excluding when each of its servers loses the lock with a given
-// probability, both measured and by a formula. A server is a master-replica pair that may lose the lock in a failover
-// (Alibaba Cloud, STATEMENTS.md: k % for each), or a server without persistence that loses it in a restart.
+// probability, both measured and computed by a formula. A server is a master-replica pair that may lose the lock in a
+// failover (Alibaba Cloud, STATEMENTS.md: k % for each), or a server without persistence that loses it in a restart.
 type Odds struct {
 	Servers int     // N, at least 1 and at most MaxOddsServers
 	Quorum  int     // q: number of servers that must grant the lock, 1 to N
 	By      Loss    // how servers lose the lock
 	Held    int     // h: number of servers that granted the lock that is held
 	Chance  float64 // k: probability that a server loses it, 0 to 1
-	Runs    int     // runs made
+	Runs    int     // number of runs performed
 	Lost    int     // runs in which a second client was granted the lock while the first held it
 }
 
@@ -55,10 +55,10 @@ func (o *Odds) Formula() float64 {
 // Article returns k^N, the article's formula: the probability that all servers lose the lock at once.
 func (o *Odds) Article() float64 { return math.Pow(o.Chance, float64(o.Servers)) }
 
-// measured returns the share of runs in which exclusion was lost.
+// measured returns the fraction of runs in which exclusion was lost.
 func (o *Odds) measured() float64 { return float64(o.Lost) / float64(o.Runs) }
 
-// interval returns the 99 % confidence interval of the measured share (Wilson score interval).
+// interval returns the 99 % confidence interval of the measured fraction (Wilson score interval).
 func (o *Odds) interval() (low, high float64) {
 	const z = 2.5758293035489004 // the 99.5th percentile of the normal distribution
 	n, p := float64(o.Runs), o.measured()
@@ -82,9 +82,9 @@ func binomial(n, k int) float64 {
 	return b
 }
 
-// Measure makes the given number of runs, with seeds from 0. In each run the first Held servers grant the lock to
+// Measure performs the given number of runs, with seeds from 0. In each run the first Held servers grant the lock to
 // client-1. Then all servers fail over or restart, and each loses the lock with the given probability. Then client-2
-// asks for the lock. When ctx ends, Measure returns what it has measured so far.
+// requests the lock. When ctx ends, Measure returns what it has measured so far.
 func (o Odds) Measure(ctx context.Context, how Options) (*Odds, error) {
 	if err := how.check(); err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (o Odds) Measure(ctx context.Context, how Options) (*Odds, error) {
 	return &o, err
 }
 
-// losses returns for each server the fault by which it loses the lock.
+// losses returns, for each server, the fault that makes it lose the lock.
 func (o *Odds) losses() ([]nemesis.Fault, error) {
 	line := "cut redis-%[1]d -> redis-%[1]d-replica-1 at 0s for 900ms"
 	if o.By == ByRestart {
@@ -146,8 +146,8 @@ func (o *Odds) plan(s *scenarios.Scenario, losses []nemesis.Fault, seed uint64) 
 	return plan
 }
 
-// oddsScenario returns the scenario of the runs. client-2 begins after all failovers. Otherwise a master that is
-// deposed afterwards might grant it the lock, and that grant would block its own next attempt.
+// oddsScenario returns the scenario of the runs. client-2 begins after all failovers. If it began earlier, a master
+// that is deposed afterwards might grant it the lock, and that grant would block its own next attempt.
 func oddsScenario(o *Odds) string {
 	replicas := 1
 	if o.By == ByRestart {

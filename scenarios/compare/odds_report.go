@@ -12,12 +12,12 @@ import (
 type OddsReport struct {
 	Asked       Odds
 	Rows        []*Odds // by the number of servers that hold the key
-	Interrupted bool    // a signal came before all runs were made
+	Interrupted bool    // a signal arrived before all runs were done
 	Repeat      string  // command that repeats the measurement
 }
 
-// Standing returns Failed if the formula's value lies outside the interval of a measured share, Undecided if the
-// measurement was interrupted, and otherwise Passed.
+// Standing returns Failed if the formula's value lies outside the interval of a measured fraction. Otherwise it returns
+// Undecided if the measurement was interrupted, and Passed if it was not.
 func (o *OddsReport) Standing() document.Result {
 	switch {
 	case slices.ContainsFunc(o.Rows, func(r *Odds) bool { return !r.agrees() }):
@@ -77,7 +77,7 @@ type oddsJSON struct {
 // oddJSON is the row for one number of servers that hold the key.
 type oddJSON struct {
 	Held     int     `json:"held"`
-	Runs     int     `json:"runs"` // runs made
+	Runs     int     `json:"runs"` // number of runs performed
 	Measured float64 `json:"measured"`
 	Low      float64 `json:"low"` // lower end of the 99 % interval
 	High     float64 `json:"high"`

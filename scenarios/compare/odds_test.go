@@ -73,7 +73,7 @@ func TestMeasuredLossesAgreeWithTheFormula(t *testing.T) {
 		{Servers: 4, Quorum: 3, Held: 3, By: ByFailover},
 		{Servers: 3, Quorum: 2, Held: 3, By: ByRestart},
 		{Servers: 2, Quorum: 2, Held: 2, By: ByFailover},
-		{Servers: 1, Quorum: 1, Held: 1, By: ByFailover}, // one pair: the odds are k itself
+		{Servers: 1, Quorum: 1, Held: 1, By: ByFailover}, // one pair: the probability is k itself
 		{Servers: 7, Quorum: 4, Held: 4, By: ByRestart},
 	} {
 		asked.Chance = 0.2

@@ -11,7 +11,7 @@ import (
 // Report is the report of a comparison.
 type Report struct {
 	*Comparison
-	Files  string // folder with the scenario of each cell; empty if none was asked for
+	Files  string // folder with the scenario of each cell; empty if none was requested
 	Repeat string // command that repeats the comparison
 }
 

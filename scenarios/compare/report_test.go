@@ -142,10 +142,10 @@ var markOfPage = regexp.MustCompile(`<td class="mark( first)?(?: (good|bad|open)
 
 // TestEveryMarkOfThePageIsThatOfItsLaw compares the marks on the page with the cells. Each law of each cell has a mark
 // in the column with its name, and the mark's text names the law. The mark of the law that decides survival has the
-// colour of its outcome; no other mark has a colour.
+// color of its outcome; no other mark has a color.
 func TestEveryMarkOfThePageIsThatOfItsLaw(t *testing.T) {
 	r := threeLocks()
-	for i, data := range []campaign.Counts{{Holds: 10}, {Unchecked: 10}} { // nobody gets the lock, and the data is safe
+	for i, data := range []campaign.Counts{{Holds: 10}, {Unchecked: 10}} { // nobody acquires the lock, so the data is safe
 		majority := r.Locks[i].Survival[10].Laws
 		majority[2].Counts, majority[3].Counts = data, campaign.Counts{Violated: 10}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// comparedLaws have a column each under every trouble. The first law decides whether a lock survives.
+// comparedLaws are the laws that have a column each under every trouble. The first law decides whether a lock survives.
 var comparedLaws = [...]checker.Law{checker.ResourceSafety, checker.MutualExclusion, checker.LeaseExclusion,
 	checker.DeadlockFreedom}
 
@@ -35,7 +35,7 @@ func (r *Report) survivalTable() document.Table {
 }
 
 // marks returns a mark for each law and trouble, or a single mark for a trouble that was not run. Only the law that
-// decides survival has a coloured mark.
+// decides survival has a colored mark.
 func (r *Report) marks(l *Lock, fencing bool) (all []document.Cell) {
 	for _, trouble := range r.Troubles {
 		i := slices.IndexFunc(l.Survival, func(s Survival) bool {
@@ -58,7 +58,7 @@ func (r *Report) marks(l *Lock, fencing bool) (all []document.Cell) {
 	return all
 }
 
-// tone returns the colour of the mark that decides survival: Good if the data was safe, Bad if it was damaged, Open if
+// tone returns the color of the mark that decides survival: Good if the data was safe, Bad if it was damaged, Open if
 // neither was shown.
 func (s *Survival) tone() document.Tone {
 	switch {
@@ -70,7 +70,7 @@ func (s *Survival) tone() document.Tone {
 	return document.Open
 }
 
-// inWords says how often a law held, was broken, and so on.
+// inWords says how often a law held, how often it was broken, and so on.
 func inWords(c campaign.Counts) string {
 	var all []string
 	for _, of := range []struct {

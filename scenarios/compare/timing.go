@@ -59,7 +59,7 @@ var (
 // milliseconds formats a time given in ns.
 func milliseconds(ns float64) string { return text.Milliseconds(time.Duration(ns)) }
 
-// Timing has the figures measured over all acquires of all runs, in simulated time.
+// Timing contains the figures measured over all acquires of all runs, in simulated time.
 type Timing struct {
 	Scenario Written
 	values   []float64 // one value for each of the figures; nil if nothing was measured
