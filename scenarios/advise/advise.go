@@ -1,17 +1,18 @@
-// Package advise finds out by trying which change saves a lock. It tries every single change that the scenario format
-// offers for the lock, and the most promising pairs of changes, against the faults that broke the lock.
+// Package advise finds out by experiment which change repairs a lock. It tries every single change that the scenario
+// format offers for the lock, and the most promising pairs of changes, against the faults that broke the lock.
 //
 // A promise is a law that the lock is supposed to keep. A change mends a broken law if the law holds under the faults
-// that broke it, and if two further trials do not break it: the same faults on other servers, where the change brings
-// other or more servers, and fresh random faults of the same kinds. A change that merely shifts the random draws, or
-// that adds a server which no fault names, therefore mends nothing.
+// that broke it, and if two further trials do not break it: the same faults on other servers (if the change replaces or
+// adds servers), and fresh random faults of the same kinds. A change that merely alters the random choices, or that
+// adds a server that no fault names, therefore mends nothing.
 //
 // A change is rejected if it breaks a promise that the lock kept before, under those faults or under random faults of
-// all kinds. It is also rejected if a promise is no longer seen to hold, or if clients give up where they got the lock
-// before: a lock that nobody gets keeps no promise. Violations that no lock can prevent are excepted, and counted.
+// all kinds. It is also rejected if a promise is no longer seen to hold, or if clients give up where they acquired the
+// lock before: a lock that nobody acquires keeps no promise. Violations that no lock can prevent do not count against a
+// change, but they are reported.
 //
-// Most changes fail soon. The best that seem to keep every promise are confirmed under many more fresh faults, and only
-// confirmed changes are reported to keep them.
+// Most changes fail soon. The best of those that seem to keep every promise are confirmed under many more fresh faults,
+// and only confirmed changes are reported to keep every promise.
 //
 // If the file lists faults and has no mix, the question is about the promises that these faults break. If the lock
 // breaks without any fault, the question is about the promises that break then. For any other file it is about all
@@ -36,7 +37,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Options set how much is tried.
+// Options say how much is tried.
 type Options struct {
 	From uint64 // the first seed
 	// Seeds is the number of random plans to explore with, and of fresh plans to try each change with; at least 1. A
@@ -52,16 +53,17 @@ type Options struct {
 // confirming is the number of fresh plans that confirm a change, as a multiple of Options.Seeds.
 const confirming = 50
 
-// Advice is what was tried, and with what result.
+// Advice says what was tried, and with what result.
 type Advice struct {
 	Seeds  int           // as in the Options
 	Budget time.Duration // as in the Options
-	// Own is set if the lock was broken by the faults of its file, or without any fault; else random plans broke it.
+	// Own is set if the lock was broken by the faults of its file, or without any fault. Otherwise random plans broke
+	// it.
 	Own      bool
 	Explored int                    // random plans that were run to find those that break the lock
 	Plans    []nemesis.Plan         // plans that broke the lock, shrunk
 	Promised []checker.Law          // laws that a change must keep
-	Broken   []checker.Law          // those of Promised that the lock breaks, in the same order
+	Broken   []checker.Law          // the laws of Promised that the lock breaks, in the same order
 	Base     *Tried                 // the unchanged lock
 	Mending  []*Tried               // changes that mend a law, best first
 	Singles  int                    // changes tried alone
@@ -70,36 +72,37 @@ type Advice struct {
 	// UntriedSingles and UntriedPairs count the changes and pairs that were not tried because of an interruption or the
 	// end of the budget. If single changes were left out, the list of pairs is not known.
 	UntriedSingles, UntriedPairs int
-	// Interrupted is set if ctx ended before everything was tried, and OutOfBudget if the budget did.
+	// Interrupted is set if ctx ended before everything was tried, and OutOfBudget if the budget was used up before
+	// that.
 	Interrupted, OutOfBudget bool
 
 	subject *subject
 }
 
-// Tried is the lock with some changes, and how it kept its promises in trials.
+// Tried is the lock with some changes, together with the results of its trials.
 type Tried struct {
 	Changes []Change // one or two; none for the unchanged lock
 	Given   Trial    // under the faults that broke it
-	// Elsewhere is the trial with the same faults on other servers, for changes that bring other or more servers.
+	// Elsewhere is the trial with the same faults on other servers, for changes that replace or add servers.
 	Elsewhere Trial
 	Fresh     Trial // under random faults of the same kinds
 	Others    Trial // under random faults of all kinds, if Fresh does not cover them
-	// Everyday holds one trial for each of a few faults that every lock must survive; the first is without faults.
+	// Everyday contains one trial for each of a few faults that every lock must survive; the first is without faults.
 	Everyday []Trial
 	// Mended lists the broken laws that the changes mend.
 	Mended []checker.Law
 	Left   []checker.Law // broken laws that they do not mend
 	Anew   []Breach      // promises that the unchanged lock kept and this one breaks, one breach each
-	// Otherwise lists the breaches that are not new, and those that no lock can prevent. They come from the trials
-	// Given, Elsewhere and Fresh.
+	// Otherwise lists the breaches that are not new, and the breaches that no lock can prevent. They come from the
+	// trials Given, Elsewhere and Fresh.
 	Otherwise []Breach
 	GivesUp   bool     // clients give up more often than with the unchanged lock
-	Spared    []string // faults that have nothing to strike any more
+	Spared    []string // faults that have no target any more
 	Cost      Cost
 
 	scenario *scenarios.Scenario
 	unfit    bool // the format rejects these changes
-	// Number of plans run so far: those that broke the lock, the same on other servers, and fresh ones.
+	// Numbers of plans run so far: plans that broke the lock, the same plans on other servers, and fresh plans.
 	given, moved, met int
 }
 
@@ -107,7 +110,7 @@ type Tried struct {
 type Breach struct {
 	campaign.Finding        // without a cause: the law is no longer seen to hold
 	Of               int    // number of runs, of which Finding.Runs broke the promise
-	Nature           string // why no lock can keep the promise; empty if one may
+	Nature           string // why no lock can keep the promise; empty if a lock can
 }
 
 // Trial counts the outcomes of a series of runs.
@@ -118,7 +121,7 @@ type Trial struct {
 	GivenUp  int // acquires that failed
 }
 
-// wasMet returns the number of runs under the faults that broke the unchanged lock, on the same and on other servers,
+// wasMet returns the number of runs under the faults that broke the unchanged lock (on the same and on other servers),
 // and under fresh faults.
 func (t *Tried) wasMet() int { return t.Given.Runs + t.Elsewhere.Runs + t.Fresh.Runs }
 
@@ -134,10 +137,10 @@ func (t *Trial) keeps(l checker.Law) bool {
 // keeps reports whether the changes are confirmed to keep every promise, apart from what no lock can keep.
 func (a *Advice) keeps(t *Tried) bool { return a.confirmed(t) && a.seemsToKeep(t) }
 
-// confirmed reports whether a change was run with all the fresh plans that a confirmation takes.
+// confirmed reports whether a change was run with all the fresh plans that a confirmation requires.
 func (a *Advice) confirmed(t *Tried) bool { return t.met >= (1+confirming)*a.Seeds }
 
-// seemsToKeep is like keeps, judged by the runs made so far, whether or not the changes are confirmed.
+// seemsToKeep is like keeps, but judges by the runs so far, whether or not the changes are confirmed.
 func (a *Advice) seemsToKeep(t *Tried) bool {
 	return t.sound() && !slices.ContainsFunc(t.Left, func(l checker.Law) bool { return a.ByNature[l] == "" }) &&
 		!slices.ContainsFunc(t.Otherwise, a.counts)
@@ -150,10 +153,11 @@ func (a *Advice) counts(b Breach) bool { return b.Nature == "" && a.asks(b.Law) 
 // count; otherwise all do.
 func (a *Advice) asks(l checker.Law) bool { return !a.Own || slices.Contains(a.Broken, l) }
 
-// sound reports whether the changes break no further promise and make no client give up that got the lock before.
+// sound reports whether the changes break no further promise, and cause no client to give up that acquired the lock
+// before.
 func (t *Tried) sound() bool { return len(t.Anew) == 0 && !t.GivesUp }
 
-// unkept counts what is wrong with a change: each law that it does not keep, and one more if clients give up.
+// unkept counts the faults of a change: each law that it does not keep, and one more if clients give up.
 func (a *Advice) unkept(t *Tried) int {
 	laws := slices.Clone(t.Left)
 	for _, b := range t.Otherwise {
@@ -169,13 +173,13 @@ func (a *Advice) unkept(t *Tried) int {
 }
 
 // saved reports whether nothing was broken, or some change keeps every promise. Mending is sorted, so only its first
-// element needs a look.
+// element needs to be checked.
 func (a *Advice) saved() bool {
 	return len(a.Broken) == 0 || len(a.Mending) > 0 && a.keeps(a.Mending[0])
 }
 
-// Try finds out which changes save s. If ctx ends, Try returns what it has found by then. An error means that Fencepost
-// itself failed, or that the mix of s can draw no fault.
+// Try finds out which changes repair s. If ctx ends, Try returns what it has found by then. An error means that
+// Fencepost itself failed, or that the mix of s can draw no fault.
 func Try(ctx context.Context, s *scenarios.Scenario, o Options) (*Advice, error) {
 	b, err := newSubject(s, o)
 	if err != nil {
@@ -259,7 +263,7 @@ func (a *Advice) tryAll(ctx, searching context.Context) error {
 	return a.confirm(ctx)
 }
 
-// Confirmed is the number of changes at the head of Mending that are confirmed if they seem to keep every promise.
+// Confirmed is the number of changes at the beginning of Mending that are confirmed if they seem to keep every promise.
 const Confirmed = 3
 
 // confirm sorts the changes and runs the first ones with many more fresh plans, until their order no longer changes.
@@ -270,7 +274,8 @@ func (a *Advice) confirm(ctx context.Context) error {
 		if len(list) == 0 || ctx.Err() != nil {
 			return nil
 		}
-		// The unchanged lock meets the same faults, so that what it breaks too is not held against a change.
+		// The unchanged lock is run under the same faults, so that a promise that it breaks too is not held against a
+		// change.
 		err := a.subject.worker(a.Base).fresh(ctx, (1+confirming)*a.Seeds, func() bool { return false })
 		if err != nil {
 			return err
@@ -294,7 +299,7 @@ func (a *Advice) rank() {
 	slices.SortStableFunc(a.Mending, a.compare)
 }
 
-// unconfirmed lists the changes that are still to be confirmed: of the first Confirmed ones, the best, and each other
+// unconfirmed lists the changes that have yet to be confirmed: from the first Confirmed ones, the best, and each other
 // one that seems to keep every promise.
 func (a *Advice) unconfirmed() (list []*Tried) {
 	for i, t := range a.Mending[:min(Confirmed, len(a.Mending))] {
@@ -366,8 +371,8 @@ func (a *Advice) better(t, part *Tried) bool {
 	return part == nil || part.unfit || a.unkept(t) < a.unkept(part)
 }
 
-// judgeNature records each broken law that no sound change mends, if every way in which the unchanged lock broke it is
-// one that no lock can prevent.
+// judgeNature records each broken law that no sound change mends, if no lock can prevent any of the ways in which the
+// unchanged lock broke it.
 func (a *Advice) judgeNature() {
 	clear(a.ByNature)
 	for _, law := range a.Broken {
@@ -391,8 +396,8 @@ func (a *Advice) judgeNature() {
 }
 
 // compare orders two changes, the better one first. Changes that seem to keep every promise come first, cheapest first;
-// then the others, by how little they leave broken. A lock that a crashed holder keeps for ever counts as the most
-// expensive.
+// they are followed by the others, ordered by how little they leave broken. A lock that stays held for ever after its
+// holder has crashed counts as the most expensive.
 func (a *Advice) compare(t, u *Tried) int {
 	nearness := cmp.Compare(a.unkept(t), a.unkept(u))
 	if a.seemsToKeep(t) != a.seemsToKeep(u) {
@@ -446,7 +451,7 @@ func (t *Tried) String() string {
 // String returns the change as a file states it, such as "resource.writes: compare-and-set".
 func (c *Change) String() string { return fmt.Sprintf("%s: %s", c.Key, c.Value) }
 
-// doubts says in a sentence each why it may mean nothing that no promise was broken.
+// doubts gives the reasons why it may mean nothing that no promise was broken, one sentence each.
 func (a *Advice) doubts() (list []string) {
 	seen := false
 	for _, law := range a.Promised {

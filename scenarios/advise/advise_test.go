@@ -68,8 +68,9 @@ func (a *Advice) find(change string) *Tried {
 	return nil
 }
 
-// No lease can survive a pause that is longer than the lease; only the resource can keep the data safe, by fencing
-// tokens. A lock without expiry keeps exclusion, but nobody gets it any more once its holder has crashed.
+// No lease can survive a pause that is longer than the lease; only the resource can keep the data safe, by checking
+// fencing tokens. A lock without expiry preserves exclusion, but nobody can acquire it any more once its holder has
+// crashed.
 func TestFencingSavesTheDataFromAPause(t *testing.T) {
 	if !testkit.Full() {
 		t.Skip("it tries a hundred changes under sixty plans; FENCEPOST_FULL=1 asks for it")
@@ -104,18 +105,18 @@ func TestSavingChanges(t *testing.T) {
 	for _, c := range []struct {
 		scenario string
 		first    string
-		also     []string // also keep every promise
-		not      []string // do not keep every promise
+		also     []string // changes that also keep every promise
+		not      []string // changes that do not keep every promise
 	}{
 		// A client that states no validity counts its TTL from the reply, but the key expires before that: in one of a
-		// thousand runs somebody else is granted the lock in between. A client that checks the validity counts it from
-		// before the request.
+		// thousand runs another client is granted the lock in between. A client that checks the validity counts it from
+		// the time before the request.
 		{"setnx-holder-crash", "lock.protocol: set-nx-px, work.check-validity: on", []string{"lock.protocol: etcd"},
 			[]string{"lock.protocol: setnx-expire", "lock.protocol: set-nx-px"}},
 		{"restart-forgets", "restart delay: 12s",
 			[]string{"servers.persistence.append-fsync: always", "lock.protocol: etcd"},
 			[]string{"lock.quorum: 4", "lock.quorum: 5", "servers.redis: 4", "lock.release-on-failure: off"}},
-		// The pause of this file breaks ownership alone, so the advice is about ownership: the release must be one step.
+		// The pause of this file breaks only ownership, so the advice is about ownership: the release must be atomic.
 		// These servers have neither CAD nor DELEX.
 		{"get-then-del-race", "lock.release: script", nil,
 			[]string{"lock.retry.count: 3", "lock.release: cad", "lock.release: delex"}},
@@ -124,8 +125,9 @@ func TestSavingChanges(t *testing.T) {
 		{"failover-loses-lock", "lock.protocol: etcd", []string{"lock.protocol: zookeeper"},
 			[]string{"servers.replicas: 2", "servers.replicas: 3", "lock.retry.wake: message-or-ttl"}},
 	} {
-		// As many as advise takes: under 40 seeds, and so 2,040 fresh plans, failover-loses-lock also seems to be saved by
-		// semi-synchronous replication with a shorter down-after, which one of 270 plans of an exploration breaks.
+		// The number of seeds that the command advise uses. Under 40 seeds, and so 2,040 fresh plans, semi-synchronous
+		// replication with a shorter down-after also seems to repair failover-loses-lock, although one of 270 plans of
+		// an exploration breaks it.
 		seeds := 100
 		if !testkit.Full() {
 			if seeds = someSeeds; c.scenario != "no-elapsed-check" {
@@ -153,7 +155,8 @@ func TestSavingChanges(t *testing.T) {
 	}
 }
 
-// Each file comes out as it says under other seeds than those of the trial too, and the mended laws hold.
+// The runs of each file come out as the file says, under seeds other than those of the trial too, and the mended laws
+// hold.
 func TestFilesComeOutAsTheyClaim(t *testing.T) {
 	for i, name := range []string{"setnx-holder-crash", "kleppmann-clock-jump", "kleppmann-gc-pause",
 		"failover-loses-lock"} {
@@ -211,7 +214,7 @@ func TestExploresWhatHasNoFaults(t *testing.T) {
 	}
 }
 
-// A file that would lose comments is not rewritten; its author is told what to change.
+// A file that would lose comments is not rewritten; instead, its author is told what to change.
 func TestAFileWithACommentInBracesIsNotRewritten(t *testing.T) {
 	s := parsed(t, "name: mine\nservers: {redis: 1}\nlock: {protocol: set-nx-px, # ours\n  release: del}\n"+
 		"expect:\n  ownership: violated\n")
@@ -263,7 +266,8 @@ func TestAdviceDoesNotDependOnWorkers(t *testing.T) {
 	}
 }
 
-// Every key of the format is either changed or listed as a circumstance, that is, as no part of a lock.
+// Every key of the format is either changed or listed as a circumstance, that is, as something that is not part of a
+// lock.
 func TestEveryKeyIsOfferedOrACircumstance(t *testing.T) {
 	all, _ := scenarios.Variables()
 	known := map[string]bool{}
@@ -283,7 +287,7 @@ func TestEveryKeyIsOfferedOrACircumstance(t *testing.T) {
 	}
 }
 
-// Every key of the format that is no circumstance is changed in some scenario. For each protocol there is a scenario
+// Every key of the format that is not a circumstance is changed in some scenario. For each protocol there is a scenario
 // with all its optional mappings.
 func TestEveryKeyIsTriedSomewhere(t *testing.T) {
 	tried := map[string]bool{}
@@ -333,7 +337,7 @@ func noteChanged(t *testing.T, s *scenarios.Scenario, tried map[string]bool) {
 	}
 }
 
-// The changes offered for Redlock include those that its documents and critics discuss.
+// The changes tried for Redlock include the changes that its documents and critics discuss.
 func TestChangesComeFromTheFormat(t *testing.T) {
 	b, err := newSubject(named(t, "restart-forgets"), Options{From: 1, Seeds: 1})
 	if err != nil {
@@ -364,7 +368,7 @@ func TestChangesComeFromTheFormat(t *testing.T) {
 	}
 }
 
-// A fault on a server of the unchanged lock strikes a server of the changed lock in its place.
+// A fault on a server of the unchanged lock strikes the corresponding server of the changed lock instead.
 func TestFaultsAreTranslatedToOtherServers(t *testing.T) {
 	from := parsed(t, "name: a\nservers: {redis: 5, replicas: 1}\nlock: {protocol: redlock}\n")
 	etcd := parsed(t, "name: a\nservers: {etcd: 3}\nlock: {protocol: etcd}\n")
@@ -415,7 +419,7 @@ func parsedFault(t *testing.T, line string) nemesis.Fault {
 	return f
 }
 
-// Servers that a change adds suffer the faults of the present ones: each alone, and all together.
+// Servers that a change adds suffer the same faults as the present ones: each added server alone, and all together.
 func TestFaultsStrikeAddedServers(t *testing.T) {
 	const single, replicated = "{redis: 1}", "{redis: 1, replicas: 1}"
 	for _, c := range []struct {

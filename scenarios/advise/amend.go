@@ -1,9 +1,9 @@
-// This file changes the text of a scenario file so that its author recognises it. Comments, the order of the keys and
+// This file changes the text of a scenario file so that its author recognizes it. Comments, the order of the keys and
 // unchanged lines stay, and the changes look as if the author had made them. The syntax tree of
 // github.com/goccy/go-yaml makes the changes and prints the text. Its printer loses blanks before comments and some
 // empty lines; asWritten puts them back. At the end the new text is compared with a format.Document to which the same
-// changes were made. If they differ, the result is an error; so it is with comments inside { } and [ ], which the
-// printer drops.
+// changes were made. If they differ, the result is an error. The result is also an error if there are comments inside {
+// } or [ ], because the printer drops these.
 
 package advise
 
@@ -33,7 +33,7 @@ type edit struct {
 	Remove bool
 }
 
-// String describes the change to a reader who is to make it: "lock.ttl: 30s", "no lock.quorum".
+// String describes the change to a reader who has to make it by hand: "lock.ttl: 30s", "no lock.quorum".
 func (e edit) String() string {
 	if e.Remove {
 		return "no " + e.Path
@@ -52,7 +52,7 @@ func apply(d *format.Document, edits []edit) {
 	}
 }
 
-// errStyle reports a text written in a way that rewritten cannot change in place.
+// errStyle reports text that is written in a way that rewritten cannot change in place.
 var errStyle = errors.New("the file writes this in a way that cannot be changed in place")
 
 // rewritten makes the edits in the text of a scenario. An error names the edit that could not be made in place.
@@ -137,7 +137,7 @@ func braced(text string) int {
 // CommentsError reports that a file cannot be rewritten without losing comments. Its author has to make the changes by
 // hand.
 type CommentsError struct {
-	// of the first comment inside { } or [ ]; 0: the file has another part that cannot be changed in place
+	// Line of the first comment inside { } or [ ]; 0: another part of the file cannot be changed in place.
 	Line    int
 	Changes []string // what to change: "lock.ttl: 30s"
 }
@@ -150,9 +150,9 @@ func (e *CommentsError) Error() string {
 	return errStyle.Error() + ", and its comments would be lost"
 }
 
-// in returns node n with the edit made in it, or nil if nothing is left of it. Path leads from n to the place of the
-// edit. A new key is inserted at its place in the given order of keys, or at the end. Inside reports whether n is
-// inside { } or [ ].
+// in returns node n after the edit, or nil if nothing is left of it. Path leads from n to the place of the edit. A new
+// key is inserted at its place in the given order of keys, or at the end. Inside reports whether n is inside { } or [
+// ].
 func (e *edit) in(n ast.Node, path, order []string, inside bool) ast.Node {
 	mapping, isMapping := n.(*ast.MappingNode)
 	list, isList := n.(*ast.SequenceNode)
@@ -182,7 +182,7 @@ func (e *edit) inMapping(n *ast.MappingNode, path, order []string) ast.Node {
 			n.Values = slices.Delete(n.Values, i, i+1)
 		}
 		if comment := m.Key.GetComment(); comment != nil && len(path) == 1 && m.Value != nil {
-			// The comment stood between the key and a block mapping, which is now a single value.
+			// The comment was between the key and a block mapping, which is now a single value.
 			_, _ = m.Value.SetComment(comment), m.Key.SetComment(nil)
 		}
 		if len(n.Values) == 0 {
@@ -200,7 +200,7 @@ func (e *edit) inMapping(n *ast.MappingNode, path, order []string) ast.Node {
 	}
 	text := format.Quoted(path[0], true) + ": " + written(path[1:], e.Value, n.IsFlowStyle)
 	m := nodeOf(text, n.Values[0].Key.GetToken().Position.Column-1).(*ast.MappingNode).Values[0]
-	if at > 0 { // the comment after the mapping stays at its end
+	if at > 0 { // a comment after the mapping stays at its end
 		m.FootComment, n.Values[at-1].FootComment = n.Values[at-1].FootComment, nil
 	}
 	n.Values = slices.Insert(n.Values, at, m)
@@ -242,7 +242,7 @@ func nodeOf(line string, column int) ast.Node {
 	return f.Docs[0].Body
 }
 
-// asWritten restores the blanks of the text before in the lines of the printed text, and the columns of its comments.
+// asWritten restores in the printed text the blanks and the columns of comments that the lines had in the text before.
 // It also puts back the comments and empty lines around removed lines.
 func asWritten(before, printed string) string {
 	rest := strings.Split(strings.TrimRight(before, "\n"), "\n")
@@ -262,7 +262,7 @@ func asWritten(before, printed string) string {
 }
 
 // aligned moves the comment at the end of a line to the column that it has in the lines before, if there is room. A
-// comment that stood one blank after its code stays so.
+// comment that was separated from its code by one blank is not moved.
 func aligned(line string, before []string) string {
 	code, comment := trailing(line)
 	if comment == "" {

@@ -76,7 +76,7 @@ expect: {ownership: holds}
 	}
 }
 
-// A text in block style keeps its comments, empty lines and prose, also around a removed key.
+// A text in block style keeps its comments, empty lines and prose, even around a removed key.
 func TestTextKeepsWhatStandsAround(t *testing.T) {
 	const before = `# Written in June.
 name: mine

@@ -19,10 +19,9 @@ import (
 )
 
 // assembly builds a random scenario: a protocol, servers, work, and any settings that the format accepts with them,
-// each value drawn from the form of its key. Its plan aims faults at events of a run without faults, lasting fractions
-// and multiples of the TTL, and adds decoys that strike anywhere. It shares nothing with the catalogue, the corpus, the
-// mixes of the searches, or the variations and walks of package claims.
-// mixes of the searches, and the variations and walks of package claims.
+// each value drawn from the form of its key. Its plan aims faults at events of a fault-free run, with lengths that are
+// fractions and multiples of the TTL, and adds decoys that strike anywhere. It shares nothing with the catalogue, the
+// corpus, the mixes of the searches, or the variations and walks of package claims.
 type assembly struct {
 	t        testing.TB
 	seed     uint64
@@ -42,7 +41,7 @@ func assemble(t testing.TB, seed uint64) (*scenarios.Scenario, nemesis.Plan) {
 	return a.scenario, a.plan()
 }
 
-// one returns one of several values at random.
+// one returns one of several values, chosen at random.
 func one[T any](a *assembly, of ...T) T { return of[a.dice.IntN(len(of))] }
 
 // chance returns true with a probability in percent.
@@ -106,7 +105,7 @@ func (a *assembly) set(path, value string) {
 	a.edit(func(doc *format.Document) { doc.Set(path, value) })
 }
 
-// chosen lists the keys that settings leaves alone: those that the skeleton sets, and those that limit a run.
+// chosen lists the keys that settings does not change: the keys that the skeleton sets, and the keys that limit a run.
 var chosen = []string{"limit", "bound", "clients", "lock.ttl", "work.cycles", "work.hold", "work.writes"}
 
 // settings draws values for the other keys. It sets keys of the lock more often than others.
@@ -171,7 +170,7 @@ func (a *assembly) overrides() {
 	}
 }
 
-// plan returns the plan: one to three faults aimed at events of a run without faults, and up to two decoys.
+// plan returns the plan: one to three faults aimed at events of a fault-free run, and up to two decoys.
 func (a *assembly) plan() nemesis.Plan {
 	r := scenarios.NewRunner(a.scenario)
 	r.ReportSent(true)
@@ -279,8 +278,9 @@ func (a *assembly) fault(names nemesis.Names, events []history.Event, sent []nem
 	return nil
 }
 
-// assembledStories passes the violations of assembled scenarios to visit, from a seed on, until visit returns false. It
-// passes at most each violations of one law and cause, so that rare ones count as much as frequent ones.
+// assembledStories passes violations of assembled scenarios to visit, beginning with the scenario of a seed, until
+// visit returns false. It passes at most each violations of one law and cause, so that rare ones count as much as
+// frequent ones.
 func assembledStories(t testing.TB, from uint64, each int, visit func(*claims.Story) bool) {
 	t.Helper()
 	seen := map[string]int{}

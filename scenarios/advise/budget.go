@@ -20,8 +20,8 @@ type budget struct {
 // found.
 const searchShare = 75
 
-// budget starts a budget. When it is used up, it cancels all; when the share of the search is used up, it cancels
-// searching.
+// budget starts a budget. When it is used up, it cancels the context all; when the search has used its share, it
+// cancels the context searching.
 func (o *Options) budget(ctx context.Context) (all, searching context.Context, b *budget) {
 	b = &budget{limit: o.Budget, spent: o.Spent}
 	all, b.endConfirm = context.WithCancel(ctx)
@@ -32,7 +32,8 @@ func (o *Options) budget(ctx context.Context) (all, searching context.Context, b
 	return all, searching, b
 }
 
-// charge ends the search, or everything, if its share of the budget is used up. It is called after each run.
+// charge ends the search if it has used its share of the budget, and everything if the whole budget is used up. It is
+// called after each run.
 func (b *budget) charge() {
 	if b.limit == 0 {
 		return

@@ -30,9 +30,9 @@ func within(t *testing.T, ctx context.Context, s *scenarios.Scenario, runs, work
 	return &Report{Advice: a, Scenario: s}
 }
 
-// A search that ends with its budget says so, and what it left out. It never concludes that nothing mends the lock, and
-// it is undecided unless it has confirmed a change. What it did try has the same results as without a budget, for any
-// number of workers.
+// A search that ends with its budget says so, and says what it left out. It never concludes that nothing mends the
+// lock, and it is undecided unless it has confirmed a change. The changes that it did try have the same results as
+// without a budget, for any number of workers.
 func TestASearchWithinABudgetSaysWhatItLeftOut(t *testing.T) {
 	s := named(t, "no-elapsed-check")
 	whole := within(t, context.Background(), s, 1_000_000, 1)
@@ -141,8 +141,8 @@ func TestALockWithoutAnEndIsNeverCheap(t *testing.T) {
 	}
 }
 
-// If the lock of a file without faults breaks all the same, the advice is about what breaks then, and not about what
-// random faults break besides.
+// If the lock of a file without faults breaks even without faults, the advice is about the promises that break then,
+// and not about further promises that random faults break.
 func TestALockThatBreaksWithoutFaultsIsAskedAboutThat(t *testing.T) {
 	s := parsed(t, "name: mine\nservers: {redis: 1}\nlock: {protocol: set-nx-px, ttl: 3s, reentrant: uncounted, "+
 		"extension: {}}\nwork: {cycles: 2, writes: 1, hold: 1s, nested: on}\npromise: [lease-exclusion, ownership]\n")
@@ -158,9 +158,9 @@ func TestALockThatBreaksWithoutFaultsIsAskedAboutThat(t *testing.T) {
 	}
 }
 
-// The advice is not about promises that the file's own faults do not break. If fresh faults break one, as they did
-// before the change, the report says so but does not hold it against the change. With a mix, the advice is about all
-// promises.
+// The advice is not about promises that the file's own faults do not break. If fresh faults break such a promise, as
+// they did before the change, the report says so but does not hold it against the change. With a mix, the advice is
+// about all promises.
 func TestOnlyWhatTheOwnFaultsBreakIsAskedAbout(t *testing.T) {
 	stuck := Breach{Finding: campaign.Finding{Law: checker.DeadlockFreedom,
 		Cause: checker.Cause{Kind: checker.StuckInCycle}, Runs: 12}, Of: 2120}

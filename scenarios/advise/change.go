@@ -17,7 +17,7 @@ type Change struct {
 	Key, Value string         // as in FORMAT.md
 	Protocol   locks.Protocol // the new protocol, if the change is one of protocol
 	edits      []edit
-	restart    time.Duration // least time that a crashed server stays away; 0: as the faults say
+	restart    time.Duration // least time that a crashed server stays away; 0: as stated in the faults
 }
 
 // circumstances lists the keys, and single values of keys, that are not part of the lock, each with the reason. Advice
@@ -125,7 +125,7 @@ func (b *subject) unused(name string) bool {
 func (b *subject) set(path, value string) Change {
 	c := Change{Key: path, Value: value, edits: []edit{{Path: path, Value: value}}}
 	if ttl, err := nemesis.ParseDuration(value); path == "lock.ttl" && err == nil {
-		// A longer lease needs a longer run to see what becomes of it.
+		// A longer lease needs a longer run to show its consequences.
 		if limit := b.scenario.Limit * ttl / longestTTL(b.scenario); limit > b.scenario.Limit {
 			c.edits = append(c.edits, edit{Path: "limit", Value: format.DurationText(int64(limit))})
 		}
@@ -144,8 +144,8 @@ func (b *subject) has(path string) bool {
 	return scalar || len(b.doc.Keys(path)) > 0
 }
 
-// group returns the changes that switch an optional mapping off, by the word in text, or on with the defaults of its
-// keys, if text is empty.
+// group returns changes for an optional mapping. If text is not empty, it is a word that switches the mapping off. If
+// it is empty, the mapping is switched on with the defaults of its keys.
 func (b *subject) group(path, text string) []Change {
 	if text != "" {
 		return []Change{b.set(path, text)}
@@ -158,8 +158,8 @@ func (b *subject) group(path, text string) []Change {
 	return nil
 }
 
-// alternatives returns other values for a key than its present one: each of its words, and for a number some below and
-// above it. An empty string stands for a mapping.
+// alternatives returns values for a key other than its present one: each of its permitted words, and for a number some
+// below and above it. An empty string stands for a mapping.
 func alternatives(f *format.Form, now format.Value) (list []string) {
 	add := func(v format.Value) {
 		text := f.Text(v)
@@ -208,7 +208,7 @@ func alternatives(f *format.Form, now format.Value) (list []string) {
 // documented is the drift allowance in the samples of the Redlock document: 1 %, in parts per million.
 const documented = 10_000
 
-// restartDelay returns how long a server must stay away so that all leases that it may have forgotten are over: the
+// restartDelay returns how long a server must stay away so that all leases that it may have forgotten have ended: the
 // longest TTL, and a tenth more for clocks that differ. It is zero if no fault brings a server back sooner.
 func (b *subject) restartDelay() time.Duration {
 	ttl := longestTTL(b.scenario)
@@ -237,8 +237,8 @@ func longestTTL(s *scenarios.Scenario) (ttl time.Duration) {
 	return ttl
 }
 
-// protocol returns the change to another protocol: with the servers that it needs, and without the keys that it does
-// not take.
+// protocol returns the change to another protocol, with the servers that it needs, and without the keys that it does
+// not accept.
 func (b *subject) protocol(d *locks.Definition) Change {
 	c := Change{Key: "lock.protocol", Value: string(d.Name), Protocol: d.Name,
 		edits: []edit{{Path: "lock.protocol", Value: string(d.Name)}}}
@@ -282,8 +282,8 @@ func (b *subject) protocol(d *locks.Definition) Change {
 	return b.servers(c, d)
 }
 
-// Least number of servers that a change of protocol brings: that of the Redlock document, and of a cluster that
-// survives the loss of one member.
+// Least numbers of servers that a change of protocol introduces: the number in the Redlock document, and the number for
+// a cluster that survives the loss of one member.
 const (
 	redlockServers = 5
 	members        = 3
@@ -318,5 +318,5 @@ func (b *subject) servers(c Change, d *locks.Definition) Change {
 	return c
 }
 
-// asked returns the number of servers that a client asks.
+// asked returns the number of servers to which a client sends its requests.
 func (b *subject) asked() int { return b.scenario.Servers.N }

@@ -10,17 +10,17 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/claims"
 )
 
-// First seeds of the assembled scenarios, for everyday runs and at full size. Nobody has
-// looked at the runs of the latter before.
+// First seeds of the assembled scenarios: for everyday runs, and for runs at full size, which nobody has looked at
+// before.
 const (
 	everydayAssembly = 1
 	fullAssembly     = 9_000_000
 )
 
 // TestCausesAreNecessaryAndRemediesHelp tests the explanations of violations in assembled scenarios by further runs. It
-// removes each fault that a story names: in 99 % of the cases the violation must disappear. It follows each sentence of
-// a remedy: in 98 % of the cases it must help, and none may be in force already. With FENCEPOST_FULL=1 it tries a
-// thousand violations, at most 25 of one law and cause.
+// removes each fault that an explanation names: in 99 % of the cases the violation must disappear. It follows each
+// sentence of a remedy: in 98 % of the cases it must help, and none may be in force already. With FENCEPOST_FULL=1 it
+// tries a thousand violations, at most 25 of one law and cause.
 func TestCausesAreNecessaryAndRemediesHelp(t *testing.T) {
 	from, enough, each := uint64(everydayAssembly), 60, 2
 	if testkit.Full() {

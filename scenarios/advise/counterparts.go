@@ -15,16 +15,17 @@ import (
 // server of the unchanged lock, such as to its only replica or to a master that loses its data.
 type counterparts map[sim.ProcessID][]sim.ProcessID
 
-// Limits on the counterparts tried for the same faults: how many different ones, and how many are drawn to find them.
+// Limits on the counterparts tried for the same faults: how many different ones are tried, and how many are drawn to
+// find them.
 const (
 	mostCastings = 24
 	castingDraws = 500
 )
 
 // castings lists the counterparts to try for some faults. If the servers did not change, the list has one element, nil.
-// Otherwise the first element keeps servers in place as far as possible and leaves added servers unharmed. The second
-// also strikes the added servers, in turn, as the old ones. The others are drawn at random; if there are few, all
-// occur.
+// Otherwise, in the first element, faults strike the same servers as before as far as possible, and no added servers.
+// In the second, the added servers, in turn, suffer the same faults as the old ones. The others are drawn at random; if
+// there are few possibilities, all of them occur.
 func castings(faults []nemesis.Fault, before, after nemesis.Names) (list []counterparts) {
 	if slices.Equal(before.Servers(), after.Servers()) {
 		return []counterparts{nil}
@@ -64,7 +65,7 @@ func castings(faults []nemesis.Fault, before, after nemesis.Names) (list []count
 	return list
 }
 
-// groups returns the servers of a lock: masters each with their replicas, or servers each in a group of its own.
+// groups returns the servers of a lock, either as masters with their replicas, or each in a group of its own.
 func groups(n *nemesis.Names) [][]sim.ProcessID {
 	if len(n.Groups) > 0 {
 		return n.Groups
@@ -105,9 +106,9 @@ func cast(old, changed [][]sim.ProcessID, masters, replicas []int) counterparts 
 	return with
 }
 
-// casting assigns the roles of the members before a change to the members after it. A member has the role of one that a
-// fault strikes, or it is unharmed. If there are at least as many members as before, every role is taken, and added
-// members may have any role. If there are fewer, no role is taken twice.
+// casting assigns the roles of the members before a change to the members after it. A member either has the role of an
+// old member that a fault strikes, or is unharmed. If there are at least as many members as before, every role is
+// taken, and added members may have any role. If there are fewer, no role is taken twice.
 type casting struct {
 	before, after int
 	same          bool // the members are the same and keep their roles
@@ -124,7 +125,8 @@ func (c *casting) strike(i int) {
 	}
 }
 
-// alone gives each role to one member: its own if there is one, else the next that has no role yet.
+// alone gives each role to one member: to the member that had it before if it still exists, otherwise to the next
+// member without a role.
 func (c *casting) alone() []int {
 	roles := slices.Repeat([]int{unharmed}, c.after)
 	for _, s := range c.struck {
@@ -138,7 +140,7 @@ func (c *casting) alone() []int {
 	return roles
 }
 
-// shared is like alone, and gives added members, in turn, the roles of the members before the change.
+// shared is like alone, but also gives added members, in turn, the roles of the members before the change.
 func (c *casting) shared() []int {
 	roles := c.alone()
 	for i := c.before; i < c.after; i++ {

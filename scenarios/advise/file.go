@@ -13,7 +13,7 @@ import (
 )
 
 // File returns the text of the scenario's file with some changes. The file expects what its runs show under its own
-// faults, so that a later run tells whether that is still so. If the text can be changed in place, everything else
+// faults, so that a later run reveals whether this is still true. If the text can be changed in place, everything else
 // stays as written. Otherwise the file is written anew; if that would lose comments, File fails with a CommentsError.
 func (a *Advice) File(t *Tried) ([]byte, error) {
 	b := a.subject
@@ -106,8 +106,8 @@ func (b *subject) expectations(doc *format.Document) (list []edit, err error) {
 	return list, nil
 }
 
-// expectation returns the edit for one law that came out in the given ways. An expectation that is met stays, and a law
-// that is not named only needs an entry if it is broken.
+// expectation returns the edit for one law that had the given outcomes. An expectation that is met stays, and a law
+// that the file does not name needs an entry only if it is broken.
 func (b *subject) expectation(law checker.Law, seen map[string]bool, missed bool) []edit {
 	path := "expect." + string(law)
 	want, named := b.scenario.Expect.Laws[law]

@@ -18,7 +18,7 @@ type adviseJSON struct {
 	OwnFaults bool     `json:"own_faults"`
 	Explored  int      `json:"explored"` // random plans that were run to find those that break the lock
 	Plans     []string `json:"plans"`    // the faults that broke the lock
-	// number of runs with these plans that each change was tried in
+	// Number of runs with these plans in which each change was tried.
 	Runs int `json:"runs"`
 	// number of runs under fresh faults of the same kinds, for a change that was confirmed
 	Fresh       int          `json:"fresh_runs"`
@@ -28,7 +28,7 @@ type adviseJSON struct {
 	Changes     []changeJSON `json:"changes"`
 	Tried       triedJSON    `json:"tried"`
 	Interrupted bool         `json:"interrupted" doc:"a signal came before everything was done"`
-	OutOfBudget bool         `json:"out_of_budget"` // the budget of processor time ended before everything was done
+	OutOfBudget bool         `json:"out_of_budget"` // the budget of processor time was used up too early
 	Untried     string       `json:"untried"`       // what an interruption or the end of the budget left out, in words
 	Open        []string     `json:"open"`
 	File        string       `json:"file"` // file of the best change; empty if it was not written
@@ -50,8 +50,8 @@ type costJSON struct {
 	Acquire  int64   `json:"acquire_ns"`
 	Requests float64 `json:"requests"`
 	Servers  int     `json:"servers"`
-	Lease    int64   `json:"lease_ns"` // how long a crashed holder keeps the others out
-	// a crashed holder keeps the others out for ever; lease_ns is then 0
+	Lease    int64   `json:"lease_ns"` // how long a crashed holder keeps others out
+	// Whether a crashed holder keeps others out for ever; lease_ns is then 0.
 	Endless bool `json:"endless"`
 }
 
@@ -61,7 +61,7 @@ type changeJSON struct {
 	Mends     []string     `json:"mends"`
 	Leaves    []string     `json:"leaves"`
 	Breaks    []breachJSON `json:"breaks"`
-	Otherwise []breachJSON `json:"otherwise"` // breaches that are not new, and those that no lock can prevent
+	Otherwise []breachJSON `json:"otherwise"` // breaches that are not new, and breaches that no lock can prevent
 	GivesUp   bool         `json:"gives_up"`
 	Spared    []string     `json:"spared"`
 	Cost      costJSON     `json:"cost"`

@@ -22,8 +22,8 @@ var natures = []struct {
 	{"", checker.NoQuorumLeft, true, "no lock service survives the loss of its quorum"},
 }
 
-// byNature says why no lock can prevent a finding, and whether that is gradual. It returns "" if a lock can, or if the
-// scenario explicitly promises the law.
+// byNature says why no lock can prevent a finding, and whether the finding is gradual. It returns "" if a lock can
+// prevent it, or if the scenario explicitly promises the law.
 func (b *subject) byNature(f campaign.Finding) (why string, gradual bool) {
 	for _, n := range natures {
 		if (n.law == "" || n.law == f.Law) && n.cause == f.Cause.Kind && (!b.stated || b.promised.Excuses(f.Cause)) {
@@ -33,7 +33,7 @@ func (b *subject) byNature(f campaign.Finding) (why string, gradual bool) {
 	return "", false
 }
 
-// judge sets what the runs so far show about the promises: Mended, Left, Anew, Otherwise and GivesUp.
+// judge records what the runs so far show about the promises: Mended, Left, Anew, Otherwise and GivesUp.
 func (b *subject) judge(base, t *Tried) {
 	t.Mended, t.Left, t.Anew, t.Otherwise = nil, nil, nil, nil
 	for _, law := range b.promised.Laws {
@@ -50,14 +50,14 @@ func (b *subject) judge(base, t *Tried) {
 		}
 		t.Otherwise = append(t.Otherwise, b.otherwise(t, law)...)
 	}
-	// Clients give up if they do so more often per run than under the same faults with the unchanged lock.
+	// Clients count as giving up if they do so more often per run than with the unchanged lock under the same faults.
 	runs := t.Given.Runs + t.Elsewhere.Runs
 	t.GivesUp = (t.Given.GivenUp+t.Elsewhere.GivenUp)*base.Given.Runs > base.Given.GivenUp*runs
 }
 
-// mends reports whether a broken law holds under the given faults, and neither the same faults on other servers nor
-// fresh ones break it. Violations that no lock can prevent do not count, unless the unchanged lock broke the law in the
-// same way and that way is not gradual.
+// mends reports whether a broken law holds under the given faults and is broken neither by the same faults on other
+// servers nor by fresh ones. Violations that no lock can prevent do not count, unless the unchanged lock broke the law
+// in the same way and that way is not gradual.
 func (b *subject) mends(base, t *Tried, law checker.Law) bool {
 	for _, f := range slices.Concat(t.Elsewhere.Findings, t.Fresh.Findings) {
 		before := func(g campaign.Finding) bool { return g.Law == law && g.Cause.Kind == f.Cause.Kind }
@@ -75,8 +75,8 @@ func undecided(base, t *Tried, law checker.Law) bool {
 		t.Fresh.Laws.Of(law).Undecided > base.Fresh.Laws.Of(law).Undecided
 }
 
-// anew returns a breach of a promise that the unchanged lock keeps under the same faults, or a breach without a cause
-// if the promise is no longer seen to hold. It returns nil if there is neither.
+// anew returns a breach of a promise that the unchanged lock keeps under the same faults. If there is none but the
+// promise is no longer seen to hold, it returns a breach without a cause. Otherwise it returns nil.
 func (b *subject) anew(base, t *Tried, law checker.Law) *Breach {
 	find := func(before, now *Trial, excused func(why string, gradual bool) bool) *Breach {
 		for _, f := range now.Findings {

@@ -12,10 +12,10 @@ import (
 )
 
 // The advised file, as written, is explored with faults of the kinds that broke the scenario and with seeds that the
-// advice has not used. No promise may break that the advice says is kept; those that no lock can keep may break only in
-// the ways that the advice states.
+// advice has not used. A promise that the advice says is kept must not be broken; a promise that no lock can keep may
+// be broken only in the ways that the advice states.
 //
-// FENCEPOST_ADVICE names scenarios of the catalogue, separated by commas, or is "all", which takes about an hour of one
+// FENCEPOST_ADVICE names scenarios of the catalogue, separated by commas, or is "all", which takes about an hour on one
 // core.
 func TestAdvisedFilesKeepWhatIsPromised(t *testing.T) {
 	seeds, plans, names := someSeeds, 300, []string{"setnx-holder-crash"}
@@ -37,7 +37,7 @@ func TestAdvisedFilesKeepWhatIsPromised(t *testing.T) {
 	}
 }
 
-// firstUnused is a seed beyond those of all advice in these tests.
+// firstUnused is a seed that is larger than all seeds used for advice in these tests.
 const firstUnused = 1_000_000
 
 func explorationKeeps(t *testing.T, name string, seeds, plans int) {

@@ -14,15 +14,15 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// confirmation says how to follow a remedy, that is, a sentence that reports print, or why it cannot be followed. If
-// there are several ways to follow it, one of them must help.
+// confirmation describes how to follow a remedy, which is a sentence that reports print, or why it cannot be followed.
+// If there are several ways to follow it, one of them must help.
 type confirmation struct {
 	text    string
 	changes []string // ways to follow it: "KEY: VALUE", or several joined by "and"
 	apply   applied  // one more way; nil if changes has all
 	reason  string   // why it cannot be followed here
-	// keeps is the law that the remedy keeps, and that must then not be broken. If it is empty, the law that was broken
-	// must not be broken by the same cause again.
+	// keeps is the law that must hold when the remedy is followed. If it is empty, the law that was broken must not be
+	// broken by the same cause again.
 	keeps       checker.Law
 	asksNothing bool // it says that the law is kept already
 	none        bool // it says that no remedy is known
@@ -34,10 +34,10 @@ type confirmation struct {
 // strike, or a key whose right value depends on others.
 type applied func(b *subject, p *nemesis.Plan) []edit
 
-// librariesOnly is why a remedy is not tried that only lock libraries need.
+// librariesOnly is the reason why a remedy that only lock libraries need is not tried.
 const librariesOnly = "each lock of the format does it; libraries that do not are held to it in scenarios/locktest"
 
-// seenOnly is why a remedy is not tried that only applies to locks whose code is not known.
+// seenOnly is the reason why a remedy that only applies to locks of unknown code is not tried.
 const seenOnly = "the locks of the format are not read from their requests"
 
 var confirmations = []confirmation{
@@ -271,7 +271,7 @@ var confirmations = []confirmation{
 var fencing = []string{"resource.fencing: on", "lock.protocol: fenced and resource.fencing: on",
 	"lock.protocol: etcd and resource.fencing: on"}
 
-// nothing follows a remedy that says that all is well.
+// nothing follows a remedy that says that nothing needs to be changed.
 func nothing(*subject, *nemesis.Plan) []edit { return nil }
 
 // byMajority makes locks and extensions depend on a majority of the servers.
@@ -293,7 +293,7 @@ func slewing(b *subject, p *nemesis.Plan) []edit {
 	return nil
 }
 
-// serversBack lets all servers return that would stay away for good.
+// serversBack makes all servers restart that would otherwise stay away for good.
 func serversBack(b *subject, p *nemesis.Plan) []edit {
 	known := b.scenario.Targets()
 	p.Faults = slices.Clone(p.Faults)
@@ -308,7 +308,7 @@ func serversBack(b *subject, p *nemesis.Plan) []edit {
 		if f.Restart == 0 {
 			f.Restart = time.Second
 		}
-		// a new, empty member of the same name may not vote
+		// A new, empty member of the same name may not vote.
 		if f.Loss == nemesis.LosesEverything && len(known.Consensus) > 0 {
 			f.Loss = nemesis.LosesUnsynced
 		}
@@ -316,8 +316,8 @@ func serversBack(b *subject, p *nemesis.Plan) []edit {
 	return nil
 }
 
-// allowance sets a drift allowance for a server's clock that runs too fast and a client's that runs too slow under the
-// plan, as if all drifts of a process were in force at once.
+// allowance sets a drift allowance for a server's clock that runs too fast and a client's clock that runs too slow
+// under the plan, as if all drifts of a process were in force at once.
 func allowance(b *subject, p *nemesis.Plan) []edit {
 	fast, slow := drifts(b, p)
 	const whole = 1e6
@@ -329,8 +329,8 @@ func allowance(b *subject, p *nemesis.Plan) []edit {
 	return edits
 }
 
-// drifts returns, in parts per million, how much too fast a server's clock and how much too slow a client's clock may
-// run under a plan.
+// drifts returns, in parts per million, by how much a server's clock may run too fast and a client's clock too slow
+// under a plan.
 func drifts(b *subject, p *nemesis.Plan) (fast, slow int) {
 	known := b.scenario.Targets()
 	for _, id := range slices.Concat(known.Clients, known.Servers()) {
@@ -349,7 +349,7 @@ func drifts(b *subject, p *nemesis.Plan) (fast, slow int) {
 	return fast, slow
 }
 
-// longLease makes the lease longer than its holder tries to renew it, even if the holder's clock is slow and the
+// longLease makes the lease so long that its holder renews it in time, even if the holder's clock is slow and the
 // others' clocks are fast.
 func longLease(b *subject, p *nemesis.Plan) []edit {
 	longest := time.Duration(0)
@@ -370,7 +370,8 @@ func longLease(b *subject, p *nemesis.Plan) []edit {
 	return b.set("lock.ttl", format.DurationText(int64(ttl))).edits
 }
 
-// waiting makes every client obey WAIT for all replicas, so that a promoted replica has the key.
+// waiting makes every client wait (with WAIT) for all replicas and obey the result, so that a promoted replica has the
+// key.
 func waiting(b *subject, _ *nemesis.Plan) []edit {
 	return append(b.set("lock.wait.obey", "on").edits,
 		b.set("lock.wait.replicas", strconv.Itoa(max(1, b.scenario.Servers.Replicas))).edits...)
@@ -417,8 +418,8 @@ func renewed(b *subject, _ *nemesis.Plan) (edits []edit) {
 	return append(edits, edit{Path: "lock.extension.mode", Value: string(locks.ExtendChecked)})
 }
 
-// boundedWork makes every client check the rest of its lease and stop when there is none, and removes work that it
-// cannot stop.
+// boundedWork makes every client check how much of its lease is left and stop when the lease has ended. It removes work
+// that a client cannot stop.
 func boundedWork(b *subject, _ *nemesis.Plan) (edits []edit) {
 	for _, change := range []Change{b.set("work.hold", "validity"), b.set("work.check-validity", "on"),
 		b.set("work.compute", "0s")} {
@@ -437,12 +438,12 @@ func fastNetwork(b *subject, _ *nemesis.Plan) (edits []edit) {
 	return edits
 }
 
-// fastAndAwake is fastNetwork, and makes waiters look again after a TTL.
+// fastAndAwake does the same as fastNetwork, and also makes waiters check again after a TTL.
 func fastAndAwake(b *subject, p *nemesis.Plan) []edit {
 	return append(fastNetwork(b, p), b.set("lock.retry.wake", "message-or-ttl").edits...)
 }
 
-// ordered makes every client take its locks in the order of their names.
+// ordered makes every client acquire its locks in the order of their names.
 func ordered(b *subject, _ *nemesis.Plan) (edits []edit) {
 	lists := []string{"work.locks"}
 	for _, client := range b.doc.Keys("overrides") {
@@ -456,8 +457,8 @@ func ordered(b *subject, _ *nemesis.Plan) (edits []edit) {
 	return edits
 }
 
-// orderedAndBounded is ordered, and makes clients give up before a lease can end that was granted before the wait
-// began.
+// orderedAndBounded does the same as ordered, and also makes clients give up waiting before a lease that was granted
+// earlier can end.
 func orderedAndBounded(b *subject, p *nemesis.Plan) []edit {
 	shortest := b.scenario.Clients[0].Lock.TTL
 	for i := range b.scenario.Clients {
@@ -493,7 +494,7 @@ func (c *confirmation) tries(b *subject, p nemesis.Plan) (list []try) {
 // because a change shifts the random draws.
 const seedsOfRemedy = 5
 
-// helps makes a try and reports whether the law is kept that the remedy is to keep.
+// helps runs the plan with a try and reports whether the law that the remedy should keep is kept.
 func (c *confirmation) helps(t *testing.T, b *subject, try try, f *checker.Finding) bool {
 	b.plans = nil
 	for n := range uint64(seedsOfRemedy) {
@@ -511,8 +512,8 @@ func (c *confirmation) helps(t *testing.T, b *subject, try try, f *checker.Findi
 	return try.made.Given.Runs > 0 && !slices.ContainsFunc(try.made.Given.Findings, broken)
 }
 
-// further are scenarios besides those of the catalogue, in which clocks drift by more than the allowance, or a release
-// does nothing.
+// further lists scenarios in addition to those of the catalogue, in which clocks drift by more than the allowance, or a
+// release does nothing.
 var further = []string{`name: no-release
 servers: {redis: 1}
 clients: 2

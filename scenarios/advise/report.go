@@ -14,14 +14,14 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
-// Report reports which changes save a lock.
+// Report reports which changes repair a lock.
 type Report struct {
 	*Advice
 	Scenario *scenarios.Scenario
-	Written  []string       // scenario files of the first changes; "" for one that was not written
+	Written  []string       // scenario files of the first changes; "" for a change whose file was not written
 	Diff     string         // how the first of these files differs from the scenario's
 	ByHand   *CommentsError // why no file was written for the first, and what to change; nil if one was
-	Files    string         // folder of the files kept
+	Files    string         // folder that holds the files
 	Repeat   string         // command that repeats the search
 }
 
@@ -72,8 +72,8 @@ func (a *Report) outcome() string {
 // others returns the number of runs under faults of all kinds that each change was tried in.
 func (a *Report) others() int { return a.Base.Others.Runs + len(a.Base.Everyday) }
 
-// plans returns the faults that break the lock: those of the file, one a line, or the random plans that were found, one
-// a line.
+// plans returns the faults that break the lock, one per line: the faults of the file, or the random plans that were
+// found.
 func (a *Report) plans() []string {
 	if a.Own {
 		return document.Texts(a.Scenario.Faults)
@@ -143,7 +143,7 @@ func (a *Report) conclusion() string {
 	return strings.Join(sentences, " ")
 }
 
-// advice says what to do, as far as the search found out.
+// advice says what to do, as far as the search has found out.
 func (a *Report) advice() string {
 	stopped := a.Interrupted || a.OutOfBudget
 	what := "The scenario's own faults"
@@ -203,7 +203,7 @@ func (a *Report) untried() string {
 }
 
 // kept says in how many runs a change keeps every promise, which promises no lock keeps or still break as before, and
-// which faults have nothing to strike any more.
+// which faults have no target any more.
 func (a *Report) kept(t *Tried) string {
 	natural := func(b Breach) bool { return b.Nature != "" }
 	asBefore := func(b Breach) bool { return b.Nature == "" }
@@ -213,7 +213,7 @@ func (a *Report) kept(t *Tried) string {
 		more = fmt.Sprintf(" Of these %s, as before.", counts)
 	}
 	if laws, counts := a.brokenBy(t, natural); len(laws) > 0 {
-		if what != "every promise" { // promises that had not broken are not meant
+		if what != "every promise" { // this does not mean promises that had not been broken
 			laws = slices.DeleteFunc(laws, func(l string) bool { return !slices.Contains(a.Broken, checker.Law(l)) })
 		}
 		if len(laws) > 0 {
@@ -227,8 +227,8 @@ func (a *Report) kept(t *Tried) string {
 	return fmt.Sprintf("%s is kept, %s.%s", what, a.trialsOf(t), more)
 }
 
-// nearest describes the best change if it does not keep every promise: which it keeps, and in how many runs it breaks
-// others.
+// nearest describes the best change if it does not keep every promise. It says which promises the change keeps, and in
+// how many runs it breaks others.
 func (a *Report) nearest(t *Tried) string {
 	laws, counts := a.brokenBy(t, func(Breach) bool { return true })
 	kept := slices.DeleteFunc(document.LawNames(t.Mended), func(l string) bool { return slices.Contains(laws, l) })
@@ -278,8 +278,8 @@ func (a *Report) trialsOf(t *Tried) string {
 // withoutFaults reports whether the lock breaks without any fault.
 func (a *Report) withoutFaults() bool { return a.Own && len(a.Scenario.Faults) == 0 }
 
-// brokenBy lists the promises that t.Otherwise shows broken in the given ways. It also returns the number of runs in
-// words: "2,120 runs, 312 break mutual-exclusion".
+// brokenBy lists the promises that are broken in the given ways according to t.Otherwise. It also returns the numbers
+// of runs in words: "2,120 runs, 312 break mutual-exclusion".
 func (a *Report) brokenBy(t *Tried, ways func(Breach) bool) (laws []string, counts string) {
 	var each []string
 	for _, l := range a.Promised {
@@ -310,7 +310,7 @@ func changesOf(t *Tried) (list []string) {
 	return list
 }
 
-// changesInWords returns the changes as they read in a sentence: "lock.protocol to etcd".
+// changesInWords returns the changes as they are written in a sentence: "lock.protocol to etcd".
 func changesInWords(t *Tried) (list []string) {
 	for _, text := range changesOf(t) {
 		list = append(list, strings.Replace(text, ": ", " to ", 1))
@@ -347,7 +347,7 @@ func lasting(lease time.Duration) string {
 	return "for " + nemesis.FormatDuration(lease)
 }
 
-// breaches is the table of broken laws: how often each was broken, and by what.
+// breaches returns the table of broken laws: how often each was broken, and by what.
 func (a *Report) breaches() document.Table {
 	t := document.Table{Heading: "broken", Columns: []document.Column{{Title: "runs"}, {Title: "by", Words: true}}}
 	for _, l := range a.Broken {
@@ -358,7 +358,7 @@ func (a *Report) breaches() document.Table {
 	return t
 }
 
-// changes is the table of the first changes that mend a law, after a row for the unchanged lock.
+// changes returns the table of the first changes that mend a law, after a row for the unchanged lock.
 func (a *Report) changes() []document.Block {
 	t := document.Table{Heading: "change"}
 	for _, l := range a.Broken {
@@ -380,7 +380,7 @@ func (a *Report) changes() []document.Block {
 	return append(blocks, document.InText{Block: t.Key()})
 }
 
-// cells is the rest of a row: which of the broken laws the lock keeps, and its costs.
+// cells returns the rest of a row: which of the broken laws the lock keeps, and its costs.
 func (a *Report) cells(kept []checker.Law, c Cost) (all []document.Cell) {
 	for _, l := range a.Broken {
 		result := document.Failed
@@ -393,7 +393,7 @@ func (a *Report) cells(kept []checker.Law, c Cost) (all []document.Cell) {
 		strconv.Itoa(c.Servers))...)
 }
 
-// remarks are the notes below a change in the table: what it breaks, what it leaves broken, and whether it is
+// remarks returns the notes below a change in the table: what it breaks, what it leaves broken, and whether it is
 // confirmed.
 func (a *Report) remarks(c *Tried) (all []document.Paragraph) {
 	add := func(tone document.Tone, mark, words string) {
@@ -450,8 +450,8 @@ func (a *Report) marked() string {
 	return words
 }
 
-// natures says, once for each, why no lock can keep some promises: those that no change keeps, and those that the best
-// change breaks.
+// natures explains why no lock can keep some promises: those that no change keeps, and those that the best change
+// breaks. It gives each reason once.
 func (a *Report) natures() (list []string) {
 	add := func(l checker.Law, why string) {
 		if text := fmt.Sprintf("%s: %s.", l, why); why != "" && !slices.Contains(list, text) {
@@ -469,7 +469,7 @@ func (a *Report) natures() (list []string) {
 	return list
 }
 
-// elsewhere says in how many runs these faults struck other servers, if some change brings any.
+// elsewhere says in how many runs these faults struck other servers, if some change replaces or adds servers.
 func (a *Report) elsewhere() string {
 	most := 0
 	for _, t := range a.Mending {
@@ -481,7 +481,7 @@ func (a *Report) elsewhere() string {
 	return fmt.Sprintf(", in up to %d where they strike servers that it brings", most)
 }
 
-// freshly returns the number of fresh runs that break the unchanged lock. It shows how hard the fresh faults are.
+// freshly returns the number of fresh runs that break the unchanged lock. It shows how severe the fresh faults are.
 func (a *Report) freshly() (most int) {
 	for _, l := range a.Broken {
 		most = max(most, a.Base.Fresh.violated(l))

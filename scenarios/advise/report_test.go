@@ -49,8 +49,8 @@ func TestAdviceFitsTheScreen(t *testing.T) {
 	}
 }
 
-// The first sentence says that every promise is kept only if the table below agrees, and each number in it is that of a
-// trial.
+// The first sentence says that every promise is kept only if the table below agrees, and each number in it matches the
+// number of runs of a trial.
 func TestConclusionsAgreeWithTheTable(t *testing.T) {
 	trial := func(n int) Trial { return Trial{Runs: n} }
 	cause := func(law checker.Law, kind checker.CauseKind, runs, of int, nature string) Breach {
@@ -143,7 +143,7 @@ func TestChangesToMakeByHandAreListed(t *testing.T) {
 	}
 }
 
-// In the text and on the page, what to do comes first, as a sentence and as a diff, and what broke the lock comes after
+// In the text and on the page, the advice comes first, as a sentence and as a diff, and what broke the lock comes after
 // it.
 func TestWhatToDoComesFirst(t *testing.T) {
 	base := &Tried{}

@@ -14,7 +14,7 @@ import (
 
 // translated applies a plan to a changed lock: it replaces each process that a fault names by its counterparts. A fault
 // of one process becomes a fault of each counterpart, and a cut becomes one cut between all of them. Spared lists the
-// faults that have nothing to strike. A crashed server stays away at least for the duration restart.
+// faults that have no target. A crashed server stays away at least for the duration restart.
 func translated(
 	p nemesis.Plan, s *scenarios.Scenario, with counterparts, restart time.Duration,
 ) (q nemesis.Plan, spared []string) {
@@ -35,8 +35,8 @@ func translated(
 	return q, spared
 }
 
-// fitted adapts a fault to a lock; ok is false if the lock cannot suffer it. Moved is set if the fault named another
-// process before.
+// fitted adapts a fault to a lock; ok is false if the lock cannot suffer it. Moved is set if the fault originally named
+// another process.
 func fitted(f nemesis.Fault, moved bool, known *nemesis.Names, restart time.Duration) (g nemesis.Fault, ok bool) {
 	g = f
 	if g.Kind == nemesis.FailOver && len(known.Groups) == 0 { // no replica: the master crashes instead
@@ -64,12 +64,12 @@ func repeats(f nemesis.Fault, others []nemesis.Fault) bool {
 	})
 }
 
-// downAfterFailOver is how long a master is down that crashes in place of a failover, because it has no replica to take
-// over.
+// downAfterFailOver is how long a master stays down if it crashes instead of failing over, because it has no replica
+// that could take over.
 const downAfterFailOver = 5 * time.Second
 
 // mix returns the mix from which to draw fresh faults for a lock. If the lock broke under its own faults, that is the
-// scenario's mix restricted to faults like these: the same kinds, striking the same kinds of processes, with the same
+// scenario's mix restricted to similar faults: of the same kinds, striking the same kinds of processes, with the same
 // losses. Otherwise it is the scenario's mix. Servers stay away for as long as the changes require.
 func (b *subject) mix(s *scenarios.Scenario, changes []Change) draw.Mix {
 	m := s.Mix

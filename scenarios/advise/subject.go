@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// subject is a scenario whose lock is to be saved, with the settings of the search.
+// subject is a scenario whose lock should be repaired, with the settings of the search.
 type subject struct {
 	scenario   *scenarios.Scenario
 	doc        *format.Document
@@ -29,11 +29,11 @@ type subject struct {
 	broken     []checker.Law  // promised laws that these plans break
 }
 
-// How many runs are made, apart from the random plans.
+// Numbers of runs, apart from the random plans.
 const (
-	ownSeeds   = 20  // seeds to run the scenario's own faults with
-	foundSeeds = 5   // seeds to run each plan found with: its own, and the next ones
-	mostPlans  = 6   // plans that are kept of those found
+	ownSeeds   = 20  // seeds with which the scenario's own faults are run
+	foundSeeds = 5   // seeds with which each plan found is run: its own, and the next ones
+	mostPlans  = 6   // largest number of found plans that are kept
 	shrinkRuns = 200 // runs to shrink one plan
 	costRuns   = 3   // runs to measure the cost of a lock
 )
@@ -63,8 +63,8 @@ func (b *subject) ownPlans() (plans []nemesis.Plan) {
 	return plans
 }
 
-// withoutFaults finds out whether a scenario without faults breaks a promise all the same. If it does, the advice is
-// about those promises, and not about what random faults may break besides.
+// withoutFaults finds out whether a scenario breaks a promise even without faults. If it does, the advice is about the
+// promises broken then, and not about further promises that random faults may break.
 func (b *subject) withoutFaults(ctx context.Context) error {
 	t := &Tried{scenario: b.patient(*b.scenario)}
 	w, plans := b.worker(t), b.ownPlans()
@@ -120,7 +120,7 @@ func (b *subject) explore(ctx context.Context) (int, error) {
 	return e.Done(), nil
 }
 
-// shrunk removes from a plan what it does not need to show a finding.
+// shrunk removes from a plan everything that is not needed to show a finding.
 func (b *subject) shrunk(p nemesis.Plan, f tallied) (nemesis.Plan, error) {
 	runner, runs := scenarios.NewRunner(b.scenario), 0
 	var judge checker.Checker

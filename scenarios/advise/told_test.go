@@ -18,9 +18,9 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/claims"
 )
 
-// remedyTrials follows each sentence that a story gives as a remedy, alone and under the same plan. A sentence helps if
-// one way to follow it does. A sentence that the scenario cannot follow does not help. One that it already follows is
-// counted as in force.
+// remedyTrials follows each sentence that an explanation gives as a remedy, by itself and under the same plan. A
+// sentence helps if one way to follow it helps. A sentence that the scenario cannot follow does not help. A sentence
+// that the scenario already follows is counted as in force.
 type remedyTrials struct {
 	t                       *testing.T
 	wrongs                  *claims.Wrongs
@@ -74,13 +74,13 @@ func (r *remedyTrials) story(s *claims.Story) {
 	}
 }
 
-// remedy follows a sentence in one way after another, until one helps.
+// remedy tries the ways to follow a sentence one after another, until one helps.
 func (r *remedyTrials) remedy(s *claims.Story, c *confirmation) {
 	b, err := newSubject(s.Scenario, Options{From: 1, Seeds: 1})
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	if c.keeps != "" && s.Verdict.Of(c.keeps).Outcome == checker.Unchecked { // such a run cannot show whether it helps
+	if c.keeps != "" && s.Verdict.Of(c.keeps).Outcome == checker.Unchecked { // such a run proves nothing
 		r.notFormat[c.text]++
 		return
 	}
@@ -116,7 +116,7 @@ func (r *remedyTrials) remedy(s *claims.Story, c *confirmation) {
 	}
 }
 
-// idle reports whether the change leaves everything as it is.
+// idle reports whether the change leaves everything unchanged.
 func (c try) idle(s *claims.Story) bool {
 	was, is := s.Scenario, c.made.scenario
 	return restartOf(c.made.Changes) == 0 && c.plan.String() == s.Plan.String() &&
@@ -156,7 +156,7 @@ func TestRemediesAreConfirmed(t *testing.T) {
 }
 
 // TestRemediesHelpWhateverStrikes follows each remedy in the runs of package claims (claims.Stories). 98 % must help,
-// and none may be in force already. With FENCEPOST_FULL=1 it goes on until it has followed 500.
+// and none may be in force already. With FENCEPOST_FULL=1 it continues until it has followed 500.
 func TestRemediesHelpWhateverStrikes(t *testing.T) {
 	enough, rounds, each := 40, 10, 1
 	if testkit.Full() {
@@ -177,7 +177,7 @@ func TestRemediesHelpWhateverStrikes(t *testing.T) {
 }
 
 // TestEveryRemedyIsAppliedOrSaysWhyNot compares the table of confirmations with the sentences in the checker's source:
-// neither may have one that the other lacks.
+// each must contain every sentence of the other.
 func TestEveryRemedyIsAppliedOrSaysWhyNot(t *testing.T) {
 	given := remedySentences(t)
 	known := func(text string) bool {

@@ -24,8 +24,8 @@ import (
 
 type tallied = campaign.Finding
 
-// Cost is what a lock costs a client that nobody disturbs, how many servers it takes, and how long a crashed holder
-// keeps the others out (Lease).
+// Cost says how long a lock takes for a client that nobody disturbs, how many requests and servers it needs, and how
+// long a crashed holder keeps others out (Lease).
 type Cost struct {
 	Acquire  time.Duration // median
 	Requests float64       // to lock servers, for each lock acquired and released
@@ -36,10 +36,10 @@ type Cost struct {
 // forever is the lease of a lock that does not expire.
 const forever time.Duration = math.MaxInt64
 
-// worker makes the runs of one lock.
+// worker performs the runs of one lock.
 type worker struct {
 	*subject
-	cast    map[string][]counterparts // by the faults of a plan
+	cast    map[string][]counterparts // by the text of a plan's faults
 	tried   *Tried
 	runner  *scenarios.Runner
 	checker checker.Checker
@@ -50,8 +50,8 @@ func (b *subject) worker(t *Tried) *worker {
 	return &worker{subject: b, cast: map[string][]counterparts{}, tried: t, runner: scenarios.NewRunner(t.scenario)}
 }
 
-// patient returns a copy of a scenario whose runs may last longer than its file says, so that late or long faults are
-// seen to their end.
+// patient returns a copy of a scenario whose runs may last longer than its file says, so that the effects of late or
+// long faults are seen.
 func (b *subject) patient(s scenarios.Scenario) *scenarios.Scenario {
 	s.Limit = min(patience*max(s.Limit, b.scenario.Limit*longestTTL(&s)/longestTTL(b.scenario)), nemesis.MaxDuration)
 	return &s
@@ -82,8 +82,8 @@ func (w *worker) run(to *Trial, p nemesis.Plan) error {
 	return nil
 }
 
-// hopeless reports whether all of some laws are broken. More runs are then of no use for a change that was to mend one
-// of these laws.
+// hopeless reports whether all of the given laws are broken. Further runs are then useless for a change that was
+// supposed to mend one of these laws.
 func hopeless(t *Trial, laws []checker.Law) bool {
 	return len(laws) > 0 && !slices.ContainsFunc(laws, func(l checker.Law) bool { return t.violated(l) == 0 })
 }
@@ -103,7 +103,7 @@ func (w *worker) given(ctx context.Context, until []checker.Law) error {
 // elsewhereEach is the number of further castings with which each plan is run.
 const elsewhereEach = 3
 
-// elsewhere runs the same plans so that they strike other servers, until stop returns true.
+// elsewhere runs the same plans with their faults moved to other servers, until stop returns true.
 func (w *worker) elsewhere(ctx context.Context, stop func() bool) error {
 	t := w.tried
 	for ; t.moved < elsewhereEach*len(w.plans) && ctx.Err() == nil && !stop(); t.moved++ {
@@ -140,8 +140,8 @@ func (w *worker) castings(p nemesis.Plan) []counterparts {
 	return list
 }
 
-// strike runs a plan with other servers in place of those that it names. A plan that the lock cannot suffer is left
-// out.
+// strike runs a plan with other servers in place of the servers that it names. A plan that the lock cannot suffer is
+// left out.
 func (w *worker) strike(to *Trial, p nemesis.Plan, with counterparts) error {
 	q, _ := translated(p, w.tried.scenario, with, restartOf(w.tried.Changes))
 	if q.Validate(w.tried.scenario.Targets()) != nil {
@@ -163,9 +163,9 @@ func (w *worker) fresh(ctx context.Context, upTo int, stop func() bool) error {
 	return err
 }
 
-// freshPlans returns a function that gives the ith fresh plan, from 0. Plans are drawn from the mix. If the scenario
-// broke under its own faults, they alternate with variations of these; without faults only the seeds differ. It returns
-// nil if no plan can strike anything.
+// freshPlans returns a function that returns the ith fresh plan, counted from 0. Plans are drawn from the mix. If the
+// scenario broke under its own faults, they alternate with variations of these; without faults only the seeds differ.
+// freshPlans returns nil if no plan can strike anything.
 func (w *worker) freshPlans() (func(i int) nemesis.Plan, error) {
 	t := w.tried
 	if w.own && len(w.scenario.Faults) == 0 {
@@ -190,7 +190,7 @@ func (w *worker) freshPlans() (func(i int) nemesis.Plan, error) {
 	return w.draws(w.mix(t.scenario, t.Changes), vary)
 }
 
-// freshSeed returns the seed of the ith fresh plan, beyond the seeds that the search for plans has used.
+// freshSeed returns the seed of the ith fresh plan, which is larger than the seeds that the search for plans has used.
 func (w *worker) freshSeed(i int) uint64 { return w.options.From + uint64(w.options.Seeds+i) }
 
 // others runs the everyday plans. It then runs random faults of all kinds, unless the fresh plans already cover these.
@@ -223,9 +223,9 @@ func (w *worker) others(ctx context.Context) error {
 	return nil
 }
 
-// everyday returns the plans that every lock must survive: the first without faults, then a client crashes at points
-// where it leaves most behind, a server is gone for good, a client is cut off for longer than a lease. A lock that is
-// exclusive only because nobody gets it fails here.
+// everyday returns the plans that every lock must survive. The first has no faults. In the others, a client crashes at
+// a point where it leaves most behind, a server is gone for good, or a client is cut off for longer than a lease. A
+// lock that is exclusive only because nobody can acquire it fails here.
 func (w *worker) everyday() (plans []nemesis.Plan) {
 	known := w.tried.scenario.Targets()
 	var masters []sim.ProcessID
@@ -249,7 +249,7 @@ func (w *worker) everyday() (plans []nemesis.Plan) {
 				nemesis.Plan{Scenario: w.scenario.Name, Seed: w.options.From, Faults: []nemesis.Fault{f}})
 		}
 	}
-	// as many servers as the unchanged lock could lose
+	// As many servers as the unchanged lock could lose.
 	gone := nemesis.Plan{Scenario: w.scenario.Name, Seed: w.options.From}
 	for i := range min((w.asked()-1)/2, len(masters)) {
 		gone.Faults = append(gone.Faults, nemesis.Fault{Kind: nemesis.ShutDown, Target: masters[len(masters)-1-i]})
@@ -260,8 +260,9 @@ func (w *worker) everyday() (plans []nemesis.Plan) {
 // othersShare is the number of fresh plans for each plan of all kinds of faults.
 const othersShare = 4
 
-// draws returns a function that gives the ith plan, from 0: a plan drawn from the mix or, if vary is set, a variation.
-// The first variations are systematic, then the two alternate. It returns nil if no plan can strike anything.
+// draws returns a function that returns the ith plan, counted from 0: a plan drawn from the mix or, if vary is set, a
+// variation. The first variations are systematic; after them, variations and drawn plans alternate. draws returns nil
+// if no plan can strike anything.
 func (w *worker) draws(from draw.Mix, vary *variation) (func(i int) nemesis.Plan, error) {
 	s := *w.tried.scenario
 	s.Mix = from
@@ -342,8 +343,9 @@ func (b *subject) try(ctx context.Context, base *Tried, changes []Change, wanted
 	return t, err
 }
 
-// confirm runs a change with all plans that broke the lock, here and on other servers, and with many more fresh ones.
-// It stops early if the change no longer seems to keep every promise or, if it did not seem so before, mends nothing.
+// confirm runs a change with all plans that broke the lock, on the same and on other servers, and with many more fresh
+// ones. It stops early if the change no longer seems to keep every promise. If the change did not seem to do so before,
+// it stops once the change mends nothing.
 func (b *subject) confirm(ctx context.Context, a *Advice, t *Tried) error {
 	keeps, w := a.seemsToKeep(t), b.worker(t)
 	stop := func() bool {
@@ -406,5 +408,5 @@ func (b *subject) cost(changed *format.Document) (c Cost, err error) {
 	return c, nil
 }
 
-// costCycles is the number of times that it does so.
+// costCycles is the number of times that the client does so.
 const costCycles = 20

@@ -10,21 +10,21 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// variation draws plans that resemble a given one: with the same faults, longer or shorter, earlier or later, at other
-// points, on other processes, with one fault less or up to two more. A change that suits only the faults exactly as
-// written does not survive them.
+// variation draws plans that resemble a given one: its faults become longer or shorter, strike earlier or later, at
+// other points or on other processes, and there may be one fault fewer or up to two more. A change that suits only the
+// faults exactly as written does not survive these plans.
 type variation struct {
 	of    []nemesis.Plan // the plan; for a changed lock also its translations to other servers
 	known nemesis.Names
-	// longer is the present TTL of the lock divided by the original one. What breaks a lock is a fault that outlasts
-	// it, so faults grow with the TTL.
+	// longer is the present TTL of the lock divided by the original one. Locks are broken by faults that outlast them,
+	// so faults become longer in proportion to the TTL.
 	longer float64
 }
 
-// plan returns the ith variation, from 0, with a seed. The first len(sim.Points) variations move each fault: one at a
-// point of the lock's life to each such point, one at a time to a little later, since the lock may have become slower,
-// and one at a message to a later message. The next len(lengths) keep the place and change the length. All others are
-// drawn at random.
+// plan returns the ith variation, counted from 0, with a seed. The first len(sim.Points) variations move each fault: a
+// fault at a point of the lock's life moves to each such point, a fault at a time strikes a little later, since the
+// lock may have become slower, and a fault at a message moves to a later message. The next len(lengths) variations keep
+// the place and change the length. All others are drawn at random.
 func (v *variation) plan(i int, seed uint64) nemesis.Plan {
 	p := v.of[0]
 	p.Seed, p.Faults = seed, slices.Clone(p.Faults)
@@ -62,8 +62,8 @@ var systematic = len(sim.Points) + len(lengths)
 // shift is the step between the first variations of a fault that strikes at a time.
 const shift = 2 * time.Millisecond
 
-// longer returns a duration times a factor, cut to whole milliseconds. A factor of 1 leaves it unchanged; so does a
-// product below a millisecond.
+// longer returns a duration multiplied by a factor, truncated to whole milliseconds. It returns the duration unchanged
+// if the factor is 1 or the product is below a millisecond.
 func longer(d time.Duration, by float64) time.Duration {
 	if by == 1 || time.Duration(float64(d)*by).Abs() < time.Millisecond {
 		return d
@@ -101,7 +101,7 @@ func (v *variation) draw(seed uint64) nemesis.Plan {
 		}
 	}
 	for i, f := range faults {
-		if i < len(faults)-1 && below(4) == 0 { // perhaps this fault keeps another from doing harm
+		if i < len(faults)-1 && below(4) == 0 { // perhaps this fault prevents the effect of another
 			continue
 		}
 		add(f, turn)
@@ -109,7 +109,7 @@ func (v *variation) draw(seed uint64) nemesis.Plan {
 	for range below(3) {
 		add(faults[below(len(faults))], turn+1+below(7))
 	}
-	if p.Scenario == "" || p.Validate(v.known) != nil { // such as drifts that add up to too much
+	if p.Scenario == "" || p.Validate(v.known) != nil { // for example, if its drifts add up to too much
 		p.Faults = faults
 	}
 	return p
