@@ -19,8 +19,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// scenarios holds files beside the pages: a lock that is quickly verified, one that a single fault breaks, and one that
-// does not come out as its file expects.
+// scenarios contains scenario files for the pages: a lock that is quickly verified, one that a single fault breaks, and
+// one that does not come out as its file expects.
 var scenarios = map[string]string{
 	"sound.yaml": `name: sound
 servers: {redis: 1, persistence: {append-fsync: always}}
@@ -57,7 +57,7 @@ var kinds = []struct{ name, call string }{
 	{"runs that surprise", "run surprising.yaml --seeds 10"},
 }
 
-// machine is the built program, its pages and a browser.
+// machine is the program as built for the tests, with its pages and a browser.
 type machine struct {
 	dir     string
 	program string

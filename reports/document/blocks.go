@@ -52,7 +52,7 @@ func paragraphs(all []Paragraph) html.Part {
 	return html.Each(all, func(b Paragraph) html.Part { return b.part("") })
 }
 
-// Facts are facts below each other. A name that several consecutive facts have is shown once.
+// Facts are facts in a list. A name that several consecutive facts have is shown once.
 type Facts []Fact
 
 // Fact is something that a document states, with a name for it.
@@ -79,8 +79,8 @@ func Label(name string) string {
 	return name + strings.Repeat(" ", max(1, labelCells-text.Cells(name)))
 }
 
-// cells returns the width of the column of names on a terminal, in cells: that of a label, or wider if a name is
-// longer.
+// cells returns the width of the column of names on a terminal, in cells. It is the width of a label, or more if a name
+// is longer.
 func (b Facts) cells() int {
 	wide := labelCells
 	for _, f := range b {
@@ -132,7 +132,7 @@ func (f Fact) cell() html.Part {
 	return html.Text(f.Value)
 }
 
-// Lines are short lines of text below each other.
+// Lines are short lines of text in a list.
 type Lines []string
 
 // Text writes the lines.
@@ -149,7 +149,7 @@ func (b Lines) HTML(p *html.Writer) {
 	}
 }
 
-// Totals are numbers, each with what it counts.
+// Totals are numbers, each with a description of what it counts.
 type Totals []Total
 
 // Total is a number of things. Its tone is used only if the number is not zero.
@@ -207,7 +207,7 @@ func (b Section) HTML(p *html.Writer) {
 	})
 }
 
-// More is a block that a text shows only if its reader asks for everything (--all). It then comes after the end of the
+// More is a block that a text shows only if its reader asks for everything (--all). It then follows the end of the
 // text, below a rule.
 type More struct{ Block }
 
@@ -237,7 +237,7 @@ func (b Columns) HTML(p *html.Writer) {
 }
 
 // Whole is a document that the text of another document includes, after its end and below a rule. A page does not
-// include it: the document has a page of its own (Attached), or the page shows less.
+// include it: either the document has a page of its own (Attached), or the page shows less of it.
 type Whole struct{ *Document }
 
 // Text writes the document.
@@ -261,7 +261,7 @@ func (InText) HTML(*html.Writer) {}
 // Plan lists the faults of a run, one per line, as in a plan file.
 type Plan []PlanLine
 
-// PlanLine is a fault as a plan file has it. Idle is a remark on the fault for the reader, and may be empty.
+// PlanLine is a fault as written in a plan file. Idle is a remark on the fault for the reader, and may be empty.
 type PlanLine struct{ Line, Idle string }
 
 // PlanOf returns a Plan of the lines, without remarks.
@@ -346,10 +346,10 @@ func (b Diff) lines() (all []Paragraph) {
 	return all
 }
 
-// Links are links from a page to the pages beside it, with a text that says what is there.
+// Links are links from a page to other pages in the same folder, with a text that says what is there.
 type Links []LinkTo
 
-// LinkTo is a link to the attached page with that slug.
+// LinkTo is a link to the attached page with the slug.
 type LinkTo struct{ Words, Slug string }
 
 // Text writes nothing.

@@ -9,13 +9,13 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Document is what a command reports of its result. The package that made the result builds it once; text, page, JSON,
-// JUnit XML and step summary are all made from it.
+// Document is what a command reports about its result. The package that produced the result builds it once; text, page,
+// JSON, JUnit XML and step summary are all made from it.
 type Document struct {
 	Title
 	Body        []Block           // the most important for a reader first
 	Interrupted bool              // the work ended early because of a signal
-	Files       string            // folder with all that was found; empty if there is none
+	Files       string            // folder with everything that was found; empty if there is none
 	Repeat      string            // command to paste that repeats the work or continues it
 	Data        any               // the JSON object: a struct that embeds Head, or a pointer to one
 	Suite       Suite             // the cases that a CI system counts
@@ -47,8 +47,8 @@ type Block interface {
 	HTML(p *html.Writer)
 }
 
-// fitting is a block that can be shortened to the height of the terminal. The page, and the text with --all, show it
-// whole.
+// fitting is a block that can be shortened to the height of the terminal. The page, and the text with --all, show it in
+// full.
 type fitting interface {
 	Block
 	// FitText writes the block in at most room lines, if possible.
@@ -78,8 +78,8 @@ func (d *Document) text(p *text.Writer, all bool) {
 	}
 }
 
-// below reports whether a text has the block after its end, and whether it omits the block unless everything is asked
-// for.
+// below reports whether a block comes after the end of a text, and whether the text omits the block unless everything
+// is requested.
 func below(b Block) (below, kept bool) {
 	switch b.(type) {
 	case Whole:

@@ -17,7 +17,7 @@ func MentionsProbe(text string) bool {
 }
 
 // Closing writes the end of a text: an explanation of the probe if it was mentioned, where the files are, and the
-// command to paste for seeing it all again. It omits files and repeat if they are empty.
+// command that shows everything again. It omits files and repeat if they are empty.
 func Closing(p *text.Writer, files, repeat string) {
 	if p.Mentioned() {
 		p.Hang(0, "probe   ", text.Plain, ProbeIs)
@@ -34,7 +34,7 @@ func Closing(p *text.Writer, files, repeat string) {
 // Again writes a command for a person to paste.
 func Again(p *text.Writer, words string) { p.Command(0, AgainLabel, words) }
 
-// AgainLabel is the label of the command that shows it all again.
+// AgainLabel is the label of the command that shows everything again.
 const AgainLabel = "again   "
 
 // Tones maps the signs of results to their colours.

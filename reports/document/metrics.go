@@ -56,7 +56,7 @@ func (b Metrics) JSON() map[string]*float64 {
 func MetricValue(m checker.Metric) string {
 	switch {
 	case m.Samples > 0:
-	case m.Name == "lock_contention_rate": // only the lock's own code knows how often it has tried
+	case m.Name == "lock_contention_rate": // only the lock's own code knows how often it has retried
 		return "not known"
 	default:
 		return "none"

@@ -1,9 +1,8 @@
-// Package document defines what commands report of their results. A Document is built once, by the package that made
+// Package document defines how commands report their results. A Document is built once, by the package that produced
 // the result, and rendered as text, page, JSON, JUnit XML and as the summary of a step in a CI system.
 //
-// Goals: every result is available in every form, and ends with the command to paste for seeing it again; no form
-// states something that another form omits.
-// Non-goals: the meaning of any particular result.
+// Goals: every result is available in every form, and ends with a command that shows it again; no form states something
+// that another form omits. Non-goals: the meaning of any particular result.
 package document
 
 // How a result compares with what was expected.

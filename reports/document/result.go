@@ -1,7 +1,7 @@
 package document
 
-// Result says how an outcome compares with what was expected. The outcome may be of one run, of the runs of many seeds,
-// or of an assertion.
+// Result says how an outcome compares with what was expected. The outcome may be that of one run, of the runs of many
+// seeds, or of an assertion.
 type Result uint8
 
 // The results. The zero Result is not a pass.

@@ -20,11 +20,11 @@ type Described struct {
 	Is       string   // what the object is about, in a few words
 }
 
-// keyed is a struct that is printed with more keys than its fields have. Keys lists them, with what the schema says of
-// each. They have numbers as values and come before the fields.
+// keyed is a struct that is printed with more keys than it has fields. Keys lists these additional keys, with their
+// descriptions for the schema. They have numbers as values and are printed before the fields.
 type keyed interface{ Keys() []Key }
 
-// Key is a key of a keyed struct, whose value is a number.
+// Key is an additional key of a struct that implements keyed. Its value is a number.
 type Key struct {
 	Name    string
 	Decimal bool   // the number may have a fraction
@@ -59,7 +59,8 @@ func definitions() object {
 	}
 }
 
-// Schema returns the JSON Schema (draft 2020-12) of all documents. It is made from the types that the commands print.
+// Schema returns the JSON Schema (draft 2020-12) of all documents. It is derived from the types that the commands
+// print.
 func Schema(all []Described) ([]byte, error) {
 	s := schema{defs: definitions()}
 	var list []object

@@ -5,13 +5,14 @@ import (
 	"slices"
 )
 
-// Standing says how a run, many runs, or one law in them compare with what is expected. All forms of a report use its
-// words and its mark. If a law was broken, neither looks like a pass, even if that was expected.
+// Standing says how a run, many runs, or the outcomes of one law compare with what is expected. All forms of a report
+// use its words and its mark. If a law was broken, neither looks like a pass, even if the violation was expected.
 type Standing struct {
 	Result Result
 	Broken bool // a law was violated
 	Held   bool // some law holds and no law was violated
-	// Named means that the expectation names an outcome. Otherwise it is only that no law is violated.
+	// Named means that the expectation names an outcome. If it is false, the expectation is only that no law is
+	// violated.
 	Named   bool
 	Promise bool // the comparison is with what was promised instead of what is expected
 	Excused bool // every violation had a cause that breaks no promise
@@ -56,7 +57,7 @@ func (s Standing) nothing() bool {
 	return s.Result == NotJudged || s.Result == Passed && s.came() == "" && !s.Named && !s.Promise
 }
 
-// came says in a word what became of the laws; empty if no law held or was broken.
+// came describes in a word how the laws came out; it is empty if no law held or was broken.
 func (s Standing) came() string {
 	switch {
 	case s.Broken:

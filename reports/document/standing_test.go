@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Only a pass has the mark, the colour and the words of a pass: never a broken law, nor something that was not judged.
+// Only a pass has the mark, the color and the words of a pass. A broken law, or something that was not judged, never
+// has them.
 func TestOnlyAPassLooksLikeOne(t *testing.T) {
 	said := map[string]bool{}
 	for code := range 1 << 7 {

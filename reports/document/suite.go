@@ -30,7 +30,7 @@ type Case struct {
 	Result  Result
 	Broken  bool   // a law was violated: the case is never marked as a pass, even if the violation was expected
 	Message string // the outcome and what was expected, in one line; empty if there is nothing to say
-	Story   string // what happened, in several lines; empty if there is no story
+	Story   string // what happened, in several lines; empty if there is nothing to tell
 }
 
 // summary returns the verdict with what happened.

@@ -38,7 +38,7 @@ type Row struct {
 	Tip   string
 	Cells []Cell // one for each column, or fewer
 	Notes []Paragraph
-	Group string // the title of a group of rows; shown where it differs from that of the row before
+	Group string // the title of a group of rows; shown where it differs from the row before
 	Code  bool   // the name is a line of code
 	Under bool   // the row is a variant of the row before
 }
@@ -48,7 +48,7 @@ type Cell struct {
 	Words string
 	Tone  Tone
 	Tip   string // explains the words on a page; may be empty
-	Span  int    // number of columns that it takes, if more than one; they must have room for its words
+	Span  int    // number of columns that it spans, if more than one; they must have room for its words
 	Bar   int    // length of the bar below a number on a page, in percent; 0 means no bar
 }
 
@@ -60,7 +60,7 @@ func Cells(words ...string) (all []Cell) {
 	return all
 }
 
-// head returns what heads the column on a terminal.
+// head returns the heading of the column on a terminal.
 func (c *Column) head() string { return cmp.Or(c.Short, c.Title) }
 
 // Key returns an explanation of the table for a text: each mark with the title of its column, and each group and column
@@ -83,7 +83,7 @@ func (t Table) Key() Facts {
 	return append(marks, others...)
 }
 
-// span is a range of columns: those of a group, or of a part of the table.
+// span is a range of columns: the columns of a group, or of a part of the table.
 type span struct{ from, to int }
 
 // groups returns the ranges of columns that stay together.

@@ -125,7 +125,7 @@ func randomTable(r *rand.Rand) (t document.Table, words []string) {
 	return t, words
 }
 
-// A table of names alone shows each name with its notes, and wraps a name that is wider than the screen.
+// A table without columns shows each name with its notes, and wraps a name that is wider than the screen.
 func TestATableOfNamesAlone(t *testing.T) {
 	const long = "resource-safety holds when lock.ttl is at least two seconds and every client checks its lease " +
 		"before it " +

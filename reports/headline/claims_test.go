@@ -16,8 +16,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/claims"
 )
 
-// TestEveryNumberOfAHeadlineIsRight computes again from the history how many clients were inside together, for how
-// long, and how many other laws held. A headline may have no other number.
+// TestEveryNumberOfAHeadlineIsRight recomputes from the history how many clients were inside together, for how long,
+// and how many other laws held. A headline may contain no other number.
 func TestEveryNumberOfAHeadlineIsRight(t *testing.T) {
 	rounds := 2
 	if testkit.Full() {
@@ -49,7 +49,7 @@ func TestEveryNumberOfAHeadlineIsRight(t *testing.T) {
 	}
 }
 
-// These expressions find what a headline says that can be computed again, names with digits, and numbers that remain.
+// These expressions find what a headline says that can be recomputed, names with digits, and numbers that remain.
 var (
 	inside = regexp.MustCompile(`^(Two clients were|.* was) inside (?:"[^"]*" )?(?:twice )?at once` +
 		`( for a moment|, to the end of the recording| for ([\d.]+) (s|ms|µs))`)
@@ -59,7 +59,7 @@ var (
 	number = regexp.MustCompile(`[\d.]*\d`)
 )
 
-// untrue says what is true instead of what a headline says of a finding; it is empty if the headline is right.
+// untrue corrects what a headline says about a finding; it returns "" if the headline is right.
 func untrue(r *claims.Run, f *checker.Finding, text string) string {
 	rest := text
 	var first, then *claims.Section

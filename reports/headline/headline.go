@@ -1,8 +1,8 @@
-// Package headline summarises a verdict in one sentence, which a reader sees first, before the picture and the laws.
+// Package headline summarizes a verdict in one sentence, which a reader sees first, before the picture and the laws.
 //
 // Goals: the sentence is true of every history that can be judged; if several laws are violated, it is about the most
-// important one; names and lengths come from the history itself.
-// Non-goals: the whole story, which is in the findings, and the comparison with what was expected.
+// important one; names and lengths come from the history itself. Non-goals: the full explanation, which is in the
+// findings, and the comparison with what was expected.
 package headline
 
 import (

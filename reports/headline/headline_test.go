@@ -145,7 +145,7 @@ func at(seconds float64, p history.Process, f history.F, typ history.Type) histo
 	return e
 }
 
-// paused returns the event that a pause of client-1 begins or ends.
+// paused returns the event with which a pause of client-1 begins or ends.
 func paused(seconds float64, typ history.Type) history.Event {
 	return history.Event{Time: history.Time(seconds * 1e9), Process: history.Nemesis, F: history.Pause, Type: typ,
 		Fault: &history.Fault{On: []history.Process{"client-1"}, Ends: true}}
@@ -210,7 +210,7 @@ func TestHeadlinesSayWhoAndForHowLong(t *testing.T) {
 	}
 }
 
-// Another attempt of the same client that ends meanwhile does not end the overlap.
+// The end of another attempt of the same client does not end the overlap.
 func TestOnlyTheTwoWhoMetEndTheOverlap(t *testing.T) {
 	earlier := at(11.1, "client-2", history.Lost, history.OK)
 	earlier.Attempt = "client-2/0"

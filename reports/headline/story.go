@@ -41,7 +41,7 @@ func (s *story) process(i int, otherwise string) string {
 
 func (s *story) same() bool { return len(s.f.Holders) > 1 && s.f.Holders[0] == s.f.Holders[1] }
 
-// about returns whose lease or key the cause is about.
+// about returns the process whose lease or key the cause is about.
 func (s *story) about() string {
 	if s.f.About == "" {
 		return "one of them"
@@ -49,8 +49,8 @@ func (s *story) about() string {
 	return string(s.f.About)
 }
 
-// two says that two clients, or one client twice, were or had something at the same time; of a semaphore, that more
-// were or had it than there are permits.
+// two says that two clients, or one client twice, were in or had something at the same time. For a semaphore, it says
+// that more clients were or had it than there are permits.
 func (s *story) two(once, both, what string) string {
 	if n := s.h.Header.Permits; n > 1 {
 		return fmt.Sprintf("%d holders %s %s at once, with %d permits", max(n+1, len(s.f.Holders)), both, what, n)
@@ -94,8 +94,8 @@ func (s *story) recorded() history.Time {
 	return until
 }
 
-// overlap returns how long the holders were inside together, from when the last one entered until one of them left.
-// over is false if none left.
+// overlap returns for how long the holders were inside together, from the time at which the last one entered until one
+// of them left. over is false if none left.
 func (s *story) overlap() (long history.Time, over bool) {
 	met := s.f.At
 	then := &s.h.Events[met]
@@ -113,7 +113,7 @@ func (s *story) overlap() (long history.Time, over bool) {
 	return 0, false
 }
 
-// entered reports whether a holder other than the last got the lock with the event at a position.
+// entered reports whether a holder other than the last acquired the lock with the event at a position.
 func (s *story) entered(at int) bool {
 	e := &s.h.Events[at]
 	return e.F == history.Acquire && e.Type == history.OK && e.Lock == s.f.Lock &&
@@ -303,7 +303,7 @@ func (s *story) token() string {
 	return ""
 }
 
-// blocked says why nobody got the lock.
+// blocked says why nobody acquired the lock.
 func (s *story) blocked() string {
 	who := s.about()
 	if s.f.About == "" {

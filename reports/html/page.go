@@ -30,8 +30,8 @@ type Application struct {
 	Style  string // in addition to the style of all pages
 	Script string
 	Body   string // markup
-	// Policy lists directives of the content security policy that allow the page more than to show itself: "connect-src
-	// 'self'".
+	// Policy lists directives of the content security policy that allow the page to do more than show itself, such as
+	// "connect-src 'self'".
 	Policy string
 }
 

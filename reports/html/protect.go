@@ -34,7 +34,7 @@ func inline(page string) iter.Seq2[string, string] {
 }
 
 // Protect writes the page that write produces, with a content security policy. The policy lets a browser use only the
-// scripts and styles that the page contains now, which it names by their hashes (Content Security Policy Level 3,
+// scripts and styles that the page contains now, which it identifies by their hashes (Content Security Policy Level 3,
 // 2.3.1), and load nothing. Unprintable characters are written as escapes. A returned error comes from write or from w.
 func Protect(w io.Writer, write func(io.Writer) error) error {
 	var page strings.Builder
@@ -44,8 +44,8 @@ func Protect(w io.Writer, write func(io.Writer) error) error {
 	return protect(w, page.String(), "")
 }
 
-// protect is like Protect, but more adds directives to the policy that allow the page more. A returned error comes from
-// w.
+// protect is like Protect, but the directives in more are added to the policy and allow the page to do more. A returned
+// error comes from w.
 func protect(w io.Writer, page, more string) error {
 	text := history.Printable(page)
 	sums := map[string][]string{}

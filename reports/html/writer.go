@@ -17,18 +17,18 @@ type Writer struct {
 // NewWriter begins a page that will be a file with the given path.
 func NewWriter(title, path string) *Writer { return &Writer{frame: newFrame(title), path: path} }
 
-// Beside returns the path of a page in the same folder. Its name is that of the page at path, with the slug added
+// Beside returns the path of a page in the same folder. Its name is the name of the page at path, with the slug added
 // before the extension.
 func Beside(path, slug string) string {
 	return strings.TrimSuffix(path, filepath.Ext(path)) + "-" + slug + ".html"
 }
 
-// Beside returns the relative address of the page beside this one that has the slug.
+// Beside returns the relative address of the page in the same folder that has the slug.
 func (p *Writer) Beside(slug string) string {
 	return (&url.URL{Path: filepath.Base(Beside(p.path, slug))}).String()
 }
 
-// Mentions reports whether the page so far contains a word, also with a capital at the start of a sentence.
+// Mentions reports whether the page so far contains a word, even with a capital at the start of a sentence.
 func (p *Writer) Mentions(word string) bool {
 	shown := p.body.String()
 	return strings.Contains(shown, word) || strings.Contains(shown, strings.ToUpper(word[:1])+word[1:])

@@ -49,7 +49,7 @@ func (g *Grid) squares(visit func(around []corner)) {
 	}
 }
 
-// parts divides the way around a square at its crossings. Each part leads from one crossing to the next. All corners
+// parts divides the boundary of a square at its crossings. Each part leads from one crossing to the next. All corners
 // between them have the rank of the part's second element.
 func parts(around []corner) (all [][]corner) {
 	for i, c := range around {
@@ -65,7 +65,7 @@ func parts(around []corner) (all [][]corner) {
 	return all
 }
 
-// Areas returns polygons that fill the regions of each rank. inks has the colour of each rank.
+// Areas returns polygons that fill the regions of each rank. inks contains the color of each rank.
 func (g *Grid) Areas(inks []Ink) (areas []Area) {
 	add := func(rank int, around []corner) {
 		area := Area{Ink: inks[rank]}

@@ -1,11 +1,11 @@
 // Package plot draws diagrams with two axes as SVG or PNG. A diagram has areas, with lines and marks drawn over them,
 // and a legend.
 //
-// Goals: equal diagrams give equal bytes, for SVG on every platform; on a page the colours are those of the page, so
-// that they follow the theme; whatever a colour expresses, a shape expresses too. A float64() around a product keeps
+// Goals: equal diagrams give equal bytes, for SVG on every platform; on a page the diagram uses the colors of the page,
+// so that they follow the theme; whatever a color expresses, a shape expresses too. A float64() around a product keeps
 // compilers from fusing the product with a sum, which would round differently.
 //
-// Non-goals: other diagrams. gonum.org/v1/plot is not used: its colours are constants, its pictures have no name for a
+// Non-goals: other diagrams. gonum.org/v1/plot is not used: its colors are constants, its pictures have no name for a
 // screen reader, its sums are rounded differently on different platforms, and it adds 7 MB to the program and 9 s of
 // CPU time to a first build.
 package plot
@@ -37,7 +37,7 @@ type Diagram struct {
 	Areas           []Area
 	Lines           []Line
 	Marks           []Mark
-	Columns, Rows   int // at most so many marks are side by side; it makes them small enough not to touch
+	Columns, Rows   int // at most this many marks are side by side; marks are made small enough not to touch
 }
 
 // Axis is the horizontal or the vertical axis.

@@ -104,8 +104,8 @@ func TestPNG(t *testing.T) {
 	}
 }
 
-// The widths are those of Arial, for which Liberation Sans was designed as a substitute. They are in thousandths of the
-// font's size, from Adobe's metrics of Helvetica.
+// The widths agree with the widths of Arial, for which Liberation Sans was designed as a substitute. They are in
+// thousandths of the font's size, from Adobe's metrics of Helvetica.
 func TestWidths(t *testing.T) {
 	for words, want := range map[string]float64{"": 0, "a": 556, "i": 222, "W": 944, "iW": 222 + 944,
 		"10 s": 556*2 + 278 + 500} {

@@ -22,7 +22,7 @@ type raster struct {
 	scale float64 // pixels per point
 }
 
-// PNG draws the diagram in a size in points, with dpi pixels per inch.
+// PNG draws the diagram with the given size in points, at dpi pixels per inch.
 func (d *Diagram) PNG(w io.Writer, width, height, dpi float64) error {
 	scale := dpi / 72
 	to := raster{image.NewRGBA(image.Rect(0, 0, int(math.Round(width*scale)), int(math.Round(height*scale)))), scale}

@@ -17,7 +17,7 @@ type svg struct {
 	onPage bool
 }
 
-// SVG draws the diagram in a size in points.
+// SVG draws the diagram with the given size in points.
 func (d *Diagram) SVG(width, height float64) string { return d.svg(width, height, false) }
 
 // OnPage draws the same picture for a page whose style sheet has the variables --plot-NAME of all inks.

@@ -1,5 +1,5 @@
-// Package reporttest holds what the tests of reports share: a check of what must be true of every document in all its
-// forms, and a few histories written by hand, for checking the words and pictures of reports.
+// Package reporttest contains what the tests of reports share: a check of what must be true of every document in all
+// its forms, and a few histories written by hand, for checking the words and pictures of reports.
 //
 // Goals: one check for all documents; the code of a history reads like what happened, and builds a history that a run
 // could have recorded. Non-goals: what a document says, and judging a history: its findings are part of its code.

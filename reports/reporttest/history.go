@@ -52,8 +52,8 @@ func (t *Builder) Client(p string, f history.F, ty history.Type, attempt string)
 	return t.Add(history.Event{Process: history.Process(p), F: f, Type: ty, Attempt: history.Attempt(attempt)})
 }
 
-// Fault adds an event of a fault that strikes or ends, given by its line in a plan. If the line is not one of a plan,
-// on are the processes that it strikes.
+// Fault adds an event of a fault that strikes or ends, given by its line in a plan. If the line is not a valid line of
+// a plan, on lists the processes that it strikes.
 func (t *Builder) Fault(ty history.Type, line string, on ...history.Process) *Builder {
 	if f, err := nemesis.Parse(line); err == nil {
 		return t.Add(history.Event{Process: history.Nemesis, Type: ty, F: history.F(f.Kind.String()), Value: line,
@@ -136,7 +136,7 @@ func (t *Builder) find(test func(*history.Event) bool) int {
 	panic("no such event")
 }
 
-// entered returns the position at which an attempt got the lock.
+// entered returns the position at which an attempt acquired the lock.
 func (t *Builder) entered(attempt string) int {
 	return t.find(func(e *history.Event) bool {
 		return e.F == history.Acquire && e.Type == history.OK && e.Attempt == history.Attempt(attempt)

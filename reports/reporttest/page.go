@@ -26,8 +26,8 @@ var (
 	continued = regexp.MustCompile(`'\\\n'|\\\n *`) // a line break that a shell ignores
 )
 
-// Page reports what is wrong with a page: it loads something, it has hidden characters or what its policy forbids, or,
-// apart from its script, it is not well-formed XML.
+// Page reports what is wrong with a page: it loads something, it contains hidden characters or something that its
+// policy forbids, or, apart from its script, it is not well-formed XML.
 func Page(text string) error {
 	if err := safe(text); err != nil {
 		return err
@@ -90,7 +90,7 @@ func Explained(text string) (n int, err error) {
 	return n, err
 }
 
-// Pasted returns how often a command occurs in a text so that a shell accepts it, also over several lines.
+// Pasted returns how often a command occurs in a text in a form that a shell accepts, possibly over several lines.
 func Pasted(text, call string) int {
 	return strings.Count(continued.ReplaceAllString(text, ""), call)
 }

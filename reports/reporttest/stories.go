@@ -160,7 +160,7 @@ func Calm() Story {
 	return t.story("sequential-vs-parallel", "Three clients take turns.", nil)
 }
 
-// Deadlock is the story of two locks, without a limit on renewal, that two clients take in opposite order.
+// Deadlock is the story of two locks, without a limit on renewal, that two clients acquire in opposite order.
 func Deadlock() Story {
 	t := NewHistory(2, 1)
 	t.H.Header.Locks = []history.Lock{"accounts", "orders"}

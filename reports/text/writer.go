@@ -20,12 +20,12 @@ type Writer struct {
 	err   error
 }
 
-// New returns a writer to w of lines of at most width cells, in colour or without.
+// New returns a writer to w that writes lines of at most width cells, with or without colors.
 func New(w io.Writer, width int, color bool) *Writer {
 	return &Writer{w: w, width: width, color: color}
 }
 
-// Width returns how many cells a line may have.
+// Width returns the largest number of cells in a line.
 func (p *Writer) Width() int { return p.width }
 
 // Lines returns how many lines were written.
@@ -34,7 +34,7 @@ func (p *Writer) Lines() int { return p.lines }
 // Err returns the first error of the underlying writer.
 func (p *Writer) Err() error { return p.err }
 
-// Watch makes the writer record from now on whether a word, given in lower case, is written.
+// Watch makes the writer record, from now on, whether it writes the given word. The word must be in lower case.
 func (p *Writer) Watch(word string) { p.watch = word }
 
 // mention records the watched word if the text contains it.
@@ -173,8 +173,8 @@ func (p *Writer) Include(draft *Writer) {
 	}
 }
 
-// Title writes what a report is about at the left, and its verdict (standing) at the margin. what is the size of the
-// result; it may be empty.
+// Title writes the subject of a report (name) at the left and its verdict (standing) at the right margin. The parameter
+// what describes the size of the result; it may be empty.
 func (p *Writer) Title(name, what, standing string, tone Style) {
 	if what != "" {
 		what = "  " + what
@@ -184,7 +184,7 @@ func (p *Writer) Title(name, what, standing string, tone Style) {
 	p.Put(ln.To(p.Margin()-Cells(standing)-2).Add(Plain, "  ").Add(tone, standing))
 }
 
-// Columns writes items in as many columns of equal width as there is room for, after a label at the left.
+// Columns writes items after a label at the left, in as many columns of equal width as fit.
 func (p *Writer) Columns(label string, items []string) {
 	const gap = 3
 	from, wide := Cells(label), 0

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// written returns what a function writes at a width, without colour.
+// written returns what a function writes at a given width, without color.
 func written(width int, write func(*Writer)) string {
 	var b strings.Builder
 	write(New(&b, width, false))

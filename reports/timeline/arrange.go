@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// Arrange arranges a history in lanes. It accepts any history, also one that is cut short or inconsistent; it leaves
+// Arrange arranges a history in lanes. It accepts any history, even one that is truncated or inconsistent; it leaves
 // out of the lanes what does not fit. It marks the witnesses of all breaches in the findings. The lanes keep h, which
 // is never changed.
 func Arrange(h *history.History, findings []checker.Finding) *Lanes {
@@ -49,8 +49,8 @@ func Arrange(h *history.History, findings []checker.Finding) *Lanes {
 	return a.l
 }
 
-// makeRoom sets a.room, which allocates the lane of a client for all that the client does. It also finds the end of the
-// recording.
+// makeRoom sets a.room, which allocates the slices of a client's lane, large enough for everything that the client
+// does. It also finds the end of the recording.
 func (a *arranger) makeRoom() {
 	type numbers struct{ sections, waits, calls int }
 	of := map[history.Process]*numbers{}
@@ -276,7 +276,7 @@ func (a *arranger) leave(pos int, e *history.Event) {
 	delete(a.sections, key)
 }
 
-// cutAt removes what is after at.
+// cutAt truncates windows so that nothing lies after at.
 func cutAt(ws []window, at history.Time) []window {
 	kept := ws[:0]
 	for _, w := range ws {

@@ -45,8 +45,8 @@ type laneTitle struct {
 	Odd       bool
 }
 
-// shape is one thing in the plot. A box spans A to B; a mark is at A; a ray and a message are lines from A at Y to B at
-// Y2.
+// shape is one thing in the plot. A box extends from A to B; a mark is at A; a ray and a message are lines from A at
+// height Y to B at height Y2.
 type shape struct {
 	Kind      string // box, mark, ray, message
 	Class     string
@@ -154,8 +154,8 @@ func (c *chart) omissions(all *Lanes) {
 	}
 }
 
-// fewer returns the lanes that are drawn. If there are too many, these are the lanes of the numbered events, and the
-// first of the others.
+// fewer returns the lanes that are drawn. If there are too many, these are the lanes of the numbered events, followed
+// by the first of the others.
 func (l *Lanes) fewer(numbers map[int]int) *Lanes {
 	if len(l.clients) <= mostLanes && len(l.servers) <= mostLanes {
 		return l

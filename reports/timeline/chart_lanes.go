@@ -109,8 +109,8 @@ func (c *chart) showsProbe() bool {
 	return false
 }
 
-// sections draws each section as a bar. Below it is the lease as it was stated to the client, and for the time in which
-// the section goes on without a lease, a line that says so.
+// sections draws each section as a bar. Below it is the lease as stated to the client. If the section goes on without a
+// lease, a line shows for how long.
 func (c *chart) sections(client int, lock history.Lock, y int) {
 	lane := &c.lanes.clients[client]
 	for _, w := range lane.Waits {
@@ -219,7 +219,7 @@ func (c *chart) clashes(y, height int) {
 	c.Shapes = append(shades, c.Shapes...) // behind everything else
 }
 
-// meeting is the time for which a section was open together with others that exclude it, and a sentence about it.
+// meeting is the time during which a section was open together with others that exclude it, with a sentence about it.
 type meeting struct {
 	until history.Time
 	who   string
@@ -335,7 +335,7 @@ type inLine struct {
 	before int // number of keys of the same lock that were set earlier and still exist
 }
 
-// places divides the life of key i where keys ahead of it in line disappear.
+// places divides the lifetime of key i at each time when a key ahead of it in line disappears.
 func places(keys []keySpan, i int, ahead []int) []inLine {
 	k := &keys[i]
 	gone := slices.Clone(ahead)

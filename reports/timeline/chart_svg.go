@@ -81,7 +81,7 @@ func (c *chart) knots() string {
 	return "[" + strings.Join(all, ",") + "]"
 }
 
-// off adds the class "off", which hides the element at first, if is is true.
+// off adds the class "off", which hides the element at first, if the parameter is is true.
 func off(class string, is bool) string {
 	if is {
 		class += " off"

@@ -16,7 +16,7 @@ const probe = history.Probe
 type table struct {
 	lanes   *Lanes
 	clients []int // indices in lanes.clients, ascending
-	ranked  []int // the same, the most important to the story first
+	ranked  []int // the same indices, the most important to the timeline first
 	servers []int // indices in lanes.servers
 	// tracks are the locks that have a bar of their own in each client's lane. A single empty lock stands for all
 	// locks.
@@ -42,7 +42,7 @@ const (
 )
 
 // layTable chooses the widest layout that leaves room for the words. It gives up, in this order: wide bars, clients
-// without a part in the story, the names of lanes, separate bars for locks, and at last servers and clients.
+// that play no part in the rows shown, the names of lanes, separate bars for locks, and finally servers and clients.
 func layTable(l *Lanes, shown []row, width int) *table {
 	t := &table{lanes: l, width: width, time: 7, depth: min(l.depth(), mostInLine), cell: 1}
 	if t.depth > 1 {

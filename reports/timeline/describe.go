@@ -1,7 +1,7 @@
 package timeline
 
 // This file describes events in words, in one line each: who did what and why, with the terms of plans and findings. An
-// event has the same words in a text, in a picture and in a story.
+// event is described by the same words in a text, in a picture and in an explanation.
 
 import (
 	"cmp"
@@ -17,12 +17,12 @@ import (
 // others.
 type describer struct {
 	Holder func(history.Attempt) history.Process // the client that made an attempt; empty if unknown
-	// Apart reports whether an attempt is called by its own name, because its client has others at the same time. If
-	// Apart is nil, no attempt is.
+	// Apart reports whether an attempt is called by its own name, because its client has other attempts at the same
+	// time. If Apart is nil, no attempt is called by its own name.
 	Apart   func(history.Attempt) bool
 	Several bool // more than one lock is in use
-	// Locks are the locks in use. Servers may also record keys of no such lock, which are called by their name. If
-	// Locks is nil, all keys belong to a lock.
+	// Locks are the locks in use. Servers may also record keys that belong to none of these locks; such keys are called
+	// by their names. If Locks is nil, all keys belong to a lock.
 	Locks []history.Lock
 	// Registers is the number of registers, in a history of operations on registers, which has no lock.
 	Registers int
@@ -299,7 +299,7 @@ func (t *describer) byOther(e *history.Event) string {
 	return " by " + string(e.By)
 }
 
-// because returns the reason in parentheses: a library's own words if there are any.
+// because returns the reason in parentheses. If a library stated the reason in its own words, it uses them.
 func because(e *history.Event) string {
 	words := e.Value != "" && (e.F == history.Acquire || e.F == history.Extend || e.F == history.Release)
 	switch {

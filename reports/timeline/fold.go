@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// fold shortens the story of a run without a violation: it leaves one row for each section, and whatever is unusual.
+// fold shortens the rows of a run without a violation: it leaves one row for each section, and every unusual row.
 func (s *storyline) fold() {
 	s.folded = true
 	for i := range s.rows {

@@ -2,13 +2,12 @@
 // running to the right.
 //
 // Goals: a reader sees how a critical section outlives its lease; what the witness of a law names is never omitted;
-// equal histories give equal texts and pages.
-// Non-goals: judging a history (package checker), and the rest of a report.
+// equal histories give equal texts and pages. Non-goals: judging a history (package checker), and the rest of a report.
 //
-// A history is first arranged in lanes (lanes, arrange): who was in which section and under which lease, what the
-// servers held, which faults struck. The text consists of rows (rows, fold) beside columns (columns, text,
+// A history is first arranged in lanes (lanes, arrange): which client was in which section and under which lease, what
+// the servers held, which faults struck. The text consists of rows (rows, fold) beside columns (columns, text,
 // text_legend). The picture consists of shapes on a scale (scale, true_scale, axis, chart, chart_lanes, tips). It is
-// written as SVG (chart_svg) for a script (chart.js); its colours are those of reports/html.
+// written as SVG (chart_svg) for a script (chart.js), with the colors of reports/html.
 package timeline
 
 import (
@@ -20,13 +19,13 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// Lanes is a history arranged for display: who was in which section and under which lease, and what the servers, the
-// resource and the faults did at that time. Both the text and the picture are drawn from it.
+// Lanes is a history arranged for display: which client was in which section and under which lease, and what the
+// servers, the resource and the faults did at that time. Both the text and the picture are drawn from it.
 //
 // Each instant is given twice: as a true time, for the axis, and as a position in the history, because events at the
 // same time still have an order.
 type Lanes struct {
-	end       history.Time // of the recording; no event is after it, and of spans only a validity
+	end       history.Time // of the recording; all events are before it, but a validity may last longer
 	locks     []history.Lock
 	registers int          // number of registers in a history without locks
 	clients   []clientLane // the clients of the header in its order, then others in the order in which they appear
@@ -59,7 +58,7 @@ type span struct {
 // covers reports whether the span has begun, and has not ended, right after the event at pos.
 func (s span) covers(pos int) bool { return s.First <= pos && pos < s.Last }
 
-// clientLane is what one client did, or a part of it if the client has several lanes.
+// clientLane is what one client did, or a part of that if the client has several lanes.
 type clientLane struct {
 	Process  history.Process
 	Name     string // of the lane: the client's name, with a number if it has several lanes
@@ -202,12 +201,13 @@ func (l *Lanes) apart(a history.Attempt) bool {
 	return is
 }
 
-// ToTheMicrosecond makes times be shown to the microsecond, if the history has a time that is not a whole millisecond.
+// ToTheMicrosecond makes times be shown to the microsecond if the history contains a time that is not a whole
+// millisecond.
 func (l *Lanes) ToTheMicrosecond() {
 	l.fine = slices.ContainsFunc(l.history.Events, func(e history.Event) bool { return e.Time%1e6 != 0 })
 }
 
-// Message is a client's request, or the answer to it, on its way.
+// Message is a client's request, or the answer to it, in transit.
 type Message struct {
 	From, To      history.Process
 	Left, Arrived history.Time
@@ -234,7 +234,8 @@ func (l *Lanes) instant(at history.Time) string {
 	return l.clock(at) + " s"
 }
 
-// outlived returns the sections that continued after the last stated validity had ended, and when it ended.
+// outlived returns the sections that continued after the last stated validity had ended, and the time at which it
+// ended.
 func (l *Lanes) outlived() []outliving {
 	var out []outliving
 	for c := range l.clients {

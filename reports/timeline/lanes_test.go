@@ -139,7 +139,7 @@ func TestFaultsLastAsLongAsTheirKindDoes(t *testing.T) {
 		{"jump redis-1 clock by +30s at 1s", "redis-1", 1},
 		{"break client-1 | redis-1 before reply 1", "client-1", 1},
 		{"delay client-1 -> resource by 90s after before-write", "client-1", 9},
-		{"pausing is no kind of ours", "client-1", 9}, // package checker treats it in the same way
+		{"pausing is no kind of ours", "client-1", 9}, // package checker treats such a report in the same way
 	} {
 		x := reporttest.NewHistory(1, 1)
 		x.At(1).Fault(history.Invoke, test.line, test.on)

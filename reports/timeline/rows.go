@@ -8,16 +8,16 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// row is one line of the story. It is about one event, about several similar events on several servers, or about an
-// instant without an event. A story may have millions of rows, few of which are shown, so it is only put into words
-// then.
+// row is one line of a text timeline. It is about one event, about several similar events on several servers, or about
+// an instant without an event. A timeline may have millions of rows, few of which are shown, so a row is only put into
+// words when it is shown.
 type row struct {
 	at     history.Time
 	pos    int      // the row shows the state right after the event at this position
 	other  *unusual // set if the row is not about the event at pos alone
 	weight int16
 	tone   text.Style
-	proof  bool // it shows an event of the witness
+	proof  bool // the row shows an event of the witness
 }
 
 // unusual describes a row that is not about exactly one event.
@@ -50,7 +50,7 @@ func (l *Lanes) first(r *row) *history.Event {
 	return nil
 }
 
-// add makes the row be about one more event.
+// add makes a row describe one more event.
 func (r *row) add(pos int) {
 	if r.other == nil {
 		r.other = &unusual{events: []int{r.pos}}
@@ -59,7 +59,7 @@ func (r *row) add(pos int) {
 	r.pos = pos
 }
 
-// The weights of rows. What a reader needs to follow the story weighs more than what follows from it.
+// The weights of rows. What a reader needs to follow the events weighs more than what can be inferred from it.
 const (
 	weightProof   = 1000
 	weightFault   = 90
@@ -345,8 +345,8 @@ func choose(rows []row, most int) []int {
 	return order
 }
 
-// If a story with a witness has fewer rows than fewRows, it is filled up to filledRows. If so little of importance
-// happened, the routine events show the violation: clients that take keys from each other and never get the lock.
+// If a timeline with a witness has fewer rows than fewRows, it is extended to filledRows. When so few important events
+// occurred, the routine events show the violation: clients that take keys from each other and never acquire the lock.
 const (
 	fewRows    = 8
 	filledRows = 20
@@ -374,8 +374,8 @@ func fill(order []int, rows []row, first, last, enough int) []int {
 	return order
 }
 
-// farness is what a row loses of its weight for its distance from the witness, in rows. A fault may show its effect
-// long after it struck, so it never loses all its weight.
+// farness is by how much the weight of a row is reduced because of its distance from the witness, in rows. A fault may
+// show its effect long after it struck, so its weight is never reduced to zero.
 func farness(r *row, rows int) int {
 	if r.weight == weightFault {
 		return min(4*rows, weightFault-weightLeast)

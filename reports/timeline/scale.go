@@ -9,8 +9,8 @@ import (
 )
 
 // scale maps true time to positions between 0 and 1, so that a pause of 15 s and exchanges of 2 ms are both visible.
-// Between two neighbouring instants it is linear. The distance between their positions grows with the logarithm of
-// their distance in time, up to a limit. The scale is strictly increasing from its first knot to its last.
+// Between two neighboring instants it is linear. The distance between their positions grows with the logarithm of their
+// distance in time, up to a limit. The scale is strictly increasing from its first knot to its last.
 type scale struct {
 	knots []knot
 	// breaks are the spans that are drawn much shorter than others. The picture must state how long they are.

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// stay is what a client does about one lock, from asking for it until it leaves the section or is refused.
+// stay is what a client does about one lock, from requesting it until it leaves the section or is refused.
 type stay struct {
 	first, last   int // positions
 	lock          history.Lock

@@ -12,7 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/text"
 )
 
-// goroutines returns a history of one service in which n goroutines take the lock at the same time, all from 1 to 9 µs.
+// goroutines returns a history of one service in which n goroutines acquire the lock at the same time, all from 1 to 9
+// µs.
 func goroutines(n int) *history.History {
 	h := &history.History{}
 	add := func(at int, of history.Type, f history.F, i int) {
@@ -24,7 +25,7 @@ func goroutines(n int) *history.History {
 		add(1, history.Invoke, history.Acquire, i+1)
 	}
 	for i := range n {
-		add(2, history.OK, history.Acquire, n-i) // the last to ask is the first to enter
+		add(2, history.OK, history.Acquire, n-i) // the last to request the lock is the first to enter
 	}
 	for i := range n {
 		add(9, history.Invoke, history.Release, i+1)
@@ -67,8 +68,8 @@ func TestGoroutinesOfOneServiceAreSeenApart(t *testing.T) {
 	}
 }
 
-// TestWhoDoesOneThingAtATimeHasOneLane checks that a client has a single lane if it has one attempt after another, or
-// if it holds two locks.
+// TestWhoDoesOneThingAtATimeHasOneLane checks that a client has a single lane if its attempts follow one another, or if
+// it holds two locks.
 func TestWhoDoesOneThingAtATimeHasOneLane(t *testing.T) {
 	h := goroutines(1)
 	for _, e := range goroutines(1).Events {
@@ -84,8 +85,8 @@ func TestWhoDoesOneThingAtATimeHasOneLane(t *testing.T) {
 	}
 }
 
-// TestManyLanesAreCutToThoseOfTheWitness checks that a picture has at most mostLanes lanes, including those of the
-// witness, and says how many there are in all.
+// TestManyLanesAreCutToThoseOfTheWitness checks that a picture has at most mostLanes lanes, which include the lanes of
+// the witness, and says how many there are in all.
 func TestManyLanesAreCutToThoseOfTheWitness(t *testing.T) {
 	l := Arrange(goroutines(900), nil)
 	last := len(l.history.Events) - 1

@@ -14,7 +14,8 @@ const (
 	mostLinesBroken = 60
 )
 
-// draw draws the run with time running downwards: lanes at the left, and at the right what happened, in words.
+// draw draws the run with time running downwards. The lanes are at the left; at the right, words describe what
+// happened.
 func (l *Lanes) draw(p *text.Writer) {
 	s := story(l, p.Width() >= 110)
 	most := mostLinesCalm
@@ -50,8 +51,8 @@ func (l *Lanes) draw(p *text.Writer) {
 	t.legend(p, hidden)
 }
 
-// body draws the rows of a story with the given indices, and the breaks between them. hidden is the number of omitted
-// rows that are heavy enough to be counted.
+// body draws the rows with the given indices, and the breaks between them. hidden is the number of omitted rows that
+// are heavy enough to be counted.
 func (t *table) body(s *storyline, places []int, shown []row) (body []*text.Line, hidden int) {
 	d := &drawing{table: t, near: t.lanes.near(shown), leased: map[[2]int]bool{}}
 	breakAt := breakLength(shown)
@@ -133,7 +134,7 @@ func some[T any](list []T, keep func(*T) bool) (kept []T) {
 }
 
 // lightest returns the least weight of omitted rows that are counted. It is the weight of the lightest row shown, so
-// that a story that shows routine rows also says how many of these it omits.
+// that a timeline that shows routine rows also says how many of these it omits.
 func lightest(shown []row) int16 {
 	least := int16(weightStep)
 	for _, r := range shown {
@@ -184,7 +185,7 @@ func (d *drawing) gap(after *row, long history.Time, skipped int) *text.Line {
 	return ln.To(d.words).Add(text.Plain, words)
 }
 
-// continued returns a row with the same state, about nothing new.
+// continued returns a row that shows the same state but describes no event.
 func (r *row) continued() row { return row{at: r.at, pos: r.pos, other: &unusual{}} }
 
 // row draws one row, its words wrapped beside the lanes.
@@ -220,7 +221,8 @@ func (d *drawing) mark(ln *text.Line, r *row) {
 	}
 }
 
-// state draws the state of all lanes. With only, the line continues another and does not show beginnings and ends.
+// state draws the state of all lanes. If only is set, the line continues another one and does not show beginnings and
+// ends.
 func (d *drawing) state(ln *text.Line, r *row, only bool) {
 	clash := d.near.overlapped(r.pos)
 	col := ln.Cells()
@@ -316,7 +318,7 @@ func sectionSign(lane *clientLane, lock history.Lock, r *row) (rune, text.Style)
 	return ' ', text.Plain
 }
 
-// leaseStands reports whether a stated validity runs at the row, and whether its section began there.
+// leaseStands reports whether a stated validity has begun (begun) and is still running (runs) at the row.
 func leaseStands(lane *clientLane, lock history.Lock, r *row) (begun, runs bool) {
 	for i := range lane.Sections {
 		s := &lane.Sections[i]

@@ -50,8 +50,8 @@ func (t *table) legend(p *text.Writer, hidden int) {
 	t.omissions(p, hidden)
 }
 
-// numbered names the lanes that have only a number as their title. It does so if some client has several lanes, since a
-// lane's number is then not the client's.
+// numbered names the lanes that have only a number as their title. This is needed if some client has several lanes,
+// because a lane's number is then not the client's.
 func (t *table) numbered(p *text.Writer) {
 	if !t.any(func(c *clientLane) bool { return c.Name != string(c.Process) }) {
 		return

@@ -65,7 +65,7 @@ func (c *chart) sectionTip(lane *clientLane, s *section) string {
 	return strings.Join(lines, "\n")
 }
 
-// stretch describes the time of a span in words.
+// stretch describes in words when a span begins and ends.
 func (c *chart) stretch(s span) string {
 	if s.Last == open && s.To > s.From {
 		return fmt.Sprintf("from %s, not over when the recording ended at %s", c.lanes.instant(s.From),

@@ -8,7 +8,7 @@ import (
 
 // On a true scale, on which equal times have equal lengths, a reader sees how long a lease is compared with the pause
 // that outlasts it. It is used if it hides nothing: each section, each lease and each pause must be at least
-// leastVisible pixels wide; what clients do must reach over at least leastFilled of the picture; and no number of the
+// leastVisible pixels wide; the clients' activity must fill at least leastFilled of the picture; and no number of the
 // witness may cover another. Otherwise the scale is folded, so that it shows milliseconds and minutes side by side.
 const (
 	leastVisible = 5.0 // in pixels; a narrower bar is not seen as a bar
@@ -43,7 +43,7 @@ func (c *chart) readable(s *scale) bool {
 	return fit && c.filled(s)
 }
 
-// filled reports whether the clients' sections, pauses and waits reach over enough of the picture.
+// filled reports whether the clients' sections, pauses and waits fill enough of the picture.
 func (c *chart) filled(s *scale) bool {
 	last := c.from
 	for i := range c.lanes.clients {
