@@ -21,7 +21,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/verify"
 )
 
-// request is what the command line asks for.
+// request is what the command line requests.
 type request struct {
 	rules    rules
 	patience time.Duration
@@ -135,7 +135,7 @@ func (r *request) check(c *cobra.Command, files []string) error {
 const smallestRate = 1e-15
 
 // enough is the number of seeds of an exploration that a rule will stop. With more seeds, the portions would be larger,
-// and a portion counts only when all of it has been made.
+// and a portion counts only when it is complete.
 const enough = 80_000_000
 
 // settle sets the defaults that depend on other flags.
@@ -162,7 +162,7 @@ func (r *request) settle(c *cobra.Command) {
 	}
 }
 
-// entries makes the entries of an order, and reads their files.
+// entries creates the entries of an order, and reads their files.
 func (r *request) entries(c *cobra.Command, names []string) (all []entry, files map[string][]byte, err error) {
 	files = map[string][]byte{}
 	if r.corpus {
@@ -187,7 +187,7 @@ func (r *request) entries(c *cobra.Command, names []string) (all []entry, files 
 	return all, files, nil
 }
 
-// entry makes the entry of a scenario or package.
+// entry creates the entry of a scenario or package.
 func (r *request) entry(c *cobra.Command, name string) (e entry, content []byte, err error) {
 	s, test, err := task.OpenTest(name, r.test)
 	if err != nil {
@@ -246,8 +246,8 @@ func (r *request) corpusOptions() *corpus.Options {
 	return &corpus.Options{First: r.from, Seeds: r.seeds, Starts: r.starts, Unaimed: r.unaimed, Sound: r.sound}
 }
 
-// repeat returns the command that does the same verification in one process. It has no time limit, since it takes
-// longer.
+// repeat returns the command that performs the same verification in one process. The command has no time limit, because
+// one process takes longer.
 func (r *request) repeat(c *cobra.Command, name string) string {
 	flags := slices.DeleteFunc(slices.Clone(given["verify"]), func(flag string) bool { return flag == "until-time" })
 	call := []string{output.Program(), "verify", output.Word(name)}

@@ -24,7 +24,8 @@ func keepBinary(folder string, content []byte) (path string, open *os.File, err 
 	return executable(open), open, errors.Join(err, nameless.Close())
 }
 
-// keepNamed does the same on a file system where each file needs a name: it removes the name once the file is open.
+// keepNamed does the same as keepBinary on a file system where each file needs a name: it removes the name once the
+// file is open.
 func keepNamed(folder string, content []byte) (path string, open *os.File, err error) {
 	name := filepath.Join(folder, "lock.test")
 	if err = os.WriteFile(name, content, 0o700); err == nil {

@@ -38,7 +38,7 @@ func flipped(at func(size int) int) func([]byte) []byte {
 }
 
 // Parts that are damaged on the disk after the campaign has ended are never counted. The report command says that they
-// are lost and makes them again. The report is then the same as before, to the byte.
+// are lost, and has them run again. The report is then the same as before, to the byte.
 func TestPartsDamagedAfterTheEndAreMadeAgain(t *testing.T) {
 	t.Parallel()
 	third := func(text []byte) []byte { return text[:len(text)/3] }

@@ -5,14 +5,14 @@
 // Goals: the report equals, to the byte, the report of the command that searches in one process, whichever processes
 // have died meanwhile. A report of which something is missing is never presented as complete. A worker that runs
 // another program takes no part. Non-goals: what is searched and how it is reported (cmd/task and the packages below
-// scenarios); a scheduler, a protocol, credentials (all of these are NATS's).
+// scenarios); a scheduler, a protocol, credentials (all of these are provided by NATS).
 //
-// To add a kind of work, add it to kinds. A kind opens a subject from a file and options. The subject makes parts, runs
-// its stages with any campaign.Hands, and reports its result.
+// To add a kind of work, add it to kinds. A kind opens a subject from a file and options. The subject carries out
+// parts, runs its stages with any campaign.Hands, and reports its result.
 //
 // This program runs on real machines. The simulator's rules about time, goroutines and files do not apply to it: it
-// waits for other processes and starts some. Each run that it makes is still a function of scenario and seed, and its
-// report depends on runs alone. It writes to the folder of a campaign through cmd/output, with two exceptions: an
+// waits for other processes and starts some. Each run that it performs is still a function of scenario and seed, and
+// its report depends on runs alone. It writes to the folder of a campaign through cmd/output, with two exceptions: an
 // embedded server's store, which is in the subfolder nats, and a test binary, which is a nameless file on Linux and in
 // a temporary folder elsewhere.
 package main

@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/cmd/fencepost-campaign/access"
 )
 
-// killed is the processes of a campaign, any of which may be killed and restarted.
+// killed is a campaign whose processes may be killed and restarted.
 type killed struct {
 	t       testing.TB
 	dir     string
@@ -72,7 +72,7 @@ func (k *killed) access() string {
 	return filepath.Join(storeIn(filepath.Join(k.dir, "x")), access.FileName)
 }
 
-// work starts a worker in the place of worker i.
+// work starts a worker that replaces worker i.
 func (k *killed) work(i int) {
 	k.t.Helper()
 	k.workers[i] = worker1(k.t, k.dir, k.access(), "killed")
@@ -113,11 +113,11 @@ func kill(c *exec.Cmd) {
 	c.Wait()
 }
 
-// TestKillsChangeNothing kills workers and the server at the moments when a worker has just asked for a portion or
-// stored a part; the other workers may then be anywhere in theirs. While the server is down, some of its stored data is
-// damaged. If the test may have a disk of its own, the disk is sometimes full when the server is killed, or becomes
-// full while it runs. The report equals that of one process, to the byte. At full size there are 160 kills of workers
-// and 40 of the server.
+// TestKillsChangeNothing kills workers and the server at the moments when a worker has just requested a portion or
+// stored a part; the other workers may then be anywhere in their portions. While the server is down, some of its stored
+// data is damaged. If the test may have a disk of its own, the disk is sometimes full when the server is killed, or
+// becomes full while it runs. The report equals that of one process, to the byte. At full size there are 160 kills of
+// workers and 40 of the server.
 func TestKillsChangeNothing(t *testing.T) {
 	t.Parallel()
 	seeds, ofWorkers, ofServer := fmt.Sprint(sized(6000, 100_000)), sized(8, 160), sized(2, 40)

@@ -23,18 +23,18 @@ import (
 
 // subject is something that a campaign runs, opened in this process.
 type subject interface {
-	// probes makes the runs of the given seeds.
+	// probes performs the runs of the given seeds.
 	probes(seeds ...uint64) ([]probe, error)
 	worker() (campaign.Worker, error)
 	// search runs the whole search with hands, from the beginning.
 	search(ctx context.Context, hands *staged) error
-	// endable reports whether a stage may be ended before all of it is made.
+	// endable reports whether a stage may be stopped before it is complete.
 	endable(stage string) bool
 	// state returns what the search has found so far. It must be called on the goroutine of the search.
 	state() state
 	// conclude reports what the search has found, like the command that searches in one process.
 	conclude(ctx context.Context, f output.Frame) error
-	// story makes the run that shows a finding.
+	// story performs the run that shows a finding.
 	story(f finding) (*document.Document, error)
 	close()
 }

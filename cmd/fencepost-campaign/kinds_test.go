@@ -35,7 +35,7 @@ func TestAPackageTravelsAsItsTestBinary(t *testing.T) {
 	}
 }
 
-// The corpus result equals that of one process, except for the time that each mutant took.
+// The result of the corpus equals the result of one process, except for the time that each mutant took.
 func TestTheCorpusIsThatOfOneProcess(t *testing.T) {
 	t.Parallel()
 	args := []string{"--seeds", "2", "--starts", "2", "--unaimed", "--json"}
@@ -105,7 +105,7 @@ func TestWhatWasSetAsideIsNamedByItsSeeds(t *testing.T) {
 	}
 }
 
-// A rule ends an exploration. The report has what was found until then, and says why it ended.
+// A rule ends an exploration. The report contains what was found until then, and says why the exploration ended.
 func TestRulesEndACampaign(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -132,7 +132,7 @@ func TestRulesEndACampaign(t *testing.T) {
 	}
 }
 
-// quick is a scenario of which one core makes some ten thousand runs a second.
+// quick is a scenario of which one core performs some ten thousand runs a second.
 const quick = `name: quick
 summary: One client takes the lock once.
 servers: {redis: 1}

@@ -22,7 +22,7 @@ import (
 	strict "sigs.k8s.io/yaml"
 )
 
-// published makes an empty object of each kind that the manifests may contain, from the types that Kubernetes
+// published returns an empty object of each kind that the manifests may contain, with the types that Kubernetes
 // publishes.
 var published = map[metav1.TypeMeta]func() any{
 	{APIVersion: "apps/v1", Kind: "Deployment"}:                 func() any { return &appsv1.Deployment{} },
@@ -101,7 +101,7 @@ func pods(all []any) (templates []corev1.PodTemplateSpec, selectors []map[string
 func TestManifestsAreWhatKubernetesTakes(t *testing.T) {
 	t.Parallel()
 	all := manifests(t)
-	configs := []string{"fencepost-scenarios"} // users make it from their files
+	configs := []string{"fencepost-scenarios"} // users create it from their files
 	for _, object := range all {
 		if c, ok := object.(*corev1.ConfigMap); ok {
 			configs = append(configs, c.Name)

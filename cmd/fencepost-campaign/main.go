@@ -77,7 +77,7 @@ time. The report is the same as if one machine had done all the work.`,
 	root.SuggestionsMinimumDistance = 2
 	root.SetUsageTemplate(strings.NewReplacer("{{.CommandPath}}", "fencepost {{.CommandPath}}", "{{.UseLine}}",
 		"fencepost {{.UseLine}}").Replace(root.UsageTemplate()))
-	root.CompletionOptions.DisableDefaultCmd = true // a script for the shell would be that of fencepost
+	root.CompletionOptions.DisableDefaultCmd = true // fencepost itself generates the completion script
 	root.AddCommand(newRun(c), newStart(c), newWork(c), newStatus(c), newReport(c), newStop(c))
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%s\nsee: fencepost %s -h", output.FlagProblem(c, err), c.CommandPath())

@@ -98,8 +98,8 @@ type job struct {
 	binaries []string  // checksums of the test binaries that may be executed here
 }
 
-// join opens a campaign, and makes sure that this program is the one that created it. If it is not, join returns both
-// the campaign and the error.
+// join opens a campaign, and checks that this program is the one that created it. If it is not, join returns both the
+// campaign and the error.
 func (p *place) join(ctx context.Context) (*job, error) {
 	name := p.name
 	c, err := queue.Open(ctx, p.nc, name)
@@ -221,20 +221,20 @@ type staged struct {
 	entry string
 }
 
-// Do makes a stage.
+// Do carries out a stage.
 func (h *staged) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part) error) error {
 	s.Name = h.entry + between + s.Name
 	return h.Director.Do(ctx, s, take)
 }
 
-// whole is hands for searches that need complete stages. It ends the search, as if it were interrupted, at the first
-// stage of which parts are missing.
+// whole is a campaign.Hands for searches that need complete stages. It ends the search, as if it were interrupted, at
+// the first stage of which parts are missing.
 type whole struct {
 	*staged
 	end context.CancelFunc
 }
 
-// Do makes a stage.
+// Do carries out a stage.
 func (h whole) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part) error) error {
 	err := h.staged.Do(ctx, s, take)
 	if p := h.Progress().Stage(); err == nil && p.Done < p.Size {
@@ -243,13 +243,13 @@ func (h whole) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part
 	return err
 }
 
-// worker makes parts of all entries.
+// worker carries out parts of all entries.
 type worker struct {
 	j   *job
 	all []campaign.Worker // one for each entry
 }
 
-// workers makes the workers of all entries.
+// workers creates the workers of all entries.
 func workers(j *job) (all []campaign.Worker, err error) {
 	for i, s := range j.subjects {
 		w, err := s.worker()
@@ -261,7 +261,7 @@ func workers(j *job) (all []campaign.Worker, err error) {
 	return all, nil
 }
 
-// Make makes positions of a stage.
+// Make carries out positions of a stage.
 func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64) ([]byte, error) {
 	name, stage, _ := strings.Cut(s.Name, between)
 	for i, e := range w.j.order.Entries {

@@ -175,7 +175,7 @@ func TestAnotherUserLearnsNothingChangesNothingAndRunsNothing(t *testing.T) {
 	x.preparesFolders(t)
 }
 
-// tries makes an attack. It must fail with the error that it states, and print none of the secrets.
+// tries carries out an attack. It must fail with the error that it states, and print none of the secrets.
 func (x *attacker) tries(one attack, secrets ...string) {
 	x.t.Helper()
 	got := x.gets(one.script, one.args...)
@@ -265,7 +265,7 @@ func (x *attacker) takesThePort(k *killed, port, token string) {
 	}
 }
 
-// preparesFolders makes folders, links and files in a place where everybody may write. A user who then names one of
+// preparesFolders creates folders, links and files in a place where everybody may write. A user who then names one of
 // them by mistake must be refused.
 func (x *attacker) preparesFolders(t *testing.T) {
 	t.Helper()

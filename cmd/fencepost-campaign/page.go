@@ -47,7 +47,7 @@ type site struct {
 	stories map[string][]byte // pages of findings, by slug
 }
 
-// mainPage is the path, below the secret, of the page that follows the campaign. The pages of findings lie beside it.
+// mainPage is the path, below the secret, of the page that follows the campaign. The pages of findings are beside it.
 const mainPage = "/campaign.html"
 
 // serve serves the pages at an address that only this machine can reach, until end is called.
@@ -151,8 +151,8 @@ func render(d *document.Document, at string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// slugOf returns the name of a finding's page. It contains the seed, so that a finding that turns up at a lower seed
-// gets a page of its own.
+// slugOf returns the name of a finding's page. It contains the seed, so that a finding that later occurs at a lower
+// seed gets a page of its own.
 func slugOf(f finding) string {
 	return fmt.Sprintf("%s-%s-%d", f.Entry, search.Slug(f.Finding), f.First)
 }

@@ -137,7 +137,7 @@ func (p *place) reach() error {
 	return p.connect()
 }
 
-// choose settles the name of the campaign: the one that was given, or the only one on the server.
+// choose determines the name of the campaign: the given name, or the name of the only campaign on the server.
 func (p *place) choose(ctx context.Context) error {
 	if p.name != "" {
 		return nil

@@ -146,8 +146,8 @@ func TestWorkersThatRunOtherwiseAreRefused(t *testing.T) {
 	}
 }
 
-// While nobody works on it, a campaign is not complete: the report says so, and so does its exit code. Once a worker
-// has finished it, the report is complete.
+// While nobody works on it, a campaign is not complete: both the report and its exit code say so. Once a worker has
+// finished it, the report is complete.
 func TestAnIncompleteCampaignIsNeverCalledComplete(t *testing.T) {
 	t.Parallel()
 	file, nc := served(t)

@@ -92,8 +92,8 @@ func (r *report) conclude(ctx context.Context, to console, j *job) error {
 	return worst
 }
 
-// again reopens a finished campaign if the server has lost or damaged parts of it since, and says so. Workers then make
-// these parts again, and no others.
+// again reopens a finished campaign if the server has lost or damaged parts of it since, and says so. Workers then run
+// the portions of these parts again, and no others.
 func (j *job) again(ctx context.Context, to console) (open bool, err error) {
 	if over, err := j.Over(ctx); !over || err != nil {
 		return false, err
@@ -112,7 +112,7 @@ func (j *job) again(ctx context.Context, to console) (open bool, err error) {
 	return false, nil
 }
 
-// commandOf returns the command that does a kind of work in one process.
+// commandOf returns the command that performs a kind of work in one process.
 func commandOf(kind string) string {
 	if kind == "package" {
 		return "explore"

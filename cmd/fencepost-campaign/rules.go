@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// rules say when a campaign may stop before all is done. A zero field is no rule.
+// rules say when a campaign may stop before it is complete. A zero field is no rule.
 type rules struct {
 	Time     time.Duration `json:"time,omitempty"`     // how long the campaign has been coordinated
 	Findings int           `json:"findings,omitempty"` // number of distinct violations of promised laws
@@ -32,7 +32,7 @@ type state struct {
 	Findings []finding `json:"findings,omitempty"`
 	// Sure is a number of runs in which every promised law was exercised, if no promise was broken; otherwise 0.
 	Sure int `json:"sure"`
-	// Runs is the number of runs made.
+	// Runs is the number of runs performed.
 	Runs int `json:"runs"`
 }
 
@@ -54,7 +54,7 @@ func (j *job) summary() json.RawMessage {
 	return text
 }
 
-// over returns why the current stage is to be ended; empty if it is not.
+// over returns why the current stage should be stopped, or "" if it should continue.
 func (j *job) over(p queue.Progress) string {
 	name, stage, _ := strings.Cut(p.Stage().Name, between)
 	for i, e := range j.order.Entries {

@@ -38,7 +38,7 @@ workers redo what it was doing.`,
 			defer stop()
 			defer k.close()
 			if child {
-				runtime.GOMAXPROCS(1)   // it makes one run at a time; each other core has a worker process of its own
+				runtime.GOMAXPROCS(1)   // it performs one run at a time; each other core has its own worker process
 				debug.SetGCPercent(400) // a run leaves next to no garbage, as in fencepost
 				life := bufio.NewReader(os.Stdin)
 				if err := k.told(life); err != nil {
@@ -68,8 +68,8 @@ workers redo what it was doing.`,
 // childFlag makes a process a single worker of the process that started it. It ends together with that process.
 const childFlag = "one"
 
-// told reads how to reach the server from the process that started this one. So no secret is on the command line or in
-// the environment.
+// told reads how to reach the server from the process that started this one. This keeps secrets off the command line
+// and out of the environment.
 func (k *crew) told(by *bufio.Reader) error {
 	line, err := by.ReadBytes('\n')
 	if err == nil {
@@ -209,7 +209,7 @@ func (k *crew) keepOne(ctx context.Context) error {
 	return nil
 }
 
-// one runs one worker process to its end. Its errors are those that the process prints.
+// one runs one worker process until it ends. It returns the errors that the process prints.
 func (k *crew) one(ctx context.Context) error {
 	self, err := os.Executable()
 	if err != nil {

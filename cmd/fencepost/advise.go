@@ -71,8 +71,8 @@ Ctrl-C or the end of --cpu came first.`,
 // mostAdviceSeeds is small enough for the sum of two ranges of seeds to fit in an int.
 const mostAdviceSeeds = 1_000_000
 
-// run makes sure that everything can be read and written; then it tries changes, writes and reports. flags are the
-// flags of this invocation that a repetition needs in addition to the seeds.
+// run checks that everything can be read and written; then it tries changes, and writes and reports the results. flags
+// are the flags of this invocation that a repetition needs in addition to the seeds.
 func (j *adviseJob) run(flags []string) error {
 	defer j.Close()
 	if j.options.Budget < 0 {
@@ -110,7 +110,7 @@ func (j *adviseJob) run(flags []string) error {
 	return j.Emit(document, report.Standing())
 }
 
-// save writes the best changes as scenario files and diffs; 1.yaml and 1.diff hold the best one.
+// save writes the best changes as scenario files and diffs; 1.yaml and 1.diff contain the best one.
 func (j *adviseJob) save(a *advise.Report) error {
 	before := j.scenario.Text()
 	named := j.scenario.Name + ".yaml"
@@ -130,7 +130,7 @@ func (j *adviseJob) save(a *advise.Report) error {
 			return err
 		}
 		file, patch := fmt.Sprintf("%d.yaml", i+1), fmt.Sprintf("%d.diff", i+1)
-		// drop the first line, which only Go's own tools need
+		// Drop the first line, which only Go's own tools need.
 		_, change, _ := strings.Cut(string(diff.Diff(named, before, named, text)), "\n")
 		j.Files.Keep(output.File{Name: file, Content: text}, output.File{Name: patch, Content: []byte(change)})
 		a.Written = append(a.Written, filepath.ToSlash(filepath.Join(j.Out, file)))

@@ -15,7 +15,7 @@ import (
 
 // BenchmarkCheckMillion checks a million events, as JSON lines and as EDN, recorded on one machine and on two whose
 // clocks may be off. 50 clients take turns at 10 locks; some cases have fewer clients, some up to a hundred thousand.
-// It reports the largest memory that the process has used:
+// It reports the peak memory use of the process:
 //
 //	go test ./cmd/fencepost -run ^$ -bench CheckMillion/json -benchtime 1x
 func BenchmarkCheckMillion(b *testing.B) {

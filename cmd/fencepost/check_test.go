@@ -27,7 +27,7 @@ import (
 )
 
 // TestAHistoryIsJudgedAsItsRunWas runs scenarios on every kind of service and checks the histories that they write.
-// Each law must come out as in the run's own verdict, by the same cause and in the same words.
+// Each law must have the same outcome as in the run's own verdict, by the same cause and in the same words.
 func TestAHistoryIsJudgedAsItsRunWas(t *testing.T) {
 	t.Chdir(t.TempDir())
 	type laws map[string]struct{ Outcome, Cause, Explanation string }
@@ -52,7 +52,7 @@ func TestAHistoryIsJudgedAsItsRunWas(t *testing.T) {
 		for law, f := range was.Laws {
 			violated = violated || f.Outcome == "violated"
 			got := is.Laws[law]
-			// What a story says about necessary faults was found by running again, which check cannot do.
+			// What an explanation says about necessary faults was found by running again, which check cannot do.
 			if got.Outcome != f.Outcome || got.Cause != f.Cause || !strings.HasPrefix(f.Explanation, got.Explanation) {
 				t.Errorf("%s, %s: the run says %+v, its history %+v", name, law, f, got)
 			}

@@ -47,7 +47,7 @@ func newCompare() *cobra.Command {
 	return c
 }
 
-// again returns the command that makes the same comparison.
+// again returns the command that performs the same comparison.
 func again(seeds int, out string) string {
 	call := fmt.Sprintf("%s compare --seeds %d", output.Program(), seeds)
 	if out != "" {

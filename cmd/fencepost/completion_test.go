@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// completions returns what the shell is offered after some words.
+// completions returns what the shell is offered as completions after some words.
 func completions(t *testing.T, words ...string) []string {
 	t.Helper()
 	var out, problems bytes.Buffer

@@ -60,7 +60,7 @@ var neededAlone = map[string][]string{
 		"sim/redis.WellKnown", "sim/redis.MaxCompiled", "sim/redis.MaxScripts"},
 }
 
-// TestExportedNamesHaveUsers checks that a name which only its own package uses is not exported. A name counts as used
+// TestExportedNamesHaveUsers checks that a name that only its own package uses is not exported. A name counts as used
 // if code of another package mentions it, if it is part of something used (a type in a signature or in an exported
 // field, a value of a type), or if an interface requires the method.
 func TestExportedNamesHaveUsers(t *testing.T) {
@@ -79,7 +79,7 @@ func TestExportedNamesHaveUsers(t *testing.T) {
 	}
 }
 
-// house holds what the packages declare and use, by "package.Name" and "package.Type.Method".
+// house records what the packages declare and use, by "package.Name" and "package.Type.Method".
 type house struct {
 	place    func(name string) string
 	exported map[string]types.Object

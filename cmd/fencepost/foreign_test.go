@@ -56,8 +56,8 @@ func TestClientsOfEtcdAndZooKeeper(t *testing.T) {
 	}
 }
 
-// TestFindingsInClientsOfEtcdAndZooKeeper shows what breaks a lock although its library could have kept it, or what the
-// library does not report.
+// TestFindingsInClientsOfEtcdAndZooKeeper shows what breaks a lock although its library could have prevented it, and
+// what the library does not report.
 func TestFindingsInClientsOfEtcdAndZooKeeper(t *testing.T) {
 	testkit.FullOnly(t)
 	file := func(worker, name string) string { return filepath.Join(workers, worker, name) }
@@ -84,11 +84,12 @@ func TestFindingsInClientsOfEtcdAndZooKeeper(t *testing.T) {
 	}
 }
 
-// TestThePrintedSamples shows what the classes that the documents print really do, with the libraries that they import.
+// TestThePrintedSamples shows how the lock classes that the documents print really behave, with the libraries that they
+// import.
 func TestThePrintedSamples(t *testing.T) {
 	printed := filepath.Join(workers, "python-etcd3", "printed.yaml")
 	for _, c := range []foreign{
-		// the key is set, but nobody gets the lock
+		// The key is set, but nobody acquires the lock.
 		{"python-etcd3", "", printed, "simulated", exitUndecided, "AttributeError: header", "client-1 acquires"},
 		{"python-etcd3", "", printed, "etcd", exitUndecided, "AttributeError: header", "client-1 acquires"},
 		// the folder's czxid serves all holders as their token
@@ -96,7 +97,7 @@ func TestThePrintedSamples(t *testing.T) {
 		// a session whose client is stopped lasts longer than 10 s
 		{"kazoo", "", "printed-zookeeper-lock", "simulated", exitOtherwise, "lease-exclusion holds",
 			"client-2 acquires"},
-		// the listener's functions do not exist; kazoo prints that and goes on
+		// The listener's functions do not exist; kazoo prints that and continues.
 		{"kazoo", " default listener", "printed-zookeeper-lock", "simulated", exitExpected,
 			"NameError: name 'abort_current_operations' is not defined", ""},
 	} {

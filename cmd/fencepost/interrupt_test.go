@@ -127,7 +127,7 @@ func list(v any) []any {
 	return l
 }
 
-// anyOf reports whether so is true for an element of a list.
+// anyOf reports whether so returns true for an element of a list.
 func anyOf(v any, so func(map[string]any) bool) bool {
 	for _, e := range list(v) {
 		if so(object(e)) {
@@ -342,8 +342,8 @@ func (r *outcome) isMarked(t *testing.T, page, complete bool) {
 	}
 }
 
-// someInstants returns the first few of n instants, then ever fewer, and the last ones; by default just one in the
-// middle.
+// someInstants returns the first few of n instants, then ever fewer, and the last ones. By default it returns only one,
+// in the middle.
 func someInstants(n int) (all []int) {
 	if !testkit.Full() {
 		return []int{n/2 + 1}
@@ -505,8 +505,8 @@ func TestAReaderThatHasLeft(t *testing.T) {
 	}
 }
 
-// TestLargestCounts asks each long command for as many runs as possible, and interrupts it once it has made some. Rows
-// that build hundreds of runs before the first one ends are only tested at the full size.
+// TestLargestCounts asks each long command for as many runs as possible, and interrupts it once it has performed some.
+// Rows that build hundreds of runs before the first one ends are only tested at the full size.
 func TestLargestCounts(t *testing.T) {
 	const most = "9223372036854775807"
 	for _, args := range [][]string{

@@ -18,7 +18,7 @@ import (
 type job struct {
 	output.Frame
 	scenario *scenarios.Scenario
-	guest    *task.Guest // the code whose lock is tested; nil: the scenario's protocol is
+	guest    *task.Guest // the code whose lock is tested; nil: the scenario's protocol is tested
 	first    uint64      // the first seed
 	seeds    int
 	shard    search.Shard
@@ -117,7 +117,7 @@ func (j *job) runMany() error {
 	return j.conclude(runs) // also if a run failed: the others are reported, and the failure at the end
 }
 
-// conclude writes and reports how the runs came out: all runs, or those made before an interruption.
+// conclude writes and reports how the runs came out: all runs, or those performed before an interruption.
 func (j *job) conclude(runs *search.Runs) error {
 	many, err := j.summary(runs)
 	if err != nil {

@@ -39,7 +39,7 @@ type liveJob struct {
 	chosen   bool // whether --servers was given
 	listen   string
 	file     string // the plan's file; empty: the scenario's own faults
-	both     bool   // whether to run both simulated and live, and to compare
+	both     bool   // whether to run both in simulation and live, and to compare
 	workers  int
 	problems io.Writer // standard error
 }
@@ -85,7 +85,7 @@ client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
 	return c
 }
 
-// start runs the command: one scenario live, or with --agree many scenarios both simulated and live.
+// start runs the command: one scenario live, or with --agree many scenarios both in simulation and live.
 func (j *liveJob) start(c *cobra.Command, args []string) (err error) {
 	j.problems = c.ErrOrStderr()
 	switch j.chosen = c.Flags().Changed("servers"); {
@@ -208,8 +208,8 @@ func (j *liveJob) unjudged(err error) error {
 	return errors.Join(fmt.Errorf("%w\nwhat has happened is in %s", err, j.Out), j.Files.Finish())
 }
 
-// decideLess limits a judgement to what a run can show that ended before its work was done: violations that occurred
-// count, but a violation that is missing does not.
+// decideLess limits the judgement of a run that ended before its work was done to what such a run can show: violations
+// that occurred count, but the absence of a violation does not.
 func decideLess(j *format.Judgement) {
 	j.Undecided = true
 	j.Mismatches = slices.DeleteFunc(j.Mismatches, func(m format.Mismatch) bool {
@@ -224,8 +224,8 @@ func (j *liveJob) options() (live.Options, error) {
 		Own: process.Command{Path: self, Args: []string{os.Args[0], liveClient}}}, err
 }
 
-// agree runs scenarios both simulated and live, and compares the verdicts. It runs the given scenarios, or all that the
-// servers support. By default the live side uses real servers of each scenario's kind.
+// agree runs scenarios both in simulation and live, and compares the verdicts. It runs the given scenarios, or all that
+// the servers support. By default the live side uses real servers of each scenario's kind.
 func (j *liveJob) agree(given []string) error {
 	agreement := &agree.Agreement{Servers: "real servers", Repeat: output.Program() + " live --agree"}
 	choose := servers.Started

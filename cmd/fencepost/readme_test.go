@@ -231,7 +231,7 @@ func TestReadmeScenarioComesOutAsItSays(t *testing.T) {
 	}
 }
 
-// fill replaces what stands between the marks with the given name.
+// fill replaces the text between the marks with the given name.
 func fill(t *testing.T, text, name, content string) string {
 	t.Helper()
 	begin, end := fmt.Sprintf("<!-- %s: begin -->\n", name), fmt.Sprintf("<!-- %s: end -->", name)
@@ -296,7 +296,7 @@ func trackRecord(t *testing.T) string {
 	return b.String() + "\n"
 }
 
-// verdicts returns a scenario's expectations, with those of the same outcome and cause in one item.
+// verdicts returns a scenario's expectations. Those with the same outcome and cause are in one item.
 func verdicts(s *scenarios.Scenario) []string {
 	laws := map[string][]string{}
 	var order []string

@@ -26,7 +26,7 @@ import (
 
 var entryOfLog = regexp.MustCompile(`(?m)^## (v\S+), (not yet released|\d{4}-\d\d-\d\d)$`)
 
-// TestTheChangeLogNamesEachVersion checks that entries of the change log stand in the order of their versions, that
+// TestTheChangeLogNamesEachVersion checks that the entries of the change log are in the order of their versions, that
 // only the newest can wait for its release, that every version that has a tag has an entry, and that the promise about
 // JSON names the schema that documents have.
 func TestTheChangeLogNamesEachVersion(t *testing.T) {
@@ -59,7 +59,7 @@ func TestTheChangeLogNamesEachVersion(t *testing.T) {
 	}
 }
 
-// tags lists the versions that the clone has tags of; a copy of the files without a clone has none.
+// tags lists the versions for which the clone has tags; a copy of the files without a clone has none.
 func tags(t *testing.T) []string {
 	t.Helper()
 	out, err := exec.Command("git", "tag", "--list", "v*").Output()
@@ -69,8 +69,8 @@ func tags(t *testing.T) []string {
 	return strings.Fields(string(out))
 }
 
-// TestTheModuleCanBeInstalledByItsPath checks what go install PATH@VERSION refuses: replaced modules, and names of
-// files that some system cannot have.
+// TestTheModuleCanBeInstalledByItsPath checks for what go install PATH@VERSION refuses: replaced modules, and file
+// names that some system does not allow.
 func TestTheModuleCanBeInstalledByItsPath(t *testing.T) {
 	if m := regexp.MustCompile(`(?m)^(replace|exclude)\b.*`).FindString(readFrom(t, "go.mod")); m != "" {
 		t.Errorf("go.mod: %s", m)
@@ -84,7 +84,7 @@ func TestTheModuleCanBeInstalledByItsPath(t *testing.T) {
 	}
 }
 
-// TestEveryModuleGetsUpdates checks that dependabot looks at every go.mod, and at no folder that is not there.
+// TestEveryModuleGetsUpdates checks that dependabot looks at every go.mod, and at no folder that does not exist.
 func TestEveryModuleGetsUpdates(t *testing.T) {
 	var config struct {
 		Updates []struct {
@@ -118,7 +118,7 @@ func TestEveryModuleGetsUpdates(t *testing.T) {
 	}
 }
 
-// TestIssueFormsAreComplete checks what GitHub asks of a form: without it, the form is not shown.
+// TestIssueFormsAreComplete checks that each form has what GitHub requires; otherwise GitHub does not show the form.
 func TestIssueFormsAreComplete(t *testing.T) {
 	forms, err := filepath.Glob("../../.github/ISSUE_TEMPLATE/*.yml")
 	if err != nil || len(forms) < 3 {
@@ -161,7 +161,7 @@ func TestIssueFormsAreComplete(t *testing.T) {
 	}
 }
 
-// TestTheFolderOfAGoCommandStandsFirst: the go command refuses -C behind any other flag.
+// TestTheFolderOfAGoCommandStandsFirst: the go command refuses -C after any other flag.
 func TestTheFolderOfAGoCommandStandsFirst(t *testing.T) {
 	behind := regexp.MustCompile(`\bgo (build|install|run|test|vet) [^-\n&|;]*-[^C\n&|;][^\n&|;]* -C .*`)
 	first := 0
@@ -195,8 +195,8 @@ func TestTheMakefileHasWhatItsGuideNames(t *testing.T) {
 	}
 }
 
-// TestAReleaseIsBuilt makes the archive for this system, and checks that it has the programs, and that the list of what
-// is in fencepost has the modules that the program itself states.
+// TestAReleaseIsBuilt builds the archive for this system. It checks that the archive contains the programs, and that
+// its list of the contents of fencepost contains the modules that the program itself states.
 func TestAReleaseIsBuilt(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "bash", "tar", "awk", "sha256sum", "git")

@@ -87,8 +87,8 @@ func TestWhatIsNotJudgedSaysWhy(t *testing.T) {
 }
 
 // TestAFaultThatDidNothingIsReported runs drawn plans. Each fault that never struck, or struck while nobody held the
-// lock or asked for it, must be counted in the opening, and named with the reason in text, page and JSON. No other
-// fault may be.
+// lock or requested it, must be counted at the beginning of the report, and named with the reason in text, page and
+// JSON. No other fault may be.
 func TestAFaultThatDidNothingIsReported(t *testing.T) {
 	seen, seed := map[bool]int{}, uint64(0)
 	eachReport(t, func(s *scenarios.Scenario) {

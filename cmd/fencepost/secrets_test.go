@@ -19,7 +19,7 @@ lock: {protocol: set-nx-px, ttl: 500ms}
 work: {hold: 5ms}
 `
 
-// TestPasswordsAreShownNowhere puts a password of the user's servers into every place where it may stand, and into
+// TestPasswordsAreShownNowhere puts a password of the user's servers into every place where it may be given, and into
 // places where it must not. No part of it may appear in the output of a call, in the files that it writes, or in its
 // page. Nor may a client find it in its environment or among the processes of the machine.
 func TestPasswordsAreShownNowhere(t *testing.T) {

@@ -148,8 +148,9 @@ func TestTheAgainLineRunsOnTheSameServers(t *testing.T) {
 	}
 }
 
-// TestAKilledRunLeavesNothingForEver checks that on the user's servers a lock without a TTL gets one, longer than the
-// run. After a kill -9, all that is left then disappears by itself. Keys that do not belong to the run stay.
+// TestAKilledRunLeavesNothingForEver checks that on the user's servers a lock without a TTL gets one, which is longer
+// than the run. After a kill -9, everything that is left then disappears by itself. Keys that do not belong to the run
+// stay.
 func TestAKilledRunLeavesNothingForEver(t *testing.T) {
 	t.Parallel()
 	kills := 3

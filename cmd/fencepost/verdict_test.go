@@ -99,7 +99,7 @@ func (f *forms) junit(t *testing.T, text string) {
 	if err := xml.Unmarshal([]byte(text), &suites); err != nil {
 		t.Fatal(err)
 	}
-	output, _, _ := strings.Cut(suites.Suite.Output, "\n") // what follows is a note
+	output, _, _ := strings.Cut(suites.Suite.Output, "\n") // the text after it is a note
 	verdict, headline, _ := strings.Cut(output, ": ")
 	f.said["JUnit"] = said{verdict, headline}
 	for _, c := range suites.Suite.Cases {

@@ -108,9 +108,9 @@ func TestWorkersShowWhatTheyAreThereToShow(t *testing.T) {
 // waits until a replica has it. The client of redsync also writes at the end of its section, over what another client
 // has written.
 //
-// The Redlock for Node may stand in its own way, so that it is enough if one of three runs shows the loss. A promoted
-// master knows none of its scripts and answers EVALSHA with NOSCRIPT. The EVAL that the client then sends instead
-// arrives after the release of the same try, and leaves a key that belongs to nobody until its TTL ends.
+// The Redlock for Node may prevent its own acquire, so that it is enough if one of three runs shows the loss. A
+// promoted master knows none of its scripts and answers EVALSHA with NOSCRIPT. The EVAL that the client then sends
+// instead arrives after the release of the same attempt, and leaves a key that belongs to nobody until its TTL ends.
 func TestALockUnderASentinel(t *testing.T) {
 	testkit.FullOnly(t)
 	for _, servers := range []string{"simulated", "redis"} {

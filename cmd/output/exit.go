@@ -16,14 +16,14 @@ const (
 	exitExpected  = 0 // everything is as the scenario expects
 	exitOtherwise = 1 // something is not as the scenario expects
 	ExitBadInput  = 2 // bad input or usage, or a server or worker that cannot be used; nothing was run
-	exitUndecided = 3 // the command ended before all was decided, and so far nothing contradicts the expectation
+	exitUndecided = 3 // the command ended before everything was decided; nothing contradicts the expectation so far
 )
 
 // ErrReported ends a command with an error that another process has already reported.
 var ErrReported = errors.New("it is reported already")
 
-// ExitCode returns the exit code of a command that ended with err. It writes to problems what the user must know of the
-// error, after the name of the program. undecided reports whether an error means that the command decided nothing.
+// ExitCode returns the exit code of a command that ended with err. It writes to problems what the user must know about
+// the error, after the name of the program. undecided reports whether an error means that the command decided nothing.
 func ExitCode(err error, program string, problems io.Writer, undecided func(error) bool) int {
 	var ended Ended
 	var badFile *format.Error

@@ -23,7 +23,7 @@ func OnlyBeside(c *cobra.Command, mode string, beside ...string) error {
 	return err
 }
 
-// Given returns those of the named flags that were set in the call, as words of an equivalent command line.
+// Given returns the named flags that were set in the call, as words of an equivalent command line.
 func Given(flags *pflag.FlagSet, names ...string) (words []string) {
 	for _, name := range names {
 		f := flags.Lookup(name)

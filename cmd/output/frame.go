@@ -71,7 +71,7 @@ func (f *Frame) Open(kind string) error {
 // Close unlocks the folder for other processes. It may be called without Open.
 func (f *Frame) Close() { f.Files.Close() }
 
-// Keep writes a report as JSON to the command's folder, with the given command as the one that made it.
+// Keep writes a report as JSON to the command's folder. command is the command that the JSON names as its origin.
 func (f *Frame) Keep(name, command string, d *document.Document) {
 	text, err := d.JSON(command)
 	if f.Files.Fail(err); err == nil {
@@ -88,8 +88,8 @@ func (f *Frame) Draw(name string, write func(io.Writer) error) {
 	}
 }
 
-// Emit writes a report in all forms that were asked for. Its error ends the command: what could not be written, or
-// otherwise an Ended unless the result is Passed.
+// Emit writes a report in all requested forms. It returns an error, which ends the command, if something could not be
+// written; otherwise it returns an Ended unless the result is Passed.
 func (f *Frame) Emit(d *document.Document, s document.Result) error {
 	if f.Metrics != "" {
 		f.Files.write(f.Metrics, metrics, d.Metrics)

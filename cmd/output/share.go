@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// The environment variables in which test runners say which share of the work is this process's.
+// The environment variables in which test runners say which share of the work belongs to this process.
 const (
 	bazelIndex  = "TEST_SHARD_INDEX" // from 0 (Bazel's test encyclopedia)
 	bazelTotal  = "TEST_TOTAL_SHARDS"

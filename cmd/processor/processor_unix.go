@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package processor measures what work costs: unlike the clock's, the differences of its times are the same on a busy
-// machine.
+// Package processor measures what work costs. Unlike differences of clock times, differences of its times are the same
+// on a busy machine.
 package processor
 
 import (
@@ -13,7 +13,7 @@ import (
 func Time() time.Duration {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		panic(err) // it has no reason to
+		panic(err) // this call has no reason to fail
 	}
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

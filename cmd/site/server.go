@@ -57,8 +57,8 @@ func (s *Server) Serve(ctx context.Context) error {
 	return nil
 }
 
-// mostAsked is the largest size of a request, in bytes: twice that of the largest scenario, because the text of the
-// scenario is escaped in it.
+// mostAsked is the largest size of a request, in bytes: twice the size of the largest scenario, because the text of the
+// scenario is escaped in the request.
 const mostAsked = 4 << 20
 
 // ServeHTTP serves the page and its requests. It refuses a request for another host: it comes from a page elsewhere

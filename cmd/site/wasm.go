@@ -121,9 +121,9 @@ func compiled(ctx context.Context) ([]byte, error) {
 	return os.ReadFile(out)
 }
 
-// slim writes a go.mod to dir like that of the source, but with a protobuf whose descriptors have no text form. To
-// produce that text, descriptors look up their methods by name, and then the linker must keep every method of every
-// type. The simulator needs no such text.
+// slim writes a go.mod to dir that equals that of the source except that it uses a protobuf whose descriptors have no
+// text form. To produce that text, descriptors look up their methods by name, and then the linker must keep every
+// method of every type. The simulator needs no such text.
 func slim(ctx context.Context, source, dir string) (mod string, err error) {
 	sourceMod, err := run(ctx, source, "env", "GOMOD")
 	if err != nil {
@@ -166,7 +166,7 @@ func FormatDesc(fmt.State, rune, protoreflect.Descriptor) {}
 	return mod, err
 }
 
-// fetch makes a module in a new folder that contains the source of this program's version.
+// fetch creates a module in a new folder that contains the source of this program's version.
 func fetch(ctx context.Context, dir string) error {
 	info, known := debug.ReadBuildInfo()
 	if !known || info.Main.Path != modulePath || info.Main.Version == "" || info.Main.Version == "(devel)" {

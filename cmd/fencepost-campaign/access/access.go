@@ -1,8 +1,8 @@
-// Package access holds what a process needs to reach the NATS server of a campaign, and to make sure that it is that
-// server.
+// Package access contains what a process needs to reach the NATS server of a campaign, and to verify that it has
+// reached the right server.
 //
 // Goals: a process sends nothing to a server, and believes nothing it says, before the server has shown the certificate
-// that the campaign's folder holds. Nothing that is printed contains a password or a token. Non-goals: accounts and
+// that the campaign's folder contains. Nothing that is printed contains a password or a token. Non-goals: accounts and
 // transport of NATS servers that users run themselves.
 package access
 
@@ -24,10 +24,10 @@ import (
 
 // Server is how to reach a server and authenticate to it. The files and the URL have the meaning that NATS gives them.
 type Server struct {
-	URL   string `json:"url,omitempty"`   // may hold a user and password, or a token; several are separated by commas
-	Token string `json:"token,omitempty"` // in place of one in the URL
-	// Certificate, in PEM, is the only certificate that the server may show. Empty: any that a trusted authority has
-	// signed.
+	URL   string `json:"url,omitempty"`   // may contain a user and password, or a token; commas separate several
+	Token string `json:"token,omitempty"` // used instead of a token in the URL
+	// Certificate, in PEM, is the only certificate that the server may show. If it is empty, any certificate that a
+	// trusted authority has signed is accepted.
 	Certificate string `json:"certificate,omitempty"`
 	Listen      string `json:"listen,omitempty"` // where an embedded server was asked to listen, host:port
 	// Binaries are the SHA-256 sums, in hex, of the test binaries that may be executed here.

@@ -114,7 +114,7 @@ func heard(t *testing.T, at, answer string) (address string, all func() string) 
 }
 
 // A program that listens at the address of a campaign's server is sent no secret, and nothing it says is believed. The
-// test tries a NATS server that asks for no token, a server that starts without TLS, the server of another campaign,
+// test tries a NATS server that requires no token, a server that starts without TLS, the server of another campaign,
 // and a listener that says nothing.
 func TestNobodyIsTakenForTheServer(t *testing.T) {
 	t.Parallel()

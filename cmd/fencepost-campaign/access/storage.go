@@ -7,7 +7,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// storage is the NATS subject on which processes ask why the server stores nothing. Nobody answers while it stores.
+// storage is the NATS subject on which processes ask why the server stores nothing. While the server does store, nobody
+// answers.
 const storage = "fencepost.storage"
 
 // answerWithin is how long Trouble waits for an answer.

@@ -41,7 +41,7 @@ func certificate(f *access.Folder, before string) (tls.Certificate, string, erro
 	return pair, string(cert), err
 }
 
-// newCertificate makes a self-signed certificate. It never expires: clients identify the server by this very
+// newCertificate creates a self-signed certificate. It never expires: clients identify the server by this very
 // certificate, and no clocks are compared.
 func newCertificate() (cert, key []byte, err error) {
 	public, private, err := ed25519.GenerateKey(rand.Reader)

@@ -185,9 +185,9 @@ func (s *Server) distrust() error {
 	return err
 }
 
-// address returns the address at which the server shall listen: as asked now, as asked or chosen before, or a free port
-// of this machine alone. If another program occupies a port that nobody asked for, a free port is chosen. If it
-// occupies one that was asked for, that is an error.
+// address returns the address at which the server should listen: the address requested now, the address requested or
+// chosen before, or a free port of this machine alone. If another program occupies a port that nobody requested, a free
+// port is chosen. If it occupies a port that was requested, that is an error.
 func (s *Server) address(asked string) (*net.TCPAddr, error) {
 	if asked != "" {
 		s.Access.Listen = asked
@@ -233,7 +233,7 @@ func (s *Server) listening() {
 	}
 }
 
-// Know adds checksums of test binaries to those that workers of this server may execute.
+// Know adds checksums of test binaries to the list of binaries that workers of this server may execute.
 func (s *Server) Know(sums ...string) error {
 	for _, sum := range sums {
 		if !slices.Contains(s.Access.Binaries, sum) {

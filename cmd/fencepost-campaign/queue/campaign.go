@@ -55,7 +55,7 @@ const (
 	keyFinished    = "finished" // the search has ended
 	keyFailed      = "failed"   // why the search cannot continue
 	keyStage       = "stage."
-	keyEnded       = "ended." // a stage that was ended before all of it was made
+	keyEnded       = "ended." // a stage that was stopped before it was complete
 	keyWorker      = "worker."
 	keyAside       = "aside." // a message that was put aside
 )
@@ -72,7 +72,7 @@ var ErrNone = errors.New("no such campaign")
 // answerWithin is how long a command waits for the server's answers before it gives up.
 const answerWithin = 10 * time.Second
 
-// Create makes a campaign, or opens the existing one of that name if it runs the same. The error is ErrOther if the
+// Create creates a campaign, or opens the existing one of that name if it runs the same. The error is ErrOther if the
 // existing one runs something else. If the process dies during Create, the next call completes what is missing.
 func Create(ctx context.Context, nc *nats.Conn, name string, what json.RawMessage, files map[string][]byte,
 	patience time.Duration) (*Campaign, error) {

@@ -17,13 +17,14 @@ type sign struct {
 	Beat uint64 `json:"beat"` // differs in each sign
 }
 
-// renewal is how often a coordinator writes a sign of life. Another process takes its place if it writes none for the
-// campaign's patience. The waiting process measures that by its own clock, from when it last saw the sign change.
+// renewal is how often a coordinator writes a sign of life. If it writes none for as long as the campaign's patience,
+// another process takes its place. The waiting process measures this by its own clock, from when it last saw the sign
+// change.
 func (c *Campaign) renewal() time.Duration { return c.Patience / 3 }
 
-// Coordinate waits until no process coordinates, and then runs the search. It returns nil when the search has ended,
-// and an error when it has failed, in this process or in another. It also returns when ctx is done. The string by
-// names this process.
+// Coordinate waits until no other process coordinates, and then runs the search. It returns nil when the search has
+// ended, and an error when it has failed, in this process or in another. It also returns when ctx is done. The string
+// by names this process.
 func (c *Campaign) Coordinate(ctx context.Context, by string, search func(context.Context, *Director) error) error {
 	for {
 		if over, err := c.Over(ctx); over || err != nil {
@@ -193,7 +194,7 @@ func (c *Campaign) resign(revision uint64) {
 	c.keys.Delete(ctx, keyCoordinator, jetstream.LastRevision(revision))
 }
 
-// Stop asks for the search to be ended early. If it was asked before, the first reason stays.
+// Stop requests that the search end early. If this was requested before, the first reason is kept.
 func (c *Campaign) Stop(ctx context.Context, reason string) error {
 	has, err := c.once(ctx, keyStop, []byte(reason))
 	if err == nil && !bytes.Equal(has, []byte(reason)) {

@@ -17,7 +17,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// ahead is the largest number of portions of a stage that are queued or being made at a time. It bounds the queue,
+// ahead is the largest number of portions of a stage that are queued or in progress at a time. It bounds the queue,
 // however large the campaign is. If there are more workers than that, the others find nothing to do.
 const ahead = 4096
 
@@ -46,8 +46,8 @@ const tick = time.Second
 type Director struct {
 	c *Campaign
 
-	// Rule, if set, is called after each part and once a tick. It returns why the stage is to be ended early, or "". It
-	// also decides which stages are ended when a user has asked for the campaign to be stopped.
+	// Rule, if set, is called after each part and once a tick. It returns why the stage should be stopped early, or "".
+	// It also decides which stages are stopped when a user has requested that the campaign be stopped.
 	Rule func(Progress) string
 	// Seen, if set, is called once a tick with the progress of the search.
 	Seen func(Progress)
@@ -70,7 +70,7 @@ type Progress struct {
 	Took   time.Duration   `json:"took"`
 	Stages []StageProgress `json:"stages"` // in the order in which they were begun
 	Lost   []Loss          `json:"lost,omitempty"`
-	// Stop is the reason for which a user asked the campaign to be stopped; empty if nobody has asked.
+	// Stop is the reason for which a user requested that the campaign be stopped; empty if nobody has.
 	Stop    string          `json:"stop,omitempty"`
 	Summary json.RawMessage `json:"summary,omitempty"` // what the search has found
 }
@@ -87,15 +87,15 @@ func (p Progress) Stage() StageProgress {
 type StageProgress struct {
 	Name string `json:"name"`
 	Done uint64 `json:"done"` // positions with a part
-	Lost uint64 `json:"lost"` // those of Done that gave no result
+	Lost uint64 `json:"lost"` // the positions of Done that gave no result
 	Size uint64 `json:"size"`
-	// Due is how many positions count: all of them, or, if the stage was ended early, those that had a part then.
+	// Due is how many positions count: all of them or, if the stage was stopped early, those that had a part then.
 	Due uint64 `json:"due"`
-	// Ended is why the stage was ended before all of it was made; empty if it was not.
+	// Ended is the reason why the stage was stopped early, or "" if it was not.
 	Ended string `json:"ended,omitempty"`
 }
 
-// Lacking returns how many positions of a stage count and have no part. In a finished campaign, these parts have been
+// Lacking returns how many positions of a stage count but have no part. In a finished campaign, these parts have been
 // lost since.
 func (s StageProgress) Lacking() uint64 { return s.Due - s.Done }
 
@@ -113,7 +113,7 @@ const mostLost = 100
 // Complete reports whether every position of the stage gave a result.
 func (s StageProgress) Complete() bool { return s.Done == s.Size && s.Lost == 0 }
 
-// direct makes the director of a new coordinator, which continues the search of the previous one.
+// direct returns the director of a new coordinator, which continues the search of the previous one.
 func (c *Campaign) direct(ctx context.Context) (*Director, error) {
 	before, err := c.Progress(ctx)
 	d := &Director{c: c, since: time.Now()}
@@ -143,7 +143,7 @@ func (d *Director) Progress() Progress {
 	return p
 }
 
-// errAgain ends a search that has counted parts which another coordinator has decided not to count.
+// errAgain ends a search that has counted parts that another coordinator has decided not to count.
 var errAgain = errors.New("another coordinator ended the stage before parts that this one had counted")
 
 // fold is the state of one stage while its parts are gathered.
@@ -153,15 +153,16 @@ type fold struct {
 	key     string
 	take    func(campaign.Part) error
 	due     covered // the positions that count
-	covered covered // those of them that were counted
+	covered covered // the positions of due that were counted
 	next    uint64  // the stream sequence of the next part to look at
 	given   uint64  // all positions below it that count are covered or were put on the queue
 	end     *ending // how the stage was ended early; nil if it was not
 	at      int     // the stage's index in progress.Stages
 }
 
-// Do makes all positions of a stage, as campaign.Hands requires. It also returns nil for a stage that was ended early,
-// and for one of which parts are missing if it only reads what is stored; Progress tells.
+// Do carries out all positions of a stage, as campaign.Hands requires. It also returns nil for a stage that was stopped
+// early. If it only reads what is stored, it also returns nil for a stage of which parts are missing; Progress reports
+// these cases.
 func (d *Director) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part) error) error {
 	f := &fold{Director: d, Stage: s, key: token(s.Name), take: take, due: covered{{0, s.Size}}, next: 1}
 	if err := f.declare(ctx); err != nil {
@@ -237,8 +238,8 @@ func (f *fold) readEnding(ctx context.Context) error {
 	return f.ended(end)
 }
 
-// ended restricts the stage to the positions that had been counted when it was ended early. If a part of these is lost
-// later, it is made again. ended returns errAgain if this process has counted other positions, too.
+// ended restricts the stage to the positions that had been counted when it was stopped early. If a part of these is
+// lost later, it is run again. ended returns errAgain if this process has counted other positions, too.
 func (f *fold) ended(end *ending) error {
 	if !end.Counted.includes(f.covered) {
 		return errAgain
@@ -363,7 +364,7 @@ func (f *fold) read(ctx context.Context, m *jetstream.RawStreamMsg) (p portion, 
 	return p, value, err
 }
 
-// over decides whether the stage is over: all of it is made, or it has been ended, or is ended now by the rule.
+// over decides whether the stage is over: it is complete, it has been stopped, or the rule stops it now.
 func (f *fold) over(ctx context.Context) (bool, error) {
 	f.clock()
 	done := f.covered.below(f.Size) == f.due.below(f.Size)
@@ -440,8 +441,8 @@ func (f *fold) look(ctx context.Context) error {
 	return f.report(ctx)
 }
 
-// recover starts to put missing portions on the queue again if the queue is empty and parts are missing all the same.
-// Possible reasons: a user removed messages, a part was put aside, or the server can no longer read a part.
+// recover starts to put missing portions on the queue again if the queue is empty although parts are missing. Possible
+// reasons: a user removed messages, a part was put aside, or the server can no longer read a part.
 func (f *fold) recover(ctx context.Context) error {
 	var left uint64
 	err := f.c.persist(ctx, func(ctx context.Context) error {
@@ -458,8 +459,8 @@ func (f *fold) recover(ctx context.Context) error {
 	return f.unreadable(ctx)
 }
 
-// unreadable returns an error that names the first part of the stage which the server counts but cannot read, since it
-// is damaged on its disk. No other part can be stored in its place.
+// unreadable returns an error that names the first part of the stage that the server counts but cannot read because it
+// is damaged on the disk. No other part can be stored in its place.
 func (f *fold) unreadable(ctx context.Context) error {
 	var subjects map[string]uint64
 	err := f.c.persist(ctx, func(ctx context.Context) error {

@@ -161,7 +161,7 @@ func (c *Campaign) put(ctx context.Context, key string, value []byte) error {
 	})
 }
 
-// once writes a key unless it has a value already, and returns the value that the key has then.
+// once writes a key unless it already has a value, and returns the value that the key then has.
 func (c *Campaign) once(ctx context.Context, key string, value []byte) (has []byte, err error) {
 	err = c.persist(ctx, func(ctx context.Context) error {
 		_, err := c.keys.Create(ctx, key, value)
@@ -176,7 +176,7 @@ func (c *Campaign) once(ctx context.Context, key string, value []byte) (has []by
 	return c.get(ctx, key)
 }
 
-// under reads all keys that begin with a prefix. The map's keys are what follows the prefix.
+// under reads all keys that begin with a prefix. The keys of the map are the parts of the names after the prefix.
 func (c *Campaign) under(ctx context.Context, bucket jetstream.KeyValue, begin string) (all map[string][]byte,
 	err error) {
 	err = c.persist(ctx, func(ctx context.Context) error {
@@ -200,7 +200,7 @@ func (c *Campaign) under(ctx context.Context, bucket jetstream.KeyValue, begin s
 	return all, err
 }
 
-// ending records that a stage was ended before all of it was made.
+// ending records that a stage was stopped before it was complete.
 type ending struct {
 	Reason  string  `json:"reason"`
 	Counted covered `json:"counted"` // the positions that had been counted

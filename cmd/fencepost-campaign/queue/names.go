@@ -29,7 +29,7 @@ func CheckName(name string) error {
 		"start with a hyphen", name)
 }
 
-// The two kinds of subjects: portions to be made, and parts that were made.
+// The two kinds of subjects: portions that have yet to be carried out, and finished parts.
 const (
 	work  = "work"
 	parts = "parts"
@@ -45,7 +45,7 @@ func (c *Campaign) stageSubject(kind, stage string) string {
 	return subject + c.Name + "." + kind + "." + token(stage)
 }
 
-// parse reads a subject of the given kind. It returns an error if the subject is not that of a portion of this
+// parse reads a subject of the given kind. It returns an error if the subject does not belong to a portion of this
 // campaign.
 func (c *Campaign) parse(kind, text string) (stage string, p portion, err error) {
 	rest, ours := strings.CutPrefix(text, subject+c.Name+"."+kind+".")

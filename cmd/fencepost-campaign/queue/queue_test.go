@@ -57,7 +57,7 @@ func create(t *testing.T, nc *nats.Conn, name, what string) *Campaign {
 }
 
 // count is a search for tests: its first stage sums numbers up, and its second stage sums the products of numbers with
-// that sum. The result differs if any position is made twice or not at all.
+// that sum. The result differs if any position is counted twice or not at all.
 func count(size uint64) func(context.Context, campaign.Hands) (string, error) {
 	return func(ctx context.Context, hands campaign.Hands) (string, error) {
 		sum := tally{}
@@ -96,7 +96,7 @@ func (t *tally) take(p campaign.Part) error {
 	return nil
 }
 
-// counter makes parts of count. It calls before, if set, before each position.
+// counter carries out parts of count. It calls before, if set, before each position.
 type counter struct {
 	before func(ctx context.Context, s campaign.Stage, at uint64) error
 }
@@ -119,7 +119,7 @@ func (w counter) Make(ctx context.Context, s campaign.Stage, first, size uint64)
 	return json.Marshal(part)
 }
 
-// alone is a campaign.Hands in which one worker makes everything.
+// alone is a campaign.Hands in which one worker does everything.
 type alone struct{ w campaign.Worker }
 
 func (h alone) Do(ctx context.Context, s campaign.Stage, take func(campaign.Part) error) error {
@@ -153,8 +153,8 @@ func newCrew(t *testing.T, at access.Server) *crew {
 	return k
 }
 
-// work starts a worker, which runs until the campaign is over or ctx is done. The function kill that worker receives
-// kills this worker.
+// work starts a worker, which runs until the campaign is over or ctx is done. The function worker receives a function
+// kill, which kills this worker.
 func (k *crew) work(ctx context.Context, name string, worker func(kill func()) campaign.Worker) {
 	id := fmt.Sprintf("worker-%d", k.ids.Add(1))
 	k.all.Go(func() {
@@ -212,7 +212,7 @@ func TestACampaignComesToWhatOneProcessDoes(t *testing.T) {
 	if want := expected(t, size); err != nil || got != want {
 		t.Fatalf("%s, %v; want %s", got, err, want)
 	}
-	// Any process finds the same result from what is stored, and nothing is made again.
+	// Any process finds the same result from what is stored, and nothing is run again.
 	again, err := count(size)(t.Context(), c.Stored())
 	if err != nil || again != got {
 		t.Errorf("stored: %s, %v; want %s", again, err, got)
@@ -221,7 +221,8 @@ func TestACampaignComesToWhatOneProcessDoes(t *testing.T) {
 	if err != nil || len(p.Stages) != 2 || !p.Stages[0].Complete() || !p.Stages[1].Complete() {
 		t.Errorf("progress %+v, %v", p, err)
 	}
-	// Workers that have ended say how much they have made: all of it, or more, if a portion was delivered twice.
+	// When the workers have exited, each has reported how many positions it completed. The sum may exceed the total,
+	// because a portion can be delivered twice.
 	k.all.Wait()
 	state, err := c.State(t.Context())
 	if err != nil {
@@ -238,8 +239,8 @@ func TestACampaignComesToWhatOneProcessDoes(t *testing.T) {
 	}
 }
 
-// Workers that die at any position are replaced: others make what they had under way. Coordinators that die are
-// replaced as well.
+// Workers that die at any position are replaced: other workers carry out the portions that they had begun. Coordinators
+// that die are replaced as well.
 func TestWhoeverDiesIsReplaced(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
@@ -307,7 +308,8 @@ func TestWhoeverDiesIsReplaced(t *testing.T) {
 	mu.Unlock()
 }
 
-// Two processes that coordinate at once find the same result. Each behaves as if it had taken the other for dead.
+// Two processes that coordinate at once find the same result. Each behaves as if it had wrongly concluded that the
+// other was dead.
 func TestTwoCoordinatorsDoNoHarm(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
@@ -339,8 +341,8 @@ func TestTwoCoordinatorsDoNoHarm(t *testing.T) {
 	}
 }
 
-// Position 123 kills every worker that makes it. It is set aside after three deaths, and all other positions are made.
-// Position 321 fails with an error, which becomes the reason of its loss.
+// Position 123 kills every worker that processes it. It is set aside after three deaths, and all other positions are
+// completed. Position 321 fails with an error, which becomes the reason of its loss.
 func TestAPositionThatKillsIsSetAside(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})

@@ -82,7 +82,8 @@ func TestPortionsAreEnoughAndFew(t *testing.T) {
 	}
 }
 
-// A token has only characters that subjects and keys of the server may have, and different names have different tokens.
+// A token contains only characters that subjects and keys of the server may have, and different names have different
+// tokens.
 func TestTokensAreOfOneNameEach(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}

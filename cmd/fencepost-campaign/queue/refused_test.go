@@ -18,7 +18,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// A name stands for one campaign. What the server has under that name must belong to it.
+// A name refers to one campaign. Everything that the server has under that name must belong to it.
 func TestACampaignIsNotMixedWithAnother(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})
@@ -132,7 +132,7 @@ func TestMessagesThatNobodyUnderstandsArePutAside(t *testing.T) {
 	}
 }
 
-// A part that differs from what its worker wrote is put aside, and made again.
+// A part that differs from what its worker wrote is put aside, and its portion is run again.
 func TestDamagedPartsAreMadeAgain(t *testing.T) {
 	t.Parallel()
 	const size = 300
@@ -367,8 +367,8 @@ func TestAStageEndedEarlyIsTheSameForAll(t *testing.T) {
 	}
 }
 
-// If a stage was ended early and the server loses some of its parts later, these parts and no others are made again.
-// The search then has the same result. A part that was stored after the stage was ended never counts.
+// If a stage was stopped early and the server loses some of its parts later, the portions of these parts and no others
+// are run again. The search then has the same result. A part that was stored after the stage was stopped never counts.
 func TestLostPartsOfAStageEndedEarlyAreMadeAgain(t *testing.T) {
 	t.Parallel()
 	s := serve(t, embedded.Options{})

@@ -15,7 +15,7 @@ type State struct {
 	Progress
 	Finished bool
 	Failed   string   // why the search cannot continue; empty if it can
-	Stopped  string   // the reason for which a user asked to stop it; empty if nobody has
+	Stopped  string   // the reason for which a user requested a stop; empty if nobody has
 	Workers  []Worker // all that have joined, by ID
 	Aside    []string // messages that could not be interpreted, each with the reason
 	Stored   Stored
@@ -31,7 +31,7 @@ type Worker struct {
 
 // Stored is the amount of data that the server holds for a campaign.
 type Stored struct {
-	Waiting uint64 // portions that are queued or being made
+	Waiting uint64 // portions that are queued or in progress
 	Parts   uint64
 	Bytes   uint64 // size of the parts on the server's disk
 }

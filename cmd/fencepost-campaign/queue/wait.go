@@ -71,7 +71,7 @@ func (w *wait) wait(c *Campaign, why string) {
 	}
 }
 
-// end records that the request waits no longer.
+// end records that the request no longer waits.
 func (w *wait) end() {
 	if w.c == nil {
 		return

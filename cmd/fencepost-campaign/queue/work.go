@@ -21,9 +21,9 @@ type Present struct {
 	Process int    `json:"process"`
 	Build   string `json:"build"` // the program, its version and its platform
 	Refused string `json:"refused,omitempty"`
-	Doing   string `json:"doing,omitempty"` // the portion that it is making
-	Made    uint64 `json:"made"`            // positions that it has made
-	Ended   bool   `json:"ended,omitempty"` // it has ended by itself, and Made is all that it has made
+	Doing   string `json:"doing,omitempty"` // the portion that it is working on
+	Made    uint64 `json:"made"`            // positions that it has completed
+	Ended   bool   `json:"ended,omitempty"` // it has ended by itself, and Made is final
 }
 
 // Hand is one worker process of a campaign.
@@ -58,7 +58,7 @@ func (h *Hand) Refuse(ctx context.Context, why error) error {
 // fetchFor is how long a worker waits for a portion before it checks whether the campaign is over.
 const fetchFor = 2 * time.Second
 
-// Work makes portions until the campaign is over (it then returns nil) or has failed, or ctx is done.
+// Work carries out portions until the campaign is over (it then returns nil) or has failed, or ctx is done.
 func (h *Hand) Work(ctx context.Context, w campaign.Worker) error {
 	defer h.leave(ctx)
 	for {
@@ -81,8 +81,8 @@ func (h *Hand) Work(ctx context.Context, w campaign.Worker) error {
 	}
 }
 
-// leave tells other processes how much the worker has made, and that it no longer needs the server. If that fails, they
-// notice when its sign of life expires.
+// leave tells other processes how much the worker has completed, and that it no longer needs the server. If that fails,
+// they notice when its sign of life expires.
 func (h *Hand) leave(ctx context.Context) {
 	h.Ended = true
 	text, err := json.Marshal(h.Present)
@@ -128,7 +128,7 @@ func (h *Hand) fetch(ctx context.Context) (m jetstream.Msg, err error) {
 	return m, err
 }
 
-// portion makes the portion that a message asks for.
+// portion carries out the portion that a message requests.
 func (h *Hand) portion(ctx context.Context, w campaign.Worker, m jetstream.Msg) error {
 	s, p, err := h.read(ctx, m)
 	if err != nil {
@@ -206,7 +206,7 @@ func (h *Hand) read(ctx context.Context, m jetstream.Msg) (*campaign.Stage, port
 // errEnded stops the work on a portion whose stage was ended.
 var errEnded = errors.New("the stage was ended")
 
-// make makes a portion. Meanwhile it lets the server know that the portion is being worked on.
+// make carries out a portion. Meanwhile it lets the server know that the portion is being worked on.
 func (h *Hand) make(ctx context.Context, w campaign.Worker, m jetstream.Msg, s *campaign.Stage,
 	p portion) (value []byte, err error) {
 	h.Doing = fmt.Sprintf("%s %d to %d", s.Name, p.first, p.end()-1)
@@ -236,7 +236,7 @@ func (h *Hand) keeping(ctx context.Context, m jetstream.Msg, do func(context.Con
 				return
 			case <-time.After(h.c.Patience / 3):
 			}
-			m.InProgress()    // if this fails, the portion is made again, which does no harm
+			m.InProgress()    // if this fails, the portion is run again, which does no harm
 			h.showWithin(ctx) // a server that cannot store this keeps the message all the same
 			if end, err := h.c.ended(ctx, key); err == nil && end != nil && !end.Counted.includes(covered{p}) {
 				cancel(errEnded)
