@@ -16,13 +16,14 @@ func TestAProbeWhoseOwnMessagesAreLateAsksAgain(t *testing.T) {
 		lock  string
 		seeds uint64
 		tails []string // with longer tails the members of a cluster find no leader
-		more  []uint64 // seeds with which the probe's first late message is one that it sends after waiting for too long
+		more  []uint64 // seeds with which the probe sends its first late message after waiting for too long
 	}{
 		{"servers: {redis: 1}\nlock: {protocol: set-nx-px}", 100, []string{"5% 2s", "10% 20s", "20% 5s..60s"}, nil},
 		{"servers: {redis: 3}\nlock: {protocol: redlock}", 100, []string{"5% 2s", "10% 20s", "20% 5s..60s"}, nil},
 		{"servers: {etcd: 3}\nlock: {protocol: etcd, ttl: 5s}", 100, []string{"0.5% 60s", "1% 25s"},
 			[]uint64{180, 561}},
-		{"servers: {zookeeper: 3}\nlock: {protocol: zookeeper, ttl: 5s}", 300, []string{"0.5% 60s", "1% 25s"}, []uint64{528}},
+		{"servers: {zookeeper: 3}\nlock: {protocol: zookeeper, ttl: 5s}", 300, []string{"0.5% 60s", "1% 25s"},
+			[]uint64{528}},
 	} {
 		lock, again, seeds := c.lock, 0, c.more
 		for seed := range c.seeds {

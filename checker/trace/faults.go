@@ -94,8 +94,8 @@ func (f *Fault) Over() int {
 	return f.Stop
 }
 
-// unfelt reports whether a fault strikes only the resource or its links, and adds it to Unfelt then. Such a fault affects
-// nobody while nobody uses the resource.
+// unfelt reports whether a fault strikes only the resource or its links, and then adds it to Unfelt. Such a fault
+// affects nobody while nobody uses the resource.
 func (t *Trace) unfelt(f Fault) bool {
 	all := func(side []history.Process) bool {
 		return len(side) > 0 &&

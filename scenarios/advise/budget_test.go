@@ -174,8 +174,8 @@ func TestOnlyWhatTheOwnFaultsBreakIsAskedAbout(t *testing.T) {
 		want := "No change and no pair keeps every promise."
 		if own {
 			want = "Set lock.ttl to 9s: then every promise that broke is kept, in 20 runs under these faults and " +
-				"2,100 under fresh ones of the same kinds. Of these 2,120 runs, 12 break deadlock-freedom, as before. " +
-				"Of these 2,120 runs, 7 break mutual-exclusion, which lies in the nature of locks."
+				"2,100 under fresh ones of the same kinds. Of these 2,120 runs, 12 break deadlock-freedom, as " +
+				"before. Of these 2,120 runs, 7 break mutual-exclusion, which lies in the nature of locks."
 		}
 		if said := a.conclusion(); !strings.HasPrefix(said, want) || a.keeps(best) != own {
 			t.Errorf("own faults: %v: %s\nnot\n%s", own, said, want)

@@ -150,7 +150,8 @@ func TestAllTimesDoubledIsTheSameRunAtHalfTheSpeed(t *testing.T) {
 			after.verdict = checker.Check(after.history)
 			short, long := before.history.Events, after.history.Events
 			if i := diverge(short, long); i >= 0 {
-				if !nearExpiry(short, i, 2) && !nearExpiry(long, i, 4) && !nearCron(short, i, 2) && !nearCron(long, i, 4) {
+				if !nearExpiry(short, i, 2) && !nearExpiry(long, i, 4) &&
+					!nearCron(short, i, 2) && !nearCron(long, i, 4) {
 					t.Errorf("%s: the runs part at event %d\n%s\n%s\n%s", s.Name, i, about(short, i), about(long, i), p)
 				}
 				rounded++
