@@ -365,7 +365,7 @@ func (t *judge) delaying(n int32, c *pending, met int) []*trace.Fault {
 	var list []*trace.Fault
 	for f := range t.suspects() {
 		struck := f.Start < min(met, c.ret) && (f.Start > c.call || t.Mended(f) == trace.Open || t.Mended(f) > c.call)
-		if struck && !f.Does.IsClock() && f.Does != history.EndsSession && t.onTheWay(f, g.Process, peer) {
+		if struck && f.Does.Delays() && t.onTheWay(f, g.Process, peer) {
 			list = append(list, f)
 		}
 	}
@@ -402,7 +402,7 @@ func (t *judge) slowedAsk(n int32, l lateness) []*trace.Fault {
 	c := pending{f: history.Acquire, call: a.Call, ret: a.Ret}
 	var list []*trace.Fault
 	for f := range t.suspects() {
-		if f.Start < min(a.Ret, l.met) && (t.Mended(f) == trace.Open || t.Mended(f) > a.Call) && !f.Does.IsClock() &&
+		if f.Start < min(a.Ret, l.met) && (t.Mended(f) == trace.Open || t.Mended(f) > a.Call) && f.Does.Delays() &&
 			f.Does != history.Promotes &&
 			t.onTheWay(f, a.Process, t.IsServer) && t.delayOf(f, &c).length() >= t.excess(l) {
 			list = append(list, f)

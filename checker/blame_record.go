@@ -113,8 +113,8 @@ func (t *judge) misleading(p history.Process, at int) []*trace.Fault {
 	})
 }
 
-// forgetting lists the faults before position to that may have lost the counter behind a grant's token: crashes in
-// which a server counted by the grant lost data, and failovers. If there are none, it lists shutdowns of a server that
+// forgetting lists the faults before position to that may have lost the counter behind a grant's token: flushes of a
+// server counted by the grant, crashes in which such a server lost data, and failovers. If there are none, it lists shutdowns of a server that
 // stores nothing on disk. It lists nothing for a service of several members, since the others still have what one
 // loses. What was fsynced is lost only with the disk.
 func (t *judge) forgetting(g *trace.Grant, to int) []*trace.Fault {
@@ -135,6 +135,12 @@ func (t *judge) forgetting(g *trace.Grant, to int) []*trace.Fault {
 			return (f.Does == history.Kills && f.Loses == loss || f.Does == history.Promotes && t.ordered(f)) &&
 				slices.ContainsFunc(f.On, counted)
 		})
+	}
+	flushed := t.suspectsIn(from, to, func(f *trace.Fault) bool {
+		return f.Does == history.RemovesKeys && t.History.Events[f.Start].Lock == "" && slices.ContainsFunc(f.On, counted)
+	})
+	if len(flushed) > 0 {
+		return flushed
 	}
 	if all := lossy(history.LosesEverything); len(all) > 0 || t.History.Header.Applies(history.FsyncAlways) {
 		return all

@@ -22,6 +22,9 @@ const (
 	RemovedByOwner CauseKind = "removed by its own holder"
 	LostInCrash    CauseKind = "lost in crash"    // (unsynced | no persistence | disk lost)
 	LostInFailover CauseKind = "lost in failover" // the promoted replica lacked the key
+	Evicted        CauseKind = "evicted"          // the server removed the key to free memory
+	// (deleted | flushed): somebody who is no client of the lock removed the key
+	RemovedByOperator CauseKind = "removed by an operator"
 	// (pause | late packet | slow work): sections overlap, windows do not
 	HolderOutlivedLease CauseKind = "holder outlived its lease"
 	// a fault ended the session or lease that the lock depended on
@@ -54,7 +57,8 @@ const (
 	Unsynced      = "unsynced"          // LostInCrash
 	NoPersistence = "no persistence"    // LostInCrash: the server keeps nothing on disk
 	DiskLost      = "disk lost"         // LostInCrash: the server came back with an empty disk
-	ByFlush       = "flushed"           // RemovedByNonOwner
+	ByFlush       = "flushed"           // RemovedByNonOwner, RemovedByOperator: with all other keys
+	ByDelete      = "deleted"           // RemovedByOperator: this key
 	Overwritten   = "overwritten"       // RemovedByNonOwner
 	LateTry       = "late try"          // RemovedByOwner
 	ByPause       = "pause"             // HolderOutlivedLease
@@ -87,6 +91,8 @@ var Causes = []struct {
 	{RemovedByOwner, []string{LateTry}},
 	{LostInCrash, []string{Unsynced, NoPersistence, DiskLost}},
 	{LostInFailover, nil},
+	{Evicted, nil},
+	{RemovedByOperator, []string{ByDelete, ByFlush}},
 	{HolderOutlivedLease, []string{ByPause, ByLatePacket, BySlowWork}},
 	{StaleEffect, nil},
 	{LostUpdate, nil},

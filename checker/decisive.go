@@ -465,6 +465,12 @@ func lossCause(w history.Why) Cause {
 		return Cause{LostInCrash, DiskLost}
 	case history.LostInFailover:
 		return Cause{Kind: LostInFailover}
+	case history.Evicted:
+		return Cause{Kind: Evicted}
+	case history.DeletedByOperator:
+		return Cause{RemovedByOperator, ByDelete}
+	case history.FlushedByOperator:
+		return Cause{RemovedByOperator, ByFlush}
 	}
 	return Cause{Kind: CauseNotRecorded}
 }

@@ -54,6 +54,11 @@ func (t *judge) recordStory(c *clash, r *record) string {
 		}
 		return sentence("%s expired at %v; when %s got the lock at %v%s it took the lock without looking again%s",
 			key, e.Time, g.Process, lease.Granted, ended, t.faultText(t.unrenewed(span.Grant, r.gone)))
+	case Evicted:
+		return sentence("%s was evicted at %v: the server needed memory, and its maxmemory-policy lets it take the key "+
+			"of a lock%s", key, e.Time, t.faultText(t.removing(r.at)))
+	case RemovedByOperator:
+		return t.operatorStory(key, r.at)
 	case LostInCrash:
 		return t.crashStory(key, r, e) + t.undoneStory(r)
 	case LostInFailover:
@@ -190,6 +195,26 @@ func (t *judge) removedStory(key string, at, set int) string {
 	}
 	return sentence("%s was deleted at %v by a request of %s, which did not own it%s", key, e.Time, t.name(e.By),
 		t.faultText(t.strayBlame(at, set).faults...))
+}
+
+// operatorStory describes a key that an operator removed.
+func (t *judge) operatorStory(key string, at int) string {
+	e, did := &t.History.Events[at], "deleted by an operator at %v"
+	if e.Why == history.FlushedByOperator {
+		did = "flushed by an operator at %v, with all others"
+	}
+	return sentence("%s was "+did+": that is no release, and its holder was not told%s", key, e.Time,
+		t.faultText(t.removing(at)))
+}
+
+// removing finds the fault that removed a key without a request of a client, as recorded at position at. After a
+// failover, the record may be that of a replica.
+func (t *judge) removing(at int) *trace.Fault {
+	e := &t.History.Events[at]
+	return t.lastSuspect(at, func(f *trace.Fault) bool {
+		key := t.History.Events[f.Start].Lock
+		return f.Does == history.RemovesKeys && f.Strikes(e.Process) && (key == "" || key == e.Lock)
+	})
 }
 
 func (t *judge) crashStory(key string, r *record, e *history.Event) string {

@@ -165,7 +165,7 @@ func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int,
 	var listed []trace.Impact // one of each kind is enough
 	for fault := range t.suspects() {
 		x := trace.Impact{Fault: fault}
-		concerns := !x.Does.IsClock() && t.onTheWay(x.Fault, a.Process, t.IsServer)
+		concerns := x.Does.Delays() && t.onTheWay(x.Fault, a.Process, t.IsServer)
 		if concerns && x.Start <= end && t.Mended(x.Fault) >= call && !slices.ContainsFunc(listed, x.IsLike) {
 			listed = append(listed, x)
 			story += sentence(" Meanwhile: %s.", t.Cite(x.Fault))

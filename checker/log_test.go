@@ -71,6 +71,9 @@ func (p *parser) line(line string) {
 			e.Type = history.OK
 		}
 		e.F, e.Fault = struck(e.Value, names(on))
+		if f, err := nemesis.Parse(e.Value); err == nil {
+			e.Lock = f.Lock
+		}
 		p.add(e)
 		return
 	}

@@ -91,7 +91,7 @@ func tokens(when func(*situation) bool) []advice {
 	lost := func(s *situation) bool { return len(s.forgot) > 0 }
 	kept := func(s *situation) bool {
 		return !slices.ContainsFunc(s.forgot, func(f *trace.Fault) bool {
-			return f.Does == history.Promotes || f.Loses == history.LosesEverything
+			return f.Does == history.Promotes || f.Does == history.RemovesKeys || f.Loses == history.LosesEverything
 		})
 	}
 	return slices.Concat([]advice{
@@ -259,6 +259,15 @@ var remedies = map[CauseKind][]advice{
 		{text: "Give every lock an expiry, and restart a crashed server only after the longest TTL has passed.",
 			when: isEndless},
 		{text: "Or persist with appendfsync always.", unless: history.FsyncAlways, only: anyRedis, when: keepsDisk},
+	}, guards),
+	Evicted: slices.Concat([]advice{
+		{text: "Set maxmemory-policy to noeviction on the servers of the lock: then a full server refuses to set a " +
+			"key, and removes none. Or give the lock servers of its own, on which memory does not run out."},
+	}, guards),
+	RemovedByOperator: slices.Concat([]advice{
+		{text: "Give no person and no program the right to delete the keys of locks, nor FLUSHALL and FLUSHDB: deny " +
+			"them by an ACL, and let a stuck lock end by its expiry."},
+		{text: "Before deleting the key of a lock, stop its holder.", when: ofDetail(ByDelete)},
 	}, guards),
 	LostInFailover: slices.Concat([]advice{
 		{text: "Send WAIT after setting the lock and hold it only if enough replicas acknowledged.",

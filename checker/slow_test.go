@@ -50,7 +50,7 @@ func TestCausesAreReadAsWritten(t *testing.T) {
 	seen := compareReadings(t, rounds, func(g *gossip, _ int) { g.twoGrants() })
 	for _, kind := range []CauseKind{CountedWithoutQuorum, GrantedTwice, DeposedMaster, ValidityMiscounted,
 		ExpiredEarly, LeaseNotRechecked, RemovedByNonOwner, RemovedByOwner, LostInCrash, LostInFailover, SessionExpired,
-		CauseNotRecorded} {
+		Evicted, RemovedByOperator, CauseNotRecorded} {
 		if n := sumOf(seen, string(kind)); n < rounds/6000 {
 			t.Errorf("%q was the cause in %d of %d rounds only", kind, n, rounds)
 		}
@@ -170,10 +170,11 @@ var (
 		"slow fsync of redis-1 by 1s at 1s for 2s", "break client-1 | redis-2 before reply 1",
 		"shut down redis-2 at 1s, restart after 1s",
 		"expire session of client-1 at 2s", "expire session of client-3 at 2s",
-		"drift client-2 clock by +1000ppm at 1s"}
+		"drift client-2 clock by +1000ppm at 1s", "evict key of a on redis-1 at 1s", "flush redis-2 at 1s",
+		"client pause on redis-1 for 3s at 1s"}
 	gossipWhys = []history.Why{history.Expired, history.Expired, history.Deleted, history.Flushed, history.LostUnsynced,
 		history.LostUnpersisted, history.LostDisk, history.Expired, history.LostInFailover,
-		history.NotRecorded}
+		history.NotRecorded, history.Evicted, history.DeletedByOperator, history.FlushedByOperator}
 )
 
 // anything fills in n events.

@@ -307,7 +307,7 @@ func (t *judge) abandoning(x *abandonedKey, at int) *trace.Fault {
 	}
 	server := func(p history.Process) bool { return p == e.Process }
 	return t.lastSuspect(next, func(f *trace.Fault) bool {
-		return !f.Does.IsClock() && f.Does != history.EndsSession && t.onTheWay(f, x.client, server) &&
+		return f.Does.Delays() && t.onTheWay(f, x.client, server) &&
 			(f.Start > x.set || t.Time(t.Mended(f)) >= e.Time)
 	})
 }

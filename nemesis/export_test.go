@@ -43,7 +43,7 @@ func Incomplete(t *testing.T) []string {
 		func(d *definition) { d.meaning = "" },
 		func(d *definition) { d.begin = nil },
 		func(d *definition) { d.end = nil },
-		func(d *definition) { d.weight = 0 },
+		func(d *definition) { d.weight = -1 },
 		func(d *definition) { d.draw = nil },
 		func(d *definition) { d.possible = nil },
 		func(d *definition) { d.target = roles{} },

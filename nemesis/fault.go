@@ -58,6 +58,8 @@ type Fault struct {
 	Peer sim.ProcessID
 	// Left and Right are the two sides of a Cut, as written, never empty.
 	Left, Right []sim.ProcessID
+	// Lock (EvictKey and DeleteKey only) is the lock whose key is removed.
+	Lock history.Lock
 	// OneWay (Cut only) stops only what Left sends to Right.
 	OneWay bool
 	// By is how far the clock jumps (Jump; never zero, backwards if negative), how much later a message arrives

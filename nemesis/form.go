@@ -87,6 +87,10 @@ var (
 		func(p *parser, f *Fault) { f.Peer = p.process() },
 		func(b []byte, f *Fault) []byte { return appendProcess(b, f.Peer) }, nil,
 	}
+	lockName = part{" LOCK", FieldLock,
+		func(p *parser, f *Fault) { f.Lock = p.lock() },
+		func(b []byte, f *Fault) []byte { return append(append(b, ' '), f.Lock...) }, nil,
+	}
 	left = part{" PROCESS …", FieldSides,
 		func(p *parser, f *Fault) { f.Left = p.processes() },
 		func(b []byte, f *Fault) []byte { return appendProcess(b, f.Left...) }, nil,

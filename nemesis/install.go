@@ -153,7 +153,8 @@ func (s *striker) record(t history.Type) {
 	if s.line == "" {
 		s.line, s.struck = s.Recorded(), s.Struck()
 	}
-	s.w.Record(history.Nemesis, history.Event{Type: t, F: s.how.words, Value: s.line, Fault: s.struck})
+	s.w.Record(history.Nemesis, history.Event{Type: t, F: s.how.words, Value: s.line, Fault: s.struck,
+		Lock: s.Lock})
 }
 
 // idle reports whether the fault has nothing to strike: a crash or shutdown of a process that is already down.

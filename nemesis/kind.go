@@ -15,7 +15,7 @@ import (
 type Kind uint8
 
 // MaxKinds bounds the number of kinds, so that a value for each kind fits in an array.
-const MaxKinds = 31
+const MaxKinds = 63
 
 // Kinds lists all kinds in the order of history.FaultKinds, in which they are also documented.
 var Kinds []Kind
@@ -55,8 +55,9 @@ type definition struct {
 	outcome bool
 
 	// weight, possible and draw say how the fault is drawn. weight is relative to the other kinds, unless a mix sets
-	// another weight. possible reports whether a run has anything that the fault can strike. draw fills in a fault of
-	// which only the kind is set; the trigger is drawn separately.
+	// another weight. If it is 0, only a mix that asks for the kind draws it. possible reports whether a run has
+	// anything that the fault can strike. draw fills in a fault of which only the kind is set; the trigger is drawn
+	// separately.
 	weight   int
 	possible func(*Targets) bool
 	draw     func(Dice, *Fault)
@@ -101,7 +102,7 @@ func (d *definition) lacks(row int) string {
 		return "does not say how it strikes"
 	case d.end == nil && d.arrange == nil && d.fields&(FieldFor|FieldRestart) != 0:
 		return "does not say how it ends"
-	case d.weight <= 0 || d.possible == nil || d.draw == nil:
+	case d.weight < 0 || d.possible == nil || d.draw == nil:
 		return "does not say how it is drawn"
 	case d.fields&FieldTarget != 0 && d.target.right == nil, d.fields&FieldPeer != 0 && d.peer.right == nil:
 		return "does not say whom it can strike"
@@ -205,6 +206,7 @@ const (
 	FieldNumber
 	FieldTrigger
 	FieldMessage
+	FieldLock
 )
 
 // Dice draws the values of a random fault. The mix from which it draws determines the ranges of lengths and sizes.

@@ -3,6 +3,7 @@ package nemesis
 import (
 	"slices"
 
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -15,6 +16,7 @@ type Names struct {
 	Groups    [][]sim.ProcessID // Redis nodes that replicate, master first; a node in no group has no replicas
 	Sentinel  sim.ProcessID     // the Sentinel process that observes the groups; empty if there is none
 	Resource  sim.ProcessID     // the protected resource; empty if there is none
+	Locks     []history.Lock    // the locks, by the names of their keys
 	// Sessionless means that no client has a lease or session at the etcd or ZooKeeper cluster.
 	Sessionless bool
 	// Guests means that the clients' code does not run as a task of the simulation, so it reads clocks that faults
@@ -144,6 +146,7 @@ type Targets struct {
 	Sessions  []sim.ProcessID   // clients that may have a session
 	Clients   []sim.ProcessID
 	Redis     []sim.ProcessID
+	Locks     []history.Lock
 
 	linked []linkEnd       // processes with at least one link
 	links  []sim.ProcessID // the other ends of their links, one range per linkEnd
@@ -157,7 +160,7 @@ type linkEnd struct {
 
 // TargetsOf groups the processes of a run by what can happen to them.
 func TargetsOf(n *Names) Targets {
-	t := Targets{Servers: n.Servers(), Clients: n.Clients, Redis: n.Redis}
+	t := Targets{Servers: n.Servers(), Clients: n.Clients, Redis: n.Redis, Locks: n.Locks}
 	t.Crashing = slices.Concat(n.Clients, t.Servers)
 	t.Processes, t.Answering = t.Crashing, t.Servers
 	if n.Resource != "" {

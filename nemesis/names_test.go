@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -17,6 +18,7 @@ var testNames = Names{
 	Consensus: []sim.ProcessID{"etcd-1", "etcd-2", "etcd-3"},
 	Groups:    [][]sim.ProcessID{{"redis-1", "redis-1-replica-1", "redis-1-replica-2"}},
 	Resource:  "resource",
+	Locks:     []history.Lock{"lock", "orders:1/a"},
 }
 
 // TestNoFaultReachesTheClocksOfAGuest: for a guest, which is a client whose code is not a task of the simulation, a

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/checker/nearest"
 	"github.com/fencepost-sim/fencepost/sim"
 )
@@ -235,6 +236,18 @@ func (p *parser) process() sim.ProcessID {
 	}
 	p.advance()
 	return sim.ProcessID(text)
+}
+
+// lock parses the name of a lock.
+func (p *parser) lock() history.Lock {
+	text := p.peek()
+	if text == "" || strings.ContainsAny(text, "\"|,>") {
+		p.expect("the name of a lock")
+		p.unexpected()
+		return ""
+	}
+	p.advance()
+	return history.Lock(text)
 }
 
 // processes parses one or more names of processes.

@@ -66,7 +66,7 @@ func drawn(t *testing.T, k nemesis.Kind, seeds uint64, change func(*draw.Mix)) (
 	t.Helper()
 	m := draw.Default()
 	m.Weights = draw.Weights{}
-	m.Weights[k] = k.Weight()
+	m.Weights[k] = 1
 	if change != nil {
 		change(&m)
 	}

@@ -29,7 +29,8 @@ var Sections = []Section{
 		"lua-release-by-slow-client", "get-then-del-race", "renewal-keeps-lock", "fenced-gc-pause",
 		"fence-refuses-equal", "pubsub-message", "pubsub-lost-message", "pubsub-lost-message-or-ttl",
 		"resource-compare-and-set", "idempotent-resource", "single-redis-down", "single-restart-forgets",
-		"clean-restart-ttl-runs-on", "fenced-everysec", "fenced-fsync-always"}},
+		"clean-restart-ttl-runs-on", "fenced-everysec", "fenced-fsync-always", "evicted-lock",
+		"operator-deletes-lock", "operator-flushes-server", "client-pause"}},
 	{"Redlock, five masters", []string{
 		"kleppmann-gc-pause", "kleppmann-late-write", "kleppmann-clock-jump", "pause-while-acquiring",
 		"no-elapsed-check", "wall-clock-client", "monotonic-client", "no-drift-allowance", "drift-allowance",
@@ -39,7 +40,7 @@ var Sections = []Section{
 		"split-vote-random-delay", "split-vote-listed", "split-vote-parallel", "no-release-on-failure",
 		"release-where-granted", "release-everywhere", "quorum-of-two", "skew-of-an-hour", "continuous-partitions",
 		"hung-master", "extension", "extension-without-check", "extension-by-reacquire", "extension-uncapped",
-		"token-per-acquire", "token-per-client"}},
+		"token-per-acquire", "token-per-client", "evicted-on-one-of-five"}},
 	{"Replication", []string{
 		"failover-loses-lock", "failover-wait", "failover-wait-ignored", "failover-during-wait",
 		"failover-during-wait-ignored", "failover-wait-other-replica", "wait-as-long-as-ttl",

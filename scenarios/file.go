@@ -61,6 +61,7 @@ type file struct {
 	lock                          lockSettings // for all clients
 	work                          Work         // for all clients; Start is separate
 	names                         []namedLock
+	with                          []string // mix.with
 	// These nodes can be read only when the clients and servers are known.
 	links, overrides, faults, mix, metrics ast.Node
 }
@@ -145,9 +146,12 @@ func (f *file) settle() {
 	if f.metrics != nil {
 		f.scenario.Expect.Metrics = format.ReadMetrics(f.Reader, f.metrics, names)
 	}
+	f.readClients(names)
+	if names != nil {
+		names.Locks = f.scenario.Locks()
+	}
 	f.readFaults(names)
 	f.readMix(names)
-	f.readClients(names)
 	f.checkNames()
 	f.defaultBound()
 	f.defaultPromise()

@@ -30,6 +30,9 @@ func (f *file) mixFields(m *draw.Mix) []field {
 				standard: "see below",
 				meaning: "how often each kind of fault is drawn against the others; a kind that is not " +
 					"named is not drawn"}},
+		{name: "with", read: f.readAdditions,
+			doc: doc{values: "list of kinds of faults", standard: "none", meaning: "kinds that are drawn besides those " +
+				"of `weights`, as often as the average of those: kinds that are off unless a mix asks for them"}},
 		span("pause", &m.Pause, "TTL / 100 to 3 TTL", "how long pauses are"),
 		span("jump", &m.Jump, "TTL / 100 to 3 TTL", "how far clocks jump, either way"),
 		span("delay", &m.Delay, "TTL / 1000 to 3 TTL", "how late messages are"),
@@ -77,6 +80,7 @@ func (f *file) readMix(names *nemesis.Names) {
 	if place, given := in["slow-fsync"]; given && f.scenario.Servers.consensus() {
 		f.Problem(place, "", "only the fsyncs of Redis nodes are slowed down: leave slow-fsync out")
 	}
+	m.Weights = m.Weights.With(f.with)
 	f.scenario.Mix = m
 	if names == nil || f.Problems() > before {
 		return
@@ -99,6 +103,19 @@ func (f *file) readWeights(n ast.Node, m *draw.Mix) {
 			read: into(&m.Weights[k], f.Whole(0, draw.MaxWeight))})
 	}
 	mapping(f.Reader, n, "mix.weights", fields)
+}
+
+// readAdditions reads the kinds that are drawn besides those with a weight.
+func (f *file) readAdditions(n ast.Node) {
+	kinds := make([]string, len(nemesis.Kinds))
+	for i, k := range nemesis.Kinds {
+		kinds[i] = k.String()
+	}
+	f.List(n, "mix.with", func(n ast.Node) {
+		if kind, ok := format.Choose(f.Reader, kinds...)(n); ok {
+			f.with = append(f.with, kind)
+		}
+	})
 }
 
 func (f *file) readPoints(n ast.Node, m *draw.Mix) {

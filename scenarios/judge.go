@@ -46,5 +46,6 @@ func (s *Scenario) Targets() nemesis.Names {
 	for i := range s.Clients {
 		names.Clients = append(names.Clients, s.Clients[i].ID)
 	}
+	names.Locks = s.Locks()
 	return names
 }

@@ -97,10 +97,12 @@ func (s Stop) Loss(persists bool) history.Why {
 
 // ServerFault is a fault that the server program itself carries out.
 type ServerFault struct {
-	Kind  string        // SlowFsync, FailOver, ExpireSession
+	Kind  string        // SlowFsync, FailOver, ExpireSession, RemoveKeys, ClientPause
 	By    time.Duration // SlowFsync
 	To    ProcessID     // FailOver: the new master; ExpireSession: the client whose session or lease ends
-	Begin bool          // SlowFsync: true when it begins, false when it ends
+	Begin bool          // SlowFsync, ClientPause: true when it begins, false when it ends
+	Key   history.Lock  // RemoveKeys: the key; empty: all keys
+	Why   history.Why   // RemoveKeys: the reason to record
 }
 
 // SlowFsync makes every fsync that begins during the fault take By longer.
@@ -113,6 +115,13 @@ const FailOver = "fail-over"
 // ExpireSession ends the sessions or leases of the client To, as if the client had been silent for too long. Every
 // member of the service is notified, and the leader carries it out.
 const ExpireSession = "expire-session"
+
+// RemoveKeys removes a key, or all keys, from a Redis master, as an eviction or an operator does. A replica refuses.
+const RemoveKeys = "remove-keys"
+
+// ClientPause makes a Redis node answer no client from its beginning to its end, as CLIENT PAUSE does. The node goes on
+// otherwise.
+const ClientPause = "client-pause"
 
 // Host is the interface of a server program to its machine.
 type Host interface {

@@ -16,6 +16,10 @@ const (
 	Break         F = "break"
 	SlowFsync     F = "slow fsync"
 	ExpireSession F = "expire session"
+	EvictKey      F = "evict key"
+	DeleteKey     F = "delete key"
+	Flush         F = "flush"
+	ClientPause   F = "client pause"
 )
 
 // Effect is what a fault does to its targets. The laws, the search for causes and the plots use the effect of a fault,
@@ -36,6 +40,7 @@ const (
 	Resets             // a connection is reset
 	SlowsDisk          // a server's fsync takes long
 	EndsSession        // a client's session or lease at the lock service ends
+	RemovesKeys        // a server evicts a key, or an operator deletes one or all
 )
 
 // FaultKind describes a kind of fault, as far as a reader of histories needs to know it.
@@ -62,6 +67,10 @@ var FaultKinds = []FaultKind{
 	{Break, Resets, false},
 	{SlowFsync, SlowsDisk, true},
 	{ExpireSession, EndsSession, false},
+	{EvictKey, RemovesKeys, false},
+	{DeleteKey, RemovesKeys, false},
+	{Flush, RemovesKeys, false},
+	{ClientPause, Stops, true},
 }
 
 func (f F) kind() FaultKind {
@@ -125,6 +134,10 @@ func (f F) IsClock() bool { return f.Does().IsClock() }
 
 // IsClock reports whether the effect is on clocks and nothing else.
 func (e Effect) IsClock() bool { return e == SetsClock || e == PacesClock }
+
+// Delays reports whether the effect can keep a request from being answered in time. Clocks, sessions and keys that
+// change hold no message up.
+func (e Effect) Delays() bool { return !e.IsClock() && e != EndsSession && e != RemovesKeys }
 
 // IsLink reports whether a fault of this kind affects a link: it loses messages, holds them up, or resets a connection.
 func (f F) IsLink() bool { return f.Does().IsLink() }

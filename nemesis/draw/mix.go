@@ -67,6 +67,33 @@ func defaultWeights() Weights {
 	return w
 }
 
+// With returns the weights with those of the named kinds raised to the average of the weights above zero, but to at
+// least 1. A kind that has a weight keeps it, and a name that is no kind's is ignored.
+func (w Weights) With(kinds []string) Weights {
+	sum, drawn := 0, 0
+	for _, weight := range w {
+		if weight > 0 {
+			sum, drawn = sum+weight, drawn+1
+		}
+	}
+	for _, k := range nemesis.Kinds {
+		if w[k] == 0 && slices.Contains(kinds, k.String()) {
+			w[k] = max(1, sum/max(drawn, 1))
+		}
+	}
+	return w
+}
+
+// Additions lists the kinds that the mix draws although no mix draws them unless it asks for them.
+func (m *Mix) Additions() (kinds []nemesis.Kind) {
+	for _, k := range nemesis.Kinds {
+		if k.Weight() == 0 && m.Weights[k] > 0 {
+			kinds = append(kinds, k)
+		}
+	}
+	return kinds
+}
+
 // Span is a range of durations, both ends included. Draws are whole milliseconds of every order of magnitude, long ones
 // more often: if Min can be doubled n times, the k-th doubling is drawn with probability (2k-1)/n².
 type Span struct{ Min, Max time.Duration }

@@ -1,6 +1,7 @@
 package draw
 
 import (
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/sim"
 )
@@ -13,6 +14,7 @@ var testNames = nemesis.Names{
 	Consensus: []sim.ProcessID{"etcd-1", "etcd-2", "etcd-3"},
 	Groups:    [][]sim.ProcessID{{"redis-1", "redis-1-replica-1", "redis-1-replica-2"}},
 	Resource:  "resource",
+	Locks:     []history.Lock{"lock", "orders:1/a"},
 }
 
 // only returns weights of 1 for the given kinds, and of 0 for all others.

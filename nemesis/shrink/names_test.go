@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
 	"github.com/fencepost-sim/fencepost/sim"
@@ -17,6 +18,7 @@ var testNames = nemesis.Names{
 	Consensus: []sim.ProcessID{"etcd-1", "etcd-2", "etcd-3"},
 	Groups:    [][]sim.ProcessID{{"redis-1", "redis-1-replica-1", "redis-1-replica-2"}},
 	Resource:  "resource",
+	Locks:     []history.Lock{"lock", "orders:1/a"},
 }
 
 func newGenerator(t *testing.T, change func(*draw.Mix)) *draw.Generator {

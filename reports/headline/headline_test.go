@@ -20,7 +20,8 @@ var clashes = []checker.CauseKind{checker.CountedWithoutQuorum, checker.GrantedB
 	checker.GrantedTwice, checker.DeposedMaster,
 	checker.ValidityMiscounted, checker.ExpiredEarly,
 	checker.LeaseNotRechecked, checker.RemovedByNonOwner, checker.RemovedByOwner, checker.LostInCrash,
-	checker.LostInFailover, checker.SessionExpired, checker.CauseNotRecorded}
+	checker.LostInFailover, checker.Evicted, checker.RemovedByOperator, checker.SessionExpired,
+	checker.CauseNotRecorded}
 
 // given lists the causes that the checker gives for each law.
 var given = map[checker.Law][]checker.CauseKind{
@@ -41,6 +42,7 @@ var details = map[checker.CauseKind][]string{
 	checker.ExpiredEarly:         {checker.ServerClock, checker.ClientClock},
 	checker.RemovedByNonOwner:    {"", checker.ByFlush, checker.Overwritten},
 	checker.RemovedByOwner:       {"", checker.LateTry},
+	checker.RemovedByOperator:    {checker.ByDelete, checker.ByFlush},
 	checker.LostInCrash:          {checker.Unsynced, checker.NoPersistence, checker.DiskLost},
 	checker.HolderOutlivedLease:  {checker.ByPause, checker.ByLatePacket, checker.BySlowWork},
 	checker.StuckBehindAbandoned: {"", checker.SessionLives, checker.KeptProlonged, checker.TurnNotTaken},

@@ -185,6 +185,13 @@ func (s *story) why() string {
 			return "an election lost the key of " + who + ", which had been answered for"
 		}
 		return "a failover lost what only the old master knew of the key of " + who
+	case checker.Evicted:
+		return "the server evicted the key of " + who + " to free memory"
+	case checker.RemovedByOperator:
+		if s.f.Cause.Detail == checker.ByDelete {
+			return "an operator deleted the key of " + who
+		}
+		return "an operator flushed all keys, that of " + who + " among them"
 	case checker.HolderOutlivedLease:
 		return s.outlived(who)
 	case checker.SessionExpired:

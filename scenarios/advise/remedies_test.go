@@ -76,6 +76,12 @@ var confirmations = []confirmation{
 		changes: []string{"lock.count-from: sending"}},
 	{text: "Allow for clocks that drift more than is allowed for now.", apply: allowance},
 	{text: "Keep the servers' wall clocks from jumping (slew, never step).", apply: slewing},
+	{text: "Set maxmemory-policy to noeviction on the servers of the lock: then a full server refuses to set a key, " +
+		"and removes none. Or give the lock servers of its own, on which memory does not run out.",
+		apply: sparing(nemesis.EvictKey)},
+	{text: "Give no person and no program the right to delete the keys of locks, nor FLUSHALL and FLUSHDB: deny them " +
+		"by an ACL, and let a stuck lock end by its expiry.", apply: sparing(nemesis.DeleteKey, nemesis.Flush)},
+	{text: "Before deleting the key of a lock, stop its holder.", apply: sparing(nemesis.DeleteKey)},
 	{text: "Or use a service whose leases run on a monotonic clock.", changes: []string{"lock.protocol: etcd"}},
 	{text: "After waiting, check that the own lease still lives before returning the lock.",
 		changes: []string{"lock.recheck: on"}},
@@ -291,6 +297,16 @@ func slewing(b *subject, p *nemesis.Plan) []edit {
 		return f.Kind == nemesis.Jump && slices.Contains(servers, f.Target)
 	})
 	return nil
+}
+
+// sparing removes the faults of some kinds.
+func sparing(kinds ...nemesis.Kind) func(*subject, *nemesis.Plan) []edit {
+	return func(_ *subject, p *nemesis.Plan) []edit {
+		p.Faults = slices.DeleteFunc(slices.Clone(p.Faults), func(f nemesis.Fault) bool {
+			return slices.Contains(kinds, f.Kind)
+		})
+		return nil
+	}
 }
 
 // serversBack makes all servers restart that would otherwise stay away for good.

@@ -113,6 +113,7 @@ func (p *proof) calm(said string, since, over history.Time) string {
 	if p.Cause.Kind == checker.NoQuorumLeft {
 		return unless(said == "", "it says nothing of faults")
 	}
+	since += 1000 // the story states it in whole microseconds
 	for i := range p.History.Events {
 		e := &p.History.Events[i]
 		if e.Process != history.Nemesis || e.Type != history.Invoke || e.Time >= over {

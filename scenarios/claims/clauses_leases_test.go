@@ -134,6 +134,8 @@ var (
 		"was flushed": {history.Flushed}, "was gone": {history.Expired, history.Deleted, history.Flushed},
 		"was lost":               {history.LostUnsynced, history.LostUnpersisted, history.LostDisk},
 		"was lost in a failover": {history.LostInFailover},
+		"was evicted":            {history.Evicted}, "was deleted by an operator": {history.DeletedByOperator},
+		"was flushed by an operator": {history.FlushedByOperator},
 	}
 	losses = map[history.Why]string{history.LostUnsynced: "it had not reached the disk",
 		history.LostUnpersisted: "it keeps nothing on disk", history.LostDisk: "its disk was lost"}

@@ -21,6 +21,7 @@ var clauses = []clause{
 
 	// how a key was removed
 	says(`(the prolongation of )?the key of WHO on NAMED (expired|had expired|was deleted|was overwritten|was flushed|`+
+		`was evicted|was deleted by an operator|was flushed by an operator|`+
 		`was gone|was lost|was lost in a failover) at TIME(?:: that server (had crashed|had been shut down) and came `+
 		`back without it, for (it keeps nothing on disk|it had not reached the disk|its disk was lost)| by a request `+
 		`of (its own holder|WHO, which did not own it))?`, (*proof).keyWent),

@@ -136,6 +136,8 @@ func (w *Walk) line(usage string) string {
 		switch bare := strings.TrimSuffix(word, ","); bare {
 		case "PROCESS":
 			words = append(words, w.process())
+		case "LOCK":
+			words = append(words, string(w.names.Locks[w.dice.IntN(len(w.names.Locks))]))
 		case "…":
 			for range w.dice.IntN(3) {
 				words = append(words, w.process())

@@ -123,7 +123,7 @@ func wayOf(why history.Why) Way {
 		return Crashes
 	case history.LostInFailover:
 		return Failover
-	case history.Deleted, history.Flushed:
+	case history.Deleted, history.Flushed, history.Evicted, history.DeletedByOperator, history.FlushedByOperator:
 		return Removed
 	}
 	return Expires

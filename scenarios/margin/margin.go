@@ -198,7 +198,8 @@ func violatedIn(law checker.Law, cause checker.Cause) (w Way, ok bool) {
 			return Crashes, true
 		case checker.LostInFailover:
 			return Failover, true
-		case checker.RemovedByNonOwner, checker.RemovedByOwner, checker.ProlongedByNonOwner:
+		case checker.RemovedByNonOwner, checker.RemovedByOwner, checker.ProlongedByNonOwner,
+			checker.Evicted, checker.RemovedByOperator:
 			return Removed, true
 		}
 		return Mixed, true

@@ -133,8 +133,13 @@ func (r *Report) struck() document.Facts {
 	if all.Drawn == 0 {
 		return nil
 	}
-	return document.Facts{{Name: "faults", Value: fmt.Sprintf("%s drawn, of which %s (%s) struck %s",
+	facts := document.Facts{{Name: "faults", Value: fmt.Sprintf("%s drawn, of which %s (%s) struck %s",
 		text.Grouped(all.Drawn), text.Grouped(all.Met), share(all), campaign.WhileHeld)}}
+	if kinds := r.Subject.Mix.Additions(); len(kinds) > 0 {
+		facts = append(facts, document.Fact{Name: "among them", Value: strings.Join(document.Texts(kinds), ", ") +
+			": drawn only because the mix asks for them"})
+	}
+	return facts
 }
 
 // each says where the findings can be read in full.

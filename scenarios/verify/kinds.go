@@ -26,7 +26,10 @@ type Reason struct {
 func ScopeOf(s *scenarios.Scenario) (scope Scope) {
 	subjects, names := subjectsOf(s), s.Targets()
 	targets := nemesis.TargetsOf(&names)
-	kinds := slices.DeleteFunc(slices.Clone(nemesis.Kinds), func(k nemesis.Kind) bool { return !targets.Has(k) })
+	kinds := slices.DeleteFunc(slices.Clone(nemesis.Kinds), func(k nemesis.Kind) bool {
+		isAddition := k.Weight() == 0 // a mix must ask for it
+		return !targets.Has(k) || isAddition && s.Mix.Weights[k] == 0
+	})
 	slices.SortStableFunc(kinds, func(a, b nemesis.Kind) int { return a.Placement().Order - b.Placement().Order })
 	for _, k := range kinds {
 		why := ""

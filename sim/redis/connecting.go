@@ -175,6 +175,7 @@ func (n *Node) Closed(conn uint64) {
 }
 
 func (n *Node) closed(conn uint64) {
+	n.dropPostponed(conn)
 	c := n.conns[conn]
 	if c == nil {
 		return

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
@@ -125,7 +126,7 @@ func flush(d *store.Data, args []string) {
 		d.ReplyError(resp.ErrSyntax)
 		return
 	}
-	d.Flush()
+	d.Flush(history.Flushed)
 	d.ReplyOK()
 }
 

@@ -57,6 +57,7 @@ type Node struct {
 
 	repl replication
 	blocking
+	operated
 
 	face func(w *resp.Writer, args []string) // answers the commands of a Sentinel; nil in a Redis server
 }
@@ -107,7 +108,9 @@ const (
 	wakeBlocked uint64 = 4 << 56 // a waiting request may have timed out
 	wakeOrder   uint64 = 5 << 56 // a failover was ordered
 	wakeCron    uint64 = 6 << 56 // time for the background cycle
-	wakeNumber  uint64 = 1<<56 - 1
+	// wakeOperator: the node itself or an operator does something, see operate
+	wakeOperator uint64 = 7 << 56
+	wakeNumber   uint64 = 1<<56 - 1
 )
 
 // New makes a node. This is costly, since a miniredis registers all its commands: keep nodes and Reset them between
@@ -131,6 +134,7 @@ func (n *Node) Reset(cfg Config) {
 	n.before, n.stood, n.lost = nil, nil, ""
 	n.timer, n.slow, n.numbers = 0, 0, 0
 	n.endLife()
+	n.operated = operated{}
 	n.resetReplication()
 }
 
@@ -151,6 +155,7 @@ func (n *Node) endLife() {
 	n.data.Attempt, n.data.Out = "", n.data.Out[:0]
 	n.attend(0)
 	n.endReplication()
+	n.endOperated()
 }
 
 // Start loads the file and then expires what has become due while the node was down.
@@ -194,6 +199,9 @@ func (n *Node) Stop(how sim.Stop) {
 // Serve executes a request. The reply is sent at once, or after the fsync with store.Always, or when replicas have
 // acknowledged it.
 func (n *Node) Serve(r *sim.Incoming) {
+	if n.postpones(arrival{request: r}) {
+		return
+	}
 	if n.standsStill() {
 		n.queue = append(n.queue, arrival{request: r})
 		return
@@ -289,6 +297,8 @@ func (n *Node) Wake(tag uint64) {
 		n.ticked()
 	case wakeBlocked:
 		n.timedOut(number)
+	case wakeOperator:
+		n.followOrders()
 	}
 	n.finishTurn()
 }
@@ -308,15 +318,22 @@ func (n *Node) ClockChanged() {
 	n.finishTurn()
 }
 
-// Fault carries out sim.SlowFsync, also while the process is down, and sim.FailOver if the process is running.
+// Fault carries out sim.SlowFsync, also while the process is down, and the other faults if the process is running.
 func (n *Node) Fault(f sim.ServerFault) {
-	if f.Kind == sim.FailOver && n.host != nil {
-		n.repl.ordered = f.To
-		n.host.WakeAfter(0, wakeOrder)
+	switch f.Kind {
+	case sim.FailOver:
+		if n.host != nil {
+			n.repl.ordered = f.To
+			n.host.WakeAfter(0, wakeOrder)
+		}
+	case sim.RemoveKeys, sim.ClientPause:
+		n.operate(f)
+	case sim.SlowFsync:
+		n.slowFsync(f)
 	}
-	if f.Kind != sim.SlowFsync {
-		return
-	}
+}
+
+func (n *Node) slowFsync(f sim.ServerFault) {
 	by := f.By
 	if !f.Begin {
 		by = -by
@@ -406,6 +423,7 @@ func (n *Node) fsyncDone() {
 // take handles something that arrived during an fsync.
 func (n *Node) take(a arrival) {
 	switch {
+	case n.postpones(a):
 	case a.closed != 0:
 		n.closed(a.closed)
 	case a.request == nil:

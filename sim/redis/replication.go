@@ -177,6 +177,9 @@ func (r *replication) end() int64 { return r.offset + int64(len(r.pending)) }
 
 // Receive takes a message of another server.
 func (n *Node) Receive(from sim.ProcessID, body any) {
+	if n.postpones(arrival{from: from, message: body}) {
+		return
+	}
 	if n.standsStill() {
 		n.queue = append(n.queue, arrival{from: from, message: body})
 		return

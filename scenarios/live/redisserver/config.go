@@ -61,6 +61,8 @@ func (c *Config) Can(f nemesis.Fault) error {
 		return nil
 	}
 	switch f.Kind {
+	case nemesis.EvictKey, nemesis.DeleteKey, nemesis.Flush, nemesis.ClientPause:
+		return fmt.Errorf("%s is carried out on simulated servers only: leave --servers out, or the fault", f.Kind)
 	case nemesis.ExpireSession:
 		return errors.New("sessions are kept by etcd and ZooKeeper only")
 	case nemesis.SlowFsync:

@@ -103,7 +103,7 @@ func (r *records) note(wall int64, attempt history.Attempt, sent history.Time, c
 		}
 		switch n.event {
 		case flushed:
-			d.Flush()
+			d.Flush(history.Flushed)
 		case "expired":
 			r.remove(n.key, history.Expired, "")
 		case "evicted":

@@ -16,7 +16,7 @@ const (
 	Hash                          // h
 	ZSet                          // z
 	Expired                       // x
-	evicted                       // e: never sent
+	evicted                       // e
 	stream                        // t: never sent
 	module                        // d: never sent
 	Made                          // n

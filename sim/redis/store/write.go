@@ -88,13 +88,17 @@ func (d *Data) Remove(name string, why history.Why, by history.Attempt) {
 	d.drop(name, k)
 	d.gone(name, k, why, by)
 	d.node.Log(Effect{Op: OpDel, Key: name})
+	if why == history.Evicted {
+		d.Notify(evicted, "evicted", name)
+		return
+	}
 	d.Notify(Generic, "del", name)
 }
 
-// Flush removes all data because the current request asks for that.
-func (d *Data) Flush() {
+// Flush removes all data because the current request, or an operator, asks for that.
+func (d *Data) Flush(why history.Why) {
 	for _, name := range slices.Sorted(maps.Keys(d.keys)) {
-		d.recordGone(name, d.keys[name], history.Flushed, d.Attempt)
+		d.recordGone(name, d.keys[name], why, d.Attempt)
 	}
 	d.DropAll()
 	d.node.Log(Effect{Op: OpFlush})

@@ -1,0 +1,25 @@
+package nemesis
+
+import (
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// ClientPause is an operator's CLIENT PAUSE: a Redis node answers no client for a while. Its replication and its clocks
+// go on, and the request of a client that closes its connection meanwhile is not executed. It is drawn only if a mix
+// asks for it.
+var ClientPause = register(definition{
+	words: history.ClientPause,
+	parts: []part{words("on"), target, words("for"), lasting, trigger},
+	meaning: "a Redis node answers no client, as after an operator's CLIENT PAUSE; it goes on replicating, and does " +
+		"not carry out what a client asked that has hung up since",
+	target: aRedisNode,
+
+	begin: func(s *striker) { s.w.ServerFault(s.Target, sim.ServerFault{Kind: sim.ClientPause, Begin: true}) },
+	end:   func(s *striker) { s.w.ServerFault(s.Target, sim.ServerFault{Kind: sim.ClientPause}) },
+
+	possible: func(t *Targets) bool { return len(t.Redis) > 0 },
+	draw:     func(d Dice, f *Fault) { f.Target, f.For = d.Among(d.Targets().Redis), d.Pause() },
+
+	placement: Placement{Order: 14, Why: always("what it holds up depends on messages that its start sets off")},
+})
