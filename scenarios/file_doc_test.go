@@ -176,6 +176,7 @@ func TestDefaultsInWords(t *testing.T) {
 		"mix.downtime": "TTL / 100 to 2 TTL",
 		// checked by TestMixDefaults
 		"mix.weights": "see below", "mix.points": "all", "mix.within": "see below", "mix.without": "none",
+		"mix.with": "none", // checked by TestAdditionsToTheMixAreDrawn
 		"promise": "see below",
 	}
 	if !reflect.DeepEqual(words, want) {

@@ -89,6 +89,12 @@ func (f *file) readMix(names *nemesis.Names) {
 		f.Problem(format.StartOf(f.mix), "", "the mix strikes within %s, but the run's limit is %s", f.scenario.Within,
 			f.scenario.Limit)
 	}
+	targets := nemesis.TargetsOf(names)
+	for _, k := range nemesis.Kinds {
+		if place, given := in["with"]; given && slices.Contains(f.with, k.String()) && !targets.Has(k) {
+			f.Problem(place, "", "there is nothing that %s can strike on %s servers", k, f.scenario.Servers.Backend)
+		}
+	}
 	if _, err := draw.NewGenerator(m, *names, f.scenario.Limit); err != nil {
 		f.Problem(format.StartOf(f.mix), "", "%s", err)
 	}

@@ -107,6 +107,7 @@ var sampled = map[string][]string{
 	"mix.points":    {"[acquired]"},
 	"mix.passes":    {"1", "9"},
 	"mix.messages":  {"1", "99"}, "mix.swarm": {"off"}, "mix.within": {"2s"}, "mix.without": {"[pause]"},
+	"mix.with": {"[flush]"},
 }
 
 // valuesFor returns the words of a key, and some numbers.
