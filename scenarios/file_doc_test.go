@@ -177,7 +177,7 @@ func TestDefaultsInWords(t *testing.T) {
 		// checked by TestMixDefaults
 		"mix.weights": "see below", "mix.points": "all", "mix.within": "see below", "mix.without": "none",
 		"mix.with": "none", // checked by TestAdditionsToTheMixAreDrawn
-		"promise": "see below",
+		"promise":  "see below",
 	}
 	if !reflect.DeepEqual(words, want) {
 		t.Errorf("got %v\nwant %v", words, want)
