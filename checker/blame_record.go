@@ -137,7 +137,8 @@ func (t *judge) forgetting(g *trace.Grant, to int) []*trace.Fault {
 		})
 	}
 	flushed := t.suspectsIn(from, to, func(f *trace.Fault) bool {
-		return f.Does == history.RemovesKeys && t.History.Events[f.Start].Lock == "" && slices.ContainsFunc(f.On, counted)
+		return f.Does == history.RemovesKeys && t.History.Events[f.Start].Lock == "" &&
+			slices.ContainsFunc(f.On, counted)
 	})
 	if len(flushed) > 0 {
 		return flushed

@@ -54,11 +54,8 @@ func (t *judge) recordStory(c *clash, r *record) string {
 		}
 		return sentence("%s expired at %v; when %s got the lock at %v%s it took the lock without looking again%s",
 			key, e.Time, g.Process, lease.Granted, ended, t.faultText(t.unrenewed(span.Grant, r.gone)))
-	case Evicted:
-		return sentence("%s was evicted at %v: the server needed memory, and its maxmemory-policy lets it take the key "+
-			"of a lock%s", key, e.Time, t.faultText(t.removing(r.at)))
-	case RemovedByOperator:
-		return t.operatorStory(key, r.at)
+	case Evicted, RemovedByOperator:
+		return t.goneStory(key, r.at)
 	case LostInCrash:
 		return t.crashStory(key, r, e) + t.undoneStory(r)
 	case LostInFailover:
@@ -197,14 +194,17 @@ func (t *judge) removedStory(key string, at, set int) string {
 		t.faultText(t.strayBlame(at, set).faults...))
 }
 
-// operatorStory describes a key that an operator removed.
-func (t *judge) operatorStory(key string, at int) string {
-	e, did := &t.History.Events[at], "deleted by an operator at %v"
-	if e.Why == history.FlushedByOperator {
-		did = "flushed by an operator at %v, with all others"
+// goneStory describes a key that the server evicted, or that an operator removed.
+func (t *judge) goneStory(key string, at int) string {
+	e := &t.History.Events[at]
+	did := "deleted by an operator at %v: that is no release, and its holder was not told"
+	switch e.Why {
+	case history.Evicted:
+		did = "evicted at %v: the server needed memory, and its maxmemory-policy lets it take the key of a lock"
+	case history.FlushedByOperator:
+		did = "flushed by an operator at %v, with all others: that is no release, and its holder was not told"
 	}
-	return sentence("%s was "+did+": that is no release, and its holder was not told%s", key, e.Time,
-		t.faultText(t.removing(at)))
+	return sentence("%s was "+did+"%s", key, e.Time, t.faultText(t.removing(at)))
 }
 
 // removing finds the fault that removed a key without a request of a client, as recorded at position at. After a

@@ -31,8 +31,8 @@ func (f *file) mixFields(m *draw.Mix) []field {
 				meaning: "how often each kind of fault is drawn against the others; a kind that is not " +
 					"named is not drawn"}},
 		{name: "with", read: f.readAdditions,
-			doc: doc{values: "list of kinds of faults", standard: "none", meaning: "kinds that are drawn besides those " +
-				"of `weights`, as often as the average of those: kinds that are off unless a mix asks for them"}},
+			doc: doc{values: "list of kinds of faults", standard: "none", meaning: "kinds that are drawn besides " +
+				"those of `weights`, as often as the average of those: kinds that are off unless a mix asks for them"}},
 		span("pause", &m.Pause, "TTL / 100 to 3 TTL", "how long pauses are"),
 		span("jump", &m.Jump, "TTL / 100 to 3 TTL", "how far clocks jump, either way"),
 		span("delay", &m.Delay, "TTL / 1000 to 3 TTL", "how late messages are"),

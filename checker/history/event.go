@@ -88,10 +88,6 @@ const (
 	LostDisk        Why = "lost in crash (disk lost)"
 	LostInFailover  Why = "lost in failover"
 	Flushed         Why = "flushed" // by a request of a client
-	Evicted         Why = "evicted" // by the server, to free memory (maxmemory-policy)
-	// By an operator's DEL or FLUSHALL; no client of the lock took part.
-	DeletedByOperator Why = "removed by an operator (deleted)"
-	FlushedByOperator Why = "removed by an operator (flushed)"
 	NotRecorded       Why = "not recorded"    // the server says that the key is gone, and neither why nor by whom
 	StaleToken        Why = "stale token"     // Apply Fail: a fencing token lower than (or, if so set, equal to) one seen
 	CompareFailed     Why = "compare failed"  // Apply Fail: the value expected was not the value found
@@ -104,6 +100,14 @@ const (
 	NotOwner Why = "not owner"
 	Refused  Why = "refused"  // Release Fail, Extend Fail: too few servers accepted the request and carried it out
 	NoReply  Why = "no reply" // Info: no reply came
+)
+
+// Reasons on KeyGone where no client took part: the server evicted the key to free memory (maxmemory-policy), or an
+// operator's DEL or FLUSHALL removed it.
+const (
+	Evicted           Why = "evicted"
+	DeletedByOperator Why = "removed by an operator (deleted)"
+	FlushedByOperator Why = "removed by an operator (flushed)"
 )
 
 // Check says what a request looked at before it changed a key, atomically with the change: by a condition of a command,

@@ -165,14 +165,8 @@ func (s *story) why() string {
 		return "by a server's wrong clock the key of " + who + " expired early"
 	case checker.LeaseNotRechecked:
 		return who + " took it although its own lease had ended"
-	case checker.RemovedByNonOwner:
-		switch s.f.Cause.Detail {
-		case checker.ByFlush:
-			return "all keys were flushed, that of " + who + " among them"
-		case checker.Overwritten:
-			return "the key of " + who + " was overwritten by a request that did not own it"
-		}
-		return "the key of " + who + " was removed by a request that did not own it"
+	case checker.RemovedByNonOwner, checker.Evicted, checker.RemovedByOperator:
+		return s.removed(who)
 	case checker.RemovedByOwner:
 		if s.f.Cause.Detail == checker.LateTry {
 			return "a late request of an earlier try removed the key of " + who
@@ -185,13 +179,6 @@ func (s *story) why() string {
 			return "an election lost the key of " + who + ", which had been answered for"
 		}
 		return "a failover lost what only the old master knew of the key of " + who
-	case checker.Evicted:
-		return "the server evicted the key of " + who + " to free memory"
-	case checker.RemovedByOperator:
-		if s.f.Cause.Detail == checker.ByDelete {
-			return "an operator deleted the key of " + who
-		}
-		return "an operator flushed all keys, that of " + who + " among them"
 	case checker.HolderOutlivedLease:
 		return s.outlived(who)
 	case checker.SessionExpired:
@@ -202,6 +189,23 @@ func (s *story) why() string {
 		return "the history does not record the cause"
 	}
 	return ""
+}
+
+// removed says who removed the key of a holder.
+func (s *story) removed(who string) string {
+	switch c := s.f.Cause; {
+	case c.Kind == checker.Evicted:
+		return "the server evicted the key of " + who + " to free memory"
+	case c.Kind == checker.RemovedByOperator && c.Detail == checker.ByDelete:
+		return "an operator deleted the key of " + who
+	case c.Kind == checker.RemovedByOperator:
+		return "an operator flushed all keys, that of " + who + " among them"
+	case c.Detail == checker.ByFlush:
+		return "all keys were flushed, that of " + who + " among them"
+	case c.Detail == checker.Overwritten:
+		return "the key of " + who + " was overwritten by a request that did not own it"
+	}
+	return "the key of " + who + " was removed by a request that did not own it"
 }
 
 // miscounted says why a holder relied on a lease for longer than its key lived.
