@@ -114,9 +114,9 @@ func (t *judge) misleading(p history.Process, at int) []*trace.Fault {
 }
 
 // forgetting lists the faults before position to that may have lost the counter behind a grant's token: flushes of a
-// server counted by the grant, crashes in which such a server lost data, and failovers. If there are none, it lists shutdowns of a server that
-// stores nothing on disk. It lists nothing for a service of several members, since the others still have what one
-// loses. What was fsynced is lost only with the disk.
+// server counted by the grant, crashes in which such a server lost data, and failovers. If there are none, it lists
+// shutdowns of a server that stores nothing on disk. It lists nothing for a service of several members, since the
+// others still have what one loses. What was fsynced is lost only with the disk.
 func (t *judge) forgetting(g *trace.Grant, to int) []*trace.Fault {
 	if t.History.Header.OneService() {
 		return nil

@@ -87,15 +87,15 @@ const (
 	LostUnpersisted Why = "lost in crash (no persistence)"
 	LostDisk        Why = "lost in crash (disk lost)"
 	LostInFailover  Why = "lost in failover"
-	Flushed         Why = "flushed" // by a request of a client
-	NotRecorded       Why = "not recorded"    // the server says that the key is gone, and neither why nor by whom
-	StaleToken        Why = "stale token"     // Apply Fail: a fencing token lower than (or, if so set, equal to) one seen
-	CompareFailed     Why = "compare failed"  // Apply Fail: the value expected was not the value found
-	AlreadyApplied    Why = "already applied" // Apply Fail: an operation of this identity has taken effect before
-	AcquireTimeout    Why = "timeout"         // Acquire Fail: the client's patience, or its attempts, ended
-	BySentinel        Why = "by the Sentinel" // FailOver: the Sentinel started it, not a fault
-	LeaseNotValid     Why = "lease not valid" // Write Fail, Extend Fail: the client saw that its lease had ended
-	ExtendLimit       Why = "limit reached"   // Extend Fail: the capped number of extensions is used up
+	Flushed         Why = "flushed"         // by a request of a client
+	NotRecorded     Why = "not recorded"    // the server says that the key is gone, and neither why nor by whom
+	StaleToken      Why = "stale token"     // Apply Fail: a fencing token lower than (or, if so set, equal to) one seen
+	CompareFailed   Why = "compare failed"  // Apply Fail: the value expected was not the value found
+	AlreadyApplied  Why = "already applied" // Apply Fail: an operation of this identity has taken effect before
+	AcquireTimeout  Why = "timeout"         // Acquire Fail: the client's patience, or its attempts, ended
+	BySentinel      Why = "by the Sentinel" // FailOver: the Sentinel started it, not a fault
+	LeaseNotValid   Why = "lease not valid" // Write Fail, Extend Fail: the client saw that its lease had ended
+	ExtendLimit     Why = "limit reached"   // Extend Fail: the capped number of extensions is used up
 	// Release Fail, Extend Fail: too few servers still recognised the attempt as the owner
 	NotOwner Why = "not owner"
 	Refused  Why = "refused"  // Release Fail, Extend Fail: too few servers accepted the request and carried it out
