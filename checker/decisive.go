@@ -342,7 +342,7 @@ func (t *judge) causeOfLoss(c *clash, r *record) (int, Cause) {
 		case t.expiredSession(c, r) != nil:
 			return r.gone, Cause{Kind: SessionExpired}
 		case gone.Time < r.due-rounding && r.due > t.History.Events[r.set[1-r.victim]].Time:
-			if t.History.Header.Service.Kind().ClientsExpire {
+			if t.History.Header.Service.Kind().ClientsExpire || t.byTaker(r.gone) {
 				return r.gone, Cause{ExpiredEarly, ClientClock}
 			}
 			return r.gone, Cause{ExpiredEarly, ServerClock}

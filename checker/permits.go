@@ -45,7 +45,7 @@ func (c *clash) members() []trace.Span {
 // pair, the servers granted more permits than there are.
 func (t *judge) decisivePair(c *clash) (pair clash, cause Cause, records []record) {
 	pair = clash{law: c.law, lock: c.lock, first: c.first, then: c.then}
-	cause, records = t.decide(&pair)
+	cause, records = t.decideOne(&pair)
 	members := c.members()
 	for j, then := range members {
 		for _, first := range members[:j] {
@@ -53,13 +53,35 @@ func (t *judge) decisivePair(c *clash) (pair clash, cause Cause, records []recor
 				return pair, cause, records
 			}
 			other := clash{law: c.law, lock: c.lock, first: first, then: then}
-			why, shown := t.decide(&other)
+			why, shown := t.decideOne(&other)
 			if why.Kind != CauseNotRecorded && (why.Kind != GrantedTwice || cause.Kind == CauseNotRecorded) {
 				pair, cause, records = other, why, shown
 			}
 		}
 	}
 	return pair, cause, records
+}
+
+// decideOne is decide for two members of a clash. In a crowd, a key that went only after the other one was set explains
+// nothing: both stood side by side when the permit was granted, whenever its holder heard of it.
+func (t *judge) decideOne(c *clash) (Cause, []record) {
+	cause, records := t.decide(c)
+	if n := len(records); n > 0 && t.Permits() > 1 {
+		r := &records[n-1]
+		if other := r.set[1-r.victim]; r.gone > max(r.set[0], r.set[1]) && t.beside(r) {
+			r.gone, r.at, r.cause = -1, other, Cause{Kind: GrantedTwice}
+			return r.cause, records
+		}
+	}
+	return cause, records
+}
+
+// byTaker reports whether the permit that expired at a position was taken for over by the client that looked for permits
+// that are over, and not by the server: it is a member of a set, and the clock of its server runs true.
+func (t *judge) byTaker(gone int) bool {
+	e := &t.History.Events[gone]
+	return t.Permits() > 1 && e.Member != "" && t.LastFault(gone,
+		func(f *trace.Fault) bool { return f.Does.IsClock() && f.Strikes(e.Process) }) == nil
 }
 
 // witnessOfCrowd returns the positions of the grants of a clash, and of the events that state their spans.
@@ -99,6 +121,9 @@ func (s *situation) advice() []advice {
 	list := remedies[s.cause.Kind]
 	if !isSemaphore(s) {
 		return list
+	}
+	if s.cause == (Cause{ExpiredEarly, ClientClock}) && s.Service != history.Kubernetes {
+		return semaphores[ExpiredEarly]
 	}
 	guard := func(a advice) bool { return a.unless == history.Fencing || a.given == history.Fencing }
 	return append(slices.Clone(semaphores[s.cause.Kind]), slices.DeleteFunc(slices.Clone(list), guard)...)

@@ -118,6 +118,11 @@ func (f *file) readClients(names *nemesis.Names) {
 	if f.overrides != nil {
 		f.override(names, ids)
 	}
+	place, given := f.lock.given["permits"]
+	if n := f.lock.config.Permits; given && names != nil && n > 1 && n >= len(ids) {
+		f.Problem(place, "", "with %d permits and %d clients, nobody ever has to wait, and no law is put to the test: "+
+			"give fewer permits than clients", n, len(ids))
+	}
 	shared := slices.ContainsFunc(s.Clients, func(c Client) bool { return c.Lock.Shared })
 	for i := range s.Clients {
 		s.Clients[i].Lock.ReadWrite = shared

@@ -133,6 +133,9 @@ func header(s *Scenario) history.Header {
 		c := &s.Clients[i]
 		h.Clients = append(h.Clients, c.ID)
 		h.TTL = max(h.TTL, history.Of(c.Lock.TTL))
+		if c.Lock.Permits > 1 {
+			h.Permits = c.Lock.Permits
+		}
 		if x := c.Lock.Extension; x != nil {
 			h.TTL = max(h.TTL, history.Of(x.TTL))
 		}

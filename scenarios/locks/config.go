@@ -143,6 +143,9 @@ type Config struct {
 	Extension *Extension // nil: none
 	Reentry   Reentry    // default counted
 
+	// Permits is how many clients may hold the lock at the same time; default 1. The lock is a semaphore if it is more.
+	Permits int
+
 	Shared    bool // ask for a read lock, which other shared clients may hold at the same time; default off
 	ReadWrite bool // the lock is a read-write lock, because some client asks for a read lock
 

@@ -44,7 +44,8 @@ var library = &Definition{
 	Name:    FromLibrary, // runs on any backend; the backend determines the service
 	Text:    "a Go library as it is shipped, under scenarios/locktest",
 	Several: true, Expires: true, Renews: true, Tokens: true,
-	Settings: append([]Setting{ttlKey, timeoutKey, retryKey, retryPatience,
+	Alike: map[string]string{"permits": "all clients take their permits from one semaphore: set permits under lock"},
+	Settings: append([]Setting{ttlKey, timeoutKey, retryKey, retryPatience, permitsKey,
 		// the library determines how
 		format.Only(reentrantKey, CountedReentry, UncountedReentry), extensionKey}, extensionKeys[2:]...),
 	make: func(r requester) protocol { return &borrowed{requester: r} },

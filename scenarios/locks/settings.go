@@ -81,6 +81,9 @@ var (
 		"count the validity from before the first request, and refuse a lock of which nothing is left when the "+
 			"answers are there (Redlock's step 3); `off`: count the TTL from the return")
 
+	permitsKey = format.Number("permits", func(c *Config) *int { return &c.Permits }, 1, 1, maxCount,
+		"how many clients may hold the lock at the same time: with more than one it is a semaphore")
+
 	// On one Redis, a client that states no validity has one of the TTL, counted from the reply (LAWS.md).
 	elapsedCheckIfCareful = elapsedCheck.Depending("`on` with an extension or `work.check-validity`, else `off`")
 

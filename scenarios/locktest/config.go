@@ -39,6 +39,10 @@ type Config struct {
 	Servers Servers
 	// Clients is the number of clients that compete for the lock; default 3.
 	Clients int
+	// Permits is how many clients may hold the lock at the same time; default 1. With more, the lock is a semaphore: Lock
+	// takes a permit, and Unlock gives it back. The laws then allow that many holders at once, and resource-safety is not
+	// judged. There must be fewer permits than Clients. The trial run, which is for locks with one holder, is omitted.
+	Permits int
 	// Cycles is the number of times that each client acquires the lock; default 3.
 	Cycles int
 	// TTL is the lock's time to live, as configured in the library; default 8 s.
@@ -224,7 +228,7 @@ func (c *Config) scenario(name string) (*scenarios.Scenario, error) {
 // fieldOf returns the field of a Config from which a line of the corresponding scenario text was generated.
 func fieldOf(text string, line int) string {
 	words := strings.Fields(strings.Split(text, "\n")[max(line-1, 0)])
-	of := map[string]string{"servers:": "Servers", "clients:": "Clients", "lock:": "TTL, Timeout or Precautions",
+	of := map[string]string{"servers:": "Servers", "clients:": "Clients", "lock:": "TTL, Timeout, Permits or Precautions",
 		"work:": "Cycles, Compute, Hold or Precautions", "promise:": "Laws", "-": "Plan", "mix:": "Faults"}[words[0]]
 	return strings.TrimSuffix("Config."+of, ".")
 }
@@ -238,6 +242,9 @@ func (c *Config) text(name string) string {
 	line("clients: %d", cmp.Or(c.Clients, 3))
 	ttl := cmp.Or(c.TTL, 8*time.Second)
 	lock := fmt.Sprintf("protocol: library, ttl: %v, timeout: %v", ttl, cmp.Or(c.Timeout, 500*time.Millisecond))
+	if c.Permits != 0 {
+		lock += fmt.Sprintf(", permits: %d", c.Permits)
+	}
 	if c.Precautions.ExtendEvery > 0 {
 		lock += fmt.Sprintf(", extension: {every: %v, limit: none}", c.Precautions.ExtendEvery)
 	}

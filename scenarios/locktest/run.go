@@ -68,7 +68,7 @@ func examine(t *testing.T, c Config) *parent {
 	}
 	p.one = seeds != nil
 	if seeds == nil {
-		if seeds, p.one = p.config.seeds(t); !p.one && !p.config.SkipTrial {
+		if seeds, p.one = p.config.seeds(t); !p.one && !p.config.SkipTrial && p.config.Permits <= 1 {
 			p.try()
 		}
 	}

@@ -1,0 +1,66 @@
+package locktest_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/scenarios/locktest"
+)
+
+// takePermitByClient is the script of the example with the client's clock in the place of the server's, as in
+// Redisson's RPermitExpirableSemaphore and in "Redis in Action".
+var takePermitByClient = strings.NewReplacer(`local t = redis.call("time")
+`, "", "t[1] * 1000 + math.floor(t[2] / 1000)", "tonumber(ARGV[4])").Replace(takePermit)
+
+func ofScript(script string) func(*locktest.Client) (locktest.Lock, error) {
+	return func(c *locktest.Client) (locktest.Lock, error) {
+		m, err := openMutex(c)
+		if c.Name == "client-4" { // its clock is ahead
+			script = strings.Replace(script, "tonumber(ARGV[4])", "tonumber(ARGV[4]) + 10000", 1)
+		}
+		return semaphore{m, script}, err
+	}
+}
+
+// TestSemaphoresAreJudgedByTheirPermits: a semaphore that is sound keeps the laws of a lease, with two holders at once.
+// A script that allows one too many, that never looks, or that goes by the clocks of its clients is caught, and so is
+// the sound one if there is one permit less than it gives out.
+func TestSemaphoresAreJudgedByTheirPermits(t *testing.T) {
+	twice := []checker.CauseKind{checker.GrantedTwice}
+	for _, test := range []struct {
+		name, script string
+		permits      int
+		faults       locktest.Faults
+		causes       []checker.CauseKind // of breaches of lease-exclusion; none: sound
+	}{
+		{"sound", takePermit, permits, locktest.Pauses, nil},
+		{"sound, network", takePermit, permits, locktest.Network, nil},
+		{"one too many", strings.Replace(takePermit, ">=", ">", 1), permits, locktest.Pauses, twice},
+		{"never looks", strings.Replace(takePermit, "if", "if false and", 1), permits, locktest.Pauses, twice},
+		{"a mutex", takePermit, 1, locktest.Pauses, twice},
+		{"by the client's clock", takePermitByClient, permits, locktest.Pauses,
+			[]checker.CauseKind{checker.ExpiredEarly}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := locktest.Config{New: ofScript(test.script), Permits: test.permits, Clients: 4, TTL: lease,
+				Faults: test.faults, Laws: locktest.LeaseLaws, Seeds: testkit.Size(20, 200),
+				SkipTrial: test.permits == 1}
+			r, ok := locktest.Explore(t, c)
+			if !ok {
+				return
+			}
+			var causes []checker.CauseKind
+			for _, b := range r.Breaches {
+				if b.Law == checker.LeaseExclusion {
+					causes = append(causes, b.Cause.Kind)
+				}
+			}
+			if want := test.causes; !slices.Equal(causes, want) {
+				t.Errorf("lease-exclusion is broken by %v, want %v: %+v", causes, want, r.Breaches)
+			}
+		})
+	}
+}
