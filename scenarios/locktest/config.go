@@ -39,9 +39,10 @@ type Config struct {
 	Servers Servers
 	// Clients is the number of clients that compete for the lock; default 3.
 	Clients int
-	// Permits is how many clients may hold the lock at the same time; default 1. With more, the lock is a semaphore: Lock
-	// takes a permit, and Unlock gives it back. The laws then allow that many holders at once, and resource-safety is not
-	// judged. There must be fewer permits than Clients. The trial run, which is for locks with one holder, is omitted.
+	// Permits is how many clients may hold the lock at the same time; default 1. With more, the lock is a semaphore:
+	// Lock takes a permit, and Unlock gives it back. The laws then allow that many holders at once, and resource-safety
+	// is not judged. There must be fewer permits than Clients. The trial run, which is for locks with one holder, is
+	// omitted.
 	Permits int
 	// Cycles is the number of times that each client acquires the lock; default 3.
 	Cycles int
@@ -228,8 +229,9 @@ func (c *Config) scenario(name string) (*scenarios.Scenario, error) {
 // fieldOf returns the field of a Config from which a line of the corresponding scenario text was generated.
 func fieldOf(text string, line int) string {
 	words := strings.Fields(strings.Split(text, "\n")[max(line-1, 0)])
-	of := map[string]string{"servers:": "Servers", "clients:": "Clients", "lock:": "TTL, Timeout, Permits or Precautions",
-		"work:": "Cycles, Compute, Hold or Precautions", "promise:": "Laws", "-": "Plan", "mix:": "Faults"}[words[0]]
+	of := map[string]string{"servers:": "Servers", "clients:": "Clients",
+		"lock:": "TTL, Timeout, Permits or Precautions", "work:": "Cycles, Compute, Hold or Precautions",
+		"promise:": "Laws", "-": "Plan", "mix:": "Faults"}[words[0]]
 	return strings.TrimSuffix("Config."+of, ".")
 }
 
