@@ -76,8 +76,8 @@ func (t *judge) decideOne(c *clash) (Cause, []record) {
 	return cause, records
 }
 
-// byTaker reports whether the permit that expired at a position was taken for over by the client that looked for permits
-// that are over, and not by the server: it is a member of a set, and the clock of its server runs true.
+// byTaker reports whether the permit that expired at a position was taken for over by the client that looked for
+// permits that are over, and not by the server: it is a member of a set, and the clock of its server runs true.
 func (t *judge) byTaker(gone int) bool {
 	e := &t.History.Events[gone]
 	return t.Permits() > 1 && e.Member != "" && t.LastFault(gone,

@@ -327,11 +327,11 @@ func TestNoSeedIsRunAfterATrialThatFailed(t *testing.T) {
 func TestWhatIsWrongWithAConfigIsSaidOfItsField(t *testing.T) {
 	for want, c := range map[string]Config{
 		`Config.Faults: unknown key "paus" in mix.weights (did you mean "pause"?)`: {Faults: Faults{"paus"}},
-		`Config.Plan: `:                                 {Plan: []string{"paus client-1 for 1s at 1s"}},
-		`Config.Servers: `:                              {Servers: Redis(1).Persisting("sometimes")},
-		`Config.Laws: `:                                 {Laws: []checker.Law{"fairness"}},
-		`Config.Clients: `:                              {Clients: -1},
-		`Config.TTL, Timeout or Precautions: `:          {TTL: -time.Second},
+		`Config.Plan: `:    {Plan: []string{"paus client-1 for 1s at 1s"}},
+		`Config.Servers: `: {Servers: Redis(1).Persisting("sometimes")},
+		`Config.Laws: `:    {Laws: []checker.Law{"fairness"}},
+		`Config.Clients: `: {Clients: -1},
+		`Config.TTL, Timeout, Permits or Precautions: `: {TTL: -time.Second},
 		`Config.Cycles, Compute, Hold or Precautions: `: {Cycles: -1},
 	} {
 		if _, err := c.scenario("lock"); err == nil || !strings.HasPrefix(err.Error(), want) {
