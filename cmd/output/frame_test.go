@@ -26,7 +26,8 @@ func sample() *document.Document {
 		}}
 }
 
-// TestAReportIsEmittedEveryWayThatIsAskedFor also checks that a report is not written in any other form.
+// TestAReportIsEmittedEveryWayThatIsAskedFor checks that a report is written in every form that was requested, and in
+// no other.
 func TestAReportIsEmittedEveryWayThatIsAskedFor(t *testing.T) {
 	ways := map[string]string{"page.html": "the words", "page-more.html": "more", "metrics.txt": "# EOF",
 		"suite.xml": "the suite", "summary.md": "the suite", "out/verdict.json": `"command":"kept"`}

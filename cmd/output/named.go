@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/safefile"
 )
 
-// fileKind is a kind of file that a flag names. It decides how a file that this program has written is recognised.
+// fileKind is a kind of file that a flag names. It determines how the program recognizes a file that it has written.
 type fileKind uint8
 
 const (
@@ -26,7 +26,7 @@ func seal(text []byte) []byte {
 }
 
 // ours reports whether content is a file of this kind that this program has written. A webPage must also be unchanged
-// since.
+// since then.
 func (k fileKind) ours(content []byte) bool {
 	if k == metrics {
 		for line := range bytes.Lines(content) {

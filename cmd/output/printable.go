@@ -12,17 +12,18 @@ import (
 
 // printable is a writer of text for people. It replaces characters that a terminal would execute by escapes such as
 // \u001b, which JSON reads as the character. Input is checked where it is read; this covers text that is not checked,
-// such as names in error messages of the file system. If the terminal shows colours, styles pass unchanged.
+// such as names in error messages of the file system. If the terminal shows colors, styles pass unchanged.
 type printable struct {
 	to     io.Writer
 	styles bool
 	begun  []byte // the beginning of an incomplete character
 }
 
-// ForPeople returns a writer of text for people, to a terminal or a file.
+// ForPeople returns a writer of text for people, which writes to a terminal or a file.
 func ForPeople(w io.Writer) io.Writer { return &printable{to: w, styles: screenOf(w).color} }
 
-// Write writes all of p. An error is that of the underlying writer; it is no error if the reader of a pipe has left.
+// Write writes all of p. It returns the error of the underlying writer, except that a pipe whose reader has exited is
+// not an error.
 func (w *printable) Write(p []byte) (int, error) {
 	text := append(w.begun, p...)
 	w.begun = nil

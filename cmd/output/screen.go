@@ -22,7 +22,7 @@ type screen struct {
 
 const defaultWidth = 80
 
-// screenOf returns the width and colour of the terminal behind w. If w is not a terminal, there is no colour. COLUMNS
+// screenOf returns the width and color of the terminal behind w. If w is not a terminal, there is no color. COLUMNS
 // overrides the width in both cases.
 func screenOf(w io.Writer) screen {
 	s := screen{width: defaultWidth}

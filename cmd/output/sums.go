@@ -14,12 +14,12 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/safefile"
 )
 
-// sums records which files in a folder are this program's: those with the content that the program has written. They
+// sums records which files in a folder belong to this program: the files whose content the program has written. They
 // are stored in a file that sha256sum -c can read. While a file is being replaced or removed, its old and its new sum
-// are in comments. So whenever the program is killed, each sum that sha256sum checks is right.
+// are in comments. Therefore, whenever the program is killed, each sum that sha256sum checks is right.
 type sums struct {
 	command  string
-	of       map[string][]string // SHA-256 by name; for an unsteady file, all that it may have
+	of       map[string][]string // SHA-256 sums by name; for an unsteady file, all that it may have
 	unsteady map[string]bool     // files that are being replaced or removed
 }
 

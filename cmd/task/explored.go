@@ -15,12 +15,12 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// Exploration is a call of a command that explores, whether its runs are made here, are made elsewhere, or were merged.
-// Each finding is shrunk, written and reported.
+// Exploration is a call of a command that explores, whether its runs are performed here, are performed elsewhere, or
+// were merged. Each finding is shrunk, written and reported.
 type Exploration struct {
 	output.Frame
 	Scenario *scenarios.Scenario
-	Test     *Guest // the code of the clients' lock; nil: it is the scenario's protocol
+	Test     *Guest // the code of the clients' lock; nil: the scenario's protocol
 	Found    *search.Exploration
 	// Cut are findings that others have already shrunk, in the order of Found. Findings that are missing or nil are
 	// shrunk here.
@@ -76,7 +76,7 @@ func (x *Exploration) Conclude(ctx context.Context) error {
 		x.Files.Keep(output.File{Name: c.File(), Content: c.Plan})
 	}
 	d := report.Document()
-	x.Keep(VerdictFile, "explore", d) // merged or not, the folder holds an exploration
+	x.Keep(VerdictFile, "explore", d) // the folder holds an exploration, whether it was merged or not
 	standing, _ := x.Found.Standing(x.Scenario)
 	return x.Emit(d, standing)
 }

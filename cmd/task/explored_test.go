@@ -17,8 +17,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/search"
 )
 
-// unsteady returns a scenario whose lock is a library's. Each of its runs has other random numbers than the one before,
-// whatever its seed is.
+// unsteady returns a scenario whose lock comes from a library. The random numbers of each run differ from those of the
+// run before, whatever its seed is.
 func unsteady(t *testing.T) *scenarios.Scenario {
 	t.Helper()
 	const text = "name: unsteady\nservers: {redis: 1}\nclients: 3\nlock: {protocol: library, ttl: 2s}\n" +
@@ -40,7 +40,7 @@ func unsteady(t *testing.T) *scenarios.Scenario {
 	return s
 }
 
-// A broken promise is reported even if the run that broke it is different when it is made again, so that it can be
+// A broken promise is reported even if the run that broke it comes out different when it is repeated, so that it can be
 // neither shrunk nor shown. The other findings are reported as usual.
 func TestAViolationThatCannotBeRepeatedIsReported(t *testing.T) {
 	s := unsteady(t)

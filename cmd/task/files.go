@@ -25,8 +25,8 @@ func FolderFor(name string, s *scenarios.Scenario, asked ...string) string {
 	return fmt.Sprintf("_runs/%s-%x", name, sum.Sum(nil)[:4])
 }
 
-// Inputs returns the files from which a run was made. It includes a scenario that is not in the catalogue, so that the
-// folder can be moved.
+// Inputs returns the files that are needed to repeat a run. They include a scenario that is not in the catalogue, so
+// that the folder can be moved.
 func Inputs(s *scenarios.Scenario, plan nemesis.Plan, how Repetition) []search.File {
 	if s.Path == "" {
 		return []search.File{{Name: search.PlanFile, Text: []byte(planText(plan, how))}}

@@ -24,8 +24,8 @@ type Guest struct {
 // TestUsage describes the flag that names the test.
 const TestUsage = "take the `TEST` of the Go package in FOLDER, which calls locktest.Run"
 
-// OpenTest builds the test of a package and returns a scenario made from its Config. The test's processes make the runs
-// of the scenario until the test is closed. If name is not a folder, OpenTest opens it as a scenario.
+// OpenTest builds the test of a package and returns a scenario made from its Config. The test's processes perform the
+// runs of the scenario until the test is closed. If name is not a folder, OpenTest opens it as a scenario.
 func OpenTest(name, test string) (*scenarios.Scenario, *Guest, error) {
 	info, err := os.Stat(name)
 	switch folder := err == nil && info.IsDir(); {
@@ -110,7 +110,8 @@ func (t *Guest) Close() {
 	}
 }
 
-// Argument returns the command-line argument that names a scenario, or the test in its place, with the program.
+// Argument returns the command-line argument that names a scenario, or the test if it takes the scenario's place,
+// together with the option that names the program.
 func (t *Guest) Argument(s *scenarios.Scenario) string {
 	word := output.Word(NameOf(s))
 	if t != nil && t.Test != nil {

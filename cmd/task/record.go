@@ -19,7 +19,7 @@ const (
 	RunsFile        = "runs.json"
 )
 
-// savedEvery is the time between two saves, and so the most work that is lost when the program is killed.
+// savedEvery is the time between two saves, and therefore the most work that is lost when the program is killed.
 const savedEvery = time.Second
 
 // FolderOf returns the default folder of an exploration. Its name contains a hash of the scenario, so that a changed
@@ -37,7 +37,7 @@ func ReadExploration(dir string) (*search.Exploration, error) {
 	return readKept(dir, ExplorationFile, "exploration", search.DecodeExploration)
 }
 
-// ReadRuns reads the runs in a folder. Its error is like that of ReadExploration.
+// ReadRuns reads the runs in a folder. Its errors are the same as for ReadExploration.
 func ReadRuns(dir string) (*search.Runs, error) {
 	return readKept(dir, RunsFile, "runs of many seeds", search.DecodeRuns)
 }
@@ -59,11 +59,11 @@ func readKept[R any](dir, file, what string, decode func([]byte) (*R, error)) (*
 	return r, nil
 }
 
-// mostRecord is how long a record may be, in bytes: those of large searches take some MB.
+// mostRecord is the largest size of a record, in bytes: records of large searches take some MB.
 const mostRecord = 256 << 20
 
-// readRecord reads the file of a record, which somebody else may have made, if it has at most most bytes. It reads no
-// file that is known to be longer, and of one without an end no more than that.
+// readRecord reads the file of a record, which somebody else may have written, if it has at most most bytes. It does
+// not read a file that is known to be longer. Of a file without an end, it reads no more than that.
 func readRecord(path string, most int64) (text []byte, err error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestRecordsAreReadUpToALimit: a file of as many bytes is read, and one with a byte more is refused, without being
-// read if its length is known. A device that has no end is refused, too.
+// TestRecordsAreReadUpToALimit: a file of exactly the largest size is read, and one with a byte more is refused,
+// without being read if its length is known. A device that has no end is refused, too.
 func TestRecordsAreReadUpToALimit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "record")
 	for _, text := range []string{"", "1234", "12345"} {
@@ -29,7 +29,7 @@ func TestRecordsAreReadUpToALimit(t *testing.T) {
 	}
 }
 
-// TestNoRecordOfAQuarterGigabyteIsRead: the error names the limit. The file has a hole in place of its content.
+// TestNoRecordOfAQuarterGigabyteIsRead: the error names the limit. The file is sparse, so that it takes no space.
 func TestNoRecordOfAQuarterGigabyteIsRead(t *testing.T) {
 	dir := t.TempDir()
 	f, err := os.Create(filepath.Join(dir, ExplorationFile))
