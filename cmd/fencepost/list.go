@@ -167,7 +167,7 @@ func sectionsLike(patterns []string) (list listing, err error) {
 		if word := nearest.Word(pattern, searched()); word != "" {
 			near = append(near, word)
 		}
-		return nil, fmt.Errorf("no scenario is like %q%s", pattern, output.DidYouMean(near...))
+		return nil, fmt.Errorf("no scenario matches %q%s", pattern, output.DidYouMean(near...))
 	}
 	return list, nil
 }

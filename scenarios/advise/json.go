@@ -27,7 +27,7 @@ type adviseJSON struct {
 	Cost        costJSON     `json:"cost"` // of the unchanged lock
 	Changes     []changeJSON `json:"changes"`
 	Tried       triedJSON    `json:"tried"`
-	Interrupted bool         `json:"interrupted" doc:"a signal came before everything was done"`
+	Interrupted bool         `json:"interrupted" doc:"a signal arrived before everything was done"`
 	OutOfBudget bool         `json:"out_of_budget"` // the budget of processor time was used up too early
 	Untried     string       `json:"untried"`       // what an interruption or the end of the budget left out, in words
 	Open        []string     `json:"open"`

@@ -24,7 +24,7 @@ type compareJSON struct {
 	Clients     int                `json:"clients"` // number of clients that contend
 	Model       []string           `json:"model"`
 	Faults      []troubleJSON      `json:"faults"`
-	Interrupted bool               `json:"interrupted" doc:"a signal came before everything was done"`
+	Interrupted bool               `json:"interrupted" doc:"a signal arrived before everything was done"`
 	Locks       []comparedLockJSON `json:"locks"`
 }
 

@@ -71,7 +71,7 @@ func (o *Odds) standing() document.Result {
 type oddsJSON struct {
 	document.Head
 	Odds        []oddJSON `json:"odds"`
-	Interrupted bool      `json:"interrupted" doc:"a signal came before everything was done"`
+	Interrupted bool      `json:"interrupted" doc:"a signal arrived before everything was done"`
 }
 
 // oddJSON is the row for one number of servers that hold the key.

@@ -145,7 +145,7 @@ var markOfPage = regexp.MustCompile(`<td class="mark( first)?(?: (good|bad|open)
 // color of its outcome; no other mark has a color.
 func TestEveryMarkOfThePageIsThatOfItsLaw(t *testing.T) {
 	r := threeLocks()
-	for i, data := range []campaign.Counts{{Holds: 10}, {Unchecked: 10}} { // nobody acquires the lock, so the data is safe
+	for i, data := range []campaign.Counts{{Holds: 10}, {Unchecked: 10}} { // nobody acquires the lock: no data is lost
 		majority := r.Locks[i].Survival[10].Laws
 		majority[2].Counts, majority[3].Counts = data, campaign.Counts{Violated: 10}
 	}

@@ -27,7 +27,7 @@ type corpusJSON struct {
 	SoundRuns  *int            `json:"sound_runs,omitempty"`
 	// RateBelow is an upper bound on the rate of broken promises per run, if none was broken.
 	RateBelow   *float64 `json:"rate_below,omitempty"`
-	Interrupted bool     `json:"interrupted" doc:"a signal came before everything was done"`
+	Interrupted bool     `json:"interrupted" doc:"a signal arrived before everything was done"`
 	Expected    bool     `json:"expected"`
 }
 
@@ -98,7 +98,7 @@ func rareOf(r *Rare) rareJSON {
 // searchJSON is the result for a mutant whose searches all ran to completion.
 type searchJSON struct {
 	Caught bool `json:"caught"`
-	Runs   int  `json:"runs" doc:"until it was caught, on average of all searches"`
+	Runs   int  `json:"runs" doc:"until it was caught, averaged over all searches"`
 }
 
 // breakJSON says which promise a mutant broke when it was caught.

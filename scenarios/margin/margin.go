@@ -62,7 +62,7 @@ func (w *Way) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is not the name of a way in which a law is violated", text)
+	return fmt.Errorf("%q is not a known kind of violation", text)
 }
 
 // Call is a close call: it says how close a run came to violating a law in one way. It names the holder, the lease that

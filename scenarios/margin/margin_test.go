@@ -257,9 +257,9 @@ func TestWhatAHolderDidIsTold(t *testing.T) {
 		{call(Outlives, 0.5, 11*s, 2*s), "client-1 left its section 1.00 s after its lease had ended; client-2 came " +
 			"in 2.00 s later."},
 		{&Call{Way: Requests, Holder: "client-1", Next: "client-2", After: s, Standing: []history.Process{"redis-1"}},
-			"the last request of client-1 reached redis-1 1.00 s before client-2 set its key there."},
+			"the last request from client-1 reached redis-1 1.00 s before client-2 set its key there."},
 		{&Call{Way: Requests, Holder: "client-1", Next: "client-1", After: s, Standing: []history.Process{"redis-1"}},
-			"the last request of client-1 reached redis-1 1.00 s before the next attempt of client-1 set its key " +
+			"the last request from client-1 reached redis-1 1.00 s before the next attempt of client-1 set its key " +
 				"there."},
 	} {
 		if got := c.call.String(); got != c.want {

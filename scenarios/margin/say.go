@@ -78,10 +78,10 @@ func (c *Call) late() string {
 		next = "the next attempt of " + c.Holder
 	}
 	if c.After <= 0 {
-		return fmt.Sprintf("a request of %s reached %s %s after %s had set its key there, and left it alone.", c.Holder,
-			c.Standing[0], text.Lasting(-c.After), next)
+		return fmt.Sprintf("a request from %s reached %s %s after %s had set its key there, and did not change it.",
+			c.Holder, c.Standing[0], text.Lasting(-c.After), next)
 	}
-	return fmt.Sprintf("the last request of %s reached %s %s before %s set its key there.", c.Holder, c.Standing[0],
+	return fmt.Sprintf("the last request from %s reached %s %s before %s set its key there.", c.Holder, c.Standing[0],
 		text.Lasting(c.After), next)
 }
 

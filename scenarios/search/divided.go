@@ -183,7 +183,7 @@ func (w *Worker) run(ctx context.Context, spec []byte, first, size uint64) ([]by
 func (w *Worker) cut(ctx context.Context, spec []byte, first, size uint64) ([]byte, error) {
 	var of cutting
 	if err := json.Unmarshal(spec, &of); err != nil || first+size > uint64(len(of.Findings)) {
-		return nil, fmt.Errorf("stage %s does not say what to cut down", cutStage)
+		return nil, fmt.Errorf("stage %s does not say which findings to shrink", cutStage)
 	}
 	if err := w.turnTo(&Span{Free: of.Free}); err != nil {
 		return nil, err

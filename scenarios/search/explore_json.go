@@ -30,7 +30,7 @@ type exploreJSON struct {
 	Findings    []findingJSON           `json:"findings"`
 	Unrepeated  []unrepeatedJSON        `json:"unrepeated" doc:"violations whose runs came out different when made again"`
 	Closest     []closeJSON             `json:"closest_calls" doc:"of the laws that no run violated"`
-	Interrupted bool                    `json:"interrupted" doc:"a signal came before everything was done"`
+	Interrupted bool                    `json:"interrupted" doc:"a signal arrived before everything was done"`
 	Open        []string                `json:"open" doc:"why nothing can be said"`
 	Notes       []string                `json:"notes"`
 	Expected    bool                    `json:"expected"`
@@ -66,7 +66,7 @@ type findingJSON struct {
 	Drawn       int               `json:"faults_drawn"`
 	Tries       int               `json:"tries"` // how many runs shrinking it took
 	Minimal     bool              `json:"minimal"`
-	Interrupted bool              `json:"interrupted" doc:"a signal came before everything was done"`
+	Interrupted bool              `json:"interrupted" doc:"a signal arrived before everything was done"`
 	Often       int               `json:"seeds_of_16"`
 	Files       []string          `json:"files"`
 	Run         *single.RunObject `json:"run"`

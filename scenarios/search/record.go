@@ -41,7 +41,7 @@ func sumOf(b []byte) string {
 }
 
 // errDamaged reports a record that is truncated, was changed since it was written, or is of another kind.
-var errDamaged = errors.New("is damaged, or no record of this kind")
+var errDamaged = errors.New("is damaged, or is not a record of this kind")
 
 // decode reads into v what encode wrote. An error wraps errDamaged.
 func decode(b []byte, v interface{ consistent() bool }) error {

@@ -15,7 +15,7 @@ type runsJSON struct {
 	Expected    int                             `json:"expected_runs"`
 	Unexpected  int                             `json:"unexpected_runs"`
 	Undecided   int                             `json:"undecided_runs"`
-	Interrupted bool                            `json:"interrupted" doc:"a signal came before everything was done"`
+	Interrupted bool                            `json:"interrupted" doc:"a signal arrived before everything was done"`
 	Open        []string                        `json:"open" doc:"why some runs could not be judged"`
 	Digests     int                             `json:"distinct_digests"`
 	Laws        map[checker.Law]campaign.Counts `json:"laws"`

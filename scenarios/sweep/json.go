@@ -24,7 +24,7 @@ type sweepJSON struct {
 	Points      []pointJSON                  `json:"points"` // of the grid
 	Laws        map[checker.Law]sweptLawJSON `json:"laws"`
 	Assertions  []assertionJSON              `json:"assertions"`
-	Interrupted bool                         `json:"interrupted" doc:"a signal came before everything was done"`
+	Interrupted bool                         `json:"interrupted" doc:"a signal arrived before everything was done"`
 	Notes       []string                     `json:"notes"`
 	Tried       int                          `json:"tried"` // points tried, including those between points of the grid
 	Runs        int                          `json:"runs"`

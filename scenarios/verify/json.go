@@ -32,7 +32,7 @@ type verifyJSON struct {
 
 	Random         map[string]randomJSON `json:"random" doc:"kinds of which random placements were tried, since not every one can be"`
 	LeftOut        map[string]string     `json:"left_out"` // kinds that were not tried, and why
-	Interrupted    bool                  `json:"interrupted" doc:"a signal came before everything was done"`
+	Interrupted    bool                  `json:"interrupted" doc:"a signal arrived before everything was done"`
 	Open           []string              `json:"open"`
 	Counterexample *counterexampleJSON   `json:"counterexample"`
 }

@@ -35,7 +35,7 @@ type Options struct {
 	Kinds      []nemesis.Kind // kinds of faults to try, out of those that ScopeOf tries; empty: all of them
 	Delays     int            // number of delay assignments, from 1; a scenario may allow fewer
 	Orders     bool           // also try each assignment with two other orders of simultaneous arrivals
-	AllEnds    bool           // with several faults: extend all ends of an earlier one, not one for each sequence of events
+	AllEnds    bool           // with several faults: extend all ends of an earlier one, not just distinct ones
 	KeepFaults bool           // the scenario's own faults strike in every run; they are not counted
 	Seed       uint64         // seed of back-offs and owner values
 	Budget     int            // runs after which the search stops, when work under way is finished; 0: no limit

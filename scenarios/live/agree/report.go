@@ -173,7 +173,7 @@ type agreementJSON struct {
 	Differ      int       `json:"differ"`
 	Refused     int       `json:"refused"`
 	Failed      int       `json:"failed"`
-	Interrupted bool      `json:"interrupted" doc:"a signal came before everything was done"`
+	Interrupted bool      `json:"interrupted" doc:"a signal arrived before everything was done"`
 }
 
 type rowJSON struct {
