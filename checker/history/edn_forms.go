@@ -140,7 +140,7 @@ func (f *forms) form(open byte) error {
 		case len(f.text) > maxForm:
 			return fmt.Errorf("an operation of more than %d bytes", maxForm)
 		case len(closes) > maxDepth:
-			return fmt.Errorf("more than %d brackets in each other", maxDepth)
+			return fmt.Errorf("brackets are nested more than %d deep", maxDepth)
 		}
 	}
 	return nil

@@ -119,7 +119,7 @@ func TestBadEDNIsRefusedWithLineAndReason(t *testing.T) {
 		{"#{1 2}", `line 1: want the name of a record after #, found '{'`},
 		{"#_ 5", `line 1: want a map after #_, found '5'`},
 		{"#" + strings.Repeat("x", 200), "line 1: the name of a record after # is too long"},
-		{"{" + strings.Repeat("[", 200), "line 1: more than 100 brackets in each other"},
+		{"{" + strings.Repeat("[", 200), "line 1: brackets are nested more than 100 deep"},
 		{"{:a \"" + strings.Repeat("x", 2<<20) + "\"}", "line 1: an operation of more than 1048576 bytes"},
 	} {
 		_, err := DecodeEDN(strings.NewReader(c.in), nil)

@@ -166,7 +166,7 @@ func (r *recorded) options() (o reading.Options, err error) {
 	}
 	o.Initial = r.initial
 	if r.clockError < 0 {
-		return o, fmt.Errorf("--clock-error must not be negative, and is %v", r.clockError)
+		return o, fmt.Errorf("--clock-error must be zero or longer, not %v", r.clockError)
 	}
 	if r.stated {
 		o.ClockError = new(history.Of(r.clockError))

@@ -58,7 +58,7 @@ func newInit() *cobra.Command {
 		ValidArgsFunction: firstOf(protocolNames),
 	}
 	c.Flags().StringVar(&out, "out", "",
-		"write the scenario to `FILE`, which must not be there yet,\nand name it after that")
+		"write the scenario to `FILE`, which must not exist yet,\nand name the scenario after it")
 	return c
 }
 

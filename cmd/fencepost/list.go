@@ -145,7 +145,7 @@ for any text and for one character of a name.`,
 func sectionsLike(patterns []string) (list listing, err error) {
 	pattern := strings.ToLower(strings.Join(patterns, ""))
 	if _, err := path.Match(pattern, ""); err != nil {
-		return nil, fmt.Errorf("%q is no pattern: a [ needs its ]", pattern)
+		return nil, fmt.Errorf("%q is not a valid pattern: close the [ with a ]", pattern)
 	}
 	for _, section := range scenarios.Sections {
 		part := listedSection{title: section.Title}

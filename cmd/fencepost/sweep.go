@@ -70,7 +70,7 @@ it has found; then exit 3 if no assertion failed.`,
 	f.StringSliceVar(&j.laws, "law", nil,
 		"judge this `LAW` (default: those that the scenario promises or names under expect)")
 	f.StringSliceVar(&j.resolution, "resolution", nil,
-		"how far the sides of an edge may lie apart, such as `10ms` (default 1ms, 1, 1ppm)")
+		"how far apart the sides of an edge may be, such as `10ms` (default 1ms, 1, 1ppm)")
 	f.Uint64Var(&j.seed, "seed", 1, "seed of the first run of each point")
 	output.Count(c, &j.seeds, "seeds", 20, 1, 0, "how many runs to make of each point, with one seed after the other")
 	output.Count(c, &j.edgeSeeds, "edge-seeds", edgeSeeds, 0, 0,

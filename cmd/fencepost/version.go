@@ -9,6 +9,9 @@ import (
 	"github.com/fencepost-sim/fencepost/reports/document"
 )
 
+// undated is the version of a build that the go command could not take from a tag or a commit.
+const undated = "(devel)"
+
 // builtFrom says what the program was built from.
 type builtFrom struct {
 	document.Head
@@ -22,8 +25,11 @@ type builtFrom struct {
 
 // lines returns the same as lines of text.
 func (b *builtFrom) lines() document.Lines {
-	revision := "not recorded: go build and go install record it"
-	if b.Revision != "" {
+	revision := "not recorded: go build records it in a clone"
+	switch {
+	case b.Revision == "" && b.Version != undated:
+		revision = "the commit of that version"
+	case b.Revision != "":
 		revision = b.Revision + " of " + b.Time
 		if b.Modified {
 			revision += ", with changes"
@@ -61,7 +67,7 @@ func ownBuild() *builtFrom {
 func buildOf(info *debug.BuildInfo) *builtFrom {
 	b := &builtFrom{Module: info.Main.Path, Version: info.Main.Version, Go: info.GoVersion}
 	if b.Version == "" {
-		b.Version = "(devel)"
+		b.Version = undated
 	}
 	for _, s := range info.Settings {
 		switch s.Key {

@@ -20,8 +20,10 @@ func TestVersionSaysWhatTheBuildHasRecorded(t *testing.T) {
 	}
 	for want, info := range map[string]*debug.BuildInfo{
 		"fencepost v1.2.3\nrevision  0123abc of 2026-01-02T03:04:05Z, with changes\nbuilt by  go1.26.0\n": info,
-		"fencepost (devel)\nrevision  not recorded: go build and go install record it\nbuilt by  " +
+		"fencepost (devel)\nrevision  not recorded: go build records it in a clone\nbuilt by  " +
 			"go1\n": {GoVersion: "go1"},
+		"fencepost v1.2.3\nrevision  the commit of that version\nbuilt by  go1\n": {GoVersion: "go1",
+			Main: debug.Module{Version: "v1.2.3"}},
 	} {
 		var out bytes.Buffer
 		if err := buildOf(info).document().Text(&out, document.TextOptions{}); err != nil || out.String() != want {

@@ -50,7 +50,7 @@ func definitions() object {
 	return object{
 		"law":     object{"enum": LawNames(append(slices.Clone(checker.Laws), checker.Linearizability))},
 		"outcome": object{"enum": outcomes},
-		"verdict": object{"enum": verdicts(), "description": "how what came out compares with what the scenario " +
+		"verdict": object{"enum": verdicts(), "description": "how the outcome compares with what the scenario " +
 			"expects: the words of the text, the page, JUnit and the step summary. held and broken alone: it expects " +
 			"nothing"},
 		"event": object{"type": "object", "required": []string{"index", "time", "process", "type", "f"},

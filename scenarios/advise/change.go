@@ -32,7 +32,7 @@ var circumstances = map[string]string{
 	"servers.etcd":               "changed with the protocol, or from one member to three",
 	"servers.zookeeper":          "changed with the protocol, or from one member to three",
 	"servers.kubernetes":         "changed with the protocol, or from one member to three",
-	"lock.protocol":              "changed with all that hangs on it",
+	"lock.protocol":              "changed together with the settings that depend on it",
 	"lock.reentrant":             "tried where work.nested takes the lock once more",
 	"lock.release.nothing":       "no release",
 	"lock.shared":                "what the clients ask for: readers do not exclude each other",

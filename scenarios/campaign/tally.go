@@ -22,7 +22,7 @@ type Counts struct {
 	Unchecked int `json:"unchecked"`
 	NotRun    int `json:"not_run,omitempty" doc:"left out by an interruption, if that is known"`
 	// Excused counts those runs of Violated in which no cause breaks a promise (see checker.Promise).
-	Excused int `json:"not_promised,omitempty" doc:"of violated: by causes that break no promise"`
+	Excused int `json:"not_promised,omitempty" doc:"how many of violated have only causes that break no promise"`
 }
 
 // Count adds the outcome of one run.

@@ -75,7 +75,7 @@ func parseReport(args []string) (r report, err error) {
 		need = append(need, "attempt")
 	}
 	if len(args) < 1+len(need) {
-		return r, fmt.Errorf("FENCEPOST %s lacks its %s: say FENCEPOST %s %s", g.word, need[len(args)-1], g.word,
+		return r, fmt.Errorf("FENCEPOST %s has no %s: send FENCEPOST %s %s", g.word, need[len(args)-1], g.word,
 			strings.Join(need, " "))
 	}
 	r.lock = history.Lock(args[1])
@@ -105,7 +105,7 @@ func (r *report) option(name string, rest []string) ([]string, error) {
 		return rest, nil
 	}
 	if len(rest) == 0 {
-		return nil, fmt.Errorf("%s lacks its number", name)
+		return nil, fmt.Errorf("%s needs a number after it", name)
 	}
 	n, err := strconv.ParseInt(rest[0], 10, 64)
 	if name == "TOKEN" {
@@ -148,7 +148,7 @@ func parseAccess(args []string) (a access, err error) {
 		need = append(need, "value")
 	}
 	if len(args) < 1+len(need) {
-		return a, fmt.Errorf("%s lacks its %s: say %[1]s %[3]s [TOKEN n]", strings.ToUpper(args[0]), need[len(args)-1],
+		return a, fmt.Errorf("%s has no %s: send %[1]s %[3]s [TOKEN n]", strings.ToUpper(args[0]), need[len(args)-1],
 			strings.Join(need, " "))
 	}
 	a.lock = history.Lock(args[1])

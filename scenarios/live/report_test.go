@@ -45,10 +45,10 @@ func TestReportsThatAreWrong(t *testing.T) {
 		"":                               "FENCEPOST needs a word: ACQUIRING, ACQUIRED, FAILED",
 		"AQUIRED lock v":                 "FENCEPOST AQUIRED is no report (did you mean ACQUIRED?)",
 		"xyz":                            "FENCEPOST xyz is no report",
-		"ACQUIRING":                      "FENCEPOST ACQUIRING lacks its lock: say FENCEPOST ACQUIRING lock",
-		"ACQUIRED":                       "FENCEPOST ACQUIRED lacks its lock: say FENCEPOST ACQUIRED lock attempt",
-		"ACQUIRED lock":                  "FENCEPOST ACQUIRED lacks its attempt: say FENCEPOST ACQUIRED lock attempt",
-		"ACQUIRED lock v TOKEN":          "TOKEN lacks its number",
+		"ACQUIRING":                      "FENCEPOST ACQUIRING has no lock: send FENCEPOST ACQUIRING lock",
+		"ACQUIRED":                       "FENCEPOST ACQUIRED has no lock: send FENCEPOST ACQUIRED lock attempt",
+		"ACQUIRED lock":                  "FENCEPOST ACQUIRED has no attempt: send FENCEPOST ACQUIRED lock attempt",
+		"ACQUIRED lock v TOKEN":          "TOKEN needs a number after it",
 		"ACQUIRED lock v TOKEN 0":        `TOKEN needs a whole number from 1, not "0"`,
 		"ACQUIRED lock v TOKEN x":        `TOKEN needs a whole number from 1, not "x"`,
 		"ACQUIRED lock v VALIDTY 3":      "FENCEPOST ACQUIRED takes no VALIDTY (did you mean VALIDITY?)",
@@ -64,10 +64,10 @@ func TestReportsThatAreWrong(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"READ":                 "READ lacks its lock: say READ lock [TOKEN n]",
-		"write lock":           "WRITE lacks its value: say WRITE lock value [TOKEN n]",
+		"READ":                 "READ has no lock: send READ lock [TOKEN n]",
+		"write lock":           "WRITE has no value: send WRITE lock value [TOKEN n]",
 		"WRITE lock 1 TOKN 3":  "WRITE takes no TOKN (did you mean TOKEN?)",
-		"READ lock TOKEN":      "TOKEN lacks its number",
+		"READ lock TOKEN":      "TOKEN needs a number after it",
 		"READ lock TOKEN 3 4":  "READ takes no 4",
 		"WRITE lock 1 TOKEN -": `TOKEN needs a whole number from 1, not "-"`,
 	} {

@@ -165,7 +165,7 @@ func (v *Verification) shorter(most int) string {
 	}
 	switch {
 	case whole < 0:
-		return "Not even without faults all was tried."
+		return "Not everything was tried, not even without faults."
 	case whole == 0:
 		return "Without a fault no promise is broken."
 	}
@@ -224,7 +224,7 @@ func (v *Verification) claims() document.Facts {
 		"goes on, earlier by the time of a message to there; just after each expiry and each end of a validity, too; " +
 		"and beyond all these."
 	if v.Options.Faults > 1 && !v.Options.AllEnds {
-		ends += " Of the ends of an earlier fault that lead to the same story one is taken further."
+		ends += " If several ends of an earlier fault lead to the same story, the search continues from one of them."
 	}
 	return append(document.Facts{{Name: "starts", Value: starts}, {Name: "ends", Value: ends}}, v.bounds()...)
 }

@@ -101,7 +101,7 @@ type Exit struct {
 	Signal string // empty if it ended by itself
 }
 
-// String says it in words.
+// String describes the exit in words.
 func (e Exit) String() string {
 	if e.Signal != "" {
 		return "was ended by the signal " + e.Signal

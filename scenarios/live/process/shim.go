@@ -18,8 +18,8 @@ import (
 var shimSource []byte
 
 // ErrNoCompiler reports that the library cannot be compiled, because there is no gcc.
-var ErrNoCompiler = errors.New("there is no gcc, with which the library is made that does this to a real server " +
-	"(Debian: apt install gcc libc6-dev)")
+var ErrNoCompiler = errors.New("gcc is missing, which compiles the library that does this to a real server: " +
+	"install it (Debian: apt install gcc libc6-dev)")
 
 // CanShim returns the reason why the library cannot be compiled on this machine, which is [ErrNoCompiler], or nil.
 func CanShim() error {

@@ -244,7 +244,7 @@ func survivors(had map[string]string, now []store.Member) (left []store.Member) 
 	return left
 }
 
-// score is the number of a score; NaN if it is none.
+// score parses the score of a member of a sorted set. It returns NaN if the text is not a number.
 func score(text string) float64 {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil {

@@ -315,7 +315,7 @@ func beyond(s *scenarios.Scenario) error {
 	case s.Servers.Version == "8":
 		return refuse("Redis 8, whose commands older servers do not know")
 	case s.Servers.NotifyKeyspaceEvents != "":
-		return refuse("notify-keyspace-events, which is set here by what records the keys")
+		return refuse("notify-keyspace-events, which fencepost sets itself in order to record keys")
 	}
 	return nil
 }
