@@ -148,8 +148,8 @@ func TestALockThatHoldsItsLease(t *testing.T) {
 	}
 	if met := p.situations(); met["a key expired while its holder was inside"] == 0 ||
 		met["a key was overwritten by another's"] > 0 ||
-		!strings.Contains(p.summary(), fmt.Sprintf("of %d situations that a lock can be in, %d occurred", features.Things,
-			len(met))) {
+		!strings.Contains(p.summary(),
+			fmt.Sprintf("of %d situations that a lock can be in, %d occurred", features.Things, len(met))) {
 		t.Errorf("met %v in\n%s", met, p.summary())
 	}
 }

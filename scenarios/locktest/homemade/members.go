@@ -184,8 +184,7 @@ return made`)}, Of: "hash-field",
 			Shows: []Showing{{Plan: []string{"delay the ZADD of client-1 to redis-1 by 300ms"},
 				Way: Way{leaseExclusion, twice},
 				Why: "client-1 counts no members, and neither does client-2, 10 ms later, which adds its own. " +
-					"client-1's member is added after that. No member has disappeared: the server granted the lock " +
-					"to both."}},
+					"client-1's member is added after that. No member has disappeared: the server granted both."}},
 			// Then the PEXPIRE of client-1 extends the set with client-2's member. If client-1 gets no answer to ZADD,
 			// it never sends PEXPIRE, and the set stays forever.
 			Also: []Way{{ownership, prolongedBy}, {deadlock, abandoned}}, Found: []Family{Network}},
