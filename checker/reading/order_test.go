@@ -36,11 +36,14 @@ func TestFieldsAreInOrderOrSaidNotToBe(t *testing.T) {
 		{"asked for before the call", []string{`{"time":8,"process":"a","type":"invoke","f":"acquire","lock":"l"}`,
 			grant("acquire", "ok", 9, 7, 8, 20, "")}, "", "a recorder may write the call late, or not at all"},
 		{"a grant on a call", []string{grant("acquire", "invoke", 9, 7, 8, 20, "")},
-			`acquire invoke carries a grant: since, granted, until and counted stand on acquire ok and extend ok`, ""},
+			`acquire invoke has fields of a grant (since, granted, counted), which only ` +
+				`acquire ok and extend ok may have: leave them out`, ""},
 		{"a grant on a failure", []string{grant("acquire", "fail", 9, 7, 8, 20, "")},
-			`acquire fail carries a grant: since, granted, until and counted stand on acquire ok and extend ok`, ""},
+			`acquire fail has fields of a grant (since, granted, counted), which only ` +
+				`acquire ok and extend ok may have: leave them out`, ""},
 		{"a grant on a release", []string{grant("release", "ok", 9, 7, 8, 20, "")},
-			`release ok carries a grant: since, granted, until and counted stand on acquire ok and extend ok`, ""},
+			`release ok has fields of a grant (since, granted, counted), which only ` +
+				`acquire ok and extend ok may have: leave them out`, ""},
 		{"a grant without its end", []string{`{"time":9,"process":"a","type":"ok","f":"acquire","since":1,"granted":2}`},
 			`a grant needs since, granted and until: no "until"`, ""},
 		{"an end without its grant", []string{`{"time":9,"process":"a","type":"ok","f":"acquire","until":2}`},
