@@ -120,7 +120,7 @@ func (f *file) readClients(names *nemesis.Names) {
 	}
 	place, given := f.lock.given["permits"]
 	if n := f.lock.config.Permits; given && names != nil && n > 1 && n >= len(ids) {
-		f.Problem(place, "", "with %d permits and %d clients, nobody ever has to wait, and no law is put to the test: "+
+		f.Problem(place, "", "with %d permits and %d clients, nobody ever has to wait, so no law would be checked: "+
 			"give fewer permits than clients", n, len(ids))
 	}
 	shared := slices.ContainsFunc(s.Clients, func(c Client) bool { return c.Lock.Shared })

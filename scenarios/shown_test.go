@@ -32,6 +32,7 @@ var changes = []change{
 		checker.StuckWithoutHolder},
 	{"resource-compare-and-set", "writes: compare-and-set", "writes: blind", "resource-safety", checker.StaleEffect},
 	{"idempotent-resource", "writes: idempotent", "writes: blind", "resource-safety", checker.StaleEffect},
+	{"evicted-on-one-of-five", "redis: 5", "redis: 1", "lease-exclusion", checker.Evicted},
 	{"clean-restart-ttl-runs-on", "after 6s", "after 15s", "lock_acquisition_time_p99", ""},
 	{"fenced-fsync-always", "append-fsync: always", "append-fsync: no", "token-order", checker.TokenRepeated},
 
