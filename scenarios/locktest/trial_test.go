@@ -326,7 +326,7 @@ func TestNoSeedIsRunAfterATrialThatFailed(t *testing.T) {
 // TestWhatIsWrongWithAConfigIsSaidOfItsField: an error in a Config names the field.
 func TestWhatIsWrongWithAConfigIsSaidOfItsField(t *testing.T) {
 	for want, c := range map[string]Config{
-		`Config.Faults: unknown key "paus" in mix.weights (did you mean "pause"?)`: {Faults: Faults{"paus"}},
+		`Config.Faults: unknown key "paus" in mix.weights: did you mean pause or client pause?`: {Faults: Faults{"paus"}},
 		`Config.Plan: `:    {Plan: []string{"paus client-1 for 1s at 1s"}},
 		`Config.Servers: `: {Servers: Redis(1).Persisting("sometimes")},
 		`Config.Laws: `:    {Laws: []checker.Law{"fairness"}},

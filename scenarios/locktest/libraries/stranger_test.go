@@ -141,7 +141,7 @@ var mistakes = map[string]struct {
 	"another TTL": {locktest.Config{New: newWatchdog, TTL: 30 * time.Second},
 		`the key "lock" expires 8s after Lock has set it, but Config.TTL is 30s`},
 	"a misspelt fault": {locktest.Config{New: newWatchdog, Faults: locktest.Faults{"paus"}},
-		`locktest: Config.Faults: unknown key "paus" in mix.weights (did you mean "pause"?)`},
+		`locktest: Config.Faults: unknown key "paus" in mix.weights: did you mean pause or client pause?`},
 	"a goroutine that never ends": {locktest.Config{New: func(c *locktest.Client) (locktest.Lock, error) {
 		go count()
 		return newWatchdog(c)
