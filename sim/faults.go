@@ -132,7 +132,8 @@ func (s starter) act(uint64) {
 	}
 }
 
-// Cut makes messages from one process to another wait from now on. Messages already under way arrive. Cuts nest.
+// Cut makes messages from one process to another wait from now on. Messages that are already under way still arrive.
+// Cuts nest.
 func (w *World) Cut(from, to ProcessID) { w.link(from, to).cuts++ }
 
 // Heal ends one cut. When no cut is left, the messages that waited are sent in order.
@@ -161,21 +162,21 @@ func (w *World) DelayNth(from, to ProcessID, n int, d time.Duration, struck func
 }
 
 // BreakBefore resets the connection on which the nth reply from server to client (counted from 1) would arrive. The
-// request is executed, but its reply never arrives. struck is called when that happens.
+// request is executed, but its reply never arrives. struck is called when the reply is lost.
 func (w *World) BreakBefore(client, server ProcessID, n int, struck func()) {
 	l := w.link(server, client)
 	l.breaks = append(l.breaks, nthBreak{n, struck})
 }
 
-// ServerFault notifies a server program that a fault that the server itself carries out begins or ends.
+// ServerFault notifies a server program of the beginning or end of a fault that the server itself carries out.
 func (w *World) ServerFault(id ProcessID, f ServerFault) { w.process(id).server.Fault(f) }
 
-// Outside represents a process of the world by a process of the host, outside of the world. It is notified of what the
+// Outside represents a process of the world by a process of the host, outside the world. It is notified of what the
 // world does to its process, as part of the event that does it.
 type Outside interface {
 	Pauser
-	// Crashed is called when a client crashes; when a server stops, Server.Stop is called instead. It returns 0, or, if
-	// the process had already ended by itself, the last time at which it is known to have lived (above 0).
+	// Crashed is called when a client crashes; when a server stops, Server.Stop is called instead. It returns 0 or, if
+	// the process had already ended by itself, the last time (above 0) at which it is known to have been alive.
 	Crashed() (alive Time)
 	// Jumped is called when the process's wall clock has been moved by d.
 	Jumped(d time.Duration)
@@ -183,8 +184,8 @@ type Outside interface {
 	Drifted(ppm int64)
 }
 
-// Attach makes o, for the rest of the run, be notified of what happens to a process.
+// Attach makes o be notified, for the rest of the run, of what happens to a process.
 func (w *World) Attach(id ProcessID, o Outside) { w.process(id).outside = o }
 
-// Pass records that a process whose code is not a task passes a point, so that faults that wait for it strike.
+// Pass records that a process whose code is not a task passes a point, so that faults that wait for the point strike.
 func (w *World) Pass(id ProcessID, point Point) { w.process(id).pass(point) }

@@ -4,26 +4,26 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Front terminates the wire protocol of one kind of servers for clients that are not tasks of the simulation. It knows
-// the port, the protocol, and the attempt on whose behalf each request is. With a Front, unmodified client libraries
-// can use the simulated servers.
+// Front terminates the wire protocol of one kind of server for clients that are not tasks of the simulation. It knows
+// the port, the protocol, and the attempt on whose behalf each request is made. With a Front, unmodified client
+// libraries can use the simulated servers.
 type Front interface {
-	// Port is the port on which every server listens.
+	// Port returns the port on which every server listens.
 	Port() int
-	// Serial reports whether a server must get the requests of a connection one at a time, each after the one before
-	// was answered. If it is false, the server keeps requests in order by itself: it gets each one as it arrives, and,
-	// in the same order, the notice that the connection has been closed.
+	// Serial reports whether a server must receive the requests of a connection one at a time, each after the previous
+	// one was answered. If it is false, the server itself keeps requests in order: it receives each one as it arrives
+	// and, in the same order, the notice that the connection has been closed.
 	Serial() bool
 	// Begin starts a run.
 	Begin() Callers
 }
 
-// Callers holds the clients of one run, as a Front sees them.
+// Callers contains the clients of one run, as a Front sees them.
 type Callers interface {
 	// Caller returns a client that has not requested anything yet.
 	Caller(client ProcessID) Caller
-	// Recorded is called with each record of a lock's key that was set, prolonged or deleted by a request. It must not
-	// keep the record.
+	// Recorded is called with each record of a lock's key that a request has set, extended or deleted. It must not keep
+	// the record.
 	Recorded(e *history.Event)
 }
 
@@ -34,21 +34,22 @@ type Caller interface {
 	// Begin begins an attempt: from now on, the client's requests are sent on its behalf.
 	Begin(a history.Attempt, now Time)
 	// Try ends the requests for the lock. It returns when the latest round of requests for the lock began, and which
-	// servers granted the lock in that round. If no request took the lock, since is when the attempt began.
+	// servers granted the lock in that round. If no request acquired the lock, since is the time at which the attempt
+	// began.
 	Try() (since Time, granted []ProcessID)
 }
 
 // Wire is the protocol of one connection, at the client's end. It converts the bytes that the client writes into
-// requests, and the server's replies into bytes. It handles everything that concerns the connection alone, such as
-// flow-control windows and the compression of headers, without messages on the simulated network.
+// requests, and the server's replies into bytes. Matters that concern only the connection, such as flow-control windows
+// and header compression, are handled without messages on the simulated network.
 type Wire interface {
-	// Written takes bytes that the client has written, which may be any piece of the stream. A *NotSimulatedError is
-	// reported, and closes the connection unless it was answered. Any other error says that the bytes are not the
-	// protocol of a client, and fails the run. If a Wire can answer wrong bytes in the way of the real server, it does
-	// that instead.
+	// Written handles bytes that the client has written, which may be any piece of the stream. A *NotSimulatedError is
+	// reported, and closes the connection unless it was answered. Any other error says that the bytes are not a
+	// client's protocol, and fails the run. If a Wire can answer invalid bytes as the real server does, it does that
+	// instead of returning an error.
 	Written(l Line, b []byte) error
-	// Arrived takes bytes that the server has sent, which are valid until it returns: the reply to a request, or a push
-	// if to is nil.
+	// Arrived handles bytes that the server has sent, which are valid until it returns: the reply to the request to, or
+	// a push if to is nil.
 	Arrived(l Line, b []byte, to *Incoming)
 }
 
@@ -61,12 +62,12 @@ type NotSimulatedError struct {
 // Error says which request is not simulated.
 func (e *NotSimulatedError) Error() string { return "fencepost: " + e.Request + " is not simulated" }
 
-// Line is the connection that a Wire acts on.
+// Line is the connection on which a Wire acts.
 type Line interface {
 	// Now returns the true time.
 	Now() Time
-	// Ask sends a request to the server on behalf of an attempt, as a message of the network. phase says what it is
-	// for. The attempt and the phase are part of the key from which its delay is drawn.
+	// Ask sends a request to the server on behalf of an attempt, as a message of the network. phase describes its
+	// purpose. The attempt and the phase are part of the key from which its delay is drawn.
 	Ask(args []string, of history.Attempt, phase string)
 	// Deliver gives the client bytes to read, without a delay.
 	Deliver(b []byte)

@@ -1,18 +1,18 @@
 package sim
 
-// link is one direction between two processes. Faults act on links, but order is kept per connection.
+// link is one direction between two processes. Faults act on links, but order is preserved per connection.
 type link struct {
 	w      *World
 	ends   linkName
 	name   uint64 // hash of both ends; part of the key from which delays are drawn
 	delay  Delay
 	tail   Tail
-	sent   int          // how many messages were numbered so far
+	sent   int          // number of messages so far
 	cuts   int          // number of cuts in force
 	held   []heldParcel // parcels that wait for the end of the cut, in order
 	extra  Time         // sum of the delay faults in force
 	once   []nextDelay  // delays that apply only to the next message
-	nth    []nthDelay   // delays of a message with a given number
+	nth    []nthDelay   // delays of messages with given numbers
 	breaks []nthBreak   // replies that break the connection instead of arriving
 	// lastMessage is the arrival time of the latest message, if both ends are servers.
 	lastMessage Time
@@ -77,9 +77,9 @@ func (l *link) purpose(attempt, phase string) uint64 {
 const tailDraw = 0x7461696c
 
 // number returns the number of a request among those of the same phase and attempt, in the order in which their sender
-// made them. A reply has the number of its request, because the times and the order of replies depend on faults.
+// created them. A reply has the number of its request, because the times and the order of replies depend on faults.
 func (l *link) number(attempt, phase string) uint64 {
-	if l.w.opts.Endless { // a count for each attempt would be kept for ever
+	if l.w.opts.Endless { // a count for each attempt would be kept forever
 		return uint64(l.sent)
 	}
 	return l.w.net.asked.next(l.purpose(attempt, phase))
@@ -105,8 +105,8 @@ func (l *link) faultDelay(n int) Time {
 
 // parcel is anything that travels on a link.
 type parcel interface {
-	depart(extra Time) // it begins to travel and takes extra longer than drawn
-	abandoned() bool   // it will never travel, because its connection has been closed or its receiver has died
+	depart(extra Time) // starts to travel, and takes extra longer than its drawn delay
+	abandoned() bool   // it will never travel: its connection is closed, or its receiver has died
 }
 
 type heldParcel struct {
@@ -120,8 +120,8 @@ func (l *link) next() int {
 	return l.sent
 }
 
-// carry takes a parcel. It is sent at once, or when the cut heals. n is its number among the messages of the link, or 0
-// for other parcels, such as a push. later is an additional delay.
+// carry sends a parcel, at once or when the cut heals. n is its number among the messages of the link, or 0 for other
+// parcels, such as a push. later is an additional delay.
 func (l *link) carry(p parcel, n int, later Time) {
 	extra := l.faultDelay(n) + later
 	if l.cuts > 0 {
@@ -131,7 +131,7 @@ func (l *link) carry(p parcel, n int, later Time) {
 	p.depart(extra)
 }
 
-// trail takes a parcel that does not count as a message: faults that wait for a message do not affect it.
+// trail sends a parcel that does not count as a message: faults that wait for a message do not affect it.
 func (l *link) trail(p parcel) {
 	if l.cuts > 0 {
 		l.held = append(l.held, heldParcel{p, l.extra})

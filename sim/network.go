@@ -11,10 +11,10 @@ type network struct {
 	linkSlab slab[link]
 	connSlab slab[conn]
 	open     map[uint64]*conn // only in an endless run, which does not use the slab: connections that are open
-	opened   uint64           // how many connections were opened
-	messages []*message       // all messages ever made, to be reused
+	opened   uint64           // number of connections opened so far
+	messages []*message       // all messages ever created, for reuse
 	free     []*message
-	underWay int    // messages that have been sent and have not arrived
+	underWay int    // number of messages that have been sent and have not arrived
 	asked    counts // number of requests so far by link, attempt and phase
 	requests uint64 // number of requests so far
 }
@@ -25,7 +25,7 @@ type slab[T any] struct {
 	used int
 }
 
-// take returns a value in the state in which its last user left it.
+// take returns a value in the state in which its previous user left it.
 func (s *slab[T]) take() *T {
 	if s.used == len(s.all) {
 		s.all = append(s.all, new(T))
@@ -61,7 +61,7 @@ type conn struct {
 	life     uint64 // life of the server that accepted it; 0 until its first bytes arrive
 	fresh    bool   // opened during the run: its first request includes a handshake
 	opened   bool   // opened during the run
-	pending  bool   // opened while the server was paused, which has not accepted it yet
+	pending  bool   // opened while the server was paused, so the server has not accepted it yet
 	closed   bool
 	lastUp   Time // arrival time of the latest message in each direction
 	lastDown Time
@@ -70,7 +70,7 @@ type conn struct {
 	pushed   int      // number of pushes that have arrived
 	hungUp   bool     // the server closed the connection
 	reader   waiter   // the task that waits in Receive
-	pipe     *Pipe    // the pipe that it belongs to; nil if it is a task's
+	pipe     *Pipe    // the pipe to which it belongs; nil if it belongs to a task
 }
 
 // conn returns the open connection with the given name, or opens one. A connection that a client uses for the first
@@ -93,8 +93,8 @@ func (p *Process) conn(name Conn) *conn {
 	return c
 }
 
-// find returns the index of the connection with a name, or -1 if there is none. It begins after the one requested last,
-// because clients usually request servers in turn.
+// find returns the index of the connection with a name, or -1 if there is none. It starts searching after the
+// connection that was requested last, because clients usually use servers in turn.
 func (p *Process) find(name Conn) int {
 	for range p.conns {
 		if p.latest++; p.latest >= len(p.conns) {

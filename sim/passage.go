@@ -8,9 +8,9 @@ type Passage struct {
 	// has the number of its request.
 	Request        uint64
 	Client, Server ProcessID
-	Attempt        history.Attempt // the attempt on whose behalf it is; empty if it is for no lock
+	Attempt        history.Attempt // the attempt on whose behalf it is sent; empty if it does not concern a lock
 	Command        string          // name of the request's command, as Options.Command returns it
-	Answer         bool            // it is the reply
+	Answer         bool            // it is a reply
 	Number         int             // on departure: number among the messages of its link, from 1; on arrival: 0
 	At             Time
 	Arrives        bool // it arrives; false: it departs
@@ -19,14 +19,14 @@ type Passage struct {
 // Interference says what happens to a message that departs.
 type Interference struct {
 	Later Time // additional delay
-	// Lost means that the message never arrives, and the connection is reset instead. If it is a request, the server
-	// sees nothing of it. If it is a reply, the request has been carried out.
+	// Lost means that the message never arrives, and that the connection is reset instead. If it is a request, the
+	// server does not see it. If it is a reply, the request has been carried out.
 	Lost bool
 }
 
 // Inspect calls f with each request of clients and each reply to one, when it departs and when it arrives, before it
-// has any effect. What f returns on arrival is ignored. A connection that is closed by the server gives no reply to
-// inspect.
+// has any effect. The result of f on arrival is ignored. If the server closes the connection instead of replying, there
+// is no reply to inspect.
 func (w *World) Inspect(f func(Passage) Interference) { w.inspect = append(w.inspect, f) }
 
 // inspected asks the inspectors what happens to the message. number is its number on departure, and 0 on arrival.

@@ -11,8 +11,8 @@ type freezer struct{ echo }
 func (f *freezer) Pause()  { f.note("pause") }
 func (f *freezer) Resume() { f.note("resume") }
 
-// TestPauserIsCalledForTheFirstPauseAndTheLastResume: this is also true while the process is down, and Resume is called
-// before any waiting event happens.
+// TestPauserIsCalledForTheFirstPauseAndTheLastResume: Pause is called for the first of nested pauses and Resume for the
+// end of the last one, even while the process is down. Resume is called before any held event happens.
 func TestPauserIsCalledForTheFirstPauseAndTheLastResume(t *testing.T) {
 	l := &lab{World: New(7, Options{Delay: Delay{ms, ms}}), t: t}
 	s := &freezer{echo{w: l.World}}

@@ -15,8 +15,8 @@ type peerMessage struct {
 	travel   Time
 }
 
-// Send sends body to another server, which gets it in Receive. phase and key identify the message; its delay is drawn
-// from them.
+// Send sends body to another server, which receives it in Receive. phase and key identify the message; its delay is
+// drawn from them.
 func (p *Process) Send(to ProcessID, phase string, key Key, body any) {
 	peer := p.w.process(to)
 	m := &peerMessage{w: p.w, from: p, to: peer, link: p.w.link(p.id, to), life: peer.life, sender: p.life,
@@ -30,7 +30,8 @@ func (p *Process) Send(to ProcessID, phase string, key Key, body any) {
 	m.link.carry(m, n, 0)
 }
 
-// Sent is a message that a server sends unasked, to another server or to a client, as an onlooker sees it depart.
+// Sent is a message that a server sends to another server, or to a client without a request, as an onlooker sees it
+// depart.
 type Sent struct {
 	From, To ProcessID
 	Phase    string
@@ -103,8 +104,8 @@ func (m *peerEnd) act(uint64) {
 	m.to.server.(PeerCloser).PeerClosed(m.from.id)
 }
 
-// push is something that a server sends a client unasked, in order with its replies on that connection: data, or the
-// end of the connection.
+// push is something that a server sends to a client without a request, in order with its replies on that connection:
+// data, or the end of the connection.
 type push struct {
 	w      *World
 	c      *conn
@@ -113,8 +114,8 @@ type push struct {
 	over   bool // the connection is closed; there is no data
 }
 
-// Push sends a copy of b to the client at the other end of a connection, which gets it in Env.Receive. It does nothing
-// if the connection is gone. key identifies the content; the delay is drawn from it.
+// Push sends a copy of b to the client at the other end of a connection. The client receives it in Env.Receive. Push
+// does nothing if the connection is gone. key identifies the content; the delay is drawn from it.
 func (p *Process) Push(connID uint64, key Key, b []byte) {
 	c := p.w.net.numbered(connID)
 	if c != nil && c.life == p.life && c.server == p {

@@ -9,24 +9,24 @@ import (
 )
 
 // Pipe is a connection of code that is not a task, for example of an unmodified client library. A [Wire] converts the
-// bytes of the code into requests. These are messages like those of Env.Call, so that every fault has the same effect
-// on them. A pipe belongs to a client process and shares its pauses and its crash.
+// bytes of the code into requests. These are messages like those of Env.Call, so every fault has the same effect on
+// them. A pipe belongs to a client process and shares its pauses and its crash.
 type Pipe struct {
-	// Concurrent lets the server get requests while earlier ones of this pipe are unanswered.
+	// Concurrent lets the server receive requests while earlier ones of this pipe are unanswered.
 	Concurrent bool
 
 	c       *conn
 	end     Endpoint
 	busy    bool       // the server has a request of this pipe that it has not answered
-	waiting []*message // requests that have arrived and wait to be executed one after the other
+	waiting []*message // requests that have arrived and wait to be executed in order
 }
 
 // Endpoint is the client's end of a pipe. The kernel calls it as part of an event, so it must not act on the world.
 type Endpoint interface {
-	// Opened reports how dialling ended: Answered if a server listens there, Refused if none does, and NoReply if the
+	// Opened reports how dialing ended: Answered if a server listens there, Refused if none does, and NoReply if the
 	// host has not answered in time.
 	Opened(Status)
-	// Received takes bytes that have arrived, which are valid until it returns. They are the reply to the request to,
+	// Received handles bytes that have arrived, which are valid until it returns. They are the reply to the request to,
 	// or a push if to is nil.
 	Received(b []byte, to *Incoming)
 	// Ended reports that nothing more will arrive: Reset if the connection broke, NoReply if the server closed it.
@@ -64,7 +64,7 @@ func (p *Pipe) Ask(args []string, of history.Attempt, phase string) {
 	m.send()
 }
 
-// WakeAt calls wake at the given time, or, if the client is paused then, after the pause. It does not call wake if due
+// WakeAt calls wake at the given time or, if the client is paused then, after the pause. It does not call wake if due
 // returns false at that time, or if the client has crashed.
 func (p *Pipe) WakeAt(at Time, due func() bool, wake func()) {
 	w := p.c.client.w
@@ -87,13 +87,13 @@ func (t *pipeTimer) act(uint64) {
 // Number returns the number of the pipe's connection, which identifies the pipe within a run.
 func (p *Pipe) Number() uint64 { return p.c.id }
 
-// Close closes the pipe: bytes that wait to be sent are dropped, those in flight arrive.
+// Close closes the pipe: bytes that wait to be sent are dropped, and bytes in flight still arrive.
 func (p *Pipe) Close() {
 	p.c.bid()
 	p.c.close()
 }
 
-// CutRequest cuts the first request off b. args is nil if the request is not complete yet. The only error is
+// CutRequest removes the first request from b. args is nil if the request is not complete yet. The only error is
 // [ErrProtocol].
 func CutRequest(b []byte) (args []string, rest []byte, err error) {
 	n, rest, err := cutNumber(b, '*')
@@ -141,8 +141,8 @@ func cutNumber(b []byte, kind byte) (n int, rest []byte, err error) {
 
 // The methods below are called for all connections; p is nil for the connection of a task.
 
-// defers keeps a request for later if the server has not answered the previous one, and reports whether it did: the
-// requests of a pipe that is not Concurrent are executed one after the other.
+// defers postpones a request if the server has not answered the previous one, and reports whether it did so: the
+// requests of a pipe that is not Concurrent are executed in order.
 func (p *Pipe) defers(m *message) bool {
 	if p == nil || p.Concurrent {
 		return false

@@ -7,30 +7,30 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Process is a client or a server. It has its own clocks, and is paused and crashes as a whole.
+// Process is a client or a server. It has its own clocks, and pauses and crashes as a whole.
 type Process struct {
 	w      *World
 	id     ProcessID
 	index  int
 	clock  clock
-	stream Stream // of a client
+	stream Stream // of a client only
 	// paused is the number of pauses in force.
 	paused int
-	// held holds, in order, the events that concern the process and occurred while it was paused. It is empty unless
+	// held contains, in order, the events for the process that became due while it was paused. It is empty unless
 	// paused > 0.
 	held []event
 	// clockMoved is true if the clock of a paused server has changed and the server has not been notified yet.
 	clockMoved bool
 	down       bool
-	// life is the number of times that a server has started. Timers and connections of an earlier life are void.
+	// life is the number of times that a server has started. Timers and connections of an earlier life are invalid.
 	life   uint64
 	server Server
-	off    Stop // how the last life ended; decides what happens to requests while down
+	off    Stop // how the last life ended; determines what happens to requests while the server is down
 	timers []*timer
 	tasks  []*task
 	main   *task // the main task of a client; the others are its helpers
 	conns  []*conn
-	// latest is the index in conns of the connection requested last.
+	// latest is the index in conns of the connection that was requested last.
 	latest int
 	points []pointCount
 	// outside, if set, represents the process outside of the world.
@@ -51,8 +51,8 @@ type strike struct {
 	f   func()
 }
 
-// holds keeps an event until the pause of the process is over. It reports whether it did; if not, the event happens
-// now.
+// holds keeps an event until the pause of the process is over, and reports whether it did so. If it returns false, the
+// event happens now.
 func (p *Process) holds(who actor, arg uint64) bool {
 	if p.paused == 0 {
 		if p.w.watch != nil {
@@ -64,7 +64,7 @@ func (p *Process) holds(who actor, arg uint64) bool {
 	return true
 }
 
-// program returns the program of the host behind the process, or nil if there is none.
+// program returns the program of the host that represents the process, or nil if there is none.
 func (p *Process) program() Pauser {
 	if p.outside != nil {
 		return p.outside
@@ -97,14 +97,14 @@ func (p *Process) boot() {
 	p.server.Start(p)
 }
 
-// stopTasks unwinds all tasks. A running task, which passed the point at which it crashed, unwinds itself.
+// stopTasks unwinds all tasks. A running task, which has passed the point at which it crashed, unwinds itself.
 func (p *Process) stopTasks() {
 	p.down = true
 	for _, t := range p.tasks {
 		if t != p.w.running && !t.done {
 			t.done = true
 			if t.co != nil {
-				t.co.resume() // it notices that it is not alive, and unwinds
+				t.co.resume() // it notices that it is no longer alive, and unwinds
 			}
 		}
 	}
@@ -130,13 +130,13 @@ func (p *Process) Rand(purpose string, key Key) uint64 {
 	return mix(hashString(hashString(mix(p.w.seed), string(p.id)), purpose) + uint64(key))
 }
 
-// Due returns the true time at which d will have passed if the clock runs true.
+// Due returns the true time at which d will have passed if the clock is accurate.
 func (p *Process) Due(d time.Duration) Time { return p.w.now + Time(d) }
 
 // Record adds an event to the history.
 func (p *Process) Record(e history.Event) { p.w.record(p.id, &e) }
 
-// WakeAtWall sets a timer on the wall clock. A jump or a change of rate makes it void.
+// WakeAtWall sets a timer on the wall clock. A jump or a change of rate cancels it.
 func (p *Process) WakeAtWall(at int64, tag uint64) {
 	p.setTimer(Wall, p.clock.monotonic(p.w.now)+at-p.clock.wall(p.w.now), tag)
 }
@@ -159,7 +159,7 @@ type timer struct {
 	life  uint64
 	mono  int64 // the monotonic clock's reading at which it is due
 	tag   uint64
-	armed uint64 // number of the current arming; events of earlier ones are void
+	armed uint64 // number of the current arming; events of earlier ones are obsolete
 	void  bool
 }
 
@@ -184,7 +184,7 @@ func (p *Process) dropVoidTimers() {
 	p.timers = slices.DeleteFunc(p.timers, func(t *timer) bool { return t.void })
 }
 
-// clockChanged re-arms what waits on the monotonic clock, and lets a server re-arm what waits on its wall clock.
+// clockChanged re-arms timers and waits on the monotonic clock, and lets a server re-arm those on its wall clock.
 func (p *Process) clockChanged(rate bool) {
 	for _, t := range p.timers {
 		switch {
@@ -204,7 +204,7 @@ func (p *Process) clockChanged(rate bool) {
 	p.notifyClock()
 }
 
-// notifyClock notifies the server that its clock has changed, as soon as it is not paused.
+// notifyClock notifies the server that its clock has changed, as soon as the server is not paused.
 func (p *Process) notifyClock() {
 	if p.clockMoved && p.paused == 0 {
 		p.clockMoved = false

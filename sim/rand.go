@@ -43,11 +43,11 @@ func fold(h, w uint64) uint64 {
 	return h ^ h>>29
 }
 
-// Key identifies a random draw, whose result depends only on the run's seed and on the key. Build a key from things
+// Key identifies a random draw, whose result depends only on the run's seed and on the key. Build a key from values
 // that stay the same when a fault elsewhere is removed: names, attempts, terms, the content, or the sender's own time
-// in rounds of a regular action. Do not use a count of earlier messages: one message more or less would change all
-// later draws. Equal keys give equal draws: a message that is sent again takes the same time, unless its key contains
-// the time.
+// in rounds of a regular action. Do not use a count of earlier messages: an additional or missing message would change
+// all later draws. Equal keys give equal draws: a message that is sent again takes the same time, unless its key
+// contains the time.
 type Key uint64
 
 // Word adds a number to the key. It mixes the key first, so that two small numbers cannot cancel each other out.
@@ -56,8 +56,8 @@ func (k Key) Word(w uint64) Key { return Key(fold(mix(uint64(k)), w)) }
 // Text adds a string to the key.
 func (k Key) Text(s string) Key { return Key(hashString(mix(uint64(k)), s)) }
 
-// A Stream is a named source of random bits (SplitMix64). It is derived from the run's seed and its name, so that a
-// draw on one stream never changes another stream.
+// A Stream is a named source of random bits (SplitMix64). It is derived from the run's seed and its name, so that
+// reading one stream never changes another.
 type Stream struct{ state uint64 }
 
 func newStream(seed uint64, name string) Stream {

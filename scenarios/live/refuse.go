@@ -24,7 +24,7 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("fault %d, %q, cannot be carried out: %s", e.Number, e.Line, e.Reason)
 }
 
-// passed are the points that a user's client passes: the points that its reports imply.
+// passed lists the points that a user's client passes; these are the points that its reports imply.
 var passed = []sim.Point{sim.AcquireStart, sim.Acquired, sim.AfterRead, sim.BeforeWrite, sim.BeforeExtend,
 	sim.BeforeRelease, sim.Released}
 
@@ -52,7 +52,7 @@ func refuse(o *Options, faults []nemesis.Fault) error {
 	return nil
 }
 
-// cannot says why a fault cannot be carried out with the user's clients; empty if it can.
+// cannot says why a fault cannot be carried out with the user's clients, or returns "" if it can.
 func (o *Options) cannot(f *nemesis.Fault) string {
 	if o.Command == "" {
 		return ""

@@ -51,8 +51,8 @@ type report struct {
 	token    history.Token
 	validity time.Duration
 	stated   bool // a validity was stated
-	refused  bool // of a release: the service refused it
-	unknown  bool // of a release or an extension: the outcome is unknown
+	refused  bool // in a release: the service refused it
+	unknown  bool // in a release or an extension: the outcome is unknown
 }
 
 // parseReport parses the arguments of a FENCEPOST command.

@@ -108,7 +108,7 @@ func rig() (*stage, *client) {
 }
 
 // TestWhatServersGrant: a grant consists of keys that the attempt has set and whose replies have arrived. It counts
-// since the first request that set a key, begins at the reply that completed a quorum, and lasts until the first key
+// from the first request that set a key, begins with the reply that completed a quorum, and lasts until the first key
 // expires.
 func TestWhatServersGrant(t *testing.T) {
 	st, k := rig()
@@ -168,8 +168,8 @@ func TestWhatServersGrant(t *testing.T) {
 	}
 }
 
-// TestWhoseRequestItIs: a request with an owner value of an earlier attempt whose key still stands belongs to that
-// attempt, and every other request to the latest.
+// TestWhoseRequestItIs: a request belongs to an earlier attempt if it contains an owner value of that attempt whose key
+// still exists. Every other request belongs to the latest attempt.
 func TestWhoseRequestItIs(t *testing.T) {
 	st, k := rig()
 	s := &state{client: k, conn: &realtime.Conn{Server: "redis-1"}}
@@ -190,7 +190,7 @@ func TestWhoseRequestItIs(t *testing.T) {
 		request string
 		of      history.Attempt
 	}{
-		{func() {}, "EVAL script 1 lock a", "client-1/1"}, // the late release of the attempt before
+		{func() {}, "EVAL script 1 lock a", "client-1/1"}, // the late release of the previous attempt
 		{func() {}, "SET lock b NX PX 1000", "client-1/2"},
 		{func() {}, "DEL lock", "client-1/2"},
 		{func() { st.world.Record("redis-1", history.Event{F: history.KeyGone, Lock: "lock", Of: "client-1/1"}) },
@@ -208,8 +208,8 @@ func TestWhoseRequestItIs(t *testing.T) {
 	}
 }
 
-// TestClientsBeginInTurn: a client waits with its begin until the clients before it are served, paused or crashed, but
-// not for long.
+// TestClientsBeginInTurn: a client begins only when the clients before it are served, paused or crashed, but it does
+// not wait for long.
 func TestClientsBeginInTurn(t *testing.T) {
 	acquire := func(of history.Type) func(*stage, *client) {
 		return func(_ *stage, k *client) { k.record(history.Event{F: history.Acquire, Type: of}) }
@@ -240,8 +240,8 @@ func TestClientsBeginInTurn(t *testing.T) {
 	}
 }
 
-// TestOwnerValuesAreForgotten: a run of any length keeps only a few owner values. A value that serves all attempts
-// stays known.
+// TestOwnerValuesAreForgotten: a run of any length stores only a few owner values. A value that is used for all
+// attempts stays known.
 func TestOwnerValuesAreForgotten(t *testing.T) {
 	h := &hold{}
 	for i := range 100 {

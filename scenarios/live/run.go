@@ -17,17 +17,18 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/traced"
 )
 
-// Fleet are the lock servers of a run.
+// Fleet is the set of lock servers of a run.
 type Fleet interface {
-	// Can returns why a fault on the servers cannot be carried out, or nil. It is called before anything starts, also
-	// for faults that strike other processes.
+	// Can returns the reason why a fault on the servers cannot be carried out, or nil. It is called before anything
+	// starts, even for faults that strike other processes.
 	Can(f *nemesis.Fault) error
 	// Front returns the front through which the user's clients reach the servers. own is the front of the simulated
 	// servers, which may be nil.
 	Front(own sim.Front) sim.Front
-	// Server returns the replacement for a simulated lock server or Sentinel, or own to use the simulated one.
+	// Server returns the replacement for a simulated lock server or Sentinel, or own if the simulated one is to be
+	// used.
 	Server(id sim.ProcessID, own sim.Server) sim.Server
-	// Begin starts the servers. Actions on the world are left to the loop.
+	// Begin starts the servers. Everything that they do to the world is passed to the loop.
 	Begin(l *realtime.Loop) error
 	// End stops what was started. It is called once, when the loop has ended, even if Begin failed.
 	End() error
@@ -60,14 +61,14 @@ type Options struct {
 	Fleet    Fleet
 	Keeper   *process.Keeper // starts the clients, so that none of them outlives the run
 	Context  context.Context // when it is done, the run ends
-	Patience time.Duration   // how long the clients may take until their first report
-	Hidden   string          // environment variable that the clients do not get; empty: they get all
+	Patience time.Duration   // how long the clients may take to send their first report
+	Hidden   string          // environment variable that the clients do not inherit; empty: they inherit all
 	Again    func(why error) // if set, called before a start that the host has delayed is repeated
 	Virtual  *Virtual        // if set, the clients that Command starts run in virtual time
 	sent     bool            // the result lists what the clients have sent
 }
 
-// Patience is how long programs may take to start, with a margin.
+// Patience is how long programs may take to start, including a margin.
 const Patience = 30 * time.Second
 
 // Result is the result of a run.
@@ -75,8 +76,8 @@ type Result struct {
 	scenarios.Result
 	Late  realtime.Lateness
 	Notes []string // what a reader must know about the run
-	// Partial is set if a client ended or misbehaved before its work was done: laws may hold only because too little
-	// was tried.
+	// Partial is set if a client ended or misbehaved before its work was done: laws may then hold only because too
+	// little was tested.
 	Partial bool
 	Printed []Printed
 	calls   []traced.Call // in virtual time, if asked for
@@ -89,9 +90,9 @@ type Printed struct {
 }
 
 // Run carries out the plan. It refuses a plan that cannot be carried out before anything starts, with a *RefusedError.
-// A client that violates the protocol of reports ends the run: if the scenario had begun, the result says so;
-// otherwise the error is a *ClientError. If something else ended the run after its start, Run returns a result as well
-// as the error, and the result must not be judged.
+// A client that violates the protocol for reports ends the run: if the scenario had begun, the result says so;
+// otherwise the error is a *ClientError. If something else ended the run after its start, Run returns both a result and
+// an error, and the result must not be judged.
 func Run(o Options, p nemesis.Plan) (*Result, error) {
 	if err := refuse(&o, p.Faults); err != nil {
 		return nil, err
@@ -105,7 +106,7 @@ func Run(o Options, p nemesis.Plan) (*Result, error) {
 	if st.clock, err = st.newClock(); err != nil {
 		return nil, err
 	}
-	defer st.End() // should something panic
+	defer st.End() // in case something panics
 	runner := scenarios.NewRunnerWith(o.Scenario, st)
 	runner.ReportSent(o.sent)
 	r, err := runner.Run(p)
@@ -136,7 +137,7 @@ func Run(o Options, p nemesis.Plan) (*Result, error) {
 	return result, st.failed
 }
 
-// tooLittle says which clients have ended before their work was done; empty if none has.
+// tooLittle says which clients have ended before their work was done, or returns "" if none has.
 func (st *stage) tooLittle() string {
 	if len(st.crashes.keys) == 0 {
 		return ""
@@ -215,7 +216,7 @@ func (st *stage) notes(stall string) []string {
 }
 
 // stalled says that a stall of the host may have decided the run, because it was longer than some client waits for a
-// reply; empty if not.
+// reply. Otherwise it returns "".
 func stalled(s *scenarios.Scenario, stall time.Duration) string {
 	for i := range s.Clients {
 		if most := s.Clients[i].Lock.Timeout; stall > most {
@@ -239,13 +240,13 @@ func rounded(d time.Duration) time.Duration {
 	return d.Round(10 * time.Microsecond)
 }
 
-// leastTTL and leastSlack are the least values at which a stall of the host is unlikely to decide a run.
+// leastTTL and leastSlack are the smallest values with which a stall of the host is unlikely to decide a run.
 const (
 	leastTTL   = 300 * time.Millisecond
 	leastSlack = 50 * time.Millisecond
 )
 
-// warnings says where a stall of the host may decide a run of s.
+// warnings describes how a stall of the host might decide a run of s.
 func warnings(s *scenarios.Scenario) (list []string) {
 	for i := range s.Clients {
 		l, hold := &s.Clients[i].Lock, s.Clients[i].Work.Hold

@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// report processes a report of the user's client; ok sends the answer.
+// report handles a report of the user's client; ok sends the answer.
 func (k *client) report(r *report, ok func()) error {
 	if !slices.Contains(k.locks, r.lock) {
 		return fmt.Errorf("%s is no lock of its: FENCEPOST_LOCK_1 … are %q", r.lock, k.locks)
@@ -81,7 +81,7 @@ var before = map[word][]word{
 	released:  {releasing},
 }
 
-// allows returns why a report is not allowed now, or nil.
+// allows returns the reason why a report is not allowed now, or nil.
 func (h *hold) allows(r *report) error {
 	if !slices.Contains(before[r.word], h.step) {
 		if h.attempt == "" {
@@ -127,7 +127,7 @@ func (k *client) asks(h *hold, r *report, ok func()) {
 	begin()
 }
 
-// age turns the owner values of the present attempt into those of an earlier one.
+// age turns the owner values of the current attempt into those of an earlier one.
 func (h *hold) age() {
 	for _, v := range h.values { // some clients use one value for all attempts
 		h.old = append(slices.DeleteFunc(h.old, func(o owned) bool { return o.value == v }), owned{v, h.attempt})
@@ -145,7 +145,8 @@ func (k *client) enters(h *hold, r *report, ok func()) {
 	k.pass(sim.Acquired, ok)
 }
 
-// grants records the event with the grant that the servers gave. If no grant was seen, it records the event alone.
+// grants records the event with the grant that the servers have given. If no grant was observed, it records only the
+// event.
 func (k *client) grants(h *hold, r *report, e history.Event) {
 	var g sim.Grant
 	var ok bool
@@ -162,7 +163,7 @@ func (k *client) grants(h *hold, r *report, e history.Event) {
 	k.stage.ungranted++
 }
 
-// extends records the begin of an extension, unless one is under way.
+// extends records the beginning of an extension, unless one is already under way.
 func (k *client) extends(h *hold, lock history.Lock) {
 	if !h.extending {
 		h.extending, h.asked = true, k.stage.world.Now()
@@ -248,7 +249,7 @@ func (s *state) accessed(r sim.Reply) {
 	k.pass(sim.AfterRead, func() { s.answer(answer) })
 }
 
-// broke records that the resource's reply will never arrive, if one is pending.
+// broke records that a pending reply of the resource will never arrive, if there is one.
 func (s *state) broke() {
 	if s.to == nil {
 		return

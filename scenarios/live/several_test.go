@@ -15,8 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/live/realtime"
 )
 
-// takesAll is a client that acquires all its locks, works with each, and releases them. With crosswise it asks for its
-// second lock when the other client has it, and does not work.
+// takesAll is a client that acquires all its locks, works with each of them, and releases them. With crosswise it
+// requests its second lock while the other client holds that lock, and does not work.
 func takesAll(redis, resource *wire, crosswise bool) {
 	var locks []string
 	for n := 1; os.Getenv(fmt.Sprint("FENCEPOST_LOCK_", n)) != ""; n++ {
@@ -29,7 +29,7 @@ func takesAll(redis, resource *wire, crosswise bool) {
 				time.Sleep(5 * time.Millisecond)
 			}
 			resource.ask("FENCEPOST", "ACQUIRING", lock)
-			for redis.ask("SET", lock, me, "NX") != "+OK" { // the same value for all locks
+			for redis.ask("SET", lock, me, "NX") != "+OK" { // use the same value for all locks
 				time.Sleep(5 * time.Millisecond)
 			}
 			resource.ask("FENCEPOST", "ACQUIRED", lock, me)
@@ -82,8 +82,8 @@ func TestSeveralLocks(t *testing.T) {
 	}
 }
 
-// TestWhichLockARequestIsAbout: the lock that the request or its transaction names, or else the lock that was asked
-// for last.
+// TestWhichLockARequestIsAbout: a request is about the lock that it or its transaction names, or else about the lock
+// that was requested last.
 func TestWhichLockARequestIsAbout(t *testing.T) {
 	_, k := rig()
 	k.locks, k.latest = []history.Lock{"a", "b"}, "b"

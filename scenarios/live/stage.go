@@ -31,28 +31,28 @@ type stage struct {
 	clients []*client
 	zero    sim.Time // start of the scenario
 	servers []sim.ProcessID
-	over    bool              // the run is over: from now on, processes end because we end them
+	over    bool              // the run is over: from now on, processes end only because the run ends them
 	masters []sim.Server      // Redis masters
-	callers sim.Callers       // the user's clients as servers of other protocols than Redis' know them; else nil
-	serial  bool              // such servers answer the requests of a connection in order
+	callers sim.Callers       // the user's clients as seen by servers whose protocol is not Redis'; otherwise nil
+	serial  bool              // such servers answer the requests on a connection in order
 	groups  [][]sim.ProcessID // groups of servers that hold the same data
 
 	locks     []history.Lock
-	standing  map[place]string // owner values of the keys that stand
+	standing  map[place]string // owner values of the keys that exist
 	refusal   history.Why      // why the resource refuses writes
 	ungranted int              // number of reported grants that no server has given
 
 	begun     bool      // the scenario has begun
 	failed    error     // first failure of the run, and failure to end the fleet; set when the run has ended
 	crashes   incidents // clients that ended by themselves
-	incidents incidents // of other kinds
+	incidents incidents // other incidents
 }
 
 // hostClock is the clock of a run's loop.
 type hostClock interface {
 	realtime.Clock
-	Begin() time.Time // when it showed zero
-	Monotonic() int64 // the monotonic clock of the run's programs then, in ns
+	Begin() time.Time // the instant at which it showed zero
+	Monotonic() int64 // value of the monotonic clock of the run's programs at that instant, in ns
 	Close()
 }
 
@@ -93,10 +93,10 @@ func (st *stage) onRedis() bool { return st.Scenario.Servers.Backend == locks.On
 func (st *stage) Foreign() bool { return st.Command != "" }
 
 // prime makes each Redis master write something that leaves nothing behind. In virtual time the servers start together
-// with the scenario, and with appendfsync everysec they sync to disk no earlier than a second later. Servers that have
-// been idle would sync at once, with the first write (flushAppendOnlyFile in aof.c).
+// with the scenario, so with appendfsync everysec they sync to disk at least a second later. Servers that have been
+// idle would sync at once, at the first write (flushAppendOnlyFile in aof.c).
 func (st *stage) prime() {
-	key := string(st.locks[0]) + ":fencepost:begin" // no lock has this key, and it starts like the keys of the run
+	key := string(st.locks[0]) + ":fencepost:begin" // no lock has this key, and it begins like the keys of the run
 	for _, s := range st.masters {
 		for _, args := range [][]string{{"SET", key, "1"}, {"DEL", key}} {
 			s.Serve(sim.NewIncoming(history.Nemesis, 0, "", args, func([]byte) {}))
@@ -104,7 +104,7 @@ func (st *stage) prime() {
 	}
 }
 
-// Begin starts the processes, and lets time pass until all of them are ready to begin.
+// Begin starts the processes, and waits until all of them are ready to begin.
 func (st *stage) Begin(w *sim.World, servers []sim.ProcessID) {
 	st.world, st.servers = w, servers
 	st.loop = realtime.NewLoop(w, st.clock)
@@ -140,7 +140,7 @@ func (st *stage) Begin(w *sim.World, servers []sim.ProcessID) {
 	st.prime()
 }
 
-// interruptible makes the run end when its context is done.
+// interruptible ends the run when its context is done.
 func (st *stage) interruptible() (stop func() bool) {
 	return context.AfterFunc(st.Context, func() { st.loop.Fail(ErrInterrupted) })
 }
@@ -148,7 +148,7 @@ func (st *stage) interruptible() (stop func() bool) {
 // UndecidedError reports a run that cannot be judged: a server ended by itself, or the host delayed every start.
 type UndecidedError struct {
 	Err     error
-	Delayed bool // the host delayed every start, after several tries
+	Delayed bool // the host has delayed every one of several starts
 }
 
 // Error says what happened.
@@ -158,13 +158,13 @@ func (e *UndecidedError) Error() string { return e.Err.Error() + ": the run is n
 var ErrInterrupted = errors.New("interrupted: the run is not judged")
 
 // wholeSecond returns the next time at which the wall clocks show a whole second, as at the start of a run in virtual
-// time: an fsync each second depends on that, and TTLs are counted in ms.
+// time. This matters for the fsync once a second, and for TTLs, which are in ms.
 func (st *stage) wholeSecond() sim.Time {
 	at := st.clock.Begin().Add(st.world.Now().Duration() + notice)
 	return st.world.Now() + history.Of(notice+at.Truncate(time.Second).Add(time.Second).Sub(at))
 }
 
-// notice is how long before the start clients of our own learn of it, at least.
+// notice is the minimum time before the start at which clients of our own are notified of it.
 const notice = 50 * time.Millisecond
 
 // ready reports whether the scenario can begin: all clients are ready, and all their connections are set up.
@@ -177,7 +177,7 @@ func (st *stage) late() error {
 		if !k.isReady() {
 			problem := fmt.Sprintf("has not reported FENCEPOST ACQUIRING lock within %v of its start", st.Patience)
 			err := &ClientError{Client: k.id, Said: k.said.last(mostSaid), Problem: problem + k.strangers()}
-			if st.Foreign() { // a program that never reports is more likely than such a slow host
+			if st.Foreign() { // it is more likely that the program never reports than that the host is so slow
 				return err
 			}
 			return &process.LateError{Err: err}
@@ -186,7 +186,7 @@ func (st *stage) late() error {
 	return nil
 }
 
-// Run lets the world run in real time.
+// Run runs the world in real time.
 func (st *stage) Run(limit sim.Time, done func() bool) (limited bool) {
 	if st.loop.Err() != nil {
 		return false
@@ -268,14 +268,14 @@ func variableOf(server sim.ProcessID, numbered *int) string {
 	return fmt.Sprintf("FENCEPOST_REDIS_%d", *numbered)
 }
 
-// ClientError reports a client that violates the protocol of reports.
+// ClientError reports a client that violates the protocol for reports.
 type ClientError struct {
 	Client  sim.ProcessID
 	Problem string
 	Said    string // the end of what it printed
 }
 
-// Error says what the client did, with the end of its output.
+// Error describes what the client did, followed by the end of its output.
 func (e *ClientError) Error() string {
 	text := string(e.Client) + " " + e.Problem
 	if e.Said != "" {
@@ -284,7 +284,7 @@ func (e *ClientError) Error() string {
 	return text
 }
 
-// The methods below are the handler of the front.
+// The methods below implement the handler of the front.
 
 // Asked handles a request of a client.
 func (st *stage) Asked(c *realtime.Conn, args []string) {
@@ -325,7 +325,7 @@ func (st *stage) Received(c *realtime.Conn, b []byte, to *sim.Incoming) {
 	s.received(b, to)
 }
 
-// Ended breaks or closes the client's connection, as its server did.
+// Ended resets or closes the client's connection, as the server did.
 func (st *stage) Ended(c *realtime.Conn, how sim.Status) {
 	s, ok := c.State.(*state)
 	if ok {

@@ -17,14 +17,15 @@ import (
 type state struct {
 	conn   *realtime.Conn
 	client *client
-	framed bool // carries requests of a client of our own, with framed replies
+	framed bool // used for requests of a client of our own, with framed replies
 	sent   []request
-	within bool // since MULTI, a request was sent whose reply names servers
+	within bool // since MULTI, a request has been sent whose reply names servers
 	said   redisserver.Stream
 	multi  bool         // between MULTI and EXEC
-	about  history.Lock // the lock whose key was named last, within MULTI if in one
+	about  history.Lock // the lock whose key was named last, within MULTI if inside a transaction
 
-	// For a connection of the user's client to the resource, which carries out one command after another:
+	// These fields are for a connection of the user's client to the resource, which carries out one command after
+	// another:
 	busy  bool
 	last  sim.Time // when the last answer was sent; 0 before the first
 	queue [][]string
@@ -46,15 +47,16 @@ func (s *state) asked(args []string) {
 			s.client.fails("floods the resource: it sends commands without waiting for their answers")
 		}
 	default:
-		s.client.alive = max(s.client.alive, s.last) // it has waited for that answer, so it lived then
+		s.client.alive = max(s.client.alive, s.last) // the client waited for that answer, so it was alive then
 		s.busy = true
 		s.command(args)
 	}
 }
 
-// ask sends a request of the user's client to a lock server. A reply that the run gives itself must keep its place
-// among the server's replies. Therefore a PING is sent in place of the request, or, for an error, a command that does
-// not exist, so that the server aborts a transaction; the run's reply replaces the reply to it.
+// ask sends a request of the user's client to a lock server. If the run itself answers the request, the answer must
+// keep its place among the server's replies. Therefore ask sends a PING instead of the request; if the answer is an
+// error, it sends a command that does not exist, so that the server aborts a transaction. The run's answer then
+// replaces the server's reply.
 func (s *state) ask(args []string) {
 	left, answer := s.conn.Login(args)
 	if problem := tooLong(args); problem != "" {
@@ -117,8 +119,8 @@ func (s *state) received(b []byte, to *sim.Incoming) {
 }
 
 // attemptOf returns the attempt on whose behalf the user's client sends a request. It is an earlier attempt if the
-// request contains an owner value of that attempt and a key with this value still stands on the server; otherwise the
-// latest attempt.
+// request contains an owner value of that attempt and a key with this value still exists on the server; otherwise it is
+// the latest attempt.
 func (s *state) attemptOf(args []string) history.Attempt {
 	k := s.client
 	lock := s.lockOf(args)
@@ -135,11 +137,11 @@ func (s *state) attemptOf(args []string) history.Attempt {
 	return h.attempt
 }
 
-// looks are the commands that may name several keys without changing them.
+// looks lists the commands that may name several keys without changing them.
 var looks = []string{"EXISTS", "MGET", "TOUCH", "WATCH"}
 
 // lockOf returns the lock that a request is about: the lock whose key it names; for a request such as EXEC, the lock
-// named before on the same connection; else the lock that the client asked for last.
+// that was named last on the same connection; otherwise the lock that the client requested last.
 func (s *state) lockOf(args []string) history.Lock {
 	k := s.client
 	switch strings.ToUpper(args[0]) {
@@ -204,7 +206,7 @@ func (s *state) command(args []string) {
 
 func (s *state) ok() { s.answer([]byte("+OK\r\n")) }
 
-// answer answers the present command, and starts the next one in the queue.
+// answer answers the current command, and starts the next one in the queue.
 func (s *state) answer(b []byte) {
 	s.conn.Send(b)
 	s.busy, s.last = false, s.client.stage.world.Now()

@@ -16,10 +16,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/traced"
 )
 
-// python is the interpreter for which Debian's packages are, among them python3-redis.
+// python is the interpreter for which Debian packages modules such as python3-redis.
 const python = "/usr/bin/python3"
 
-// redisPy returns the command of the worker with redis-py's lock.
+// redisPy returns the command of the worker that uses redis-py's lock.
 func redisPy(t *testing.T) string {
 	t.Helper()
 	if err := exec.Command(python, "-c", "import redis").Run(); err != nil {
@@ -46,7 +46,7 @@ func inVirtualTime(t *testing.T, name, command string) *scenarios.Scenario {
 	return s.With(v.Code())
 }
 
-// planned makes a run of a scenario whose faults are the given lines.
+// planned runs a scenario with the given lines as its faults.
 func planned(t *testing.T, s *scenarios.Scenario, seed uint64, lines ...string) (scenarios.Result, error) {
 	t.Helper()
 	p := nemesis.Plan{Scenario: s.Name, Seed: seed}
@@ -60,8 +60,8 @@ func planned(t *testing.T, s *scenarios.Scenario, seed uint64, lines ...string) 
 	return scenarios.NewRunner(s).Run(p)
 }
 
-// TestFaultsOfAProgramInVirtualTime: redis-py's lock, without a fencing token, lasts 10 s. What breaks it, and what
-// does not, is known from the code of the library and of the worker.
+// TestFaultsOfAProgramInVirtualTime: redis-py's lock is used without a fencing token and with a TTL of 10 s. Which
+// faults break it is known from the code of the library and of the worker.
 func TestFaultsOfAProgramInVirtualTime(t *testing.T) {
 	s := inVirtualTime(t, "kleppmann-gc-pause", redisPy(t))
 	for name, c := range map[string]struct {
@@ -99,8 +99,8 @@ func TestFaultsOfAProgramInVirtualTime(t *testing.T) {
 	}
 }
 
-// TestAProgramThatEndsEarly: redis-py gives a broken connection back as an error, which the worker does not catch. It
-// ends, and what holds until then is undecided.
+// TestAProgramThatEndsEarly: redis-py reports a broken connection as an error, which the worker does not catch. The
+// worker ends, and laws that hold until then are undecided.
 func TestAProgramThatEndsEarly(t *testing.T) {
 	s := inVirtualTime(t, "kleppmann-gc-pause", redisPy(t))
 	r, err := planned(t, s, 2, "break client-1 | redis-1 before the answer to the EVALSHA")
@@ -114,8 +114,8 @@ func TestAProgramThatEndsEarly(t *testing.T) {
 	}
 }
 
-// TestEqualSeedsGiveEqualRunsOfPrograms: runs with equal seeds have equal digests, also on another thread and after
-// other runs, and those with different seeds do not.
+// TestEqualSeedsGiveEqualRunsOfPrograms: runs with equal seeds have equal digests, even on another thread and after
+// other runs, and runs with different seeds do not.
 func TestEqualSeedsGiveEqualRunsOfPrograms(t *testing.T) {
 	command := redisPy(t)
 	s, again := inVirtualTime(t, "fenced-gc-pause", command), inVirtualTime(t, "fenced-gc-pause", command)
@@ -162,7 +162,7 @@ func TestProgramsThatCannotBeClients(t *testing.T) {
 	}
 }
 
-// TestCommandsOfPrograms: no shell reads the command.
+// TestCommandsOfPrograms: a command is split without a shell.
 func TestCommandsOfPrograms(t *testing.T) {
 	for command, want := range map[string][]string{
 		"a b":              {"a", "b"},

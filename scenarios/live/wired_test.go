@@ -61,7 +61,7 @@ func (s *session) create(path string, flags int32) string {
 	return f.Text()
 }
 
-// queues is a client of ZooKeeper's oldest lock recipe, which polls whether it is the first in line.
+// queues is a client that uses ZooKeeper's oldest lock recipe, which polls whether it is the first in the queue.
 func queues(resource *wire) {
 	lock := os.Getenv("FENCEPOST_LOCK")
 	timeout, _ := strconv.Atoi(os.Getenv("FENCEPOST_TTL_MS"))
@@ -91,7 +91,7 @@ func queues(resource *wire) {
 }
 
 // TestAUsersClientOfZooKeeper: for a client that uses ZooKeeper's own protocol, the lease is its session, which its
-// requests extend, its znode is recorded as its own, and requests that are not simulated are reported.
+// requests extend. Its znode is recorded as its own, and requests that are not simulated are reported.
 func TestAUsersClientOfZooKeeper(t *testing.T) {
 	t.Parallel()
 	for pause, want := range map[string]string{

@@ -40,7 +40,7 @@ type callers struct{ front Front }
 // Recorded does nothing, because a cluster grants a lock as a whole.
 func (callers) Recorded(*history.Event) {}
 
-// Caller returns a client that has requested nothing yet.
+// Caller returns a client that has not requested anything yet.
 func (c callers) Caller(sim.ProcessID) sim.Caller { return &caller{front: c.front} }
 
 // caller is a client. All its requests are sent on behalf of its latest attempt.

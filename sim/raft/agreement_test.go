@@ -15,7 +15,7 @@ import (
 // workload is a lab with clients that write and read through all members while faults strike.
 type workload struct {
 	*lab
-	acked []string // values of writes that were answered
+	acked []string // values of acknowledged writes
 }
 
 func (w *workload) begin(seed uint64, opts sim.Options, c Config) {
@@ -23,7 +23,8 @@ func (w *workload) begin(seed uint64, opts sim.Options, c Config) {
 	w.acked = nil
 }
 
-// add adds a client that writes its values and reads after each. If a member does not answer, it asks another one.
+// add adds a client that writes values and reads after each write. If a member does not answer, the client asks another
+// one.
 func (w *workload) add(n, writes int, pace time.Duration) {
 	name := sim.ProcessID(fmt.Sprintf("c-%d", n))
 	members := names(len(w.Members()))

@@ -13,11 +13,11 @@ import (
 
 const ms = time.Millisecond
 
-// register is a Machine that keeps the list of values written, in order.
+// register is a Machine that keeps the list of written values, in order.
 type register struct {
 	applied []string // index, term and arguments of each entry
 	report  []string
-	leads   []string // the changes of leader of which it was notified
+	leads   []string // the changes of leader that were reported to it
 	served  int
 
 	proposed, values []any // values of the commands that it proposed, and of those that it applied
@@ -125,7 +125,7 @@ func (l *lab) leaders() (all []int) {
 	return all
 }
 
-// at calls f at a given time.
+// at calls f at the given time.
 func (l *lab) at(d time.Duration, f func()) { l.At(sim.Time(d), f) }
 
 // say logs a line with its true time, which only a test may see.

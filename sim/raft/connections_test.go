@@ -7,11 +7,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// connectedMembers configures members that keep connections, tolerate a long silence of the leader, and campaign soon.
+// connectedMembers configures members that keep connections, tolerate a long silence of the leader, and campaign
+// quickly.
 var connectedMembers = Config{Connections: true, Heartbeat: time.Second, ElectionTicks: 2, Silence: 10 * time.Second,
 	Campaign: 200 * ms}
 
-// ledFrom runs until a member other than the first leads, and returns how long after the given time that is.
+// ledFrom runs until a member other than the first one leads, and returns how long after the given time that happens.
 func (l *lab) ledFrom(at time.Duration) time.Duration {
 	l.t.Helper()
 	other := func() bool {
@@ -25,8 +26,8 @@ func (l *lab) ledFrom(at time.Duration) time.Duration {
 	return l.Now().Duration() - at
 }
 
-// TestEndedLeaderIsReplacedAtOnceAndASilentOneLater separates the time until the loss of a leader is noticed from the
-// time of the election.
+// TestEndedLeaderIsReplacedAtOnceAndASilentOneLater distinguishes the time until the loss of a leader is noticed from
+// the duration of the election.
 func TestEndedLeaderIsReplacedAtOnceAndASilentOneLater(t *testing.T) {
 	const at = 3500 * ms
 	for _, test := range []struct {
@@ -57,7 +58,7 @@ func TestEndedLeaderIsReplacedAtOnceAndASilentOneLater(t *testing.T) {
 	}
 }
 
-// TestMembersThatStartElectAtOnce: members that start know no leader whose silence they would have to wait for.
+// TestMembersThatStartElectAtOnce: members that start do not know a leader, so they need not wait for its silence.
 func TestMembersThatStartElectAtOnce(t *testing.T) {
 	l := newLab(t, 3, connectedMembers)
 	for _, name := range names(3) {
@@ -70,7 +71,7 @@ func TestMembersThatStartElectAtOnce(t *testing.T) {
 	}
 }
 
-// TestLeaderWithoutConnectionsToAMajorityResigns looks at the leader alone: the others are down and elect nobody.
+// TestLeaderWithoutConnectionsToAMajorityResigns observes only the leader: the other members are down and elect nobody.
 func TestLeaderWithoutConnectionsToAMajorityResigns(t *testing.T) {
 	for _, test := range []struct {
 		name        string
@@ -96,7 +97,7 @@ func TestLeaderWithoutConnectionsToAMajorityResigns(t *testing.T) {
 }
 
 // TestLeaderAloneIsAskedHowFarTheLogIs: unlike a read, which a majority confirms, CatchUp asks only the leader. A
-// leader that has been replaced and does not know it yet answers with what it has.
+// leader that has been replaced without knowing it answers with its own log.
 func TestLeaderAloneIsAskedHowFarTheLogIs(t *testing.T) {
 	l := newLab(t, 3, connectedMembers)
 	l.ask(time.Second, 2, time.Second, "catch up")

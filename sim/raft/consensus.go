@@ -6,18 +6,18 @@
 // receives the same commands in the same order.
 //
 // Goals: a run is a function of its seed; when a reply is sent, a majority has the command on disk; a cut-off leader
-// steps down after at most two election time-outs, or, with [Config].Connections, two heartbeats after
-// [Config].Silence; a member that serves a read knows when it is up to date.
+// steps down after at most two election timeouts or, with [Config].Connections, two heartbeats after [Config].Silence;
+// a member that serves a read knows when it is up to date.
 //
 // Non-goals: changes of membership; snapshots and compaction of the log (a run's log is short, and a restarted member
 // replays it); the transfer of leadership before an orderly shutdown.
 //
 // # Time
 //
-// The raft library draws election time-outs from the host's randomness. Therefore only a leader is ever ticked, because
-// its time-outs are fixed. A follower that has received nothing for [Config].Silence forgets its leader and may vote
-// for another. It campaigns within [Config].Campaign after that, at a time drawn for the term. All of this is measured
-// on the monotonic clock: jumps of the wall clock have no effect, but drift and pauses do.
+// The raft library draws election timeouts from the host's randomness. Therefore only a leader is ever ticked, because
+// its timeouts are fixed. A follower that has received nothing for [Config].Silence forgets its leader and may vote for
+// another. It campaigns within [Config].Campaign after that, at a time drawn for the term. All of this is measured on
+// the monotonic clock: jumps of the wall clock have no effect, but drift and pauses do.
 //
 // # Disk
 //
@@ -37,35 +37,35 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Config holds the times of a cluster. The zero value selects etcd's defaults.
+// Config contains the times of a cluster. The zero value selects etcd's defaults.
 type Config struct {
-	// Heartbeat is the time between a leader's signs of life; 0 means 100 ms.
+	// Heartbeat is the interval at which a leader sends heartbeats; 0 means 100 ms.
 	Heartbeat time.Duration
-	// ElectionTicks is the election time-out as a number of heartbeats, at least 2; 0 means 10.
+	// ElectionTicks is the election timeout as a number of heartbeats, at least 2; 0 means 10.
 	ElectionTicks int
-	// RequestTimeout is how long a member waits until a command is committed or a read is confirmed, before it gives up
-	// with errTimeout. 0 means 5 s plus two election time-outs, or plus twice Silence if that is longer.
+	// RequestTimeout is how long a member waits until a command is committed or a read is confirmed, before it returns
+	// errTimeout. 0 means 5 s plus two election timeouts, or plus twice Silence if that is longer.
 	RequestTimeout time.Duration
-	// Fsync is the time that it takes to write to disk. sim.SlowFsync adds to it.
+	// Fsync is the duration of a write to disk. sim.SlowFsync adds to it.
 	Fsync time.Duration
 	// Connections makes the members notice when their connections to each other break, as ZooKeeper's members do and
 	// etcd's do not. A leader hangs up on a follower from which it has received nothing for Silence: the follower
-	// learns that it has lost its leader, and the leader sends it nothing until it receives something from it again. At
-	// every second heartbeat, a leader resigns if it is not connected to a majority. When a process ends, the others
-	// notice at once.
+	// learns that it has lost its leader, and the leader sends nothing to the follower until it hears from the follower
+	// again. At every second heartbeat, a leader resigns if it is not connected to a majority. When a process ends, the
+	// others notice at once.
 	Connections bool
-	// Silence is how long a member waits for a sign of life of its leader before it gives the leader up. With
-	// Connections it is also how long a leader waits for a sign of life of a follower. 0 means the election time-out.
+	// Silence is how long a member waits for a sign of life from its leader before it abandons the leader. With
+	// Connections it is also how long a leader waits for a sign of life from a follower. 0 means the election timeout.
 	Silence time.Duration
-	// Campaign is the time within which a member campaigns after it has given its leader up; 0 means the election
-	// time-out. With Connections, the member campaigns after one to two times Campaign, and doubles this time after
-	// each of the first failed campaigns.
+	// Campaign is the time within which a member campaigns after it has abandoned its leader; 0 means the election
+	// timeout. With Connections, the member campaigns after one to two times Campaign, and doubles this time after each
+	// of the first failed campaigns.
 	Campaign time.Duration
 	// ColdStart begins the run without a leader. Otherwise the first member has been elected before time zero.
 	ColdStart bool
 }
 
-// ElectionTimeout returns the election time-out. It is how long a follower waits for a sign of life of its leader
+// ElectionTimeout returns the election timeout. It is how long a follower waits for a sign of life from its leader
 // before it forgets the leader, unless Silence says otherwise.
 func (c Config) ElectionTimeout() time.Duration { return time.Duration(c.ElectionTicks) * c.Heartbeat }
 
@@ -97,13 +97,13 @@ const Unavailable = "-UNAVAILABLE this member has lost its disk and stays out of
 // Command is a change of the replicated state that a member proposes. Every member applies the same Command, so nobody
 // may change it, or what Value points to, once it has been proposed.
 type Command struct {
-	// Attempt is the attempt on whose behalf it is made; empty if the service itself proposes it, for example to expire
-	// a key.
+	// Attempt is the attempt on whose behalf the command is proposed; it is empty if the service itself proposes the
+	// command, for example to expire a key.
 	Attempt history.Attempt
-	// Args is defined by the machine. The first of them, or all if there is no Attempt, tell the messages about this
-	// command from others.
+	// Args is defined by the machine. Its first element, or all elements if there is no Attempt, distinguish the
+	// messages about this command from others.
 	Args []string
-	// Value is what the machine carries out, if that is not given by Args. No member encodes or copies it.
+	// Value is what the machine carries out, if that does not follow from Args. Members neither encode nor copy it.
 	Value any
 }
 
@@ -125,18 +125,18 @@ type Entry struct {
 	Command
 	Index uint64 // position in the log; increases, with gaps
 	Term  uint64 // term of the leader that proposed it
-	// First is true on the first member of the cluster that applies the entry in this run. That member makes the
+	// First is true on the first member of the cluster that applies the entry in this run. That member writes the
 	// records. It is never true in a replay.
 	First bool
-	// Copied is true when this member applies an entry for the first time in this run and another member has applied it
-	// before. The member may then record that it has a copy. It is never true in a replay either.
+	// Copied is true when this member applies an entry for the first time in this run and another member has already
+	// applied it. The member may then record that it has a copy. It is never true in a replay.
 	Copied bool
 	// Own is true if a client of this member waits for the reply. Otherwise the reply is dropped and may be nil.
 	Own bool
 }
 
-// Machine is the service that a member runs. Its member calls it, one call at a time. The replicated state must depend
-// only on the entries that were applied; clocks and randomness may decide what is proposed.
+// Machine is the service that a member runs. The member calls its methods one at a time. The replicated state must
+// depend only on the entries that were applied; clocks and randomness may influence what is proposed.
 type Machine interface {
 	// Reset begins a life with an empty state and without connections. All committed entries are applied again before
 	// anything else. Reset must not propose anything.
@@ -145,31 +145,31 @@ type Machine interface {
 	// It may call Record if e.First is true, record its copies if e.Copied is true, and Push to clients of this member.
 	// e is valid until Apply returns.
 	Apply(m *Member, e *Entry) (reply []byte)
-	// Serve takes a client's request. The machine must Reply to it: at once, or later from Propose, ReadIndex,
+	// Serve handles a client's request. The machine must Reply to it: at once, or later from Propose, ReadIndex,
 	// ReceiveFromPeer or Wake.
 	Serve(m *Member, r *sim.Incoming)
 	// LeaderChanged is called when Leading, Leader or Unled has changed. There may be committed commands that have not
 	// been applied yet.
 	LeaderChanged(m *Member)
-	// Wake is called when a timer runs out that was set with After in this life.
+	// Wake is called when a timer fires that was set with After in this life.
 	Wake(m *Member, tag uint64)
-	// Lost is called when the only member of a cluster is about to start again because its disk is lost. The machine's
-	// state results from all entries that had First; the machine records that this state is lost for the given reason.
-	// Reset follows.
+	// Lost is called when the only member of a cluster is about to start again because its disk was lost. The machine's
+	// state results from all entries that had First. The machine records that this state is lost for the given reason.
+	// Reset is called next.
 	Lost(m *Member, why history.Why)
-	// ReceiveFromPeer takes a body that another member's machine sent with SendToPeer.
+	// ReceiveFromPeer handles a body that another member's machine sent with SendToPeer.
 	ReceiveFromPeer(m *Member, from sim.ProcessID, body any)
 	// Fault is called for each fault except SlowFsync, even while the member is down (see Up).
 	Fault(m *Member, f sim.ServerFault)
 }
 
-// Cluster holds the members of one replicated log, and the state that they share outside the simulated world: the
-// commands that the numbers in the log stand for, and which entries have been applied by some member.
+// Cluster contains the members of one replicated log, and the state that they share outside the simulated world: the
+// commands that the numbers in the log represent, and which entries some member has already applied.
 type Cluster struct {
 	members []*Member
-	voters  []uint64 // the members' ids in raft
+	voters  []uint64 // the members' raft IDs
 	first   uint64   // the highest index that any member has applied in this run
-	// commands holds the commands that were proposed in this run, by the ids of their requests.
+	// commands contains the commands that were proposed in this run, by the IDs of their requests.
 	commands map[uint64]*Command
 }
 

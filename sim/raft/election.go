@@ -10,14 +10,14 @@ import (
 
 // heartbeat is the state of a leader's ticks.
 type heartbeat struct {
-	number uint64        // number of the timers of the current reign; those of an earlier one are void
+	number uint64        // number of the timers of the current reign; timers of earlier reigns are obsolete
 	last   time.Duration // monotonic time of the latest tick
 	gap    time.Duration // time between the latest two ticks
 	odd    bool          // the number of ticks in this reign is odd
 }
 
-// missedTicks is how many heartbeats a leader may miss before it must consider its own leadership uncertain (etcd's
-// isActive).
+// missedTicks is the number of heartbeats that a leader may miss before it must consider its leadership uncertain
+// (etcd's isActive).
 const missedTicks = 3
 
 func (m *Member) beginBeat() {
@@ -33,7 +33,7 @@ func (m *Member) tick(number uint64) {
 	now := m.host.Monotonic()
 	m.beat.gap, m.beat.last = now-m.beat.last, now
 	m.host.WakeAfter(m.config.Heartbeat, wakeBeat|number)
-	if m.node.BasicStatus().RaftState == raft.StateLeader { // otherwise deposed, which m learns after the write
+	if m.node.BasicStatus().RaftState == raft.StateLeader { // otherwise it was deposed, which m learns after the write
 		m.node.Tick()
 	}
 	m.checkLines()
@@ -42,14 +42,14 @@ func (m *Member) tick(number uint64) {
 	}
 }
 
-// Active reports whether this member leads and has been ticking. After a pause it is false until the second tick, when
-// everything that another leader has sent in the meantime has been read.
+// Active reports whether this member leads and has been ticking. After a pause it is false until the second tick. By
+// then, everything that another leader has sent in the meantime has been read.
 func (m *Member) Active() bool {
 	allowed := missedTicks * m.config.Heartbeat
 	return m.leading && m.beat.gap < allowed && m.host.Monotonic()-m.beat.last < allowed
 }
 
-// watch is how a follower watches its leader.
+// watch is the state with which a follower observes its leader.
 type watch struct {
 	number   uint64        // number of the current timer
 	latest   time.Duration // monotonic time of the last sign of a leader
@@ -57,10 +57,10 @@ type watch struct {
 	tries    uint64        // number of failed campaigns since it last learned of a leader
 }
 
-// receivedFromLeader records a sign of life of the leader. The timer is not changed; it checks again when it fires.
+// receivedFromLeader records a sign of life from the leader. The timer is not changed; it checks again when it fires.
 func (m *Member) receivedFromLeader() { m.watch.latest = m.host.Monotonic() }
 
-// listen starts the watch anew. tries is the number of campaigns that have failed.
+// listen restarts the watch. tries is the number of campaigns that have failed.
 func (m *Member) listen(tries uint64) {
 	m.receivedFromLeader()
 	m.watch.tries = tries
@@ -73,12 +73,12 @@ func (m *Member) listen(tries uint64) {
 	m.watchAgain()
 }
 
-// draw returns a random time below a bound, drawn for this term and the number of failed campaigns in it.
+// draw returns a random time below a bound. It depends on this term and on the number of failed campaigns in it.
 func (m *Member) draw(below time.Duration) time.Duration {
 	return time.Duration(m.host.Rand("patience", sim.Key(m.term).Word(m.watch.tries)) % uint64(below))
 }
 
-// maxDoublings limits how often a member with connections doubles the time between its campaigns.
+// maxDoublings limits how many times a member with connections doubles the time between its campaigns.
 const maxDoublings = 4
 
 // campaignTime returns how long a member without a leader waits before it campaigns.

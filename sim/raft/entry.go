@@ -7,14 +7,14 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 )
 
-// enter keeps a command and returns what stands for it in the log: the id of the request that proposes it.
+// enter stores a command and returns the bytes that represent it in the log: the ID of the request that proposes it.
 func (c *Cluster) enter(id uint64, command Command) []byte {
 	command.Args = slices.Clone(command.Args)
 	c.commands[id] = &command
 	return binary.LittleEndian.AppendUint64(nil, id)
 }
 
-// command returns the command of an entry and the id of the request that proposed it. It returns nil for the first
+// command returns the command of an entry and the ID of the request that proposed it. It returns nil for the first
 // entry of a new leader, which is empty.
 func (c *Cluster) command(raw *raftpb.Entry) (command *Command, id uint64) {
 	if len(raw.GetData()) == 0 {

@@ -11,7 +11,7 @@ import (
 // line is a leader's connection to another member.
 type line struct {
 	latest time.Duration // monotonic time of the latest raft message from that member
-	down   bool          // one side hung up or ended, and nothing was received since
+	down   bool          // one side hung up or ended, and nothing has been received since
 }
 
 // hangUp is the last message on a line. It ends the connection.
@@ -28,7 +28,7 @@ func (m *Member) beginLines() {
 	}
 }
 
-// lineTo returns the line to a member. It is nil for the member itself, if this member does not lead, and if members do
+// lineTo returns the line to a member. It is nil for the member itself, if this member does not lead, or if members do
 // not keep connections.
 func (m *Member) lineTo(id uint64) *line {
 	if !m.leading || id == m.id || len(m.lines) == 0 {
@@ -64,15 +64,15 @@ func (m *Member) checkLines() {
 	}
 }
 
-// leave forgets the leader, which has hung up.
+// leave forgets the leader, because the leader has hung up.
 func (m *Member) leave(leader sim.ProcessID, h hangUp) {
 	if h.term == m.term && leader == m.Leader() {
 		m.giveUp()
 	}
 }
 
-// lostConnection handles the end of another member's process: if that was the leader, it is given up; if this member
-// leads, its line to the other is down.
+// lostConnection handles the end of another member's process: if that member was the leader, it is abandoned; if this
+// member leads, its line to the other member is down.
 func (m *Member) lostConnection(from sim.ProcessID) {
 	if !m.leading && from == m.Leader() {
 		m.giveUp()
@@ -85,7 +85,7 @@ func (m *Member) lostConnection(from sim.ProcessID) {
 	}
 }
 
-// isAbandoned reports whether this leader is connected to less than a majority, counting itself.
+// isAbandoned reports whether this leader, counting itself, is connected to less than a majority.
 func (m *Member) isAbandoned() bool {
 	if len(m.lines) == 0 || !m.Active() {
 		return false

@@ -13,28 +13,28 @@ import (
 // Member is the program of one server of a cluster. It is not safe for concurrent use.
 type Member struct {
 	cluster *Cluster
-	id      uint64 // the member's id in raft: from 1, in the order of names
+	id      uint64 // the member's raft ID: from 1, in the order of names
 	name    sim.ProcessID
 	machine Machine
 	config  Config
 
-	// State that outlives the process.
+	// These fields are state that outlives the process.
 	disk     *raft.MemoryStorage
 	lives    uint64
-	excluded bool          // its disk is lost, and other members have theirs
-	emptied  bool          // its disk is lost, and it is the only member: its next life starts with an empty disk
+	excluded bool          // its disk is lost, while other members have theirs
+	emptied  bool          // its disk is lost, and it is the only member, so its next life starts with an empty disk
 	slow     time.Duration // added to each fsync by a fault
 	reached  uint64        // the highest index that it has applied in any life
 
-	// State of one life.
+	// These fields are the state of one life.
 	host    sim.Host
-	node    *raft.RawNode // nil while down, and for an excluded member
+	node    *raft.RawNode // nil while the member is down or excluded
 	term    uint64
-	lead    uint64 // raft id of the leader; 0 if unknown
+	lead    uint64 // raft ID of the leader; 0 if unknown
 	leading bool
-	led     bool // it has learned of a leader
+	led     bool // it has learned about a leader
 	applied uint64
-	reigned uint64 // term of the last entry applied
+	reigned uint64 // term of the entry applied last
 	entry   Entry  // passed to the machine; its memory is reused
 	loop    readyLoop
 	beat    heartbeat
@@ -80,8 +80,8 @@ func (m *Member) Start(h sim.Host) {
 	m.drain()
 }
 
-// beginAnew gives the only member an empty disk in place of the lost one. It first applies all entries again that the
-// member had applied in any life, so that the machine can record what is lost.
+// beginAnew gives the only member an empty disk instead of the lost one. Before that, it applies again all entries that
+// the member had applied in any life, so that the machine can record what is lost.
 func (m *Member) beginAnew() {
 	m.machine.Reset(m)
 	if m.reached > before {
@@ -97,7 +97,7 @@ func (m *Member) beginAnew() {
 	m.applied, m.reigned = 0, 0
 }
 
-// Serve takes a client's request.
+// Serve handles a client's request.
 func (m *Member) Serve(r *sim.Incoming) {
 	if m.excluded {
 		r.Reply([]byte(Unavailable))
@@ -122,7 +122,7 @@ func (m *Member) PipeClosed(connID uint64) {
 	}
 }
 
-// Receive takes a message of another member.
+// Receive handles a message from another member.
 func (m *Member) Receive(from sim.ProcessID, body any) {
 	if m.excluded {
 		return
@@ -167,7 +167,7 @@ const (
 	timerKind  uint64 = 0xff << 56
 )
 
-// Wake is called when a timer runs out.
+// Wake is called when a timer fires.
 func (m *Member) Wake(tag uint64) {
 	if m.excluded {
 		return
@@ -221,8 +221,8 @@ func (m *Member) Stop(how sim.Stop) {
 type machineMessage struct{ body any }
 
 // SendToPeer sends body to the machine of another member; if to is this member, its own machine gets it at once.
-// Messages to one member arrive in order, and are lost if that member dies before. The body must not be changed
-// afterwards. phase and key identify the message; its delay is drawn from them.
+// Messages to one member arrive in order, and are lost if that member dies first. The body must not be changed after
+// the call. phase and key identify the message; its delay is drawn from them.
 func (m *Member) SendToPeer(to sim.ProcessID, phase string, key sim.Key, body any) {
 	if to == m.name {
 		m.machine.ReceiveFromPeer(m, m.name, body)
@@ -251,7 +251,7 @@ func (m *Member) Number() int { return int(m.id) }
 // Life returns the number of the member's current life in this run, from 1.
 func (m *Member) Life() uint64 { return m.lives }
 
-// Unled reports whether the member has neither learned of a leader in its current life nor campaigned.
+// Unled reports whether the member has neither learned about a leader in its current life nor campaigned.
 func (m *Member) Unled() bool { return !m.led && m.watch.tries == 0 }
 
 // Up reports whether the member is running and belongs to the cluster.
@@ -263,16 +263,16 @@ func (m *Member) Config() Config { return m.config }
 // Leading reports whether this member believes that it is the leader. A member that was paused or cut off may be wrong.
 func (m *Member) Leading() bool { return m.leading }
 
-// Leader returns the leader known to this member, or "" if none is.
+// Leader returns the leader that this member knows, or "" if it knows none.
 func (m *Member) Leader() sim.ProcessID { return m.cluster.name(m.lead) }
 
-// CaughtUp reports whether this member leads and has applied everything that had been committed before its reign.
+// CaughtUp reports whether this member leads and has applied all entries that were committed before its reign.
 func (m *Member) CaughtUp() bool { return m.leading && m.reigned == m.term }
 
 // Term returns the raft term known to this member.
 func (m *Member) Term() uint64 { return m.term }
 
-// Applied returns the index of the last entry applied here.
+// Applied returns the index of the entry that this member applied last.
 func (m *Member) Applied() uint64 { return m.applied }
 
 // After wakes the machine with tag, which must be below 1<<56, once d has passed on the monotonic clock.
@@ -285,7 +285,7 @@ func (m *Member) Monotonic() time.Duration { return m.host.Monotonic() }
 // commands that carry a time.
 func (m *Member) Wall() int64 { return m.host.Wall() }
 
-// Due returns the true time at which d will have passed if the clock runs true. It is for records only.
+// Due returns the true time at which d will have passed if the clock is accurate. It is used only for records.
 func (m *Member) Due(d time.Duration) history.Time { return m.host.Due(d) }
 
 // Record adds an event to the history. Only the member with Entry.First may record the effect of an entry. A member

@@ -193,7 +193,7 @@ func TestAResumedLeaderIsNotActiveUntilItHasLearnedOfTheNext(t *testing.T) {
 		})
 	}
 	l.ask(400*ms, 1, 10*time.Second, "active")
-	// This request waits in the buffer of the paused member, before any message of the next leader.
+	// This request waits in the buffer of the paused member, ahead of any message from the next leader.
 	l.ask(900*ms, 1, 10*time.Second, "active")
 	l.run(10 * time.Second)
 	l.want(l.log, "402ms active: +true1", "5.001s active: +false1")
@@ -206,7 +206,7 @@ func TestADeposedLeaderThatDoesNotKnowItProposesInVain(t *testing.T) {
 	l := newLab(t, 3, Config{Fsync: 20 * ms})
 	l.at(500*ms, func() { l.Pause("m-1") })
 	l.at(5*time.Second, func() { l.Resume("m-1") })
-	// This request waits before the message of the next leader. While m-1 writes that message, it is blocked.
+	// This request waits ahead of the message from the next leader. While m-1 writes that message, it is blocked.
 	l.ask(600*ms, 1, 10*time.Second, "lead", "unread")
 	l.ask(5005*ms, 1, 10*time.Second, "lead", "blocked")
 	l.ask(5005*ms, 1, 10*time.Second, "write", "any")
@@ -288,7 +288,7 @@ func TestASlowDiskDelaysTheAcknowledgementOfThatMember(t *testing.T) {
 	l.want(slow("m-3"), "14ms write a: :11") // the other two are a majority
 	// The leader applies an entry when its own write is finished. It replicates the entry in the meantime.
 	l.want(slow("m-1"), "62ms write a: :11")
-	l.want(slow("m-2", "m-3"), "64ms write a: :11") // there was no majority before
+	l.want(slow("m-2", "m-3"), "64ms write a: :11") // there was no majority before that
 }
 
 func TestWhatWasBeingWrittenIsLostInAPowerLoss(t *testing.T) {
@@ -304,7 +304,7 @@ func TestWhatWasBeingWrittenIsLostInAPowerLoss(t *testing.T) {
 	l.at(30*ms, func() { l.Restart("m-1") })
 	l.at(5*time.Second, func() { l.heal("m-1", "m-2"); l.heal("m-1", "m-3") })
 	l.run(10 * time.Second)
-	// The cut has held back what the leader had sent. It has an old term by now, and is refused.
+	// The cut has held back what the leader had sent. By now its term is old, so it is refused.
 	for i := 1; i <= 3; i++ {
 		l.want(l.register(i).applied)
 	}
@@ -324,7 +324,7 @@ func TestMachinesSendToEachOther(t *testing.T) {
 	l.want(l.register(2).report, "odd", "m-1: one", "m-1: two", "wake 9")
 }
 
-// TestEveryMemberAppliesTheProposedValue: the log carries values, also to a member that starts again.
+// TestEveryMemberAppliesTheProposedValue: the log carries values, even to a member that starts again.
 func TestEveryMemberAppliesTheProposedValue(t *testing.T) {
 	l := newLab(t, 3, Config{})
 	l.ask(10*ms, 2, time.Second, "write", "a")

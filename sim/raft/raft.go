@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// firstLeader is the member that has been elected before time zero.
+// firstLeader is the member that was elected before time zero.
 const firstLeader = 1
 
 // before is the length of the log that all members share at time zero: one entry, compacted.
@@ -50,7 +50,7 @@ func newNode(id uint64, disk *raft.MemoryStorage, c *Config) *raft.RawNode {
 	return node
 }
 
-// assumeElected lets the first leader win an election without messages. The other members' disks already record their
+// assumeElected makes the first leader win an election without messages. The other members' disks already record their
 // votes.
 func (m *Member) assumeElected() {
 	must(m.node.Campaign())
@@ -68,7 +68,7 @@ func (m *Member) assumeElected() {
 	}
 }
 
-// raftMessage carries a raft message. It holds the type as a field because that is read often.
+// raftMessage contains a raft message. The type is a separate field because it is read often.
 type raftMessage struct {
 	*raftpb.Message
 	kind    raftpb.MessageType
@@ -104,7 +104,7 @@ var phases = func() (p [32]string) {
 	return p
 }()
 
-// step passes a message to raft, and records it as a sign of life of its sender.
+// step passes a message to raft, and records it as a sign of life from its sender.
 func (m *Member) step(message raftMessage) {
 	m.receivedFromFollower(message.GetFrom())
 	_ = m.node.Step(message.Message) // an error means that raft has dropped the message, which is allowed
@@ -124,7 +124,7 @@ func (c *Cluster) name(id uint64) sim.ProcessID {
 	return c.members[id-1].name
 }
 
-// must panics on errors that only a mistake in this package can cause.
+// must panics on an error that only a bug in this package can cause.
 func must(err error) {
 	if err != nil {
 		panic(err)

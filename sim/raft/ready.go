@@ -12,7 +12,7 @@ type readyLoop struct {
 	sent    bool       // the messages in rd have already been sent
 }
 
-// drain carries out all of raft's decisions in the order that raft demands: write to disk, then send, then apply.
+// drain carries out all of raft's decisions in the order that raft requires: write to disk, then send, then apply.
 func (m *Member) drain() {
 	if m.loop.running {
 		return
@@ -48,7 +48,7 @@ func (m *Member) written() {
 func (m *Member) note(rd *raft.Ready) {
 	if rd.HardState != nil && rd.GetTerm() != m.term {
 		m.term = rd.GetTerm()
-		m.receivedFromLeader() // raft restarts its time-outs with each term
+		m.receivedFromLeader() // raft restarts its timeouts with each term
 	}
 	if rd.SoftState == nil {
 		return

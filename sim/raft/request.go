@@ -10,7 +10,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// requests holds what clients of this member wait for, in the order in which they asked.
+// requests contains what clients of this member wait for, in the order of their requests.
 type requests struct {
 	last      uint64 // number of the latest request
 	proposals []proposal
@@ -22,7 +22,7 @@ type requests struct {
 type proposal struct {
 	id       uint64
 	data     []byte
-	sent     bool // sent to the leader known at the time; it may have been lost
+	sent     bool // it was sent to the leader known at the time, and may have been lost
 	deadline time.Duration
 	done     func(reply []byte, err error)
 }
@@ -31,12 +31,13 @@ type read struct {
 	id        uint64
 	confirmed bool
 	index     uint64 // the read is served once this index has been applied
-	alone     bool   // only the leader is asked how far its log is
+	alone     bool   // only the leader is asked for the end of its log
 	deadline  time.Duration
 	done      func(err error)
 }
 
-// retryInterval is how long a member waits until a read is confirmed before it asks again (etcd's readIndexRetryTime).
+// retryInterval is how long a member waits for the confirmation of a read before it asks again (etcd's
+// readIndexRetryTime).
 const retryInterval = 500 * time.Millisecond
 
 func (q *requests) clear() {
@@ -45,7 +46,7 @@ func (q *requests) clear() {
 	*q = requests{proposals: q.proposals[:0], reads: q.reads[:0]}
 }
 
-// nextID returns a unique id for a request: member, life, number.
+// nextID returns a unique ID for a request, composed of member, life and number.
 func (m *Member) nextID() uint64 {
 	m.waiting.last++
 	return m.id<<56 | m.lives<<32 | m.waiting.last
@@ -53,8 +54,8 @@ func (m *Member) nextID() uint64 {
 
 // Propose asks the leader to append c to the log; if no leader is known, it waits for one. Once this member has applied
 // c, done is called with the machine's reply, which is valid during the call. If that takes too long, done is called
-// with errTimeout. done is not called if the life ends before. A command that was on its way to a leader that died may
-// be lost, and then times out.
+// with errTimeout. done is not called if the life ends first. A command that was on its way to a leader that died may
+// be lost; it then times out.
 func (m *Member) Propose(c Command, done func(reply []byte, err error)) {
 	q := &m.waiting
 	id := m.nextID()
@@ -69,8 +70,9 @@ func (m *Member) Propose(c Command, done func(reply []byte, err error)) {
 	m.drain()
 }
 
-// ProposeAsLeader proposes c, but only while this member leads, so that no other leader ever gets c. It does nothing if
-// raft already knows of a newer leader, which Leading shows only when the current write is finished.
+// ProposeAsLeader proposes c, but only while this member leads, so that no other leader ever receives c. It does
+// nothing if raft already knows about a newer leader, even though Leading changes only when the current write is
+// finished.
 func (m *Member) ProposeAsLeader(c Command) {
 	if m.node.BasicStatus().RaftState != raft.StateLeader {
 		return
@@ -79,15 +81,15 @@ func (m *Member) ProposeAsLeader(c Command) {
 	m.drain()
 }
 
-// ReadIndex calls done once this member has applied everything that had been committed when ReadIndex was called, as a
-// majority confirmed, or with errTimeout. done is not called if the life ends before.
+// ReadIndex calls done once this member has applied all entries that were committed when ReadIndex was called, as
+// confirmed by a majority, or with errTimeout. done is not called if the life ends first.
 func (m *Member) ReadIndex(done func(err error)) {
 	r := m.await(read{done: done})
 	m.node.ReadIndex(r.context())
 	m.drain()
 }
 
-// await adds a read to the waiting ones.
+// await adds a read to those that are waiting.
 func (m *Member) await(r read) read {
 	q := &m.waiting
 	r.id, r.deadline = m.nextID(), m.host.Monotonic()+m.config.RequestTimeout
@@ -99,14 +101,14 @@ func (m *Member) await(r read) read {
 	return r
 }
 
-// howFar asks the leader how far its log is; thisFar is the answer.
+// howFar asks the leader for the last index of its log; thisFar is the answer.
 type (
 	howFar  struct{ id uint64 }
 	thisFar struct{ id, index uint64 }
 )
 
-// CatchUp calls done once this member has applied everything that was in the leader's log when the leader was asked, or
-// with errTimeout. The leader answers without a majority, so it may have been deposed without knowing it.
+// CatchUp calls done once this member has applied all entries that were in the leader's log when the leader was asked,
+// or with errTimeout. The leader answers without asking a majority, so it may have been deposed without knowing it.
 func (m *Member) CatchUp(done func(err error)) {
 	r := m.await(read{alone: true, done: done})
 	if ask := (howFar{r.id}); m.leading {
@@ -117,7 +119,7 @@ func (m *Member) CatchUp(done func(err error)) {
 	m.drain()
 }
 
-// tellHowFar answers a member that asks how far the log is, if this member leads.
+// tellHowFar answers a member that asks for the last index of the log, if this member leads.
 func (m *Member) tellHowFar(from sim.ProcessID, ask howFar) {
 	if !m.leading {
 		return
@@ -144,7 +146,7 @@ func (q *requests) reach(a thisFar) {
 
 func (r *read) context() []byte { return binary.LittleEndian.AppendUint64(nil, r.id) }
 
-// resend sends a new leader the proposals that have not been sent to any leader, and asks it to confirm the reads.
+// resend sends a new leader the proposals that have not been sent to any leader yet, and asks it to confirm the reads.
 func (m *Member) resend() {
 	for i := range m.waiting.proposals {
 		if p := &m.waiting.proposals[i]; !p.sent {
@@ -162,7 +164,7 @@ func (m *Member) askAgain() {
 	}
 }
 
-// take removes a proposal of this life. ok is false if nobody waits for it any more.
+// take removes and returns a proposal of this life. ok is false if nobody waits for it any more.
 func (q *requests) take(id uint64) (p proposal, ok bool) {
 	i := slices.IndexFunc(q.proposals, func(p proposal) bool { return p.id == id })
 	if i < 0 {
@@ -177,7 +179,7 @@ func (q *requests) confirm(s *raft.ReadState) {
 	q.reach(thisFar{binary.LittleEndian.Uint64(s.RequestCtx), s.Index})
 }
 
-// answerReads answers the reads for which enough has been applied.
+// answerReads answers the reads whose index has been applied.
 func (m *Member) answerReads() {
 	q := &m.waiting
 	for i := 0; i < len(q.reads); {
@@ -207,7 +209,7 @@ func (m *Member) expireRequests() {
 	}
 }
 
-// retryReads asks again for the confirmations that have not arrived, and drops the reads that have timed out.
+// retryReads asks again for confirmations that have not arrived, and drops the reads that have timed out.
 func (m *Member) retryReads() {
 	q := &m.waiting
 	now := m.host.Monotonic()

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// answers are commands and replies of redis-server 7.0.15 to which the node once replied differently.
+// answers lists commands and replies of redis-server 7.0.15 to which the node once replied differently.
 var answers = strings.Split(strings.TrimSpace(`
 LPOS list w COUNT 9223372036854775807 -> []
 RPUSH list w x w -> 3

@@ -83,7 +83,7 @@ func BenchmarkReleaseScript(b *testing.B) {
 	b.Run("twin", func(b *testing.B) { benchmark(b, Config{}, acquire, release) })
 	b.Run("lua", func(b *testing.B) {
 		other := []string{"EVAL", releaseScript + " -- " + "\n local unused = 1", "1", "lock", "client-1/1"}
-		other[1] = `local unused = 1 ` + releaseScript // a script without a twin
+		other[1] = `local unused = 1 ` + releaseScript // a script that has no implementation in Go
 		benchmark(b, Config{}, acquire, other)
 	})
 }

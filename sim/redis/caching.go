@@ -6,9 +6,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// Client-side caching. A client with tracking on is notified, by RESP3 pushes, which keys it must forget: each key that
-// it has read, when the key changes or is deleted. A key that has expired is not reported at that moment, but when a
-// command comes across it or the background cycle deletes it; on a replica, when the DEL of its master arrives. The
+// Client-side caching. A client with tracking on is notified, by RESP3 pushes, of the keys that it must forget: each
+// key that it has read, when the key changes or is deleted. The expiry of a key is not reported when it happens, but
+// when a command accesses the key or the background cycle deletes it; on a replica, when the master's DEL arrives. The
 // client whose request made the change is notified after the reply to that request.
 
 // remember records which keys a command of the current connection has read. If a script reads anything, all the keys
@@ -32,8 +32,8 @@ func (n *Node) cachingGiven(args []string) {
 	}
 }
 
-// invalidate notifies the clients that have read a key that it has changed, or that it was deleted after it had
-// expired.
+// invalidate notifies the clients that have read a key that the key has changed, or that it was deleted after its
+// expiry.
 func (n *Node) invalidate(name string, expired bool) {
 	for _, conn := range n.tracking.dataChanged(name, n.conn, n.inScript || expired) {
 		n.forget(conn, []string{name})
@@ -47,7 +47,7 @@ func (n *Node) invalidateAll() {
 	}
 }
 
-// broadcast notifies the clients in broadcasting mode of the keys that have changed in this turn.
+// broadcast notifies the clients in broadcasting mode about the keys that have changed in this turn.
 func (n *Node) broadcast() {
 	if !n.tracking.active() {
 		return
@@ -57,8 +57,8 @@ func (n *Node) broadcast() {
 	}
 }
 
-// forget tells a connection to forget keys, or all keys if the list is nil. If the connection's own request is being
-// executed, it is told after the reply.
+// forget notifies a connection that it must forget keys, or all keys if the list is nil. If the connection's own
+// request is being executed, the notice follows the reply.
 func (n *Node) forget(conn uint64, keys []string) {
 	if conn == n.conn {
 		n.after = append(n.after, keys)
@@ -67,7 +67,7 @@ func (n *Node) forget(conn uint64, keys []string) {
 	n.pushForget(conn, keys)
 }
 
-// pushForget pushes a message that keys must be forgotten. A connection that does not use RESP3 gets none.
+// pushForget pushes a message that keys must be forgotten. It sends nothing to a connection that does not use RESP3.
 func (n *Node) pushForget(conn uint64, keys []string) {
 	if !n.conns[conn].resp3 {
 		return

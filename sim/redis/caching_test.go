@@ -18,8 +18,9 @@ func (s *session) caches(to sim.ProcessID, options ...string) {
 	}
 }
 
-// A client that has read a key is notified once of its next change: by another client, or by itself, after the reply,
-// unless it opted out.
+// TestClientsThatCacheAreNotifiedOfChanges: a client that has read a key is notified once of its next change, whether
+// another client makes it or the client itself. In the latter case the notice follows the reply, unless the client
+// opted out.
 func TestClientsThatCacheAreNotifiedOfChanges(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 0, func(s *session) {
@@ -49,8 +50,8 @@ func TestClientsThatCacheAreNotifiedOfChanges(t *testing.T) {
 		"1.112s client-1 hears nothing")
 }
 
-// A client is told to forget a key that has expired when the node deletes the key: in its background cycle, every 100
-// ms of its life, or when a command comes across it.
+// TestClientsThatCacheAreNotifiedOfExpiryWhenTheKeyIsDeleted: a client must forget an expired key when the node deletes
+// the key: in its background cycle, which runs every 100 ms, or when a command accesses the key.
 func TestClientsThatCacheAreNotifiedOfExpiryWhenTheKeyIsDeleted(t *testing.T) {
 	for _, comesAcross := range []bool{false, true} {
 		c := newCluster(t, redis.Config{}, 0)
@@ -73,27 +74,29 @@ func TestClientsThatCacheAreNotifiedOfExpiryWhenTheKeyIsDeleted(t *testing.T) {
 	}
 }
 
-// A replica's clients are notified when its master's DEL arrives, and after a full resync, which removes all keys.
+// TestClientsThatCacheFromAReplicaAreNotifiedAsItFollows: a replica's clients are notified when the master's DEL
+// arrives, and after a full resync, which removes all keys.
 func TestClientsThatCacheFromAReplicaAreNotifiedAsItFollows(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1)
 	c.client("client-1", 0, func(s *session) {
 		s.Sleep(10 * ms)
 		s.caches(replica1)
 		s.ask(replica1, 0, "GET", "lock")
-		s.listen(replica1, 0) // expiry
+		s.listen(replica1, 0) // the expiry
 		s.listen(replica1, 0)
-		s.listen(replica1, 0) // resync
+		s.listen(replica1, 0) // the resync
 	})
 	c.client("client-2", 0, func(s *session) { s.ask(master, 0, "SET", "lock", "a", "PX", "100") })
 	c.at(1500*ms, func() { c.Stop(master, sim.PowerLoss); c.Restart(master) })
 	c.run(5 * time.Second)
 	for i, line := range c.said {
-		_, c.said[i], _ = strings.Cut(line, " client-1 ") // the time at which a replica asks for all data is random
+		_, c.said[i], _ = strings.Cut(line, " client-1 ") // the time at which a replica requests all data is random
 	}
 	want(t, "said", c.said, "hears >2 $10 invalidate *1 $4 lock", "hears nothing", "hears >2 $10 invalidate _")
 }
 
-// The keys that a connection tracks are forgotten when the connection ends, and after RESET.
+// TestTrackingEndsWithTheConnection: the keys that a connection tracks are forgotten when the connection ends, and
+// after RESET.
 func TestTrackingEndsWithTheConnection(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 0, func(s *session) {
@@ -115,7 +118,8 @@ func TestTrackingEndsWithTheConnection(t *testing.T) {
 		"22ms client-1 GET lock: $-1", "24ms client-1 SET lock a: +OK", "1.024s client-1 hears nothing")
 }
 
-// In RESP3 a connection with subscriptions can send other commands, too, and messages arrive as pushes.
+// TestConnectionThatListensInRESP3DoesOtherThingsToo: in RESP3 a connection with subscriptions can also send other
+// commands, and messages arrive as pushes.
 func TestConnectionThatListensInRESP3DoesOtherThingsToo(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 0)
 	c.client("client-1", 0, func(s *session) {
@@ -163,7 +167,8 @@ func TestServerWithAPasswordAsksForItOnEachConnection(t *testing.T) {
 		"HELLO 3 AUTH default secret SETNAME me: %7", "CLIENT GETNAME: $2", "GET lock: $1")
 }
 
-// A client library asks the Sentinel for the master and subscribes to its channel, in RESP.
+// TestSentinelNotifiesLibrariesOfASwitch: a client library asks the Sentinel in RESP for the master, and subscribes to
+// the Sentinel's channel.
 func TestSentinelNotifiesLibrariesOfASwitch(t *testing.T) {
 	c := newCluster(t, redis.Config{}, 1).watch(redis.SentinelConfig{})
 	c.client("client-1", 0, func(s *session) {

@@ -9,14 +9,14 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// TestRecordsSayWhatARequestHasChecked: the record of a change shows what the request checked, atomically with the
-// change, before it changed a key or member of another owner.
+// TestRecordsSayWhatARequestHasChecked: if a request changes a key or member of another owner, the record of the change
+// shows what the request has checked atomically with the change.
 func TestRecordsSayWhatARequestHasChecked(t *testing.T) {
 	const released = `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end`
 	for _, test := range []struct {
-		name, owned string // the commands of the owner
+		name, owned string // the commands that the owner sends
 		version     Version
-		requests    []string // of another client; a script's text is in backquotes
+		requests    []string // sent by another client; a script's text is in backquotes
 		want        string
 	}{
 		{"a plain SET", "SET k v", Redis7, []string{"SET k w"}, "key-set nothing"},

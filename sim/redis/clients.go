@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// switchMaster is the channel on which modelled clients subscribe to changes of the master. Client libraries use a
-// channel of the same name with a '+' in front.
+// switchMaster is the channel on which modeled clients subscribe to changes of the master. Client libraries use a
+// channel with the same name preceded by '+'.
 const switchMaster = "switch-master"
 
 // Serve answers a client.
@@ -43,12 +43,12 @@ func (s *Sentinel) Closed(conn uint64) {
 	}
 }
 
-// isOwn reports whether the Sentinel answers a command itself.
+// isOwn reports whether the Sentinel itself answers a command.
 func (s *Sentinel) isOwn(name string) bool {
 	return slices.Contains([]string{"sentinel", "role", "info"}, strings.ToLower(name))
 }
 
-// answer replies to a command that the Sentinel answers itself.
+// answer replies to a command that the Sentinel itself answers.
 func (s *Sentinel) answer(w *resp.Writer, args []string) {
 	switch strings.ToLower(args[0]) {
 	case "sentinel":
@@ -102,7 +102,7 @@ func (s *Sentinel) answerSentinel(w *resp.Writer, args []string) {
 		w.ReplyBulk(resp.Port)
 	case sub == "master":
 		s.describe(w, s.groups[i], s.groups[i].master)
-	case sub == "sentinels": // this Sentinel represents all of them
+	case sub == "sentinels": // this Sentinel represents all Sentinels
 		w.ReplyLen(0)
 	default:
 		g := s.groups[i]

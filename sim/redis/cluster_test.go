@@ -20,22 +20,22 @@ const (
 	observer = sim.ProcessID("sentinel")
 )
 
-// cluster is a group, with a Sentinel if asked for. All messages take a millisecond.
+// cluster is a group, with a Sentinel if requested. All messages take a millisecond.
 type cluster struct {
 	*sim.World
 	t     *testing.T
 	names []sim.ProcessID
 	nodes map[sim.ProcessID]*redis.Node
 	group *redis.Group
-	said  []string // what clients have noted, with the true time
+	said  []string // what clients have recorded, with the true time
 }
 
-// newCluster makes a master and its replicas, all with the properties of cfg.
+// newCluster returns a cluster of a master and its replicas, all configured by cfg.
 func newCluster(t *testing.T, cfg redis.Config, replicas int) *cluster {
 	return newSeeded(t, 3, cfg, replicas)
 }
 
-// newSeeded does what newCluster does, with a seed for the random times of the Sentinel and the nodes.
+// newSeeded is like newCluster, with a seed for the random times of the Sentinel and the nodes.
 func newSeeded(t *testing.T, seed uint64, cfg redis.Config, replicas int) *cluster {
 	c := &cluster{World: sim.New(seed, sim.Options{Delay: sim.Delay{Lo: ms, Hi: ms}}), t: t,
 		names: []sim.ProcessID{master, replica1, replica2}[:replicas+1],
@@ -75,7 +75,8 @@ func (c *cluster) client(name string, at time.Duration, code func(s *session)) {
 	})
 }
 
-// ask sends a command on connection n of a server and returns the reply, or why there is none within ten seconds.
+// ask sends a command on connection n of a server and returns the reply, or the reason why there is none within ten
+// seconds.
 func (s *session) ask(to sim.ProcessID, n int, args ...string) string {
 	r := s.Call(10*time.Second, nil,
 		sim.Request{Conn: sim.Conn{Server: to, N: n}, Args: args, Attempt: s.attempt, Phase: args[0]})[0]
@@ -92,7 +93,7 @@ func (s *session) ask(to sim.ProcessID, n int, args ...string) string {
 	return "refused"
 }
 
-// do sends the words of a command with ask, and notes the reply.
+// do splits the command into words, sends it with s.ask, and records the reply.
 func (s *session) do(to sim.ProcessID, command string) string {
 	reply := s.ask(to, 0, strings.Fields(command)...)
 	s.say("%s: %s", command, reply)
@@ -167,7 +168,7 @@ func want(t *testing.T, what string, got []string, lines ...string) {
 	}
 }
 
-// untimed removes the times from what clients have noted, since the times at which a Sentinel acts are random.
+// untimed removes the times from what clients have recorded, since the times at which a Sentinel acts are random.
 func untimed(said []string) (list []string) {
 	for _, line := range said {
 		_, rest, _ := strings.Cut(line, " ")

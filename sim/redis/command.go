@@ -1,9 +1,9 @@
 package redis
 
-// The table of the data commands, and what each does to the store. The commands that concern existence, time or
-// ownership are implemented here. Those that concern only values are executed by miniredis. Where miniredis replies
-// differently from Redis 7.0, a check in front of it gives Redis's reply (correct.go). Well-known scripts of locks are
-// implemented in Go, too (twins.go), since they do what commands do.
+// This file contains the type of the data commands, which say what each command does to the store. The commands that
+// concern existence, time or ownership are implemented in this package. Those that concern only values are executed by
+// miniredis. Where miniredis replies differently from Redis 7.0, a check before it gives Redis's reply (correct.go).
+// Well-known scripts of locks are also implemented in Go (twins.go), since they do the same as commands.
 
 import (
 	"cmp"
@@ -41,8 +41,8 @@ type command struct {
 	run   func(d *store.Data, args []string)
 	first func(d *store.Data, args []string) (answered bool)
 	keys  keyRange // keys of a command that miniredis executes
-	// checks is what every change by a writing command depends on, or what a reading command shows of a key, whatever
-	// the arguments are. The defaults are nothing and the value.
+	// checks is the check on which every change by a writing command depends, or what a reading command shows of a key,
+	// whatever the arguments are. The defaults are nothing (for writes) and the value (for reads).
 	checks history.Check
 	Subs   arities      // the subcommands, if the command has any
 	In     versionRange // versions that have the command in this form
@@ -51,7 +51,7 @@ type command struct {
 // arities are the numbers of arguments of subcommands, counted like those of a command.
 type arities map[string]int
 
-// keyRange says which arguments of a command are keys, from first to last. A write changes no other keys.
+// keyRange says which arguments of a command are keys, from first to last. A write does not change other keys.
 type keyRange struct{ first, last int }
 
 var (
@@ -90,7 +90,7 @@ func (c *command) carryOut(d *store.Data, args []string) {
 	}
 }
 
-// onlyReads returns the keys that the command reads; nil if it writes (CMD_READONLY in Redis).
+// onlyReads returns the keys that the command reads, or nil if it writes (CMD_READONLY in Redis).
 func (c *command) onlyReads(args []string) []string {
 	switch {
 	case c.Flags&(write|noKeys) != 0:
@@ -101,7 +101,7 @@ func (c *command) onlyReads(args []string) []string {
 	return args[1:2]
 }
 
-// look records that later commands of the same script or transaction may depend on what this command has read.
+// look records what this command has read, since later commands of the same script or transaction may depend on it.
 func (c *command) look(d *store.Data, args []string) {
 	check := cmp.Or(c.checks, history.CheckedValue)
 	for _, key := range c.onlyReads(args) {
@@ -115,7 +115,8 @@ func (c *command) look(d *store.Data, args []string) {
 	}
 }
 
-// refusalOf returns the error with which a server of a version refuses a command before it looks at any data, or "".
+// refusalOf returns the error with which a server of the given version refuses a command before it accesses any data,
+// or "".
 func (c *command) refusalOf(v Version, args []string) string {
 	name, arity := c.Name, c.Arity
 	if c.Subs != nil && len(args) > 1 {
@@ -140,12 +141,12 @@ func wrongArity(name string) string {
 // clip shortens what a client has sent to the length that an error quotes.
 func clip(s string, limit int) string { return s[:min(len(s), limit)] }
 
-// greeting is what a HELLO asks for.
+// greeting contains the requests of a HELLO.
 type greeting struct {
-	Protocol       int64 // 2 or 3; 0 leaves it
-	Auth           bool  // with User and Password
+	Protocol       int64 // 2 or 3; 0: unchanged
+	Auth           bool  // authenticate with User and Password
 	User, Password string
-	Rename         bool // to Name
+	Rename         bool // rename the connection to Name
 	Name           string
 }
 
@@ -180,8 +181,7 @@ func parseHello(args []string) (g greeting, trouble string) {
 	return g, ""
 }
 
-// readFlags sets the flags at the beginning of the arguments, given by their names in upper case, and returns the
-// remaining arguments.
+// readFlags sets the flags whose names (in upper case) the arguments begin with, and returns the remaining arguments.
 func readFlags(args []string, flags map[string]*bool) (rest []string) {
 	for i, a := range args {
 		flag := flags[strings.ToUpper(a)]

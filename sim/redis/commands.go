@@ -7,10 +7,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// The tables of this file: the data commands that are implemented here or executed by miniredis, and all commands that
-// are refused. The commands about connections, scripts and the node itself are in table.go.
+// This file contains the tables of the data commands that are implemented here or executed by miniredis, and of all
+// commands that are refused. The commands about connections, scripts and the node itself are in table.go.
 
-// ownCommands are the commands that are implemented here: all that concern existence, time and ownership, and those
+// ownCommands lists the commands that are implemented here: all that concern existence, time and ownership, and those
 // that locks use.
 var ownCommands = []command{
 	{Name: "get", Arity: 2, run: get},
@@ -137,7 +137,7 @@ var passedCommands = []command{
 		checks: history.CheckedPresence},
 }
 
-// Reasons why commands that Redis has are not simulated.
+// These are reasons why commands of Redis are not simulated.
 const (
 	random  = "its reply is random"
 	waiting = "of the commands that wait, only those about lists are simulated"
@@ -148,7 +148,7 @@ const (
 )
 
 // refused lists the commands and subcommands of Redis 7.0 that the node refuses, with the reasons. They are refused for
-// Redis 8 as well. Any other command that a server does not know does not exist in its version.
+// Redis 8 as well. Any other unknown command does not exist in the server's version.
 var refused = map[string]string{
 	"spop": random, "srandmember": random, "randomkey": random, "hrandfield": random, "zrandmember": random,
 
@@ -192,7 +192,7 @@ var refused8 = map[string]string{
 	"xdelex": beyond, "xackdel": beyond, "digest": "locks do not use digests", "msetex": beyond,
 }
 
-// isModule8 reports whether a name is that of a command of the modules that are shipped with Redis 8: JSON.SET,
+// isModule8 reports whether a name belongs to a command of the modules that are shipped with Redis 8: JSON.SET,
 // FT.SEARCH, VADD and the like.
 func isModule8(name string) bool {
 	module, _, dotted := strings.Cut(name, ".")
@@ -203,8 +203,9 @@ func isModule8(name string) bool {
 		"vrandmember", "vrange", "vrem", "vsetattr", "vsim"}, name)
 }
 
-// refusedBecause returns why a server of the given version refuses a command that it has. name is in lower case, with a
-// bar before a subcommand. The result is "" if the command is not refused or does not exist in that version.
+// refusedBecause returns the reason why a server of the given version refuses a command that exists in that version.
+// name is in lower case, with a bar before a subcommand. The result is "" if the command is not refused or does not
+// exist in that version.
 func refusedBecause(v Version, name string) string {
 	if why := refused[name]; why != "" {
 		return why

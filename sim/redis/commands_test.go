@@ -13,9 +13,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// listed is a command of a list in testdata. A command of redis-server 7.0.15 is listed as in the reply to COMMAND,
-// with its arity and those of its flags that say whether it may change data and whether scripts may call it. A command
-// that was added later is listed with the version that added it. A subcommand is written after a bar.
+// listed is a command from a list in testdata. A command of redis-server 7.0.15 is listed as in the reply to COMMAND,
+// with its arity and with the flags that say whether it may change data and whether scripts may call it. A command that
+// was added later is listed with the version that added it. A subcommand is written after a bar.
 type listed struct {
 	name  string
 	arity int
@@ -59,7 +59,8 @@ func simulated(v Version, name string) (c *nodeCommand, arity int) {
 	return c, arity
 }
 
-// whyRefused returns why a command or subcommand is refused, by itself or with the command to which it belongs.
+// whyRefused returns the reason why a command or subcommand is refused, either itself or together with the command to
+// which it belongs.
 func whyRefused(v Version, name string) string {
 	container, _, _ := strings.Cut(name, "|")
 	if why := refusedBecause(v, container); why != "" {
@@ -103,8 +104,8 @@ func TestEveryCommandIsSimulatedOrRefused(t *testing.T) {
 	}
 }
 
-// TestFlagsOfCommandsAreThoseOfRedis compares which commands may change data, and which ones scripts may not call. A
-// command with subcommands is left out, since the node gives it the flags of its subcommands.
+// TestFlagsOfCommandsAreThoseOfRedis compares which commands may change data, and which ones scripts may not call.
+// Commands with subcommands are omitted, since the node gives them the flags of their subcommands.
 func TestFlagsOfCommandsAreThoseOfRedis(t *testing.T) {
 	for _, l := range readCommands(t, Redis7) {
 		c, _ := simulated(Redis7, l.name)
@@ -140,8 +141,8 @@ func TestListOfCommandsIsThatOfRedis(t *testing.T) {
 	testkit.Golden(t, "testdata/commands-7.0.txt", strings.Join(lines, ""))
 }
 
-// TestLaterCommandsAreUnknownToRedis7 sends to a node with version 7.0, and to a real server, everything that only
-// other versions have: commands, options and subcommands.
+// TestLaterCommandsAreUnknownToRedis7 sends all commands, options and subcommands that only other versions have to a
+// node with version 7.0 and to a real server.
 func TestLaterCommandsAreUnknownToRedis7(t *testing.T) {
 	real := startRealRedis(t).dial()
 	m := newMachine(Config{})
@@ -272,5 +273,5 @@ made first from 7.0, and of the first that it named from 8.
 	testkit.Golden(t, "COMMANDS.md", b.String())
 }
 
-// inCapitals writes a command as its documentation does.
+// inCapitals formats a command as Redis's documentation does.
 func inCapitals(name string) string { return strings.ToUpper(strings.ReplaceAll(name, "|", " ")) }

@@ -8,11 +8,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Commands that compare before they act, as the scripts of locks do: CAD and CAS of Tair, DELEX and SET … IFEQ of Redis
-// 8.4.
+// This file implements commands that compare before they act, as the scripts of locks do: CAD and CAS of Tair, DELEX
+// and SET … IFEQ of Redis 8.4.
 
-// compareAndDelete implements Tair's CAD. Its reply is 1 if the key was deleted, 0 for another value, -1 if there is no
-// key.
+// compareAndDelete implements Tair's CAD. Its reply is 1 if the key was deleted, 0 if it has another value, and -1 if
+// it does not exist.
 func compareAndDelete(d *store.Data, args []string) {
 	switch k, ok := findText(d, args[1]); {
 	case !ok:
@@ -27,7 +27,7 @@ func compareAndDelete(d *store.Data, args []string) {
 }
 
 // compareAndSet implements Tair's CAS key old new [EX|PX|EXAT|PXAT time | KEEPTTL]. Its reply is 1 if the key was set,
-// 0 for another value, -1 if there is no key. Without an option the key loses its expiry.
+// 0 if it has another value, and -1 if it does not exist. Without an option the key loses its expiry.
 func compareAndSet(d *store.Data, args []string) {
 	o, ok := parseSetOptions(args[4:], false, false)
 	if !ok || o.nx || o.xx || o.get {
@@ -58,8 +58,8 @@ func compareAndSet(d *store.Data, args []string) {
 	d.ReplyInt(1)
 }
 
-// delex implements DELEX key [IFEQ value | IFNE value] of Redis 8.4. Its reply is 1 if the key was deleted, else 0.
-// Digests are not simulated.
+// delex implements DELEX key [IFEQ value | IFNE value] of Redis 8.4. Its reply is 1 if the key was deleted, and
+// otherwise 0. Digests are not simulated.
 func delex(d *store.Data, args []string) {
 	if len(args) == 2 {
 		del(d, args)
@@ -108,7 +108,7 @@ type condition struct {
 
 func (o *setOptions) compares() bool { return o.only.name != "" }
 
-// met reports whether SET may proceed. If the key holds another type, it answers with an error and answered is true.
+// met reports whether SET may proceed. If the key has another type, met replies with an error, and answered is true.
 func met(d *store.Data, c condition, k *store.Entry) (ok, answered bool) {
 	switch {
 	case k == nil:

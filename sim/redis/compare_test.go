@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// compares are commands that compare before they act, with their replies, by the version that has them.
+// compares lists commands that compare before they act, with their replies, by the version that has them.
 var compares = map[Version]string{
 	Tair: `
 CAD lock a -> -1

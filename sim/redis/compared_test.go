@@ -54,7 +54,7 @@ func simulatedNames(v Version) (names []string) {
 }
 
 // TestEveryCommandIsCompared: the replies of each simulated command are compared with those of a real redis-server if
-// 7.0 has the command, else with those that the documentation of its version shows.
+// 7.0 has the command, and otherwise with those in the documentation of its version.
 func TestEveryCommandIsCompared(t *testing.T) {
 	real, documented := map[string]bool{}, map[string]bool{}
 	for _, table := range patterns() {
@@ -108,8 +108,9 @@ func TestEveryCommandIsCompared(t *testing.T) {
 	}
 }
 
-// TestEveryCommandIsCarriedOutAsByRedis draws the patterns of each command, mixed with others of their tables, until
-// the command succeeds. A command of which only errors are compared would not really be compared.
+// TestEveryCommandIsCarriedOutAsByRedis sends random commands from the patterns of each command, mixed with others of
+// the same table, until the command succeeds. If only errors of a command were compared, it would not really be
+// compared.
 func TestEveryCommandIsCarriedOutAsByRedis(t *testing.T) {
 	const plays, inPlay = 60, 60
 	r := newRig(t, 4)

@@ -7,34 +7,35 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Defaults of replication: the lag as in redis.conf, and one second before semi-synchronous replication falls back.
+// These are defaults of replication: the lag as in redis.conf, and one second before semi-synchronous replication falls
+// back.
 const (
 	DefaultMinReplicasMaxLag = 10 * time.Second
 	DefaultSemiSyncTimeout   = time.Second
 )
 
-// Config is what a run can choose about a node.
+// Config configures a node.
 type Config struct {
 	Persistence store.Policy
-	// FsyncTime is how long one fsync takes. Zero and negative times mean that it takes no time.
+	// FsyncTime is the duration of one fsync. If it is zero or negative, an fsync takes no time.
 	FsyncTime time.Duration
 
-	// Version decides which commands there are, and the texts of some replies.
+	// Version determines which commands exist, and the texts of some replies.
 	Version Version
-	// NotifyKeyspaceEvents says for which events of keys messages are published, as redis.conf writes it
-	// ([store.ParseEvents]); empty: for none. CONFIG SET changes it until the process ends.
+	// NotifyKeyspaceEvents says for which events of keys messages are published, in the notation of redis.conf
+	// ([store.ParseEvents]); empty means none. CONFIG SET changes it until the process ends.
 	NotifyKeyspaceEvents string
 
-	// Password is what clients must send, for user default, with AUTH or HELLO before anything else (requirepass in
-	// redis.conf). Empty: no password.
+	// Password is the password that clients must send, for user default, with AUTH or HELLO before anything else
+	// (requirepass in redis.conf). It is empty if there is no password.
 	Password string
 
 	// Replicates names the master of a replica; empty for a master. It must be a process of the run.
 	Replicates sim.ProcessID
 	// Replicas are the replicas of a master. They are in sync when the run starts; others may join with REPLICAOF.
 	Replicas []sim.ProcessID
-	// MinReplicasToWrite is the number of replicas that must have acknowledged anything within MinReplicasMaxLag. If
-	// there are fewer, writes are refused with -NOREPLICAS. Zero: never.
+	// MinReplicasToWrite is the number of replicas that must have sent an acknowledgment within MinReplicasMaxLag. If
+	// there are fewer, writes are refused with -NOREPLICAS. Zero disables the check.
 	MinReplicasToWrite int
 	// MinReplicasMaxLag is compared with whole seconds of the node's wall clock. Zero means DefaultMinReplicasMaxLag.
 	MinReplicasMaxLag time.Duration
@@ -44,11 +45,11 @@ type Config struct {
 	// replica has caught up. Zero means DefaultSemiSyncTimeout.
 	SemiSyncTimeout time.Duration
 	// Group writes the records of a group's failovers. If it is nil, losses in a failover are not recorded. It does not
-	// change the node's behaviour.
+	// change the node's behavior.
 	Group *Group
 }
 
-// VersionOf returns the version with a name: "8", "tair", or any other name for 7.0.
+// VersionOf returns the version with the given name: "8" or "tair"; any other name means 7.0.
 func VersionOf(name string) Version {
 	switch name {
 	case "8":
@@ -76,7 +77,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Version is the version of Redis that a node behaves like. It decides which commands and options there are, and some
+// Version is the version of Redis whose behavior a node has. It determines which commands and options exist, and some
 // texts of replies. The zero Version is Redis 7.0.
 type Version uint8
 
@@ -95,7 +96,8 @@ func (v Version) String() string {
 	return "7.0.15"
 }
 
-// versionRange is a set of versions: bit v is set if it contains Version v. The zero versionRange contains all.
+// versionRange is a set of versions: bit v is set if it contains Version v. The zero versionRange contains all
+// versions.
 type versionRange uint8
 
 const (

@@ -73,7 +73,7 @@ func (n *Node) authenticate(user, password string) (trouble string) {
 	return ""
 }
 
-// refusesStranger returns the error with which a command is refused before the password was sent, or "".
+// refusesStranger returns the error with which a command is refused if the password has not been sent yet, or "".
 func (n *Node) refusesStranger(c *nodeCommand) string {
 	if n.c != nil && n.c.authed || n.conn == 0 || n.inScript ||
 		isOneOf(c.Name, "AUTH", "HELLO", "QUIT", "RESET") {
@@ -120,8 +120,8 @@ func reset(n *Node, _ []string) {
 	n.data.ReplyStatus("RESET")
 }
 
-// clientCommands are the subcommands of CLIENT that are simulated, namely those that client libraries use. SETINFO and
-// NO-TOUCH exist since Redis 7.2.
+// clientCommands are the simulated subcommands of CLIENT, namely those that client libraries use. SETINFO and NO-TOUCH
+// exist since Redis 7.2.
 var clientCommands = map[string]func(n *Node, args []string){
 	"id":           func(n *Node, _ []string) { n.data.ReplyInt(int64(n.conn)) },
 	"getname":      getName,
@@ -165,7 +165,7 @@ func onOrOff(n *Node, args []string) {
 	n.data.ReplyOK()
 }
 
-// Closed forgets a connection that its client has closed, with its transaction, watched keys and subscriptions.
+// Closed forgets a connection that its client has closed, including its transaction, watched keys and subscriptions.
 func (n *Node) Closed(conn uint64) {
 	if n.standsStill() {
 		n.queue = append(n.queue, arrival{closed: conn})
@@ -200,8 +200,8 @@ func (n *Node) hangUp(conn uint64) {
 	n.held = append(n.held, heldReply{conn: conn})
 }
 
-// hangUpAll closes the connections of all clients, as a Sentinel demands of a node whose role it changes (CLIENT KILL
-// TYPE normal and pubsub, in sentinelSendSlaveOf of sentinel.c). Waiting requests are not answered.
+// hangUpAll closes the connections of all clients, as a Sentinel requests from a node whose role it changes (CLIENT
+// KILL TYPE normal and pubsub, in sentinelSendSlaveOf of sentinel.c). Waiting requests are not answered.
 func (n *Node) hangUpAll() {
 	n.held = slices.DeleteFunc(n.held, func(h heldReply) bool {
 		if h.to != nil {

@@ -27,7 +27,8 @@ var (
 		{"PEXPIRE", "b", "500"}, {"MULTI"}, {"EXEC"}, {"WATCH", "a"}, {"CLIENT", "UNBLOCK", "2"}}
 )
 
-// storm is a group under random faults, with clients that write to all its nodes. All faults end after thirty seconds.
+// storm returns a group under random faults, with clients that write to all its nodes. All faults end after thirty
+// seconds.
 func storm(t *testing.T, seed uint64, commands [][]string) *cluster {
 	r := rand.New(rand.NewPCG(seed, 5))
 	cfg := redis.Config{Version: redis.Tair, Persistence: store.Policy(r.IntN(4)),

@@ -8,10 +8,11 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Where miniredis replies differently from Redis 7.0, a check in front of it gives Redis's reply.
-// TestNodeAnswersAsRedis has found each of these differences.
+// Where miniredis replies differently from Redis 7.0, a check before it gives Redis's reply. TestNodeAnswersAsRedis has
+// found each of these differences.
 
-// checkType refuses a key of another type. For a missing key it calls ifAbsent, which answers, unless that is nil.
+// checkType refuses a key of another type. If the key does not exist and ifAbsent is not nil, it calls ifAbsent, which
+// answers.
 func checkType(d *store.Data, name, kind string, ifAbsent func()) (answered bool) {
 	if d.Find(name) == nil {
 		if ifAbsent == nil {
@@ -160,8 +161,8 @@ func lmoveFirst(d *store.Data, args []string) bool {
 	return false
 }
 
-// smoveFirst handles special cases: if there is no source, the destination does not matter; a move to the same set
-// changes nothing; and a destination that has the member already does not change.
+// smoveFirst handles special cases: if the source does not exist, the destination does not matter; a move to the same
+// set changes nothing; and a destination that already has the member does not change.
 func smoveFirst(d *store.Data, args []string) bool {
 	d.Find(args[2])
 	if checkType(d, args[1], "set", func() { d.ReplyInt(0) }) {

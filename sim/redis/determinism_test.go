@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// life runs random commands, clock jumps and crashes on m and returns everything that can be seen from outside.
+// life runs random commands, clock jumps and crashes on m, and returns everything that can be observed from outside.
 func life(m *machine, seed uint64) string {
 	v := vocabulary{rand.New(rand.NewPCG(seed, 1))}
 	patterns := append(families["strings"][:len(families["strings"]):len(families["strings"])], families["generic"]...)
@@ -62,7 +62,8 @@ func TestSameCallsGiveSameBytes(t *testing.T) {
 	}
 }
 
-// TestLogGivesTheDataBack replays the log of random lives. What a clean shutdown keeps must be complete and unchanged.
+// TestLogGivesTheDataBack replays the log of random lives. The data that a clean shutdown keeps must be complete and
+// unchanged.
 func TestLogGivesTheDataBack(t *testing.T) {
 	for seed := range uint64(40) {
 		m := newMachine(Config{Persistence: store.Everysec})

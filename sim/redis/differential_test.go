@@ -42,7 +42,7 @@ func (v vocabulary) bound() string {
 // later draws a TTL that outlasts the test.
 func (v vocabulary) later() string { return v.one("100000", "200000", "500000000") }
 
-// soon draws a TTL that the moves of the clock can end, in the unit of the command.
+// soon draws a TTL, in the unit of the command, that the test's changes of the clock can end.
 func (v vocabulary) soon() string { return v.one("1", "2", "50", "100", "1500") }
 
 // moment and second draw absolute times around the start of the test, in ms and s.
@@ -53,7 +53,7 @@ func (v vocabulary) second() string {
 	return strconv.FormatInt(epoch/1_000_000/1000+int64(v.IntN(5)-1), 10)
 }
 
-// wait draws a time-out in seconds, short enough for the moves of the clock.
+// wait draws a timeout in seconds that the test's changes of the clock can end.
 func (v vocabulary) wait() string { return v.one("0", "0.0005", "0.05", "0.1", "1", "1.5", "1e-1") }
 
 // classes draws classes of notifications.
@@ -75,8 +75,8 @@ func (v vocabulary) several(least int, draw func() string) []string {
 }
 
 // spell replaces the letters in a pattern by random words: K key, V value, M member, I index, S score, B bound, T a
-// long TTL, P a short one, A an absolute time in ms, E one in s, C channel, X a pattern of channels, W a time-out, N
-// classes of notifications. "K+" means one or more keys.
+// long TTL, P a short TTL, A an absolute time in ms, E an absolute time in s, C channel, X a pattern of channels, W a
+// timeout, N classes of notifications. "K+" means one or more keys.
 func (v vocabulary) spell(pattern string) []string {
 	draws := map[string]func() string{"K": v.key, "V": v.value, "M": v.member, "I": v.index, "S": v.score, "B": v.bound,
 		"T": v.later, "P": v.soon, "A": v.moment, "E": v.second, "C": v.channel, "X": v.pattern,
@@ -96,7 +96,7 @@ func (v vocabulary) spell(pattern string) []string {
 	return args
 }
 
-// move draws a move of the wall clock: forward or back, by less than a millisecond or by seconds.
+// move draws a change of the wall clock: forward or back, by less than a millisecond up to seconds.
 func (v vocabulary) move() time.Duration {
 	all := []time.Duration{600 * time.Microsecond, -600 * time.Microsecond, time.Millisecond, -time.Millisecond,
 		50 * time.Millisecond,
@@ -186,11 +186,11 @@ var families = map[string][]string{
 		"INCR K", "SET K V PX P", "FLUSHALL", "PING"},
 }
 
-// looking are commands whose replies show the state. They are mixed into every family.
+// looking lists commands whose replies show the state. They are mixed into every family.
 var looking = []string{"GET K", "TYPE K", "EXISTS K", "DEL K", "SET K V", "PTTL K", "PEXPIRE K P", "DBSIZE"}
 
-// TestNodeAnswersAsRedis sends random commands to the node and to a real Redis, on two connections and under a wall
-// clock that moves forward and back. Every reply must be the same, byte for byte, except for the order of sets.
+// TestNodeAnswersAsRedis sends random commands to the node and to a real Redis, on two connections and with a wall
+// clock that is moved forward and back. All replies must be equal byte for byte, except for the order of sets.
 func TestNodeAnswersAsRedis(t *testing.T) {
 	r := newRig(t, 2)
 	for _, family := range slices.Sorted(maps.Keys(families)) {
@@ -208,9 +208,9 @@ func TestNodeAnswersAsRedis(t *testing.T) {
 	t.Logf("%d commands compared", r.compared)
 }
 
-// compareRandom compares some thousand commands that draw returns, or their share of a million at full size, while the
-// clock moves now and then. name makes the random choices differ from those of other tests. Each connection begins with
-// one of the preludes, if there are any.
+// compareRandom compares some thousand commands that draw returns, or at full size a share of a million, while the
+// clock is moved now and then. name makes the random choices differ from those of other tests. If there are preludes,
+// each connection begins with one of them.
 func compareRandom(t *testing.T, r *rig, name string, draw func(vocabulary) []string, preludes ...string) {
 	const inRow = 60
 	rows := 40
@@ -249,9 +249,9 @@ func compareRandom(t *testing.T, r *rig, name string, draw func(vocabulary) []st
 	}
 }
 
-// sameStream reports whether node and Redis have sent the same on a connection: the same replies in the same order, and
-// before and after them the same pushes, whose order may differ where Redis defines none. Connection numbers may
-// differ.
+// sameStream reports whether the node and Redis have sent the same on a connection: the same replies in the same order,
+// and the same pushes before and after them. The order of pushes may differ where Redis defines none. Connection
+// numbers may differ.
 func sameStream(args []string, got, want string) bool {
 	got, want = connectionID.ReplaceAllString(got, "${1}:0"), connectionID.ReplaceAllString(want, "${1}:0")
 	if sameReply(args, got, want) {
@@ -299,7 +299,7 @@ func sameReply(args []string, got, want string) bool {
 	case "EVAL":
 		return (strings.Contains(args[1], "hgetall") || strings.Contains(args[1], "smembers")) &&
 			sameReply([]string{"EXEC"}, got, want)
-	// An array of arrays, or pushes, in any order.
+	// arrays of arrays, or pushes, in any order
 	case "EXEC", "SCAN", "PUBLISH", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE", "PUBSUB":
 		a, b := strings.Split(got, "\r\n"), strings.Split(want, "\r\n")
 		slices.Sort(a)

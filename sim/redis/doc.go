@@ -6,60 +6,60 @@
 // append-only file and its fsyncs (store/file.go), the commands and scripts of locks (command.go, package lua), and the
 // node itself: connections, transactions, restarts, replication, publish and subscribe.
 //
-// Unmodified client libraries can use the node. It speaks RESP2 and RESP3, and tells clients that cache which keys they
-// must forget (tracking.go).
+// Unmodified client libraries can use the node. It supports RESP2 and RESP3, and notifies clients that cache of the
+// keys that they must forget (tracking.go).
 //
 // Goals: a client cannot distinguish the node from Redis 7.0 by its replies or, as far as their documentation says,
-// from Redis 8.4 or Tair if it simulates that version ([Version]); a key ends at exactly the instant at which Redis
-// stops serving it; a crash loses exactly what Redis would lose; the same calls give the same bytes, records and log.
-// Tests compare the node with a real redis-server whose wall clock they move (rig_test.go, testdata/clock.c).
+// from Redis 8.4 or Tair if it simulates that version ([Version]); a key expires at exactly the instant at which Redis
+// stops serving it; a crash loses exactly what Redis would lose; the same calls result in the same bytes, records and
+// log. Tests compare the node with a real redis-server whose wall clock they control (rig_test.go, testdata/clock.c).
 //
-// Non-goals: commands with random replies (SPOP); commands that wait for anything but lists and replicas; streams,
-// several databases, eviction, cluster, users other than default, CLIENT KILL and LIST, redirection of CLIENT TRACKING,
-// and notifications of key misses. These are refused with an error that names fencepost, and never answered wrongly.
-// COMMANDS.md lists every command of Redis that is simulated or refused.
+// Non-goals: commands with random replies (SPOP); commands that wait for anything other than lists and replicas;
+// streams, several databases, eviction, cluster, users other than default, CLIENT KILL and LIST, redirection of CLIENT
+// TRACKING, and notifications of key misses. These are refused with an error that names fencepost, and never answered
+// wrongly. COMMANDS.md lists every command of Redis that is simulated or refused.
 //
 // Known differences: a deadline of 2^63-1 ms means no deadline. Where Redis returns things in the order of a hash
-// table, they are sorted or in the order in which they were created. A replica also notifies of the expiry of a key
-// that its master has set with KEEPTTL.
+// table, they are sorted or in the order in which they were created. A replica also sends notifications for the expiry
+// of a key that its master has set with KEEPTTL.
 //
 // # Expiry
 //
 // A deadline is an absolute time in whole milliseconds on the node's wall clock. A key is expired once the clock's
-// whole milliseconds are strictly greater. So a forward jump of the clock ends keys early, and a backward jump lets
-// them live longer. An expired key is no longer served, but it exists until a command comes across it, or until the
-// background cycle, which runs every 100 ms, deletes it. If the clock goes back before that, the key is alive again.
+// whole milliseconds are strictly greater. So a forward jump of the clock makes keys expire early, and a backward jump
+// makes them live longer. An expired key is no longer served, but it exists until a command accesses it, or until the
+// background cycle, which runs every 100 ms, deletes it. If the clock is set back before that, the key is alive again.
 // Its DEL is written to the file and sent to the replicas when the key is deleted. Its record says that it expired at
 // the instant from which it is not served.
 //
 // # Persistence
 //
 // The append-only file is a log of effects: relative expiries have become absolute, scripts and transactions are
-// replaced by the writes they made, and an expired key is a deletion. [store.Policy] describes what a loss of power
-// leaves of the file. A background fsync continues while the process is paused, since the kernel does the work.
-// Rewriting the file is not modelled.
+// replaced by the writes they made, and an expired key is a deletion. [store.Policy] describes how much of the file
+// survives a loss of power. A background fsync continues while the process is paused, since the kernel does the work.
+// Rewriting the file is not modeled.
 //
 // # Replication
 //
 // After each turn of its event loop, a master sends what the turn changed to its replicas, without waiting for them; if
-// the turn needs an fsync, it sends after the fsync. Offsets count effects, while Redis counts bytes. Replicas
-// acknowledge once a second, and when a WAIT asks them to. They refuse writes, and hide expired keys until their master
-// deletes them. Semi-synchronous replication, as in Tair, delays the reply to a write until one replica has the write.
-// It falls back to asynchronous replication if that takes too long.
+// the turn needs an fsync, it sends after the fsync. Offsets count effects, while Redis counts bytes. Replicas send
+// acknowledgments once a second, and when a WAIT requests them. They refuse writes, and hide expired keys until their
+// master deletes them. Semi-synchronous replication, as in Tair, delays the reply to a write until one replica has the
+// write. It falls back to asynchronous replication if that takes too long.
 //
 // A node that is promoted, by a Sentinel, by REPLICAOF NO ONE or by a fault, has the data that had arrived. Its old
 // master continues to serve the clients that it reaches until it is ordered to follow the new one. It then replaces all
 // its data: every change of master is a full resync, sent in one message. A partial resync would have the same result.
 // A node remembers its master after a restart, as Redis writes it to its configuration. Replicas of replicas are not
-// simulated. A dead connection is noticed by the acknowledgement that is due every second, not after repl-timeout. A
-// master that becomes a replica answers clients that wait for replicas with -UNBLOCKED, and closes their connections. A
-// Sentinel makes a node close the connections of all clients when it changes the node's role, also when it promotes the
-// node.
+// simulated. A dead connection is noticed when the acknowledgment that is due every second is missing, not after
+// repl-timeout. A master that becomes a replica answers clients that wait for replicas with -UNBLOCKED, and closes
+// their connections. A Sentinel makes a node close the connections of all clients when it changes the node's role, even
+// when it promotes the node.
 //
 // # Publish and subscribe
 //
-// Messages are pushed to the clients that are subscribed at that moment, at the end of the turn, together with its
-// replies. They reach the subscribers of replicas in the stream of effects. They are not written to the file.
+// Messages are pushed to the clients that are subscribed at that moment, at the end of the turn, together with the
+// turn's replies. They reach the subscribers of replicas in the stream of effects. They are not written to the file.
 //
 // Messages about keys (notify-keyspace-events) are sent in the same way, in the order in which the keys change. Each
 // node sends them to its own subscribers. A master reports the expiry of a key when it deletes the key; a replica
@@ -71,16 +71,16 @@
 // connection wait behind it. A client that waits for a list is served as soon as the command, transaction or script
 // that created the list is over, and before anything else is executed. Clients are served in the order in which they
 // began to wait. The pop is written to the file and sent to the replicas as a pop of its own, by the attempt that
-// waited. Time-outs are counted on the wall clock, in whole milliseconds.
+// waited. Timeouts are measured on the wall clock, in whole milliseconds.
 //
 // # Connections
 //
 // HELLO chooses the protocol of a connection, and QUIT ends it. When the server learns that a client has closed a
 // connection, it drops the connection's subscriptions, transaction, watched keys and tracked keys.
 //
-// Clients that track keys are told in RESP3 to forget a key when it changes and when it is deleted. A key that has
-// expired is deleted when a command comes across it, or by the background cycle, at most 100 ms later; on a replica,
-// when its master's DEL arrives. The client that requested a change is told after the reply.
+// Clients that track keys are notified in RESP3 to forget a key when it changes and when it is deleted. An expired key
+// is deleted when a command accesses it, or by the background cycle, at most 100 ms later; on a replica, when the
+// master's DEL arrives. The client that requested a change is notified after the reply.
 //
 // # Records
 //
@@ -88,11 +88,11 @@
 // resyncs after it add. The events key-set, key-prolonged and key-gone name the attempt that owns the key: the one that
 // set it last. RENAME and COPY pass the owner on with the value. Each field of a hash and each member of a set or
 // sorted set has an owner and records of its own (store/members.go). A record's Until is the first instant at which the
-// key is no longer served. After a restart, the data is compared with the data before. For a key that a crash has
-// returned to an earlier value, owner or deadline, there is a key-gone and a key-set with an empty By.
+// key is no longer served. After a restart, the data is compared with the previous data. If a crash has reverted a key
+// to an earlier value, owner or deadline, there is a key-gone and a key-set with an empty By.
 //
 // # Scripts
 //
-// Scripts run in package lua. Well-known scripts are implemented in Go (twins.go), since they do what commands do:
-// find, compare and change keys.
+// Scripts run in package lua. Well-known scripts are implemented in Go (twins.go), since they do the same as commands:
+// they find, compare and change keys.
 package redis

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// removeAsked deletes an existing key because the current request says so.
+// removeAsked deletes an existing key because the current request asks for it.
 func removeAsked(d *store.Data, name string) { d.Remove(name, history.Deleted, d.Attempt) }
 
 // expireOptions are the options NX, XX, GT and LT of EXPIRE and similar commands.
@@ -97,7 +97,7 @@ func persist(d *store.Data, args []string) {
 	d.ReplyBool(timed)
 }
 
-// ttl implements TTL, PTTL, EXPIRETIME and PEXPIRETIME. The reply is -2 if there is no key and -1 if it has no
+// ttl implements TTL, PTTL, EXPIRETIME and PEXPIRETIME. The reply is -2 if the key does not exist and -1 if it has no
 // deadline. Seconds are rounded.
 func ttl(seconds, absolute bool) func(d *store.Data, args []string) {
 	return func(d *store.Data, args []string) {

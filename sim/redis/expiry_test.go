@@ -10,13 +10,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// at returns a deadline the given time after the epoch of the tests, in Redis's milliseconds.
+// at returns a deadline that is the given time after the epoch of the tests, in Redis's milliseconds.
 func at(d time.Duration) string { return strconv.FormatInt((epoch+int64(d))/1_000_000, 10) }
 
 func TestKeyIsAliveThroughTheMillisecondOfItsDeadline(t *testing.T) {
 	m := newMachine(Config{})
 	check(t, "acquired", m.do("client-1/1", "SET lock a NX PX 10"), "OK")
-	m.freeze(10*time.Millisecond + 599_999) // the clock shows the deadline's last nanosecond
+	m.freeze(10*time.Millisecond + 599_999) // the clock shows the last nanosecond of the deadline's millisecond
 	check(t, "at the deadline", m.do("client-2/1", "GET lock"), "a")
 	check(t, "its time left", m.do("client-2/1", "PTTL lock"), "0")
 	m.freeze(1)
@@ -80,8 +80,9 @@ func TestBackwardJumpLetsKeysLiveLonger(t *testing.T) {
 	check(t, "records", m.story(), "6.0006 s key-gone lock of client-1/1: expired\n")
 }
 
-// An expired key is deleted when a command comes across it, or by the background cycle, every 100 ms. If the clock goes
-// back before that, the key is alive again, and the records say so.
+// TestExpiredKeyThatNobodyCameAcrossIsAliveAgainWhenTheClockGoesBack: an expired key is deleted when a command accesses
+// it, or by the background cycle every 100 ms. If the clock is set back before that, the key is alive again, and the
+// records say so.
 func TestExpiredKeyThatNobodyCameAcrossIsAliveAgainWhenTheClockGoesBack(t *testing.T) {
 	for _, c := range []struct {
 		name, meanwhile string
@@ -122,8 +123,8 @@ func TestExpiredKeyThatNobodyCameAcrossIsAliveAgainWhenTheClockGoesBack(t *testi
 	}
 }
 
-// WATCH checks what it checks in Redis 7.0: whether the key has expired between WATCH and EXEC, by the clock at either
-// time.
+// TestWatchedKeyThatExpiresStopsTheTransaction: WATCH behaves as in Redis 7.0. EXEC fails if the key has expired
+// between WATCH and EXEC, according to the clock at each of these times.
 func TestWatchedKeyThatExpiresStopsTheTransaction(t *testing.T) {
 	for back, want := range map[time.Duration]string{0: "null array", -2 * time.Second: "[PONG]"} {
 		m := newMachine(Config{})
@@ -137,8 +138,8 @@ func TestWatchedKeyThatExpiresStopsTheTransaction(t *testing.T) {
 	}
 }
 
-// Two bugs of miniredis must not show: with PXAT of exactly now it makes a key that never expires, and a past PXAT
-// leaves a TTL behind that ends a later SET.
+// TestSetWithADeadlineThatIsNow: two bugs of miniredis must not be visible: with PXAT of exactly now it creates a key
+// that never expires, and a past PXAT leaves a TTL behind that ends a later SET.
 func TestSetWithADeadlineThatIsNow(t *testing.T) {
 	m := newMachine(Config{})
 	check(t, "reply", m.do("client-1/1", "SET lock a PXAT "+at(0)), "OK")

@@ -11,10 +11,10 @@ import (
 // Connections returns the number of connections for which a node keeps any state.
 func Connections(n *Node) int { return len(n.conns) }
 
-// Keys lists the data, sorted by name. It does not expire anything.
+// Keys lists the data, sorted by name. It does not expire keys.
 func (n *Node) Keys() []store.Key { return n.data.Snapshot().Keys }
 
-// Log lists the append-only file as commands, one per line, whether or not they are on disk yet.
+// Log lists the append-only file as commands, one per line, whether or not they are already on disk.
 func (n *Node) Log() []string {
 	list := n.aof.All()
 	lines := make([]string, len(list))
@@ -24,7 +24,7 @@ func (n *Node) Log() []string {
 	return lines
 }
 
-// Master returns the node that n follows; empty if n is a master.
+// Master returns the node that n follows, or "" if n is a master.
 func (n *Node) Master() sim.ProcessID { return n.repl.master }
 
 // Degraded reports whether semi-synchronous replication has fallen back to asynchronous.

@@ -9,7 +9,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// The long double with which Redis adds on x86-64: the bits of its mantissa, and its greatest and least exponents.
+// These constants describe the long double that Redis uses for additions on x86-64: the bits of its mantissa, and its
+// greatest and least exponents.
 const (
 	mantissa   = 64
 	greatestLD = 16384
@@ -42,7 +43,7 @@ func outOfRange(v *big.Float) bool {
 
 const errInfinite = "ERR increment would produce NaN or Infinity"
 
-// formatFloat formats a number with 17 decimals and drops zeros at the end.
+// formatFloat formats a number with 17 decimals and removes trailing zeros.
 func formatFloat(v *big.Float) string {
 	s := v.Text('f', 17)
 	s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
@@ -86,7 +87,7 @@ func incrByFloat(d *store.Data, args []string) {
 	d.ReplyBulk(sum)
 }
 
-// timeout parses the seconds for which a command may wait, and returns milliseconds; 0 means for ever
+// timeout parses the seconds for which a command may wait, and returns milliseconds; 0 means forever
 // (getTimeoutFromObjectOrReply, timeout.c).
 func timeout(v Version, text string) (ms int64, trouble string) {
 	f, ok := parseFloat(text)

@@ -107,7 +107,7 @@ func copyKey(d *store.Data, args []string) {
 	}
 }
 
-// checkDB returns an error for every database but 0.
+// checkDB returns an error for every database other than 0.
 func checkDB(s string) (trouble string) {
 	switch v, ok := resp.ParseInt(s); {
 	case !ok:

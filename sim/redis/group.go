@@ -9,13 +9,13 @@ import (
 )
 
 // Group observes a group of a master and its replicas. It sees the data of all nodes at once, which no node can, and so
-// knows what a failover has lost. It only writes records; the nodes' behaviour does not depend on it.
+// knows what a failover has lost. It only writes records; the nodes' behavior does not depend on it.
 //
 // The masters write the records of a group. A replica writes none until it is promoted. After a promotion, every key
 // that the old master had and the new one lacks is recorded as lost in failover. A key that the old master had deleted,
-// but whose DEL did not arrive, is recorded as set again, with an empty By. What a deposed master accepted later is
-// recorded as lost when it replaces its data by the new master's. A replica may also drop keys because its master came
-// back from a restart without them; they are recorded with the reason that was recorded at the master. A node that
+// but whose DEL did not arrive, is recorded as set again, with an empty By. Data that a deposed master accepted later
+// is recorded as lost when it replaces its data by the new master's. A replica may also drop keys because its master
+// came back from a restart without them; they are recorded with the reason that was recorded at the master. A node that
 // becomes master again, whether it was deposed or not, records what has become of all keys that exist according to its
 // own records, because a reader of the history knows only those.
 //
@@ -44,7 +44,7 @@ func (g *Group) join(n *Node) {
 	}
 }
 
-// standing returns what exists according to a node's records.
+// standing returns the keys and members that exist according to a node's records.
 func (n *Node) standing() []store.Holding {
 	if n.host == nil || n.repl.master != "" {
 		return n.stood
@@ -52,13 +52,13 @@ func (n *Node) standing() []store.Holding {
 	return n.data.Snapshot().Holdings()
 }
 
-// stands reports whether something existed according to the node's own records when it last wrote any.
+// stands reports whether a key or member existed according to the node's own records when it last wrote any.
 func (n *Node) stands(h *store.Holding) bool {
 	return slices.ContainsFunc(n.stood, func(o store.Holding) bool { return !o.Ended && o.Title() == h.Title() })
 }
 
 // promoted records how the data of a new master differs from what exists according to the old master's records. If no
-// other node has been promoted since n was the master, its own records are used.
+// other node has been promoted since n was the master, n's own records are used.
 func (g *Group) promoted(n *Node) {
 	if g == nil {
 		return
@@ -87,7 +87,7 @@ func (g *Group) note(h *store.Holding, why history.Why) {
 	}
 }
 
-// lostBefore reports whether the group had lost h already when n was deposed. If so, the reason for its loss at n does
+// lostBefore reports whether the group had already lost h when n was deposed. If so, the reason for its loss at n does
 // not replace the group's reason.
 func (n *Node) lostBefore(h *store.Holding) bool {
 	g := n.cfg.Group
@@ -99,7 +99,7 @@ func (n *Node) divergent(h *store.Holding) bool {
 	return n.repl.recorded != nil && !n.repl.recorded[h.Title()]
 }
 
-// resynced records what a replica has lost by replacing its own data by its master's.
+// resynced records what a replica has lost by replacing its own data with its master's.
 func (g *Group) resynced(n *Node, was *store.Snapshot) {
 	if g == nil {
 		return

@@ -10,7 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// epoch is where the wall clocks of tests start: 2024-01-01 00:00:00 UTC plus 400 µs, to show that Redis rounds down.
+// epoch is the time at which the wall clocks of tests start: 2024-01-01 00:00:00 UTC plus 400 µs, to show that Redis
+// rounds down.
 const epoch = int64(1_704_067_200)*1e9 + 400_000
 
 // machine is the host of one node. A test moves its clocks. Its monotonic clock shows true time.
@@ -220,7 +221,7 @@ func (m *machine) story() string {
 	return b.String()
 }
 
-// seconds writes a time with as many decimals as it needs, at least three.
+// seconds formats a time with as many decimals as it needs, at least three.
 func seconds(t history.Time) string {
 	if t == history.Never {
 		return "never"
@@ -230,7 +231,7 @@ func seconds(t history.Time) string {
 	return s + strings.Repeat("0", max(3-len(decimals), 0)) + " s"
 }
 
-// check is a short assertion.
+// check reports a test error unless got equals want.
 func check[T comparable](t *testing.T, what string, got, want T) {
 	t.Helper()
 	if got != want {

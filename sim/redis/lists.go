@@ -7,10 +7,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// The list commands that wait for an element. A waiting client is served as soon as the command, transaction or script
-// that created the list is over, before anything else is executed. Clients are served in the order in which they began
-// to wait, each as if it popped the element itself at that moment. So a transaction that watches the list sees the
-// element appear and disappear.
+// This file implements the list commands that wait for an element. A waiting client is served as soon as the command,
+// transaction or script that created the list is over, before anything else is executed. Clients are served in the
+// order in which they began to wait, each as if it popped the element itself at that moment. So a transaction that
+// watches the list sees the element appear and disappear.
 
 // popBlocking implements BLPOP and BRPOP. pop is the command that they execute when there is an element.
 func popBlocking(pop string) func(n *Node, args []string) {
@@ -35,7 +35,7 @@ func popBlocking(pop string) func(n *Node, args []string) {
 	}
 }
 
-// popFirst pops from the first list that has an element, and answers with the list's name and the element. It reports
+// popFirst pops from the first list that has an element, and answers with the list's name and the element. It returns
 // false if there is none.
 func (n *Node) popFirst(names []string, pop string) (answered bool) {
 	for _, name := range names {
@@ -82,7 +82,7 @@ func (n *Node) moveBlocking(limit string, move []string) {
 	}
 }
 
-// typeOf returns the type of a key; empty if there is none. It looks the key up as a command does.
+// typeOf returns the type of a key, or "" if the key does not exist. It looks up the key as a command does.
 func (n *Node) typeOf(name string) string {
 	if n.data.Find(name) == nil {
 		return ""
@@ -93,7 +93,7 @@ func (n *Node) typeOf(name string) string {
 // carryOut executes a data command as part of the current request.
 func (n *Node) carryOut(args ...string) { n.commands[strings.ToLower(args[0])].carryOut(n.data, args) }
 
-// listMade records that a list has been created, if anybody waits for it.
+// listMade records that a list has been created, if any client waits for it.
 func (n *Node) listMade(name string) {
 	if !slices.Contains(n.ready, name) &&
 		slices.ContainsFunc(n.waiting, func(b *blocked) bool { return slices.Contains(b.keys, name) }) {
@@ -101,8 +101,8 @@ func (n *Node) listMade(name string) {
 	}
 }
 
-// serveList serves the clients that wait for a list, in the order in which they began to wait, as long as the list has
-// elements.
+// serveList serves the clients that wait for a list, in the order in which they began to wait, for as long as the list
+// has elements.
 func (n *Node) serveList(name string) {
 	for _, b := range slices.Clone(n.waiting) {
 		if !slices.Contains(b.keys, name) {

@@ -164,7 +164,7 @@ func TestAServerAnswersOverTCP(t *testing.T) {
 	}
 }
 
-// TestFaultsReachSockets: what a fault does to a connection in the world happens to the socket as well.
+// TestFaultsReachSockets: a fault has the same effect on the socket as on the connection in the world.
 func TestFaultsReachSockets(t *testing.T) {
 	t.Run("a cut holds back", func(t *testing.T) {
 		r := newRig(t, plain{}, 0)
@@ -229,7 +229,7 @@ func TestFaultsReachSockets(t *testing.T) {
 	})
 }
 
-// TestConnectionsThatAreOverAreForgotten: a run of any length keeps only the connections that are open.
+// TestConnectionsThatAreOverAreForgotten: a run of any length stores only open connections.
 func TestConnectionsThatAreOverAreForgotten(t *testing.T) {
 	r := newRig(t, plain{}, 0)
 	for range 50 {
@@ -246,8 +246,8 @@ func TestConnectionsThatAreOverAreForgotten(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoCommandIsRefused: bytes that are not a command are refused; incomplete commands and health checks that
-// Redis accepts are not. None of them ends the run.
+// TestWhatIsNoCommandIsRefused: bytes that are not a command are refused. Incomplete commands and health checks that
+// Redis accepts are not refused. None of them ends the run.
 func TestWhatIsNoCommandIsRefused(t *testing.T) {
 	for says, want := range map[string]string{
 		"\x00\xff\x16\x03":         "-ERR Protocol error: fencepost: this is no command",
@@ -292,7 +292,7 @@ func TestAFloodEndsTheRun(t *testing.T) {
 	}
 }
 
-// TestWhatAPausedClientHadSentCounts: bytes that are in the socket when a client is paused count as sent before the
+// TestWhatAPausedClientHadSentCounts: bytes that are in the socket when the client is paused count as sent before the
 // pause.
 func TestWhatAPausedClientHadSentCounts(t *testing.T) {
 	r := newRig(t, plain{}, 0)
@@ -315,7 +315,7 @@ func TestWhatAPausedClientHadSentCounts(t *testing.T) {
 	}
 }
 
-// TestWhatACrashedClientHadSentArrives, but nothing after it.
+// TestWhatACrashedClientHadSentArrives: what a client sent before it crashed arrives, and nothing after it.
 func TestWhatACrashedClientHadSentArrives(t *testing.T) {
 	r := newRig(t, plain{}, 0)
 	s := r.dial()

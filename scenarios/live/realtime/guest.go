@@ -15,7 +15,7 @@ type Program interface {
 	Kill() error
 }
 
-// Guest carries out the faults of a client on its program. It cannot change the program's clocks.
+// Guest applies the faults that strike a client to its program. It cannot change the program's clocks.
 type Guest struct {
 	Client  sim.ProcessID
 	program Program
@@ -25,7 +25,7 @@ type Guest struct {
 // NewGuest returns the guest of a client that connects through a front.
 func NewGuest(f *Front, client sim.ProcessID, p Program) *Guest { return &Guest{client, p, f} }
 
-// Pause stops the process. What it has sent until then counts as sent at this moment.
+// Pause stops the process. Everything that it has sent so far counts as sent at this moment.
 func (g *Guest) Pause() {
 	g.try("be stopped", g.program.Stop())
 	g.front.Drain(g.Client)
@@ -34,7 +34,8 @@ func (g *Guest) Pause() {
 // Resume continues the process.
 func (g *Guest) Resume() { g.try("go on", g.program.Cont()) }
 
-// Kill kills the process. What it has sent until then is delivered. It reports whether the process lived until now.
+// Kill kills the process. Everything that it has sent so far is delivered. Kill reports whether the process was still
+// running.
 func (g *Guest) Kill() (lived bool) {
 	err := g.program.Stop()
 	g.try("be stopped", err)
@@ -44,7 +45,7 @@ func (g *Guest) Kill() (lived bool) {
 }
 
 func (g *Guest) try(what string, err error) {
-	if err != nil && !errors.Is(err, process.ErrEnded) { // a process that has ended is stopped anyway
+	if err != nil && !errors.Is(err, process.ErrEnded) { // a process that has ended need not be stopped
 		g.front.loop.Fail(fmt.Errorf("%s could not %s: %w", g.Client, what, err))
 	}
 }

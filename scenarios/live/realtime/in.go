@@ -6,11 +6,11 @@ import (
 	"syscall"
 )
 
-// In reads a socket for a loop: on a goroutine as bytes arrive, and immediately when the loop asks for everything that
-// has arrived.
+// In reads a socket for a loop: on a goroutine as bytes arrive, and at once when the loop requests everything that has
+// arrived.
 type In struct {
 	raw  syscall.RawConn
-	post func() // makes the loop collect
+	post func() // makes the loop call Collected
 
 	mu    sync.Mutex
 	room  *sync.Cond
@@ -19,7 +19,7 @@ type In struct {
 	noted bool   // the loop has been asked to collect
 }
 
-// mostRead is how many bytes may wait for the loop before In stops reading.
+// mostRead is the number of uncollected bytes above which In stops reading.
 const mostRead = 1 << 20
 
 // NewIn returns a reader of a socket. post must make the loop call Collected; it may be called on any goroutine.
@@ -58,7 +58,8 @@ func (b *In) Run() {
 	}
 }
 
-// receive reads what the socket has. It reports whether there was something, or the end. The caller must hold mu.
+// receive reads the bytes that the socket has received. It reports whether there were any, or whether the connection
+// has ended. The caller must hold mu.
 func (b *In) receive(fd uintptr) bool {
 	var p [16 << 10]byte
 	for {

@@ -11,11 +11,12 @@ import (
 // mostInline is the longest inline command in bytes, as in Redis (PROTO_INLINE_MAX_SIZE in server.h).
 const mostInline = 64 << 10
 
-// errInline reports an inline command that is too long, or has characters that no person or health check would send.
+// errInline reports an inline command that is too long, or that contains characters which no person or health check
+// would send.
 var errInline = errors.New("no RESP, and no inline command")
 
-// cutRequest cuts the first request off b: an array of bulk strings, or an inline command without quotes, as health
-// checks send it ("PING"). args is nil if the request is incomplete, or if it is an empty line, which is then cut off.
+// cutRequest removes the first request from b: an array of bulk strings, or an inline command without quotes, as health
+// checks send it ("PING"). args is nil if the request is incomplete, or if it is an empty line, which is then removed.
 func cutRequest(b []byte) (args []string, rest []byte, err error) {
 	if b[0] == '*' {
 		if args, rest, err = sim.CutRequest(b); args == nil {

@@ -9,7 +9,7 @@ import (
 // Lateness lists how late the host ran events, for the events that had to be waited for.
 type Lateness []time.Duration
 
-// Max returns the greatest lateness; 0 if there were no events.
+// Max returns the greatest lateness, or 0 if there were no events.
 func (l Lateness) Max() time.Duration { return l.Quantile(1) }
 
 // Quantile returns the lateness that a share q of the events, from 0 to 1, did not exceed.

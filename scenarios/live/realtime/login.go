@@ -9,14 +9,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Limits for callers that have not given the password.
+// These are limits for callers that have not given the password.
 const (
 	mostCallers    = 64       // number of callers at a port before the oldest is closed
 	mostRefusals   = 16       // refusals on a connection before it is closed
 	mostUnverified = 16 << 10 // length of a request in bytes
 )
 
-// Replies to callers that have not given the password. The first two begin like the replies of Redis.
+// These are replies to callers that have not given the password. The first two begin like replies of Redis.
 const (
 	noAuth = "NOAUTH fencepost: Authentication required. This port is a client's, and the password stands in the URL " +
 		"that the client finds in its environment, redis://:PASSWORD@HOST:PORT: give your library the whole URL, or " +
@@ -26,7 +26,7 @@ const (
 	syntax = "ERR syntax error"
 )
 
-// Secret returns the password of a client's ports: 130 random bits.
+// Secret returns the password for a client's ports: 130 random bits.
 func (f *Front) Secret(client sim.ProcessID) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -36,15 +36,15 @@ func (f *Front) Secret(client sim.ProcessID) string {
 	return f.secrets[client]
 }
 
-// Share sets the password of a client's ports, for connections that no other process can make.
+// Share sets the password for a client's ports, for connections that no other process can open.
 func (f *Front) Share(client sim.ProcessID, secret string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.secrets[client] = secret
 }
 
-// Login removes the password from a request that authenticates. It returns what is left of the request for the server,
-// or else the reply: "+OK", or an error. Other requests are returned unchanged.
+// Login handles a request that authenticates, and removes the password from it. It returns the part of the request that
+// is left for the server or, if nothing is left, the reply: "+OK", or an error. Other requests are returned unchanged.
 func (c *Conn) Login(args []string) (left []string, answer string) {
 	switch strings.ToUpper(args[0]) {
 	case "AUTH":
@@ -78,7 +78,7 @@ func (c *Conn) isPassword(user, password string) bool {
 }
 
 // admit handles what a caller has sent before the password; none of it reaches the world. Once the password has
-// arrived, admit returns the bytes that follow it.
+// arrived, admit returns the bytes after it.
 func (c *Conn) admit(b []byte, ended bool) (left []byte) {
 	for len(b) > 0 && !c.over && !c.known {
 		args, rest, err := cutRequest(b)
@@ -144,11 +144,11 @@ func (c *Conn) hangUp() {
 	c.in.Stop()
 }
 
-// Refused returns how many connections to a client's ports were refused. Call it on the loop.
+// Refused returns the number of connections to a client's ports that were refused. Call it on the loop.
 func (f *Front) Refused(client sim.ProcessID) int { return f.refused[client] }
 
-// receive adds a new connection to the port's callers. If there are too many callers, the oldest is closed: a caller
-// that knows the password gives it at once.
+// receive adds a new connection to the port's callers. If there are too many callers, the oldest one is closed: a
+// caller that knows the password gives it at once.
 func (f *Front) receive(c *Conn) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -167,7 +167,7 @@ func (f *Front) receive(c *Conn) {
 	f.callers = append(f.callers, c)
 }
 
-// dismiss removes a connection from the callers: it has given the password, or is gone.
+// dismiss removes a connection from the callers, because it has given the password or has ended.
 func (f *Front) dismiss(c *Conn) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// witness is plain, and records the requests that reach the world.
+// witness is a plain handler that also records the requests that reach the world.
 type witness struct {
 	plain
 	asked *[]string
@@ -21,8 +21,8 @@ func (h witness) Asked(c *Conn, args []string) {
 	h.plain.Asked(c, args)
 }
 
-// neighbours are callers at a client's port that do not have its password, with what they send. Each gets an error, or
-// no answer.
+// neighbours maps callers at a client's port that do not have its password to what they send. Each gets an error or no
+// answer.
 var neighbours = map[string]string{
 	"a command":          "*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n",
 	"commands at once":   strings.Repeat("*2\r\n$3\r\nDEL\r\n$1\r\na\r\n", 100),
@@ -82,7 +82,7 @@ func TestNeighboursChangeNothing(t *testing.T) {
 	}
 }
 
-// TestACrowdOfCallersDoesNotKeepTheClientOut: the oldest callers are closed.
+// TestACrowdOfCallersDoesNotKeepTheClientOut: if there are too many callers, the oldest are closed.
 func TestACrowdOfCallersDoesNotKeepTheClientOut(t *testing.T) {
 	r := newRig(t, plain{}, 0)
 	for range 5 * mostCallers {

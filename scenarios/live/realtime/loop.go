@@ -8,11 +8,12 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Clock is the host's clock, in the form that a loop needs.
+// Clock is the host's clock, as a loop uses it.
 type Clock interface {
 	// Now returns the time since the world's zero. It never goes back.
 	Now() sim.Time
-	// Wait returns after d, or earlier: when wake has an element, which Wait takes, or spuriously.
+	// Wait returns after d. It may return earlier, either spuriously or because wake has an element, which Wait then
+	// removes.
 	Wait(d time.Duration, wake <-chan struct{})
 }
 
@@ -21,11 +22,11 @@ type Clock interface {
 type Loop struct {
 	world *sim.World
 	clock Clock
-	wake  chan struct{} // has one element if something is posted
+	wake  chan struct{} // contains one element if something is posted
 	late  Lateness
 	own   bool
 
-	framed []*Framed // only in an own loop
+	framed []*Framed // only in a loop with its own clients
 
 	mu     sync.Mutex
 	posted []func()
@@ -37,8 +38,9 @@ func NewLoop(w *sim.World, c Clock) *Loop {
 	return &Loop{world: w, clock: c, wake: make(chan struct{}, 1)}
 }
 
-// NewOwnLoop returns a loop for a world whose clients are code of this process. If the host runs an event late, it is
-// late for these clients as well: their clocks are the host's, and a process that was stopped must see how late it is.
+// NewOwnLoop returns a loop for a world whose clients are code of this process. If the host runs an event late, the
+// event is also late for these clients: they use the host's clocks, and a process that was stopped must notice how late
+// it is.
 func NewOwnLoop(w *sim.World, c Clock) *Loop {
 	l := NewLoop(w, c)
 	l.own = true
@@ -48,9 +50,9 @@ func NewOwnLoop(w *sim.World, c Clock) *Loop {
 // World returns the world that the loop drives. Only code that runs on the loop may touch it.
 func (l *Loop) World() *sim.World { return l.world }
 
-// Do runs f on the loop, after the events that are due by then, at the world's present time. It may be called by any
-// goroutine, and does not wait. Functions posted by one goroutine run in order. f runs at most once, and not at all if
-// the loop has ended.
+// Do runs f on the loop, after the events that are due by then, at the world's present time. It may be called on any
+// goroutine, and does not wait. Functions posted by one goroutine run in order. f runs at most once, and not at all
+// after the loop has ended.
 func (l *Loop) Do(f func()) {
 	l.mu.Lock()
 	l.posted = append(l.posted, f)
@@ -65,7 +67,7 @@ func (l *Loop) rouse() {
 	}
 }
 
-// Fail ends the run with an error; only the first counts. It may be called by any goroutine.
+// Fail ends the run with an error; only the first error counts. It may be called on any goroutine.
 func (l *Loop) Fail(err error) {
 	l.mu.Lock()
 	if l.err == nil {
@@ -85,9 +87,9 @@ func (l *Loop) Err() error {
 // Late returns how late the host ran events.
 func (l *Loop) Late() Lateness { return l.late }
 
-// Run runs events and operations until done (if not nil) reports true, something has failed, or the world's time
-// reaches limit. It reports whether the limit ended it. Run continues when there are no events, because something may
-// be posted.
+// Run runs events and operations until done (if not nil) returns true, something has failed, or the world's time
+// reaches limit. It reports whether the limit ended it. Run continues even when there are no events, because something
+// may be posted.
 func (l *Loop) Run(limit sim.Time, done func() bool) (limited bool) {
 	for {
 		l.turn(limit)
@@ -122,7 +124,7 @@ func (l *Loop) turn(limit sim.Time) {
 	l.posted = nil
 	l.mu.Unlock()
 	for _, f := range posted {
-		if !l.own { // an own loop first handles what has arrived
+		if !l.own { // with own clients, first handle what has arrived
 			l.catchUp(limit)
 		}
 		f()
@@ -130,10 +132,10 @@ func (l *Loop) turn(limit sim.Time) {
 	l.catchUp(limit)
 }
 
-// lateAfter is the delay above which an own loop counts as late.
+// lateAfter is the delay above which a loop with own clients counts as late.
 const lateAfter = sim.Time(time.Millisecond)
 
-// catchUp runs what is due, and advances the world to the host's time, but not beyond limit.
+// catchUp runs all events that are due, and advances the world to the host's time, but not beyond limit.
 func (l *Loop) catchUp(limit sim.Time) {
 	now := max(min(l.clock.Now(), limit), l.world.Now())
 	for {

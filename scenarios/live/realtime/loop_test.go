@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// handClock is a host clock that the test controls: a wait lasts as long as asked for, plus stall.
+// handClock is a host clock that the test controls: a wait lasts for the requested time plus stall.
 type handClock struct {
 	now    sim.Time
 	stall  time.Duration // added to every wait
@@ -58,9 +58,9 @@ func TestEventsComeBeforeOperations(t *testing.T) {
 		}
 		first := []string{"event 10ms at 10ms", "operation at 10ms", "event 12ms at 12ms", "event 25ms at 25ms"}
 		switch stall {
-		case 3 * time.Millisecond: // it wakes at 13 ms
+		case 3 * time.Millisecond: // the loop wakes at 13 ms
 			first = []string{"event 10ms at 10ms", "event 12ms at 12ms", "operation at 13ms", "event 25ms at 25ms"}
-		case 20 * time.Millisecond: // it wakes at 30 ms
+		case 20 * time.Millisecond: // the loop wakes at 30 ms
 			first = []string{"event 10ms at 10ms", "event 12ms at 12ms", "event 25ms at 25ms", "operation at 30ms"}
 		}
 		if !slices.Equal(said, first) {
@@ -72,7 +72,8 @@ func TestEventsComeBeforeOperations(t *testing.T) {
 	}
 }
 
-// TestOwnClientsSeeHowLateItIs: in an own loop, a late event happens at the host's actual time.
+// TestOwnClientsSeeHowLateItIs: if the clients are code of this process, a late event happens at the host's actual
+// time.
 func TestOwnClientsSeeHowLateItIs(t *testing.T) {
 	c := &handClock{stall: 3 * time.Second}
 	w := sim.New(1, sim.Options{Endless: true})
@@ -90,7 +91,7 @@ func TestOwnClientsSeeHowLateItIs(t *testing.T) {
 	}
 }
 
-// TestAnOperationEndsAWait: an operation posted from outside runs at once, and does not wait for the next event.
+// TestAnOperationEndsAWait: an operation that is posted from outside runs at once rather than at the next event.
 func TestAnOperationEndsAWait(t *testing.T) {
 	c := &handClock{}
 	l := newLoop(c)
@@ -117,7 +118,7 @@ func TestAFailureEndsARun(t *testing.T) {
 	}
 }
 
-// TestLatenessIsMeasured: for each event that had to be waited for, its lateness is recorded.
+// TestLatenessIsMeasured: the lateness of each event that had to be waited for is recorded.
 func TestLatenessIsMeasured(t *testing.T) {
 	c := &handClock{stall: 4 * time.Millisecond}
 	l := newLoop(c)
@@ -131,7 +132,7 @@ func TestLatenessIsMeasured(t *testing.T) {
 	}
 }
 
-// TestQuantilesAreThoseOfASortedList, whatever the order of measurement.
+// TestQuantilesAreThoseOfASortedList: quantiles do not depend on the order of the measurements.
 func TestQuantilesAreThoseOfASortedList(t *testing.T) {
 	late := Lateness{4, 1, 3, 2}
 	for q, want := range map[float64]time.Duration{0: 1, 0.25: 1, 0.26: 2, 0.5: 2, 0.75: 3, 0.76: 4, 1: 4} {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// mostUnread is how many bytes the other end may leave unread, as limited by Redis for output buffers.
+// mostUnread is the maximum number of bytes that the other end may leave unread. Redis has a similar limit for output
+// buffers.
 const mostUnread = 64 << 20
 
 // Out writes to a socket on behalf of a loop, so that the loop never waits for the reader.
@@ -17,10 +18,10 @@ type Out struct {
 	more   *sync.Cond
 	queue  []byte
 	closes bool // close the socket after the queue is written
-	resets bool // and reset the connection
+	resets bool // in addition, reset the connection
 }
 
-// flushPatience is how long writing the queue before a reset may take.
+// flushPatience limits the time for writing the queue before a reset.
 const flushPatience = time.Second
 
 // NewOut returns a writer of a socket.

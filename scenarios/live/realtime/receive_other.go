@@ -4,5 +4,5 @@ package realtime
 
 import "errors"
 
-// receiveNow always fails: it is not supported here.
+// receiveNow always fails, because it is not supported on this platform.
 func receiveNow(uintptr, []byte) (int, error) { return 0, errors.ErrUnsupported }

@@ -6,8 +6,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Remote is a server of one world that stands for a server of another: it forwards requests, over TCP, to a front of
-// that world. Each connection of its clients is a connection there. It is a [sim.Server] and a [sim.Closer].
+// Remote is a server of one world that represents a server of another world: it forwards requests over TCP to a front
+// of that world. Each connection of its clients has a corresponding connection there. It is a [sim.Server] and a
+// [sim.Closer].
 type Remote struct {
 	loop  *Loop
 	to    Door
@@ -17,9 +18,9 @@ type Remote struct {
 	links map[uint64]*link
 }
 
-// NewRemote returns a server that forwards to a front. wrap returns the request in the form in which it is sent there.
-// NewRemote opens spare connections at once, and the first clients that send requests use them, just as a client's
-// first connections are open from the start.
+// NewRemote returns a server that forwards requests to a front. wrap returns a request in the form in which it is sent
+// there. NewRemote opens spare connections at once. The first clients that send requests use them, just as the first
+// connections of a client are open from the start.
 func NewRemote(l *Loop, to Door, spare int, wrap func(r *sim.Incoming) []string) (*Remote, error) {
 	s := &Remote{loop: l, to: to, wrap: wrap, links: map[uint64]*link{}}
 	for range spare {
@@ -66,7 +67,7 @@ func (s *Remote) Serve(r *sim.Incoming) {
 	k.Say(s.wrap(r))
 }
 
-// open returns a spare connection, or a new one; nil if that fails.
+// open returns a spare connection or a new one, or nil if none can be opened.
 func (s *Remote) open() *link {
 	for len(s.spare) > 0 {
 		k := s.spare[0]
@@ -75,7 +76,7 @@ func (s *Remote) open() *link {
 			return k
 		}
 	}
-	k, err := s.dial() // a port on this machine: dialing hardly waits
+	k, err := s.dial() // the port is on this machine, so dialing hardly waits
 	if err != nil {
 		return nil
 	}
@@ -95,7 +96,7 @@ func (k *link) took(kind byte, what []byte) {
 	}
 }
 
-// ended handles the end of the link: it breaks the connection in this world in the way in which it broke in the other.
+// ended handles the end of the link: it ends the connection in this world in the same way as the link ended.
 func (k *link) ended() {
 	if k.over {
 		return
@@ -125,13 +126,13 @@ func (s *Remote) Closed(connID uint64) {
 // Wake does nothing: the server sets no timers.
 func (s *Remote) Wake(uint64) {}
 
-// ClockChanged does nothing: the server's clock is in the other world.
+// ClockChanged does nothing, because the server's clock is in the other world.
 func (s *Remote) ClockChanged() {}
 
-// Fault does nothing: faults strike the server in the other world.
+// Fault does nothing, because faults strike the server in the other world.
 func (s *Remote) Fault(sim.ServerFault) {}
 
-// Stop does nothing: the server lives in the other world.
+// Stop does nothing, because the server runs in the other world.
 func (s *Remote) Stop(sim.Stop) {}
 
 var _ interface {

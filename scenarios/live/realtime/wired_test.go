@@ -12,7 +12,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/front"
 )
 
-// wired opens a port of the rig with a wiring, whose protocol is that of Redis' own front.
+// wired opens a port of the rig with a wiring, whose protocol is that of Redis's own front.
 func (r *rig) wired(admits bool) *rig {
 	caller := front.Redis{}.Begin().Caller("client-1")
 	at, err := r.front.Listen("127.0.0.1", "client-1", "redis-1", &Wiring{Caller: caller, Serial: true,
@@ -24,8 +24,8 @@ func (r *rig) wired(admits bool) *rig {
 	return r
 }
 
-// TestAWireNeedsNoPassword: what the client sends travels at once; a request that arrives in pieces is sent once it is
-// complete; and the server learns of the end of the connection.
+// TestAWireNeedsNoPassword: bytes from the client are accepted at once; a request that arrives in pieces is sent once
+// it is complete; and the server learns of the end of the connection.
 func TestAWireNeedsNoPassword(t *testing.T) {
 	r := newRig(t, plain{}, 20*time.Millisecond).wired(true)
 	p := r.call()
@@ -42,7 +42,7 @@ func TestAWireNeedsNoPassword(t *testing.T) {
 	r.until("the connection is over", func() bool { return len(r.front.conns["client-1"]) == 0 })
 }
 
-// TestAWireIsForItsClientAlone: a connection of another process is closed before anything is read from it, and
+// TestAWireIsForItsClientAlone: a connection from another process is closed before anything is read from it, and
 // counted.
 func TestAWireIsForItsClientAlone(t *testing.T) {
 	r := newRig(t, plain{}, 0).wired(false)

@@ -1,8 +1,8 @@
 package redisserver
 
 // Everything that a Redis or a Sentinel sends about a server contains the address at which the client reaches that
-// server. Some addresses are not replaced: those in what clients send, those of connections in CLIENT LIST, and those
-// that a script asks for.
+// server. Some addresses are not replaced: those in data that clients send, those of connections in CLIENT LIST, and
+// those that a script requests.
 
 import (
 	"regexp"
@@ -32,11 +32,12 @@ func NewBook(to map[Address]Address) *Book {
 		`)(` + strings.Join(between, "|") + `)(\d+)`)}
 }
 
-// between lists the texts that separate a host from its port: in what a Sentinel publishes and in the names of
+// between lists the texts that separate a host from its port: in messages that a Sentinel publishes and in names of
 // replicas (sentinel.c), and in the lines slaveN and master_host of INFO (server.c).
 var between = []string{"[: ]", ",port=", "\r\nmaster_port:"}
 
-// NamesServers reports whether the reply to a command contains addresses of servers. Whatever a Sentinel sends may.
+// NamesServers reports whether the reply to a command contains addresses of servers. Any message from a Sentinel may
+// contain some.
 func NamesServers(args []string) bool {
 	return slices.ContainsFunc([]string{"role", "info", "config"}, func(name string) bool {
 		return len(args) > 0 && strings.EqualFold(args[0], name)
@@ -68,7 +69,7 @@ func (b *Book) translate(v *resp.Value) {
 	}
 }
 
-// pair replaces a host at the start of a list whose port follows it, directly or after the name of the port's field.
+// pair replaces the host at the start of a list. Its port follows directly or after the name of the port's field.
 func (b *Book) pair(list []resp.Value) {
 	port := 1
 	if len(list) > 2 && strings.HasSuffix(list[1].Text, "port") {
@@ -96,10 +97,10 @@ func (b *Book) inText(text string) string {
 // Stream translates data that arrives in pieces. The zero Stream translates nothing.
 type Stream struct {
 	Book *Book
-	half []byte // the begin of an incomplete value
+	half []byte // the beginning of an incomplete value
 }
 
-// Translate returns the values that are complete so far, translated, and keeps the rest.
+// Translate returns, translated, the values that are complete so far, and keeps the rest.
 func (s *Stream) Translate(b []byte) []byte {
 	if s.Book == nil {
 		return b

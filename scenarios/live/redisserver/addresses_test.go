@@ -40,8 +40,7 @@ func write(kind byte, three bool, words ...string) string {
 	return string(w.Out)
 }
 
-// said lists everything in which Redis 7.0.15 and its Sentinel name servers, with the words before and after
-// translation.
+// said lists all messages in which Redis 7.0.15 and its Sentinel name servers, as words before and after translation.
 var said = []struct {
 	what          string
 	kind          byte
@@ -76,7 +75,7 @@ var said = []struct {
 	{"INFO of a master", '=', []string{"slave0:ip=redis-1-replica-1,port=6379,state=online\r\n"},
 		[]string{"slave0:ip=127.0.0.1,port=4002,state=online\r\n"}},
 	{"CONFIG GET replicaof", '%', []string{"replicaof", "redis-1 6379"}, []string{"replicaof", "127.0.0.1 4001"}},
-	// replies that name no server
+	// replies that name no server of the book
 	{"ROLE of a Sentinel", '*', []string{"sentinel", "redis-1"}, []string{"sentinel", "redis-1"}},
 	{"another port", '*', []string{"redis-1", "63790", "redis-1:63790"}, []string{"redis-1", "63790", "redis-1:63790"}},
 	{"longer names", '*', []string{"redis-1-replica-12", "6379", "a-redis-1:6379", "110.0.0.1:700", "10a0.0.1:700"},
@@ -84,8 +83,8 @@ var said = []struct {
 	{"nothing", '%', nil, nil},
 }
 
-// TestEveryAddressIsReplaced, wherever Redis sends one, and nothing else: in RESP2 and RESP3, within a list, and in
-// pieces of all sizes.
+// TestEveryAddressIsReplaced: all addresses in Redis's messages are replaced, and nothing else is, in RESP2 and RESP3,
+// within a list, and in pieces of all sizes.
 func TestEveryAddressIsReplaced(t *testing.T) {
 	for _, three := range []bool{false, true} {
 		for _, s := range said {
@@ -109,7 +108,7 @@ func TestEveryAddressIsReplaced(t *testing.T) {
 	}
 }
 
-// TestErrorsAndNothingStayAsTheyAre: errors and empty values stay unchanged, and so does everything without a book.
+// TestErrorsAndNothingStayAsTheyAre: errors and empty values are not changed, and nothing is changed without a book.
 func TestErrorsAndNothingStayAsTheyAre(t *testing.T) {
 	for _, text := range []string{"", "-ERR redis-1:6379 is none\r\n", "*-1\r\n", "$-1\r\n", "_\r\n", "+QUEUED\r\n"} {
 		if got := string(ports.Translate([]byte(text))); got != text {
@@ -124,7 +123,7 @@ func TestErrorsAndNothingStayAsTheyAre(t *testing.T) {
 	}
 }
 
-// TestWhatTellsAddresses: commands to servers whose replies name addresses, in upper and lower case.
+// TestWhatTellsAddresses lists commands whose replies contain addresses, in upper and lower case.
 func TestWhatTellsAddresses(t *testing.T) {
 	for command, want := range map[string]bool{"ROLE": true, "info replication": true, "Config GET *": true,
 		"GET role": false, "CLIENT LIST": false, "": false} {

@@ -18,8 +18,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// lineOf renders a record in the form in which both sides must have it. The life of a key is stated in steps of 10 s:
-// the lateness of the host is far smaller, and the lives in the tests are far from the borders of the steps.
+// lineOf formats a record in the form in which both sides must have it. The remaining life of a key is rounded to steps
+// of 10 s: the lateness of the host is far smaller, and the lives in the tests are far from the borders of the steps.
 func lineOf(e *history.Event) string {
 	text := fmt.Sprintf("%s: %s %s %s of %s by %s %s", e.Process, e.F, e.Lock, e.Member, e.Of, e.By, e.Why)
 	if e.F == history.KeyGone {
@@ -32,12 +32,12 @@ func lineOf(e *history.Event) string {
 	return text + fmt.Sprintf(" = %s, %s", e.Value, left)
 }
 
-// linesOf renders records. Those of one request are sorted by key, because the order in which one request changes
-// several keys does not matter, and of several changes of one key only the result is rendered. Expired keys come last,
-// sorted: within a transaction their records may be anywhere.
+// linesOf formats records. The records of one request are sorted by key, because the order in which a request changes
+// several keys does not matter. If a request changes a key several times, only the result is included. Records of
+// expired keys come last and are sorted, because they may appear anywhere within a transaction.
 func linesOf(list []history.Event) (lines []string) {
 	var expired []string
-	stands := map[[2]string]*history.Event{} // keys that stood before the request
+	stands := map[[2]string]*history.Event{} // keys that existed before the request
 	net := map[[2]string][]history.Event{}   // the result of the request so far
 	var by history.Attempt
 	close := func() {
@@ -110,7 +110,7 @@ func add(list []history.Event, e history.Event, stood *history.Event) []history.
 	return list
 }
 
-// same compares the records of both sides.
+// same compares the records of the two sides.
 func same(t *testing.T, name string, model, reality []string, asked []string) {
 	t.Helper()
 	for i := range max(len(model), len(reality)) {
@@ -132,7 +132,7 @@ func same(t *testing.T, name string, model, reality []string, asked []string) {
 	}
 }
 
-// around returns the requests near those named in two records.
+// around returns the requests near those that two records name.
 func around(asked []string, records ...string) (list []string) {
 	for i := range asked {
 		of, _, _ := strings.Cut(asked[i], " ")
@@ -168,7 +168,7 @@ func simulatedFleet(t *testing.T, add func(w *sim.World), main func(c *client)) 
 	return recorded(w)
 }
 
-// one draws one of several words separated by '|'.
+// one returns a random one of several words that are separated by '|'.
 func one(r *rand.Rand, words string) string {
 	list := strings.Split(words, "|")
 	return list[r.IntN(len(list))]
@@ -188,10 +188,10 @@ const (
 		`if redis.call('zcard',KEYS[1])<3 then redis.call('zadd',KEYS[1],ARGV[2],ARGV[3]) return 1 end return 0`
 )
 
-// lasting are times to live that do not end during a test.
+// lasting are times to live that outlast a test.
 const lasting = "60000|100000|140000"
 
-// draw draws a command. Each key holds values of one type only.
+// draw returns a random command. Each key holds values of one type only.
 func draw(r *rand.Rand) []string {
 	k, h, z, s, l := one(r, "a|b|c"), one(r, "h|i"), one(r, "z|y"), one(r, "s|t"), one(r, "l|m")
 	v, f, px := one(r, "v|w"), one(r, "x|y"), one(r, lasting)
@@ -215,8 +215,8 @@ func draw(r *rand.Rand) []string {
 	return all[r.IntN(len(all))]
 }
 
-// apart draws commands of which no two change the same key: of several changes in one transaction, the records of a
-// real server state only the result.
+// apart returns random commands of which no two change the same key: if a transaction changes a key several times, the
+// records of a real server contain only the result.
 func apart(r *rand.Rand, n int) (all [][]string) {
 	taken := map[string]bool{"FLUSHALL": true}
 	for len(all) < n {
@@ -235,8 +235,8 @@ func apart(r *rand.Rand, n int) (all [][]string) {
 // timeLeft matches the time left until a deadline, which differs from run to run.
 var timeLeft = regexp.MustCompile(`:\d{4,}\\r`)
 
-// TestWhatARemovalByScoreLeaves takes slots of a semaphore: a member whose score lies above that of one that stays was
-// not removed when its own slot is taken anew, as the members below them were.
+// TestWhatARemovalByScoreLeaves takes slots of a semaphore. If a member has a higher score than a member that stays,
+// the removal of the lowest scores did not remove it, even if its own slot is then taken again.
 func TestWhatARemovalByScoreLeaves(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	var asked []string
@@ -269,7 +269,7 @@ func TestWhatARemovalByScoreLeaves(t *testing.T) {
 }
 
 // TestModelAndRealityTellTheSame runs the same random commands on the simulated node and on a real server: locks of
-// every type, transactions, keys that expire. The records and the replies are equal.
+// every type, transactions, keys that expire. The records and the replies must be equal.
 func TestModelAndRealityTellTheSame(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	seeds := uint64(4)
@@ -283,7 +283,7 @@ func TestModelAndRealityTellTheSame(t *testing.T) {
 			r, mine := rand.New(rand.NewPCG(seed, 1)), &asked[played]
 			do := func(args ...string) string {
 				of := fmt.Sprint("client-1/", len(*mine)+1)
-				c.Sleep(2 * time.Millisecond) // otherwise two deadlines that are equally far away would be equal
+				c.Sleep(2 * time.Millisecond) // otherwise two deadlines with the same time left would be equal
 				answer := string(c.as(history.Attempt(of), args...).Raw())
 				if answer == "" {
 					t.Fatalf("no answer to %s %q after\n  %s", of, args, strings.Join(*mine, "\n  "))

@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// BenchmarkLocks has eight clients take and release a lock repeatedly: two commands, with everything that is recorded
-// of them.
+// BenchmarkLocks makes eight clients acquire and release a lock repeatedly, with two commands each, including
+// everything that is recorded about them.
 func BenchmarkLocks(b *testing.B) {
 	r := start(b, Config{})
 	left, over := b.N, 0

@@ -19,16 +19,16 @@ type Config struct {
 	// Groups are the groups of servers: each has a master, which may be alone, and its replicas.
 	Groups      [][]sim.ProcessID
 	Persistence store.Policy
-	// MinReplicasToWrite and MinReplicasMaxLag are the settings of redis.conf. A lag of zero means the default of 10
-	// s.
+	// MinReplicasToWrite and MinReplicasMaxLag are the settings of redis.conf. A MinReplicasMaxLag of zero means the
+	// default of 10 s.
 	MinReplicasToWrite int
 	MinReplicasMaxLag  time.Duration
 
-	// Sentinel names the process that watches the groups; empty: there is none.
+	// Sentinel names the process that watches the groups; it is empty if there is none.
 	Sentinel sim.ProcessID
-	// DownAfter and ReconfigureAfter are as for the simulated Sentinel; zero means 30 s and 8 s.
+	// DownAfter and ReconfigureAfter have the same meaning as for the simulated Sentinel; zero means 30 s and 8 s.
 	DownAfter, ReconfigureAfter time.Duration
-	// Promoted, if not nil, is called on the world's goroutine before the records of each promotion.
+	// Promoted, if not nil, is called on the world's goroutine before a promotion is recorded.
 	Promoted func(old, promoted sim.ProcessID)
 
 	// Failed is called, on any goroutine, when a server has failed by itself, so that the run cannot be judged.
@@ -42,17 +42,17 @@ type servers struct {
 	all    map[sim.ProcessID]*Server
 	names  *Book  // names for the servers' addresses; nil: no translation is needed
 	seven  bool   // the program is Redis 7 or later
-	secret string // password of servers that listen on a port, to which every process of the machine can connect
+	secret string // password for servers that listen on a port, since every process of the machine can connect to it
 }
 
-// isServer reports whether a process is one of the real ones.
+// isServer reports whether a process is one of the real servers.
 func (c *Config) isServer(p sim.ProcessID) bool {
 	return p != "" && p == c.Sentinel ||
 		slices.ContainsFunc(c.Groups, func(g []sim.ProcessID) bool { return slices.Contains(g, p) })
 }
 
-// Can returns why the servers cannot suffer a fault; nil if they can, or if it does not strike them. It checks what is
-// installed on this machine, and starts nothing.
+// Can returns the reason why the servers cannot suffer a fault, or nil if they can or if it does not strike them. It
+// checks what is installed on this machine, and starts nothing.
 func (c *Config) Can(f nemesis.Fault) error {
 	if err := fleet.CanCount(f, c.isServer); err != nil {
 		return err

@@ -21,14 +21,14 @@ func (c *client) on(conn int, args ...string) string {
 	return string(c.as("client-1/1", args...).Raw())
 }
 
-// hears returns what is pushed next on a connection.
+// hears returns the next push on a connection.
 func (c *client) hears(conn int) string {
 	b, _ := c.Receive(sim.Conn{Server: c.server, N: conn}, patient)
 	return string(b)
 }
 
 // TestConnectionsAnswerTheSame: subscriptions, invalidations, transactions, protocol versions and ends of connections
-// are separate for each connection, and the same with a simulated node and a real server.
+// are separate for each connection, and a simulated node and a real server treat them in the same way.
 func TestConnectionsAnswerTheSame(t *testing.T) {
 	var said [2][]string
 	for i, run := range []func(func(c *client)){
@@ -85,8 +85,8 @@ func TestConnectionsAnswerTheSame(t *testing.T) {
 	}
 }
 
-// TestWhoWaitsHoldsNobodyUp: a request that blocks is answered when its reply arrives, and other clients are served
-// meanwhile. Later requests on the same connection come after it.
+// TestWhoWaitsHoldsNobodyUp: a request that blocks is answered when its reply is available, and other clients are
+// served meanwhile. Later requests on the same connection are answered after it.
 func TestWhoWaitsHoldsNobodyUp(t *testing.T) {
 	var waited []string
 	r := start(t, Config{})
@@ -111,7 +111,7 @@ func TestWhoWaitsHoldsNobodyUp(t *testing.T) {
 		for len(waited) < 4 {
 			c.Sleep(time.Millisecond)
 		}
-		c.as("client-1/4", "BLPOP", "list1", "0.01") // no element arrives
+		c.as("client-1/4", "BLPOP", "list1", "0.01") // no element is pushed
 	}))
 	want := []string{`2 "*2\r\n$5\r\nlist2\r\n$6\r\nsecond\r\n"`, `2 "$1\r\n1\r\n"`,
 		`1 "*2\r\n$5\r\nlist1\r\n$5\r\nfirst\r\n"`, `1 "$1\r\n1\r\n"`}

@@ -15,8 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// TestFailoversAreRecordedAlike orders a failover to the second of two replicas. What the old master is sent
-// afterwards is lost when it follows the new master.
+// TestFailoversAreRecordedAlike orders a failover to the second of two replicas. Commands that the old master receives
+// afterwards are lost when it follows the new master.
 func TestFailoversAreRecordedAlike(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server")
@@ -35,14 +35,14 @@ func TestFailoversAreRecordedAlike(t *testing.T) {
 		c.w.ServerFault("sentinel", sim.ServerFault{Kind: sim.FailOver, To: names[2]})
 		news, _ := c.Receive(observer, patient)
 		*mine = append(*mine, string(news))
-		c.as("client-1/3", "SET", "late", "3") // to the old master, which does not know yet that it is deposed
+		c.as("client-1/3", "SET", "late", "3") // to the old master, which does not know yet that it was deposed
 		c.as("client-1/4", "DEL", "held")
 		c.server = names[2]
 		c.until("$1\r\n1\r\n", "GET", "lock")
 		c.as("client-1/5", "SET", "lock", "5", "NX")
 		c.as("client-1/6", "SET", "new", "6", "PX", "100000")
 		c.until("$-1\r\n", "GET", "late")
-		for _, name := range []sim.ProcessID{names[0], names[1]} { // both follow the new master, and have its data
+		for _, name := range []sim.ProcessID{names[0], names[1]} { // both follow the new master and have its data
 			c.server, c.conn = name, c.conn+1
 			for string(c.as("", "GET", "new").Raw()) != "$1\r\n6\r\n" ||
 				!strings.Contains(string(c.as("", "ROLE").Raw()), "slave") {
@@ -123,8 +123,9 @@ func TestSentinelFailsOverByItself(t *testing.T) {
 	}
 }
 
-// TestSentinelPingsAsShipped: no downAfter changes how often a Sentinel pings, which the choice of a replica and the
-// next connection to a server follow, too. sentinel.c pings a server with a shorter down-after more often by itself.
+// TestSentinelPingsAsShipped: no downAfter changes how often a Sentinel pings. The choice of a replica and the next
+// connection to a server also depend on that interval. sentinel.c itself pings a server with a shorter down-after more
+// often.
 func TestSentinelPingsAsShipped(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	for _, downAfter := range []time.Duration{0, 300 * time.Millisecond, time.Minute} {
@@ -149,8 +150,8 @@ func TestSentinelPingsAsShipped(t *testing.T) {
 	}
 }
 
-// TestRealServersTellNamesAsSimulatedOnesDo, and never the addresses at which they listen. Values set by clients are
-// not translated.
+// TestRealServersTellNamesAsSimulatedOnesDo: real servers send names like simulated ones, and never the addresses at
+// which they listen. Values that clients have set are not translated.
 func TestRealServersTellNamesAsSimulatedOnesDo(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server")

@@ -18,8 +18,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// TestPausedServerDoesNothing: the process is stopped, requests that arrive meanwhile are carried out afterwards, and
-// a key still expires on time.
+// TestPausedServerDoesNothing: the process is stopped, requests that arrive meanwhile are carried out after the pause,
+// and a key still expires on time.
 func TestPausedServerDoesNothing(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	play := func(c *client) {
@@ -29,7 +29,7 @@ func TestPausedServerDoesNothing(t *testing.T) {
 			t.Errorf("a paused server says %q", got)
 		}
 		c.w.Resume("redis-1")
-		c.until("$1\r\n2\r\n", "GET", "lock") // the request had arrived before
+		c.until("$1\r\n2\r\n", "GET", "lock") // the request had arrived before the pause
 	}
 	model := simulated(t, redis.Config{}, play)
 	r := start(t, Config{})
@@ -92,8 +92,8 @@ func TestClocksThatJump(t *testing.T) {
 	same(t, "jumps", linesOf(simulated(t, redis.Config{}, play)), linesOf(start(t, Config{}, jump).play(play)), nil)
 }
 
-// TestClocksThatDrift: a clock that runs ten times as fast shows at least ten seconds after one second, however late
-// the host is.
+// TestClocksThatDrift: a clock that runs at ten times the true rate advances by at least ten seconds in one second,
+// however late the host is.
 func TestClocksThatDrift(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server", "gcc")
@@ -120,7 +120,7 @@ func TestClocksThatDrift(t *testing.T) {
 	})
 }
 
-// TestSlowFsyncHoldsAnswersBack: with appendfsync always, no reply is sent before the fsync is over.
+// TestSlowFsyncHoldsAnswersBack: with appendfsync always, replies are sent only after the fsync is over.
 func TestSlowFsyncHoldsAnswersBack(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server", "gcc")
@@ -155,7 +155,7 @@ func (c *client) time() time.Duration {
 	return time.Duration(parts[0])*time.Second + time.Duration(parts[1])*time.Microsecond
 }
 
-// TestWhatServersCannotSuffer: such a fault is refused before anything starts.
+// TestWhatServersCannotSuffer: faults that the servers cannot suffer are refused before anything starts.
 func TestWhatServersCannotSuffer(t *testing.T) {
 	usual := os.Getenv("PATH")
 	c := Config{Groups: [][]sim.ProcessID{{"redis-1", "redis-1-replica-1"}, {"redis-2"}}, Persistence: store.Everysec}

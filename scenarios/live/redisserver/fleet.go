@@ -18,7 +18,7 @@ import (
 )
 
 // Launch starts the servers, and waits until they accept commands and replicas follow their masters. plan is the plan
-// of the run: it determines what the servers must be able to suffer. The servers end with the keeper.
+// of the run; the servers are prepared for its faults. The servers end when the keeper does.
 func Launch(c Config, plan []nemesis.Fault) (_ *fleet.Fleet, err error) {
 	v, err := installed()
 	if err != nil {
@@ -69,7 +69,7 @@ func (f *servers) launch(name sim.ProcessID, g *group, names []sim.ProcessID, i 
 		lines = append(lines, fmt.Sprint("replicaof 127.0.0.1 ", f.all[names[0]].Port.Number()))
 	}
 	s.cuts = f.Persistence == store.Everysec || f.Persistence == store.No ||
-		f.Persistence == store.Always && f.HasShim() // otherwise everything that was answered has been fsynced
+		f.Persistence == store.Always && f.HasShim() // otherwise all acknowledged writes have been fsynced
 	s.reports, s.group = true, g
 	s.records.open(i > 0, g)
 	g.members = append(g.members, s)
@@ -77,7 +77,7 @@ func (f *servers) launch(name sim.ProcessID, g *group, names []sim.ProcessID, i 
 	return s.launch(lines)
 }
 
-// lines returns the lines of redis.conf that are the same for all servers.
+// lines returns the lines of redis.conf that all servers have in common.
 func (f *servers) lines() []string {
 	lines := []string{`save ""`, "auto-aof-rewrite-percentage 0", "notify-keyspace-events EA"}
 	switch f.Persistence {
@@ -99,7 +99,7 @@ func (f *servers) lines() []string {
 }
 
 // awaitReplicas waits until all replicas have the data of their masters and will receive changes. A master sends
-// changes only to a replica from which it has heard since the replica has the data (replicaPutOnline in
+// changes only to a replica that has acknowledged something after it received the data (replicaPutOnline in
 // replication.c).
 func (f *servers) awaitReplicas() error {
 	for _, group := range f.Groups {

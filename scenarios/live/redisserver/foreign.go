@@ -15,26 +15,26 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// Foreign describes servers that the user runs, used in place of servers that a fleet starts. They cannot suffer
-// faults themselves, and nothing is recorded about their keys: a law that depends on what happens to a key is
-// unchecked. Only keys under the run's prefix are changed. They get a time to live, in case the run cannot clean up
-// (see guard).
+// Foreign describes servers that the user runs, which are used instead of servers that a fleet starts. They cannot
+// suffer faults themselves, and nothing is recorded about their keys: a law that depends on what happens to a key is
+// unchecked. Only keys with the run's prefix are changed. They get a time to live, in case the run cannot clean up (see
+// guard).
 type Foreign struct {
 	// Servers are the names of the servers in the world. Addresses are their addresses: HOST:PORT, or a URL such as
 	// redis://[USER]:PASSWORD@HOST:PORT/DATABASE.
 	Servers   []sim.ProcessID
 	Addresses []string
-	// Prefix is the prefix of the keys of this run. No key may begin with it yet.
+	// Prefix is the prefix of the keys of this run. At the start, no key may have this prefix.
 	Prefix string
-	// Lasts is the time to live of keys that the run gives none, in whole milliseconds. It must be longer than the
-	// run.
+	// Lasts is the time to live, in whole milliseconds, for keys to which the run gives none. It must be longer than
+	// the run.
 	Lasts time.Duration
-	// Failed is called, on any goroutine, when a server cannot be reached any more, so that the run cannot be judged.
+	// Failed is called, on any goroutine, when a server can no longer be reached, so that the run cannot be judged.
 	Failed func(error)
 }
 
-// Can returns why these servers cannot suffer a fault; nil if they can, or if it does not strike them. Faults of their
-// links with clients are always possible.
+// Can returns the reason why these servers cannot suffer a fault, or nil if they can or if it does not strike them.
+// Faults of their links with clients are always possible.
 func (c *Foreign) Can(f nemesis.Fault) error {
 	is := func(p sim.ProcessID) bool { return slices.Contains(c.Servers, p) }
 	at := f.Target
@@ -51,7 +51,7 @@ func (c *Foreign) Can(f nemesis.Fault) error {
 	return fmt.Errorf("%s is a server of yours: only clients, and their links with it, can suffer something", at)
 }
 
-// Errors of servers that the user runs.
+// These are errors of servers that the user runs.
 var (
 	ErrNeedsPassword = errors.New("the server asks for a password: put the address redis://[USER]:PASSWORD@HOST:PORT " +
 		"into an environment variable or a file, and pass --servers env:VARIABLE or file:PATH")
@@ -118,11 +118,11 @@ func endpointOf(address string) (e endpoint, err error) {
 	return e, nil
 }
 
-// soon is the time in which a user's server must answer.
+// soon is the time within which a user's server must answer.
 const soon = 5 * time.Second
 
-// suits returns why a server cannot be used, or nil. It tries the commands that the run needs, on a key that does not
-// exist.
+// suits returns the reason why a server cannot be used, or nil. It tries the commands that the run needs on a key that
+// does not exist.
 func (c Foreign) suits(e endpoint) error {
 	w, err := e.dial()
 	if err != nil {
@@ -176,7 +176,7 @@ func (e endpoint) login(w *wire) error {
 	return nil
 }
 
-// Sweep deletes the keys that a run has left under its prefix.
+// Sweep deletes the keys with its prefix that a run has left.
 func (c Foreign) Sweep() (err error) {
 	for _, address := range c.Addresses {
 		err = errors.Join(err, c.sweep(address))
@@ -205,7 +205,7 @@ func (c Foreign) sweep(address string) error {
 	return err
 }
 
-// names lists the keys under the prefix.
+// names lists the keys with the prefix.
 func (c Foreign) names(w *wire) (names []string, err error) {
 	for cursor := "0"; ; {
 		v, err := w.ask("SCAN", cursor, "COUNT", "1000", "MATCH", quoted(c.Prefix)+"*")

@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// users starts a server such as a user may have, and returns its address and a connection to it.
+// users starts a server such as a user may run, and returns its address and a connection to it.
 func users(t *testing.T, config ...string) (here string, w *wire) {
 	t.Helper()
 	testkit.Needs(t, "redis-server")
@@ -46,7 +46,7 @@ func users(t *testing.T, config ...string) (here string, w *wire) {
 	return s.at.address, w
 }
 
-// onUsers runs a client on a user's server that is reached at an address, and returns what was recorded.
+// onUsers runs a client on a user's server with the given address, and returns what was recorded.
 func onUsers(t *testing.T, address string, work func(c *client)) (f Foreign, got []history.Event) {
 	t.Helper()
 	r := &rig{t: t, l: newLoop(t)}
@@ -61,7 +61,7 @@ func onUsers(t *testing.T, address string, work func(c *client)) (f Foreign, got
 	return f, r.play(work)
 }
 
-// trespassers are commands that would change or show data outside the run; fencepost:7:lock is an existing key of the
+// trespassers lists commands that would change or show data outside the run; fencepost:7:lock is an existing key of the
 // run.
 var trespassers = []string{
 	"SET", "SET mine 2", "DEL mine", "UNLINK fencepost:7:lock mine", "RENAME fencepost:7:lock mine",
@@ -176,8 +176,8 @@ func words(command string) []string {
 	return strings.FieldsFunc(command, func(c rune) bool { return c == ' ' })
 }
 
-// TestScriptsOnServersOfTheUsers: the scripts of lock libraries work there, also by their SHA-1, and the keys that
-// they write get a time to live at once.
+// TestScriptsOnServersOfTheUsers: scripts of lock libraries work on a user's server, even if they are named by their
+// SHA-1, and the keys that they write get a time to live at once.
 func TestScriptsOnServersOfTheUsers(t *testing.T) {
 	here, w := users(t)
 	const take = `local n = 0
@@ -214,7 +214,7 @@ if redis.pcall('hget', KEYS[1], 'x').err then return n end`
 	}
 }
 
-// TestAKeyOfAnotherIsNotTouched: if a key with the run's prefix exists already, the run does not start.
+// TestAKeyOfAnotherIsNotTouched: if a key with the run's prefix already exists, the run does not start.
 func TestAKeyOfAnotherIsNotTouched(t *testing.T) {
 	here, w := users(t)
 	if _, err := w.ask("SET", "fencepost:7:lock", "1"); err != nil {

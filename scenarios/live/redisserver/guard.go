@@ -13,9 +13,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// guard restricts the clients of a run, on a user's server, to the keys of the run. It does not ask the server: a
-// command passes only if the guard knows where its keys are, and all of them begin with the prefix. A script runs
-// behind a prologue that applies the same rule to each of its calls.
+// guard restricts the clients of a run on a user's server to the keys of the run. It does not ask the server: a command
+// passes only if the guard knows which of its arguments are keys, and all of them begin with the prefix. A script runs
+// after a prologue that applies the same rule to each of its calls.
 type guard struct {
 	prefix  string
 	lasts   string            // time to live in ms, for keys that have none
@@ -26,14 +26,14 @@ func newGuard(prefix string, lasts time.Duration) *guard {
 	return &guard{prefix, strconv.FormatInt(lasts.Milliseconds(), 10), map[string]string{}}
 }
 
-// shape says where the keys are among the words of a command, as Redis's COMMAND INFO does: from first to last, step
-// apart. A negative last counts from the end.
+// shape says which arguments of a command are keys, as Redis's COMMAND INFO does: those from first to last, in steps of
+// step. A negative last counts from the end.
 type shape struct{ first, last, step int }
 
-// passing are the commands with keys that may pass, by the position of their keys.
+// passing lists the commands with keys that may pass, by the positions of their keys.
 var passing = []struct {
 	shape
-	reads bool // they only read
+	reads bool // the commands only read
 	names string
 }{
 	{shape{1, 1, 1}, true, "get strlen getrange getbit ttl pttl expiretime pexpiretime type hget hexists hgetall " +
@@ -51,11 +51,11 @@ var passing = []struct {
 	{shape{1, -2, 1}, false, "blpop brpop bzpopmin bzpopmax"},
 }
 
-// keyless are the commands without keys that may pass; they change nothing but the connection.
+// keyless lists the commands without keys that may pass; they change only the connection.
 var keyless = strings.Fields("ping echo time hello multi exec discard unwatch info role wait waitaof command quit " +
 	"subscribe unsubscribe psubscribe punsubscribe ssubscribe sunsubscribe")
 
-// harmless are the subcommands of CLIENT that may pass; they change nothing but the connection.
+// harmless lists the subcommands of CLIENT that may pass; they change only the connection.
 var harmless = strings.Fields("id info getname setname setinfo no-evict no-touch tracking trackinginfo caching " +
 	"getredir")
 
@@ -83,8 +83,8 @@ func (s shape) keys(args []string) (keys []string) {
 	return keys
 }
 
-// admit returns a command in the form in which it is sent to the server, with the keys that it may write; or else the
-// reply to it.
+// admit returns a command in the form in which it is sent to the server, together with the keys that it may write. If
+// the command may not pass, admit returns the reply to it instead.
 func (g *guard) admit(name string, args []string, multi bool) (as, writes []string, answer []byte) {
 	sub := ""
 	if len(args) > 1 {
@@ -153,7 +153,7 @@ func (g *guard) script(name string, args []string) (as, writes []string, answer 
 	return append([]string{"EVAL", g.prologue() + text}, args[2:]...), nil, g.outside(args[3 : 3+count])
 }
 
-// outside returns the refusal of a command that has a key outside the run's prefix; nil if all keys have the prefix.
+// outside returns the refusal of a command that has a key outside the run's prefix, or nil if all keys have the prefix.
 func (g *guard) outside(keys []string) []byte {
 	for _, key := range keys {
 		if !strings.HasPrefix(key, g.prefix) {
@@ -167,8 +167,8 @@ func refuses(format string, a ...any) []byte {
 	return sim.AppendLine(nil, '-', "ERR fencepost: on a server of yours, "+fmt.Sprintf(format, a...))
 }
 
-// serveGuarded carries out a request on a user's server. It sends the command that gives the written keys a time to
-// live in the same packet: if this process is killed, the server has received both or neither.
+// serveGuarded carries out a request on a user's server. In the same packet it sends the command that gives the written
+// keys a time to live: if this process is killed, the server has received either both or neither.
 func (x *life) serveGuarded(l *link, name string, r *request) error {
 	args, writes, refusal := x.s.guard.admit(name, r.args, l.multi)
 	switch {
@@ -214,8 +214,8 @@ func (x *life) serveGuarded(l *link, name string, r *request) error {
 	return x.finish(l, r, pushes, answer)
 }
 
-// withoutLimit removes the reply to the command that gives keys a time to live, which is the last of several values.
-// If that command failed, the run ends.
+// withoutLimit removes the last of several values, which is the reply to the command that gives keys a time to live. If
+// that command failed, the run ends.
 func (x *life) withoutLimit(l *link, values []byte) ([]byte, error) {
 	if !l.limited {
 		return values, nil
@@ -237,7 +237,7 @@ func sum(text string) string {
 	return hex.EncodeToString(s[:])
 }
 
-// limit returns a command that gives a time to live to those keys that have none.
+// limit returns a command that gives a time to live to those of the keys that have none.
 func (g *guard) limit(keys []string) []string {
 	const script = `for _, key in ipairs(KEYS) do
   if redis.call('PTTL', key) == -1 then redis.call('PEXPIRE', key, ARGV[1]) end

@@ -38,7 +38,7 @@ func TestProgramsThatAreNoRedisServer(t *testing.T) {
 	}
 }
 
-// TestServerThatDies: the run fails, and the error contains the end of the server's log.
+// TestServerThatDies: if a server dies, the run fails, and the error contains the end of the server's log.
 func TestServerThatDies(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	r := start(t, Config{})
@@ -57,7 +57,7 @@ func TestServerThatDies(t *testing.T) {
 	}
 }
 
-// TestFullDisk: a server that cannot write to disk returns errors to its clients, or ends. The run continues, or
+// TestFullDisk: a server that cannot write to disk returns errors to its clients or ends. The run then continues or
 // fails.
 func TestFullDisk(t *testing.T) {
 	testkit.Needs(t, "redis-server")
@@ -90,7 +90,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestServerThatIsFullFromTheStart: it cannot start, and the error says why.
+// TestServerThatIsFullFromTheStart: a server whose disk is full cannot start, and the error says why.
 func TestServerThatIsFullFromTheStart(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	k := newKeeper(t)

@@ -10,7 +10,7 @@ import (
 )
 
 // lookScript reads keys: type, deadline in ms (-1: none) and value. If PEXPIRETIME does not exist yet, it computes the
-// deadline from the time left; within a script the time stands still.
+// deadline from the time left; time does not advance within a script.
 const lookScript = `local all = {}
 for i, key in ipairs(KEYS) do
   local kind, when, value = redis.call('TYPE', key).ok, -1, false
@@ -57,8 +57,8 @@ func look(w *wire, absolute bool, names []string) ([]store.Key, error) {
 	return keys, nil
 }
 
-// keyOf converts a key as the script returns it. The records treat a value of any other type as a list with one
-// element.
+// keyOf converts a key from the form in which the script returns it. The records treat a value of any other type as a
+// list with one element.
 func keyOf(name, kind string, when int64, v resp.Value) store.Key {
 	k := store.Key{Name: name, Type: kind, Deadline: when}
 	if when < 0 {

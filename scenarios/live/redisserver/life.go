@@ -20,13 +20,13 @@ type life struct {
 	mu   sync.Mutex
 	jobs []func() error
 	now  history.Attempt // attempt whose request the process is carrying out
-	more chan struct{}   // has one element while there may be jobs
+	more chan struct{}   // contains one element while there may be jobs
 
 	// The fields below belong to the executor.
 	admin *wire
 	ear   *ear // nil: no records are kept
 	links map[uint64]*link
-	trip  *link // an otherwise unused connection: it ends when the server closes all connections
+	trip  *link // an otherwise unused connection, which ends when the server closes all connections
 }
 
 // queue queues a job for the executor.
@@ -40,7 +40,7 @@ func (x *life) queue(job func() error) {
 	}
 }
 
-// next returns the next job; nil when the life is over.
+// next returns the next job, or nil when the life is over.
 func (x *life) next() func() error {
 	for {
 		x.mu.Lock()
@@ -60,8 +60,8 @@ func (x *life) next() func() error {
 	}
 }
 
-// run is the executor: it runs queued jobs until the life is over. If a connection of its own fails while the process
-// is alive, it reopens its connections: a server whose role changes closes them all.
+// run is the executor: it runs queued jobs until the life is over. If one of its own connections fails while the
+// process is alive, it opens its connections again: a server whose role changes closes them all.
 func (x *life) run() {
 	for job := x.next(); job != nil && !x.IsOver(); job = x.next() {
 		if err := job(); err != nil && !x.IsOver() {
@@ -73,7 +73,7 @@ func (x *life) run() {
 	}
 }
 
-// underWay returns the attempt on whose behalf the process is doing something, as far as is known.
+// underWay returns the attempt on whose behalf the process is acting, as far as is known.
 func (x *life) underWay() history.Attempt {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -87,7 +87,7 @@ func (x *life) setUnderWay(of history.Attempt) {
 }
 
 // do runs f on the world's goroutine, unless the life is over by then, and waits for it. So when a life ends, at most
-// one request that was carried out is not recorded.
+// one request has been carried out without being recorded.
 func (x *life) do(f func()) {
 	done := make(chan struct{})
 	x.Do(func() {
@@ -165,7 +165,7 @@ func (x *life) reopen() error {
 	return x.survey()
 }
 
-// survey reads all keys and records how they differ from the records.
+// survey reads all keys and records their differences from the records.
 func (x *life) survey() error {
 	if !x.s.reports {
 		return nil
@@ -238,7 +238,7 @@ func (x *life) serve(r *request) error {
 	return x.finish(l, r, pushes, answer)
 }
 
-// finish records what a request has done, and answers it.
+// finish records the effects of a request, and answers it.
 func (x *life) finish(l *link, r *request, pushes [][]byte, answer []byte) error {
 	x.setUnderWay(r.attempt)
 	defer x.setUnderWay("")
@@ -253,7 +253,7 @@ func (x *life) finish(l *link, r *request, pushes [][]byte, answer []byte) error
 	return err
 }
 
-// observe finds out what has happened to keys since the last time.
+// observe determines what has happened to keys since the last call.
 func (x *life) observe() (said []notice, keys []store.Key, err error) {
 	if x.ear == nil {
 		return nil, nil, nil
@@ -298,8 +298,8 @@ func (x *life) forget(id uint64) {
 	}
 }
 
-// drain takes what a server has sent on a connection on which nobody waits: pushes, the reply to a blocked request, or
-// the end.
+// drain handles what a server has sent on a connection on which nobody waits: pushes, the reply to a blocked request,
+// or the end of the connection.
 func (x *life) drain(id uint64) error {
 	l := x.links[id]
 	if l == nil {
@@ -335,7 +335,7 @@ func (x *life) drain(id uint64) error {
 	return nil
 }
 
-// untilBlocked waits until a request that may block either has been answered or does block.
+// untilBlocked waits until a request that may block either has been answered or is blocked.
 func (x *life) untilBlocked(l *link) error {
 	for {
 		v, err := x.admin.ask("INFO", "clients")
@@ -375,7 +375,7 @@ func blockedClients(info string) int64 {
 	return resp.Value{Text: number}.Number()
 }
 
-// touch reads keys whose deadline has come. This makes the server delete those that have expired.
+// touch reads keys whose deadline has come. This makes the server delete the expired ones.
 func (x *life) touch(names []string) error {
 	if _, err := look(x.admin, x.s.cfg.seven, names); err != nil {
 		return err

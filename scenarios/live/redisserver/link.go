@@ -16,10 +16,10 @@ type link struct {
 	w  *wire
 
 	mu      sync.Mutex
-	come    []item        // read, but not taken yet
+	come    []item        // read, but not handled yet
 	ended   bool          // no more will be read
-	awaited bool          // a reply is being waited for
-	news    chan struct{} // has one element if something has arrived or ended since the last check
+	awaited bool          // some goroutine waits for a reply
+	news    chan struct{} // contains one element if something has arrived or ended since the last check
 	idle    func()        // called when data arrives and nobody is waiting
 	listens int           // number of subscriptions
 
@@ -27,10 +27,10 @@ type link struct {
 	multi   bool
 	queued  [][]string // commands between MULTI and EXEC
 	writes  []string   // keys that these may write; only on a user's server
-	limited bool       // the last value of a reply answers the command that gives keys a time to live
+	limited bool       // the last value of a reply is for the command that gives keys a time to live
 	blocked *request   // request that waits for its reply on the server
 	want    int        // number of values of that reply
-	behind  []*request // requests that wait for the blocked one
+	behind  []*request // requests that wait behind the blocked one
 	heard   map[string]map[string]bool
 }
 
@@ -73,7 +73,7 @@ func (l *link) listen() {
 	}
 }
 
-// pushes are the first words of values that a server sends unasked.
+// pushes lists the first words of values that a server sends without a request.
 var pushes = []string{"message", "pmessage", "smessage", "invalidate", "tracking-redir-broken"}
 
 // isPush reports whether a value is a push. The caller must hold mu.
@@ -88,8 +88,8 @@ func (l *link) isPush(raw []byte) bool {
 // errLinkEnded reports that the process has closed a client's connection.
 var errLinkEnded = errors.New("the connection has ended")
 
-// take takes what has arrived: all pushes before the reply, and the reply if it is complete. want is the number of
-// values of the reply.
+// take removes and returns what has arrived: all pushes before the reply, and the reply if it is complete. want is the
+// number of values in the reply.
 func (l *link) take(want int) (pushes [][]byte, answer []byte, whole bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -127,7 +127,7 @@ func (l *link) has() bool {
 	return len(l.come) > 0 || l.ended
 }
 
-// await waits for a reply of the wanted number of values. It gives up when stop is closed.
+// await waits for a reply with the wanted number of values. It stops waiting when stop is closed.
 func (l *link) await(want int, stop <-chan struct{}) (pushes [][]byte, answer []byte, err error) {
 	l.setAwaited(true)
 	defer l.setAwaited(false)
@@ -145,7 +145,8 @@ func (l *link) await(want int, stop <-chan struct{}) (pushes [][]byte, answer []
 	}
 }
 
-// setAwaited says whether a reply is being waited for. If something arrived just before the wait ended, it calls idle.
+// setAwaited records whether some goroutine waits for a reply. If something arrived just before the wait ended, it
+// calls idle.
 func (l *link) setAwaited(is bool) {
 	l.mu.Lock()
 	l.awaited = is
@@ -171,7 +172,7 @@ func (l *link) keepTransaction(name string, r *request, answer []byte) {
 	}
 }
 
-// subscriptions are the commands that get a reply for each of their channels, with the kind of channel.
+// subscriptions lists the commands that get a reply for each of their channels, with the kind of channel.
 var subscriptions = map[string]struct {
 	kind string
 	ends bool
@@ -212,7 +213,7 @@ func (l *link) answers(name string, args []string) int {
 	return max(count, 1)
 }
 
-// setListens tells the reader how many subscriptions there are.
+// setListens updates the number of subscriptions that the reader uses.
 func (l *link) setListens() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -20,8 +20,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// both runs play with a group of simulated servers and with a group of real ones. Both must give the same records, the
-// same promotions, and the same words said by the client. A Sentinel watches them if the configuration has one.
+// both runs play with a group of simulated servers and with a group of real ones. Both must result in the same records,
+// the same promotions, and the same texts reported by the client. A Sentinel watches the servers if the configuration
+// has one.
 func both(t *testing.T, c Config, play func(c *client, say func(string))) {
 	t.Helper()
 	testkit.Needs(t, "redis-server")
@@ -58,20 +59,20 @@ func both(t *testing.T, c Config, play func(c *client, say func(string))) {
 
 var pair = []sim.ProcessID{"redis-1", "redis-1-replica-1"}
 
-// watched configures a master with its replica, and a Sentinel that soon takes a silent master for down.
+// watched configures a master with its replica, and a Sentinel that soon considers a silent master to be down.
 func watched() Config {
 	return Config{Groups: [][]sim.ProcessID{pair}, Sentinel: "sentinel", DownAfter: 500 * time.Millisecond,
 		ReconfigureAfter: time.Second}
 }
 
-// subscribe subscribes to messages about switches at the Sentinel.
+// subscribe subscribes at the Sentinel to messages about switches.
 func (c *client) subscribe() sim.Conn {
 	observer := sim.Conn{Server: "sentinel", N: 7}
 	c.Call(patient, nil, sim.Request{Conn: observer, Phase: "subscribe", Args: []string{"SUBSCRIBE", shortSwitch}})
 	return observer
 }
 
-// follows waits until a server is a replica, and a request to it has the wanted reply.
+// follows waits until a server is a replica and a request to it has the wanted reply.
 func (c *client) follows(name sim.ProcessID, want string, args ...string) {
 	c.server = name
 	for !strings.Contains(string(c.as("", "ROLE").Raw()), "slave") || string(c.as("", args...).Raw()) != want {
@@ -80,8 +81,8 @@ func (c *client) follows(name sim.ProcessID, want string, args ...string) {
 	}
 }
 
-// TestMasterThatIsCutOff: it continues to grant locks until the cut is healed; then it follows the server that the
-// Sentinel has promoted.
+// TestMasterThatIsCutOff: a master that is cut off continues to grant locks until the cut is healed; then it follows
+// the server that the Sentinel has promoted.
 func TestMasterThatIsCutOff(t *testing.T) {
 	testkit.FullOnly(t)
 	both(t, watched(), func(c *client, say func(string)) {
@@ -109,8 +110,8 @@ func TestMasterThatIsCutOff(t *testing.T) {
 	})
 }
 
-// TestDeathBehindACut: what a master could not send before it died is lost, even if the cut is healed before the
-// failover. The master comes back and follows the new one.
+// TestDeathBehindACut: if a cut prevents a master from sending data before it dies, that data is lost, even if the cut
+// is healed before the failover. The master comes back and follows the new one.
 func TestDeathBehindACut(t *testing.T) {
 	testkit.FullOnly(t)
 	c := watched()
@@ -134,7 +135,7 @@ func TestDeathBehindACut(t *testing.T) {
 	})
 }
 
-// TestWhatWasSentBeforeADeathArrives: a reply is not sent before the data is sent to the replica.
+// TestWhatWasSentBeforeADeathArrives: when a reply has been sent, the data has already been sent to the replica.
 func TestWhatWasSentBeforeADeathArrives(t *testing.T) {
 	testkit.FullOnly(t)
 	for range 5 {
@@ -150,7 +151,8 @@ func TestWhatWasSentBeforeADeathArrives(t *testing.T) {
 	}
 }
 
-// TestCutsOfOneDirection: data travels in one direction, and acknowledgements in the other.
+// TestCutsOfOneDirection: data travels in one direction and acknowledgments in the other, so a cut of one direction
+// stops only one of them.
 func TestCutsOfOneDirection(t *testing.T) {
 	testkit.FullOnly(t)
 	both(t, Config{Groups: [][]sim.ProcessID{pair}}, func(c *client, say func(string)) {
@@ -162,7 +164,7 @@ func TestCutsOfOneDirection(t *testing.T) {
 		c.w.Cut(pair[1], pair[0])
 		c.as("client-1/1", "SET", "lock", "1", "PX", "100000")
 		say(string(c.as("client-1/1", "WAIT", "1", "300").Raw()))
-		reads("$1\r\n1\r\n", "lock") // the data is there nevertheless
+		reads("$1\r\n1\r\n", "lock") // the data has arrived nevertheless
 		c.w.Heal(pair[1], pair[0])
 		say(string(c.as("client-1/1", "WAIT", "1", "60000").Raw()))
 		c.w.Cut(pair[0], pair[1])
@@ -182,7 +184,7 @@ func TestCutsOfOneDirection(t *testing.T) {
 	})
 }
 
-// TestDelaysBetweenServers: what a master sends is delayed as planned: only the next message, or everything for a
+// TestDelaysBetweenServers: messages from a master are delayed as planned: only the next one, or all of them for a
 // while.
 func TestDelaysBetweenServers(t *testing.T) {
 	testkit.FullOnly(t)
@@ -206,8 +208,8 @@ func TestDelaysBetweenServers(t *testing.T) {
 	})
 }
 
-// TestMinReplicasBehindACut: a master whose replica has been silent for too long refuses writes, until it hears from
-// the replica again.
+// TestMinReplicasBehindACut: a master whose replica has been silent for too long refuses writes until it hears from the
+// replica again.
 func TestMinReplicasBehindACut(t *testing.T) {
 	testkit.FullOnly(t)
 	c := Config{Groups: [][]sim.ProcessID{pair}, MinReplicasToWrite: 1, MinReplicasMaxLag: time.Second}
@@ -244,7 +246,7 @@ func TestServersThatComeBackFindEachOther(t *testing.T) {
 	})
 }
 
-// TestConnectionsBetweenServersThatBreak: a master closes the connection to its replica, which reconnects.
+// TestConnectionsBetweenServersThatBreak: a master closes the connection to its replica, and the replica reconnects.
 func TestConnectionsBetweenServersThatBreak(t *testing.T) {
 	testkit.FullOnly(t)
 	r := start(t, Config{Groups: [][]sim.ProcessID{pair}})
@@ -269,7 +271,7 @@ func TestConnectionsBetweenServersThatBreak(t *testing.T) {
 	})
 }
 
-// TestNothingRemainsOpen: no ports, connections or goroutines remain, however far the launch has come.
+// TestNothingRemainsOpen: no ports, connections or goroutines remain open, whatever stage the launch has reached.
 func TestNothingRemainsOpen(t *testing.T) {
 	testkit.Needs(t, "redis-server")
 	sockets := func() (n int) {

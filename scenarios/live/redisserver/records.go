@@ -10,15 +10,15 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// records are the records of one server. They keep the server's data as far as it was observed, in the keyspace of the
+// records contains the records of one server. It mirrors the observed data of the server in the keyspace of the
 // simulated node, which records changes.
 type records struct {
 	data    *store.Data
-	replica bool // a replica: changes of the keys are recorded for its master
+	replica bool // a replica: changes of the keys are recorded by its master
 	known   bool // the data has been read in this life
 	before  []store.Holding
 	lost    history.Why     // why data of the last life may be gone
-	guess   history.Attempt // attempt whose request was under way when the last life ended
+	guess   history.Attempt // attempt whose request was pending when the last life ended
 	past    *past
 	held    map[store.Title]bool // for a deposed master: what existed when it was deposed
 	noted   func(t store.Title, why history.Why)
@@ -31,7 +31,7 @@ func (r *records) open(replica bool, g *group) {
 	r.noted = func(t store.Title, why history.Why) { g.lost[t] = why }
 }
 
-// server implements the keyspace's interface to the server that owns it.
+// server implements the interface through which the keyspace uses its server.
 type server struct{ r *records }
 
 func (s server) Replica() bool        { return s.r.replica }
@@ -52,7 +52,8 @@ func (r *records) begin(o store.Onlooker) {
 	r.known = false
 }
 
-// end ends a life. What it holds is compared with what the next life finds; lost says why something may be gone.
+// end ends a life. The data at its end is compared with the data that the next life finds; lost is the reason why some
+// of it may be gone.
 func (r *records) end(lost history.Why, underWay history.Attempt) {
 	r.before = r.standing()
 	r.lost, r.guess = lost, underWay
@@ -75,16 +76,16 @@ func touched(said []notice) (names []string) {
 	return names
 }
 
-// story is what one command has done to a key, as far as the key's resulting state does not show it.
+// story is what one command has done to a key, as far as it cannot be seen from the key's resulting state.
 type story struct {
-	replaced bool // it is a string that was set to a new value
+	replaced bool // the key is a string that was set to a new value
 	byScore  bool // members were removed by score
-	set      bool // fields were set (counting in a field does not change its owner)
+	set      bool // fields were set (incrementing a field does not change its owner)
 }
 
-// note records what was done on behalf of an attempt, from what the server has reported about keys and from their
-// present state. commands are what the client has sent (a command, or those of a transaction), and sent is when. It
-// reports whether anything was done.
+// note records what was done on behalf of an attempt, based on the server's reports about keys and on the present state
+// of the keys. commands are what the client has sent (a command, or those of a transaction), and sent is the time of
+// sending. note reports whether anything was done.
 func (r *records) note(wall int64, attempt history.Attempt, sent history.Time, commands [][]string, said []notice,
 	keys []store.Key) bool {
 	if len(said) == 0 {
@@ -138,7 +139,8 @@ func (r *records) note(wall int64, attempt history.Attempt, sent history.Time, c
 	return true
 }
 
-// handOn makes a key a copy of another, with its owners. A value that was set since the last look is not known yet.
+// handOn makes a key a copy of another, with the same owners. If the value of the source was set since the last look,
+// it is not known yet.
 func (r *records) handOn(to, from string, stories map[string]*story, keys []store.Key) {
 	source, s := r.data.Peek(from), stories[from]
 	if s == nil {
@@ -151,12 +153,12 @@ func (r *records) handOn(to, from string, stories map[string]*story, keys []stor
 	}
 	is := slices.IndexFunc(keys, func(k store.Key) bool { return k.Name == to && k.Type == "string" })
 	if is >= 0 && source.Text {
-		r.data.SetNumber(from, keys[is].Value, source) // its value when it was handed on
+		r.data.SetNumber(from, keys[is].Value, source) // its value at the time of the copy
 	}
 	r.data.Duplicate(to, from, source)
 }
 
-// copied returns the key from which a client has copied a key; empty if no command says so.
+// copied returns the key from which a client has copied a key, or "" if no command copies to it.
 func copied(to string, commands [][]string) (source string) {
 	for _, args := range commands {
 		if len(args) > 2 && strings.EqualFold(args[0], "copy") && args[2] == to {
@@ -197,8 +199,8 @@ func (r *records) settle(k *store.Key, s *story, commands [][]string) {
 	}
 }
 
-// settleMembers does the same for any other type. A field with a new value was set if the server reported that fields
-// were set; so was every field that the command names.
+// settleMembers does the same for all other types. A field with a new value counts as set if the server reported that
+// fields were set. So does every field that the command names.
 func (r *records) settleMembers(k *store.Key, was *store.Entry, s *story, commands [][]string) {
 	d := r.data
 	if was != nil && d.DB.Type(k.Name) != k.Type {
@@ -226,8 +228,9 @@ func (r *records) settleMembers(k *store.Key, was *store.Entry, s *story, comman
 	d.Settle(k.Name, c)
 }
 
-// survivors lists, with the scores that they had, the members that a removal of the lowest scores has left: those whose
-// score is as it was, and those that had a higher one than the lowest of these, and were only given another.
+// survivors lists the members that remained when the members with the lowest scores were removed, with their previous
+// scores. These are the members whose score is unchanged, and those whose previous score was higher than the lowest of
+// these; the latter were only given another score.
 func survivors(had map[string]string, now []store.Member) (left []store.Member) {
 	lowest := math.Inf(1)
 	for _, m := range now {
@@ -275,7 +278,7 @@ func namedFields(key string, commands [][]string) (names []string) {
 	return names
 }
 
-// survey records how the keys differ from the records.
+// survey records the differences between the keys and the records.
 func (r *records) survey(wall int64, keys []store.Key) {
 	d := r.data
 	before := r.standing()
@@ -297,7 +300,7 @@ func (r *records) survey(wall int64, keys []store.Key) {
 	})
 }
 
-// lose records that a holding has changed or is gone.
+// lose records that a holding has changed or has disappeared.
 func (r *records) lose(h *store.Holding) {
 	why := r.lost
 	if r.data.Now > h.Deadline {
@@ -321,8 +324,8 @@ func (r *records) find(h *store.Holding, guessed map[store.Title]bool) {
 	r.data.Record(set)
 }
 
-// adopt takes keys over without recording them. Their owners are those that have set them to these values before. A
-// value that no known request has set belongs to the request that was under way when the last life ended.
+// adopt takes over keys without recording them. The owner of a key is the attempt that set it to this value before. If
+// no known request has set a value, it belongs to the request that was pending when the last life ended.
 func (r *records) adopt(keys []store.Key) (guessed map[store.Title]bool) {
 	guessed = map[store.Title]bool{}
 	r.data.Quietly(func() {
@@ -367,15 +370,16 @@ func (r *records) remember(k *store.Key) {
 	}
 }
 
-// past has the owners of recent values of keys: after a crash, keys may have these values again.
+// past contains the owners of recent values of keys: after a crash, keys may have these values again.
 type past struct {
 	owners map[store.Holding]history.Attempt // with the deadline, and without it
-	order  []store.Holding                   // the oldest first
+	order  []store.Holding                   // oldest first
 }
 
 func newPast() *past { return &past{owners: map[store.Holding]history.Attempt{}} }
 
-// longest limits the size of past: more than a server can accept in a few seconds, which is what a crash may lose.
+// longest limits the size of past. It is more than a server can accept in a few seconds, which is what a crash may
+// lose.
 const longest = 1 << 17
 
 func (p *past) note(h store.Holding, of history.Attempt) {
@@ -395,7 +399,7 @@ func (p *past) note(h store.Holding, of history.Attempt) {
 
 // whenever returns a holding without its deadline.
 func whenever(h store.Holding) store.Holding {
-	h.Deadline, h.Ended = 0, true // Ended marks it: no recorded holding looks like this
+	h.Deadline, h.Ended = 0, true // Ended marks it: no recorded holding has such values
 	return h
 }
 

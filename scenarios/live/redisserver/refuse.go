@@ -17,18 +17,18 @@ func mayBlock(name string, args []string) bool {
 	return slices.Contains(blocking, name)
 }
 
-// theRuns are commands that would change what the run has set up, or whose effects it cannot follow.
+// theRuns lists commands that would change what the run has set up, or whose effects the run cannot track.
 var theRuns = []string{"shutdown", "bgrewriteaof", "save", "bgsave", "debug", "module", "failover", "sync", "psync",
 	"replconf", "monitor", "swapdb", "move", "migrate", "cluster"}
 
-// theRunsSubcommands are subcommands for which the same is true.
+// theRunsSubcommands lists subcommands for which the same is true.
 var theRunsSubcommands = map[string][]string{
 	"config": {"set", "rewrite", "resetstat"},
 	"acl":    {"setuser", "deluser", "load", "save"},
 	"client": {"pause", "unpause", "reply", "kill"},
 }
 
-// refusal returns the error with which a command is refused before the server sees it; empty if it is not refused.
+// refusal returns the error with which a command is refused before the server sees it, or "" if it is not refused.
 func (s *Server) refusal(name string, args []string) string {
 	sub := ""
 	db := func(a string) bool { return strings.EqualFold(a, "db") }

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 )
 
-// usual is the executable of a server.
+// usual is the usual name of the server program.
 const usual = "redis-server"
 
 // oldest is the oldest supported Redis: it has client-side caching with invalidation messages, and SET with all

@@ -42,7 +42,7 @@ func newLoop(t testing.TB) *loop {
 	return &loop{realtime.NewLoop(w, clock), w, clock}
 }
 
-// run runs the world until done reports true.
+// run runs the world until done returns true.
 func (l *loop) run(t testing.TB, done func() bool) {
 	t.Helper()
 	if l.Run(sim.Time(2*time.Minute), done) {
@@ -168,7 +168,7 @@ func (c *client) as(of history.Attempt, args ...string) *sim.Reply {
 	return &list[0]
 }
 
-// askFor sends a request and waits for d; the reply is empty if there is none by then.
+// askFor sends a request and waits for the time d. It returns "" if there is no reply by then.
 func (c *client) askFor(d time.Duration, of history.Attempt, args ...string) string {
 	c.asked++
 	return string(c.Call(d, nil, sim.Request{Conn: sim.Conn{Server: c.server, N: c.conn}, Attempt: of,

@@ -16,12 +16,12 @@ import (
 type watcher struct {
 	s *Server
 
-	// subscribers are the connections of simulated clients that have subscribed to short messages about switches, as
-	// at the simulated Sentinel. They belong to the world's goroutine.
+	// subscribers are the connections of simulated clients that have subscribed to the short messages about switches,
+	// as the simulated Sentinel sends them. They belong to the world's goroutine.
 	subscribers []uint64
 }
 
-// Defaults of a Sentinel, from sentinel.conf and its source code.
+// These are defaults of a Sentinel, from sentinel.conf and its source code.
 const (
 	defaultDownAfter        = 30 * time.Second
 	defaultReconfigureAfter = 8 * time.Second
@@ -70,7 +70,8 @@ func (f *servers) launchSentinel() error {
 }
 
 // tune sets those periods of a Sentinel that are not in its configuration. Redis 7 or later is needed. The period of
-// pings remains as shipped: 1 s, or down-after-milliseconds if that is shorter. The simulated Sentinel has the same.
+// pings keeps its default: 1 s, or down-after-milliseconds if that is shorter. The simulated Sentinel uses the same
+// period.
 func (n *watcher) tune(w *wire) error {
 	c := n.s.cfg
 	if !c.seven {
@@ -83,12 +84,12 @@ func (n *watcher) tune(w *wire) error {
 }
 
 // refresh is how often the Sentinel asks each server for its role and priority. It is short, because a failover that a
-// fault orders waits for it.
+// fault has ordered has to wait for it.
 const refresh = 500 * time.Millisecond
 
 func millis(d time.Duration) string { return strconv.FormatInt(max(1, d.Milliseconds()), 10) }
 
-// listen starts a goroutine that reports each switch as long as the life lasts.
+// listen starts a goroutine that reports each switch for as long as the life lasts.
 func (n *watcher) listen(x *life) error {
 	w, err := n.s.at.dial()
 	if err != nil {
@@ -126,7 +127,7 @@ func (n *watcher) switched(words []string) {
 	}
 }
 
-// byPort returns the server with a given port for other servers; empty if there is none.
+// byPort returns the server that other servers reach at the given port, or "" if there is none.
 func (f *servers) byPort(port string) sim.ProcessID {
 	for name, s := range f.all {
 		if strconv.Itoa(s.Port.Number()) == port {
@@ -136,7 +137,8 @@ func (f *servers) byPort(port string) sim.ProcessID {
 	return ""
 }
 
-// serves answers simulated clients that subscribe to short messages about switches. It reports whether it did.
+// serves answers simulated clients that subscribe to short messages about switches. It reports whether the request was
+// such a subscription.
 func (n *watcher) serves(r *sim.Incoming) bool {
 	if n == nil || len(r.Args) != 2 || !strings.EqualFold(r.Args[0], "subscribe") || r.Args[1] != shortSwitch {
 		return false
@@ -179,9 +181,9 @@ func (s *Server) named(raw []byte, commands ...[]string) []byte {
 }
 
 // order makes the Sentinel promote a given replica. A Sentinel chooses by priority among the healthy replicas, so only
-// this replica is given a priority. Once the Sentinel knows the priorities, it is ordered to fail over, repeatedly
-// until it has done so, because it gives up if a replica does not answer for a moment. order must run on a goroutine
-// of its own, and ends with the Sentinel.
+// this replica is given a priority. Once the Sentinel knows the priorities, it is ordered to fail over. The order is
+// repeated until the failover has happened, because the Sentinel aborts it if a replica does not answer for a moment.
+// order must run on a goroutine of its own, and ends with the Sentinel.
 func (n *watcher) order(x *life, to sim.ProcessID) {
 	w, err := n.s.at.dial()
 	if err != nil {

@@ -21,7 +21,7 @@ type Server struct {
 	reports bool // it reports changes of its keys, which are recorded
 
 	at       endpoint // where its process listens
-	cuts     bool     // a loss of power destroys what was not fsynced
+	cuts     bool     // a loss of power destroys data that was not fsynced
 	disk     process.Disk
 	guard    *guard // only for a user's server
 	group    *group
@@ -40,7 +40,7 @@ var _ interface {
 } = (*Server)(nil)
 
 // Start starts a life: the first with the process that the fleet has started, each later one with a new process.
-// Requests that arrive before the process is ready wait, as at a server whose socket the operating system keeps open.
+// Requests that arrive before the process is ready wait, as if the operating system had kept the server's socket open.
 func (s *Server) Start(h sim.Host) {
 	x := &life{Life: s.Begin(h), s: s, more: make(chan struct{}, 1), links: map[uint64]*link{}}
 	s.life = x
@@ -72,15 +72,15 @@ func (s *Server) boot(x *life) error {
 	return x.survey()
 }
 
-// request is a request in the form in which the executor sees it. Its embedded Incoming may only be touched on the
-// world's goroutine.
+// request is a client's request as used by the executor. Its embedded Incoming may only be accessed on the world's
+// goroutine.
 type request struct {
 	*sim.Incoming
 	conn    uint64
 	attempt history.Attempt
 	sent    history.Time
 	args    []string
-	// commands are the commands that it carries out: args, or the commands of the transaction that it ends.
+	// commands are the commands that the request carries out: args, or the commands of the transaction that it ends.
 	commands [][]string
 }
 
@@ -125,11 +125,11 @@ func (s *Server) arm() {
 	}
 }
 
-// retry is the time after which a key is read again that should have expired by the world's clock, but has not by its
-// server's clock.
+// retry is the time after which a key is read again that should have expired by the world's clock but has not expired
+// by the server's clock.
 const retry = time.Millisecond
 
-// touchedDue records what reading the keys that were due has shown.
+// touchedDue records the result of reading the keys that were due.
 func (s *Server) touchedDue(said []notice, keys []store.Key) {
 	s.records.note(s.Host.Wall(), "", 0, nil, said, keys)
 	if len(s.records.due(s.Host.Wall())) > 0 {
@@ -139,8 +139,8 @@ func (s *Server) touchedDue(said []notice, keys []store.Key) {
 	s.arm()
 }
 
-// observed records what a request has done; if r is nil, no request did it. If reading failed (err), the next survey
-// finds what was done.
+// observed records the effects of a request; if r is nil, they have no request. If reading failed (err), the next
+// survey finds the effects.
 func (s *Server) observed(r *request, said []notice, keys []store.Key, err error) {
 	if r == nil {
 		r = &request{}
@@ -154,7 +154,7 @@ func (s *Server) observed(r *request, said []notice, keys []store.Key, err error
 	}
 }
 
-// surveyed records how the keys differ from the records, and handles a change of the server's role.
+// surveyed records the differences between the keys and the records, and handles a change of the server's role.
 func (s *Server) surveyed(replica bool, keys []store.Key) {
 	switch was := s.records.replica; {
 	case was && !replica:
@@ -171,7 +171,7 @@ func (s *Server) push(l *link, b []byte) {
 	s.Host.Push(l.id, sim.Key(0).Text(string(b)), s.named(b))
 }
 
-// ClockChanged sets the process's clocks to the world's. Keys expire by these clocks.
+// ClockChanged sets the process's clocks to those of the world. Keys expire by these clocks.
 func (s *Server) ClockChanged() {
 	s.Lives.ClockChanged()
 	s.arm()
@@ -194,7 +194,7 @@ func (s *Server) Fault(f sim.ServerFault) {
 	}
 }
 
-// Stop ends the life. A loss of power destroys what was not fsynced.
+// Stop ends the life. A loss of power destroys data that was not fsynced.
 func (s *Server) Stop(how sim.Stop) {
 	x := s.life
 	s.life = nil

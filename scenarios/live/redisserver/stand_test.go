@@ -15,13 +15,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// standing is what the records say about a key that stands.
+// standing is what the records say about an existing key.
 type standing struct {
 	of    history.Attempt
 	value string
 }
 
-// account reads the records, as a checker does, and returns the keys that stand.
+// account evaluates the records, as a checker does, and returns the keys that exist.
 func account(t *testing.T, list []history.Event) map[string]standing {
 	t.Helper()
 	stands := map[string]standing{}
@@ -41,8 +41,9 @@ func account(t *testing.T, list []history.Event) map[string]standing {
 	return stands
 }
 
-// TestRecordsTellWhatStands: four clients ask for locks while the server is paused, is stopped in every way, and its
-// clock jumps. At the end, the records say exactly what is on the server: each value names the attempt that set it.
+// TestRecordsTellWhatStands: four clients request locks while the server is paused, is stopped in every way, and its
+// clock jumps. At the end, the records describe exactly what is on the server: each value names the attempt that set
+// it.
 func TestRecordsTellWhatStands(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server", "gcc")
@@ -118,12 +119,12 @@ func TestRecordsTellWhatStands(t *testing.T) {
 	}
 }
 
-// audit compares what is on the server with what stands according to the records, both at the same instant. If a
-// rename's reply was lost in a crash, what it has moved counts as set by the rename.
+// audit compares the keys on the server with the keys that exist according to the records, both at the same instant. If
+// the reply to a rename was lost in a crash, the value that it moved counts as set by the rename.
 func audit(t *testing.T, c *client, seed uint64, renames map[history.Attempt]bool) bool {
 	c.conn = 1
 	for _, k := range []string{"a", "b", "c", "d", "h"} {
-		c.as("", "PERSIST", k) // from here on nothing expires
+		c.as("", "PERSIST", k) // from now on nothing expires
 	}
 	stands := account(t, recorded(c.w))
 	found := 0
@@ -156,8 +157,8 @@ func audit(t *testing.T, c *client, seed uint64, renames map[history.Attempt]boo
 	return true
 }
 
-// TestWhatACrashSwallowedIsFound: a request that was carried out, but whose reply was lost at the end of the server,
-// is attributed to its client nevertheless.
+// TestWhatACrashSwallowedIsFound: if a request was carried out but its reply was lost when the server ended, it is
+// still attributed to its client.
 func TestWhatACrashSwallowedIsFound(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "redis-server", "gcc")

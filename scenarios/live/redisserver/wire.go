@@ -11,14 +11,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// wire is a connection to a Redis server, which sends requests and reads values.
+// wire is a connection to a Redis server on which requests are sent and values are read.
 type wire struct {
 	conn net.Conn
 	in   *bufio.Reader
 	out  []byte
 }
 
-// endpoint is the address at which a server listens, with the credentials.
+// endpoint is the address at which a server listens, together with the credentials.
 type endpoint struct {
 	network, address string
 	user, password   string // empty: not required

@@ -13,7 +13,7 @@ import (
 )
 
 // lockServers are real servers. They are launched when the first one is requested: by then the run has checked whether
-// they can suffer the faults of the plan.
+// the servers can suffer the faults of the plan.
 type lockServers struct {
 	plan   []nemesis.Fault
 	can    func(nemesis.Fault) error
@@ -30,7 +30,7 @@ type lockServers struct {
 	died error // failure before there was a loop
 }
 
-// Can returns why the servers cannot suffer a fault, or nil.
+// Can returns the reason why the servers cannot suffer a fault, or nil.
 func (f *lockServers) Can(fault *nemesis.Fault) error { return f.can(*fault) }
 
 // Front returns the servers' own front, if they have one.
@@ -69,7 +69,7 @@ func (f *lockServers) Begin(l *host.Loop) error {
 	return err
 }
 
-// End stops what the servers do for the run.
+// End detaches the servers from the run.
 func (f *lockServers) End() error {
 	if f.real != nil {
 		f.real.End()

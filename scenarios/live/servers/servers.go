@@ -30,7 +30,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Words that choose the lock servers. Any other text is a list of addresses.
+// These words choose the lock servers. Any other text is a list of addresses.
 const (
 	Simulated = "simulated"
 	redis     = "redis"
@@ -63,20 +63,21 @@ func words() []string {
 
 // Choice is a choice of lock servers.
 type Choice struct {
-	kind      *kind    // nil: simulated servers, or the user's
+	kind      *kind    // nil: simulated servers, or the user's servers
 	addresses []string // addresses of the user's servers
-	variable  string   // environment variable that holds them; empty: none
+	variable  string   // environment variable that contains them; empty: none
 }
 
-// Prefixes for the place that holds the addresses, separated by white space: an environment variable, or a file.
+// These are prefixes for the place that contains the addresses, separated by white space: an environment variable, or a
+// file.
 const (
 	inVariable = "env:"
 	inFile     = "file:"
 )
 
 // Parse parses a choice: "simulated", a word for real servers, or the addresses of Redis servers, either as HOST:PORT
-// separated by commas, or as the variable or file that holds them. Only a variable or file may contain passwords,
-// because every user of a machine can read the command lines of its processes. An error does not show any address.
+// separated by commas, or as the variable or file that contains them. Only a variable or file may contain passwords,
+// because every user of a machine can read the command lines of its processes. Errors do not contain any addresses.
 func Parse(text string) (Choice, error) {
 	if text == Simulated {
 		return Choice{}, nil
@@ -128,10 +129,10 @@ func readAddresses(path string) (string, error) {
 	return string(text), err
 }
 
-// isPort reports whether a text is a port number; then the word before it is the name of a server.
+// isPort reports whether a text is a port number, which means that the word before it is the name of a server.
 func isPort(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
 
-// holding returns the choice of the addresses held by the variable or file that text names.
+// holding returns the choice of the addresses in the variable or file that text names.
 func holding(text, addresses, variable string) (Choice, error) {
 	list := strings.Fields(addresses)
 	if len(list) == 0 {
@@ -173,8 +174,8 @@ const (
 	prefixRandom = 16
 )
 
-// Scenario returns s as it can be run on the servers. On the user's servers, the names of all locks get a prefix that
-// no other run has.
+// Scenario returns s in a form that can be run on the servers. On the user's servers, the names of all locks get a
+// prefix that no other run uses.
 func (c Choice) Scenario(s *scenarios.Scenario) (*scenarios.Scenario, error) {
 	if _, err := c.For(s); err != nil || len(c.addresses) == 0 {
 		return s, err
@@ -204,14 +205,14 @@ func prefixOf(s *scenarios.Scenario) string {
 	return string(s.Locks()[0])[:len(prefixBegin)+prefixRandom+len("/")]
 }
 
-// Run carries out the plan on the servers; Scenario must have adapted the scenario to them. Everything that Run starts
-// has ended when it returns, and also ends if this process is killed. A plan that cannot be carried out is refused
-// before anything starts, with a *live.RefusedError. A start that the host delays is tried again.
+// Run carries out the plan on the servers; Scenario must have adapted the scenario to them. All processes that Run
+// starts have ended when it returns, and also end if this process is killed. A plan that cannot be carried out is
+// refused before anything starts, with a *live.RefusedError. If the host delays the start, Run starts again.
 func (c Choice) Run(o live.Options, plan nemesis.Plan) (*live.Result, error) {
 	return begun(&o, func() (*live.Result, error) { return c.run(o, plan) })
 }
 
-// run does what Run does, but starts only once.
+// run does the same as Run, but starts only once.
 func (c Choice) run(o live.Options, plan nemesis.Plan) (result *live.Result, err error) {
 	k, err := process.Start()
 	if err != nil {
@@ -301,7 +302,7 @@ func zooKeeperFleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper)
 	return f, nil
 }
 
-// beyond returns an error if a scenario needs a feature that real Redis servers do not support here.
+// beyond returns an error if a scenario needs a feature that real Redis servers do not support in live runs.
 func beyond(s *scenarios.Scenario) error {
 	refuse := func(what string) error {
 		return &live.RefusedError{Reason: s.Name + " uses " + what + ": it is simulated only"}

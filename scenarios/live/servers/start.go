@@ -12,8 +12,8 @@ import (
 // mostStarts limits how often a run is started until it begins.
 const mostStarts = 3
 
-// begun starts a run. It starts the run again if our servers or clients are not ready in time, because the host may
-// have been too busy; the notes of the result say so. If no start succeeds, the run is undecided: a
+// begun starts a run. If our servers or clients are not ready in time, it starts the run again, because the host may
+// have been too busy; the notes of the result say so. If no start succeeds, the run is undecided, and the error is a
 // *live.UndecidedError.
 func begun(o *live.Options, run func() (*live.Result, error)) (*live.Result, error) {
 	var delayed error

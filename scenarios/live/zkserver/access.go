@@ -10,14 +10,14 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// Everybody on the machine can connect to a member, so only the superuser may read and change znodes. The run's
+// Every process on the machine can connect to a member, so only the superuser may read and change znodes. The run's
 // connections authenticate as the superuser, with a password that no other user can see (DigestAuthenticationProvider).
 const superuser = "super"
 
-// nobody appends the access list of a znode to a record: a list that permits nothing to anybody but the superuser.
+// nobody appends the access list of a znode to a record. The list grants no permission to anyone but the superuser.
 func nobody(r jute.Record) jute.Record { return r.Int(1).Int(31).Text("digest").Text("nobody:x") }
 
-// digest returns the hash of the superuser's password, which is all that a member knows of it.
+// digest returns the hash of the superuser's password. This is all that a member knows about the password.
 func (e *ensemble) digest() string {
 	s := sha1.Sum([]byte(superuser + ":" + e.secret))
 	return superuser + ":" + base64.StdEncoding.EncodeToString(s[:])
@@ -28,7 +28,7 @@ func (e *ensemble) authenticate(conn net.Conn) error {
 	return ask(conn, jute.Head(jute.XidAuth, jute.Auth).Int(0).Text("digest").Text(superuser+":"+e.secret))
 }
 
-// closeRoot leaves the root to the superuser: nobody else can then create or delete a znode below it.
+// closeRoot restricts the root to the superuser: nobody else can then create or delete a znode below it.
 func (e *ensemble) closeRoot(address string) error {
 	conn, err := net.DialTimeout("tcp", address, patience)
 	if err != nil {
@@ -48,7 +48,7 @@ func (e *ensemble) closeRoot(address string) error {
 	return nil
 }
 
-// ask sends a request and reads the reply. No other request may be under way on the connection.
+// ask sends a request and reads the reply. There must be no other pending request on the connection.
 func ask(conn net.Conn, r jute.Record) error {
 	if _, err := conn.Write(r.Framed()); err != nil {
 		return err

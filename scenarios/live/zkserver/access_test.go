@@ -36,8 +36,8 @@ func launched(t *testing.T, n int) *ensemble {
 	return f.Server("zookeeper-1").(*member).ensemble
 }
 
-// TestStrangersAreNoMembers: a program without the run's certificate can neither vote nor follow. It may connect to the
-// address at which members reach each other, directly or through a member's proxy.
+// TestStrangersAreNoMembers: a program without the run's certificate can neither vote nor follow. This is true whether
+// it connects to the address at which members reach each other directly or through a member's proxy.
 func TestStrangersAreNoMembers(t *testing.T) {
 	testkit.FullOnly(t)
 	e := launched(t, 3)
@@ -46,8 +46,8 @@ func TestStrangersAreNoMembers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// enters reports whether a member accepts a connection with TLS. The TLS handshake tells: members speak TLS 1.2,
-	// which asks for the certificate during the handshake.
+	// enters reports whether a member accepts a TLS connection. The handshake shows this: members use TLS 1.2, which
+	// requests the certificate during the handshake.
 	enters := func(conn net.Conn, id *process.Identity) bool {
 		t.Helper()
 		defer conn.Close()
@@ -110,8 +110,8 @@ func dial(t *testing.T, host string, port int) net.Conn {
 	return conn
 }
 
-// TestStrangersChangeNothing: a session without the run's password can neither read nor change a znode. It cannot even
-// create one of its own, at the root or below another znode.
+// TestStrangersChangeNothing: a session without the run's password can neither read nor change a znode, and it can
+// create none, neither at the root nor below another znode.
 func TestStrangersChangeNothing(t *testing.T) {
 	e := launched(t, 1)
 	enter := func(c *ensemble) net.Conn {

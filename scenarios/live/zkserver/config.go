@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Config is what a run can choose about its ensemble.
+// Config configures the ensemble of a run.
 type Config struct {
 	Keeper *process.Keeper
 	// Members are the names of the servers. The first one is the leader when the run begins.
@@ -25,8 +25,8 @@ type Config struct {
 
 func (c *Config) isMember(p sim.ProcessID) bool { return slices.Contains(c.Members, p) }
 
-// Can returns an error unless the members can suffer the fault, or the fault does not strike them. It checks what is
-// installed on this machine, and starts nothing.
+// Can returns the reason why the members cannot suffer a fault, or nil if they can or if it does not strike them. It
+// checks what is installed on this machine, and starts nothing.
 func (c *Config) Can(f nemesis.Fault) error {
 	if err := fleet.CanCount(f, c.isMember); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (c *Config) Can(f nemesis.Fault) error {
 	return nil
 }
 
-// needsShim reports whether a fault requires the library that is loaded into the process to move its clock.
+// needsShim reports whether a fault requires the library that is loaded into the process to change its clock.
 func (c *Config) needsShim(f nemesis.Fault) bool {
 	return c.isMember(f.Target) && f.Kind == nemesis.Jump
 }

@@ -18,10 +18,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// ensemble is the members of one run.
+// ensemble contains the members of one run.
 type ensemble struct {
 	*fleet.Fleet
-	secret   string // password of the superuser, as whom all connections of the run authenticate
+	secret   string // password of the superuser, as which all connections of the run authenticate
 	identity process.Identity
 	members  []*member
 	// tick and syncLimit are ZooKeeper's tickTime and syncLimit.
@@ -32,7 +32,7 @@ type ensemble struct {
 }
 
 // Launch starts the members, and waits until all of them serve and the first one is the leader. plan is the plan of the
-// run; the members must be able to suffer its faults. The members end when the keeper ends.
+// run; the members are prepared for its faults. The members end when the keeper does.
 func Launch(c Config, plan []nemesis.Fault) (_ *fleet.Fleet, err error) {
 	if err := installed(); err != nil {
 		return nil, err
@@ -71,12 +71,12 @@ func Launch(c Config, plan []nemesis.Fault) (_ *fleet.Fleet, err error) {
 	return e.Fleet, e.elect()
 }
 
-// tries is how often the members are started at most. Another member than the first may be elected, and on a busy host
-// the leader may lose the others at once.
+// tries is the maximum number of times that the members are started. A member other than the first may be elected, and
+// on a busy host the leader may lose the others at once.
 const tries = 5
 
 // elect starts the members until the first one is the leader, and closes the root of the znodes to others. The first
-// member has the highest number, and the others are started only when it runs.
+// member has the highest number, and the others are started only when it is running.
 func (e *ensemble) elect() error {
 	err := errors.New("another member than the first was elected, repeatedly")
 	for range tries {
@@ -126,7 +126,7 @@ func (e *ensemble) start() error {
 	return nil
 }
 
-// votes reports whether the process takes part in elections.
+// votes reports whether the process participates in elections.
 func (m *member) votes() bool {
 	conn, err := net.DialTimeout("tcp", m.at(m.election), soon)
 	if err != nil {
@@ -141,14 +141,14 @@ func (m *member) await(is func() bool) error {
 	return m.Daemon.Await(is, "serves nobody", patience, 10*time.Millisecond, nil)
 }
 
-// session is what is needed to resume a session.
+// session is the information that is needed to resume a session.
 type session struct {
 	client   history.Process
 	password string
 	timeout  time.Duration
 }
 
-// sessions are the sessions that clients have opened, by id.
+// sessions contains the sessions that clients have opened, by ID.
 type sessions struct {
 	mu  sync.Mutex
 	all map[int64]session
@@ -167,7 +167,7 @@ func (s *sessions) get(id int64) session {
 	return s.all[id]
 }
 
-// of returns the ids of a client's sessions, sorted.
+// of returns the IDs of a client's sessions, sorted.
 func (s *sessions) of(client history.Process) (list []int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,7 +18,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// watched makes a client wait until it is notified that a znode has vanished, and returns what was recorded by then.
+// watched makes a client wait until it is notified that a znode has vanished, and returns what had been recorded by
+// then.
 func (c *client) watched(path string) []history.Event {
 	c.must("", jute.Exists, jute.Record(nil).Text(path).Flag(true))
 	data, _ := c.Receive(sim.Conn{Server: c.server, N: c.n}, time.Minute)
@@ -28,8 +29,9 @@ func (c *client) watched(path string) []history.Event {
 	return recorded(c.w)
 }
 
-// lasting has the second client make a request for lock a and then fall silent. The first client watches that request.
-// After strike, lasting waits until the znode vanishes. It returns the records, and when the znode was made and ended.
+// lasting makes the second client request lock a and then fall silent. The first client watches that request. After
+// calling strike, lasting waits until the znode vanishes. It returns the records, and the times at which the znode was
+// created and vanished.
 func lasting(r *rig, strike func()) (list []history.Event, made, ended time.Duration) {
 	var path string
 	there := &sim.Signal{}
@@ -54,8 +56,8 @@ func lasting(r *rig, strike func()) (list []history.Event, made, ended time.Dura
 	return list, made, ended
 }
 
-// TestASessionExpires: the request of a silent client for a lock vanishes when the leader expires its session, and the
-// client that watches it is notified after that was recorded.
+// TestASessionExpires: a silent client's request for a lock vanishes when the leader expires its session, and the
+// client that watches the request is notified after this was recorded.
 func TestASessionExpires(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Undisturbed(t, func(t testing.TB) {
@@ -69,7 +71,7 @@ func TestASessionExpires(t *testing.T) {
 	})
 }
 
-// TestAFaultEndsASession: the session ends before its time, and otherwise as if it had expired.
+// TestAFaultEndsASession: the session ends early, but otherwise as if it had expired.
 func TestAFaultEndsASession(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Undisturbed(t, func(t testing.TB) {
@@ -87,7 +89,7 @@ func TestAFaultEndsASession(t *testing.T) {
 	})
 }
 
-// TestALeaderThatIsCutOff: another member becomes leader, what the old leader had committed persists, and the old
+// TestALeaderThatIsCutOff: another member becomes leader, committed writes of the old leader persist, and the old
 // leader closes the connections of its clients.
 func TestALeaderThatIsCutOff(t *testing.T) {
 	testkit.FullOnly(t)
@@ -123,7 +125,8 @@ func TestALeaderThatIsCutOff(t *testing.T) {
 	})
 }
 
-// TestAMemberComesBack: a member that restarts with its disk has its data. A member without its disk serves nobody.
+// TestAMemberComesBack: a member that restarts with its disk has its data. A member that restarts without its disk
+// serves nobody.
 func TestAMemberComesBack(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Undisturbed(t, func(t testing.TB) {
@@ -195,7 +198,7 @@ func TestAWallClockJumps(t *testing.T) {
 	})
 }
 
-// made returns when a znode was created, by the clock of the first member.
+// made returns when a znode was created, according to the clock of the first member.
 func (r *rig) made(path string) time.Time {
 	conn, err := net.Dial("tcp", r.ensemble.members[0].address())
 	if err != nil {
@@ -218,7 +221,7 @@ func (r *rig) made(path string) time.Time {
 	return time.UnixMilli(f.Long())
 }
 
-// TestAMemberThatDiesByItself fails the run, with an error that says how it ended.
+// TestAMemberThatDiesByItself: if a member dies, the run fails with an error that says how the member ended.
 func TestAMemberThatDiesByItself(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Undisturbed(t, func(t testing.TB) {

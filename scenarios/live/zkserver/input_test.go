@@ -35,7 +35,8 @@ func TestWhatCannotBeRunIsRefused(t *testing.T) {
 	}
 }
 
-// TestFaultsThatMembersCannotSuffer: such faults are refused, with the reason. Faults of other processes are accepted.
+// TestFaultsThatMembersCannotSuffer: faults that members cannot suffer are refused with the reason. Faults of other
+// processes are accepted.
 func TestFaultsThatMembersCannotSuffer(t *testing.T) {
 	c := Config{Members: names(3)}
 	for _, x := range []struct {

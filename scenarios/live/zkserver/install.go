@@ -13,11 +13,11 @@ import (
 // java is the program that runs the members.
 const java = "java"
 
-// jar is ZooKeeper, where Debian installs it. Its manifest names other jars that it needs.
+// jar is ZooKeeper's jar as installed by Debian. Its manifest names other jars that it needs.
 const jar = "/usr/share/java/zookeeper.jar"
 
-// beside lists jars in ZooKeeper's folder that its manifest does not name. One prints its errors, and its TLS needs the
-// others.
+// beside lists jars in ZooKeeper's folder that its manifest does not name. One of them prints ZooKeeper's errors; the
+// others are needed for TLS.
 var beside = []string{"slf4j-simple.jar", "netty-codec.jar", "netty-resolver.jar"}
 
 // ErrNoServer reports that there is no ZooKeeper on this machine.
@@ -29,7 +29,7 @@ var oldest = process.Release{3, 6}
 
 var says = regexp.MustCompile(`version (\d+)\.(\d+)`) // Java may print something of its own first
 
-// installed returns an error unless a suitable ZooKeeper is installed. The error may be [ErrNoServer] or
+// installed returns nil if a suitable ZooKeeper is installed, and otherwise an error, which may be [ErrNoServer] or
 // [process.ErrOld].
 func installed() error {
 	_, err := exec.LookPath(java)
@@ -41,10 +41,10 @@ func installed() error {
 	return err
 }
 
-// flags make Java start fast and use little memory.
+// flags make Java start quickly and use little memory.
 var flags = []string{"-Xmx64m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-XX:-UsePerfData"}
 
-// classpath returns where Java finds ZooKeeper's classes.
+// classpath returns the path at which Java finds ZooKeeper's classes.
 func classpath() string {
 	path := jar
 	for _, other := range beside {

@@ -13,7 +13,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// call is a request under way. Only the world's goroutine may touch the kernel's part, Incoming.
+// call is a pending request. Only the world's goroutine may access the embedded Incoming.
 type call struct {
 	*sim.Incoming
 	args    []string
@@ -30,8 +30,8 @@ type link struct {
 	mu     sync.Mutex
 	news   *sync.Cond // signals that there is something to send, or that the link is closed
 	conn   net.Conn   // nil until it is connected
-	calls  []*call    // not answered yet, the oldest first
-	said   int        // how many of these have been sent
+	calls  []*call    // not answered yet, oldest first
+	said   int        // number of these that have been sent
 	closed bool
 
 	// The fields below belong to the goroutine that reads.
@@ -89,7 +89,7 @@ func (l *link) deliver(f func()) {
 	})
 }
 
-// hangUp notifies the client that the connection has ended. Requests that are still waiting are answered with
+// hangUp notifies the client that the connection has ended. Requests that are still pending are answered with
 // ClosedReply.
 func (l *link) hangUp() {
 	l.over = true
@@ -171,8 +171,8 @@ func (l *link) read() bool {
 	return true
 }
 
-// asked returns the first request that was sent with the given number; nil if there is none. A reply to a password can
-// overtake others.
+// asked returns the first request that was sent with the given number; nil if there is none. The reply to an
+// authentication can overtake other replies.
 func (l *link) asked(xid int32) *call {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -198,7 +198,7 @@ func (l *link) event(f *jute.Fields, whole jute.Record) bool {
 	kind := f.Int()
 	f.Int() // the connection's state
 	path := f.Text()
-	if !l.x.eye.upTo(now) { // a member that serves nobody has ended this connection, too
+	if !l.x.eye.upTo(now) { // if the member serves nobody, it has also ended this connection
 		return false
 	}
 	l.events++
@@ -210,8 +210,8 @@ func (l *link) event(f *jute.Fields, whole jute.Record) bool {
 // noPassword is the password that a client without a session sends.
 var noPassword = string(make([]byte, jute.PasswordLength))
 
-// enter asks for a session on a new connection, as the superuser; id 0 asks for a new session. It returns the id, which
-// is 0 if the session has ended.
+// enter requests a session on a new connection, as the superuser; id 0 requests a new session. It returns the ID of the
+// session, or 0 if the session has ended.
 func (e *ensemble) enter(conn net.Conn, id int64, password string) (int64, error) {
 	if password == "" {
 		password = noPassword
@@ -230,7 +230,7 @@ func (e *ensemble) enter(conn net.Conn, id int64, password string) (int64, error
 	return id, e.authenticate(conn)
 }
 
-// readSession decodes the reply to a request for a session. The id is 0 if the session has ended.
+// readSession decodes the reply to a request for a session. The ID is 0 if the session has ended.
 func readSession(f *jute.Fields) (id int64, s session) {
 	f.Int() // the version of the protocol
 	s.timeout = time.Duration(f.Int()) * time.Millisecond

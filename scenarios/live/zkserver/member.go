@@ -16,7 +16,7 @@ type member struct {
 	*fleet.Lives
 	name     sim.ProcessID
 	ensemble *ensemble
-	number   int // its number in the ensemble; among equally advanced members the highest becomes leader
+	number   int // its number; among equally advanced members, the highest becomes leader
 
 	host                     string // IP address at which its process listens
 	client, quorum, election int    // ports of the process
@@ -32,7 +32,7 @@ var _ interface {
 	sim.Pauser
 } = (*member)(nil)
 
-// life is the time from a start of a member to its end. Each life has a process of its own.
+// life is the time from a start of a member to its next stop. Each life has a process of its own.
 type life struct {
 	*fleet.Life
 	m     *member
@@ -41,7 +41,7 @@ type life struct {
 }
 
 // Start starts a life: the first one with the process that was launched, and each later one with a new process. A
-// member whose disk is gone stays out of the ensemble, as in package raft, since it may have made promises that it no
+// member whose disk is lost stays out of the ensemble, as in package raft, since it may have made promises that it no
 // longer knows.
 func (m *member) Start(h sim.Host) {
 	x := &life{Life: m.Begin(h), m: m, links: map[uint64]*link{}}
@@ -54,7 +54,7 @@ func (m *member) Start(h sim.Host) {
 	go x.run(start)
 }
 
-// run starts the process, once the one before has ended.
+// run starts the process once the previous one has ended.
 func (x *life) run(start func() error) {
 	switch err := x.Boot(start); {
 	case errors.Is(err, fleet.ErrOver):
@@ -66,8 +66,8 @@ func (x *life) run(start func() error) {
 	}
 }
 
-// Serve sends a request to the process, on the connection that corresponds to the client's. The first request on a
-// connection must ask for a session.
+// Serve sends a request to the process, on the connection that corresponds to the client's connection. The first
+// request on a connection must ask for a session.
 func (m *member) Serve(r *sim.Incoming) {
 	x, args := m.life, slices.Clone(r.Args)
 	l := x.links[r.ConnID]
@@ -89,7 +89,7 @@ func (m *member) Serve(r *sim.Incoming) {
 	l.add(c)
 }
 
-// Closed closes the connection that corresponds to one of a client.
+// Closed closes the connection that corresponds to a client's connection.
 func (m *member) Closed(conn uint64) {
 	if l := m.life.links[conn]; l != nil {
 		delete(m.life.links, conn)

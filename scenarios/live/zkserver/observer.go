@@ -16,18 +16,18 @@ import (
 
 // observer is this package's own connection to a process, with one watch on all znodes. Whenever a znode appears or
 // vanishes, the observer asks the process what exists there, and records the answer. ZooKeeper answers the requests on
-// one connection in order, and after the events that were due before.
+// one connection in order, and after the events that were due before them.
 type observer struct {
 	x *life
 
 	mu      sync.Mutex
 	news    *sync.Cond // signals a change of the fields below, or the end of the life
 	conn    net.Conn   // nil while there is no connection
-	asked   []question // not answered yet, the oldest first
+	asked   []question // not answered yet, oldest first
 	pings   int        // number of pings sent
-	heard   int        // how many of these were answered, or lost with their connection
-	settled int        // the latest ping that was answered when no question was open
-	zxid    int64      // the zxid that the process had reached then
+	heard   int        // number of these that were answered, or lost with their connection
+	settled int        // number of the latest ping that was answered when no question was pending
+	zxid    int64      // the zxid that the process had reached by then
 }
 
 // question asks for the znode at a path or, if below is set, for the names of its children.
@@ -42,8 +42,8 @@ func newObserver(x *life) *observer {
 	return o
 }
 
-// again is the time before the observer connects again to a process that served nobody. idle is the time between pings
-// that keep an idle session alive.
+// again is the time after which the observer reconnects to a process that served nobody. idle is the interval of the
+// pings that keep an idle session alive.
 const (
 	again = 20 * time.Millisecond
 	idle  = 5 * time.Second
@@ -116,13 +116,13 @@ func (o *observer) observe() error {
 	}
 }
 
-// xidQuestion is the number of all requests that ask questions.
+// xidQuestion is the xid of all requests that ask questions.
 const xidQuestion int32 = 0
 
-// folder is the path of the znode above all locks.
+// folder is the path of the parent znode of all locks.
 var folder = strings.TrimSuffix(zookeeper.LocksFolder, "/")
 
-// up starts to use a connection. The watch does not report what happened before, so up asks for the present state.
+// up starts to use a connection. The watch does not report earlier changes, so up asks for the present state.
 func (o *observer) up(conn net.Conn) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -141,7 +141,7 @@ func (o *observer) down() {
 	o.news.Broadcast()
 }
 
-// ask asks a question. The observer is locked.
+// ask asks a question. The observer must be locked.
 func (o *observer) ask(q question) {
 	op := jute.Exists
 	if q.below {
@@ -151,7 +151,7 @@ func (o *observer) ask(q question) {
 	o.say(jute.Head(xidQuestion, op).Text(q.path).Flag(false))
 }
 
-// ping sends a ping. The observer is locked.
+// ping sends a ping. The observer must be locked.
 func (o *observer) ping() {
 	if o.conn != nil {
 		o.pings++
@@ -165,7 +165,7 @@ func (o *observer) say(r jute.Record) {
 	}
 }
 
-// take handles a message of the process.
+// take handles a message from the process.
 func (o *observer) take(f *jute.Fields) {
 	xid, zxid, code := f.Int(), f.Long(), f.Int()
 	o.mu.Lock()
@@ -189,7 +189,7 @@ func (o *observer) take(f *jute.Fields) {
 	o.news.Broadcast()
 }
 
-// answered records the reply to a question. The observer is locked.
+// answered records the reply to a question. The observer must be locked.
 func (o *observer) answered(q question, zxid int64, code int32, f *jute.Fields) {
 	m := o.x.m
 	switch {
@@ -217,7 +217,7 @@ const now = math.MaxInt64
 func (o *observer) upTo(zxid int64) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for o.conn == nil && !o.x.IsOver() { // it serves other clients, so it will also serve this one
+	for o.conn == nil && !o.x.IsOver() { // the process serves other clients, so it will also serve this one
 		o.news.Wait()
 	}
 	conn := o.conn

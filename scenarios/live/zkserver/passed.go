@@ -6,7 +6,7 @@ import (
 )
 
 // Clients send frames of ZooKeeper's protocol. They are passed on unchanged, except for the access lists of new znodes:
-// the znodes belong to the superuser, as whom the connection authenticates. A create within a multi keeps its list.
+// new znodes belong to the superuser, as which the connection authenticates. A create within a multi keeps its list.
 
 // enters reports whether a request asks for a session, as the first request of a connection must.
 func enters(args []string) bool {

@@ -16,10 +16,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// loopback is the address at which the relay listens, and also a member that is alone.
+// loopback is the address at which the relay listens, and also the address of a member that is alone.
 const loopback = "127.0.0.1"
 
-// patience is how long a process may take to start or to end. It is several times what it needs on a busy machine.
+// patience is how long a process may take to start or to end. It is several times the time needed on a busy machine.
 const patience = time.Minute
 
 // choosePorts chooses the ports at which the process will listen.
@@ -40,8 +40,8 @@ func (m *member) choosePorts() error {
 // data returns the folder of the process's data.
 func (m *member) data() string { return filepath.Join(m.Daemon.Folder, "data") }
 
-// Settings of an ensemble that no scenario chooses: the range of session time-outs, in ms, and how many ticks a member
-// may take to catch up with its leader.
+// These settings of an ensemble are the same for all scenarios: the range of session timeouts, in ms, and the number of
+// ticks within which a member must catch up with its leader.
 const (
 	minTimeout = 4000
 	maxTimeout = 40_000
@@ -88,7 +88,7 @@ func (m *member) arguments() []string {
 	return append(args, "-cp", classpath(), "org.apache.zookeeper.server.quorum.QuorumPeerMain", m.file())
 }
 
-// end ends the process, and deletes its data if the stop loses them.
+// end ends the process, and deletes its data if the stop destroys the data.
 func (m *member) end(how sim.Stop) error {
 	if how == sim.ShutDown {
 		m.Daemon.ShutDown(patience, patience)
@@ -103,7 +103,8 @@ func (m *member) end(how sim.Stop) error {
 // soon is how long a running member may take to report its role.
 const soon = 2 * time.Second
 
-// mode returns the role that the process reports: leader, follower or standalone; empty if it serves nobody.
+// mode returns the role that the process reports: leader, follower or standalone. It returns "" if the process serves
+// nobody.
 func (m *member) mode() string {
 	conn, err := net.DialTimeout("tcp", m.address(), soon)
 	if err != nil {

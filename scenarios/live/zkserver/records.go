@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper"
 )
 
-// records records the znodes that are requests for locks, from what the members report.
+// records records the znodes that represent requests for locks, based on the members' reports.
 type records struct {
 	mu    sync.Mutex
 	nodes map[string]node // the latest znode at each path
@@ -18,20 +18,20 @@ type records struct {
 // origin identifies the request for a znode, by its session and path.
 type origin struct {
 	session int64
-	path    string // without the number that a sequential znode gets
+	path    string // without the number that is appended to a sequential znode
 }
 
 // node is a znode that was recorded.
 type node struct {
 	czxid int64
-	gone  int64 // the zxid as of which it is known not to exist; 0: it exists
+	gone  int64 // the zxid as of which the znode is known not to exist; 0: it exists
 	lock  history.Lock
 	name  string
 	of    history.Attempt
 }
 
-// numbered returns the path that was asked for, without a number at its end. is reports whether the path has such a
-// number, as sequential znodes do.
+// numbered returns the path that was requested, without the number at its end. is reports whether the path has such a
+// number, as those of sequential znodes do.
 func numbered(path string) (asked string, is bool) {
 	at := len(path) - 10
 	if at < 0 || strings.Trim(path[at:], "0123456789") != "" {
@@ -40,7 +40,7 @@ func numbered(path string) (asked string, is bool) {
 	return path[:at], true
 }
 
-// ask notes which attempt asks for a znode, so that the znode can be attributed when it appears.
+// ask records which attempt requests a znode, so that the znode can be attributed when it appears.
 func (r *records) ask(session int64, path string, of history.Attempt) {
 	r.mu.Lock()
 	r.asked[origin{session, path}] = of
@@ -59,7 +59,7 @@ func (r *records) standing() (list []string) {
 	return list
 }
 
-// stands records that a member has a znode as of a zxid, unless that is known already.
+// stands records that a member has a znode as of a zxid, unless this is already known.
 func (r *records) stands(m *member, path string, zxid int64, s *zookeeper.Stat) {
 	asked, sequential := numbered(path)
 	lock, name, is := zookeeper.LockOf(path, s.EphemeralOwner != 0, sequential)
@@ -80,8 +80,8 @@ func (r *records) stands(m *member, path string, zxid int64, s *zookeeper.Stat) 
 	m.recordSet(n, int64(s.EphemeralOwner))
 }
 
-// gone records that a member has no znode at a path as of a zxid, unless that is known already, or the member lags
-// behind the znode's creation.
+// gone records that a member has no znode at a path as of a zxid, unless this is already known, or the member has not
+// yet seen the znode's creation.
 func (r *records) gone(m *member, path string, zxid int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

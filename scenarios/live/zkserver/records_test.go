@@ -14,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// TestRecords has a client ask for a lock, give it back, ask again, and close its session.
+// TestRecords makes a client request a lock, release it, request it again, and close its session.
 func TestRecords(t *testing.T) {
 	r := start(t, 3)
 	list := r.play(func(c *client) {
@@ -50,7 +50,7 @@ func TestWhatSeveralMembersSayIsRecordedOnce(t *testing.T) {
 	const path = "/locks/a/lock-0000000003"
 	r, owned := &e.records, &zookeeper.Stat{Czxid: 10, EphemeralOwner: 7}
 	r.ask(7, "/locks/a/lock-", "client-1/1")
-	r.stands(m, "/locks/a", 9, &zookeeper.Stat{Czxid: 8}) // a folder is no request for a lock
+	r.stands(m, "/locks/a", 9, &zookeeper.Stat{Czxid: 8}) // a folder is not a request for a lock
 	r.gone(m, path, 9)                                    // the znode did not exist yet
 	r.stands(m, path, 10, owned)
 	r.stands(m, path, 12, owned)
@@ -61,7 +61,7 @@ func TestWhatSeveralMembersSayIsRecordedOnce(t *testing.T) {
 	r.gone(m, path, 20)
 	r.gone(m, path, 21)
 	r.stands(m, path, 19, owned) // this member lags behind
-	r.stands(m, path, 22, owned) // something that was lost has come back
+	r.stands(m, path, 22, owned) // a lost znode has come back
 	again := &zookeeper.Stat{Czxid: 30}
 	r.stands(m, path, 30, again)
 	equal(t, linesOf(recorded(w)), []string{"key-set a/lock-0000000003 of client-1/1",
@@ -72,12 +72,12 @@ func TestWhatSeveralMembersSayIsRecordedOnce(t *testing.T) {
 	}
 }
 
-// at stands in for the world's goroutine. It runs each function at once.
+// at acts as the world's goroutine. It runs each function at once.
 type at struct{}
 
 func (at) Do(f func()) { f() }
 
-// hosted is a member that gets a host, but starts nothing.
+// hosted is a member that has a host but starts nothing.
 type hosted struct{ *member }
 
 func (h hosted) Start(host sim.Host) { h.Host = host }

@@ -85,7 +85,7 @@ func start(t testing.TB, n int, plan ...nemesis.Fault) *rig {
 	return r
 }
 
-// play has clients run their functions, each on its own, and returns what was recorded.
+// play runs each function with a client of its own, and returns what was recorded.
 func (r *rig) play(mains ...func(c *client)) []history.Event {
 	r.t.Helper()
 	over := 0
@@ -104,7 +104,7 @@ func (r *rig) play(mains ...func(c *client)) []history.Event {
 	return recorded(r.w)
 }
 
-// recorded returns the records of keys that were set or have gone.
+// recorded returns the records of keys that were set or removed.
 func recorded(w *sim.World) (list []history.Event) {
 	for _, e := range w.SoFar() {
 		if e.F == history.KeySet || e.F == history.KeyGone {
@@ -122,16 +122,16 @@ type client struct {
 	server sim.ProcessID
 	n      int // number of its connection
 	asked  int
-	// password is that of its latest session.
+	// password is the password of its latest session.
 	password string
 }
 
-// ask sends a request on behalf of an attempt, and returns the answer. It waits for a minute.
+// ask sends a request on behalf of an attempt, and returns the answer. It waits for up to a minute.
 func (c *client) ask(of history.Attempt, op jute.Op, fields jute.Record) (zookeeper.Answer, bool) {
 	return c.askFor(time.Minute, of, op, fields)
 }
 
-// askFor does what ask does, but waits for the given time.
+// askFor is like ask, but waits for the given time.
 func (c *client) askFor(d time.Duration, of history.Attempt, op jute.Op, fields jute.Record) (zookeeper.Answer, bool) {
 	xid := int32(c.asked)
 	if op == jute.Ping {
@@ -146,7 +146,7 @@ func (c *client) send(d time.Duration, of history.Attempt, args []string) *sim.R
 		Phase: fmt.Sprint("ask ", c.asked), Args: args})[0]
 }
 
-// must sends a request, and reports an error if it is not answered.
+// must sends a request, and reports a test error if it is not answered.
 func (c *client) must(of history.Attempt, op jute.Op, fields jute.Record) zookeeper.Answer {
 	c.t.Helper()
 	a, ok := c.ask(of, op, fields)
@@ -156,7 +156,7 @@ func (c *client) must(of history.Attempt, op jute.Op, fields jute.Record) zookee
 	return a
 }
 
-// create returns the fields of a request for a znode.
+// create returns the fields of a request that creates a znode.
 func create(path, data string, flags int32) jute.Record {
 	return nobody(jute.Record(nil).Text(path).Text(data)).Int(flags)
 }
@@ -171,7 +171,7 @@ func (c *client) children(path string) []string {
 	return a.Texts()
 }
 
-// session returns a request for a session with a timeout in ms; id 0 asks for a new one.
+// session returns a request for a session with a timeout in ms; id 0 requests a new one.
 func (c *client) session(id int64, timeout int32) []string {
 	r := jute.ConnectRequest{Timeout: timeout, Session: id, Password: noPassword}
 	if id != 0 {
@@ -180,8 +180,8 @@ func (c *client) session(id int64, timeout int32) []string {
 	return []string{zookeeper.ReqEnter, string(r.Record())}
 }
 
-// enter asks once for a session, for the given time. It returns the id of the session, which is 0 if the session is
-// over. ok is false if there is no answer.
+// enter requests a session once, and waits for the given time. It returns the ID of the session, which is 0 if the
+// session is over. ok is false if there is no answer.
 func (c *client) enter(d time.Duration, id int64, timeout int32) (now int64, ok bool) {
 	record, _, whole, _ := jute.Cut(c.send(d, "", c.session(id, timeout)).Raw())
 	f := jute.Fields{Rest: record, Torn: !whole}
@@ -190,7 +190,7 @@ func (c *client) enter(d time.Duration, id int64, timeout int32) (now int64, ok 
 	return now, !f.Torn
 }
 
-// connect asks for a new session until it gets one.
+// connect requests new sessions until it gets one.
 func (c *client) connect(timeout int32) int64 {
 	for {
 		if id, ok := c.enter(5*time.Second, 0, timeout); ok && id != 0 {
@@ -202,7 +202,7 @@ func (c *client) connect(timeout int32) int64 {
 	}
 }
 
-// folder creates the folder of a lock. It gets a new session if the connection ends meanwhile.
+// folder creates the folder of a lock. It opens a new session if the connection ends meanwhile.
 func (c *client) folder(lock string) {
 	for _, path := range []string{"/locks", "/locks/" + lock} {
 		folder := create(path, "", jute.Persistent)

@@ -19,7 +19,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// account computes from the records, as a checker does, which znodes exist, and which attempt owns each.
+// account computes from the records, as a checker does, which znodes exist and which attempt owns each of them.
 func account(t testing.TB, list []history.Event) map[string]history.Attempt {
 	t.Helper()
 	stands := map[string]history.Attempt{}
@@ -40,8 +40,8 @@ func account(t testing.TB, list []history.Event) map[string]history.Attempt {
 	return stands
 }
 
-// wander has a client create and delete requests for a lock at one member after another, with one session after
-// another, until the given time. Each znode of a session contains the name of the attempt that made it.
+// wander makes a client create and delete requests for a lock at one member after another, with one session after
+// another, until the given time. Each znode of a session contains the name of the attempt that created it.
 func wander(c *client, number int, seed uint64, members []sim.ProcessID, end time.Duration) {
 	d := rand.New(rand.NewPCG(seed, uint64(number)))
 	c.asked = number * 100_000
@@ -61,7 +61,7 @@ func wander(c *client, number int, seed uint64, members []sim.ProcessID, end tim
 			case n < 6:
 				flags, data := []int32{jute.PersistentSequential, jute.EphemeralSequential,
 					jute.EphemeralSequential}[d.IntN(3)], string(of)
-				if flags == jute.PersistentSequential { // it has no session, so that its owner is not recorded
+				if flags == jute.PersistentSequential { // it has no session, so its owner is not recorded
 					data = ""
 				}
 				a, answered := c.askFor(2*time.Second, of, jute.Create2, create("/locks/a/lock-", data, flags))
@@ -81,8 +81,8 @@ func wander(c *client, number int, seed uint64, members []sim.ProcessID, end tim
 	}
 }
 
-// TestRecordsTellWhatStands has clients ask for a lock while members crash, are stopped, and are cut off from each
-// other. At the end the records must show which znodes exist, and who made them.
+// TestRecordsTellWhatStands makes clients request a lock while members crash, are stopped, and are cut off from each
+// other. At the end the records must show which znodes exist, and who created them.
 func TestRecordsTellWhatStands(t *testing.T) {
 	testkit.FullOnly(t)
 	const runs, lasts = 6, time.Minute
@@ -95,7 +95,7 @@ func TestRecordsTellWhatStands(t *testing.T) {
 	}
 }
 
-// stands makes one run, and reports whether the znodes could be compared with the records.
+// stands performs one run, and reports whether the znodes could be compared with the records.
 func stands(t *testing.T, seed uint64, lasts time.Duration) (judged bool) {
 	r := start(t, 3)
 	d := rand.New(rand.NewPCG(seed, 0))
@@ -158,7 +158,7 @@ func stands(t *testing.T, seed uint64, lasts time.Duration) (judged bool) {
 // differences returns the differences between the records and the znodes that a member knows.
 func (c *client) differences() (list []string) {
 	var want, before map[string]history.Attempt
-	for c.n += 100; want == nil; c.n++ { // until the member serves
+	for c.n += 100; want == nil; c.n++ { // until the member serves requests
 		c.connect(6000)
 		if _, ok := c.ask("", jute.Sync, jute.Record(nil).Text("/")); ok {
 			before = account(c.t, recorded(c.w))
@@ -183,7 +183,7 @@ func (c *client) differences() (list []string) {
 	return list
 }
 
-// standing reads all requests for lock a, and who made them. It returns nil if it is interrupted.
+// standing reads all requests for lock a, and who created them. It returns nil if it is interrupted.
 func (c *client) standing() map[string]history.Attempt {
 	list := map[string]history.Attempt{}
 	a, ok := c.ask("", jute.GetChildren2, jute.Record(nil).Text("/locks/a").Flag(false))
@@ -202,8 +202,8 @@ func (c *client) standing() map[string]history.Attempt {
 	return list
 }
 
-// TestMembersHaveTheTimesOfTheScenario: their tickTime and syncLimit are those of the scenario, by default ZooKeeper's
-// own, as in the simulated ensemble.
+// TestMembersHaveTheTimesOfTheScenario: the members use the scenario's tickTime and syncLimit, or by default
+// ZooKeeper's own, as in the simulated ensemble.
 func TestMembersHaveTheTimesOfTheScenario(t *testing.T) {
 	needs(t)
 	for want, c := range map[string]Config{

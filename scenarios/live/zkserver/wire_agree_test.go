@@ -16,20 +16,20 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// lines is the number of connections that a conversation has.
+// lines is the number of connections of a conversation.
 const lines = 4
 
-// side is one of the two servers, and what a conversation knows of it.
+// side is one of the two servers, and what a conversation knows about it.
 type side struct {
 	open    func() socket
 	lines   [lines]socket
-	ids     []int64  // of the sessions, in the order in which they began
-	secrets []string // their passwords
+	ids     []int64  // IDs of the sessions, in the order in which they began
+	secrets []string // passwords of the sessions
 	seen    int64    // the highest zxid seen
-	zxids   []int64  // the zxids in the reply that is being written down
+	zxids   []int64  // the zxids in the reply that is being formatted
 }
 
-// step is what the client does next on one connection.
+// step is the client's next action on one connection.
 type step struct {
 	line    int
 	op      jute.Op // jute.CreateSession: the first request of a new connection
@@ -38,7 +38,7 @@ type step struct {
 	raw     bool // the reply is text, not a frame
 }
 
-// session returns a name for a session that is the same for both servers, although their session ids differ.
+// session returns a name for a session that is the same for both servers, although their session IDs differ.
 func (s *side) session(id int64) string {
 	switch {
 	case id == 0:
@@ -71,7 +71,7 @@ func acls(f *jute.Fields) string {
 	return b.String()
 }
 
-// children returns the names of children in sorted order: a real server sends them in the order of its hashes.
+// children returns the names of children in sorted order, since a real server sends them in the order of a hash table.
 func children(f *jute.Fields) string {
 	list := f.Texts()
 	slices.Sort(list)
@@ -145,7 +145,8 @@ func (s *side) reply(st *step, frame []byte) string {
 	return fmt.Sprint(text, " ", f.Rest, f.Torn)
 }
 
-// play does a step. It returns the events that came before the reply, and the reply; "closed" if there is none.
+// play carries out a step. It returns the events that arrived before the reply, and the reply, or "closed" if there is
+// none.
 func (s *side) play(st *step) (events []string, reply string) {
 	if st.op == jute.CreateSession || st.raw {
 		s.lines[st.line] = s.open()
@@ -168,23 +169,23 @@ func (s *side) play(st *step) (events []string, reply string) {
 	}
 }
 
-// conversation does the same steps on a real and on a simulated server.
+// conversation carries out the same steps on a real and on a simulated server.
 type conversation struct {
 	t               *testing.T
 	d               *rand.Rand
 	real, simulated side
 	root            string
-	made            []string // znodes
+	made            []string // paths of znodes
 	live            [lines]bool
 	ends            int               // number of connections that the client has cut so far
-	due             [lines][][]string // events that the real server must still send, in groups of any order
+	due             [lines][][]string // events that the real server must still send, in unordered groups
 	zxids           map[int64]int64   // zxids of the simulated server to zxids of the real one
 	log             []string
 	xid             int32
 	requests        int
 }
 
-// take does a step on both sides and compares the results.
+// take carries out a step on both sides and compares the results.
 func (c *conversation) take(st *step, what string) (reply string) {
 	c.requests++
 	if st.op == jute.CreateSession || st.raw { // events due on the previous connection were not read
@@ -279,7 +280,7 @@ func (s *simSocket) events() (list []string) {
 	}
 }
 
-// begin opens a connection and asks for a new session or an earlier one.
+// begin opens a connection and requests a new session or an earlier one.
 func (c *conversation) begin(line int) {
 	q := jute.ConnectRequest{Timeout: []int32{-5, 0, 30_000, 20_000, 100_000}[c.d.IntN(5)], Old: c.d.IntN(4) == 0,
 		Password: string(make([]byte, jute.PasswordLength))}
@@ -329,7 +330,7 @@ func (c *conversation) path() string {
 	return c.root + list[c.d.IntN(len(list))]
 }
 
-// odd are paths that no znode can have, or that have a special meaning.
+// odd lists paths that no znode can have, or that have a special meaning.
 var odd = []string{"", "t", "//", "/a//b", "/a/", "/a/.", "/a/../b", "/a\x00b", "/a\x01b",
 	"/\x7f\xc2\x80", "/\xef\xbf\xbe",
 	"/zookeeper", "/zookeeper/quota", "/zookeeper/config", "/ä", "/."}
@@ -358,12 +359,12 @@ func (c *conversation) data() jute.Record {
 	return jute.Record(nil).Text(strings.Repeat("x", c.d.IntN(40)))
 }
 
-// flags draws the flags of a create. The flags that a lock uses are the most likely.
+// flags returns random flags for a create. Those that a lock uses are the most likely.
 func (c *conversation) flags() int32 {
 	return []int32{0, 0, 1, 1, 2, 3, 3, 3, 4, 5, 6, 7, -1}[c.d.IntN(13)]
 }
 
-// transaction draws a request that changes one znode, to be sent alone or as a part of a multi.
+// transaction returns a random request that changes one znode, to be sent alone or as a part of a multi.
 func (c *conversation) transaction(path string) (jute.Op, jute.Record) {
 	r := jute.Record(nil).Text(path)
 	switch c.d.IntN(9) {
@@ -385,7 +386,7 @@ func (c *conversation) list() (list []string) {
 	return list
 }
 
-// act does a random step on a connection that has a session.
+// act carries out a random step on a connection that has a session.
 func (c *conversation) act(line int) {
 	c.xid++
 	xid, path := c.xid, c.path()
@@ -468,19 +469,19 @@ func (c *conversation) setWatches(line int) {
 	}}, fmt.Sprintf("%s as of %d %q", op, when, lists))
 }
 
-// bytes sends bytes that are no request, in the middle of a connection.
+// bytes sends bytes that are not a request, in the middle of a connection.
 func (c *conversation) bytes(line int, b string) {
 	c.take(&step{line: line, request: func(*side) []byte { return []byte(b) }}, fmt.Sprintf("bytes %q", b))
 }
 
-// firstWords are what a server may receive in place of a first frame. A server refuses TLS and HTTP because their first
-// bytes mean a wrong length.
+// firstWords lists what a server may receive instead of a first frame. A server refuses TLS and HTTP because their
+// first bytes represent an invalid length.
 var firstWords = []string{"ruok", "stat", "mntr", "isro", "conf",
 	"\x16\x03\x01\x02\x00\x01\x00", "GET / HTTP/1.1\r\n", "\x00\x00\x00\x04abcd",
 	"\x00\x00\x00\x00", "\x00\x00\x00\x1c" + strings.Repeat("\x00", 24) + "\x7f\xff\xff\xff",
 	"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"}
 
-// converse makes the given number of requests.
+// converse sends the given number of requests.
 func (c *conversation) converse(requests int) {
 	c.begin(0)
 	for c.requests < requests {
@@ -513,7 +514,7 @@ func (c *conversation) resume(line, session int) {
 
 // TestTheWireIsThatOfARealServer: random requests in ZooKeeper's protocol, on several connections and sessions, get the
 // same answers, events and closed connections from a real server as from a simulated one. They are equal byte for byte,
-// except for zxids, session ids, passwords, times and the order of children.
+// except for zxids, session IDs, passwords, times and the order of children.
 func TestTheWireIsThatOfARealServer(t *testing.T) {
 	const each = 2000
 	server, simulation, zxids := startReal(t, untimed), newSimulated(t, untimed), map[int64]int64{}
@@ -527,8 +528,8 @@ func TestTheWireIsThatOfARealServer(t *testing.T) {
 	t.Log(total, "requests")
 }
 
-// TestSessionsEndAsOnARealServer: a session that nobody keeps alive ends, and its ephemeral znode vanishes. A client
-// that watches the znode is notified. When the session's own client comes back, it learns that its session has ended.
+// TestSessionsEndAsOnARealServer: a session that is not kept alive ends, and its ephemeral znode vanishes. A client
+// that watches the znode is notified. When the session's own client comes back, it learns that the session has ended.
 func TestSessionsEndAsOnARealServer(t *testing.T) {
 	short := zookeeper.Config{Tick: 200 * time.Millisecond, MinTimeout: 400 * time.Millisecond, MaxTimeout: time.Minute}
 	c := &conversation{t: t, root: "/", zxids: map[int64]int64{}}
@@ -545,7 +546,7 @@ func TestSessionsEndAsOnARealServer(t *testing.T) {
 	c.say(0, jute.Create, 1, append(jute.Record(nil).Text("/e").Text(""), open...).Int(jute.Ephemeral))
 	c.say(1, jute.Exists, 1, jute.Record(nil).Text("/e").Flag(true))
 	for _, s := range []*side{&c.real, &c.simulated} {
-		b, ok := s.lines[1].read(false) // nothing else comes there
+		b, ok := s.lines[1].read(false) // nothing else arrives on this connection
 		if text, is := event(b); !ok || !is || text != "event -1 0 2 3/e[] false" {
 			t.Fatalf("%q, want that /e is gone", text)
 		}

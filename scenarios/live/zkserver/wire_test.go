@@ -25,7 +25,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// untimed are session time-outs so long that no session ends by itself while servers are compared.
+// untimed configures session timeouts that are so long that no session ends by itself while servers are compared.
 var untimed = zookeeper.Config{Tick: 200 * time.Millisecond, MinTimeout: 30 * time.Second, MaxTimeout: time.Minute}
 
 // socket is a connection to a server, real or simulated.
@@ -33,12 +33,12 @@ type socket interface {
 	// write sends bytes.
 	write(b []byte)
 	// read returns the next frame, without its length, or, if raw, all bytes until the server closes the connection. ok
-	// is false if the server has closed the connection before.
+	// is false if the server closes the connection first.
 	read(raw bool) (b []byte, ok bool)
 	close()
 }
 
-// realServer is a single ZooKeeper process that everybody may use.
+// realServer is a single ZooKeeper process that everyone may use.
 type realServer struct {
 	t       testing.TB
 	address string
@@ -139,7 +139,7 @@ func newSimulated(t testing.TB, times zookeeper.Config) *simulated {
 	return s
 }
 
-// wait runs the world until is holds, for at most d.
+// wait runs the world until is returns true, for at most d.
 func (s *simulated) wait(d time.Duration, is func() bool) bool {
 	if is() {
 		return true

@@ -1,4 +1,4 @@
-// Package front connects clients that are not tasks of a world to its Redis servers and Sentinels: it cuts the bytes
+// Package front connects clients that are not tasks of a world to its Redis servers and Sentinels: it splits the bytes
 // that they write into requests, and determines the attempt on whose behalf each request is made.
 package front
 
@@ -15,7 +15,8 @@ type Redis struct{}
 // Port returns Redis's port.
 func (Redis) Port() int { return 6379 }
 
-// Serial is false: a server executes the commands of a connection in order, and keeps those that it cannot execute yet.
+// Serial returns false: a server executes the commands of a connection in order, and keeps those that it cannot execute
+// yet.
 func (Redis) Serial() bool { return false }
 
 // Begin starts a run.
@@ -47,8 +48,8 @@ type caller struct {
 	begun   sim.Time
 	asking  bool // the current attempt is asking for the lock
 	mine    map[history.Attempt]bool
-	wrote   map[string]history.Attempt // latest attempt by value or member that it has written to locks
-	round   round                      // the requests that it has made while asking
+	wrote   map[string]history.Attempt // latest attempt for each value or member that it has written to locks
+	round   round                      // the requests sent while asking
 }
 
 // Wire returns the client's end of a new connection to a server.
@@ -60,7 +61,8 @@ func (k *caller) Begin(a history.Attempt, now sim.Time) {
 	k.mine[a] = true
 }
 
-// Try ends the requests for the lock, and returns the round of requests that acquired it.
+// Try ends the requests for the lock. It returns when the round of requests that acquired the lock began, and which
+// servers granted the lock.
 func (k *caller) Try() (since sim.Time, granted []sim.ProcessID) {
 	k.asking = false
 	return k.round.acquired(k.begun)
@@ -80,7 +82,7 @@ func (k *caller) behalf(args []string) history.Attempt {
 	return k.attempt
 }
 
-// recorded takes a record of a lock's key that was changed by a request of the client.
+// recorded handles a record of a lock's key that a request of the client has changed.
 func (k *caller) recorded(e *history.Event) {
 	if e.F == history.KeySet {
 		for _, text := range []string{e.Value, e.Member} {
@@ -93,13 +95,13 @@ func (k *caller) recorded(e *history.Event) {
 		return
 	}
 	popped := e.F == history.KeyGone && e.Checked == history.CheckedPresence
-	kept := e.F == history.KeyProlonged && k.mine[e.Of] // also a key of an earlier attempt of its own
+	kept := e.F == history.KeyProlonged && k.mine[e.Of] // including a key of one of its own earlier attempts
 	if e.F == history.KeySet || kept || popped {
 		k.round.took(e)
 	}
 }
 
-// wire implements RESP. It keeps bytes that are not a complete request yet.
+// wire implements RESP. It stores bytes that do not form a complete request yet.
 type wire struct {
 	caller *caller
 	server sim.ProcessID

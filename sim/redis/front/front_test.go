@@ -15,7 +15,7 @@ const (
 	releaseScript = `if redis.call("get",KEYS[1]) == ARGV[1] then return redis.call("del",KEYS[1]) else return 0 end`
 )
 
-// line is a connection that keeps its requests.
+// line is a connection that stores its requests.
 type line struct {
 	sim.Line
 	now   sim.Time
@@ -28,7 +28,7 @@ func (l *line) Ask(args []string, of history.Attempt, _ string) {
 	l.asked = append(l.asked, &sim.Incoming{Attempt: of, Args: args})
 }
 
-// resp returns a request as its client writes it.
+// resp returns a request as encoded by a client.
 func resp(args ...string) []byte {
 	b := fmt.Appendf(nil, "*%d\r\n", len(args))
 	for _, a := range args {
@@ -37,7 +37,7 @@ func resp(args ...string) []byte {
 	return b
 }
 
-// stage has clients, and servers that do what the test says.
+// stage contains clients, and servers that are controlled by the test.
 type stage struct {
 	*testing.T
 	all     sim.Callers
@@ -117,13 +117,13 @@ func TestAConnectionBelongsToAClient(t *testing.T) {
 	of("a", "a/1", "EVAL", releaseScript, "1", "lock", "8000", "value-1")
 	of("a", "a/2", "HDEL", "lock", "value-2")
 	of("a", "a/2", "DEL", "lock")
-	a.Begin("a/3", 0) // one value for all attempts
+	a.Begin("a/3", 0) // all attempts use one value
 	of("a", "a/3", "SET", "lock", "value-2", "NX")
 	a.Try()
 	of("a", "a/3", "PING")
 }
 
-// TestTheRoundThatAcquires: the round that counts is the latest try. It is distinguished from the earlier ones by the
+// TestTheRoundThatAcquires: only the latest round of requests counts. It is distinguished from the earlier ones by the
 // effects of the requests.
 func TestTheRoundThatAcquires(t *testing.T) {
 	hash := fmt.Sprintf("%X", sha1.Sum([]byte(acquireScript)))

@@ -10,9 +10,9 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// round holds the requests of a client since it began to ask for the lock. A library may try several times, each time
-// at several servers or for several keys. Which requests ask for the lock is inferred from their effects: some request
-// of the same kind has taken a key of the lock.
+// round contains the requests of a client since it began to ask for the lock. A library may retry several times, each
+// time at several servers or for several keys. Which requests ask for the lock is inferred from their effects: some
+// request of the same kind has acquired a key of the lock.
 type round []*request
 
 // request is a request of a client that is asking for a lock.
@@ -20,11 +20,12 @@ type request struct {
 	at       place
 	args     []string
 	sent     sim.Time
-	answered bool // it was answered, and not with an error
-	took     bool // it has taken a key of the lock
+	answered bool // it was answered, but not with an error
+	took     bool // it has acquired a key of the lock
 }
 
-// place identifies what a kind of request asks of a server. Two requests with the same place belong to two tries.
+// place identifies what a kind of request asks for on a server. Two requests with the same place belong to different
+// rounds.
 type place struct {
 	server sim.ProcessID
 	kind   string // the command, or the hash of the script
@@ -54,8 +55,8 @@ func kindOf(args []string) (kind, key string) {
 	return kind, key
 }
 
-// took marks the request that has taken a key of the lock. If several requests were sent to that server at the same
-// time, it is the last one: a transaction takes its keys when its EXEC is executed.
+// took marks the request that has acquired a key of the lock. If several requests were sent to that server at the same
+// time, it is the last one: a transaction acquires its keys when its EXEC is executed.
 func (r round) took(e *history.Event) {
 	for _, q := range slices.Backward(r) {
 		if q.at.server == e.Process && q.sent == e.Sent {
@@ -75,9 +76,9 @@ func (r round) answered(to *sim.Incoming, reply []byte) {
 	}
 }
 
-// acquired returns when the first request of the latest try was sent, and which servers granted the lock in that try.
-// If no key was taken, it returns begun and no servers. Servers whose reply was lost count only if no reply granted the
-// lock, because the client must then have found its key there.
+// acquired returns when the first request of the latest round was sent, and which servers granted the lock in that
+// round. If no key was acquired, it returns begun and no servers. Servers whose reply was lost count only if no reply
+// granted the lock, because the client must then have found its key there.
 func (r round) acquired(begun sim.Time) (since sim.Time, granted []sim.ProcessID) {
 	try := r.latest()
 	since = begun
@@ -97,8 +98,8 @@ func (r round) acquired(begun sim.Time) (since sim.Time, granted []sim.ProcessID
 	return since, granted
 }
 
-// latest returns the requests of the latest try. A request that was refused or not answered, and was sent again, does
-// not begin a new try.
+// latest returns the requests of the latest round. A request that was refused or not answered, and was sent again, does
+// not begin a new round.
 func (r round) latest() (try round) {
 	asks := map[string]bool{}
 	for _, q := range r {

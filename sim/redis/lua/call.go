@@ -91,7 +91,7 @@ func atoi(b []byte) int64 {
 	v := int64(0)
 	for _, c := range b {
 		if c != '-' {
-			v = v*10 - int64(c-'0') // counts downwards, because the least integer has no positive counterpart
+			v = v*10 - int64(c-'0') // counts down, because the least integer has no positive counterpart
 		}
 	}
 	if b[0] == '-' {
@@ -100,14 +100,14 @@ func atoi(b []byte) int64 {
 	return -v
 }
 
-// answer appends a Lua value in the way of Redis: numbers are truncated to integers, and arrays end at the first nil.
+// answer appends a Lua value as Redis does: numbers are truncated to integers, and arrays end at the first nil.
 func (e *Engine) answer(v lua.LValue, depth int) {
 	if depth > 100 {
 		e.replyError("ERR reached lua stack limit")
 		return
 	}
 	if len(e.reply) > maxReply {
-		return // it is too long already, and Run replaces all of it
+		return // it is already too long, and Run replaces it as a whole
 	}
 	switch v := v.(type) {
 	case lua.LString:

@@ -11,13 +11,13 @@ import (
 
 // This file implements the library cjson of Redis 7.0 (deps/lua/src/lua_cjson.c) with its defaults. Functions that
 // change the defaults for all later scripts are not provided. The keys of an object are written in the order in which
-// the script created them; in Lua, the order is that of a hash table.
+// the script created them; in Redis, the order is that of a hash table.
 
 // maxNesting is the maximum depth of nested arrays and objects, for encoding and decoding.
 const maxNesting = 1000
 
-// A table with gaps is an array unless its greatest index is above safeIndex and above gapRatio times the number of its
-// elements.
+// A table with gaps is encoded as an array unless its greatest index is above safeIndex and above gapRatio times the
+// number of its elements.
 const (
 	safeIndex = 10
 	gapRatio  = 2
@@ -187,8 +187,8 @@ type jsonReader struct {
 type token struct {
 	kind  byte
 	from  int
-	text  string     // of a string; or why the token is invalid
-	value lua.LValue // of a number, true, false or null
+	text  string     // text of a string, or the reason why the token is invalid
+	value lua.LValue // value of a number, true, false or null
 }
 
 // names are the names of tokens in errors.

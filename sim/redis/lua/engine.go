@@ -1,13 +1,7 @@
-// Package lua runs the scripts of a simulated Redis in gopher-lua, sealed off: no script leaves anything to the next,
-// and none sees anything of the host. The package knows no data: the creator of an [Engine] carries out the commands of
-// its scripts ([Call]) and stores the scripts. It also formats numbers as C does ([FormatNumber]), and recognises
-// different spellings of the same script ([Tokens]).
-//
-// Known differences from Redis: the wording of Lua's own errors; the form in which the operator .. writes numbers below
-// 1e15 that are not integers; a string as the bound of a for loop, which is an error; the order of keys in a hash
-// table; the length of a table that is filled from its end; pairs, which shows nothing of the tables of libraries.
-// Libraries and functions that are not provided raise an error that says so: the libraries cmsgpack, struct, bit and
-// coroutine, and some functions of the other libraries (seal.go).
+// Package lua runs the scripts of a simulated Redis in gopher-lua, in isolation: no script leaves anything behind for
+// the next one, and none can observe the host. The package stores no data: the creator of an [Engine] carries out the
+// commands of its scripts ([Call]) and stores the scripts. It also formats numbers as C does ([FormatNumber]), and
+// recognizes different spellings of the same script ([Tokens]).
 package lua
 
 import (
@@ -26,7 +20,7 @@ import (
 // chunk is the name of a script in Redis's error messages.
 const chunk = "user_script"
 
-// maxInstructions ends a script that runs for ever. Redis would let it run, and reply BUSY to all other clients.
+// maxInstructions ends a script that runs forever. Redis would let it run, and reply BUSY to all other clients.
 const maxInstructions = 5_000_000
 
 // maxReply is the maximum length of a script's reply in bytes.
@@ -45,8 +39,8 @@ type Engine struct {
 	version string
 	random  lrand48
 	state   *lua.LState
-	env     *lua.LTable // what scripts see as _G: empty and sealed
-	globals *lua.LTable // the contents that env shows
+	env     *lua.LTable // what scripts see as _G; it is empty and sealed
+	globals *lua.LTable // the contents that are visible through env
 	sealed  map[*lua.LTable]bool
 	null    *lua.LUserData // cjson.null
 	budget  budget
@@ -57,7 +51,7 @@ type Engine struct {
 	script3 bool     // the script has switched to RESP3 by redis.setresp(3)
 }
 
-// budget counts instructions. It is a context: before each instruction, gopher-lua asks it whether it is done.
+// budget counts instructions. It is a context: before each instruction, gopher-lua checks whether it is done.
 type budget struct {
 	left int
 	done chan struct{} // always closed
@@ -187,7 +181,7 @@ func lineOf(message string, otherwise int) int {
 	return otherwise
 }
 
-// raise raises an error in the way of redis.call: as a table with the message.
+// raise raises an error as redis.call does: as a table with the message.
 func (e *Engine) raise(L *lua.LState, text string) int {
 	e.line = lineOf(L.Where(1), e.line)
 	L.Error(errorTable(L, text), 0)

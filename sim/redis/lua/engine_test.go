@@ -7,7 +7,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// store is a data set that knows SET and GET, with an engine whose scripts use it.
+// store is a data set that supports SET and GET, with an engine whose scripts use it.
 type store struct {
 	*Engine
 	data map[string]string
@@ -46,7 +46,7 @@ func check(t *testing.T, what, got, want string) {
 	}
 }
 
-// TestScriptsLeaveNothingBehind lets scripts attack the state that later scripts share.
+// TestScriptsLeaveNothingBehind runs scripts that attack the state which later scripts share.
 func TestScriptsLeaveNothingBehind(t *testing.T) {
 	probe :=
 		`return {'no x', type(redis.call), type(string.format), type(table.insert), type(math.random), ("a"):upper(),

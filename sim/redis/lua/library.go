@@ -21,7 +21,7 @@ func (e *Engine) redisLibrary() *lua.LTable {
 			if L.GetTop() != 1 {
 				return e.raise(L, "ERR wrong number of arguments")
 			}
-			text := "" // of what is neither a string nor a number
+			text := "" // for a value that is neither a string nor a number
 			if v := L.Get(1); lua.LVCanConvToString(v) {
 				text = e.toString(L, v)
 			}
@@ -94,7 +94,7 @@ func statusReply(L *lua.LState) int {
 	return 1
 }
 
-// toString implements tostring, but without addresses, which would differ from run to run.
+// toString implements tostring, but without addresses, which would differ between runs.
 func (e *Engine) toString(L *lua.LState, v lua.LValue) string {
 	if f, ok := L.GetMetaField(v, "__tostring").(*lua.LFunction); ok {
 		L.Push(f)

@@ -1,6 +1,8 @@
-// Command redsync is a client of `fencepost live`: redsync guards a read and a write of the protected resource.
+// Command redsync is a client of `fencepost live`, in which redsync guards a read and a write of the protected
+// resource.
 //
-// If there is a Sentinel, it reports the masters. With the argument "checks" it does not write when its lock is over.
+// If there is a Sentinel, the Sentinel tells the client which servers are masters. With the argument "checks" the
+// client does not write when its lock is over.
 package main
 
 import (
@@ -45,9 +47,9 @@ func main() {
 	for n := 1; env(fmt.Sprint("MASTER_", n)) != ""; n++ {
 		pools = append(pools, goredis.NewPool(redis.NewFailoverClient(&redis.FailoverOptions{
 			MasterName: env(fmt.Sprint("MASTER_", n)), SentinelAddrs: []string{options("SENTINEL").Addr},
-			SentinelPassword: options("SENTINEL").Password, Password: options("SENTINEL").Password}))) // of all servers
+			SentinelPassword: options("SENTINEL").Password, Password: options("SENTINEL").Password}))) // for all
 	}
-	patient := options("RESOURCE") // a reply takes as long as a pause
+	patient := options("RESOURCE") // a reply may take as long as a pause
 	patient.ReadTimeout, patient.MaxRetries = -1, -1
 	resource := redis.NewClient(patient)
 	say := func(words ...any) any {
