@@ -109,7 +109,7 @@ func (t *judge) clashesIn(law Law, n int) (all []clash) {
 	}
 	groups := t.Interval.Crowds(spans, t.Permits(), mostBreaches)
 	if len(groups) > 0 && t.History.Header.ClockError > 0 {
-		groups = clockerror.Certain(&t.Trace, spans, groups, law == MutualExclusion)
+		groups = clockerror.Certain(&t.Trace, spans, mostBreaches, law == MutualExclusion)
 	}
 	for _, group := range groups {
 		all = append(all, crowdOf(law, int32(n), spans, group))

@@ -84,15 +84,16 @@ func (t *judge) unseenEnd() string {
 			continue
 		}
 		unseen := slices.IndexFunc(together, func(i int) bool { return l.Sections[i].To != longest[i].To })
-		with := len(together) - 1 // the last that entered
-		if unseen == with {
-			with = 0
+		g := &t.Grants[longest[together[unseen]].Grant]
+		var others []string
+		for _, i := range slices.Delete(together, unseen, unseen+1) {
+			other := &t.Grants[longest[i].Grant]
+			others = append(others, sentence("%s, which entered at %v", other.Process, t.Time(other.OK)))
 		}
-		g, other := &t.Grants[longest[together[unseen]].Grant], &t.Grants[longest[together[with]].Grant]
 		crash := t.CrashAfter(g.Process, g.OK)
 		return sentence("The end of %s was noticed at %v, and it is known to have lived until %v: nobody can tell "+
-			"whether it was inside the critical section of %s together with %s, which entered at %v.", g.Process,
-			t.Time(crash), t.History.Events[crash].Until, quoted(l.Name), other.Process, t.Time(other.OK))
+			"whether it was inside the critical section of %s together with %s.", g.Process,
+			t.Time(crash), t.History.Events[crash].Until, quoted(l.Name), list(others))
 	}
 	return ""
 }

@@ -12,8 +12,8 @@ import (
 // validity (lease-exclusion) and of its critical sections (mutual-exclusion) there are never more at once than permits.
 // A breach is a crowd: spans of one grant more than there are permits, all of which have an instant in common.
 
-// fewAsked says why exclusion is unchecked if fewer asked for a semaphore than could break it.
-const fewAsked = "No lock was asked for more often than it has permits."
+// fewAsked says why exclusion is unchecked if too few clients requested a semaphore to break it.
+const fewAsked = "No lock was requested more often than it has permits."
 
 // neverTogether says what was not seen of spans that break no law.
 func (t *judge) neverTogether() string {
@@ -76,8 +76,9 @@ func (t *judge) decideOne(c *clash) (Cause, []record) {
 	return cause, records
 }
 
-// byTaker reports whether the permit that expired at a position was taken for over by the client that looked for
-// permits that are over, and not by the server: it is a member of a set, and the clock of its server runs true.
+// byTaker reports whether a client, and not the server, decided that the permit that expired at a position was over.
+// That is so if the permit is a member of a set, whose members no server removes, and no fault strikes the server's
+// clock.
 func (t *judge) byTaker(gone int) bool {
 	e := &t.History.Events[gone]
 	return t.Permits() > 1 && e.Member != "" && t.LastFault(gone,
@@ -132,15 +133,16 @@ func (s *situation) advice() []advice {
 // semaphores holds the advice that is for locks with several permits only. It takes the place of a fencing token, which
 // cannot guard the data there: an earlier holder is not superseded by a later one.
 var semaphores = map[CauseKind][]advice{
-	GrantedTwice: {{text: "Remove the permits that are over, count the others and take one in one step, such as one " +
-		"script, by one clock: that of the server."}},
-	RemovedByNonOwner: {{text: "Let permits expire by the clock of the server, which the script reads, and not by " +
-		"that of whoever looks.", unless: history.RelativeExpiry}},
-	ExpiredEarly: {{text: "Let permits expire by the clock of the server, which the script reads, and not by that of " +
-		"whoever looks.", unless: history.RelativeExpiry, when: ofDetail(ClientClock)}},
-	HolderOutlivedLease: {{text: "Let what the permits protect bound by itself how many it serves at once: no permit " +
-		"with a lease stops a holder that does not know that it is over."}},
+	GrantedTwice: {{text: "Remove expired permits, count the others and take one in a single step, such as a script, " +
+		"and use the clock of the server for it."}},
+	RemovedByNonOwner: {{text: byServersClock, unless: history.RelativeExpiry}},
+	ExpiredEarly:      {{text: byServersClock, unless: history.RelativeExpiry, when: ofDetail(ClientClock)}},
+	HolderOutlivedLease: {{text: "Limit in the protected resource itself how many clients it serves at once: a " +
+		"permit with a lease does not stop a holder that does not know that its lease has ended."}},
 }
+
+const byServersClock = "Decide by the clock of the server, which a script can read, whether a permit has expired, " +
+	"and not by the clock of the client that asks."
 
 // isSemaphore is the condition of advice for a lock with several permits.
 func isSemaphore(s *situation) bool { return s.Permits > 1 }

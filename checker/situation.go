@@ -151,7 +151,7 @@ func isSplit(s *situation) bool       { return s.split }
 // counted reports whether a stated end was miscounted for another reason than a key that had already expired.
 func counted(s *situation) bool { return s.cause.Detail == "" && !s.untold }
 
-// serversExpire reports whether the servers remove a key whose time is over.
+// serversExpire reports whether the servers remove an expired key.
 func serversExpire(s *situation) bool { return !s.Service.Kind().ClientsExpire }
 
 func isUntold(s *situation) bool { return s.untold }

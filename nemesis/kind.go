@@ -141,7 +141,7 @@ func (k Kind) String() string {
 // MarshalText returns the words with which a line of this kind begins.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// UnmarshalText parses the words with which a line of a kind begins.
+// UnmarshalText parses the words at the beginning of a line that name the kind of a fault.
 func (k *Kind) UnmarshalText(text []byte) error {
 	at := slices.IndexFunc(Kinds, func(known Kind) bool { return known.String() == string(text) })
 	if at < 0 {

@@ -15,11 +15,15 @@ var ClientPause = register(definition{
 		"not carry out what a client asked that has hung up since",
 	target: aRedisNode,
 
-	begin: func(s *striker) { s.w.ServerFault(s.Target, sim.ServerFault{Kind: sim.ClientPause, Begin: true}) },
-	end:   func(s *striker) { s.w.ServerFault(s.Target, sim.ServerFault{Kind: sim.ClientPause}) },
+	begin: func(s *striker) { s.w.ServerFault(s.Target, clientPause(s, true)) },
+	end:   func(s *striker) { s.w.ServerFault(s.Target, clientPause(s, false)) },
 
 	possible: func(t *Targets) bool { return len(t.Redis) > 0 },
 	draw:     func(d Dice, f *Fault) { f.Target, f.For = d.Among(d.Targets().Redis), d.Pause() },
 
 	placement: Placement{Order: 14, Why: always("what it holds up depends on messages that its start sets off")},
 })
+
+func clientPause(s *striker, begin bool) sim.ServerFault {
+	return sim.ServerFault{Kind: sim.ClientPause, Begin: begin, Pause: s.struck}
+}

@@ -103,6 +103,9 @@ type ServerFault struct {
 	Begin bool          // SlowFsync, ClientPause: true when it begins, false when it ends
 	Key   history.Lock  // RemoveKeys: the key; empty: all keys
 	Why   history.Why   // RemoveKeys: the reason to record
+
+	// Pause identifies a client pause (ClientPause), because several may be under way, and because a crash ends them.
+	Pause *history.Fault
 }
 
 // SlowFsync makes every fsync that begins during the fault take By longer.

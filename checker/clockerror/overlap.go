@@ -149,46 +149,63 @@ func firstOf(t *trace.Trace, spans []trace.Span, sections bool) (i, j int, found
 		return 0, 0, false
 	}
 	j = sort.Search(len(spans), func(n int) bool { return within(n + 1) })
+	c := newCertainty(t, spans, sections)
 	for i = range spans[:j] {
-		if pair := []trace.Span{spans[i], spans[j]}; sure(t, pair, sections) {
+		if c.clash(i, j) {
 			return i, j, true
 		}
 	}
 	return 0, 0, false
 }
 
-// Certain returns those groups of spans that clash whatever the true clock errors are, of the given groups, which clash
-// by the recorded times. If they are pairs, the first certain pair is found and returned even if it is not among the
-// given ones.
-func Certain(t *trace.Trace, spans []trace.Span, groups [][]int, sections bool) (certain [][]int) {
-	first := []int(nil)
-	if t.Permits() == 1 {
-		i, j, found := firstOf(t, spans, sections)
-		if !found {
-			return nil
-		}
-		first = []int{i, j}
-		certain = append(certain, first)
+// Certain returns groups of spans that break a lock whatever the true clock errors are, in the order of
+// trace.Interval.Crowds, and at most most of them. With one permit, a pair is a clash by the recorded times too, and
+// only the first most pairs of those are examined. But the first certain pair is always found. With several permits,
+// there is one group for each last span that has any.
+func Certain(t *trace.Trace, spans []trace.Span, most int, sections bool) (certain [][]int) {
+	if t.Permits() > 1 {
+		return certainCrowds(t, spans, most, sections)
 	}
-	for _, group := range groups {
-		if !slices.Equal(group, first) && allSure(t, spans, group, sections) {
-			certain = append(certain, group)
+	i, j, found := firstOf(t, spans, sections)
+	if !found {
+		return nil
+	}
+	first, c := []int{i, j}, newCertainty(t, spans, sections)
+	certain = append(certain, first)
+	for _, pair := range t.Interval.Crowds(spans, 1, most) {
+		if len(certain) < most && !slices.Equal(pair, first) && c.clash(pair[0], pair[1]) {
+			certain = append(certain, pair)
 		}
 	}
 	return certain
 }
 
-// allSure reports whether every two spans of a group clash whatever the true clock errors are. If they do, all of them
-// have an instant in common, whatever the errors are.
-func allSure(t *trace.Trace, spans []trace.Span, group []int, sections bool) bool {
-	for n, i := range group {
-		for _, j := range group[:n] {
-			if !sure(t, []trace.Span{spans[j], spans[i]}, sections) {
-				return false
-			}
+// certainCrowds is Certain for a lock with several permits. The recorded times are one possibility, so a group that
+// breaks the lock in any case ends with the last span of a group by the recorded times, but it may have other members.
+func certainCrowds(t *trace.Trace, spans []trace.Span, most int, sections bool) (certain [][]int) {
+	c := newCertainty(t, spans, sections)
+	soonest := make([]int64, len(spans)) // the earliest start of this span and those after it
+	earliest := int64(math.MaxInt64)
+	for j := range slices.Backward(spans) {
+		earliest = min(earliest, c.at[j].from)
+		soonest[j] = earliest
+	}
+	var open []int // earlier spans that this one and later ones may reach
+	next := 0
+	for _, group := range t.Interval.Crowds(spans, t.Permits(), math.MaxInt) {
+		last := group[len(group)-1]
+		for ; next < last; next++ {
+			open = append(open, next)
+		}
+		open = slices.DeleteFunc(open, func(i int) bool { return c.at[i].to < soonest[last] })
+		if with := c.crowd(c.clashing(open, last), t.Permits()); with != nil {
+			certain = append(certain, append(with, last))
+		}
+		if len(certain) == most {
+			break
 		}
 	}
-	return true
+	return certain
 }
 
 // mayClash finds spans that possibly break a lock with that many permits, and returns two of them, if there are any. It
@@ -224,13 +241,53 @@ func MayOverlap(t *trace.Trace, windows []trace.Span) bool {
 	return may && !sure
 }
 
-// sure reports whether two spans clash whatever the true clock errors are.
-func sure(t *trace.Trace, pair []trace.Span, sections bool) bool {
-	if clashOfOne(t, pair) {
-		return true
+// certainty knows which spans of a lock clash whatever the true clock errors are. If every two of several spans do, all
+// of them have an instant in common, whatever the errors are.
+type certainty struct {
+	trace *trace.Trace
+	spans []trace.Span
+	at    []interval // the spans as certain intervals, in the same order
+}
+
+func newCertainty(t *trace.Trace, spans []trace.Span, sections bool) *certainty {
+	c := &certainty{trace: t, spans: spans, at: make([]interval, len(spans))}
+	for _, x := range intervalsOf(t, spans, sections, true) {
+		c.at[x.at] = x
 	}
-	_, _, clashes := clash(intervalsOf(t, pair, sections, true), len(pair), true)
-	return clashes
+	return c
+}
+
+// clash reports whether two spans clash whatever the true clock errors are.
+func (c *certainty) clash(i, j int) bool {
+	a, b := &c.at[i], &c.at[j]
+	if a.process == b.process {
+		return clashOfOne(c.trace, []trace.Span{c.spans[i], c.spans[j]})
+	}
+	return !(a.shared && b.shared) && exceeds(a.end, b.begin, true) && exceeds(b.end, a.begin, true)
+}
+
+// clashing returns those of the spans at the given indexes that clash with the span at index with.
+func (c *certainty) clashing(among []int, with int) (list []int) {
+	for _, i := range among {
+		if c.clash(i, with) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// crowd returns the first n of the given spans, in their order, of which every two clash; nil if there are no n such
+// spans.
+func (c *certainty) crowd(among []int, n int) []int {
+	if n == 0 {
+		return []int{}
+	}
+	for ; len(among) >= n; among = among[1:] {
+		if rest := c.crowd(c.clashing(among[1:], among[0]), n-1); rest != nil {
+			return append([]int{among[0]}, rest...)
+		}
+	}
+	return nil
 }
 
 // clashOfOne reports whether two spans of the same process clash. Their order is known, whatever the clock errors.

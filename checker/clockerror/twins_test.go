@@ -101,8 +101,7 @@ func TestTheSweepFindsWhatPairsFind(t *testing.T) {
 			if sections {
 				spans = l.Sections
 			}
-			all := tr.Interval.Crowds(spans, tr.Permits(), math.MaxInt)
-			got, first := Certain(&tr, spans, all, sections), Certain(&tr, spans, nil, sections)
+			got, first := Certain(&tr, spans, math.MaxInt, sections), Certain(&tr, spans, 1, sections)
 			want := overlapsByPairs(&tr, spans, sections, true)
 			same := slices.Equal[[]int]
 			if !slices.EqualFunc(got, want, same) || !slices.EqualFunc(first, want[:min(len(want), 1)], same) {
@@ -122,6 +121,103 @@ func TestTheSweepFindsWhatPairsFind(t *testing.T) {
 	}
 	for _, what := range []string{"does true", "does false", "may true", "may false"} {
 		if seen[what] < 500 {
+			t.Errorf("%s: %d times", what, seen[what])
+		}
+	}
+}
+
+// crowdsByChoices lists, for each span, the first choice of as many earlier ones as there are permits of which, with
+// that span, every two are among the pairs.
+func crowdsByChoices(spans, permits int, pairs [][]int) (crowds [][]int) {
+	related := func(group []int) bool {
+		for n, j := range group {
+			for _, i := range group[:n] {
+				if !slices.ContainsFunc(pairs, func(p []int) bool { return p[0] == i && p[1] == j }) {
+					return false
+				}
+			}
+		}
+		return true
+	}
+	var choose func(group []int, from, last int) []int
+	choose = func(group []int, from, last int) []int {
+		if len(group) == permits {
+			if group = append(slices.Clone(group), last); related(group) {
+				return group
+			}
+			return nil
+		}
+		for i := from; i < last; i++ {
+			if found := choose(append(slices.Clone(group), i), i+1, last); found != nil {
+				return found
+			}
+		}
+		return nil
+	}
+	for last := range spans {
+		if found := choose(nil, 0, last); found != nil {
+			crowds = append(crowds, found)
+		}
+	}
+	return crowds
+}
+
+// TestCrowdsAreCertainAsByChoices compares Certain and mayClash for semaphores with a comparison of all choices of
+// spans. Certain finds the same groups. mayClash finds something whenever the choices do, and nothing else if each
+// process had one span.
+func TestCrowdsAreCertainAsByChoices(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 3))
+	seen := map[string]int{}
+	for round := range testkit.Size(10_000, 100_000) {
+		h := grants(r, 3+round%6)
+		h.Header.Permits = 2 + round%2
+		h.Header.ClockError = max(h.Header.ClockError, 1)
+		for i := range h.Events {
+			h.Events[i].Shared = false
+		}
+		var tr trace.Trace
+		tr.Read(h)
+		tr.Windows()
+		tr.Sections()
+		for _, sections := range []bool{true, false} {
+			spans := tr.Locks[0].Windows
+			if sections {
+				spans = tr.Locks[0].Sections
+			}
+			got := Certain(&tr, spans, math.MaxInt, sections)
+			want := crowdsByChoices(len(spans), tr.Permits(), overlapsByPairs(&tr, spans, sections, true))
+			if !slices.EqualFunc(got, want, slices.Equal[[]int]) {
+				t.Fatalf("round %d, sections %t: %v; by choices %v\n%v\n%v", round, sections, got, want, spans,
+					h.Header)
+			}
+			one := Certain(&tr, spans, 1, sections)
+			if !slices.EqualFunc(one, want[:min(len(want), 1)], slices.Equal[[]int]) {
+				t.Fatalf("round %d, sections %t: the first is %v; by choices %v", round, sections, one, want)
+			}
+			_, _, may := mayClash(&tr, spans, sections)
+			possible := len(crowdsByChoices(len(spans), tr.Permits(), overlapsByPairs(&tr, spans, sections, false))) > 0
+			of := map[history.Process]bool{}
+			for _, s := range spans {
+				of[tr.Grants[s.Grant].Process] = true
+			}
+			if !may && (possible || len(got) > 0) || may && !possible && len(of) == len(spans) {
+				t.Fatalf("round %d, sections %t: may break %t, by choices %t; in any case: %v", round, sections, may,
+					possible, got)
+			}
+			seen[fmt.Sprintf("may %t", may)]++
+			plain := tr.Interval.Crowds(spans, tr.Permits(), math.MaxInt)
+			seen[fmt.Sprintf("by the recorded times %t, certain %t", len(plain) > 0, len(got) > 0)]++
+			for _, g := range got {
+				if !slices.ContainsFunc(plain, func(p []int) bool { return slices.Equal(p, g) }) {
+					seen["others"]++
+				}
+			}
+		}
+	}
+	t.Log(seen)
+	for _, what := range []string{"by the recorded times true, certain true",
+		"by the recorded times true, certain false", "by the recorded times false, certain false", "others", "may true", "may false"} {
+		if seen[what] < 20 {
 			t.Errorf("%s: %d times", what, seen[what])
 		}
 	}

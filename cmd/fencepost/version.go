@@ -25,7 +25,7 @@ type builtFrom struct {
 
 // lines returns the same as lines of text.
 func (b *builtFrom) lines() document.Lines {
-	revision := "not recorded: go build records it in a clone"
+	revision := "not recorded; build in a clone of the repository to record it"
 	switch {
 	case b.Revision == "" && b.Version != undated:
 		revision = "the commit of that version"

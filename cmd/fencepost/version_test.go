@@ -20,7 +20,7 @@ func TestVersionSaysWhatTheBuildHasRecorded(t *testing.T) {
 	}
 	for want, info := range map[string]*debug.BuildInfo{
 		"fencepost v1.2.3\nrevision  0123abc of 2026-01-02T03:04:05Z, with changes\nbuilt by  go1.26.0\n": info,
-		"fencepost (devel)\nrevision  not recorded: go build records it in a clone\nbuilt by  " +
+		"fencepost (devel)\nrevision  not recorded; build in a clone of the repository to record it\nbuilt by  " +
 			"go1\n": {GoVersion: "go1"},
 		"fencepost v1.2.3\nrevision  the commit of that version\nbuilt by  go1\n": {GoVersion: "go1",
 			Main: debug.Module{Version: "v1.2.3"}},

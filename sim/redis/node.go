@@ -134,7 +134,6 @@ func (n *Node) Reset(cfg Config) {
 	n.before, n.stood, n.lost = nil, nil, ""
 	n.timer, n.slow, n.numbers = 0, 0, 0
 	n.endLife()
-	n.operated = operated{}
 	n.resetReplication()
 }
 
@@ -155,7 +154,7 @@ func (n *Node) endLife() {
 	n.data.Attempt, n.data.Out = "", n.data.Out[:0]
 	n.attend(0)
 	n.endReplication()
-	n.endOperated()
+	n.operated = operated{}
 }
 
 // Start loads the file and then expires what has become due while the node was down.

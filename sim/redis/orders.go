@@ -7,41 +7,22 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// operated is what the server itself, or an operator who is no client of the run, does to a node: evictions, DEL,
-// FLUSHALL and CLIENT PAUSE.
+// operated is the state of what the server itself, or an operator who is not a client of the run, does to a node:
+// evictions, DEL, FLUSHALL and CLIENT PAUSE. A process that ends loses all of it.
 type operated struct {
 	orders []sim.ServerFault // to be carried out when the event loop runs next
-	pauses int               // client pauses under way
-	// void is the number of client pauses that a crash has ended, or that struck while the node was down. Their ends
-	// have yet to come.
-	void int
+	pauses []*history.Fault  // client pauses under way
 	// postponed is what clients have sent during a client pause, in the order of its arrival.
 	postponed []arrival
 }
 
-// operate accepts a fault that takes effect once the event loop runs: at once, or after a pause of the process.
+// operate accepts a fault that takes effect when the event loop runs: at once, or after a pause of the process. If the
+// process is down, the fault has no effect.
 func (n *Node) operate(f sim.ServerFault) {
-	switch {
-	case n.host != nil:
+	if n.host != nil {
 		n.orders = append(n.orders, f)
 		n.host.WakeAfter(0, wakeOperator)
-	case f.Kind == sim.ClientPause && f.Begin:
-		n.void++
-	case f.Kind == sim.ClientPause:
-		n.void = max(n.void-1, 0)
 	}
-}
-
-// endOperated forgets what a process has in memory of this.
-func (n *Node) endOperated() {
-	for _, f := range n.orders {
-		if f.Kind == sim.ClientPause && f.Begin {
-			n.pauses++
-		}
-	}
-	n.void += n.pauses
-	clear(n.postponed)
-	n.orders, n.pauses, n.postponed = n.orders[:0], 0, n.postponed[:0]
 }
 
 // followOrders carries out the orders, in a turn of its own.
@@ -49,23 +30,21 @@ func (n *Node) followOrders() {
 	orders := n.orders
 	n.orders = nil
 	for _, f := range orders {
-		switch {
+		switch at := slices.Index(n.pauses, f.Pause); {
 		case f.Kind == sim.RemoveKeys:
 			n.removeKeys(f.Key, f.Why)
 		case f.Begin:
-			n.pauses++
-		case n.void > 0:
-			n.void--
-		case n.pauses > 0:
-			if n.pauses--; n.pauses == 0 {
+			n.pauses = append(n.pauses, f.Pause)
+		case at >= 0: // otherwise the process that was told to pause has ended
+			if n.pauses = slices.Delete(n.pauses, at, at+1); len(n.pauses) == 0 {
 				n.unpauseClients()
 			}
 		}
 	}
 }
 
-// removeKeys removes a key, or all keys if name is empty. A replica evicts nothing of its own accord, and refuses the
-// commands.
+// removeKeys removes a key, or all keys if name is empty. A replica does nothing: it does not evict by itself, and it
+// refuses the commands.
 func (n *Node) removeKeys(name history.Lock, why history.Why) {
 	n.data.Attempt = ""
 	n.attend(0)
@@ -78,10 +57,10 @@ func (n *Node) removeKeys(name history.Lock, why history.Why) {
 	}
 }
 
-// postpones keeps what a client sends during a client pause for later, and reports whether there is such a pause.
-// Replicas that follow are no clients in this sense, but Sentinels are, and replicas that begin to follow.
+// postpones reports whether a client pause holds up what has arrived. If so, it is kept for later. A client pause holds
+// up Sentinels and replicas that begin to follow like other clients, but not replicas that follow already.
 func (n *Node) postpones(a arrival) bool {
-	if n.pauses == 0 || a.closed != 0 {
+	if len(n.pauses) == 0 || a.closed != 0 {
 		return false
 	}
 	if a.request == nil {

@@ -117,7 +117,7 @@ func memberLocks() []SoundLock {
 			Why: "HSETNX never overwrites a field, and the release compares the field."},
 		{Recipe: Recipe{Name: "hash-mode", Take: takeMode, Give: giveMode}, Promises: Leased,
 			Why: "A release deletes the client's own field, and the hash only if no other client has a field in it. " +
-				"The next client to acquire the lock removes fields whose time is over."},
+				"The next client to acquire the lock removes expired fields."},
 		{Recipe: Recipe{Name: "hash-deadline", Give: giveField,
 			Take: takeDeadline(`t[1] * 1000 + math.floor(t[2] / 1000)`)},
 			Promises: Leased,
@@ -127,8 +127,8 @@ func memberLocks() []SoundLock {
 			Renewal: ByWatchdog},
 			Promises: Leased, Why: "The watchdog extends the hash only if it contains the owner's field."},
 		{Recipe: Recipe{Name: "zset", Take: takeScore, Give: giveMember("ZREM")}, Promises: Leased,
-			Why: "The step that acquires the lock removes members whose time is over, and checks that there is no " +
-				"other. A release removes the client's own member."},
+			Why: "The step that acquires the lock removes expired members and checks that no other member exists. " +
+				"A release removes the client's own member."},
 		{Recipe: Recipe{Name: "set", Take: takeMember, Give: giveMember("SREM")}, Promises: Leased,
 			Why: "A member is added only to an empty set, and a release removes the client's own member."},
 	}

@@ -1,0 +1,119 @@
+package redis
+
+import (
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// clientPause begins or ends a client pause.
+func (m *machine) clientPause(of *history.Fault, begin bool) {
+	m.node.Fault(sim.ServerFault{Kind: sim.ClientPause, Begin: begin, Pause: of})
+	m.sleep(0)
+}
+
+// answers reports whether the node answers a request at once.
+func (m *machine) answers() bool {
+	reply := m.send("client-1/1", "PING")
+	m.sleep(0)
+	return *reply != ""
+}
+
+// TestAClientPauseEndsWithItsLastOne: requests wait until every client pause under way has ended, and are then carried
+// out.
+func TestAClientPauseEndsWithItsLastOne(t *testing.T) {
+	m := newMachine(Config{})
+	first, second := new(history.Fault), new(history.Fault)
+	m.clientPause(first, true)
+	reply := m.send("client-1/1", "SET", "key", "value")
+	m.clientPause(second, true)
+	m.clientPause(first, false)
+	if m.sleep(time.Second); *reply != "" {
+		t.Fatalf("during the second pause: %q", *reply)
+	}
+	m.clientPause(second, false)
+	if *reply != "+OK\r\n" || !m.answers() {
+		t.Errorf("after both pauses: %q", *reply)
+	}
+}
+
+// TestACrashEndsAClientPause: a pause ends with its process, and the end of a pause that a crash has ended leaves a
+// later pause alone, whenever the end comes.
+func TestACrashEndsAClientPause(t *testing.T) {
+	for name, end := range map[string]func(m *machine, first, second *history.Fault){
+		"the end comes while the node is down": func(m *machine, first, second *history.Fault) {
+			m.stop(sim.PowerLoss)
+			m.clientPause(first, false)
+			m.start()
+			m.clientPause(second, true)
+		},
+		"the end comes after the restart": func(m *machine, first, second *history.Fault) {
+			m.stop(sim.PowerLoss)
+			m.start()
+			m.clientPause(second, true)
+			m.clientPause(first, false)
+		},
+		"the end has come when the node crashes, but the event loop has not run": func(m *machine,
+			first, second *history.Fault) {
+			m.node.Fault(sim.ServerFault{Kind: sim.ClientPause, Pause: first})
+			m.stop(sim.PowerLoss)
+			m.start()
+			m.clientPause(second, true)
+		},
+		"the pause begins while the node is down": func(m *machine, first, second *history.Fault) {
+			m.stop(sim.PowerLoss)
+			m.clientPause(new(history.Fault), true)
+			m.start()
+			if !m.answers() {
+				t.Error("a node that was down is paused")
+			}
+			m.clientPause(second, true)
+		},
+	} {
+		m := newMachine(Config{})
+		first, second := new(history.Fault), new(history.Fault)
+		m.clientPause(first, true)
+		end(m, first, second)
+		if m.answers() {
+			t.Errorf("%s: the second pause is not in force", name)
+		}
+		m.clientPause(second, false)
+		if !m.answers() {
+			t.Errorf("%s: the node is still paused after the second pause", name)
+		}
+	}
+}
+
+// TestRemovedKeysAreRecordedWithTheirReason: a key that is evicted, and all keys that an operator flushes, are gone,
+// and the record of each states why. A key that does not exist leaves no record.
+func TestRemovedKeysAreRecordedWithTheirReason(t *testing.T) {
+	for why, gone := range map[history.Why][]string{history.Evicted: {"a"}, history.FlushedByOperator: {"a", "b"}} {
+		m := newMachine(Config{})
+		for _, key := range []string{"a", "b"} {
+			m.do("client-1/1", "SET "+key+" value PX 10000")
+		}
+		m.events = nil
+		fault := sim.ServerFault{Kind: sim.RemoveKeys, Why: why}
+		if why == history.Evicted {
+			m.node.Fault(sim.ServerFault{Kind: sim.RemoveKeys, Key: "none", Why: why})
+			fault.Key = "a"
+		}
+		m.node.Fault(fault)
+		m.sleep(0)
+		var recorded []string
+		for _, e := range m.events {
+			if e.F != history.KeyGone || e.Why != why || e.By != "" {
+				t.Errorf("%s: %+v", why, e)
+			}
+			recorded = append(recorded, string(e.Lock))
+			if got := m.do("client-1/2", "EXISTS "+string(e.Lock)); got != "0" {
+				t.Errorf("%s: EXISTS %s: %s", why, e.Lock, got)
+			}
+		}
+		if len(recorded) != len(gone) {
+			t.Errorf("%s: recorded %v, want %v", why, recorded, gone)
+		}
+	}
+}
