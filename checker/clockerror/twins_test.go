@@ -216,7 +216,8 @@ func TestCrowdsAreCertainAsByChoices(t *testing.T) {
 	}
 	t.Log(seen)
 	for _, what := range []string{"by the recorded times true, certain true",
-		"by the recorded times true, certain false", "by the recorded times false, certain false", "others", "may true", "may false"} {
+		"by the recorded times true, certain false", "by the recorded times false, certain false",
+		"others", "may true", "may false"} {
 		if seen[what] < 20 {
 			t.Errorf("%s: %d times", what, seen[what])
 		}
