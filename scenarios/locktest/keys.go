@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
 // keys maps each key on the servers to the lock that it belongs to.
@@ -43,6 +45,33 @@ func (c *Config) newKeys(locks []history.Lock) (*keys, error) {
 		}
 	}
 	return k, nil
+}
+
+// unmatched returns an error if a fault of the runs would remove the key that has the name of a lock, such as "evict
+// key of lock on redis-1 at 3s", but Config.Keys gives the lock only keys with other names.
+func (c *Config) unmatched(s *scenarios.Scenario) error {
+	if c.keys == nil {
+		return nil
+	}
+	faults := s.Faults
+	if c.plan != nil {
+		faults = c.plan.Faults
+	}
+	for _, f := range faults {
+		if _, known := c.keys.of[f.Lock]; f.Lock != "" && !known {
+			return fmt.Errorf("Config.Plan: %q would remove a key called %s, but the keys that Config.Keys lists have "+
+				"other names: use flush, which removes all keys", f, f.Lock)
+		}
+	}
+	for _, k := range s.Mix.Additions() {
+		for _, lock := range c.keys.locks {
+			if _, known := c.keys.of[lock]; k.Has(nemesis.FieldLock) && !known {
+				return fmt.Errorf("Config.Faults: %q would remove a key called %s, but the keys that Config.Keys "+
+					"lists have other names: use flush, which removes all keys", k, lock)
+			}
+		}
+	}
+	return nil
 }
 
 // connect assigns a server's record of a key to the lock that the key belongs to.

@@ -134,3 +134,37 @@ func TestWhichLockAKeyIsOf(t *testing.T) {
 		}
 	}
 }
+
+// TestAFaultThatNamesAKeyFindsIt: a fault that removes the key with the name of a lock is refused if the lock's keys
+// have other names, because the fault would do nothing. Otherwise it is accepted.
+func TestAFaultThatNamesAKeyFindsIt(t *testing.T) {
+	other := func(lock string) []string { return []string{"my:" + lock} }
+	same := func(lock string) []string { return []string{lock, lock + ":queue"} }
+	for _, of := range []struct {
+		config Config
+		want   string
+	}{
+		{Config{Plan: []string{"evict key of lock on redis-1 at 3s"}, Keys: other}, `Config.Plan: "evict key of lock on`},
+		{Config{Plan: []string{"delete key of lock on redis-1 at 3s"}, Keys: other}, `Config.Plan: "delete key of lock on`},
+		{Config{Faults: Faults{"evict key"}, Keys: other}, `Config.Faults: "evict key"`},
+		{Config{Plan: []string{"flush redis-1 at 3s"}, Keys: other}, ""},
+		{Config{Faults: Faults{"flush"}, Keys: other}, ""},
+		{Config{Faults: Faults{"evict key"}, Keys: same}, ""},
+		{Config{Plan: []string{"evict key of lock on redis-1 at 3s"}, Keys: same}, ""},
+		{Config{Plan: []string{"evict key of lock on redis-1 at 3s"}}, ""},
+	} {
+		s, err := of.config.scenario("lock")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if of.config.keys, err = of.config.newKeys(s.Locks()); err != nil {
+			t.Fatal(err)
+		}
+		switch err := of.config.unmatched(s); {
+		case of.want == "" && err != nil:
+			t.Errorf("%v", err)
+		case of.want != "" && (err == nil || !strings.HasPrefix(err.Error(), of.want)):
+			t.Errorf("%v, want %s", err, of.want)
+		}
+	}
+}

@@ -135,6 +135,9 @@ func begin(t *testing.T, c Config) (p *parent, seeds []uint64) {
 	if c.keys, err = c.newKeys(s.Locks()); err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
+	if err = c.unmatched(s); err != nil {
+		t.Fatalf("locktest: %v", err)
+	}
 	if os.Getenv(remote.Environment) == remote.Served {
 		if isWorker || call == 0 { // serves a worker, or another program, which knows only the first call
 			serve(t, s, &c)
