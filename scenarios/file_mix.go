@@ -32,7 +32,8 @@ func (f *file) mixFields(m *draw.Mix) []field {
 					"named is not drawn"}},
 		{name: "with", read: f.readAdditions,
 			doc: doc{values: "list of kinds of faults", standard: "none", meaning: "kinds that are drawn besides " +
-				"those of `weights`, as often as the average of those: kinds that are off unless a mix asks for them"}},
+				"those of `weights`, as often as the average of those. Kinds that are off by default are drawn only " +
+				"if they are listed here, or if a fault of `faults` is of that kind"}},
 		span("pause", &m.Pause, "TTL / 100 to 3 TTL", "how long pauses are"),
 		span("jump", &m.Jump, "TTL / 100 to 3 TTL", "how far clocks jump, either way"),
 		span("delay", &m.Delay, "TTL / 1000 to 3 TTL", "how late messages are"),
@@ -71,6 +72,7 @@ func (f *file) mixFields(m *draw.Mix) []field {
 // readMix reads the mix, whose defaults depend on the TTL, and makes sure that something can be drawn from it.
 func (f *file) readMix(names *nemesis.Names) {
 	m := draw.For(f.lock.config.TTL)
+	m.Weights = m.Weights.With(f.ownKinds())
 	f.scenario.Mix = m
 	if f.mix == nil {
 		return
@@ -98,6 +100,15 @@ func (f *file) readMix(names *nemesis.Names) {
 	if _, err := draw.NewGenerator(m, *names, f.scenario.Limit); err != nil {
 		f.Problem(format.StartOf(f.mix), "", "%s", err)
 	}
+}
+
+// ownKinds returns the kinds of the scenario's own faults. They are drawn even if they are off by default, because the
+// author of the scenario expects such faults.
+func (f *file) ownKinds() (kinds []string) {
+	for i := range f.scenario.Faults {
+		kinds = append(kinds, f.scenario.Faults[i].Kind.String())
+	}
+	return kinds
 }
 
 // readWeights reads how often each kind is drawn relative to the others. A kind that is not named is not drawn.

@@ -9,14 +9,18 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
 )
 
-// TestAdditionsToTheMixAreDrawn checks that a mix draws the kinds that are off by default only if it asks for them, and
-// the others as before.
+// TestAdditionsToTheMixAreDrawn checks that a mix draws the kinds that are off by default only if it asks for them or a
+// fault of the scenario is of that kind, and the others as before. Weights that are stated leave out all others.
 func TestAdditionsToTheMixAreDrawn(t *testing.T) {
 	const usual = "name: x\nservers: {redis: 1}\nlock: {protocol: set-nx-px}\n"
+	const flushed = usual + "faults: [flush redis-1 at 3s]\n"
 	for text, want := range map[string][]nemesis.Kind{
 		usual: nil,
 		usual + "mix: {with: [evict key, flush]}\n":                           {nemesis.EvictKey, nemesis.Flush},
 		usual + "mix: {with: [client pause], weights: {pause: 3, jump: 1}}\n": {nemesis.ClientPause},
+		flushed: {nemesis.Flush},
+		flushed + "mix: {with: [client pause]}\n":         {nemesis.Flush, nemesis.ClientPause},
+		flushed + "mix: {weights: {pause: 3, jump: 1}}\n": nil,
 	} {
 		s := parseText(t, text)
 		if got := s.Mix.Additions(); !slices.Equal(got, want) {

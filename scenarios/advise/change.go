@@ -301,6 +301,11 @@ func (b *subject) servers(c Change, d *locks.Definition) Change {
 				c.edits = append(c.edits, edit{Path: "servers." + key, Remove: true})
 			}
 		}
+		for _, path := range []string{"mix.slow-fsync", "mix.with"} { // faults that only some servers can suffer
+			if b.has(path) || len(b.doc.List(path)) > 0 {
+				c.edits = append(c.edits, edit{Path: path, Remove: true})
+			}
+		}
 	}
 	n := 1
 	switch {
