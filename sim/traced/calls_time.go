@@ -2,7 +2,11 @@
 
 package traced
 
-import "golang.org/x/sys/unix"
+import (
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
 
 // timespec reads a timespec of a process, in ns; ok is false if it is not one.
 func (t *thread) timespec(at uint64) (ns int64, ok bool) {
@@ -14,8 +18,11 @@ func (t *thread) timespec(at uint64) (ns int64, ok bool) {
 	if s < 0 || n < 0 || n >= 1e9 {
 		return 0, false
 	}
-	return min(s, farthest/1e9)*1e9 + n, true
+	return min(s, latest/1e9)*1e9 + n, true
 }
+
+// latest is the largest time that is read from a process, in ns: for a wall clock, some time in 2116.
+const latest = 1 << 62 / 1_000_000_000 * 1_000_000_000
 
 // farthest is the longest wait in ns, some 29 years.
 const farthest = 1 << 60 / 1_250_000_000 * 1_000_000_000
@@ -37,7 +44,7 @@ func absolute(wall bool, at int64) block {
 func (t *thread) reading(id int32) (ns int64, ok bool) {
 	p, m := t.p, t.p.m
 	switch {
-	case id == unix.CLOCK_REALTIME || id == unix.CLOCK_REALTIME_COARSE || id == unix.CLOCK_TAI:
+	case showsWall(id):
 		return p.clock.realtime(m.now), true
 	case id == unix.CLOCK_MONOTONIC || id == unix.CLOCK_MONOTONIC_RAW || id == unix.CLOCK_MONOTONIC_COARSE ||
 		id == unix.CLOCK_BOOTTIME:
@@ -47,6 +54,15 @@ func (t *thread) reading(id int32) (ns int64, ok bool) {
 		return p.clock.advance(m.now), true
 	}
 	return 0, false
+}
+
+// unwaited lists the clocks by which nobody can sleep.
+var unwaited = []int32{unix.CLOCK_REALTIME_COARSE, unix.CLOCK_MONOTONIC_COARSE, unix.CLOCK_MONOTONIC_RAW,
+	unix.CLOCK_THREAD_CPUTIME_ID}
+
+// showsWall reports whether a clock shows the time of day.
+func showsWall(id int32) bool {
+	return id == unix.CLOCK_REALTIME || id == unix.CLOCK_REALTIME_COARSE || id == unix.CLOCK_TAI
 }
 
 // seconds encodes a time as a timespec, or with parts of 1000 as a timeval.
@@ -139,13 +155,18 @@ func (t *thread) nanosleep() outcome {
 func (t *thread) clockNanosleep() outcome {
 	const absoluteTime = 1
 	d, ok := t.timespec(t.regs.Rdx)
-	if _, known := t.reading(int32(t.regs.Rdi)); !ok || !known {
+	clock := int32(t.regs.Rdi)
+	_, known := t.reading(clock)
+	switch {
+	case known && slices.Contains(unwaited, clock):
+		return t.errs(unix.EOPNOTSUPP)
+	case !ok || !known:
 		return t.errs(unix.EINVAL)
 	}
 	if t.regs.Rsi&absoluteTime == 0 {
 		return t.sleeps(t.relative(d))
 	}
-	return t.sleeps(absolute(int32(t.regs.Rdi) == unix.CLOCK_REALTIME, d))
+	return t.sleeps(absolute(showsWall(clock), d))
 }
 
 // yieldTime is how long a thread that yields to nobody lets pass: it waits for a timer or for the network.

@@ -34,6 +34,7 @@ type Conn struct {
 	pending  []byte     // delivered, and not yet in the kernel, whose buffer is full
 	finished bool       // nothing more will be delivered
 	patience int64      // SO_RCVTIMEO in ns; 0: none
+	options  map[optionName][]byte
 }
 
 // Process returns the process whose connection it is.
@@ -400,52 +401,6 @@ func (t *thread) getpeername() outcome {
 		return t.errs(unix.ENOTCONN)
 	}
 	return t.givesAddress(c, c.To)
-}
-
-// setsockopt notes how long reads wait. Options of TCP have no effect.
-func (t *thread) setsockopt() outcome {
-	r := &t.regs
-	c := t.connOf()
-	if c == nil {
-		return passes
-	}
-	switch {
-	case r.Rsi != unix.SOL_SOCKET:
-		return t.gives(0)
-	case r.Rdx == unix.SO_RCVTIMEO && r.R8 >= 16:
-		c.patience = int64(peek64(t.tid, r.R10))*1e9 + int64(peek64(t.tid, r.R10+8))*1000
-		return t.gives(0)
-	case r.Rdx == unix.SO_SNDBUF || r.Rdx == unix.SO_RCVBUF || r.Rdx == unix.SO_LINGER:
-		return t.gives(0) // the buffers are the machine's
-	}
-	return passes
-}
-
-func (t *thread) getsockopt() outcome {
-	r := &t.regs
-	c := t.connOf()
-	if c == nil {
-		return passes
-	}
-	value := uint32(0)
-	switch {
-	case r.Rsi == unix.SOL_SOCKET && r.Rdx == unix.SO_ERROR && c.state == failed:
-		value = uint32(c.error)
-		c.error = 0
-	case r.Rsi == unix.SOL_SOCKET && r.Rdx == unix.SO_DOMAIN:
-		value = unix.AF_INET
-		if c.six {
-			value = unix.AF_INET6
-		}
-	case r.Rsi == unix.SOL_SOCKET && r.Rdx == unix.SO_PROTOCOL:
-		value = unix.IPPROTO_TCP
-	case r.Rsi == unix.SOL_SOCKET:
-		return passes
-	}
-	if !poke32(t.tid, r.R10, value) || !poke32(t.tid, r.R8, 4) {
-		return t.errs(unix.EFAULT)
-	}
-	return t.gives(0)
 }
 
 // shutdown counts as closing when the process will write nothing more: a server that finds the end of what a client

@@ -194,7 +194,7 @@ func (t *thread) due(now int64) int64 {
 	if t.blocked.wall {
 		at -= t.p.clock.wall
 	}
-	return t.p.clock.reached(at, now)
+	return t.p.clock.reached(min(at, t.p.clock.advance(now)+farthest), now)
 }
 
 // wake lets the threads go on whose wait is over.

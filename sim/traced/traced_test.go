@@ -14,7 +14,8 @@ import (
 // TestAProgramSeesWhatItSeesOnTheKernel: what a program prints in virtual time is what it prints on the host.
 func TestAProgramSeesWhatItSeesOnTheKernel(t *testing.T) {
 	real := realEcho(t)
-	for _, what := range []string{"threads", "pipe", "signals", "files", "echo", "reset", "end"} {
+	for _, what := range []string{"threads", "pipe", "signals", "files", "echo", "reset", "end", "absolute",
+		"options"} {
 		t.Run(what, func(t *testing.T) {
 			want := onTheHost(t, goProgram(t, what, real)...)
 			got := newStage(t, 0).run(1, 0, nil, goProgram(t, what, echoing)...)
@@ -117,6 +118,23 @@ func TestFaultsOfAProcess(t *testing.T) {
 				t.Errorf("it prints\n%safter %v (%v); want\n%safter %v", r.printed, r.took, r.err, c.want, c.took)
 			}
 		})
+	}
+}
+
+// TestAWaitForATimeOfDayEndsWhenTheClockShowsIt: if the wall clock jumps ahead or runs slow, an absolute wait by it ends
+// sooner or later, and one for a duration does not.
+func TestAWaitForATimeOfDayEndsWhenTheClockShowsIt(t *testing.T) {
+	for what, want := range map[string][3]time.Duration{
+		"until": {10 * time.Second, 5 * time.Second, 19 * time.Second},
+		"for":   {10 * time.Second, 10 * time.Second, 19 * time.Second},
+	} {
+		for i, fault := range []func(*Process){func(*Process) {}, func(p *Process) { p.Jump(5 * time.Second) },
+			func(p *Process) { p.Drift(-500_000) }} {
+			r := newStage(t, 0).run(1, time.Second, fault, goProgram(t, "until", what)...)
+			if r.took.Round(100*time.Millisecond) != want[i] || r.err != nil {
+				t.Errorf("%s, fault %d: the wait took %v (%v), want %v", what, i, r.took, r.err, want[i])
+			}
+		}
 	}
 }
 

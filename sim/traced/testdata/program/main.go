@@ -18,7 +18,8 @@ import (
 func main() {
 	what := map[string]func(){"threads": threads, "pipe": pipe, "signals": signals, "files": files, "echo": echo,
 		"refused": refused, "reset": reset, "end": end, "sleep": sleep, "clocks": clocks, "timerfd": timerfd,
-		"spin": spin, "writes": writes, "udp": udp, "forever": forever, "random": random}[os.Args[1]]
+		"spin": spin, "absolute": absolute, "options": options,
+		"until": until, "writes": writes, "udp": udp, "forever": forever, "random": random}[os.Args[1]]
 	what()
 }
 
