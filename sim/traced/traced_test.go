@@ -121,8 +121,8 @@ func TestFaultsOfAProcess(t *testing.T) {
 	}
 }
 
-// TestAWaitForATimeOfDayEndsWhenTheClockShowsIt: if the wall clock jumps ahead or runs slow, an absolute wait by it ends
-// sooner or later, and one for a duration does not.
+// TestAWaitForATimeOfDayEndsWhenTheClockShowsIt: if the wall clock jumps ahead or runs slow, an absolute wait by it
+// ends sooner or later, and one for a duration does not.
 func TestAWaitForATimeOfDayEndsWhenTheClockShowsIt(t *testing.T) {
 	for what, want := range map[string][3]time.Duration{
 		"until": {10 * time.Second, 5 * time.Second, 19 * time.Second},
