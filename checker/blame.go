@@ -388,11 +388,36 @@ func (t *judge) otherWait(l lateness) int32 {
 		if a.Process != g.Process || a.Lock == g.Lock || a.Call < g.OK || a.Call > l.met || a.Ret < l.met {
 			continue
 		}
-		if t.Time(min(a.Ret, l.left))-t.Time(a.Call) >= t.excess(l) {
+		if t.Time(min(a.Ret, l.left))-t.Time(a.Call) >= t.excess(l) || t.renewsLater(a, l) {
 			return int32(n)
 		}
 	}
 	return -1
+}
+
+// renewsLater reports whether a holder began to renew its lease only after a wait for another lock, and so often that
+// it would have been in time without this wait.
+func (t *judge) renewsLater(a *trace.Ask, l lateness) bool {
+	if l.left >= len(t.History.Events) {
+		return false
+	}
+	waited := t.Time(a.Ret) - t.Time(a.Call)
+	end, before, extended := l.ended, l.ended, false
+	for i := a.Ret; i < l.left; i++ {
+		e := &t.History.Events[i]
+		switch {
+		case e.F != history.Extend || e.Process != t.Grants[l.grant].Process || !t.isOf(e, l.grant):
+		case e.Type == history.OK:
+			extended = true
+		case e.Type == history.Fail && extended: // no more extensions were permitted
+			return t.Time(l.left)-waited <= before
+		case e.Type == history.Invoke && e.Time-waited >= end:
+			return false
+		case e.Type == history.Invoke:
+			before, end = end, e.Time-waited+t.History.Header.TTL
+		}
+	}
+	return end > l.ended && t.Time(l.left)-waited <= end
 }
 
 // slowedAsk lists the faults on servers, or on the links to them, that made an acquire longer by at least the time by
