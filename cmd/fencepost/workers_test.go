@@ -55,6 +55,15 @@ func workerCommand(t testing.TB, name string) string {
 		out, err := build.CombinedOutput()
 		need("Worker.java does not compile: "+string(out), err)
 		return "exec java -Xmx64m -XX:TieredStopAtLevel=1 -cp " + strings.Join(append(path, classes), ":") + " Worker"
+	case "jedis":
+		lib := filepath.Join(at, "lib")
+		_, err := os.Stat(lib)
+		need("the jars of jedis are not there: run mvn dependency:copy-dependencies -DoutputDirectory=lib in "+at, err)
+		classes := t.TempDir()
+		build := exec.Command("javac", "-cp", lib+"/*", "-d", classes, filepath.Join(at, "Worker.java"))
+		out, err := build.CombinedOutput()
+		need("Worker.java does not compile: "+string(out), err)
+		return "java -Xmx64m -XX:TieredStopAtLevel=1 -cp '" + lib + "/*:" + classes + "' Worker"
 	case "redlock-js":
 		_, err := os.Stat(filepath.Join(at, "node_modules", "redlock"))
 		need("npm ci has not been run in "+at, err)

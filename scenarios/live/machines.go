@@ -12,7 +12,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim/traced"
 )
 
@@ -35,10 +34,6 @@ func NewVirtual(s *scenarios.Scenario, command string) (*Virtual, error) {
 	words, err := wordsOf(command)
 	if err != nil {
 		return nil, err
-	}
-	if s.Servers.Backend != locks.OnRedis {
-		return nil, &RefusedError{Reason: fmt.Sprintf("%s has %s servers: in virtual time, programs reach Redis "+
-			"servers only; fencepost live runs this one in real time", s.Name, s.Servers.Backend)}
 	}
 	if err := traced.Allowed(); err != nil {
 		return nil, err

@@ -232,9 +232,13 @@ func (st *stage) listen(k *client) ([]string, error) {
 	masters := 0
 	var endpoints []string
 	for _, server := range append(slices.Clone(st.servers), history.Resource) {
-		wired := st.callers != nil && server != history.Resource
+		wired := st.wires(server)
 		if st.virtual != nil {
 			at := st.virtual.address(server)
+			if wired {
+				endpoints = append(endpoints, at.String())
+				continue
+			}
 			k.ports[server] = redisserver.Address{Host: at.Addr().String(), Port: strconv.Itoa(int(at.Port()))}
 			env = append(env, variableOf(server, &masters)+"=redis://:"+secret+"@"+at.String())
 			continue
@@ -255,6 +259,9 @@ func (st *stage) listen(k *client) ([]string, error) {
 	}
 	return env, nil
 }
+
+// wires reports whether the protocol of a server is not Redis'.
+func (st *stage) wires(server sim.ProcessID) bool { return st.callers != nil && server != history.Resource }
 
 // variableOf returns the name of the variable with the address of a server. Lock servers are numbered in order.
 func variableOf(server sim.ProcessID, numbered *int) string {

@@ -87,7 +87,7 @@ func (v *virtual) keep(k *client) {
 // virtualSecret is the password in the URLs of clients in virtual time. No other process can reach their servers.
 const virtualSecret = "virtual"
 
-// redisPort is the port of all servers.
+// redisPort is the port of Redis servers and of the resource.
 const redisPort = 6379
 
 // resourceHost is the last part of the resource's address; those of servers count from 1.
@@ -95,11 +95,14 @@ const resourceHost = 200
 
 // address returns where the clients reach a server.
 func (v *virtual) address(server sim.ProcessID) netip.AddrPort {
-	host := resourceHost
+	host, port := resourceHost, redisPort
 	if server != history.Resource {
 		host = 1 + slices.Index(v.stage.servers, server)
 	}
-	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(host)}), redisPort)
+	if v.stage.wires(server) {
+		port = v.stage.Scenario.Servers.Front().Port()
+	}
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(host)}), uint16(port))
 }
 
 // start starts the program of a client.
@@ -169,7 +172,8 @@ func (v *virtual) Dialled(c *traced.Conn) {
 		if v.stage.world.Down(client) || l.ended {
 			return
 		}
-		l.to = v.stage.front.Connect(client, server, l, l)
+		wiring := v.stage.client(client).wiring(v.stage.wires(server))
+		l.to = v.stage.front.Connect(client, server, l, l, wiring)
 	})
 }
 

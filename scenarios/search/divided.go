@@ -168,11 +168,11 @@ func (w *Worker) run(ctx context.Context, spec []byte, first, size uint64) ([]by
 	seeds := Ranges{rangeOf(span.own().First+first, size)}
 	each := span.portion()
 	for i := range seeds.portions(each) {
-		if err := ctx.Err(); err != nil {
+		part, err := w.explorer.explore(ctx, seeds.portion(i, each))
+		if err != nil {
 			return nil, err
 		}
-		part, err := w.explorer.explore(seeds.portion(i, each))
-		if err != nil {
+		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		sum.add(part)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/reports/text"
 	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
@@ -23,6 +24,8 @@ type Exploration struct {
 	Failed    Failed            `json:"failed"`    // these runs are counted nowhere else except in Ran and Empty
 	Differing Differing         `json:"differing"` // blocks in which a run was not repeatable, so plans were not guided
 	Closest   Closest           `json:"closest"`
+
+	plans map[uint64]nemesis.Plan // guided plans of findings that this process has found, by the seed
 }
 
 // Differing counts the blocks of seeds in which a run was repeated in order to vary its plan, and came out different.
@@ -75,7 +78,7 @@ func (e *Exploration) Run(ctx context.Context, s *scenarios.Scenario, workers in
 			if err != nil {
 				return nil, err
 			}
-			return w.explore(r)
+			return w.explore(ctx, r)
 		}
 	}, func(part *Exploration) {
 		e.add(part)
@@ -105,11 +108,15 @@ func newExplorer(s *scenarios.Scenario, of *Span) (*explorer, error) {
 	return &explorer{scenario: s, plans: plans, runner: runner}, nil
 }
 
-// explore runs the seeds of r.
-func (w *explorer) explore(r Range) (*Exploration, error) {
-	part := newExploration(Span{Ran: Ranges{r}})
+// explore runs the seeds of r, or, once ctx is done, no more of them.
+func (w *explorer) explore(ctx context.Context, r Range) (*Exploration, error) {
+	part := newExploration(Span{})
 	for i := range r.count() {
+		if isDone(ctx) {
+			break
+		}
 		seed := r.First + uint64(i)
+		part.Ran = Ranges{{r.First, seed}}
 		plan := w.plans.Plan(seed)
 		if of := w.plans.differing(seed); of != nil {
 			part.Differing.add(Differing{1, *of})
@@ -130,6 +137,9 @@ func (w *explorer) explore(r Range) (*Exploration, error) {
 		w.plans.Learn(seed, Judged{&result, calls})
 		part.count(seed, verdict, w.scenario.Promise)
 		part.Closest.Note(seed, &plan, calls)
+		if w.plans.share > 0 {
+			part.keep(map[uint64]nemesis.Plan{seed: plan})
+		}
 		if !w.plans.Free(seed) {
 			part.Laws.CountGuided(verdict, w.scenario.Promise)
 		}
@@ -163,6 +173,28 @@ func (e *Exploration) add(part *Exploration) {
 	e.Failed.add(part.Failed)
 	e.Differing.add(part.Differing)
 	e.Closest.Add(part.Closest)
+	e.keep(part.plans)
+}
+
+// keep keeps the plans of the findings' first seeds. To draw a guided plan again takes all runs before it in its block.
+func (e *Exploration) keep(plans map[uint64]nemesis.Plan) {
+	before := e.plans
+	e.plans = map[uint64]nemesis.Plan{}
+	for _, f := range e.Findings {
+		for _, some := range []map[uint64]nemesis.Plan{before, plans} {
+			if plan, known := some[f.First]; known {
+				e.plans[f.First] = plan
+			}
+		}
+	}
+}
+
+// PlanOf returns the plan of a finding. plans draws it if another process has found it.
+func (e *Exploration) PlanOf(f campaign.Finding, plans *Plans) nemesis.Plan {
+	if plan, known := e.plans[f.First]; known {
+		return plan
+	}
+	return plans.Plan(f.First)
 }
 
 // drawn returns how many faults, over all kinds, were drawn, how many struck, and how many struck while a lock was held

@@ -57,9 +57,13 @@ func (r *Runs) Run(ctx context.Context, s *scenarios.Scenario, workers int, made
 	return runPortions(ctx, r.Span, workers, portion, func() func(Range) (*Runs, error) {
 		runner, strikes := scenarios.NewRunner(s), campaign.Strikes{}
 		return func(seeds Range) (*Runs, error) {
-			part := newRuns(Span{Ran: Ranges{seeds}}, faults)
+			part := newRuns(Span{}, faults)
 			for i := range seeds.count() {
+				if isDone(ctx) {
+					break
+				}
 				seed := seeds.First + uint64(i)
+				part.Ran = Ranges{{seeds.First, seed}}
 				result, err := runner.Run(nemesis.Plan{Scenario: s.Name, Seed: seed, Faults: faults})
 				if part.Failed.note(seed, err) {
 					continue

@@ -123,8 +123,7 @@ func (s Span) differs(sc *scenarios.Scenario, p nemesis.Plan) error {
 	return nil
 }
 
-// portion is the number of seeds in one job. It is large enough to make handing out a job cheap. It is small enough for
-// an interrupted search to stop soon, because each job is finished once it has begun.
+// portion is the number of seeds in one job. It is large enough to make handing out a job cheap.
 const portion = 8
 
 // portion returns the number of seeds in one job of the span.
@@ -135,9 +134,20 @@ func (s *Span) portion() uint64 {
 	return together // a worker that begins within a block must also perform the block's earlier runs
 }
 
+// isDone reports whether ctx is done.
+func isDone(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+		return true
+	default:
+		return false
+	}
+}
+
 // runPortions runs the remaining seeds of a span, in jobs of at most size seeds, and passes their results to take in
 // the order of the seeds. It stops when ctx is done, or at the first error. start is called once per worker and returns
-// the function with which that worker runs seeds.
+// the function with which that worker runs seeds. That function stops within its range once ctx is done: a run of
+// programs may take seconds.
 func runPortions[R any](ctx context.Context, s Span, workers int, size uint64, start func() func(Range) (R, error),
 	take func(R)) error {
 	missing := s.missing()

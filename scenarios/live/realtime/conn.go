@@ -76,9 +76,9 @@ type opener interface {
 }
 
 // Connect makes a connection of a client that cannot belong to anyone else, and so needs no password. The client's
-// bytes come from in; Collect must be called whenever there are some.
-func (f *Front) Connect(client, server sim.ProcessID, in Source, out Sink) *Conn {
-	c := &Conn{Client: client, Server: server, front: f, in: in, out: out, secret: f.Secret(client)}
+// bytes come from in; Collect must be called whenever there are some. A wiring says that the protocol is not Redis'.
+func (f *Front) Connect(client, server sim.ProcessID, in Source, out Sink, w *Wiring) *Conn {
+	c := &Conn{Client: client, Server: server, front: f, in: in, out: out, secret: f.Secret(client), wiring: w}
 	c.begin()
 	return c
 }
