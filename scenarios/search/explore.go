@@ -179,10 +179,13 @@ func (e *Exploration) add(part *Exploration) {
 // keep keeps the plans of the findings' first seeds. To draw a guided plan again takes all runs before it in its block.
 func (e *Exploration) keep(plans map[uint64]nemesis.Plan) {
 	before := e.plans
-	e.plans = map[uint64]nemesis.Plan{}
+	e.plans = nil
 	for _, f := range e.Findings {
 		for _, some := range []map[uint64]nemesis.Plan{before, plans} {
 			if plan, known := some[f.First]; known {
+				if e.plans == nil {
+					e.plans = map[uint64]nemesis.Plan{}
+				}
 				e.plans[f.First] = plan
 			}
 		}
