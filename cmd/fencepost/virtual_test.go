@@ -22,6 +22,7 @@ func TestWorkersInVirtualTime(t *testing.T) {
 		{"redsync", "", "kleppmann-gc-pause", outlived},
 		{"redlock-js", "", "kleppmann-gc-pause", outlived},
 		{"jedis", "", "kleppmann-gc-pause", outlived},
+		{"redis-rs", "", "kleppmann-gc-pause", outlived},
 		{"kazoo", "", "zookeeper-pause", outlived},
 		{"kazoo", " fenced", "zookeeper-pause-fenced", "resource-safety holds"},
 		{"curator", "", "zookeeper-pause", outlived},

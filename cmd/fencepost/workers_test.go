@@ -64,6 +64,11 @@ func workerCommand(t testing.TB, name string) string {
 		out, err := build.CombinedOutput()
 		need("Worker.java does not compile: "+string(out), err)
 		return "java -Xmx64m -XX:TieredStopAtLevel=1 -cp '" + lib + "/*:" + classes + "' Worker"
+	case "redis-rs":
+		program := filepath.Join(at, "target", "release", name)
+		_, err := os.Stat(program)
+		need("cargo build --release --locked has not been run in "+at, err)
+		return program
 	case "redlock-js":
 		_, err := os.Stat(filepath.Join(at, "node_modules", "redlock"))
 		need("npm ci has not been run in "+at, err)
