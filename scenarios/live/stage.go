@@ -261,7 +261,9 @@ func (st *stage) listen(k *client) ([]string, error) {
 }
 
 // wires reports whether the protocol of a server is not Redis'.
-func (st *stage) wires(server sim.ProcessID) bool { return st.callers != nil && server != history.Resource }
+func (st *stage) wires(server sim.ProcessID) bool {
+	return st.callers != nil && server != history.Resource
+}
 
 // variableOf returns the name of the variable with the address of a server. Lock servers are numbered in order.
 func variableOf(server sim.ProcessID, numbered *int) string {
