@@ -26,43 +26,44 @@ func init() {
 		cluster:  func(s *Servers) cluster { return newRedisCluster(s) }})
 }
 
-// redisSettings are settings of Redis nodes, and replicaSettings of replicated Redis nodes.
+// redisSettings are settings of Redis nodes. replicaSettings apply only to Redis nodes with replicas.
 var (
 	redisSettings = []format.Key[Servers]{
 		format.Choice("version", func(s *Servers) *string { return &s.Version },
-			"which commands and options a Redis has: `7.0` is 7.0.15, `8` is 8.4 by its documentation, with DELEX and "+
-				"SET … IFEQ, and `tair` is 7.0 with Tair's CAD and CAS. What a version does not have it refuses as "+
-				"the real one does, and sim/redis/COMMANDS.md lists what is not simulated",
+			"the commands and options that Redis has: `7.0` is 7.0.15; `8` is 8.4 according to its documentation, "+
+				"with DELEX and SET … IFEQ; `tair` is 7.0 with Tair's CAD and CAS. A version refuses what it does "+
+				"not have as the real one does. sim/redis/COMMANDS.md lists what is not simulated",
 			format.Options("7.0", "8", "tair")...),
 		format.Number("replicas", func(s *Servers) *int { return &s.Replicas }, 0, 0, maxReplicas,
-			"of each master: redis-1-replica-1 …; with replicas there is a Sentinel, sentinel-1, that promotes one "+
-				"when its master is down, and clients follow it"),
+			"the number of replicas of each master: redis-1-replica-1 …; with replicas there is a Sentinel, "+
+				"sentinel-1, which promotes one when its master is down; clients follow it"),
 	}
 	replicaSettings = []format.Key[Servers]{
 		format.Number("min-replicas-to-write", func(s *Servers) *int { return &s.MinReplicasToWrite }, 0, 0,
 			maxReplicas,
-			"a master refuses writes unless so many replicas have acknowledged lately"),
+			"a master refuses writes unless this many replicas have acknowledged within `min-replicas-max-lag`"),
 		format.Positive("min-replicas-max-lag", func(s *Servers) *time.Duration { return &s.MinReplicasMaxLag },
-			redis.DefaultMinReplicasMaxLag, "what lately means"),
+			redis.DefaultMinReplicasMaxLag, "how old a replica's last acknowledgment may be; see "+
+				"`min-replicas-to-write`"),
 		format.Switch("semi-sync", func(s *Servers) *bool { return &s.SemiSync }, false, "replies to writes wait for "+
 			"one replica (Tair)"),
 		format.Positive("semi-sync-timeout", func(s *Servers) *time.Duration { return &s.SemiSyncTimeout },
 			redis.DefaultSemiSyncTimeout,
-			"after so long without one the master goes on asynchronously, until a replica has "+
-				"caught up"),
+			"after this time without a reply from a replica, the master stops waiting until a replica has caught up"),
 		format.Positive("down-after", func(s *Servers) *time.Duration { return &s.DownAfter }, redis.DefaultDownAfter,
 			"how long a master must be silent before the Sentinel replaces it").Recurring(),
 		format.Time("reconfigure-after", func(s *Servers) *time.Duration { return &s.ReconfigureAfter },
-			redis.DefaultReconfigureAfter, "how long a deposed master goes on serving once the Sentinel reaches it"),
+			redis.DefaultReconfigureAfter, "how long a deposed master goes on "+
+				"serving after the Sentinel can reach it"),
 	}
 )
 
-// checkReplicas refuses settings of replicas where there are too few.
+// checkReplicas reports settings of replicas in a scenario without enough replicas.
 func checkReplicas(f *file) {
 	s := &f.scenario.Servers
 	for _, k := range replicaSettings {
 		if place, given := f.inServers[k.Path]; given && s.Replicas == 0 {
-			f.Problem(place, "", "%s is about replicas, but there are none: give replicas", k.Path)
+			f.Problem(place, "", "%s needs replicas, but there are none: give replicas", k.Path)
 		}
 	}
 	if s.MinReplicasToWrite > s.Replicas && s.Replicas > 0 {
@@ -127,9 +128,9 @@ func (c *redisCluster) resetGroup(w *sim.World, p nemesis.Plan, members []sim.Pr
 	}
 }
 
-// RecordFailOver records that a replica has become master, whoever decided that, because a checker must know which
-// server was deposed. If a fault of the plan ordered it, the event has the fault's line. Otherwise it says that the
-// Sentinel decided it.
+// RecordFailOver records that a replica has become master, no matter who decided it, because a checker must know
+// which server was deposed. If a fault of the plan ordered the failover, the event has the fault's line. Otherwise it
+// says that the Sentinel decided.
 func RecordFailOver(w *sim.World, plan []nemesis.Fault, old, promoted sim.ProcessID) {
 	f := nemesis.Fault{Kind: nemesis.FailOver, Target: old, Peer: promoted}
 	e := history.Event{Type: history.Invoke, F: history.FailOver, Value: f.Recorded(), Fault: f.Struck(),
@@ -142,9 +143,9 @@ func RecordFailOver(w *sim.World, plan []nemesis.Fault, old, promoted sim.Proces
 	w.Record(history.Nemesis, e)
 }
 
-// ordered returns the fault of the plan that ordered a failover, or nil if there is none. The fault may name another
-// server as the master: what counts is which replica takes over, from whoever is master then. A fault whose time has
-// not come has ordered nothing.
+// ordered returns the fault of the plan that ordered a failover, or nil if none did. The fault may name a server that
+// was no longer the master: only the replica that takes over must match. A fault that is not yet due has ordered
+// nothing.
 func ordered(plan []nemesis.Fault, f *nemesis.Fault, now sim.Time) (by *nemesis.Fault) {
 	for i := range plan {
 		o := &plan[i]

@@ -42,14 +42,14 @@ func init() {
 // zooKeeperSettings are settings of ZooKeeper ensembles.
 var zooKeeperSettings = []format.Key[Servers]{
 	format.Time("tick-time", func(s *Servers) *time.Duration { return &s.TickTime }, zookeeper.DefaultTick,
-		"the unit of time of a ZooKeeper ensemble (tickTime): its leader checks for expired sessions once a tick, and "+
-			"members send signs of life twice a tick").With(func(f *format.Form) {
+		"the unit of time of a ZooKeeper ensemble (tickTime): its leader checks for expired sessions once a tick, "+
+			"and members exchange heartbeats twice a tick").With(func(f *format.Form) {
 		f.Least, f.Most, f.Step = int64(100*time.Millisecond), int64(time.Minute), int64(time.Millisecond)
 	}).Refusing("ZooKeeper does not start with a tickTime of 0 (\"tickTime is not set\")"),
 	format.Number("sync-limit", func(s *Servers) *int { return &s.SyncLimit },
 		zookeeper.DefaultSyncLimit, 1, 100,
-		"how many ticks a member of a ZooKeeper ensemble serves without a sign of life of its leader, and a leader "+
-			"keeps a silent member (syncLimit)").
+		"how many ticks a ZooKeeper member goes on serving without a heartbeat of its leader, and how many ticks a "+
+			"leader keeps a silent member (syncLimit)").
 		Refusing("ZooKeeper does not start with a syncLimit of 0 (\"syncLimit is not set\")"),
 }
 

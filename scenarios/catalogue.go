@@ -6,7 +6,8 @@ import (
 	"io/fs"
 )
 
-// catalogueFiles holds the scenarios. Those in the folder printed are the documents' code samples, setting for setting.
+// catalogueFiles holds the scenarios. Those in the folder printed reproduce the code samples of published documents,
+// setting for setting.
 //
 //go:embed catalogue/*.yaml catalogue/printed/*.yaml
 var catalogueFiles embed.FS

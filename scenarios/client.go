@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// client is a client of one or more locks. As often as its Work says, it acquires the locks, works on the protected
-// resource and releases them. It records each step as an outside observer would.
+// client is a client of one or more locks. In each of its Work.Cycles it acquires the locks, works on the protected
+// resource and releases the locks. It records each step as an outside observer would.
 type client struct {
 	work     Work
 	locks    []*clientLock // in the order in which it takes them
@@ -20,7 +20,7 @@ type client struct {
 	resource ResourceConfig
 	writes   int      // number of values written so far; numbers the next one
 	section  *section // the latest section
-	// These are reused: the request to the resource, and the signals that end a sleep.
+	// The memory of these two is reused: the request to the resource, and the signals that end a sleep.
 	request [1]sim.Request
 	signals []*sim.Signal
 }
@@ -77,8 +77,8 @@ type held struct {
 	hold *locks.Hold
 }
 
-// cycle takes the locks, works and releases them. If a client of several locks fails to get one, it releases those that
-// it has, waits and starts again.
+// cycle takes the locks, works and releases them. If a client of several locks fails to get one, it releases those
+// that it already has, waits and starts again.
 func (c *client) cycle(env sim.Env, i int) {
 	s := &section{client: c, env: env, job: strconv.Itoa(i)}
 	c.section = s
@@ -112,7 +112,8 @@ func (c *client) choice(env sim.Env) []*clientLock {
 	return c.locks
 }
 
-// acquire takes the locks one after another. It returns false if the client's patience ended before it had all of them.
+// acquire takes the locks one after another. It returns false if the client ran out of patience before it had all of
+// them.
 func (s *section) acquire() bool {
 	for _, l := range s.choice(s.env) {
 		e := history.Event{Type: history.Invoke, F: history.Acquire, Lock: l.name, Shared: l.config.Shared}
@@ -159,7 +160,7 @@ func (s *section) run() bool {
 	return work() && s.stay()
 }
 
-// nested works like a function that takes the lock itself: it acquires the lock that its caller already holds, and
+// nested works like a function that takes the lock itself: it acquires the lock, which its caller already holds, and
 // releases it afterwards.
 func (s *section) nested() bool {
 	if h := s.guard(); h.Reenter(s.env, h.hold) {
@@ -179,13 +180,14 @@ func (s *section) updates() bool {
 	return true
 }
 
-// valid reports whether the client may go on: it does not check, or it still believes that it holds its locks.
+// valid reports whether the client may continue: either it does not check, or it still believes that it holds its
+// locks.
 func (s *section) valid() bool {
 	return !(s.work.StopWhenLost && s.isLost()) && !(s.work.CheckValidity && s.remaining() <= 0)
 }
 
-// interrupts returns the signals which say that a lock of the section is lost or that the work must pause. The list is
-// valid until the next call.
+// interrupts returns the signals that a lock of the section is lost or that the work must pause. The slice is valid
+// until the next call.
 func (s *section) interrupts() []*sim.Signal {
 	s.signals = append(s.signals[:0], &s.lost)
 	for _, h := range s.held {
@@ -232,7 +234,8 @@ func (s *section) update() bool {
 	return true
 }
 
-// pass lets time pass at work. It returns true if the client learned meanwhile that its lock is lost, and obeys.
+// pass lets time pass at work. It returns true if the client learned meanwhile that its lock is lost and stops
+// because of that.
 func (s *section) pass(d time.Duration) (lost bool) {
 	if !s.work.StopWhenLost {
 		s.env.Sleep(d)
@@ -249,8 +252,8 @@ func (s *section) pass(d time.Duration) (lost bool) {
 	}
 }
 
-// takeAnew acquires the lock again for a client that paused its work because its library no longer knew whether it held
-// the lock. The client may in fact still hold it. takeAnew returns false if the client's patience ended.
+// takeAnew acquires the lock again, for a client that paused its work because its library no longer knew whether it
+// held the lock. The client may in fact still hold it. takeAnew returns false if the client ran out of patience.
 func (s *section) takeAnew() bool {
 	h := s.guard()
 	h.hold.Suspended = nil
@@ -322,7 +325,7 @@ func (s *section) ask(phase string, args ...string) *sim.Reply {
 	return r
 }
 
-// stay spends the rest of the section, in steps if the lock is extended between steps.
+// stay spends the rest of the section. If the lock is extended between steps of the work, it does so in those steps.
 func (s *section) stay() bool {
 	left := s.work.Hold
 	switch s.work.HoldKind {

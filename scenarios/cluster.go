@@ -40,8 +40,8 @@ func numbered(kind string, n int) []sim.ProcessID {
 // asked returns the servers that a client of the lock sends requests to: the masters, or the members of a cluster.
 func (s *Servers) asked() []sim.ProcessID { return numbered(string(s.Backend), s.N) }
 
-// masters returns the number of servers that are independent masters, with or without replicas. It is 0 if the servers
-// agree on one log, or if their number is not known.
+// masters returns the number of servers that are independent masters, with or without replicas. It is 0 if the
+// servers replicate one log, or if their number is unknown.
 func (s *Servers) masters() int {
 	if s.consensus() {
 		return 0
@@ -88,7 +88,7 @@ func (s *Servers) groups() [][]sim.ProcessID {
 // them.
 func (s *Servers) ReadWall() bool { b := s.backend(); return b == nil || !b.steady }
 
-// consensus reports whether the servers agree on one log.
+// consensus reports whether the servers replicate one log.
 func (s *Servers) consensus() bool { b := s.backend(); return b != nil && b.log }
 
 // targets returns the servers that faults can strike, and the resource.

@@ -9,16 +9,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// Code says how to run a scenario whose lock is not a protocol of package locks but a Go library as it is shipped
-// ([locks.FromLibrary]). The runs are made in this process, one at a time, or in another one.
+// Code says how to run a scenario whose lock is a released Go library ([locks.FromLibrary]) instead of a protocol of
+// package locks. The runs are made in this process, one at a time, or in another one.
 type Code struct {
 	Host Host          // drives the runs of this process, in which the library's code runs
 	Lock locks.Foreign // makes the lock of a client, in a run of the Host
 	// Elsewhere, if set, makes the runs in another process, which has the library's code. sent says whether to fill in
 	// Result.Sent. Several goroutines may call it at the same time.
 	Elsewhere func(s *Scenario, p nemesis.Plan, sent bool) (Result, error)
-	// Programs lists the points that the clients pass, if they are programs, which Elsewhere runs, whatever the
-	// scenario's protocol is. nil: they are not.
+	// Programs lists the points that the clients pass if they are programs. Elsewhere then runs them, whatever the
+	// scenario's protocol is. nil: the clients are not programs.
 	Programs []sim.Point
 }
 
@@ -28,7 +28,8 @@ type CodeError struct{ Text string }
 // Error describes the failure.
 func (e *CodeError) Error() string { return e.Text }
 
-// ParseWith is like [Parse], but accepts a scenario whose protocol is a library's. Its runs are made as code says.
+// ParseWith is like [Parse], but also accepts a scenario whose lock comes from a library. Its runs are made as code
+// says.
 func ParseWith(path string, text []byte, code *Code) (*Scenario, error) {
 	r, body, err := format.Read(path, text)
 	if err != nil {
@@ -62,7 +63,7 @@ func (s *Scenario) With(code *Code) *Scenario {
 	return &other
 }
 
-// define returns the definition of a protocol that the scenario may have, or nil if there is none of that name.
+// define returns the definition of a protocol, or nil if the scenario may not have a protocol of that name.
 func (f *file) define(p locks.Protocol) *locks.Definition {
 	if p == locks.FromLibrary && f.scenario.code == nil {
 		return nil

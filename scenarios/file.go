@@ -46,11 +46,12 @@ func Load(path string) (*Scenario, error) {
 	return s, nil
 }
 
-// Parse reads a scenario from text. path names the text in errors; Scenario.Path stays empty. If the text has problems,
-// Parse returns no scenario and a *format.Error that lists all of them. FORMAT.md describes the format.
+// Parse reads a scenario from text. path names the text in errors; Scenario.Path stays empty. If the text has
+// problems, Parse returns a *format.Error that lists all of them, and no scenario. FORMAT.md describes the format.
 func Parse(path string, text []byte) (*Scenario, error) { return ParseWith(path, text, nil) }
 
-// file is a scenario file while it is being read: first each key by itself, then whatever depends on several keys.
+// file is a scenario file while it is being read. Each key is read by itself first; then the keys that depend on
+// others are settled.
 type file struct {
 	*format.Reader
 	scenario                      *Scenario
@@ -72,14 +73,13 @@ func (f *file) fields() []field {
 	times := f.timeFields()
 	return []field{
 		{name: "name", required: true, read: into(&s.Name, f.Slug),
-			doc: doc{values: "lower-case letters, digits, `-`; at most 64", standard: "required", meaning: "what the " +
-				"scenario is called"}},
+			doc: doc{values: "lower-case letters, digits, `-`; at most 64", standard: "required", meaning: "the " +
+				"scenario's name"}},
 		{name: "summary", read: into(&s.Summary, f.Prose),
 			doc: doc{values: "text", standard: "none", meaning: "the situation, for a reader who knows nothing of it"}},
 		{name: "source", read: into(&s.Source, f.Prose),
 			doc: doc{values: "text", standard: "none",
-				meaning: "who describes the situation: author, title and address " +
-					"of the document, or any text"}},
+				meaning: "where the situation is described: author, title and address of the document, or any text"}},
 		{name: "servers", required: true, fields: f.serverFields, read: func(n ast.Node) {
 			if _, ok := n.(ast.MapNode); ok {
 				f.serversAt = format.StartOf(n)
@@ -104,17 +104,17 @@ func (f *file) fields() []field {
 			f.inResource = mapping(f.Reader, n, "resource", f.resourceFields())
 		}},
 		{name: "overrides", read: func(n ast.Node) { f.overrides = n }, doc: doc{values: "mapping of client to mapping",
-			standard: "none", meaning: "what single clients do differently; see Overrides"}},
+			standard: "none", meaning: "settings of single clients that differ from the others'; see Overrides"}},
 		{name: "faults", read: func(n ast.Node) { f.faults = n },
-			doc: doc{values: "list of lines", standard: "none", meaning: "what goes wrong; see Faults"}},
+			doc: doc{values: "list of lines", standard: "none", meaning: "the faults of the run; see Faults"}},
 		{name: "mix", fields: func() []field { return f.mixFields(&draw.Mix{}) }, read: func(n ast.Node) { f.mix = n }},
 		{name: "promise", read: f.readPromise, doc: doc{values: "list of laws, `availability`",
-			standard: "see below", meaning: "the laws that must hold whatever strikes; see Promise. Without it: " +
-				"those that `expect` does not name as violated or any"}},
+			standard: "see below", meaning: "the laws that must hold under any faults; see Promise. Default: all but " +
+				"those for which `expect` says violated or any"}},
 		times[0], times[1],
 		{name: "expect", fields: f.expectFields,
 			read: func(n ast.Node) { mapping(f.Reader, n, "expect", f.expectFields()) },
-			doc:  doc{values: "mapping", standard: "none", meaning: "what must come out; see Expectations"}},
+			doc:  doc{values: "mapping", standard: "none", meaning: "the expected outcome; see Expectations"}},
 	}
 }
 
@@ -127,10 +127,10 @@ func (f *file) timeFields() []field {
 
 var timeKeys = []format.Key[Scenario]{
 	format.Positive("limit", func(s *Scenario) *time.Duration { return &s.Limit }, 120*time.Second,
-		"the run ends here, in simulated time"),
+		"the simulated time at which the run ends"),
 	format.Positive("bound", func(s *Scenario) *time.Duration { return &s.Bound }, 0,
 		"how long an uncontended acquire or release may take (fault-tolerance)").
-		Depending("the lock's TTL; with several members of ZooKeeper and `sync-limit` times `tick-time`, for which " +
+		Depending("the lock's TTL; with several members of ZooKeeper, plus `sync-limit` times `tick-time`, for which " +
 			"they may wait for a silent leader"),
 }
 
@@ -157,8 +157,8 @@ func (f *file) settle() {
 	f.defaultPromise()
 }
 
-// processes returns the processes of the run. It returns nil if the file failed to say how many there are, so that a
-// wrong number does not cause a problem for each name.
+// processes returns the processes of the run. It returns nil if the file does not state a valid number of them, so
+// that one wrong number does not cause a problem for each name.
 func (f *file) processes() *nemesis.Names {
 	if f.clients == 0 || len(f.scenario.Servers.asked()) == 0 {
 		return nil

@@ -9,18 +9,18 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// field is a key that may stand in a mapping, with the function that reads its value.
+// field is a key of a mapping, with the function that reads its value.
 type field struct {
 	name     string
 	required bool
 	read     func(ast.Node)
-	// instead is set on keys that belong elsewhere. It says why the key is not allowed here.
+	// instead is set on keys that are known from elsewhere but not allowed here. It says why, and what to write.
 	instead string
 	takes   func(ast.Node) bool
-	sample  string // a value of the key that shows best what the mapping is for; may be empty
+	sample  string // a value of the key that illustrates what the mapping is for; may be empty
 	doc     doc
 	fields  func() []field // the keys in the mapping, if the value is one
-	// The fields below are what a sweep needs in order to vary the key; number is nil if it cannot vary it.
+	// The fields below let a sweep vary the key. number is nil if a sweep cannot vary it.
 	number func(*Scenario, *Client) (int64, bool)
 	kind   format.Kind
 	form   format.Form
@@ -36,8 +36,8 @@ func into[T any](to *T, read func(ast.Node) (T, bool)) func(ast.Node) {
 	}
 }
 
-// mapping reads the keys of a mapping. name is the mapping's name in messages, or empty for the whole file. words are
-// the words that may stand in place of the mapping.
+// mapping reads the keys of a mapping. name is the mapping's name in messages, or empty for the whole file. words
+// lists the words that may be written in place of the mapping.
 func mapping(r *format.Reader, n ast.Node, name string, fields []field, words ...string) format.Given {
 	keys := make([]format.Field, len(fields))
 	for i, f := range fields {
@@ -48,8 +48,8 @@ func mapping(r *format.Reader, n ast.Node, name string, fields []field, words ..
 	return r.Mapping(n, name, keys, words...)
 }
 
-// taken returns a value that the key accepts: preferably the one that best shows what it does, else its default, else
-// any. It is empty for a key with a mapping or a list.
+// taken returns a value that the key accepts: its sample if it has one, else its default, else any value. It returns
+// "" for a key whose value is a mapping or a list.
 func (f *field) taken() string {
 	standard := strings.Trim(f.doc.standard, "`")
 	switch {

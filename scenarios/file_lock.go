@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// scope says for which clients a mapping of settings is.
+// scope says which clients a mapping of settings applies to.
 type scope bool
 
 const (
@@ -52,7 +52,7 @@ func (f *file) readLock(n ast.Node, name string, l *lockSettings, s scope) {
 	maps.Copy(l.stated, l.given)
 }
 
-// definition finds the protocol that a mapping names, at any position in the mapping, because the other keys depend on
+// definition finds the protocol that a mapping names. It looks for it before the other keys, because they depend on
 // it. It returns nil if the mapping names no protocol or an unknown one.
 func (f *file) definition(n ast.Node, l *lockSettings, s scope) *locks.Definition {
 	if m, ok := n.(ast.MapNode); ok && s == everyone {
@@ -68,7 +68,7 @@ func (f *file) definition(n ast.Node, l *lockSettings, s scope) *locks.Definitio
 	return locks.Define(l.config.Protocol)
 }
 
-// lockTable returns the keys that a protocol accepts; without a protocol, those that any protocol accepts.
+// lockTable returns the keys that a protocol accepts or, if d is nil, those that any protocol accepts.
 func (f *file) lockTable(name string, d *locks.Definition, l *lockSettings) table[locks.Config] {
 	t := table[locks.Config]{Reader: f.Reader, name: name, keys: locks.Settings(), to: &l.config,
 		of:   func(_ *Scenario, c *Client) *locks.Config { return &c.Lock },
@@ -93,8 +93,8 @@ var foreign = func() map[locks.Protocol][]field {
 	return all
 }()
 
-// whyNot explains why a protocol does not accept a key (or, if word is not empty, that word as the key's value), and
-// what to write. It returns "" if no protocol accepts it.
+// whyNot explains why a protocol does not accept a key, and what to write. If word is not empty, the question is why
+// it does not accept that word as the key's value. It returns "" if no protocol accepts it.
 func whyNot(d *locks.Definition, path, word string) string {
 	takers := locks.Taking(path, word)
 	what := path
@@ -175,7 +175,7 @@ func (f *file) checkLock(l *lockSettings) {
 	}
 }
 
-// checkWork refuses checks of a lease if the protocol has no lease.
+// checkWork reports checks of a lease if the protocol has no lease.
 func (f *file) checkWork(l *lockSettings, w *Work, in format.Given) {
 	d := locks.Define(l.config.Protocol)
 	if d == nil {
@@ -188,8 +188,7 @@ func (f *file) checkWork(l *lockSettings, w *Work, in format.Given) {
 	}
 	if !d.Expires {
 		refuse("check-validity", w.CheckValidity,
-			"%s states no validity to look at: leave check-validity out, or take "+
-				"set-nx-px")
+			"%s states no validity that could be checked: leave check-validity out, or take set-nx-px")
 		refuse("hold", w.HoldKind == HoldValidity,
 			"%s states no validity that could end: write hold: forever, or take "+
 				"set-nx-px")

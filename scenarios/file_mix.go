@@ -28,48 +28,50 @@ func (f *file) mixFields(m *draw.Mix) []field {
 		{name: "weights", read: func(n ast.Node) { f.readWeights(n, m) },
 			doc: doc{values: "mapping of kind to 0 to 1000000",
 				standard: "see below",
-				meaning: "how often each kind of fault is drawn against the others; a kind that is not " +
-					"named is not drawn"}},
+				meaning: "how often each kind of fault is drawn relative to the others; a kind that is not listed is " +
+					"not drawn"}},
 		{name: "with", read: f.readAdditions,
-			doc: doc{values: "list of kinds of faults", standard: "none", meaning: "kinds that are drawn besides " +
-				"those of `weights`, as often as the average of those. Kinds that are off by default are drawn only " +
-				"if they are listed here, or if a fault of `faults` is of that kind"}},
+			doc: doc{values: "list of kinds of faults", standard: "none", meaning: "kinds that are drawn in addition " +
+				"to those of `weights`, each as often as the average of those. Kinds that are off by default are " +
+				"drawn only if they are listed here or if one of `faults` is of that kind"}},
 		span("pause", &m.Pause, "TTL / 100 to 3 TTL", "how long pauses are"),
-		span("jump", &m.Jump, "TTL / 100 to 3 TTL", "how far clocks jump, either way"),
+		span("jump", &m.Jump, "TTL / 100 to 3 TTL", "how far clocks jump, forward or backward"),
 		span("delay", &m.Delay, "TTL / 1000 to 3 TTL", "how late messages are"),
 		span("slow-fsync", &m.Fsync, "TTL / 100 to TTL / 2", "how much longer an fsync takes"),
 		span("outage", &m.Outage, "TTL / 100 to 3 TTL", "how long cuts, drifts, slow links and slow fsyncs last"),
 		span("downtime", &m.Downtime, "TTL / 100 to 2 TTL", "how long a server is down"),
 		{name: "drift", read: into(&m.PPM, f.Rate),
-			doc: doc{values: "1ppm to 500000ppm", standard: "`100000ppm`", meaning: "the strongest drift, either way"}},
+			doc: doc{values: "1ppm to 500000ppm", standard: "`100000ppm`", meaning: "the largest drift, " +
+				"fast or slow"}},
 		{name: "forever", read: into(&m.Forever, f.Percent), doc: doc{values: "percentage", standard: "`10%`",
-			meaning: "of cuts and drifts that never end, and of servers that do not restart"}},
+			meaning: "the share of cuts and drifts that never end, and of stopped servers that do not restart"}},
 		{name: "aimed", read: into(&m.Aimed, f.Percent), doc: doc{values: "percentage", standard: "`50%`",
-			meaning: "of faults without a point that are aimed at what happens in a run without faults: at a request " +
-				"or an answer, each kind of request as likely as the others, or at the instant of an event, an " +
-				"expiry or the end of a validity"}},
+			meaning: "the share of faults without a point that are aimed at something that happens in a run without " +
+				"faults: a request or a reply (each kind of request is equally likely), or the instant of an event, " +
+				"an expiry or the end of a validity"}},
 		{name: "guided", read: into(&m.Guided, f.Percent), doc: doc{values: "percentage", standard: "`50%`",
-			meaning: "of plans that vary an earlier one, whose run came close to breaking a law; the others are " +
-				"drawn freely"}},
+			meaning: "the share of plans that vary an earlier one whose run came close to breaking a law; the others " +
+				"are drawn freely"}},
 		{name: "at-points", read: into(&m.AtPoint, f.Percent), doc: doc{values: "percentage", standard: "`50%`",
-			meaning: "of faults that strike at a point; the others strike at a time"}},
+			meaning: "the share of faults that strike at a point; the others strike at a time"}},
 		{name: "points", read: func(n ast.Node) { f.readPoints(n, m) },
 			doc: doc{values: "list of points", standard: "all", meaning: "the points at which faults strike"}},
 		{name: "passes", read: into(&m.Passes, f.Whole(1, maxCount)),
-			doc: doc{values: "1 to 10000", standard: "`3`", meaning: "up to which passing of a point"}},
+			doc: doc{values: "1 to 10000", standard: "`3`", meaning: "the highest passing of a point at which a " +
+				"fault strikes: 3 means the first to the third"}},
 		{name: "messages", read: into(&m.Messages, f.Whole(1, nemesis.MaxNumber)), doc: doc{
 			values: "1 to 1000000", standard: "`12`",
-			meaning: "up to which message or reply of a link, counted from the start"}},
+			meaning: "the highest number of a message or reply of a link that a fault names, counted from the start"}},
 		{name: "swarm", read: into(&m.Swarm, f.OnOff),
 			doc: doc{values: "switch", standard: "`on`", meaning: "each draw chooses from a random half of the kinds"}},
 		{name: "within", read: into(&f.scenario.Within, f.Millis), doc: doc{values: "whole milliseconds, at least 1ms",
-			standard: "see below", meaning: "the time in which faults strike"}},
+			standard: "see below", meaning: "the time from the start within which faults strike"}},
 		{name: "without", read: func(n ast.Node) { f.readExclusions(n, m) },
-			doc: doc{values: "list of kinds of faults", standard: "none", meaning: "what is taken out of every draw"}},
+			doc: doc{values: "list of kinds of faults", standard: "none", meaning: "kinds that are never drawn"}},
 	}
 }
 
-// readMix reads the mix, whose defaults depend on the TTL, and makes sure that something can be drawn from it.
+// readMix reads the mix, whose defaults depend on the TTL, and reports an error if nothing can be drawn from it.
 func (f *file) readMix(names *nemesis.Names) {
 	m := draw.For(f.lock.config.TTL)
 	m.Weights = m.Weights.With(f.ownKinds())
@@ -88,7 +90,8 @@ func (f *file) readMix(names *nemesis.Names) {
 		return
 	}
 	if f.scenario.Within > f.scenario.Limit {
-		f.Problem(format.StartOf(f.mix), "", "the mix strikes within %s, but the run's limit is %s", f.scenario.Within,
+		f.Problem(format.StartOf(f.mix), "", "the mix lets faults strike within "+
+			"%s, but the run's limit is %s", f.scenario.Within,
 			f.scenario.Limit)
 	}
 	targets := nemesis.TargetsOf(names)
@@ -122,7 +125,7 @@ func (f *file) readWeights(n ast.Node, m *draw.Mix) {
 	mapping(f.Reader, n, "mix.weights", fields)
 }
 
-// readAdditions reads the kinds that are drawn besides those with a weight.
+// readAdditions reads the kinds of faults that are drawn in addition to those with a weight.
 func (f *file) readAdditions(n ast.Node) {
 	kinds := make([]string, len(nemesis.Kinds))
 	for i, k := range nemesis.Kinds {

@@ -23,7 +23,7 @@ func (f *file) lockName(n ast.Node) (history.Lock, bool) {
 	return history.Lock(name), ok
 }
 
-// checkNames refuses names that the lock service cannot have, and pairs of names that it cannot tell apart.
+// checkNames reports names that the lock service does not permit, and pairs of names that it cannot tell apart.
 func (f *file) checkNames() {
 	p := f.lock.config.Protocol
 	places := map[history.Lock]format.Place{}

@@ -16,7 +16,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/store"
 )
 
-// Limits on counts. Larger counts are of no use, and their sums could overflow an int64 of nanoseconds.
+// Limits on counts. Larger counts serve no purpose, and their sums could overflow an int64 of nanoseconds.
 const (
 	maxServers  = 99
 	maxReplicas = 9
@@ -25,8 +25,8 @@ const (
 	maxCount    = 10_000 // for cycles, and for the writes of a section
 )
 
-// serverKeys returns the keys under servers, except those that are read in a way of their own. The first ones choose
-// the kind of servers.
+// serverKeys returns the keys under servers, except those that have their own reading code. The first ones choose the
+// kind of servers.
 func serverKeys() (keys []format.Key[Servers]) {
 	for _, b := range backends {
 		keys = append(keys, b.key())
@@ -53,13 +53,14 @@ func (f *file) serverFields() []field {
 		of: func(s *Scenario, _ *Client) *Servers { return &s.Servers }}
 	fields := append(t.fields(""), field{name: "notify-keyspace-events", read: f.readNotifications,
 		doc: doc{values: "classes as in redis.conf: `KEA`, `Ex`", standard: "none",
-			meaning: "the key events of which a Redis publishes messages, to `__keyspace@0__:KEY` (`K`) and " +
-				"`__keyevent@0__:EVENT` (`E`), for your own locks that listen to them; CONFIG SET changes it"}})
+			meaning: "the key events for which Redis publishes messages, to `__keyspace@0__:KEY` (`K`) and " +
+				"`__keyevent@0__:EVENT` (`E`). They are for your own locks that listen to them; CONFIG SET changes " +
+				"the classes"}})
 	return slices.Insert(fields, len(backends),
 		field{name: "persistence", read: f.readPersistence, fields: f.persistenceFields,
 			kind: format.Word, number: wordOf,
 			doc: doc{values: "`none`, or a mapping", standard: "see below", words: []string{"none"},
-				meaning: "`none` turns the append-only file off: every restart comes back empty"}})
+				meaning: "`none` turns the append-only file off: a server is empty after every restart"}})
 }
 
 func (f *file) readNotifications(n ast.Node) {
@@ -95,13 +96,13 @@ func (f *file) readPersistence(n ast.Node) {
 	mapping(f.Reader, n, "servers.persistence", f.persistenceFields(), "none")
 }
 
-// checkServers refuses servers that the protocol never uses, and settings that these servers do not have.
+// checkServers reports servers that the protocol never uses, and settings that servers of this kind do not have.
 func (f *file) checkServers() {
 	s, kinds := &f.scenario.Servers, 0
 	for _, key := range backendNames() {
 		if place, given := f.inServers[key]; given {
 			if kinds++; kinds > 1 {
-				f.Problem(place, "", "a lock is on one kind of servers: give one of %s",
+				f.Problem(place, "", "servers names more than one kind: give one of %s",
 					strings.Join(backendNames(), ", "))
 			}
 		}
@@ -132,7 +133,7 @@ func (f *file) checkProtocol() {
 	switch {
 	case d == nil || len(s.asked()) == 0: // missing or wrong, and already reported
 	case d.Name == locks.FromLibrary && s.Front() == nil:
-		f.Problem(f.inServers[string(s.Backend)], "", "no library can be put before %s servers", s.Backend)
+		f.Problem(f.inServers[string(s.Backend)], "", "no library can connect to %s servers", s.Backend)
 	case d.Name == locks.FromLibrary:
 	case d.Backend != s.Backend:
 		f.Problem(f.inServers[string(s.Backend)], "", "%s locks on %s servers, not on %s", d.Name, d.Backend, s.Backend)
@@ -144,11 +145,13 @@ func (f *file) checkProtocol() {
 
 var networkKeys = []format.Key[Network]{
 	format.Spread("delay", func(n *Network) *sim.Delay { return &n.Delay },
-		sim.Delay{Lo: 200 * time.Microsecond, Hi: 2 * time.Millisecond}, "how long each message travels, each way").
+		sim.Delay{Lo: 200 * time.Microsecond, Hi: 2 * time.Millisecond}, "how long each message travels, in one "+
+			"direction").
 		Showing("200us..2ms"),
 	{Path: "tail", Form: format.Form{Kind: format.Share, Words: []string{"none"}},
 		Standard: format.Value{Word: "none"},
-		Meaning:  "the long tail: `1% 10ms..50ms` gives one message in a hundred that delay instead, on every link",
+		Meaning: "the long tail: with `1% 10ms..50ms`, one message in a hundred has that delay instead, on every " +
+			"link",
 		Set: func(n *Network, v format.Value) {
 			n.Tail = sim.Tail{PPM: v.N, Delay: sim.Delay{Lo: time.Duration(v.From), Hi: time.Duration(v.To)}}
 		},
@@ -215,7 +218,7 @@ func (f *file) link(key string, place format.Place, names *nemesis.Names) (ends 
 		}
 	}
 	if client(a) == client(b) {
-		f.Problem(place, "", "%s and %s never talk to each other: a link has a client at one end", a, b)
+		f.Problem(place, "", "%s and %s never exchange messages: name a link with a client at one end", a, b)
 		return nil
 	}
 	ends = append(ends, [2]sim.ProcessID{a, b})
@@ -235,19 +238,18 @@ func nearestProcess(p sim.ProcessID, all []sim.ProcessID) string {
 
 var resourceKeys = []format.Key[ResourceConfig]{
 	format.Choice("fencing", func(c *ResourceConfig) *Fencing { return &c.Fencing },
-		"`on` refuses reads and writes with a token lower than one seen; `refuse-equal` refuses writes whose token "+
-			"is not higher than "+
-			"the last write's; both need a protocol that gives tokens",
+		"`on` refuses reads and writes with a token lower than the highest seen; `refuse-equal` refuses writes whose "+
+			"token is not higher than the last write's; both need a protocol with fencing tokens",
 		format.Option[Fencing]{Word: "off", Value: FencingOff}, format.Option[Fencing]{Word: "on", Value: FencingOn},
 		format.Option[Fencing]{Word: "refuse-equal", Value: FencingRefuseEqual}).Showing("off"),
 	format.Choice("writes", func(c *ResourceConfig) *WriteMode { return &c.Writes },
-		"last write wins; only onto the value that the writer read; an operation is applied once, and all clients "+
-			"run the same ones",
+		"`blind`: the last write wins; `compare-and-set`: a write succeeds only if the value is still the one that "+
+			"the writer read; `idempotent`: each operation is applied once, and all clients run the same operations",
 		format.Option[WriteMode]{Word: "blind", Value: BlindWrites},
 		format.Option[WriteMode]{Word: "compare-and-set", Value: CompareAndSet},
 		format.Option[WriteMode]{Word: "idempotent", Value: Idempotent}),
 	format.Positive("timeout", func(c *ResourceConfig) *time.Duration { return &c.Timeout }, time.Second,
-		"how long a client waits for the resource's answer"),
+		"how long a client waits for the resource's reply"),
 }
 
 func (f *file) resourceFields() []field {
@@ -256,7 +258,7 @@ func (f *file) resourceFields() []field {
 	return t.fields("")
 }
 
-// checkResource refuses fencing if the protocol issues no tokens.
+// checkResource reports fencing as a problem if the protocol issues no tokens.
 func (f *file) checkResource() {
 	d := locks.Define(f.lock.config.Protocol)
 	if d == nil || d.Tokens || f.scenario.Resource.Fencing == FencingOff {

@@ -9,13 +9,13 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// table holds the settings of one mapping, and the value in which they are stored.
+// table holds the settings of one mapping, and the value that stores them.
 type table[T any] struct {
 	*format.Reader
 	name string // name of the mapping in messages
 	keys []format.Key[T]
 	to   *T
-	of   func(*Scenario, *Client) *T // where the values are stored in the end
+	of   func(*Scenario, *Client) *T // where the scenario finally stores the values
 	// note, if set, is called for each key that the file gives.
 	note func(path string, place format.Place)
 	// refuse, if set, explains why a word is not allowed for a key, and what to write instead.
@@ -100,7 +100,7 @@ func standards[T any](keys []format.Key[T], to *T) {
 	}
 }
 
-// doc is the entry of a key in the reference of the format.
+// doc is the entry of a key in the format's reference.
 type doc struct {
 	values, standard, meaning string
 	words                     []string // the values that are words
@@ -110,19 +110,19 @@ type doc struct {
 type Variable struct {
 	Path string // as in FORMAT.md
 	Kind format.Kind
-	// Number returns the key's number in a scenario, for one of its clients. It returns false if the value is a word or
-	// a range.
+	// Number returns the key's number in a scenario, for one of its clients. It returns false if the value is a word
+	// or a range.
 	Number func(*Scenario, *Client) (int64, bool)
-	// Form says which values may be written; for keys under lock, it is the form of one of the protocols that accept
-	// the key. Value returns the value in force. Both are empty for the few keys that the format reads by itself:
+	// Form says which values are permitted. For keys under lock, it is the form of one of the protocols that accept
+	// the key. Value returns the value in force. Both are empty for the few keys that have their own reading code:
 	// clients, lock.protocol and servers.persistence.
 	Form  format.Form
 	Value func(*Scenario, *Client) format.Value
-	Own   bool // whether it may also, or only, stand under overrides
+	Own   bool // whether it may also, or only, be written under overrides
 }
 
 // Variables returns the keys that affect a run, in the order of FORMAT.md, except those that hold mappings, lists and
-// names. The keys in only may stand under overrides alone.
+// names. The keys in only may be written only under overrides.
 func Variables() (all, only []Variable) {
 	f := newFile(&format.Reader{})
 	for _, v := range variables("", f.fields()) {

@@ -13,19 +13,21 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// workKeys are the keys under work except those that the format reads by itself.
+// workKeys are the keys under work, except those that have their own reading code.
 var workKeys = []format.Key[Work]{
-	format.Number("cycles", func(w *Work) *int { return &w.Cycles }, 1, 1, maxCount, "how often a client acquires, "+
-		"works and releases"),
-	format.Choice("take", func(w *Work) *Take { return &w.Take }, "take all of them, or one at random in each cycle",
+	format.Number("cycles", func(w *Work) *int { return &w.Cycles }, 1, 1, maxCount, "how many times a client "+
+		"acquires, works and releases"),
+	format.Choice("take", func(w *Work) *Take { return &w.Take }, "with several `locks`: take all of them in each "+
+		"cycle, or one at random",
 		format.Option[Take]{Word: "all", Value: TakeAll}, format.Option[Take]{Word: "one", Value: TakeOne}),
-	format.Spread("think", func(w *Work) *sim.Delay { return &w.Think }, sim.Delay{}, "between two cycles"),
+	format.Spread("think", func(w *Work) *sim.Delay { return &w.Think }, sim.Delay{}, "the time between two cycles"),
 	format.Number("writes", func(w *Work) *int { return &w.Writes }, 0, 0, maxCount,
-		"how often, in each section, the client reads the resource, computes, and writes"),
-	format.Time("compute", func(w *Work) *time.Duration { return &w.Compute }, 0, "between a read and its write"),
+		"how many times the client reads the resource, computes and writes in each section"),
+	format.Time("compute", func(w *Work) *time.Duration { return &w.Compute }, 0, "the time between a read and its "+
+		"write"),
 	{Path: "hold", Form: format.Form{Kind: format.Duration, Words: []string{"validity", "forever"}},
 		Standard: format.Value{N: int64(100 * time.Millisecond)},
-		Meaning: "how long the section goes on after the writes; `validity`: until the validity that the client was " +
+		Meaning: "how long the section lasts after the writes; `validity`: until the validity that the client was " +
 			"given ends; `forever`: the work hangs",
 		Example: "1s",
 		Set: func(w *Work, v format.Value) {
@@ -40,8 +42,7 @@ var workKeys = []format.Key[Work]{
 			return format.Value{N: int64(w.Hold)}
 		}},
 	format.Switch("check-validity", func(w *Work) *bool { return &w.CheckValidity }, false,
-		"before each read, write and step, look at the validity that is left, and stop when there is none; not with "+
-			"setnx"),
+		"check the remaining validity before each read, write and step, and stop when it has run out; not with setnx"),
 	format.Switch("stop-when-lost", func(w *Work) *bool { return &w.StopWhenLost }, true,
 		"stop working when the library reports that the lock is lost, as a failed extension does; not with setnx"),
 	format.Switch("nested", func(w *Work) *bool { return &w.Nested }, false,
@@ -49,7 +50,7 @@ var workKeys = []format.Key[Work]{
 			"itself"),
 }
 
-// holdKinds are the words that may stand for the length of a section.
+// holdKinds maps the words that may replace the length of a section.
 var holdKinds = map[string]HoldKind{"validity": HoldValidity, "forever": HoldForever}
 
 // The clients' start has two keys: stagger for all clients, and start for a single one.
@@ -129,7 +130,7 @@ func (f *file) readClients(names *nemesis.Names) {
 	}
 }
 
-// override reads what single clients do differently.
+// override reads the settings of single clients that differ from the others'.
 func (f *file) override(names *nemesis.Names, ids []sim.ProcessID) {
 	s := f.scenario
 	clients := make([]string, len(ids))
@@ -154,7 +155,7 @@ func (f *file) override(names *nemesis.Names, ids []sim.ProcessID) {
 	})
 }
 
-// readOverride reads what one client does differently.
+// readOverride reads the settings of one client that differ from the others'.
 func (f *file) readOverride(n ast.Node, name string, lock *lockSettings, work *Work) {
 	inWork := format.Given{}
 	mapping(f.Reader, n, name, []field{

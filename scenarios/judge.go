@@ -26,8 +26,8 @@ func (s *Scenario) Judge(r Result) format.Judgement {
 	return j
 }
 
-// byDelay lists the causes that a stall of the host may have brought about: a client that got no reply in time gave up,
-// and its key then blocked the others.
+// byDelay lists the causes that may be due to a stall of the host. A client that got no reply in time gave up, and
+// its key then blocked the others.
 var byDelay = []checker.CauseKind{checker.StuckWithoutHolder, checker.StuckBehindAbandoned, checker.TooSlow}
 
 // FromLibrary reports whether the clients' lock comes from a library.

@@ -41,8 +41,8 @@ func (s *Scenario) measures() (list []history.Measure) {
 	return list
 }
 
-// foreignMeasures lists the measures of clients whose code is unknown: those that the scenario decides, and those that
-// the requests of a run show. unknown lists the measures that neither tells.
+// foreignMeasures lists the measures that clients of unknown code apply. The scenario decides some of them, and the
+// requests of a run show others. unknown lists the measures about which neither says anything.
 func (s *Scenario) foreignMeasures(seen *requestReader, events []history.Event) (list, unknown []history.Measure) {
 	for _, m := range s.settings() {
 		shown := seen.shown[m.measure]
@@ -64,8 +64,9 @@ func (s *Scenario) foreignMeasures(seen *requestReader, events []history.Event) 
 	return list, unknown
 }
 
-// settles reports whether the scenario alone decides about a measure, not the clients' own code. With a library's lock,
-// the work belongs to the scenario, and so do the extensions if the scenario asks for them.
+// settles reports whether the scenario alone decides about a measure, and not the clients' own code. If the lock
+// comes from a library, the work still belongs to the scenario, and so do the extensions if the scenario asks for
+// them.
 func (s *Scenario) settles(m history.Measure) bool {
 	switch m {
 	case history.FsyncAlways, history.MinReplicas, history.ComparedWrites:
@@ -80,7 +81,7 @@ func (s *Scenario) settles(m history.Measure) bool {
 	return false
 }
 
-// fenced says what the requests to a resource that compares tokens show: whether all of them carry one.
+// fenced reports what the requests to a resource with fencing show: whether all of them carry a token.
 func fenced(events []history.Event) showing {
 	shown := notShown
 	for i := range events {
@@ -108,7 +109,7 @@ func (s *Scenario) settings() []applied {
 	return slices.Concat(s.keySettings(d), s.leaseSettings(d), s.waitingSettings(d))
 }
 
-// everybody reports whether does is true of all clients.
+// everybody reports whether does returns true for all clients.
 func (s *Scenario) everybody(does func(c *Client) bool) bool {
 	for i := range s.Clients {
 		if !does(&s.Clients[i]) {
@@ -118,12 +119,12 @@ func (s *Scenario) everybody(does func(c *Client) bool) bool {
 	return true
 }
 
-// extensions reports whether does is true of the extensions of all clients that extend their locks.
+// extensions reports whether does returns true for the mode of extension of every client that extends its lock.
 func (s *Scenario) extensions(does func(locks.ExtendMode) bool) bool {
 	return s.everybody(func(c *Client) bool { return c.Lock.Extension == nil || does(c.Lock.Extension.Mode) })
 }
 
-// keySettings covers the measures about keys: what they are, and what is compared before one is changed.
+// keySettings returns the measures about keys: what a key contains, and what is compared before it is changed.
 func (s *Scenario) keySettings(d *locks.Definition) []applied {
 	session := s.Servers.consensus()
 	return []applied{
@@ -148,7 +149,8 @@ func (s *Scenario) keySettings(d *locks.Definition) []applied {
 	}
 }
 
-// leaseSettings covers the measures about how long a lock is valid, what keeps it, and what guards the data afterwards.
+// leaseSettings returns the measures about how long a lock is valid, what extends it, and what protects the data
+// afterwards.
 func (s *Scenario) leaseSettings(d *locks.Definition) []applied {
 	session := s.Servers.consensus()
 	return []applied{
@@ -178,7 +180,7 @@ func (s *Scenario) leaseSettings(d *locks.Definition) []applied {
 	}
 }
 
-// waitingSettings covers the measures about asking for a lock.
+// waitingSettings returns the measures about how clients request a lock.
 func (s *Scenario) waitingSettings(d *locks.Definition) []applied {
 	return []applied{
 		{history.RandomRetry, s.everybody(func(c *Client) bool {

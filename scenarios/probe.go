@@ -8,32 +8,32 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// moreAsks is how many times the probe may ask again.
+// moreAsks is how many times the probe may repeat its request.
 const moreAsks = 3
 
-// prober makes the probe ask for the locks. If the result says nothing about the lock, the probe asks again. That is so
-// if it was not served in time and one of its own messages was in the network's slow tail, or if a fault has struck
-// since it acquired a lock. The last time it waits as long as necessary, because a network that delays everything is a
-// real reason.
+// prober makes the probe request the locks. It repeats the request if the result says nothing about the lock. That is
+// the case if a fault has struck since it acquired a lock, or if it had to wait for too long and one of its own
+// messages was in the network's slow tail. The last request waits as long as necessary: a network that delays
+// everything is a genuine reason for a long wait.
 type prober struct {
 	*Runner
 	client *client
-	sound  history.Time // how long a wait may last
-	from   int          // index of the first event after it began to ask this time
-	again  int          // how many times it has asked again
+	sound  history.Time // how long the probe may wait before the lock counts as stuck
+	from   int          // index of the first event of its current request
+	again  int          // how many times it has repeated the request
 	late   bool         // whether one of its messages was in the slow tail
 	until  history.Time // when the run is to end
 }
 
-// runProbe adds the probe and lets events happen until the probe is served. The probe stands for the first client
-// asking once more, so it has that client's clocks, however wrong they are by then. runProbe reports whether the time
-// for this ran out.
+// runProbe adds the probe and lets events happen until the probe is served. The probe acts as if the first client
+// requested the lock once more, so it has that client's clocks, however wrong they are by then. runProbe reports
+// whether its time ran out.
 func (r *Runner) runProbe(over func() bool) (limited bool) {
 	w := r.world
 	p := &prober{Runner: r, sound: r.header.TTL + r.header.Hold + r.header.Slack, from: len(w.SoFar()),
 		client: r.newProbe(r.scenario.library())}
 	begin := w.Now() + history.Of(r.lease())
-	if anyWaits(w.SoFar()) { // for something that no pending event brings; the probe's use of the lock might
+	if anyWaits(w.SoFar()) { // for something that no pending event brings, but perhaps the probe's use of the lock
 		begin += p.sound
 	}
 	p.until = begin + 2*p.sound
@@ -42,7 +42,7 @@ func (r *Runner) runProbe(over func() bool) (limited bool) {
 	for {
 		limited = p.drive(p.until, over)
 		switch {
-		case limited && w.Now() < p.until: // it is about to ask again
+		case limited && w.Now() < p.until: // the probe is about to repeat its request
 		case limited || p.again == moreAsks || !p.outdated():
 			return limited
 		default:
@@ -51,7 +51,7 @@ func (r *Runner) runProbe(over func() bool) (limited bool) {
 	}
 }
 
-// anyWaits reports whether a live client has asked for a lock and has not been answered.
+// anyWaits reports whether a live client has requested a lock and has got no answer.
 func anyWaits(events []history.Event) bool {
 	waiting := map[history.Process]bool{}
 	for i := range events {
@@ -78,12 +78,11 @@ func (r *Runner) newProbe(library *locks.Library) *client {
 	return newClient(&c, r.scenario.Resource, library)
 }
 
-// lease returns for how long nobody must have asked for a lock to be sure that it is free: slightly longer than a
-// lease.
+// lease returns how long a lock must go without requests until it is certainly free: slightly longer than a lease.
 func (r *Runner) lease() time.Duration { return r.header.TTL.Duration() + time.Millisecond }
 
-// outdated reports whether a fault struck or ended after the probe acquired a lock this time, so that it has not seen
-// the state after the last fault.
+// outdated reports whether a fault struck or ended after the probe's current request acquired a lock. The probe has
+// then not seen the state after the last fault.
 func (p *prober) outdated() bool {
 	acquired := false
 	for _, e := range p.world.SoFar()[p.from:] {
@@ -95,8 +94,9 @@ func (p *prober) outdated() bool {
 	return false
 }
 
-// delayed records that a message was in the network's slow tail. If the probe had waited for too long before, that
-// message is not the reason. The check is an event of its own, because the probe may be sending the message right now.
+// delayed records that a message was in the network's slow tail. If the probe had already waited for too long, that
+// message is not the reason. The check is an event of its own, because the probe may be sending the message at this
+// moment.
 func (p *prober) delayed(from, to sim.ProcessID) {
 	if p.late || from != history.Probe && to != history.Probe {
 		return
@@ -136,16 +136,16 @@ func (p *prober) waiting() *history.Event {
 	return nil
 }
 
-// giveUp ends an acquire, and makes the probe ask again when everything that it has sent must have arrived. That may
-// take three one-way delays with a new connection.
+// giveUp ends an acquire. It makes the probe repeat its request once everything that it has sent must have arrived,
+// which may take three one-way delays with a new connection.
 func (p *prober) giveUp(call history.Event) {
 	call.Type, call.Why = history.Fail, history.AcquireTimeout
 	p.world.Record(history.Probe, call)
 	p.askAgain(3 * p.scenario.Network.Tail.Delay.Hi)
 }
 
-// askAgain makes the probe release what it holds and take each lock once more. It does so after the given time and
-// after everything that the probe held must have expired.
+// askAgain makes the probe release what it holds and then take each lock once more, after the given time plus the
+// time in which everything that it held expires.
 func (p *prober) askAgain(after time.Duration) {
 	before := p.client
 	p.again++
@@ -154,7 +154,7 @@ func (p *prober) askAgain(after time.Duration) {
 	p.until = p.world.Now() + history.Of(after+p.lease()) + 2*p.sound
 	next := p.client
 	p.world.BeginAgain(history.Probe, p.world.Now(), func(env sim.Env) {
-		if !p.scenario.Servers.consensus() { // their sessions end by themselves
+		if !p.scenario.Servers.consensus() { // with consensus, sessions end by themselves
 			before.section.giveBack(env)
 		}
 		env.Sleep(after + p.lease())

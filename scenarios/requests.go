@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// showing says what the requests of a lock whose code is unknown show about a safety measure. If they do not show it,
-// it is unknown: neither applied nor absent.
+// showing says what the requests of a lock whose code is unknown reveal about a safety measure. If they reveal
+// nothing, the measure is unknown: neither applied nor absent.
 type showing uint8
 
 // The zero showing means that the requests show nothing.
@@ -25,7 +25,8 @@ type request struct {
 	Args    []string        // Args[0] is the command
 }
 
-// requestReader reads the requests of one run in the order in which they arrive.
+// requestReader reads the requests of one run in the order in which they arrive, and derives which safety measures
+// the lock applies.
 type requestReader struct {
 	isLock  func(key string) bool
 	shown   map[history.Measure]showing
@@ -33,7 +34,7 @@ type requestReader struct {
 	values  map[string]history.Attempt // owner values, with the attempt that sent each first
 	scripts map[string]*script         // by the hash of their text
 	conns   map[uint64]*connection
-	// see history.Header
+	// see the fields of history.Header
 	asked map[history.Process]history.Time
 	quiet map[history.Process]history.Span
 }
@@ -51,7 +52,7 @@ func newRequestReader(isLock func(key string) bool) *requestReader {
 		quiet: map[history.Process]history.Span{}}
 }
 
-// reached records that a request of a client for a lock reached a server.
+// reached records that a client's request for a lock reached a server.
 func (r *requestReader) reached(client history.Process, now history.Time) {
 	last, q := r.asked[client], r.quiet[client]
 	if now-last > q.To-q.From {
@@ -60,8 +61,8 @@ func (r *requestReader) reached(client history.Process, now history.Time) {
 	r.asked[client] = now
 }
 
-// note records what a request shows about a measure. Absent once means absent. If one request hides the measure, only a
-// request that shows it as absent changes that.
+// note records what a request shows about a measure. Once a request shows the measure as absent, it stays absent.
+// Once a request leaves it open, no later request can show it as applied.
 func (r *requestReader) note(m history.Measure, s showing) {
 	was, seen := r.shown[m]
 	switch {
@@ -77,7 +78,7 @@ func (r *requestReader) lapse(l history.Lapse) {
 	}
 }
 
-// shownIf turns a known fact into a showing.
+// shownIf returns shownApplied or shownAbsent.
 func shownIf(yes bool) showing {
 	if yes {
 		return shownApplied
@@ -85,7 +86,7 @@ func shownIf(yes bool) showing {
 	return shownAbsent
 }
 
-// read reads a request.
+// read reads a request and records what it shows.
 func (r *requestReader) read(q request) {
 	c := r.conns[q.Conn]
 	if c == nil {
@@ -107,7 +108,7 @@ func (r *requestReader) read(q request) {
 	case "EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO":
 		r.seeScript(q, command, args)
 	case "WAIT":
-		r.shown[history.WaitForReplicas] = notShown // whether the client obeys the count is not shown
+		r.shown[history.WaitForReplicas] = notShown // the requests do not show whether the client obeys the count
 	default:
 		if len(args) > 0 && r.isLock(args[0]) {
 			r.seeKey(q, c, command, args)
@@ -115,7 +116,7 @@ func (r *requestReader) read(q request) {
 	}
 }
 
-// seeKey reads a plain command on the key of a lock.
+// seeKey records what a plain command on the key of a lock shows.
 func (r *requestReader) seeKey(q request, c *connection, command string, args []string) {
 	has := func(word string) bool {
 		return slices.ContainsFunc(args, func(a string) bool { return strings.EqualFold(a, word) })
@@ -152,7 +153,7 @@ func (r *requestReader) seeKey(q request, c *connection, command string, args []
 	}
 }
 
-// ask reads a request for a lock. values begins with its owner value, or is empty if that is not known.
+// ask records a request for a lock. values begins with the request's owner value, or is empty if that is unknown.
 func (r *requestReader) ask(q request, values []string) {
 	if _, seen := r.shown[history.WaitForReplicas]; !seen {
 		r.shown[history.WaitForReplicas] = shownAbsent

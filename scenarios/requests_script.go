@@ -10,13 +10,13 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// script is what the text of a Lua script shows.
+// script is what the text of a Lua script reveals about a lock.
 type script struct {
 	sets               bool
-	value              int // index of the argument, from 1, that it sets as owner value; 0: not known
+	value              int // index, from 1, of the argument that the script sets as owner value; 0: unknown
 	relative, absolute bool
 	prolongs, deletes  bool
-	compares, cuts     bool // whether it compares the owner, and whether only a part of it
+	compares, cuts     bool // whether it compares the owner; whether it compares only a part of the owner
 }
 
 var (
@@ -46,7 +46,7 @@ func (r *requestReader) script(text string) *script {
 			s.prolongs, s.absolute = true, true
 		case "del", "unlink":
 			s.deletes = true
-		case "hexists", "zscore", "sismember": // these answer whether a named owner holds the key
+		case "hexists", "zscore", "sismember": // these commands tell whether a named owner holds the key
 			s.compares = true
 		case "get", "hget", "lindex", "lrange", "getrange":
 			reads = true
@@ -65,7 +65,7 @@ func (r *requestReader) script(text string) *script {
 	return s
 }
 
-// seeScript reads a call of a script with the key of a lock.
+// seeScript records what a call of a script on the key of a lock shows.
 func (r *requestReader) seeScript(q request, command string, args []string) {
 	if len(args) < 3 {
 		return
@@ -78,7 +78,7 @@ func (r *requestReader) seeScript(q request, command string, args []string) {
 	if strings.HasPrefix(command, "EVAL") && !strings.HasPrefix(command, "EVALSHA") {
 		s = r.script(args[0])
 	}
-	if s == nil { // nobody has sent its text in this run
+	if s == nil { // no client has sent its text in this run
 		for _, m := range []history.Measure{history.OwnerCheck, history.OwnValue, history.Expiry,
 			history.RelativeExpiry, history.WaitForReplicas} {
 			r.note(m, notShown)

@@ -1,10 +1,11 @@
 package scenarios
 
-// The protected resource has, for each lock, a register behind the network. It may check fencing tokens. It stands for
-// a file store or a database row; it never fails and has no clock. Each request is judged at once and recorded.
+// The protected resource has one register for each lock. Clients reach it over the network. It may check fencing
+// tokens. It models a file store or a database row; it never fails and has no clock. Each request is judged on arrival
+// and recorded.
 //
-//	READ  lock token                  -> the value
-//	WRITE lock token value read job   -> 1 applied, 0 refused; 2 applied before
+// 	READ  lock token                  -> the value
+// 	WRITE lock token value read job   -> 1 applied, 0 refused; 2 applied before
 
 import (
 	"strconv"
@@ -13,7 +14,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// rules say what a resource refuses. The zero rules refuse nothing: the last write wins.
+// rules are the conditions on which a resource refuses requests. The zero rules refuse nothing: the last write wins.
 type rules struct {
 	Lower   bool // reads and writes whose token is lower than the highest seen
 	Equal   bool // writes whose token is not higher than the last write's

@@ -28,15 +28,16 @@ type Result struct {
 	Missed []nemesis.Missed
 	// Sent lists the messages that the clients sent, if the runner reports them.
 	Sent []nemesis.Sent
-	// Stalled, for a run in real time, says how the host may have held up a process; empty if it did not. If it did, it
-	// is unknown why a lock made no progress.
+	// Stalled is set for runs in real time. It says how the host may have held up a process; it is empty if it did not.
+	// After a stall, the reason why a lock made no progress is unknown.
 	Stalled string
-	// EndedEarly, for a run in virtual time of clients that are programs, says which of them ended before its work was
-	// done; empty if none did. If one did, a law may hold only because too little was tried.
+	// EndedEarly is set for runs in virtual time of clients that are programs. It names those that ended before their
+	// work was done; it is empty if none did. If one did, a law may hold only because too little was tried.
 	EndedEarly string
 }
 
-// Runner runs one scenario, plan after plan, reusing the memory of the previous run. It is not safe for concurrent use.
+// Runner runs plans of one scenario, one after another, and reuses the memory of the previous run. It is not safe for
+// concurrent use.
 type Runner struct {
 	scenario *Scenario
 	world    *sim.World
@@ -44,7 +45,7 @@ type Runner struct {
 	header   history.Header
 	targets  nemesis.Names
 	tap      tap            // if set, wraps every lock server
-	onlooker func(sim.Sent) // if set, called for what servers send unasked
+	onlooker func(sim.Sent) // if set, called for each message that servers send unasked
 	watch    func(sim.Moment)
 	clients  []*client // the clients of the run, without the probe
 	host     Host      // nil: all clients are simulated tasks
@@ -56,7 +57,7 @@ type Runner struct {
 	foreign   bool // whether the code of the clients' lock is unknown
 }
 
-// Host lets the clients' lock be code that is not a simulated task, such as a library that runs on goroutines.
+// Host runs locks whose code is not a simulated task, such as a library that uses goroutines.
 type Host interface {
 	// Within makes a run possible: it calls run once, and returns when run has returned. run calls the other methods.
 	Within(run func())
@@ -64,25 +65,25 @@ type Host interface {
 	Prepare(*sim.Options)
 	// Begin starts a run in a world in which nothing has happened yet. servers are those that clients can connect to.
 	Begin(w *sim.World, servers []sim.ProcessID)
-	// Run is World.Run, in step with the foreign code.
+	// Run does what World.Run does, in step with the foreign code.
 	Run(limit sim.Time, done func() bool) (limited bool)
 	// End ends the run for the foreign code, and returns its first failure.
 	End() error
 }
 
-// keyNamer is a Host whose locks may have keys that differ from their names. LockOf returns the lock to which a key on
+// keyNamer is a Host whose locks may use keys that differ from their names. LockOf returns the lock to which a key on
 // the servers belongs.
 type keyNamer interface{ LockOf(key string) history.Lock }
 
 // Cast is a Host that replaces a scenario's clients and servers. Its Begin may let time pass: the times in the plan
-// count from the return of Begin.
+// count from Begin's return.
 type Cast interface {
 	Host
 	// Client returns the main function of a client's task. start is when it is to begin.
 	Client(c *Client, start time.Duration) func(sim.Env)
 	// Server returns the server that replaces a lock server or the Sentinel.
 	Server(id sim.ProcessID, own sim.Server) sim.Server
-	// Foreign reports whether the clients are programs whose locks are of unknown code.
+	// Foreign reports whether the clients are programs with locks of unknown code.
 	Foreign() bool
 }
 
@@ -109,7 +110,7 @@ func NewRunner(s *Scenario) *Runner {
 	return r
 }
 
-// library returns the library of a client that has not requested anything yet.
+// library returns the library state of a client that has not requested anything yet.
 func (s *Scenario) library() *locks.Library {
 	if s.code == nil {
 		return &locks.Library{}
@@ -117,7 +118,7 @@ func (s *Scenario) library() *locks.Library {
 	return &locks.Library{Foreign: s.code.Lock}
 }
 
-// drive lets the events of the run happen until done is true or the limit is reached.
+// drive lets the events of the run happen until done returns true or the limit is reached.
 func (r *Runner) drive(limit sim.Time, done func() bool) (limited bool) {
 	if r.host != nil {
 		return r.host.Run(limit, done)
@@ -125,7 +126,7 @@ func (r *Runner) drive(limit sim.Time, done func() bool) (limited bool) {
 	return r.world.Run(limit, done)
 }
 
-// header returns what a checker must know about the runs of s.
+// header returns the facts about runs of s that a checker must know.
 func header(s *Scenario) history.Header {
 	h := history.Header{Scenario: s.Name, Servers: s.Servers.names(), Groups: s.Servers.groups(), Locks: s.Locks(),
 		Bound: history.Of(s.Bound), Quorum: 1, Service: s.Service(), Measures: s.measures()}
@@ -153,8 +154,8 @@ func header(s *Scenario) history.Header {
 	return h
 }
 
-// declaredHold returns the longest time for which the client says that it works in its section. Each read and each
-// write may take up to the resource's time-out. Work that hangs (HoldForever) declares no hold.
+// declaredHold returns the longest time that the client declares for its section. Each read and each write may take up
+// to the resource's time-out. Work that hangs (HoldForever) declares no hold.
 func (c *Client) declaredHold(timeout time.Duration) time.Duration {
 	hold := c.Work.Hold
 	switch c.Work.HoldKind {
@@ -166,8 +167,7 @@ func (c *Client) declaredHold(timeout time.Duration) time.Duration {
 	return hold + time.Duration(c.Work.Writes)*(c.Work.Compute+2*timeout)
 }
 
-// slack returns the time that an acquire may take in addition to waiting for the holder: two rounds of retries and
-// time-outs.
+// slack returns the time that an acquire may take beyond the wait for the holder: two rounds of retries and time-outs.
 func (c *Client) slack() time.Duration {
 	return time.Second + 2*(c.Lock.Retry.Hi+2*time.Duration(len(c.Lock.Servers))*c.Lock.Timeout)
 }
@@ -175,11 +175,11 @@ func (c *Client) slack() time.Duration {
 // ReportSent sets whether the results of future runs report what the clients sent. The runs themselves do not change.
 func (r *Runner) ReportSent(on bool) { r.sent = on }
 
-// Watch makes all future runs call f at each moment at which a fault can make a difference, until the probe starts. nil
-// ends that. The runs themselves do not change.
+// Watch makes all future runs call f at each moment at which a fault can make a difference, until the probe starts. A
+// nil f ends that. The runs themselves do not change.
 func (r *Runner) Watch(f func(sim.Moment)) { r.watch = f }
 
-// beginWatch makes the world report its moments until the first moment of the probe.
+// beginWatch makes the world report its moments up to the first moment of the probe.
 func (r *Runner) beginWatch() {
 	if r.watch == nil {
 		return
@@ -265,7 +265,8 @@ func (r *Runner) run(p nemesis.Plan) (Result, error) {
 	return result, cmp.Or(w.Err(), err)
 }
 
-// readRequests makes the run's requests be read if the lock's code is unknown. It returns nil if the code is known.
+// readRequests arranges for the run's requests to be read if the lock's code is unknown. It returns nil if the code is
+// known.
 func (r *Runner) readRequests(o *sim.Options) *requestReader {
 	if !r.foreign {
 		return nil
@@ -302,8 +303,8 @@ func (r *Runner) messages() int {
 	return n
 }
 
-// attempts returns how many requests for a lock the clients have made, and how many of these found it taken by another
-// client. Both are 0 if the run has a Host, since the attempts of foreign code are not counted.
+// attempts returns how many requests for a lock the clients have made, and how many of these found that another client
+// held it. Both are 0 if the run has a Host, since the attempts of foreign code are not counted.
 func (r *Runner) attempts() (made, taken int) {
 	if r.host != nil {
 		return 0, 0

@@ -2,8 +2,8 @@
 // It contains the keys of scenario files, the embedded catalogue, the clients, the protected resource, and the runner
 // that puts them into a simulated world.
 //
-// Goals: a scenario is data that a person can read. A run is a function of scenario and plan, and a plan holds the seed
-// and every fault. Non-goals: judging (checker), presenting (reports), and how faults work (sim, nemesis).
+// Goals: a scenario is data that a person can read. A run is a function of its scenario and plan, and the plan holds
+// the seed and every fault. Non-goals: judging (checker), presenting (reports), and how faults work (sim, nemesis).
 package scenarios
 
 import (
@@ -27,7 +27,7 @@ type Scenario struct {
 	Source  string // the document that describes the situation
 	Path    string // the file from which it was read; empty for the catalogue
 	text    []byte
-	code    *Code // runs a library's lock; nil: the lock is a protocol of package locks
+	code    *Code // runs the lock of a library or of programs; nil: the lock is a protocol of package locks
 
 	Servers  Servers
 	Network  Network
@@ -35,9 +35,9 @@ type Scenario struct {
 	Resource ResourceConfig
 	Faults   []nemesis.Fault
 	Mix      draw.Mix        // for drawing random faults; default draw.For the lock's TTL
-	Within   time.Duration   // how long drawn faults may strike; zero: for the length of a run without faults
+	Within   time.Duration   // the time in which drawn faults may strike; zero: as long as a run without faults
 	Promise  checker.Promise // default: the laws that Expect does not name as violated or any
-	Shown    []checker.Law   // laws that some run must exercise: promised explicitly, or expected to hold
+	Shown    []checker.Law   // laws that some run must exercise: those promised explicitly, or expected to hold
 	Limit    time.Duration   // in simulated time; default 120 s
 	Bound    time.Duration   // for an uncontended acquire or release; default the lock's TTL plus [Servers.silence]
 	Expect   format.All
@@ -67,8 +67,8 @@ type Servers struct {
 	ReconfigureAfter   time.Duration // time until a deposed master that is reachable stops serving; default 8 s
 }
 
-// silence returns how long members of these servers may serve without their leader before they notice that it is
-// silent. It is 0 if no setting says so.
+// silence returns how long members of these servers may go on serving after they last heard from their leader. It is 0
+// if no setting limits that.
 func (s *Servers) silence() time.Duration {
 	if b := s.backend(); b != nil && b.silence != nil {
 		return b.silence(s)
@@ -76,10 +76,10 @@ func (s *Servers) silence() time.Duration {
 	return 0
 }
 
-// Persistent reports whether a server that loses power still has data on its disk.
+// Persistent reports whether a server still has data on its disk after it lost power.
 func (s *Servers) Persistent() bool { return s.consensus() || s.Persistence != store.None }
 
-// StandsStill returns how long a Redis node serves nobody after a write because it fsyncs first.
+// StandsStill returns how long a Redis node serves no client after a write, because it fsyncs first.
 func (s *Servers) StandsStill() time.Duration {
 	if !s.consensus() && s.Persistence == store.Always {
 		return s.Fsync
@@ -101,11 +101,11 @@ type Client struct {
 	Work Work
 }
 
-// Work is what a client does, Cycles times: acquire; Writes times read, compute, write; hold; release.
+// Work is what a client does in each of its Cycles: acquire; Writes times read, compute and write; hold; release.
 type Work struct {
 	Start         sim.Delay      // when the first cycle begins; default 10 ms × (number of the client - 1)
 	Cycles        int            // default 1
-	Locks         []history.Lock // in the order in which the client takes them; empty: just the lock's own name
+	Locks         []history.Lock // in the order in which the client takes them; empty: only the lock's own name
 	Take          Take           // which of Locks a section takes; default all
 	Think         sim.Delay      // between two cycles; default none
 	Writes        int            // read-modify-writes of the resource per section; default 0
@@ -164,7 +164,7 @@ const (
 	Idempotent                     // each operation is applied once; all clients run the same operations
 )
 
-// Text returns the file's text, which must not be changed.
+// Text returns the file's text. Callers must not change it.
 func (s *Scenario) Text() []byte { return s.text }
 
 // Locks returns the distinct names of the locks in use. They are the keys on the servers.

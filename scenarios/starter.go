@@ -1,8 +1,8 @@
 package scenarios
 
-// This file makes the scenario file with which a user starts. There is one for each protocol. It is complete, with
-// every setting of the lock in a comment with its default. It runs as it is, and shows what a pause does to the lock.
-// Removing the # of a line that begins with # and a key makes the line a setting.
+// This file makes the scenario file with which a user starts. There is one for each protocol. It is complete: it has
+// every setting of the lock, commented out, with its default. It runs as it is, and shows what a pause does to the
+// lock. To set a key, the user removes the # in front of it.
 
 import (
 	"fmt"
@@ -14,17 +14,17 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// Default is the protocol of a starter file for which none is named: the lock that most people have on Redis.
+// Default is the protocol of a starter file if the user names none: the most common lock on Redis.
 const Default = locks.SetNXPX
 
 // width is the width of the file's comments, in columns.
 const width = 80
 
-// DefaultFile is the name that a printed starter file uses for itself.
+// DefaultFile is the file name that a starter file uses in its own text if it is printed and not written.
 const DefaultFile = "my-lock.yaml"
 
-// Name returns the name of the scenario in a file: the file's name without its extension, reduced to the characters
-// that a name may have.
+// Name returns a scenario name for a file: the file's name without its extension, reduced to the characters that a
+// scenario name may have.
 func Name(file string) string {
 	base := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	words := strings.FieldsFunc(strings.ToLower(base), func(r rune) bool {
@@ -40,8 +40,8 @@ func Name(file string) string {
 // longestName is the largest number of characters in a name.
 const longestName = 64
 
-// Starter returns the text of the file for a protocol. name is the scenario's name, and word is the file's name as it
-// is written in a shell.
+// Starter returns the text of the starter file for a protocol. name is the scenario's name, and word is the file's
+// name, quoted for a shell.
 func Starter(d *locks.Definition, name, word string) string {
 	f := &starterFile{def: d}
 	f.line("# A scenario to edit: a lock of protocol %s.", d.Name)
@@ -134,7 +134,7 @@ func (f *starterFile) servers() {
 	f.line("  #tail: 1%% 10ms..50ms")
 }
 
-// lock writes every setting of the protocol with the value that is in force without it.
+// lock writes every setting of the protocol, commented out, with its default.
 func (f *starterFile) lock() {
 	f.line("lock:")
 	f.line("  protocol: %s", f.def.Name)

@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// The scripts, in the documents' wording.
+// The Lua scripts, as the documents print them.
 const (
 	// releaseScript deletes the key if it still has the owner's value (Sanfilippo, "Distributed locks with Redis").
 	releaseScript = `if redis.call("get",KEYS[1]) == ARGV[1] then
@@ -48,7 +48,7 @@ func (m ExtendMode) args(key history.Lock, value, millis string) []string {
 	return []string{"EVAL", extendScript, "1", string(key), value, millis}
 }
 
-// says reports whether a reply counts as success in this mode.
+// says reports whether the mode counts a reply as success.
 func (m ExtendMode) says(r *sim.Reply) bool {
 	n, answered := r.Int()
 	return answered && (n == 1 || m == ExtendAnyAnswer)
@@ -57,10 +57,10 @@ func (m ExtendMode) says(r *sim.Reply) bool {
 // ObeysElapsed reports whether the mode refuses an extension that took longer than its TTL.
 func (m ExtendMode) ObeysElapsed() bool { return m != ExtendUnchecked && m != ExtendIgnoreElapsed }
 
-// Compares reports whether the server compares the owner before it prolongs the key.
+// Compares reports whether the server compares the owner before it extends the key.
 func (m ExtendMode) Compares() bool { return m != ExtendExpire }
 
-// ObeysAnswer reports whether the mode counts a lock as extended only if the server says that the client still owns
+// ObeysAnswer reports whether the mode counts a lock as extended only if the server confirms that the client still owns
 // it.
 func (m ExtendMode) ObeysAnswer() bool {
 	return m.Compares() && m != ExtendAnyAnswer && m != ExtendUnchecked
@@ -76,7 +76,7 @@ func setArgs(key history.Lock, value, millis string) []string {
 // args returns the WAIT command that a client sends.
 func (w *Wait) args() []string { return []string{"WAIT", strconv.Itoa(w.Replicas), millis(w.Timeout)} }
 
-// patience returns how long a client waits for the reply to WAIT, if it waits timeout for other replies.
+// patience returns how long a client waits for the reply to WAIT. timeout is how long it waits for other replies.
 func (w *Wait) patience(timeout time.Duration) time.Duration {
 	if w.Timeout == 0 {
 		return sim.Forever

@@ -1,10 +1,9 @@
-// Package locks holds the lock protocols under test, written as their documents describe them, and only on top of
-// sim.Env. The comments name documents by their authors; scenarios/STATEMENTS.md has titles and addresses. A setting
-// can leave out every step that a shipped library is known to have left out.
+// Package locks holds the lock protocols under test. Each is written as its document describes it, using only sim.Env.
+// The comments name documents by their authors; scenarios/STATEMENTS.md has titles and addresses. For each step that
+// some released library is known to omit, there is a setting that omits it.
 //
-// Goals: each protocol reads like its document; wrong settings are possible and have names.
-// Non-goals: deciding whether a lock is safe (checker), doing the protected work (scenarios), being a lock for
-// production use.
+// Goals: each protocol reads like its document; wrong settings are possible and have names. Non-goals: deciding whether
+// a lock is safe (checker), doing the protected work (scenarios), being a lock for production use.
 package locks
 
 import (
@@ -23,7 +22,7 @@ type Reentry string
 const (
 	CountedReentry   Reentry = "counted"   // the holds are counted, and the last release gives up the lock
 	UncountedReentry Reentry = "uncounted" // the first release gives up the lock (go-zero 1338)
-	// compares the owner, then sets the key again without regard to who owns it by then (redisson 84)
+	// compares the owner, then sets the key again, even if another client owns it by then (redisson 84)
 	OverwritingReentry Reentry = "overwrite"
 )
 
@@ -46,7 +45,7 @@ type Need struct {
 	Why     string
 }
 
-// Needs lists the settings that use a command which not every Redis has.
+// Needs lists the settings in c that use a command which not every version of Redis has.
 func (c *Config) Needs() (list []Need) {
 	switch c.Release {
 	case ReleaseCAD:
@@ -69,7 +68,7 @@ const (
 	WakeOnMessageTTL Waking = "message-or-ttl" // on the message, or once the TTL has passed, whichever comes first
 )
 
-// TokenScope says which attempts use the same owner value.
+// TokenScope says which attempts share an owner value.
 type TokenScope string
 
 const (
@@ -80,7 +79,7 @@ const (
 	Fixed      TokenScope = "fixed"      // one value for all clients: a constant in their code (Collins)
 )
 
-// ExtendMode says how an extension decides.
+// ExtendMode says how a client extends a lock, and when it counts the extension as successful.
 type ExtendMode string
 
 const (
@@ -90,7 +89,7 @@ const (
 	// counts any reply as success, even one that says that the key is gone (go-redsync 38)
 	ExtendAnyAnswer     ExtendMode = "any-answer"
 	ExtendIgnoreElapsed ExtendMode = "ignore-elapsed" // counts the TTL from the last reply (go-redsync 71, 72)
-	// if the lock is gone, acquires it again, without regard to who held it meanwhile (redis-semaphore 175, redlock-rb
+	// if the lock is gone, acquires it again, even if another client held it meanwhile (redis-semaphore 175, redlock-rb
 	// 36)
 	ExtendOrAcquire ExtendMode = "or-acquire"
 	// extends the key's expiry without comparing the owner (Redisson's RedLock)
@@ -115,13 +114,13 @@ type Extension struct {
 	Background bool          // a keepalive task extends the lock; otherwise the worker does, between steps of its work
 }
 
-// Wait is the WAIT command that follows the setting of a lock on a replicated Redis (Alibaba Cloud).
+// Wait describes the WAIT command that a client sends after it set a lock on a replicated Redis (Alibaba Cloud).
 type Wait struct {
 	Replicas int           // number of replicas that must have the write
 	Timeout  time.Duration // argument of WAIT, in whole ms; 0 waits for ever
 	Obey     bool          // let the attempt fail if fewer replicas replied; default on
 	Release  bool          // send WAIT after the release as well
-	// SameConnection sends WAIT on the connection that set the lock: WAIT covers only the writes of its own
+	// SameConnection sends WAIT on the connection that set the lock, because WAIT covers only the writes of its own
 	// connection. Otherwise WAIT goes to the master known at that time. Default on.
 	SameConnection bool
 }
@@ -164,6 +163,6 @@ type Config struct {
 	// none was given. The value is replaced and never changed in place, so that copies of a Config are independent.
 	Own any
 
-	// First is the index in Servers at which a client begins, if clients spread their load.
+	// First is the index in Servers of the server at which a client begins, if clients spread their load.
 	First int
 }

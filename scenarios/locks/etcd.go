@@ -60,7 +60,7 @@ func init() {
 	})
 }
 
-// etcdConfig are the settings of this protocol alone.
+// etcdConfig holds the settings that only this protocol has.
 type etcdConfig struct {
 	recheck         bool       // after waiting, check that the own key still exists (etcd issue 11456); default on
 	count           leaseCount // default sending
@@ -69,11 +69,11 @@ type etcdConfig struct {
 	compareRevision bool       // delete the own key only if this attempt put it (etcd issue 22082); default on
 }
 
-// leaseCount says when, by the client's count, an etcd lease begins.
+// leaseCount says when an etcd lease begins by the client's count.
 type leaseCount string
 
 const (
-	// when the request that extended it was sent: never ends later than the server's lease
+	// when the request that extended it was sent, so that it never ends later than the server's lease
 	fromSending leaseCount = "sending"
 	fromReceipt leaseCount = "receipt" // when the reply arrived; checked twice a second, as by the shipped client
 )
@@ -100,17 +100,17 @@ var etcdKeys = []format.Key[etcdConfig]{
 	format.Switch("recheck", func(c *etcdConfig) *bool { return &c.recheck }, true,
 		"after waiting, check that the client's own key still exists (etcd issue 11456)"),
 	format.Choice("count-from", func(c *etcdConfig) *leaseCount { return &c.count },
-		"the lease as the client counts it begins when the request left that prolonged it, or, as the shipped client "+
-			"has it, when "+
-			"the answer came", format.Options(fromSending, fromReceipt)...),
+		"when, by the client's count, a lease begins that it has extended. `sending`: when it sent the request; "+
+			"`receipt`: when the reply arrived, "+
+			"as the released client counts", format.Options(fromSending, fromReceipt)...),
 	format.Choice("line", func(c *etcdConfig) *lineKind { return &c.line },
-		"`own-keys`: each client puts a key of its own and waits in line, as etcd's recipe has it; `one-key`: all "+
-			"ask for one key, which is put if there is none, and who finds it taken tries again after the delay",
+		"`own-keys`: each client puts its own key and waits in line, as in etcd's recipe; `one-key`: all clients "+
+			"share one key, which a client puts if it does not exist; otherwise it tries again after the delay",
 		format.Options(ownKeys, oneKey)...),
 	format.Choice("keepalive", func(c *etcdConfig) *keepAlive { return &c.keepAlive },
 		"`until-lost`: the client asks one member after another until its lease is over, and then stops its work; "+
-			"`until-error`: it asks one member, whose first error, or silence for longer than `lock.timeout`, ends "+
-			"the keepalive without notice, even if the lease is gone",
+			"`until-error`: it asks one member and stops its keepalive without notice at the first error or after no "+
+			"reply within `lock.timeout`; that the lease is gone does not count as an error",
 		format.Options(untilLost, untilError)...),
 	format.Switch("compare-revision", func(c *etcdConfig) *bool { return &c.compareRevision }, true,
 		"a release deletes the client's key only if the same attempt put it (etcd issue 22082)"),
@@ -160,7 +160,7 @@ func (l *etcd) Acquire(env sim.Env) (*Hold, error) {
 	}
 }
 
-// try makes one attempt; it returns nil if it did not get the lock.
+// try makes one attempt. It returns nil if it did not get the lock.
 func (l *etcd) try(env sim.Env, patience time.Duration) *Hold {
 	attempt, _ := l.next(env)
 	h := &Hold{Attempt: attempt}
@@ -207,8 +207,8 @@ func (l *etcd) try(env sim.Env, patience time.Duration) *Hold {
 	return h
 }
 
-// enter puts the client's own key, unless it exists already, and learns its create revision and whether it is the
-// oldest. entered is false if there is no reply, or if an earlier attempt put the key by a request that arrived late.
+// enter puts the client's own key, unless it exists already, and learns the key's create revision and whether it is the
+// oldest. entered is false if there was no reply, or if the key was put by a late request of an earlier attempt.
 func (l *etcd) enter(env sim.Env, h *Hold, key string) (first, entered bool) {
 	look, oldest := rpc.Op{Kind: rpc.Range, Key: key}, l.line()
 	txn := rpc.Txn{Conditions: created(key, 0), Then: []rpc.Op{l.putting(h, key), look, oldest},
@@ -231,18 +231,18 @@ func created(key string, revision int64) []rpc.Compare {
 	return []rpc.Compare{{Target: "CREATE", Key: key, Rel: '=', Number: revision}}
 }
 
-// putting is the put of a key with the session's lease. Its value is the attempt.
+// putting returns the operation that puts a key with the session's lease. The value is the attempt.
 func (l *etcd) putting(h *Hold, key string) rpc.Op {
 	return rpc.Op{Kind: rpc.Put, Key: key, Value: string(h.Attempt), Lease: l.session.lease}
 }
 
-// line is the range of the oldest key under the lock's name.
+// line returns the operation that reads the oldest key under the lock's name.
 func (l *etcd) line() rpc.Op {
 	prefix := string(l.config.Key) + "/"
 	return rpc.Op{Kind: rpc.Range, Key: prefix, End: rpc.Prefix(prefix), Order: rpc.ByCreate, Limit: 1}
 }
 
-// put sets the key that all clients share, unless it exists. It returns false, false if there is no reply.
+// put puts the key that all clients share, unless it exists. It returns false, false if there is no reply.
 func (l *etcd) put(env sim.Env, h *Hold, key string) (first, entered bool) {
 	txn := rpc.Txn{Conditions: created(key, 0), Then: []rpc.Op{l.putting(h, key)},
 		Else: []rpc.Op{{Kind: rpc.Range, Key: key}}}
@@ -261,7 +261,8 @@ func (l *etcd) put(env sim.Env, h *Hold, key string) (first, entered bool) {
 	return false, true
 }
 
-// waitInLine returns true once no key under the lock's name is older than the client's own.
+// waitInLine waits until the client's key is the oldest under the lock's name. It returns false if it had to stop
+// before.
 func (l *etcd) waitInLine(env sim.Env, h *Hold, key string, patience time.Duration) bool {
 	start := env.Monotonic()
 	for waited := false; ; waited = true {
@@ -278,7 +279,7 @@ func (l *etcd) waitInLine(env sim.Env, h *Hold, key string, patience time.Durati
 	}
 }
 
-// stands reports whether the client's own key still exists: its lease may have ended while it waited.
+// stands reports whether the client's own key still exists. Its lease may have ended while the client waited.
 func (l *etcd) stands(env sim.Env, h *Hold, key string) bool {
 	r, ok := l.caller.call(env, h.Attempt, l.config.TTL, rpc.Op{Kind: rpc.Range, Key: key}.Call())
 	return ok && len(r.Keys) == 1 && l.session.alive(env)
@@ -296,7 +297,7 @@ func (l *etcd) watch(env sim.Env, h *Hold, key string, revision int64, patience 
 		switch status {
 		case sim.Reset:
 			return
-		case sim.NoReply: // idle watch: is the member still there?
+		case sim.NoReply: // nothing arrived on the watch: is the member still there?
 			if _, err := w.ask(env, h.Attempt, l.config.Timeout, rpc.AskStatus()); err != nil {
 				return
 			}
@@ -322,8 +323,8 @@ func (l *etcd) Release(env sim.Env, h *Hold) Answer {
 	return l.giveUp(env, h)
 }
 
-// giveUp deletes the client's key. It also closes the session if the deletion was not confirmed, so that a late
-// request of this attempt cannot touch the key of the next one, or if a late request may put the key again.
+// giveUp deletes the client's key. It also closes the session if the deletion was not confirmed, or if a late request
+// may put the key again. A late request of this attempt can then not affect the key of the next one.
 func (l *etcd) giveUp(env sim.Env, h *Hold) Answer {
 	left := l.leave(env, h)
 	if s := h.own.(*etcdSession); left != Confirmed || s.stray {
@@ -332,9 +333,9 @@ func (l *etcd) giveUp(env sim.Env, h *Hold) Answer {
 	return left
 }
 
-// leave deletes the client's key if this attempt put it: a late repetition must not delete a newer key (etcd issue
-// 22082). It reports whether the deletion was confirmed. If the key is gone after a request without a reply, although
-// its lease is alive, then that request deleted it.
+// leave deletes the client's key if this attempt put it; otherwise a late repetition could delete a newer key (etcd
+// issue 22082). It reports whether the deletion was confirmed. If a request got no reply and the key is then gone
+// although its lease is alive, that request deleted it.
 func (l *etcd) leave(env sim.Env, h *Hold) Answer {
 	remove := rpc.Op{Kind: rpc.Delete, Key: h.value}
 	if !l.own.compareRevision {

@@ -27,7 +27,7 @@ type etcdCaller struct {
 	config *Config
 	conn   int // number of its connection to each member
 	at     int // index of the member asked last
-	// About the latest request: when it was last sent, and whether that was a repetition.
+	// These describe the latest request: when it was last sent, and whether that was a repetition.
 	sent     time.Duration
 	repeated bool
 	calls    uint64 // number of calls with a single request
@@ -46,8 +46,8 @@ const etcdRetry = 20 * time.Millisecond
 // leaseNotFound is etcd's error for a lease that has ended. Every member will return it.
 const leaseNotFound = "etcdserver: requested lease not found"
 
-// call asks until some member replies without an error, patience ends, or a member says that the lease has ended.
-// Every request of the recipe may be repeated.
+// call sends a request until some member replies without an error, patience ends, or a member says that the lease has
+// ended. Every request of the recipe may be repeated.
 func (c *etcdCaller) call(env sim.Env, attempt history.Attempt, patience time.Duration,
 	call rpc.Call) (r rpc.Response, ok bool) {
 	start := env.Monotonic()
@@ -64,8 +64,8 @@ func (c *etcdCaller) call(env sim.Env, attempt history.Attempt, patience time.Du
 	return r, false
 }
 
-// ask asks only the member that was asked last. Keepalives, or a watch, are stream 1 of their connection. Each other
-// call has a stream of its own.
+// ask sends a request only to the member that was asked last. Keepalives, or a watch, are stream 1 of their connection.
+// Every other call has its own stream.
 func (c *etcdCaller) ask(env sim.Env, attempt history.Attempt, timeout time.Duration,
 	call rpc.Call) (rpc.Response, error) {
 	if call.Stream = 1; !rpc.Streaming(call.Path) {
@@ -129,8 +129,8 @@ func (s *etcdSession) keepalive(env sim.Env) {
 	}
 }
 
-// refresh asks one member once, whatever has happened to the lease meanwhile, and reports whether there was a reply.
-// An error counts as no reply, except the error that the lease no longer exists.
+// refresh asks one member once to extend the lease, even if the lease may be over, and reports whether there was a
+// reply. An error counts as no reply, except the error that the lease no longer exists.
 func (s *etcdSession) refresh(env sim.Env) bool {
 	sent := env.Monotonic()
 	r, err := s.caller.ask(env, s.attempt, s.config.Timeout, rpc.KeepLeaseAlive(s.lease))

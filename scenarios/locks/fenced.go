@@ -58,9 +58,9 @@ const (
 )
 
 var readTokenKey = format.Choice("read-token", func(c *fencedConfig) *tokenRead { return &c.tokenRead },
-	"the fencing token comes from the script that takes the lock, or is read from the counter once the client has it: "+
-		"perhaps "+
-		"a later holder's (Redisson's fenced lock)", format.Options(tokenInStep, tokenLater)...)
+	"when a client learns its fencing token. `in-step`: from the script that takes the lock; `later`: from the "+
+		"counter after the acquisition, which may by then "+
+		"show a later holder's token (Redisson's fenced lock)", format.Options(tokenInStep, tokenLater)...)
 
 // tokenCounter returns the key of a fenced lock's token counter.
 func tokenCounter(key history.Lock) string { return string(key) + ":token" }
@@ -72,7 +72,7 @@ func sendFenced(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool) 
 	return n > 0, answered && n == 0
 }
 
-// readToken uses the present value of the counter as the hold's fencing token.
+// readToken reads the counter and uses its present value as the hold's fencing token.
 func readToken(l *single, env sim.Env, h *Hold) bool {
 	text, _ := l.ask(env, h, "token", "GET", tokenCounter(l.config.Key)).Bulk()
 	n, err := strconv.ParseInt(text, 10, 64)

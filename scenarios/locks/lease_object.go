@@ -81,14 +81,14 @@ type electionEnd string
 
 const (
 	leavesRecord electionEnd = "off"
-	// reads the record and writes it without a holder, whoever leads by then: it compares itself with the holder that
-	// it saw last, not with the one it has just read (client-go from v0.34 on)
+	// reads the record and writes it without a holder, even if another client leads by then: it compares its identity
+	// with the holder that it saw last, not with the one that it has just read (client-go from v0.34 on)
 	clearsRecord electionEnd = "on"
 	// writes only over the version that it knows (client-go v0.32)
 	clearsOwn electionEnd = "unless-changed"
 )
 
-// observation says from when a candidate counts another client's lease.
+// observation says when, for a candidate, another client's lease begins.
 type observation string
 
 const (
@@ -107,26 +107,28 @@ const (
 var leaseObjectKeys = []format.Key[leaseObjectConfig]{
 	format.Positive("renew-deadline", func(c *leaseObjectConfig) *time.Duration { return &c.renewDeadline },
 		10*time.Second,
-		"for how long a leader tries to renew before it gives up: client-go demands less than the TTL, "+
-			"which is its lease duration", "none"),
+		"how long a leader tries to renew before it gives up; client-go requires that this is less than the TTL, its "+
+			"lease duration", "none"),
 	format.Positive("retry-period", func(c *leaseObjectConfig) *time.Duration { return &c.period }, 2*time.Second,
-		"between two tries to renew; a candidate waits up to 1.2 times as long in addition, at random").Recurring(),
+		"time between two tries to renew; a candidate waits for this time and a random addition of up to 1.2 times "+
+			"as much").Recurring(),
 	format.Choice("release-on-cancel", func(c *leaseObjectConfig) *electionEnd { return &c.release },
-		"what a leader does when it stops, of its own accord or because it could not renew. `off`: nothing, and "+
-			"others wait for the lease to end; `on`: it writes the record without a holder, whoever leads by then "+
-			"(client-go from v0.34 on); `unless-changed`: only if nobody has written since (v0.32)",
+		"what a leader does with the record when it stops or could not renew. `off`: nothing, so that others wait "+
+			"for the lease to end; `on`: it writes the record without a holder, even if another client leads by then "+
+			"(client-go from v0.34 on); `unless-changed`: it does so only if nobody has written since (v0.32)",
 		format.Options(leavesRecord, clearsRecord, clearsOwn)...),
 	format.Choice("count-lease-from", func(c *leaseObjectConfig) *observation { return &c.observe },
-		"a candidate counts another's lease from when it saw the record `change`, on its monotonic clock, as "+
-			"client-go does, or from the record's `renew-time`, on its wall clock",
+		"when, for a candidate, another client's lease begins. `change`: when it saw the record change, on its "+
+			"monotonic clock, as client-go does; `renew-time`: at the time in the record, on its wall clock",
 		format.Options(sightOfChange, renewTime)...).OnWall(string(renewTime)),
 	format.Choice("resource-version", func(c *leaseObjectConfig) *versionInWrite { return &c.version },
-		"an update replaces the version that its client knows, and fails if there is another; `any`: it replaces "+
-			"whatever is there, as the API server permits for a ConfigMap and not for a Lease object",
+		"`compared`: an update fails if the record has another version than the one that the client knows; `any`: it "+
+			"replaces any version, which the API server permits for a ConfigMap but not for a Lease object",
 		format.Options(comparedVersion, anyVersion)...),
 }
 
-// jitterFactor times its period is the longest additional wait of a candidate (leaderelection.JitterFactor).
+// jitterFactor times the period is the longest time that a candidate waits in addition to the period
+// (leaderelection.JitterFactor).
 const jitterFactor = 1.2
 
 func jittered(period time.Duration) time.Duration {
@@ -253,7 +255,7 @@ func (l *leaseObject) renewed(env sim.Env, h *Hold) {
 	l.library.prolonged(env, sim.Deadline{Clock: sim.Monotonic, At: until}, func(x *Hold) bool { return x == h })
 }
 
-// Extend has nothing to do: the leader renews by itself.
+// Extend does nothing: the leader renews by itself.
 func (l *leaseObject) Extend(sim.Env, *Hold) error { return nil }
 
 // Release ends the leader's term. It leaves the record as it is, unless the client is set to clear it.
@@ -267,11 +269,11 @@ func (l *leaseObject) Release(env sim.Env, h *Hold) Answer {
 	return e.release(env, &e.requests)
 }
 
-// Close has nothing to end.
+// Close does nothing.
 func (l *leaseObject) Close(sim.Env) {}
 
-// isTaken reports whether another client leads, according to the record that this client saw last. A record that it
-// left itself does not count.
+// isTaken reports whether another client leads, according to the record that this client saw last. A record that the
+// client left itself does not count.
 func (e *election) isTaken(env sim.Env) bool {
 	holder := e.observed.HolderIdentity
 	return holder != "" && !strings.HasPrefix(holder, string(env.Name())+"_")
@@ -280,7 +282,7 @@ func (e *election) isTaken(env sim.Env) bool {
 // leads reports whether the client was the leader when it last saw the record.
 func (e *election) leads() bool { return e.observed.HolderIdentity == e.identity }
 
-// tryAcquireOrRenew follows client-go's function of that name. A leader updates the record that it wrote last.
+// tryAcquireOrRenew does what client-go's function of that name does. A leader updates the record that it wrote last.
 // Otherwise, or if that fails, the client reads the record, and writes it if nobody leads or another client's lease is
 // over.
 func (e *election) tryAcquireOrRenew(env sim.Env, via *etcdCaller, deadline time.Duration) bool {
@@ -316,7 +318,7 @@ func (e *election) term(env sim.Env, transitions int64) rpc.LeaseSpec {
 		RenewTime: e.time(env), LeaseTransitions: transitions}
 }
 
-// time returns the present time for the record; empty if no client reads it from there.
+// time returns the present time for the record. It returns "" if no client reads the time from there.
 func (e *election) time(env sim.Env) string {
 	if e.own.observe != renewTime {
 		return ""
@@ -324,7 +326,8 @@ func (e *election) time(env sim.Env) string {
 	return env.Wall().Format(rpc.MicroTime)
 }
 
-// valid reports whether the lease in the record that the client saw last is not over. now is on its monotonic clock.
+// valid reports whether the lease in the record that the client saw last is still running. now is on the client's
+// monotonic clock.
 func (e *election) valid(env sim.Env, now time.Duration) bool {
 	lasts := time.Duration(e.observed.LeaseDurationSeconds) * time.Second
 	if e.own.observe == renewTime {
@@ -334,8 +337,8 @@ func (e *election) valid(env sim.Env, now time.Duration) bool {
 	return e.seen+lasts > now
 }
 
-// write replaces the version that the client knows, and returns Denied if the record has another. A record that it
-// wrote counts as the one that it saw last.
+// write replaces the version of the record that the client knows. It returns Denied if the record has another version.
+// After a successful write, the written record counts as the one that the client saw last.
 func (e *election) write(env sim.Env, via *etcdCaller, deadline time.Duration, spec rpc.LeaseSpec) Answer {
 	put := rpc.Op{Kind: rpc.Put, Key: e.key(), Value: rpc.LeaseObject{Spec: spec}.String()}
 	txn := rpc.Txn{Conditions: []rpc.Compare{{Target: "MOD", Key: e.key(), Rel: '=', Number: e.version}},
@@ -364,8 +367,8 @@ func (e *election) get(env sim.Env, via *etcdCaller, deadline time.Duration) (ke
 	return key, answered
 }
 
-// ask asks one API server; after one that did not reply, the next call asks the next one. answered is false if there is
-// no reply within the time-out and the deadline.
+// ask asks one API server. If that server does not reply, the next call asks the next one. answered is false if there
+// was no reply within the time-out and the deadline.
 func (e *election) ask(env sim.Env, via *etcdCaller, deadline time.Duration, call rpc.Call) (_ rpc.Response,
 	answered bool) {
 	left := deadline - env.Monotonic()

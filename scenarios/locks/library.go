@@ -9,13 +9,13 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// FromLibrary is the protocol name of locks whose code is a shipped Go library, and not a protocol of this package.
+// FromLibrary is the protocol name of locks whose code is a released Go library instead of a protocol of this package.
 const FromLibrary Protocol = "library"
 
-// Foreign creates a library's lock for one client.
+// Foreign creates one client's lock from a library.
 type Foreign func(client sim.ProcessID, c *Config, of *Library) ForeignLock
 
-// ForeignLock is a lock of such a library.
+// ForeignLock is a lock that a Foreign creates.
 type ForeignLock interface{ protocol }
 
 // RefusedError reports that an acquire or an extension of a foreign lock failed because the library refused.
@@ -46,7 +46,7 @@ var library = &Definition{
 	Several: true, Expires: true, Renews: true, Tokens: true,
 	Alike: map[string]string{"permits": "all clients take their permits from one semaphore: set permits under lock"},
 	Settings: append([]Setting{ttlKey, timeoutKey, retryKey, retryPatience, permitsKey,
-		// the library determines how
+		// the library's own code determines the effect
 		format.Only(reentrantKey, CountedReentry, UncountedReentry), extensionKey}, extensionKeys[2:]...),
 	make: func(r requester) protocol { return &borrowed{requester: r} },
 }

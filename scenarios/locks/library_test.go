@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// TestASessionProlongsWhatItKeeps: a hold that its client has not received yet keeps the time of its grant. A hold
-// that is dropped while another client is notified stays unchanged.
+// TestASessionProlongsWhatItKeeps: if a session is extended, a hold that its client has not received yet keeps the time
+// of its grant. A hold that is dropped while another client is notified stays unchanged.
 func TestASessionProlongsWhatItKeeps(t *testing.T) {
 	w := sim.New(1, sim.Options{})
 	var untold, first, second, third Hold

@@ -13,11 +13,11 @@ import (
 
 // Errors of Acquire and Extend.
 var (
-	ErrPatience   = errors.New("locks: patience or the attempts ended before the lock was acquired")
+	ErrPatience   = errors.New("locks: no lock was acquired before the patience ran out or all attempts were made")
 	ErrLost       = errors.New("locks: too few servers still know this attempt as owner")
-	ErrRefused    = errors.New("locks: too few servers took the request to prolong the lock")
-	ErrUnanswered = errors.New("locks: too few servers answered to know whether the lock was prolonged")
-	ErrLate       = errors.New("locks: the answers came when nothing was left of the validity")
+	ErrRefused    = errors.New("locks: too few servers accepted the request to extend the lock")
+	ErrUnanswered = errors.New("locks: too few servers replied to know whether the lock was extended")
+	ErrLate       = errors.New("locks: the replies arrived after the lock's validity had run out")
 	ErrLimit      = errors.New("locks: the number of extensions is used up")
 )
 
@@ -33,8 +33,8 @@ type Lock interface {
 type Answer uint8
 
 const (
-	Denied     Answer = iota // too few servers still had the attempt as owner
-	Refused                  // too few servers accepted the request, or carried it out
+	Denied     Answer = iota // too few servers still knew the attempt as the owner
+	Refused                  // too few servers accepted the request and carried it out
 	Unanswered               // too few servers replied to know
 	Confirmed                // enough servers released the lock, or none had to be asked
 )
@@ -54,7 +54,7 @@ func answered(r *sim.Reply) Answer {
 
 // protocol is the part of Lock that each lock protocol implements itself.
 type protocol interface {
-	// Acquire retries until it holds the lock, or patience or the number of attempts ends (ErrPatience).
+	// Acquire tries until it holds the lock, or until its patience or its attempts run out (ErrPatience).
 	Acquire(env sim.Env) (*Hold, error)
 	// Extend extends the hold and updates its Grant, or returns why not (ErrLost, ErrRefused, ErrUnanswered, ErrLate,
 	// ErrLimit).
@@ -69,12 +69,12 @@ type protocol interface {
 type Hold struct {
 	Attempt history.Attempt
 	Token   history.Token // fencing token; 0 if the protocol has none
-	Grant   sim.Grant     // of the acquisition or the last extension
+	Grant   sim.Grant     // when and until when the acquisition or the last extension granted the lock
 	// Ends are raised when the library learns that the lock is gone, or may be gone.
 	Ends []*sim.Signal
 	// Prolonged, if set, is called when the library has extended the lock by itself and updated Grant.
 	Prolonged func(env sim.Env)
-	// Refresh, if set, asks the library until when the lock is held, and updates Grant.
+	// Refresh, if set, asks the library until when it holds the lock, and updates Grant.
 	Refresh func(env sim.Env)
 	// Suspended, if set, is raised when the library no longer knows whether it holds the lock. A client that obeys it
 	// pauses its work, and acquires the lock again when it is reconnected.
@@ -86,7 +86,8 @@ type Hold struct {
 	own       any    // data of its protocol; nil: none
 }
 
-// Remaining returns the validity left, on the clock that the protocol uses for it; negative once it has ended.
+// Remaining returns the remaining validity, on the clock that the protocol uses for it. It is negative once the
+// validity has ended.
 func (h *Hold) Remaining(env sim.Env) time.Duration {
 	if h.Refresh != nil {
 		h.Refresh(env)
@@ -160,21 +161,21 @@ type Library struct {
 // Anew returns the library of a client that restarts. The numbers of its attempts continue.
 func (l *Library) Anew() *Library { return &Library{Foreign: l.Foreign, attempts: l.attempts} }
 
-// counted counts an attempt, and whether it found the lock taken by another.
+// counted counts an attempt, and whether it found that another client held the lock.
 func (l *Library) counted(taken bool) {
 	if taken {
 		l.taken++
 	}
 }
 
-// Attempts returns the number of attempts at a lock that the client has made, and how many of them found the lock
-// taken by another client. An acquire that retries makes several attempts; an acquire that waits in line makes one.
+// Attempts returns how many attempts at a lock the client has made, and how many of them found that another client held
+// the lock. An acquire that retries makes several attempts; an acquire that waits in line makes one.
 func (l *Library) Attempts() (made, taken int) { return l.attempts, l.taken }
 
-// prolonged updates the holds selected by of, which depend on a session that lives until the given deadline. A reply
-// that was read too late, after a pause, extends nothing, because the deadline is over. For a hold that its client has
-// not received yet, only the deadline is updated. In real time, other holds may be added or removed while the client
-// of one hold is notified.
+// prolonged updates the holds for which of returns true; they depend on a session that now lasts until the given
+// deadline. A reply that was read only after that deadline, because of a pause, extends nothing. For a hold that its
+// client has not received yet, only the deadline is updated. In real time, holds may be added or removed while the
+// client of one hold is being notified.
 func (l *Library) prolonged(env sim.Env, until sim.Deadline, of func(*Hold) bool) {
 	if until.At <= read(env, until.Clock) {
 		return
@@ -200,13 +201,13 @@ func (l *Library) drop(h *Hold) {
 type requester struct {
 	config  *Config
 	library *Library
-	value   string // owner value of the client, or of the present acquire, if several attempts share it
+	value   string // owner value of the client, or of the current acquire, if several attempts share it
 }
 
 // fixedValue is the owner value of clients that all use the same constant (Collins's CLIENT_ID).
 const fixedValue = "client_A_123"
 
-// next starts an attempt, and returns its name and its owner value.
+// next starts an attempt and returns its name and its owner value.
 func (r *requester) next(env sim.Env) (history.Attempt, string) {
 	r.library.attempts++
 	a := history.Attempt(string(env.Name()) + "/" + strconv.Itoa(r.library.attempts))
@@ -220,7 +221,8 @@ func (r *requester) next(env sim.Env) (history.Attempt, string) {
 	return a, r.value
 }
 
-// resting is what a client does between two attempts. delay is the delay that was drawn, left the patience left.
+// resting is what a client does between two attempts. delay is the delay that was drawn, and left is the remaining
+// patience.
 type resting func(env sim.Env, delay, left time.Duration)
 
 // retry calls try until it holds the lock, or until patience or the number of attempts ends.
@@ -247,7 +249,7 @@ func (r *requester) retry(env sim.Env, try func(sim.Env) *Hold, rest resting) (*
 	}
 }
 
-// sleep is the resting of most clients.
+// sleep is the resting of most clients: it waits for the delay.
 func sleep(env sim.Env, delay, _ time.Duration) { env.Sleep(delay) }
 
 // Draw draws uniformly from a range, with the process's own randomness.

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// bench has five servers behind links of 1 ms. They log every request and answer as the test says.
+// bench has five servers behind links of 1 ms. They log every request and reply as the test says.
 type bench struct {
 	*sim.World
 	t       *testing.T
@@ -83,7 +83,7 @@ func (b *bench) wantHeard(want ...string) {
 	}
 }
 
-// config is Redlock as documented, with the changes of the test.
+// config returns the settings of Redlock as documented, with the test's changes.
 func config(change func(*Config)) Config {
 	c := Config{Protocol: Redlock, Key: "lock", TTL: 10 * time.Second,
 		Retry:   sim.Delay{Lo: 100 * time.Millisecond, Hi: 100 * time.Millisecond},
@@ -102,7 +102,7 @@ func config(change func(*Config)) Config {
 // newLock returns a lock of a client that has no others.
 func newLock(c Config) Lock { return New(&c, &Library{}) }
 
-// yes makes every server grant everything.
+// yes is the reply of servers that grant everything.
 func yes(_, _ int, args []string) string {
 	if args[0] == "SET" {
 		return "+OK"
@@ -161,7 +161,7 @@ func TestRedlockReleasesEverywhereAndAsksAnewAfterAFailure(t *testing.T) {
 			times = append(times, s)
 		}
 	}
-	if !slices.Equal(times, []string{ // the new connection after the missing answer costs another round trip
+	if !slices.Equal(times, []string{ // the new connection after the missing reply costs another round trip
 		"1ms redis-3 client-1/1 SET lock VALUE NX PX 10000",
 		"53ms redis-3 client-1/1 EVAL release 1 lock VALUE",
 		"155ms redis-3 client-1/2 SET lock VALUE NX PX 10000"}) {
@@ -267,7 +267,7 @@ func TestExtensionObeysQuorumAndValidityAndLimit(t *testing.T) {
 		{ExtendChecked, 2, 0, ErrLost, 5},
 		{ExtendChecked, 5, 11 * time.Second, ErrLate, 5},
 		{ExtendChecked, 3, 2 * time.Minute, ErrUnanswered, 5}, // two agreed, one did not answer
-		{ExtendChecked, 2, 2 * time.Minute, ErrLost, 5},       // whatever the silent one would have answered
+		{ExtendChecked, 2, 2 * time.Minute, ErrLost, 5},       // the reply of the silent server could not change this
 		{ExtendUnchecked, 0, 11 * time.Second, nil, 0},
 		{ExtendAnyAnswer, 0, 0, nil, 5},
 		{ExtendAnyAnswer, 0, 11 * time.Second, ErrLate, 5},

@@ -8,16 +8,16 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// masters is what a client knows about the masters that its lock is on: one master, or several for a Redlock. Without
-// a Sentinel they are fixed. With a Sentinel, a task of the client subscribes to it and follows each switch, as client
-// libraries do. A client that cannot reach the Sentinel continues with the masters that it knew.
+// masters is what a client knows about the masters of its lock: one master, or several for Redlock. Without a Sentinel
+// they are fixed. With a Sentinel, a task of the client subscribes to it and follows each switch, as client libraries
+// do. A client that cannot reach the Sentinel continues with the masters that it knew.
 type masters struct {
-	// now has the present master of each group, in the order of Config.Servers; it is empty until the first query.
+	// now has the present master of each group, in the order of Config.Servers. It is empty until the first query.
 	now []sim.ProcessID
 }
 
-// sentinelTimeout is how long a client waits for the Sentinel, and how long before it asks again. A subscription that
-// was silent for subscriptionCheck is renewed, because a Sentinel that lost power sends nothing.
+// sentinelTimeout is how long a client waits for the Sentinel, and also the pause before it asks again. A client renews
+// a subscription that was silent for subscriptionCheck, because a Sentinel that lost power sends nothing.
 const (
 	sentinelTimeout   = time.Second
 	subscriptionCheck = 30 * time.Second
@@ -58,8 +58,8 @@ func (m *masters) look(env sim.Env, c *Config) bool {
 	return true
 }
 
-// follow keeps the masters up to date for as long as the client lives. It starts with a subscription in place, or
-// without one if the Sentinel did not reply.
+// follow keeps the masters up to date for as long as the client lives. When it starts, the client is already
+// subscribed, unless the Sentinel did not reply.
 func (m *masters) follow(env sim.Env, c *Config) {
 	conn := sim.Conn{Server: c.Sentinel}
 	for {
@@ -67,7 +67,7 @@ func (m *masters) follow(env sim.Env, c *Config) {
 		switch {
 		case status == sim.Answered:
 			m.switched(string(data))
-		default: // silent or closed: subscribe again
+		default: // no message in time, or closed: subscribe again
 			env.Close(conn)
 			for !m.look(env, c) {
 				env.Sleep(sentinelTimeout)

@@ -25,40 +25,40 @@ const (
 )
 
 // Definition describes a protocol: what it is, its settings in a scenario, and how its locks are made. A protocol's
-// file registers its Definition, and no other file refers to it.
+// file registers its Definition, and no other file refers to the protocol.
 type Definition struct {
 	Name    Protocol
 	Place   int    // place in the reference, from 1; protocols with the same place are sorted by name
 	Text    string // what it does, in a few words
 	Backend Backend
 	Service history.Service // selects the advice that is given with a finding
-	Several bool            // it asks several independent servers; otherwise one, or one service
+	Several bool            // its clients ask several independent servers; otherwise one server or one cluster
 	Expires bool            // a lock ends by itself, and its holder knows when
 	Later   bool            // the expiry is set in a second step; until then there is none
 	Renews  bool            // the library keeps the lock alive by itself, so that it may notify its client of a loss
 	Tokens  bool            // a hold comes with a fencing token
-	Leaves  bool            // by default, a released lock is left to expire
+	Leaves  bool            // by default, a client does not delete its key on release but lets it expire
 	// Settings are the keys that the protocol accepts, each with its words and its default for this protocol.
 	Settings []Setting
 	// Without explains, for keys that only other protocols accept, why this one does not, and what to write instead.
 	Without map[string]string
-	// Alike explains, for keys that must be equal for all clients, why that is so, and what to write instead of an
+	// Alike explains, for keys that must be equal for all clients, why they must be, and what to write instead of an
 	// override.
 	Alike map[string]string
 	// Measures returns the safety measures that a lock applies with these settings; nil: none.
 	Measures func(*Config) []history.Measure
-	// Refused lists settings that contradict each other or the number of Redis masters (0 if not known); nil: there
-	// are none.
+	// Refused lists settings that contradict each other or the number of Redis masters (0 if unknown). It is nil if
+	// there are none.
 	Refused func(c *Config, masters int) []Refusal
 
 	make     func(requester) protocol
 	quorum   func(*Config) int            // how many servers must grant a lock; nil: a majority if Several, else 1
 	complete func(c *Config, servers int) // sets own settings that depend on the number of servers; nil: none
-	// badName explains why a lock cannot have the name, and returns the nearest possible name, if any; nil: all names
-	// are possible.
+	// badName explains why a lock cannot have the name, and returns the nearest possible name, if any. It is nil if all
+	// names are possible.
 	badName func(history.Lock) (problem, right string)
-	// clash explains why the service would take the second of two locks for a part of the first, and what to write;
-	// nil: it never would.
+	// clash explains why the service would take the second of two locks for a part of the first, and what to write. It
+	// is nil if that cannot happen.
 	clash func(a, b history.Lock) string
 }
 
@@ -71,7 +71,7 @@ var (
 	settings    []Setting
 )
 
-// register adds a protocol. The init function of the protocol's file calls it. The order of initialisation does not
+// register adds a protocol. The init function of the protocol's file calls it. The order of initialization does not
 // affect the order of the reference.
 func register(d *Definition) {
 	if Define(d.Name) != nil {
@@ -91,10 +91,11 @@ func register(d *Definition) {
 	}
 }
 
-// Definitions returns the protocols, in the order of the reference, without FromLibrary. The list must not be changed.
+// Definitions returns the protocols, in the order of the reference, without FromLibrary. Callers must not change the
+// slice.
 func Definitions() []*Definition { return definitions }
 
-// Define returns the definition of a protocol; nil if there is none with that name.
+// Define returns the definition of a protocol, or nil if there is none of that name.
 func Define(p Protocol) *Definition {
 	if p == FromLibrary {
 		return library
@@ -107,7 +108,7 @@ func Define(p Protocol) *Definition {
 	return nil
 }
 
-// Setting returns the key at a path; nil if the protocol does not accept it.
+// Setting returns the key at a path, or nil if the protocol does not accept it.
 func (d *Definition) Setting(path string) *Setting {
 	for i := range d.Settings {
 		if d.Settings[i].Path == path {
@@ -117,8 +118,8 @@ func (d *Definition) Setting(path string) *Setting {
 	return nil
 }
 
-// Settings returns the keys of all protocols in the order of the reference, each with its first definition. The list
-// must not be changed.
+// Settings returns the keys of all protocols in the order of the reference, each with its first definition. Callers
+// must not change the slice.
 func Settings() []Setting { return settings }
 
 // Taking lists the protocols that accept the key at a path and, if word is not empty, that word as its value.
@@ -152,8 +153,8 @@ func (d *Definition) ReadsWall(c *Config) bool {
 	return slices.ContainsFunc(d.Settings, func(s Setting) bool { return s.Wall != "" && s.Get(c).Word == s.Wall })
 }
 
-// Defaults sets every key to its default, except the keys of a mapping that is none by default: these are set when the
-// mapping is given. Defaults that depend on other keys are left to Complete.
+// Defaults sets every key to its default, except the keys of an optional mapping, which are set when the mapping is
+// given. Defaults that depend on other keys are left to Complete.
 func (d *Definition) Defaults(c *Config) {
 	c.Protocol = d.Name
 	for i := range d.Settings {
@@ -166,7 +167,7 @@ func (d *Definition) Defaults(c *Config) {
 }
 
 // Complete sets the defaults that depend on other keys, for a client of a run with n servers. given reports which keys
-// were stated. careful says that the client checks the validity of its lock or extends it.
+// the file states. careful says that the client checks the validity of its lock or extends the lock.
 func (d *Definition) Complete(c *Config, n int, careful bool, given func(path string) bool) {
 	if d.complete != nil {
 		d.complete(c, n)

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 )
 
-// TestReasonsAreAboutWhatOthersTake: if a protocol explains why it does not accept a key, another protocol must accept
-// it. Otherwise nobody can ever see the explanation.
+// TestReasonsAreAboutWhatOthersTake: if a protocol explains why it does not accept a key, some other protocol must
+// accept that key. Otherwise nobody could ever see the explanation.
 func TestReasonsAreAboutWhatOthersTake(t *testing.T) {
 	reasons := 0
 	for _, d := range Definitions() {

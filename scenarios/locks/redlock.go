@@ -82,7 +82,7 @@ const (
 	parallel   contactKind = "parallel"   // all at once, as the document recommends
 )
 
-// askOrder says with which server a sequential client begins.
+// askOrder says which server a sequential client asks first.
 type askOrder string
 
 const (
@@ -94,7 +94,7 @@ const (
 type releaseTo string
 
 const (
-	releaseToAll        releaseTo = "all"         // every server, whatever it replied: the document's rule
+	releaseToAll        releaseTo = "all"         // every server, even those that did not grant it: the document's rule
 	releaseToGranted    releaseTo = "granted"     // only servers that granted the lock (Grace Collins, step 5)
 	releaseToFirstError releaseTo = "first-error" // in turn, until one does not reply (Grace Collins, code)
 )
@@ -107,29 +107,30 @@ const (
 	askUntilQuorum asking = "until-quorum" // in turn, until enough servers have granted it (Grace Collins, step 2)
 )
 
-// redlockKeys are the keys that say how several servers are asked.
+// redlockKeys are the keys that say how a client asks several servers.
 var redlockKeys = []format.Key[redlockConfig]{
 	format.Choice("contact", func(c *redlockConfig) *contactKind { return &c.contact },
 		"ask the servers one after another, or all at once", format.Options(sequential, parallel)...),
 	format.Choice("order", func(c *redlockConfig) *askOrder { return &c.order },
-		"whom a client asks first when it asks one after another: `listed`, redis-1, as the document has it; "+
-			"`rotated`: each client "+
-			"begins at another place in the list", format.Options(listed, rotated)...),
+		"which server a client asks first if it asks one after another. `listed`: redis-1, as in the document; "+
+			"`rotated`: each client begins at a different place in the list", format.Options(listed, rotated)...),
 	format.Number("quorum", func(c *redlockConfig) *int { return &c.quorum }, 0, 1, maxServers,
-		"how many servers must grant the lock, up to their number").Depending("N / 2 + 1"),
+		"how many servers must grant the lock; at most all").Depending("N / 2 + 1"),
 	format.Switch("release-on-failure", func(c *redlockConfig) *bool { return &c.releaseOnFailure }, true,
-		"step 5: a failed attempt releases on every server"),
+		"release on every server after a failed attempt (step 5)"),
 	format.Choice("release-to", func(c *redlockConfig) *releaseTo { return &c.releaseTo },
-		"whom a release asks: `all` servers, also those that seem not to have granted the lock, as the document has "+
-			"it; those that have `granted` it; or all in turn, until the `first-error` ends the loop",
+		"which servers a release asks. `all`: every server, even those that seem not to have granted the lock, as in "+
+			"the document; `granted`: those that granted it; `first-error`: one after another, until one does not "+
+			"reply",
 		format.Options(releaseToAll, releaseToGranted, releaseToFirstError)...),
 	format.Choice("ask", func(c *redlockConfig) *asking { return &c.asking },
-		"whom an attempt asks: `all` servers, or, one after another, only `until-quorum` have granted the lock",
+		"which servers an attempt asks. `all`: every server; `until-quorum`: one after another, until a quorum has "+
+			"granted the lock",
 		format.Options(askEveryone, askUntilQuorum)...),
 }
 
-// redlock is the Redlock algorithm (Sanfilippo, "Distributed locks with Redis", steps 1 to 5). A setting can leave out
-// each step that shipped libraries are known to have left out.
+// redlock is the Redlock algorithm (Sanfilippo, "Distributed locks with Redis", steps 1 to 5). For each step that some
+// released library is known to omit, there is a setting that omits it.
 type redlock struct {
 	requester
 	masters
@@ -145,8 +146,7 @@ type redlockHold struct {
 	taken   bool            // a server replied that another client has the lock
 }
 
-// voter is the server that was the master of a group when it was asked. A server without replicas is a group of its
-// own.
+// voter is the server that was the master of a group when it was asked. A server without replicas is a group by itself.
 type voter struct {
 	server sim.ProcessID
 	group  int
@@ -160,8 +160,8 @@ func serversOf(voters []voter) []sim.ProcessID {
 	return servers
 }
 
-// ballot is one request to all servers, with its outcome. A keepalive asks concurrently with the worker, so each round
-// has its own ballot.
+// ballot is one request to all servers, with its outcome. A keepalive sends requests at the same time as the worker, so
+// each round has its own ballot.
 type ballot struct {
 	requests []sim.Request
 	of       []voter // the server that each request went to
@@ -172,13 +172,13 @@ type ballot struct {
 	refused  int     // number of servers that did not accept the request, or did not carry it out
 	env      sim.Env
 	says     func(*sim.Reply) bool      // reports whether a reply grants the request
-	enough   func(*ballot) bool         // whether the other servers need not be asked; nil: never
+	enough   func(*ballot) bool         // returns true when the remaining servers need not be asked; nil: never
 	next     func(int, *sim.Reply) bool // the method value settle, created once
 }
 
 func (l *redlock) Acquire(env sim.Env) (*Hold, error) { return l.retry(env, l.try, sleep) }
 
-// try makes one attempt; it returns nil if it did not get the lock.
+// try makes one attempt. It returns nil if it did not get the lock.
 func (l *redlock) try(env sim.Env) *Hold {
 	attempt, value := l.next(env)
 	all := l.spare
@@ -201,7 +201,7 @@ func (l *redlock) try(env sim.Env) *Hold {
 	return nil
 }
 
-// acquire performs steps 1 to 4 of the document with a TTL. On success it gives h a new Grant.
+// acquire performs steps 1 to 4 of the document with the given TTL. On success it gives h a new Grant.
 func (l *redlock) acquire(env sim.Env, h *Hold, ttl time.Duration) bool {
 	r := begin(env, l.config)
 	r.ttl = ttl
@@ -229,7 +229,7 @@ func (l *redlock) acquire(env sim.Env, h *Hold, ttl time.Duration) bool {
 	return true
 }
 
-// Extend extends the keys by script, or in one of the ways in which shipped libraries differ.
+// Extend extends the keys by a script, or in one of the ways in which released libraries differ.
 func (l *redlock) Extend(env sim.Env, h *Hold) error {
 	x := l.config.Extension
 	if x.Limit > 0 && h.extended >= x.Limit {
@@ -263,7 +263,7 @@ func (l *redlock) Extend(env sim.Env, h *Hold) error {
 	return err
 }
 
-// refusal returns why an extension that yes servers granted failed; nil if it did not fail.
+// refusal returns why an extension that yes servers granted failed, or nil if it did not fail.
 func (l *redlock) refusal(yes int, b *ballot, validity time.Duration) error {
 	switch {
 	case yes+b.silent+b.refused < l.own.quorum:
@@ -291,14 +291,14 @@ func (l *redlock) Release(env sim.Env, h *Hold) Answer {
 	return Denied
 }
 
-// Close has nothing to end.
+// Close does nothing.
 func (l *redlock) Close(sim.Env) {}
 
 // release counts the servers that released the lock, those that did not reply, and those that did not carry out the
 // release.
 func (l *redlock) release(env sim.Env, h *Hold) (yes, silent, refused int) {
 	gave := l.askAll(env, h, "release", releaseArgs(l.config.Key, h.value), isOne)
-	unasked := len(l.idle.requests) - l.idle.settled // as little is known about these as about silent servers
+	unasked := len(l.idle.requests) - l.idle.settled // as unknown as those of silent servers
 	yes, silent, refused = len(gave), l.idle.silent+unasked, l.idle.refused
 	if w := l.config.Wait; w != nil && w.Release {
 		l.wait(env, h, gave)
@@ -311,8 +311,8 @@ func isOne(r *sim.Reply) bool {
 	return n == 1
 }
 
-// replicated returns those masters in set whose replicas have the lock as well, if the client is configured to wait
-// for replicas and obeys the answer; otherwise set.
+// replicated returns those masters in set whose replicas have the lock as well, if the client is configured to wait for
+// replicas and to obey the reply. Otherwise it returns set.
 func (l *redlock) replicated(env sim.Env, h *Hold, set []voter) []voter {
 	w := l.config.Wait
 	if w == nil {
@@ -325,8 +325,7 @@ func (l *redlock) replicated(env sim.Env, h *Hold, set []voter) []voter {
 	return set
 }
 
-// wait asks masters how many replicas have the writes of its connections, and returns the masters with enough
-// replicas.
+// wait asks masters how many replicas have the writes of its connections. It returns the masters with enough replicas.
 func (l *redlock) wait(env sim.Env, h *Hold, asked []voter) []voter {
 	w := l.config.Wait
 	b := &ballot{}
@@ -344,7 +343,7 @@ func (l *redlock) wait(env sim.Env, h *Hold, asked []voter) []voter {
 	return b.yes
 }
 
-// askAll sends args to the master of every group, and returns the masters that granted the request. The list is valid
+// askAll sends args to the master of every group, and returns the masters that granted the request. The slice is valid
 // until the next call.
 func (l *redlock) askAll(env sim.Env, h *Hold, phase string, args []string, says func(*sim.Reply) bool) []voter {
 	b, n := l.idle, len(l.now)
@@ -372,8 +371,8 @@ func (l *redlock) askAll(env sim.Env, h *Hold, phase string, args []string, says
 	return b.yes
 }
 
-// enough returns a function that reports when a client that asks one server after another may stop; nil: when it has
-// asked all.
+// enough returns a function that reports whether a client that asks one server after another may stop. It returns nil
+// if the client must ask all servers.
 func (l *redlock) enough(phase string) func(*ballot) bool {
 	switch {
 	case phase == "release" && l.own.releaseTo == releaseToFirstError:
@@ -389,8 +388,8 @@ func (b *ballot) add(of voter, r sim.Request) {
 	b.requests, b.of = append(b.requests, r), append(b.of, of)
 }
 
-// hold sends a ballot's requests, one after another or all at once. If enough is not nil, it stops when enough reports
-// true.
+// hold sends a ballot's requests, one after another or all at once. If enough is not nil, hold stops when enough
+// returns true.
 func (l *redlock) hold(env sim.Env, b *ballot, timeout time.Duration, says func(*sim.Reply) bool,
 	enough func(*ballot) bool) {
 	b.env, b.says, b.enough = env, says, enough

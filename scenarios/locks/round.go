@@ -7,8 +7,8 @@ import (
 )
 
 // round is one pass over the servers of a lock on Redis, measured on the configured clock. The steps are those of
-// Redlock (Sanfilippo, "Distributed locks with Redis"); a careful client of one Redis computes the validity in the
-// same way.
+// Redlock (Sanfilippo, "Distributed locks with Redis"). A client of one Redis that checks its validity computes it in
+// the same way.
 type round struct {
 	sim.Grant
 	start time.Duration
@@ -22,7 +22,7 @@ func begin(env sim.Env, c *Config) round {
 	return r
 }
 
-// decide is steps 3 and 4: it reads the clock again and returns the validity left, which may be negative.
+// decide is steps 3 and 4: it reads the clock again and returns the remaining validity, which may be negative.
 func (r *round) decide(env sim.Env, c *Config) time.Duration {
 	now := read(env, c.Clock)
 	validity := r.ttl - (now - r.start) - c.Drift.of(r.ttl)
@@ -31,14 +31,14 @@ func (r *round) decide(env sim.Env, c *Config) time.Duration {
 	return validity
 }
 
-// restart counts the validity from now on, regardless of the time that has passed.
+// restart counts the validity from now, regardless of the time that the round took.
 func (r *round) restart(env sim.Env, c *Config) time.Duration {
 	validity := r.ttl - c.Drift.of(r.ttl)
 	r.Until = sim.Deadline{Clock: c.Clock, At: read(env, c.Clock) + validity}
 	return validity
 }
 
-// of returns what is subtracted from the validity of a lock with this TTL.
+// of returns how much is subtracted from the validity of a lock with this TTL.
 func (a Allowance) of(ttl time.Duration) time.Duration {
 	return ttl/1_000_000*time.Duration(a.PPM) + a.Plus
 }

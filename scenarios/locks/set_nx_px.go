@@ -47,9 +47,8 @@ const (
 )
 
 var expiryKey = format.Choice("expiry", func(c *setNXPXConfig) *expiryCount { return &c.expiry },
-	"`relative`: the server adds the TTL to its clock (PX). `absolute`: the client has added it to its own before it "+
-		"asks "+
-		"(PXAT), as ShedLock does (132)",
+	"who computes the key's expiry. `relative`: the server adds the TTL to its clock (PX). `absolute`: the client "+
+		"adds it to its own clock before its request (PXAT), as ShedLock does (132)",
 	format.Options(relativeExpiry, absoluteExpiry)...).OnWall(string(absoluteExpiry))
 
 func sendSetNXPX(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool) {
@@ -57,7 +56,7 @@ func sendSetNXPX(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool)
 	return r.OK(), r.Nil()
 }
 
-// absolute returns an expiry that the client computes before its request.
+// absolute returns an expiry that the client computes on its own clock before its request.
 func absolute(env sim.Env, ttl time.Duration) expiry {
 	return expiry{"PXAT", strconv.FormatInt(env.Wall().Add(ttl).UnixMilli(), 10), ttl}
 }

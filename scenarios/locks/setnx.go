@@ -22,15 +22,14 @@ func init() {
 		Without: map[string]string{
 			"extension": "setnx sets no expiry that could be extended: leave extension out, or take " +
 				"set-nx-px",
-			"elapsed-check": "setnx sets no expiry that could be over: leave elapsed-check out, or take " +
-				"set-nx-px",
-			"drift-allowance": "setnx states no validity to take anything off: leave drift-allowance out, or " +
-				"take set-nx-px",
+			"elapsed-check": "setnx sets no expiry that could have passed: leave elapsed-check out, or take set-nx-px",
+			"drift-allowance": "setnx states no validity from which drift could be subtracted: leave drift-allowance " +
+				"out, or take set-nx-px",
 			"clock":               "setnx states no validity to measure: leave clock out, or take set-nx-px",
-			"reentrant.overwrite": "overwrite sets the key anew with an expiry, and setnx sets none: take set-nx-px",
+			"reentrant.overwrite": "overwrite sets the key again with an expiry, and setnx sets none: take set-nx-px",
 		},
-		Alike: map[string]string{"ttl": "setnx sets no time to live, and what waiting is judged by is the same for " +
-			"all clients: give ttl under lock"},
+		Alike: map[string]string{"ttl": "setnx sets no time to live, and the ttl by which waiting is judged is the " +
+			"same for all clients: give ttl under lock"},
 		make: onOne(sendSetNX),
 	})
 }

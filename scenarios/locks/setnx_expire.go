@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// SetNXExpire is a lock by SETNX followed by EXPIRE, which is not atomic (Grace Collins).
+// SetNXExpire is a lock by SETNX and then EXPIRE; the two steps together are not atomic (Grace Collins).
 const SetNXExpire Protocol = "setnx-expire"
 
 func init() {

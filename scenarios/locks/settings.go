@@ -8,10 +8,10 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// This file holds the keys that several protocols accept. The keys of a single protocol are in its file, with their
-// values.
+// This file holds the keys that several protocols accept. The keys of a single protocol are in that protocol's file,
+// with their values.
 
-// Limits on counts. Larger values are of no use.
+// Limits on counts. Larger values serve no purpose.
 const (
 	maxServers  = 99
 	maxReplicas = 9
@@ -20,56 +20,57 @@ const (
 
 var (
 	ttlKey = format.Time("ttl", func(c *Config) *time.Duration { return &c.TTL }, 10*time.Second,
-		"the lock's time to live; with setnx, which sets none, only what waiting is judged by; with etcd the lease's, "+
-			"which the "+
-			"library keeps alive every third of it; with zookeeper the session's timeout").
+		"the lock's time to live. setnx sets none: there it only says how long a client may have to wait. With etcd "+
+			"it is that of the lease, which the library keeps alive every third of the TTL; with zookeeper it is the "+
+			"session's timeout").
 		With(func(f *format.Form) { f.Least, f.Step = int64(time.Millisecond), int64(time.Millisecond) })
 
 	retryKey = group("retry", "when and how often an acquire tries again")
 
 	retryDelay = format.Spread("retry.delay", func(c *Config) *sim.Delay { return &c.Retry },
 		sim.Delay{Lo: 50 * time.Millisecond, Hi: 250 * time.Millisecond},
-		"between a failed attempt and the next").Recurring().Showing("50ms..250ms")
+		"how long a client waits after a failed attempt").Recurring().Showing("50ms..250ms")
 
 	retryPatience = format.Positive("retry.patience", func(c *Config) *time.Duration { return &c.Patience }, 0,
-		"after which an acquire gives up; `none`: never", "none")
+		"the time after which an acquire gives up; `none`: it never does", "none")
 
 	retryCount = format.Number("retry.count", func(c *Config) *int { return &c.Attempts }, 0, 1, maxCount,
-		"how many attempts an acquire makes at most, the first included: the documents' RETRY_COUNT, there 3; "+
-			"`none`: as many "+
-			"as it takes", "none")
+		"the largest number of attempts of an acquire, including the first (RETRY_COUNT in the documents, where it "+
+			"is 3); `none`: no limit", "none")
 
 	retryClock = format.Choice("retry.patience-clock", func(c *Config) *sim.ClockKind { return &c.Waits },
-		"the clock on which patience is measured: on the `wall` clock, as a loop on time.time() does, a step of the "+
+		"the clock that measures patience. If it is the `wall` clock, as in a loop on time.time(), a step of the "+
 			"clock lengthens or ends the wait",
 		format.Option[sim.ClockKind]{Word: "monotonic", Value: sim.Monotonic},
 		format.Option[sim.ClockKind]{Word: "wall", Value: sim.Wall}).OnWall("wall")
 
 	retryWake = format.Choice("retry.wake", func(c *Config) *Waking { return &c.Wake },
-		"when a client that found the lock taken tries again: after the `delay`; at the `message` that the holder "+
-			"publishes after its release (Pub/Sub, which keeps nothing for those who do not listen); or "+
-			"`message-or-ttl`: at the message, and at the latest a TTL later",
+		"when a client that found the lock taken tries again. `delay`: after the delay; `message`: when the holder "+
+			"publishes its release (by Pub/Sub, which keeps no messages for clients that are not subscribed); "+
+			"`message-or-ttl`: at the message, but at the latest after the TTL",
 		format.Options(WakeAfterDelay, WakeOnMessage, WakeOnMessageTTL)...)
 
 	timeoutKey = format.Positive("timeout", func(c *Config) *time.Duration { return &c.Timeout }, 50*time.Millisecond,
-		"how long a client waits for the answer of one server: short against the TTL, as the Redlock document asks; a "+
-			"coordination service must be given time to elect").Recurring()
+		"how long a client waits for one server's reply. For Redlock it should be short compared with the TTL, as "+
+			"the document says; for a coordination service it should leave time for an election").Recurring()
 
 	reentrantKey = format.Choice("reentrant", func(c *Config) *Reentry { return &c.Reentry },
-		"what becomes of a lock that its holder takes once more (`work.nested`). `counted`: the last release gives "+
-			"it back; `uncounted`: the first does (go-zero 1338); `overwrite`: the client compares the owner, then "+
-			"sets the key anew, whoever holds it by then (redisson 84)",
+		"what happens when the holder takes its lock again (`work.nested`). `counted`: the last release frees the "+
+			"lock; `uncounted`: the first release frees it (go-zero 1338); `overwrite`: the client compares the "+
+			"owner and then sets the key again, even if another client holds the lock by then (redisson 84)",
 		format.Options(CountedReentry, UncountedReentry, OverwritingReentry)...)
 
 	releaseKey = format.Choice("release", func(c *Config) *Release { return &c.Release },
-		"`script`, Tair's `cad` (`servers.version: tair`) and Redis 8.4's `delex` (`servers.version: 8`) compare and "+
-			"delete in one step; `del` deletes whoever holds the lock; `get-then-del` compares, then deletes; "+
-			"`nothing` asks for nothing, so that the key stays until it expires",
+		"how a client releases the lock. `script`, Tair's `cad` (`servers.version: tair`) and Redis 8.4's `delex` "+
+			"(`servers.version: 8`) compare and delete in one step. `del` deletes the key, whoever owns it. "+
+			"`get-then-del` compares, then deletes in a second step. `nothing` sends no request, so that the key "+
+			"stays until it expires",
 		format.Options(ReleaseScript, ReleaseDel, ReleaseGetThenDel, ReleaseCAD, ReleaseDelex, ReleaseNothing)...)
 
 	valueKey = format.Choice("value", func(c *Config) *TokenScope { return &c.TokenScope },
-		"the owner value: each attempt has one of its own, or all attempts of one acquire share one, or all of a "+
-			"client; `fixed`: all clients have the same, a constant in their code",
+		"the owner value. `per-request`: a new one for each attempt; `per-acquire`: one for all attempts of an "+
+			"acquire; `per-client`: one for all attempts of a client; `fixed`: the same for all clients, a constant "+
+			"in their code",
 		format.Options(PerRequest, PerAcquire, PerClient, Fixed)...)
 
 	clockKey = format.Choice("clock", func(c *Config) *sim.ClockKind { return &c.Clock },
@@ -78,11 +79,11 @@ var (
 		format.Option[sim.ClockKind]{Word: "wall", Value: sim.Wall}).OnWall("wall")
 
 	elapsedCheck = format.Switch("elapsed-check", func(c *Config) *bool { return &c.ElapsedCheck }, true,
-		"count the validity from before the first request, and refuse a lock of which nothing is left when the "+
-			"answers are there (Redlock's step 3); `off`: count the TTL from the return")
+		"count the validity from before the first request, and refuse a lock whose validity has run out when the "+
+			"replies have arrived (Redlock's step 3); `off`: count the TTL from the last reply")
 
 	permitsKey = format.Number("permits", func(c *Config) *int { return &c.Permits }, 1, 1, maxCount,
-		"how many clients may hold the lock at the same time: with more than one it is a semaphore")
+		"how many clients may hold the lock at the same time; if it is more than one, the lock is a semaphore")
 
 	// On one Redis, a client that states no validity has one of the TTL, counted from the reply (LAWS.md).
 	elapsedCheckIfCareful = elapsedCheck.Depending("`on` with an extension or `work.check-validity`, else `off`")
@@ -90,7 +91,7 @@ var (
 	driftAllowance = format.Key[Config]{Path: "drift-allowance",
 		Form:     format.Form{Kind: format.Allowance, Words: []string{"off"}},
 		Standard: format.Value{Word: "off"},
-		Meaning:  "taken off the validity for clock drift: a share of the TTL and a constant",
+		Meaning:  "what a client subtracts from the validity for clock drift: a share of the TTL, and a constant",
 		Set:      func(c *Config, v format.Value) { c.Drift = Allowance{v.N, time.Duration(v.From)} },
 		Get: func(c *Config) format.Value {
 			if c.Drift == (Allowance{}) {
@@ -99,20 +100,20 @@ var (
 			return format.Value{N: c.Drift.PPM, From: int64(c.Drift.Plus)}
 		}}
 
-	extensionKey = optional("extension", "prolongs the lock while its work goes on (renewal, "+
-		"keepalive); `{}` takes all defaults below",
+	extensionKey = optional("extension", "the client extends the lock during its work (renewal, keepalive); `{}` "+
+		"takes all defaults below",
 		func(c *Config) **Extension { return &c.Extension },
 		func() *Extension { return &Extension{Limit: limitNotGiven} }, func() []Setting { return extensionKeys })
 
 	extensionMode = format.Choice("extension.mode", func(c *Config) *ExtendMode { return &c.Extension.Mode },
-		"how an extension is made, or what a library got wrong about it; see Extensions",
+		"how a client extends the lock, or which known mistake it makes; see Extensions",
 		format.Options(ExtendChecked, ExtendCAS, ExtendUnchecked, ExtendAnyAnswer, ExtendIgnoreElapsed,
 			ExtendOrAcquire, ExtendExpire, ExtendRelease, ExtendReacquire)...)
 
 	extensionKeys = within(func(c *Config) bool { return c.Extension != nil },
 		extensionMode,
 		format.Positive("extension.lease", func(c *Config) *time.Duration { return &c.Extension.TTL }, 0,
-			"how long the lock lasts from an extension on, as in CAS … EX 10 after SET … EX 5").
+			"how long the lock lasts after an extension, as in CAS … EX 10 after SET … EX 5").
 			With(func(f *format.Form) {
 				f.Least, f.Step = int64(time.Millisecond), int64(time.Millisecond)
 			}).Depending("TTL"),
@@ -120,12 +121,12 @@ var (
 			"time between two extensions").Recurring().Depending("TTL / 3").Showing("10s"),
 		format.Number("extension.limit", func(c *Config) *int { return &c.Extension.Limit }, limitNotGiven, 1,
 			maxCount,
-			"how many extensions of one hold at most", "none").Depending("`none` in the background, 3 in steps"),
+			"the largest number of extensions of one hold", "none").Depending("`none` in the background, 3 in steps"),
 		format.Choice("extension.in", func(c *Config) *bool { return &c.Extension.Background },
-			"by a keepalive beside the work, or by the worker between steps of its work",
+			"`background`: a keepalive task extends the lock; `steps`: the worker does, between steps of its work",
 			format.Option[bool]{Word: "background", Value: true}, format.Option[bool]{Word: "steps"}))
 
-	waitKey = optional("wait", "after the lock is set, WAIT for replicas; `{}` takes all defaults below",
+	waitKey = optional("wait", "send WAIT after setting the lock, to wait for replicas; `{}` takes all defaults below",
 		func(c *Config) **Wait { return &c.Wait }, func() *Wait { return &Wait{} },
 		func() []Setting { return waitKeys })
 
@@ -133,16 +134,15 @@ var (
 		format.Number("wait.replicas", func(c *Config) *int { return &c.Wait.Replicas }, 1, 1, maxReplicas,
 			"how many replicas must have the write").Showing("1"),
 		format.Time("wait.timeout", func(c *Config) *time.Duration { return &c.Wait.Timeout }, time.Second,
-			"how long WAIT waits; 0s: for ever"),
+			"how long WAIT waits; 0s: without limit"),
 		format.Switch("wait.obey", func(c *Config) *bool { return &c.Wait.Obey }, true,
-			"give the attempt up if fewer replicas answered; with redlock a master of which fewer answered is not "+
-				"counted"),
-		format.Switch("wait.on-release", func(c *Config) *bool { return &c.Wait.Release }, false, "WAIT after the "+
-			"release, too"),
+			"give up the attempt if fewer replicas acknowledged; with redlock, do not count a master with fewer "+
+				"acknowledgments"),
+		format.Switch("wait.on-release", func(c *Config) *bool { return &c.Wait.Release }, false, "send WAIT after "+
+			"the release as well"),
 		format.Switch("wait.same-connection", func(c *Config) *bool { return &c.Wait.SameConnection }, true,
-			"send WAIT on the connection that set the lock, whose writes it covers; `off`: to the master as it is "+
-				"known by then, "+
-				"which after a failover is another"))
+			"send WAIT on the connection that set the lock, because WAIT covers only that connection's writes; "+
+				"`off`: send it to the master known by then, which is another one after a failover"))
 )
 
 // common are the keys above, in the order of the reference.
@@ -169,7 +169,7 @@ func own[T any](keys ...format.Key[T]) []Setting {
 	return list
 }
 
-// ownOf returns the settings in c that only one protocol has; the zero T if c belongs to another protocol.
+// ownOf returns the settings in c that only one protocol has. It returns the zero T if c belongs to another protocol.
 func ownOf[T any](c *Config) T {
 	o, _ := c.Own.(T)
 	return o
@@ -184,8 +184,8 @@ func group(path, meaning string) Setting {
 		Set: func(*Config, format.Value) {}, Get: func(*Config) format.Value { return format.Value{} }}
 }
 
-// optional returns a key for a mapping that may be none, which is its default. When the mapping is given, its keys get
-// their defaults.
+// optional returns a key for a mapping that is none by default. When a file gives the mapping, its keys get their
+// defaults.
 func optional[P any](path, meaning string, where func(*Config) **P, make func() *P, keys func() []Setting) Setting {
 	none := format.Value{Word: "none"}
 	form := format.Form{Kind: format.Mapping, Words: []string{"none"}}
@@ -215,7 +215,7 @@ func optional[P any](path, meaning string, where func(*Config) **P, make func() 
 		}}
 }
 
-// within makes the keys of an optional mapping read as none while the mapping is not in use.
+// within makes the keys of an optional mapping read as none while the mapping is none.
 func within(inUse func(*Config) bool, keys ...Setting) []Setting {
 	for i := range keys {
 		get := keys[i].Get

@@ -15,7 +15,7 @@ type single struct {
 	millis string
 	set    setKey
 	expiry func(env sim.Env, ttl time.Duration) expiry // expiry of a key that is set now
-	// reads the fencing token after the lock was acquired; nil: not needed
+	// token reads the fencing token after the lock was acquired; nil if that is not needed
 	token   func(*single, sim.Env, *Hold) bool
 	wrote   sim.ProcessID // the server on which the key was last written
 	taken   bool          // the latest attempt found that another client has the lock
@@ -44,7 +44,7 @@ func newSingle(r requester, set setKey) *single {
 		expiry: func(_ sim.Env, ttl time.Duration) expiry { return after(ttl) }}
 }
 
-// onOneRedis returns the keys of every lock with an expiry on one Redis, and the given ones.
+// onOneRedis returns the keys that every lock with an expiry on one Redis has, followed by the given ones.
 func onOneRedis(own ...Setting) []Setting {
 	modes := format.Only(extensionMode, ExtendChecked, ExtendCAS, ExtendAnyAnswer, ExtendIgnoreElapsed,
 		ExtendOrAcquire, ExtendExpire, ExtendRelease)
@@ -55,15 +55,15 @@ func onOneRedis(own ...Setting) []Setting {
 }
 
 var withoutOnOneRedis = map[string]string{
-	"extension.mode.unchecked": "unchecked leaves out the quorum, and one Redis has none: take any-answer or " +
+	"extension.mode.unchecked": "unchecked ignores the quorum, and one Redis has none: take any-answer or " +
 		"ignore-elapsed",
-	"extension.mode.reacquire": "reacquire asks a majority anew, and SET NX on one Redis fails on its own key: take " +
-		"or-acquire",
+	"extension.mode.reacquire": "reacquire asks a majority again, and on one Redis SET NX fails on the client's own " +
+		"key: take or-acquire",
 }
 
 func (l *single) Acquire(env sim.Env) (*Hold, error) { return l.retry(env, l.try, l.rest) }
 
-// try makes one attempt; it returns nil if it did not get the lock.
+// try makes one attempt. It returns nil if it did not get the lock.
 func (l *single) try(env sim.Env) *Hold {
 	attempt, value := l.next(env)
 	h := &Hold{Attempt: attempt, value: value}
@@ -92,8 +92,8 @@ func (l *single) try(env sim.Env) *Hold {
 	return h
 }
 
-// replicated waits until replicas have the lock, if so configured. If too few have it and the client obeys, it
-// releases the lock and reports false.
+// replicated waits until replicas have the lock, if the client is configured to. If too few have it and the client
+// obeys the reply, replicated releases the lock and returns false.
 func (l *single) replicated(env sim.Env, h *Hold) bool {
 	w := l.config.Wait
 	if w == nil {
@@ -107,8 +107,8 @@ func (l *single) replicated(env sim.Env, h *Hold) bool {
 	return false
 }
 
-// wait asks how many replicas have the writes of its connection. After a change of master, a connection to the new
-// master has written nothing, and the new master replies that all replicas have everything.
+// wait asks how many replicas have the writes of its connection. After a failover, a new connection to the new master
+// has written nothing, so the new master replies that all replicas have everything.
 func (l *single) wait(env sim.Env, h *Hold) int {
 	w := l.config.Wait
 	r := l.request(h, "wait", w.args()...)
@@ -119,8 +119,8 @@ func (l *single) wait(env sim.Env, h *Hold) int {
 	return int(n)
 }
 
-// granted records the decision and the validity. For a client that ignores the elapsed time, the validity starts at
-// the reply.
+// granted records the grant and its validity. For a client that ignores the elapsed time, the validity starts at the
+// reply.
 func (l *single) granted(env sim.Env, h *Hold, r round) {
 	r.Counted = []sim.ProcessID{l.now[0]}
 	r.decide(env, l.config)
@@ -133,7 +133,7 @@ func (l *single) granted(env sim.Env, h *Hold, r round) {
 	h.Grant = r.Grant
 }
 
-// Extend extends the key by script, or in one of the ways in which shipped libraries differ.
+// Extend extends the key by a script, or in one of the ways in which released libraries differ.
 func (l *single) Extend(env sim.Env, h *Hold) error {
 	x := l.config.Extension
 	if x.Limit > 0 && h.extended >= x.Limit {
@@ -166,7 +166,7 @@ func (l *single) Extend(env sim.Env, h *Hold) error {
 	return nil
 }
 
-// overwrite sets the key again if the client owned it when it looked; otherwise it reports false.
+// overwrite sets the key again if the client was its owner at the comparison. Otherwise it returns false.
 func (l *single) overwrite(env sim.Env, h *Hold) bool {
 	if owner, _ := l.ask(env, h, "compare", "GET", string(l.config.Key)).Bulk(); owner != h.value {
 		return false
@@ -207,7 +207,7 @@ func (l *single) Release(env sim.Env, h *Hold) Answer {
 	return a
 }
 
-// Close has nothing to end: the topology task ends with the client.
+// Close does nothing: the task that follows the Sentinel ends with the client.
 func (l *single) Close(sim.Env) {}
 
 func (l *single) ask(env sim.Env, h *Hold, phase string, args ...string) *sim.Reply {

@@ -15,7 +15,7 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/sweep"
 )
 
-// The ticket lock is defined only in ticket_test.go. The tests here use it in all other packages.
+// The ticket lock is defined only in ticket_test.go. The tests here use it with all other packages.
 
 const onTicket = `name: ticket
 servers: {redis: 1, persistence: none}
@@ -105,8 +105,8 @@ func TestATicketLockIsSwept(t *testing.T) {
 	}
 }
 
-// TestATicketLockIsListed: the reader of scenario files offers the protocol with its keys and says which keys it does
-// not accept; a first scenario can be generated for it and parsed.
+// TestATicketLockIsListed: the reader of scenario files offers the protocol with its keys and names the keys that it
+// does not accept. A first scenario can be generated for it and parsed.
 func TestATicketLockIsListed(t *testing.T) {
 	d := locks.Define("ticket")
 	if !slices.Contains(locks.Definitions(), d) {

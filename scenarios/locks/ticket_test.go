@@ -11,8 +11,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// This file defines a protocol as a user would add it, and nothing outside the file refers to it. ticket_run_test.go
-// runs, judges, sweeps and lists it. Only the tests of this package know it.
+// This file defines a protocol as a user would add one, and nothing outside the file refers to it. ticket_run_test.go
+// runs, judges, sweeps and lists it. Only the tests of this package contain it.
 
 // ticket is a ticket lock: INCR draws the next number, and the client whose number is being served holds the lock. It
 // never expires.
@@ -43,8 +43,7 @@ type ticketLock struct {
 	own ticketConfig
 }
 
-// Acquire draws a number, and waits until it is served. If the answer with a number is lost, that number is never
-// served.
+// Acquire draws a number and waits until it is served. If the reply with a number is lost, that number is never served.
 func (l *ticketLock) Acquire(env sim.Env) (*Hold, error) {
 	attempt, _ := l.next(env)
 	h := &Hold{Attempt: attempt}

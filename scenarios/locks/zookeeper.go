@@ -16,7 +16,7 @@ import (
 // the lock.
 const ZooKeeper Protocol = "zookeeper"
 
-// The least and the greatest session timeout that an ensemble grants. By default, minSessionTimeout and
+// The smallest and the largest session timeout that an ensemble grants. By default, minSessionTimeout and
 // maxSessionTimeout are 2 and 20 ticks of 2 s.
 const (
 	LeastSession = 4 * time.Second
@@ -87,7 +87,7 @@ type zooKeeperConfig struct {
 	tokenFrom tokenFrom  // default own-node
 	names     nodeNaming // default marked
 	// checkSession accepts a znode that was found again as the client's own only if the session that created it is
-	// still alive. Otherwise the znode may vanish with a dying session while its client believes that it holds the
+	// still alive. Otherwise the znode may vanish with its ending session while its client believes that it holds the
 	// lock (curator 1121). Default on.
 	checkSession bool
 	listener     listening // default off
@@ -130,23 +130,24 @@ const (
 
 var zooKeeperKeys = []format.Key[zooKeeperConfig]{
 	format.Choice("watch", func(c *zooKeeperConfig) *watching { return &c.watch },
-		"whom a waiting client watches: the one before it, or, as a herd, the lowest",
+		"which znode a waiting client watches. `predecessor`: the one before its own; `lowest`: the lowest, so that "+
+			"a release wakes all clients (herd effect)",
 		format.Options(predecessor, lowest)...),
 	format.Choice("token", func(c *zooKeeperConfig) *tokenFrom { return &c.tokenFrom },
-		"the fencing token: the czxid of the client's own znode, or of the folder, which all share",
+		"the fencing token: the czxid of the client's own znode, or that of the folder, which is the same for all "+
+			"clients",
 		format.Options(ownNode, parentNode)...),
 	format.Choice("names", func(c *zooKeeperConfig) *nodeNaming { return &c.names },
-		"the name of a znode has a mark of its own, or is a number alone. With `bare` the last to release removes the "+
-			"folder, "+
-			"numbers begin anew, and a release in a later session may delete another's znode (zk-ruby 34)",
+		"the names of znodes. `marked`: a unique mark and a number; `bare`: only a number. With `bare`, the last "+
+			"client to release removes the folder and numbers begin again, so that a release in a later session may "+
+			"delete another client's znode (zk-ruby 34)",
 		format.Options(markedNames, bareNames)...),
 	format.Switch("check-session", func(c *zooKeeperConfig) *bool { return &c.checkSession }, true,
-		"a znode that is found again after a broken connection counts only if the session that made it lives; `off`: "+
-			"also that of "+
-			"a dying session (curator 1121)"),
+		"accept a znode that was found again after a broken connection only if the session that created it is alive; "+
+			"`off`: also accept that of a dying session (curator 1121)"),
 	format.Choice("listener", func(c *zooKeeperConfig) *listening { return &c.listener },
-		"`on`: take a suspended connection for a lost lock, and stop; `reacquire`: pause the work while it is "+
-			"suspended, and take the lock once more when it is there again, before the work goes on",
+		"what a client does when its connection is suspended. `off`: nothing; `on`: it considers the lock lost and "+
+			"stops; `reacquire`: it pauses its work, and takes the lock again when it is reconnected",
 		format.Options(notListening, stopsAtOnce, takesAnew)...),
 }
 
@@ -163,7 +164,7 @@ type zooKeeper struct {
 type zooKeeperHold struct {
 	Hold
 	node  znode
-	taken bool // this request has found another client to have the lock
+	taken bool // this attempt has found that another client has the lock
 }
 
 // znode is the znode that represents a request for the lock.
@@ -207,7 +208,7 @@ func (l *zooKeeper) Acquire(env sim.Env) (*Hold, error) {
 			return nil, ErrPatience
 		}
 		if !l.own.checkSession && h.node.path != "" {
-			h.node.session = l.client.Session() // the znode of a dying session is accepted as well
+			h.node.session = l.client.Session() // accept the znode of an ending session as well
 		}
 		if h.node.session != l.client.Session() || h.node.path == "" {
 			if !l.enqueue(env, h) {
@@ -222,9 +223,9 @@ func (l *zooKeeper) Acquire(env sim.Env) (*Hold, error) {
 	}
 }
 
-// mayBeGone reports whether a waiting client must create a new znode: its session has ended, or its znode is gone
-// although the session is alive, because another client deleted it by mistake or because it belonged to the previous
-// session.
+// mayBeGone reports whether a waiting client must create a new znode: either its session has ended, or its znode is
+// gone although the session is alive. The latter happens if another client deleted the znode by mistake, or if the
+// znode belonged to the previous session.
 func (l *zooKeeper) mayBeGone(h *zooKeeperHold, err error) bool {
 	if l.own.names == markedNames && l.own.checkSession {
 		return h.node.session.Lost().Raised()
@@ -232,8 +233,8 @@ func (l *zooKeeper) mayBeGone(h *zooKeeperHold, err error) bool {
 	return err == zookeeper.NoNode || l.own.checkSession && h.node.session.Lost().Raised()
 }
 
-// granted records the decision. If, by the client's own count, the session may have ended, it waits for a retry delay
-// and reports false.
+// granted records the grant. If the session may have ended by the client's own count, it waits for a retry delay and
+// returns false.
 func (l *zooKeeper) granted(env sim.Env, h *zooKeeperHold) bool {
 	env.Point(sim.QuorumReached)
 	if d := h.node.session.Deadline(); d.At <= read(env, d.Clock) {
@@ -278,7 +279,7 @@ func (l *zooKeeper) name(h *zooKeeperHold) (name, data string) {
 	return l.kind() + "-" + h.value + "-", ""
 }
 
-// enqueue creates the client's znode, or finds the one that a request without a reply has created. It reports false if
+// enqueue creates the client's znode, or finds the one that a request without a reply has created. It returns false if
 // the caller must try again.
 func (l *zooKeeper) enqueue(env sim.Env, h *zooKeeperHold) bool {
 	session := l.client.Session()
@@ -340,7 +341,7 @@ func (l *zooKeeper) makeFolder(env sim.Env, h *zooKeeperHold) {
 	}
 }
 
-// first reports whether the client holds the lock; if not, it returns once that may have changed.
+// first reports whether the client holds the lock. If it does not, first returns when that may have changed.
 func (l *zooKeeper) first(env sim.Env, h *zooKeeperHold, patience time.Duration) (bool, error) {
 	names, _, err := l.client.Children(env, h.Attempt, l.folder(), nil)
 	if err != nil {
@@ -370,8 +371,8 @@ func (l *zooKeeper) first(env sim.Env, h *zooKeeperHold, patience time.Duration)
 	return false, nil
 }
 
-// ahead returns the znode to watch: the last one before the client's own that blocks it, or the first one in a herd.
-// It is empty if none blocks it. there is false if the client's own znode is gone.
+// ahead returns the znode to watch: the last one before the client's own that blocks it or, with a herd, the first one.
+// before is empty if none blocks it. there is false if the client's own znode is gone.
 func (l *zooKeeper) ahead(names []string, h *zooKeeperHold) (before string, there bool) {
 	own, _ := zookeeper.Sequence(h.node.path)
 	number := int64(-1)
@@ -405,9 +406,9 @@ func (l *zooKeeper) withdraw(env sim.Env, h *zooKeeperHold) {
 // Extend has nothing to do: the session keeps the znode alive.
 func (l *zooKeeper) Extend(sim.Env, *Hold) error { return nil }
 
-// Release deletes the client's znode, as long as the session may be alive. If the znode is gone after a request
-// without a reply, that request deleted it. With bare names it deletes the znode in any session, and also the folder
-// if it is empty.
+// Release deletes the client's znode if the session may still be alive. If a request got no reply and the znode is then
+// gone, that request deleted it. With bare names, Release deletes the znode in any session, and also the folder if it
+// is empty.
 func (l *zooKeeper) Release(env sim.Env, hold *Hold) Answer {
 	l.library.drop(hold)
 	h := hold.own.(*zooKeeperHold)
