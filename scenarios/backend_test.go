@@ -51,7 +51,7 @@ func TestABackendIsOneFile(t *testing.T) {
 		}
 	}
 	library := strings.Replace(onValkey, "setnx", "library", 1)
-	const want = "no library can be put before valkey servers"
+	const want = "no library can connect to valkey servers"
 	if _, err := ParseWith("f.yaml", []byte(library), &Code{}); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("a library before servers without a front: %v", err)
 	}

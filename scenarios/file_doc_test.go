@@ -168,7 +168,7 @@ func TestDefaultsInWords(t *testing.T) {
 		"lock.elapsed-check": "`on` with an extension or `work.check-validity`, else `off`",
 		// checked by TestEveryValue
 		"lock.extension.lease": "TTL", "lock.extension.every": "TTL / 3", "lock.quorum": "N / 2 + 1",
-		"bound": "the lock's TTL; with several members of ZooKeeper and `sync-limit` times `tick-time`, for which " +
+		"bound": "the lock's TTL; with several members of ZooKeeper, plus `sync-limit` times `tick-time`, for which " +
 			"they may wait for a silent leader", // checked by TestBoundOfAnEnsembleAllowsForASilentLeader
 		"work.start": "its place in the stagger", // checked by TestOverridesChangeOnlyWhatTheyName
 		"mix.pause":  "TTL / 100 to 3 TTL", "mix.jump": "TTL / 100 to 3 TTL", "mix.delay": "TTL / 1000 to 3 TTL",

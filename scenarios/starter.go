@@ -55,7 +55,7 @@ func Starter(d *locks.Definition, name, word string) string {
 		f.line("#   fencepost %-*s  %s", len("run "+word+" --seeds 1000"), call.command, call.does)
 	}
 	f.line("#")
-	f.prose("", "Take the # away from a line such as #name: lock to set the key; the values are the defaults.")
+	f.prose("", "Remove the # from a line such as #name: lock to set the key. The values shown are the defaults.")
 	f.protocols()
 	f.line("")
 	f.line("name: %s", name)
@@ -129,8 +129,8 @@ func (f *starterFile) servers() {
 		f.line("  #fsync: 1ms")
 	}
 	f.line("network:")
-	f.line("  delay: 200us..2ms            # how long each message travels, each way")
-	f.prose("  ", "a long tail: one message in a hundred takes this long instead")
+	f.line("  delay: 200us..2ms            # how long each message travels, in one direction")
+	f.prose("  ", "the long tail: with this, one message in a hundred takes 10 to 50 ms instead")
 	f.line("  #tail: 1%% 10ms..50ms")
 }
 
@@ -187,31 +187,31 @@ func (f *starterFile) inForce() *locks.Config {
 
 func (f *starterFile) work() {
 	f.line("work:")
-	f.line("  cycles: 3                    # how often a client acquires, works and releases")
-	f.line("  think: 0s..500ms             # between two cycles")
+	f.line("  cycles: 3                    # how many times a client acquires, works and releases")
+	f.line("  think: 0s..500ms             # the time between two cycles")
 	f.line("  writes: 1                    # reads and writes of the resource in a section")
-	f.line("  hold: 100ms                  # how long the section lasts after them")
+	f.line("  hold: 100ms                  # how long the section lasts after the writes")
 	if f.def.Expires {
-		f.prose("  ", "look at the validity that is left before each read and write, and stop when there is none")
+		f.prose("  ", "check the remaining validity before each read and write, and stop when it has run out")
 		f.line("  #check-validity: off")
 	}
 	f.line("resource:")
 	if f.def.Tokens {
-		f.line("  fencing: on                  # refuse tokens lower than one seen; off: do not")
+		f.line("  fencing: on                  # refuse tokens lower than the highest seen; off: accept all")
 	} else {
 		f.line("  fencing: off                 # on needs tokens: fenced, etcd, zookeeper")
 	}
 	f.prose(
 		"  ",
-		"blind: the last write wins; compare-and-set: only onto the value that the writer read; idempotent: an "+
-			"operation is applied once",
+		"blind: the last write wins; compare-and-set: a write succeeds only if the value is still the one that the writer "+
+			"read; idempotent: each operation is applied once",
 	)
 	f.line("  #writes: blind")
 }
 
 func (f *starterFile) faults() {
 	first := string(f.def.Backend) + "-1"
-	f.line("faults:                        # what goes wrong; show format has all kinds")
+	f.line("faults:                        # what goes wrong; `fencepost show format` lists all kinds")
 	f.line("  - pause client-1 for 30s after acquired")
 	if !OneLog(f.def.Backend) {
 		f.line("  #- crash %s losing unsynced writes at 50ms, restart after 1s", first)
@@ -224,9 +224,9 @@ func (f *starterFile) faults() {
 
 func (f *starterFile) expect() {
 	if f.def.Leaves {
-		f.line("limit: 10m                     # each holder leaves the lock to expire")
+		f.line("limit: 10m                     # each holder lets the lock expire")
 	}
-	f.line("expect:                        # what must come out: holds, violated, any")
+	f.line("expect:                        # the expected outcome: holds, violated or any")
 	f.line("  lease-exclusion: holds")
 	if f.def.Expires {
 		f.line("  mutual-exclusion: violated by holder outlived its lease (pause)")

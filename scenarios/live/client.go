@@ -202,7 +202,7 @@ func (k *client) exited(err error) {
 		case !k.stage.begun || k.stage.Command == "":
 			k.fails(strings.TrimSpace(how + " " + problem + k.strangers()))
 		default:
-			k.stage.crashes.add(string(k.id), fmt.Sprintf("%s %s: it counts as crashed", k.id,
+			k.stage.crashes.add(string(k.id), fmt.Sprintf("%s %s, so it counts as crashed", k.id,
 				strings.TrimSpace(how+" "+problem)))
 			w.Crash(k.id)
 		}
@@ -296,7 +296,7 @@ func (k *client) Drifted(ppm int64) {
 
 func (k *client) clock(what string, n int64) {
 	if k.control == nil {
-		k.stage.loop.Fail(errors.New(string(k.id) + " has clocks that no fault reaches"))
+		k.stage.loop.Fail(errors.New(string(k.id) + " has clocks that no fault can change"))
 		return
 	}
 	k.control.conn.Send(realtime.AppendFrame(nil, realtime.FramePush, []byte(what+" "+strconv.FormatInt(n, 10))))
@@ -371,7 +371,7 @@ func (t *tail) all() string {
 	defer t.mu.Unlock()
 	text := WithoutPasswords(string(t.text))
 	if t.lost > 0 {
-		text = fmt.Sprintf("(the first %d bytes are not kept)\n%s", t.lost, text)
+		text = fmt.Sprintf("(the first %d bytes are omitted)\n%s", t.lost, text)
 	}
 	return text
 }

@@ -44,5 +44,5 @@ func (k *control) took(kind byte, what []byte) {
 
 // ended ends the client, because the process that started it is gone.
 func (k *control) ended() {
-	k.of.loop.Fail(fmt.Errorf("the run that %s was a client of is over", k.of.id))
+	k.of.loop.Fail(fmt.Errorf("the run is over of which %s was a client", k.of.id))
 }

@@ -214,31 +214,31 @@ func TestHostileClients(t *testing.T) {
 			"ACQUIRING lock (connections to its ports that did not give the password of the URLs in its environment, " +
 			"and were refused: 1; it must give its library the whole URL)\nit printed:\n-NOAUTH"},
 		{"no password, silently", nothing, "within 3s of its start (connections to its ports that did not give"},
-		{"one of our own", nothing, "FENCEPOST OWN is no report"},
+		{"one of our own", nothing, "FENCEPOST OWN is not a known report"},
 		{"releases first", nothing, "FENCEPOST RELEASING lock comes before any FENCEPOST ACQUIRING lock"},
-		{"no such lock", nothing, `locks is no lock of its: FENCEPOST_LOCK_1 … are ["lock"]`},
-		{"no such word", nothing, "FENCEPOST AQUIRING is no report (did you mean ACQUIRING?)"},
+		{"no such lock", nothing, `locks is not one of its locks: FENCEPOST_LOCK_1 … are ["lock"]`},
+		{"no such word", nothing, "FENCEPOST AQUIRING is not a known report (did you mean ACQUIRING?)"},
 		{"elsewhere", nothing, "reports to redis-1: reports go to FENCEPOST_RESOURCE"},
-		{"reads first", nothing, "it works on the resource of lock without having reported ACQUIRED"},
+		{"reads first", nothing, "it uses the resource of lock without having reported ACQUIRED"},
 		{"acquires twice", early, "FENCEPOST ACQUIRING lock comes after ACQUIRING: it may follow RELEASED. " +
 			"Does its library say again what is not answered soon?"},
-		{"another", early, "FENCEPOST RELEASING lock w is of a lock that it does not have: it has acquired lock as v"},
-		{"floods", early, "floods the resource: it sends commands without waiting for their answers"},
-		{"ends inside", crashed, "client-1 ended although it had not reported RELEASED for lock: it counts as crashed"},
+		{"another", early, "FENCEPOST RELEASING lock w names a lock that it does not hold: it has acquired lock as v"},
+		{"floods", early, "floods the resource: it sends commands without waiting for the replies"},
+		{"ends inside", crashed, "client-1 ended although it had not reported RELEASED for lock, so it counts as crashed"},
 		{"ends unnoticed", crashed,
-			"client-1 ended although it had not reported RELEASED for lock: it counts as crashed"},
+			"client-1 ended although it had not reported RELEASED for lock, so it counts as crashed"},
 		{"throws inside", crashed, "client-1 ended with exit status 7 although it had not reported RELEASED"},
 		{"is killed inside", crashed, "client-1 was ended by signal 9 (killed) although it had not reported RELEASED"},
 		{"ends asking", crashed, "client-1 ended while it was acquiring lock: report FAILED first: it counts " +
 			"as crashed"},
-		{"throws at the end", crashed, "client-1 ended with exit status 1: it counts as crashed"},
+		{"throws at the end", crashed, "client-1 ended with exit status 1, so it counts as crashed"},
 		{"ends in a command", crashed, "client-1 ended with exit status 1 although"},
 		{"half", goesOn, ""},
-		{"no RESP", goesOn, `client-1 sent redis-1 bytes that are no command: "\x16\x03\x01 hello"; that ` +
+		{"no RESP", goesOn, `client-1 sent redis-1 bytes that are not a command: "\x16\x03\x01 hello"; that ` +
 			`connection was closed`},
 		{"health checks", goesOn, "redis-1 refused SYNC of client-1: ERR fencepost: SYNC is not simulated"},
 		{"long value", goesOn, "resource refused WRITE of client-1: ERR fencepost: argument 2 of WRITE has " +
-			"2097152 bytes, and a run takes 65536 at most"},
+			"2097152 bytes, but a run accepts at most 65536"},
 		{"long value in a transaction", goesOn, "redis-1 refused SET of client-1: "},
 		{"grown value", goesOn, ""},
 		{"no text", goesOn, ""},
@@ -330,7 +330,7 @@ func kept(t *testing.T, how, comes string, r *Result) {
 			t.Errorf("printed is %q\n%s", said, notes)
 		}
 	case "prints much":
-		if !strings.HasPrefix(said, fmt.Sprintf("(the first %d bytes are not kept)\n", 1<<20-mostKept)) {
+		if !strings.HasPrefix(said, fmt.Sprintf("(the first %d bytes are omitted)\n", 1<<20-mostKept)) {
 			t.Errorf("printed is %.60q", said)
 		}
 	case "long value":

@@ -423,7 +423,7 @@ func TestAnExtensionThatFailedIsBlamed(t *testing.T) {
 func TestAStallThatMayDecideIsReported(t *testing.T) {
 	s := scenario(t, "set-nx-px", "lock: {protocol: set-nx-px, ttl: 1s, timeout: 80ms}")
 	for stall, want := range map[time.Duration]bool{80 * time.Millisecond: false, 81 * time.Millisecond: true} {
-		if got := stalled(s, stall); want != strings.Contains(got, "client-1 waits for an answer (80ms)") {
+		if got := stalled(s, stall); want != strings.Contains(got, "client-1 waits for a reply (80ms)") {
 			t.Errorf("%v: %q", stall, got)
 		}
 	}

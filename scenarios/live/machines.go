@@ -148,7 +148,8 @@ func (v *Virtual) again(s *scenarios.Scenario, p nemesis.Plan, sent bool, t *tra
 	}
 	if first.Digest != second.Digest {
 		return &scenarios.CodeError{Text: fmt.Sprintf("two runs with seed %d differ in what the clients wrote, "+
-			"although their system calls are the same: a client takes something from the host", p.Seed)}
+			"although their system calls are the same: a client gets something from the host that the simulation "+
+			"does not control", p.Seed)}
 	}
 	return nil
 }
@@ -161,8 +162,8 @@ func differs(seed uint64, a, b *traced.Call) error {
 		}
 		return c.String()
 	}
-	return &scenarios.CodeError{Text: fmt.Sprintf("two runs with seed %d differ: once %s, and once %s: a client takes "+
-		"something from the host that differs from run to run", seed, show(a), show(b))}
+	return &scenarios.CodeError{Text: fmt.Sprintf("two runs with seed %d differ: in one, %s; in the other, %s. A "+
+		"client gets something from the host that differs from run to run", seed, show(a), show(b))}
 }
 
 // wordsOf divides a command into words. Quotes have their meaning; whatever else a shell would do is refused.
@@ -199,7 +200,7 @@ func wordsOf(command string) (words []string, err error) {
 		words = append(words, word.String())
 	}
 	if len(words) == 0 || slices.Contains(words[:1], "") {
-		return nil, errors.New("--client names no program")
+		return nil, errors.New("--client is empty: name a program")
 	}
 	return words, nil
 }

@@ -20,7 +20,7 @@ const mostArgument = 64 << 10
 func tooLong(args []string) string {
 	for i, a := range args {
 		if len(a) > mostArgument {
-			return fmt.Sprintf("ERR fencepost: argument %d of %.20s has %d bytes, and a run takes %d at most", i,
+			return fmt.Sprintf("ERR fencepost: argument %d of %.20s has %d bytes, but a run accepts at most %d", i,
 				args[0], len(a), mostArgument)
 		}
 	}
@@ -59,7 +59,7 @@ func (n *incidents) add(key, text string) {
 	}
 	if n.times[key] == 0 {
 		if len(n.keys) == mostIncidents {
-			key, text = "others", "more of the kind"
+			key, text = "others", "more like these"
 		}
 		if !slices.Contains(n.keys, key) {
 			n.keys = append(n.keys, key)

@@ -84,7 +84,7 @@ func (s *state) own(args []string) {
 		}
 		record()
 	default:
-		st.loop.Fail(fmt.Errorf("%s says %q, which no client of Fencepost's own does", k.id, args))
+		st.loop.Fail(fmt.Errorf("%s sent %q, which none of Fencepost's own clients sends", k.id, args))
 	}
 }
 

@@ -58,16 +58,16 @@ func (o *Options) cannot(f *nemesis.Fault) string {
 		return ""
 	}
 	if o.Virtual == nil && f.Kind.Does().IsClock() && nemesis.IsClient(f.Target) {
-		return "the clocks of " + string(f.Target) + " are the host's, which cannot be changed: let the servers' " +
-			"clocks jump or drift instead, the other way"
+		return "the clocks of " + string(f.Target) + " are the host's and cannot be changed: let the servers' clocks " +
+			"jump or drift in the opposite direction instead"
 	}
 	own := o.Scenario.Servers.Front()
 	if f.Trigger.Message.Named() && o.Fleet.Front(own) != own {
-		return "what your client sends to these servers is passed on as bytes, so a fault cannot name a request: " +
-			"name a time instead"
+		return "your client's bytes are passed on to these servers without being decoded, so a fault cannot name a " +
+			"request: name a time instead"
 	}
 	if o.Virtual == nil && f.Trigger.Message.Attempt > 0 {
-		return "only the client's library knows to which attempt a request belongs: name no attempt"
+		return "only the client's library knows to which attempt a request belongs: leave the attempt out"
 	}
 	if p := f.Trigger.Point; p != "" && !slices.Contains(passed, p) {
 		names := make([]string, len(passed))

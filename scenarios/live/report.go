@@ -62,11 +62,11 @@ func parseReport(args []string) (r report, err error) {
 		words[i] = string(grammar[i].word)
 	}
 	if len(args) == 0 {
-		return r, fmt.Errorf("FENCEPOST needs a word: %s", strings.Join(words, ", "))
+		return r, fmt.Errorf("FENCEPOST must be followed by one of these words: %s", strings.Join(words, ", "))
 	}
 	at := slices.Index(words, strings.ToUpper(args[0]))
 	if at < 0 {
-		return r, fmt.Errorf("FENCEPOST %s is no report%s", args[0], meant(args[0], words))
+		return r, fmt.Errorf("FENCEPOST %s is not a known report%s", args[0], meant(args[0], words))
 	}
 	g := grammar[at]
 	r.word = g.word
@@ -86,7 +86,7 @@ func parseReport(args []string) (r report, err error) {
 	for len(rest) > 0 {
 		option := strings.ToUpper(rest[0])
 		if !slices.Contains(g.options, option) {
-			return r, fmt.Errorf("FENCEPOST %s takes no %s%s", g.word, rest[0], meant(rest[0], g.options))
+			return r, fmt.Errorf("FENCEPOST %s does not accept %s%s", g.word, rest[0], meant(rest[0], g.options))
 		}
 		if rest, err = r.option(option, rest[1:]); err != nil {
 			return r, err
@@ -105,18 +105,18 @@ func (r *report) option(name string, rest []string) ([]string, error) {
 		return rest, nil
 	}
 	if len(rest) == 0 {
-		return nil, fmt.Errorf("%s needs a number after it", name)
+		return nil, fmt.Errorf("%s must be followed by a number", name)
 	}
 	n, err := strconv.ParseInt(rest[0], 10, 64)
 	if name == "TOKEN" {
 		if err != nil || n < 1 {
-			return nil, fmt.Errorf("TOKEN needs a whole number from 1, not %q", rest[0])
+			return nil, fmt.Errorf("TOKEN must be followed by a whole number of at least 1, not %q", rest[0])
 		}
 		r.token = history.Token(n)
 		return rest[1:], nil
 	}
 	if err != nil || n > mostValidity || n < -mostValidity {
-		return nil, fmt.Errorf("VALIDITY needs a whole number of ms, not %q", rest[0])
+		return nil, fmt.Errorf("VALIDITY must be followed by a whole number of milliseconds, not %q", rest[0])
 	}
 	r.validity, r.stated = time.Duration(n)*time.Millisecond, true
 	return rest[1:], nil
@@ -160,11 +160,12 @@ func parseAccess(args []string) (a access, err error) {
 		return a, nil
 	}
 	if !strings.EqualFold(rest[0], "TOKEN") {
-		return a, fmt.Errorf("%s takes no %s%s", strings.ToUpper(args[0]), rest[0], meant(rest[0], []string{"TOKEN"}))
+		return a, fmt.Errorf("%s does "+
+			"not accept %s%s", strings.ToUpper(args[0]), rest[0], meant(rest[0], []string{"TOKEN"}))
 	}
 	var r report
 	if rest, err = r.option("TOKEN", rest[1:]); err == nil && len(rest) > 0 {
-		err = fmt.Errorf("%s takes no %s", strings.ToUpper(args[0]), rest[0])
+		err = fmt.Errorf("%s does not accept %s", strings.ToUpper(args[0]), rest[0])
 	}
 	a.token = r.token
 	return a, err

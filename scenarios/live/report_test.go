@@ -42,17 +42,17 @@ func TestReportsAreRead(t *testing.T) {
 
 func TestReportsThatAreWrong(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                               "FENCEPOST needs a word: ACQUIRING, ACQUIRED, FAILED",
-		"AQUIRED lock v":                 "FENCEPOST AQUIRED is no report (did you mean ACQUIRED?)",
-		"xyz":                            "FENCEPOST xyz is no report",
+		"":                               "FENCEPOST must be followed by one of these words: ACQUIRING, ACQUIRED, FAILED",
+		"AQUIRED lock v":                 "FENCEPOST AQUIRED is not a known report (did you mean ACQUIRED?)",
+		"xyz":                            "FENCEPOST xyz is not a known report",
 		"ACQUIRING":                      "FENCEPOST ACQUIRING has no lock: send FENCEPOST ACQUIRING lock",
 		"ACQUIRED":                       "FENCEPOST ACQUIRED has no lock: send FENCEPOST ACQUIRED lock attempt",
 		"ACQUIRED lock":                  "FENCEPOST ACQUIRED has no attempt: send FENCEPOST ACQUIRED lock attempt",
-		"ACQUIRED lock v TOKEN":          "TOKEN needs a number after it",
-		"ACQUIRED lock v TOKEN 0":        `TOKEN needs a whole number from 1, not "0"`,
-		"ACQUIRED lock v TOKEN x":        `TOKEN needs a whole number from 1, not "x"`,
+		"ACQUIRED lock v TOKEN":          "TOKEN must be followed by a number",
+		"ACQUIRED lock v TOKEN 0":        `TOKEN must be followed by a whole number of at least 1, not "0"`,
+		"ACQUIRED lock v TOKEN x":        `TOKEN must be followed by a whole number of at least 1, not "x"`,
 		"ACQUIRED lock v VALIDTY 3":      "FENCEPOST ACQUIRED takes no VALIDTY (did you mean VALIDITY?)",
-		"ACQUIRED lock v VALIDITY 1e3":   `VALIDITY needs a whole number of ms, not "1e3"`,
+		"ACQUIRED lock v VALIDITY 1e3":   `VALIDITY must be followed by a whole number of milliseconds, not "1e3"`,
 		"EXTEND-FAILED lock v REFUSED":   "FENCEPOST EXTEND-FAILED takes no REFUSED",
 		"EXTENDED lock v TOKEN 3":        "FENCEPOST EXTENDED takes no TOKEN",
 		"RELEASED lock v UNKNOWN really": "FENCEPOST RELEASED takes no really",
@@ -67,9 +67,9 @@ func TestReportsThatAreWrong(t *testing.T) {
 		"READ":                 "READ has no lock: send READ lock [TOKEN n]",
 		"write lock":           "WRITE has no value: send WRITE lock value [TOKEN n]",
 		"WRITE lock 1 TOKN 3":  "WRITE takes no TOKN (did you mean TOKEN?)",
-		"READ lock TOKEN":      "TOKEN needs a number after it",
+		"READ lock TOKEN":      "TOKEN must be followed by a number",
 		"READ lock TOKEN 3 4":  "READ takes no 4",
-		"WRITE lock 1 TOKEN -": `TOKEN needs a whole number from 1, not "-"`,
+		"WRITE lock 1 TOKEN -": `TOKEN must be followed by a whole number of at least 1, not "-"`,
 	} {
 		if _, err := parseAccess(strings.Fields(text)); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", text, err, want)

@@ -188,13 +188,13 @@ func rebase(h *history.History, zero sim.Time) {
 func (st *stage) notes(stall string) []string {
 	late, notes := st.loop.Late(), st.crashes.list()
 	if st.virtual == nil {
-		notes = append(notes, fmt.Sprintf("real time: another run of this plan is not the same to the byte. "+
-			"Host delay: %v at the median, %v at the 99th percentile, %v at most",
+		notes = append(notes, fmt.Sprintf("real time: another run of this plan will not be identical. Host delay: %v "+
+			"at the median, %v at the 99th percentile, %v at most",
 			rounded(late.Quantile(0.5)), rounded(late.Quantile(0.99)), rounded(late.Max())))
 	}
 	if n := st.ungranted; n > 0 {
-		notes = append(notes, fmt.Sprintf("%d times a client reported ACQUIRED or EXTENDED and no server had set or "+
-			"prolonged the key of its lock for it: what such a lease was worth is unchecked", n))
+		notes = append(notes, fmt.Sprintf("%d times a client reported ACQUIRED or EXTENDED although no server had "+
+			"set or extended the lock's key for it: whether such a lease was valid is unchecked", n))
 	}
 	notes = append(notes, st.incidents.list()...)
 	for _, k := range st.clients {
@@ -220,8 +220,8 @@ func (st *stage) notes(stall string) []string {
 func stalled(s *scenarios.Scenario, stall time.Duration) string {
 	for i := range s.Clients {
 		if most := s.Clients[i].Lock.Timeout; stall > most {
-			return fmt.Sprintf("the host stalled for longer than %s waits for an answer (%v): who waited in vain may "+
-				"have waited for the host; run it again on a quiet machine", s.Clients[i].ID, most)
+			return fmt.Sprintf("the host stalled for longer than %s waits for a reply (%v): a client that waited in "+
+				"vain may have waited for the host; run it again on a quiet machine", s.Clients[i].ID, most)
 		}
 	}
 	return ""

@@ -13,7 +13,7 @@ import (
 // report handles a report of the user's client; ok sends the answer.
 func (k *client) report(r *report, ok func()) error {
 	if !slices.Contains(k.locks, r.lock) {
-		return fmt.Errorf("%s is no lock of its: FENCEPOST_LOCK_1 … are %q", r.lock, k.locks)
+		return fmt.Errorf("%s is not one of its locks: FENCEPOST_LOCK_1 … are %q", r.lock, k.locks)
 	}
 	h := k.holds[r.lock]
 	if h == nil {
@@ -89,14 +89,14 @@ func (h *hold) allows(r *report) error {
 		}
 		again := ""
 		if r.word == h.step {
-			again = ". Does its library say again what is not answered soon? An answer takes as long as a pause: " +
-				"switch time-outs and retries off for FENCEPOST_RESOURCE"
+			again = ". Does its library repeat a request that is not answered soon? During a pause, a reply takes as " +
+				"long as the pause: switch time-outs and retries off for FENCEPOST_RESOURCE"
 		}
 		return fmt.Errorf("FENCEPOST %s %s comes after %s: it may follow %s%s", r.word, r.lock, h.step,
 			before[r.word][0], again)
 	}
 	if r.attempt != "" && r.word != acquired && r.attempt != h.word {
-		return fmt.Errorf("FENCEPOST %s %s %s is of a lock that it does not have: it has acquired %[2]s as %[4]s",
+		return fmt.Errorf("FENCEPOST %s %s %s names a lock that it does not hold: it has acquired %[2]s as %[4]s",
 			r.word, r.lock, r.attempt, h.word)
 	}
 	return nil
@@ -194,7 +194,7 @@ func (s *state) access(a *access) error {
 	k := s.client
 	h := k.holds[a.lock]
 	if h == nil || h.granted == "" {
-		return fmt.Errorf("it works on the resource of %s without having reported ACQUIRED", a.lock)
+		return fmt.Errorf("it uses the resource of %s without having reported ACQUIRED", a.lock)
 	}
 	s.to = a
 	e := a.event(history.Invoke, h)
@@ -241,7 +241,8 @@ func (s *state) accessed(r sim.Reply) {
 	answer := r.Raw()
 	if !ok {
 		e.Type, e.Why = history.Fail, history.StaleToken
-		answer = sim.AppendLine(nil, '-', fmt.Sprintf("STALETOKEN %d is lower than a token that was seen", a.token))
+		answer = sim.AppendLine(nil, '-', fmt.Sprintf("STALETOKEN %d is lower than "+
+			"a token that was seen before", a.token))
 	} else {
 		e.Value, h.read = value, value
 	}

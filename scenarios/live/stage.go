@@ -306,7 +306,7 @@ func (st *stage) Asked(c *realtime.Conn, args []string) {
 
 // Malformed records that a client sent bytes that are not a command.
 func (st *stage) Malformed(c *realtime.Conn, b []byte) {
-	st.incidents.add(string(c.Client)+" malformed", fmt.Sprintf("%s sent %s bytes that are no command: %q; that "+
+	st.incidents.add(string(c.Client)+" malformed", fmt.Sprintf("%s sent %s bytes that are not a command: %q; that "+
 		"connection was closed", c.Client, c.Server, b))
 }
 

@@ -44,7 +44,7 @@ func (s *state) asked(args []string) {
 		s.ask(args)
 	case s.busy:
 		if s.queue = append(s.queue, args); len(s.queue) > realtime.MostUnanswered {
-			s.client.fails("floods the resource: it sends commands without waiting for their answers")
+			s.client.fails("floods the resource: it sends commands without waiting for the replies")
 		}
 	default:
 		s.client.alive = max(s.client.alive, s.last) // the client waited for that answer, so it was alive then
@@ -160,8 +160,8 @@ func (s *state) lockOf(args []string) history.Lock {
 			continue
 		}
 		if before != "" && before != name && !slices.Contains(looks, strings.ToUpper(args[0])) {
-			k.fails(fmt.Sprintf("names %s and %s in one command or transaction: whose key is set is then unknown "+
-				"apart; take one lock after the other", before, name))
+			k.fails(fmt.Sprintf("names %s and %s in one command or transaction, so that it is unknown which lock's "+
+				"key was set: take one lock after the other", before, name))
 		}
 		before, s.about = name, name
 	}
@@ -221,7 +221,7 @@ func (s *state) answer(b []byte) {
 // wrong answers a report of a client with an error, and ends the run.
 func (s *state) wrong(problem string) {
 	s.conn.Send(sim.AppendLine(nil, '-', "ERR fencepost: "+problem))
-	s.client.fails("reports what cannot be: " + problem)
+	s.client.fails("reports something impossible: " + problem)
 }
 
 // smallTalk answers the commands that client libraries send when they connect.

@@ -160,8 +160,8 @@ func (v *virtual) Dialled(c *traced.Conn) {
 	client := sim.ProcessID(c.Process().Name())
 	at := slices.IndexFunc(v.reachable(), func(s sim.ProcessID) bool { return v.address(s) == c.To })
 	if at < 0 {
-		v.stage.incidents.add(string(client)+c.To.String(), fmt.Sprintf("%s wanted to connect to %s, where no server "+
-			"of the run is, and was refused", client, c.To))
+		v.stage.incidents.add(string(client)+c.To.String(), fmt.Sprintf("%s tried to connect to %s, which is not a "+
+			"server of the run, and was refused", client, c.To))
 		c.Refuse(false)
 		return
 	}

@@ -108,7 +108,7 @@ func TestAProgramThatEndsEarly(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := s.Judge(r).Verdict.Of(checker.MutualExclusion)
-	const want = "client-1 ended with status 1 although it had not reported RELEASED for lock: it counts as crashed."
+	const want = "client-1 ended with status 1 although it had not reported RELEASED for lock, so it counts as crashed."
 	if f.Outcome != checker.Undecided || !strings.HasSuffix(f.Explanation, want) {
 		t.Errorf("%v: %s", f.Outcome, f.Explanation)
 	}

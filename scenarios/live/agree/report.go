@@ -15,7 +15,7 @@ import (
 
 // Described lists the JSON objects that the commands print with --json.
 var Described = []document.Described{
-	{Commands: []string{"live"}, Object: agreementJSON{}, Is: "scenarios simulated and in real time"},
+	{Commands: []string{"live"}, Object: agreementJSON{}, Is: "comparison of simulated runs with runs in real time"},
 }
 
 // Agreement is the outcome of all scenarios.
@@ -86,7 +86,8 @@ func (a *Agreement) Document() *document.Document {
 	return &document.Document{
 		Title: document.Title{Name: "simulated and real", Size: text.Count(len(a.Rows), "scenario"), Verdict: verdict,
 			Tone: result.Tone(),
-			Summary: "The same scenarios simulated, and in real time on " + a.Servers + ", with each client a " +
+			Summary: "The same scenarios in the " +
+				"simulator, and in real time on " + a.Servers + ", with each client a " +
 				"process of its own: every law, and the cause of every violation, is held to the other side's."},
 		Body: []document.Block{t, document.Paragraph{Words: fmt.Sprintf("%d agree, %d differ for a known reason, "+
 			"%d differ, %d cannot be run on both sides, %d failed to run.", n.Agree, n.Explained, n.Differ, n.Refused,
@@ -123,7 +124,7 @@ func tableRow(r *Row) document.Row {
 	d.Cells = document.Cells(scale, wall(r.Simulated.Wall), wall(r.Live.Wall))
 	note(document.Plain, broken(r.Simulated.Verdict)+again(r))
 	if list := notRecorded(r); len(list) > 0 {
-		note(document.Plain, "not recorded by real members: "+strings.Join(list, ", "))
+		note(document.Plain, "not compared, because real members do not record it: "+strings.Join(list, ", "))
 	}
 	for _, x := range r.Differences() {
 		note(document.Bad, fmt.Sprintf("%s simulated %s, real %s", x.Law, outcome(x.Simulated), outcome(x.Live)))
@@ -179,9 +180,9 @@ type agreementJSON struct {
 type rowJSON struct {
 	Scenario    string        `json:"scenario"`
 	DividedBy   int           `json:"divided_by"`
-	Runs        int           `json:"runs" doc:"of the real side, until it agreed"`
+	Runs        int           `json:"runs" doc:"number of real runs until one agreed"`
 	Refused     string        `json:"refused,omitempty"`
-	Failed      string        `json:"failed,omitempty" doc:"why it could not be run although it can"`
+	Failed      string        `json:"failed,omitempty" doc:"the error that ended the run, if one did"`
 	Simulated   float64       `json:"simulated_seconds"`
 	Real        float64       `json:"real_seconds"`
 	Agrees      bool          `json:"agrees"`

@@ -87,7 +87,7 @@ func (r *responses) ended() error {
 	code, err := strconv.ParseUint(field("Grpc-Status"), 10, 8)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%s: %s, which is no answer of gRPC", r.Request.URL.Path, r.Status)
+		return fmt.Errorf("%s: the reply is HTTP status %s, not gRPC", r.Request.URL.Path, r.Status)
 	case etcd.Code(code) == etcd.OK:
 		return io.EOF
 	}
@@ -133,7 +133,7 @@ func (g *services) follow(ctx context.Context, of etcd.Watch, take func(*etcd.Re
 	for {
 		message, err := r.next()
 		if err == io.EOF {
-			return errors.New("the member has ended a watch")
+			return errors.New("the member ended a watch")
 		}
 		if err != nil {
 			return err
@@ -143,7 +143,7 @@ func (g *services) follow(ctx context.Context, of etcd.Watch, take func(*etcd.Re
 		case err != nil:
 			return err
 		case response.Canceled:
-			return errors.New("the member has refused a watch")
+			return errors.New("the member refused a watch")
 		}
 		take(&response)
 	}

@@ -29,14 +29,17 @@ func (c *Config) Can(f nemesis.Fault) error {
 		return err
 	}
 	if f.Kind == nemesis.ExpireSession {
-		return errors.New("a real etcd ends a lease by its time, or when its client asks for that: cut the client off")
+		return errors.New("a real etcd ends a lease only when its time is over or when its client revokes it: cut " +
+			"the client off instead")
 	}
 	switch at := f.Target; {
 	case !isMember(at):
 	case f.Kind.Does().IsClock():
-		return fmt.Errorf("%s is a program in Go, which asks the kernel for the time: nothing can come between", at)
+		return fmt.Errorf("the clocks of %s cannot be changed: etcd is a Go program, which reads the time directly "+
+			"from the kernel", at)
 	case f.Kind.Has(nemesis.FieldLoss) && f.Loss == nemesis.LosesEverything:
-		return fmt.Errorf("a real member without its data does not come back: let %s lose its unsynced writes", at)
+		return fmt.Errorf("a real member that has lost its data cannot rejoin: let %s lose its unsynced writes "+
+			"instead", at)
 	}
 	return nil
 }

@@ -170,14 +170,14 @@ func (f *cluster) agreed(ctx context.Context) (*member, error) {
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w", m.name, err)
 		case i > 0 && s.Leader != leader || s.Leader == 0:
-			return nil, errors.New("they know different leaders, or none")
+			return nil, errors.New("the members report different leaders, or none")
 		}
 		leader, m.number = s.Leader, s.Member
 		f.records.upTo = s.Revision
 	}
 	at := slices.IndexFunc(f.members, func(m *member) bool { return m.number == leader })
 	if at < 0 {
-		return nil, errors.New("the leader is none of them")
+		return nil, errors.New("the reported leader is not one of the members")
 	}
 	return f.members[at], nil
 }

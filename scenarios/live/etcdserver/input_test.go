@@ -19,11 +19,11 @@ import (
 func TestProgramsThatAreNoEtcd(t *testing.T) {
 	path := os.Getenv("PATH")
 	for script, want := range map[string]string{
-		`echo "etcd Version: 3.3.25"; echo "Git SHA: Not provided"`: "etcd has version 3.3: it is too old: 3.4 or later " +
+		`echo "etcd Version: 3.3.25"; echo "Git SHA: Not provided"`: "etcd has version 3.3: its version is too old: 3.4 or later " +
 			"is needed",
-		`echo "usage: something else"; exit 1`: `etcd --version does not say its version, but "usage: something else\n"`,
+		`echo "usage: something else"; exit 1`: `etcd --version does not print its version: it prints "usage: something else\n"`,
 		`case "$1" in --version) echo "etcd Version: 3.5.9";; *) echo "no such thing"; exit 1;; esac`: "starting " +
-			"etcd-1: etcd-1: etcd ended by itself: it ended with exit status 1; it said\n  no such thing",
+			"etcd-1: etcd-1: etcd ended by itself: it ended with exit status 1; it printed\n  no such thing",
 	} {
 		t.Setenv("PATH", filepath.Dir(testkit.Script(t, program, script))+":"+path)
 		_, err := Launch(Config{Keeper: newKeeper(t), Members: members(1)})
@@ -49,7 +49,7 @@ func TestAMemberThatDies(t *testing.T) {
 		}
 		env.Sleep(time.Hour)
 	})
-	const want = "etcd-2: etcd ended by itself: it was ended by signal 9 (killed); it said"
+	const want = "etcd-2: etcd ended by itself: it was ended by signal 9 (killed); it printed"
 	if err := r.error(); err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("reported: %v", err)
 	}
@@ -61,13 +61,10 @@ func TestWhatMembersCannotSuffer(t *testing.T) {
 	names := nemesis.Names{Clients: []sim.ProcessID{"client-1"}, Consensus: members(3)}
 	c := Config{Members: members(3)}
 	for line, want := range map[string]string{
-		"jump etcd-2 clock by +1s at 1s": "etcd-2 is a program in Go, which asks the " +
-			"kernel for the time",
-		"drift etcd-2 clock by +100ppm from 0s": "etcd-2 is a program in Go, which asks the " +
-			"kernel for the time",
-		"expire session of client-1 at 1s": "a real etcd ends a lease by its time",
-		"crash etcd-1 losing everything at 1s, restart after 1s": "a real member without its data does not come " +
-			"back",
+		"jump etcd-2 clock by +1s at 1s":                              "the clocks of etcd-2 cannot be changed: etcd is a Go program",
+		"drift etcd-2 clock by +100ppm from 0s":                       "the clocks of etcd-2 cannot be changed: etcd is a Go program",
+		"expire session of client-1 at 1s":                            "a real etcd ends a lease only when its time is over",
+		"crash etcd-1 losing everything at 1s, restart after 1s":      "a real member that has lost its data cannot rejoin",
 		"crash etcd-1 losing unsynced writes at 1s, restart after 1s": "",
 		"pause etcd-1 for 1s at 1s":                                   "",
 		"cut etcd-1 | etcd-2 etcd-3 at 1s for 5s":                     "",

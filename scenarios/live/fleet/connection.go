@@ -148,7 +148,7 @@ func (e *end) write(b []byte) {
 	case e.plug == nil:
 		e.early = append(e.early, b)
 	case !e.plug.out.Add(b):
-		e.port.relay.failed(fmt.Errorf("%s does not read what %s sends it", e.port.name, e.other().port.name))
+		e.port.relay.failed(fmt.Errorf("%s does not read what %s sends to it", e.port.name, e.other().port.name))
 	}
 }
 

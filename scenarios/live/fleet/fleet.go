@@ -126,6 +126,6 @@ func CanCount(f nemesis.Fault, isServer func(sim.ProcessID) bool) error {
 	if f.Kind != nemesis.DelayMessage || !isServer(f.Target) || !isServer(f.Peer) {
 		return nil
 	}
-	return fmt.Errorf("%s and %s are real servers, and what they send each other is a stream of bytes: there is no "+
-		"message %d; delay what is sent at a time instead", f.Target, f.Peer, f.Number)
+	return fmt.Errorf("%s and %s are real servers, whose connection is a stream of bytes without separate messages, "+
+		"so there is no message %d: delay what is sent at a time instead", f.Target, f.Peer, f.Number)
 }

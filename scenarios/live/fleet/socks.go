@@ -84,7 +84,7 @@ func asked(tcp net.Conn) (to netip.AddrPort, err error) {
 		return to, err
 	}
 	if b[0] != socks || !slices.Contains(b[2:2+b[1]], noPassword) {
-		return to, fmt.Errorf("it speaks SOCKS %d, or wants a password", b[0])
+		return to, fmt.Errorf("the client uses SOCKS %d, or a method with a password", b[0])
 	}
 	if _, err := tcp.Write([]byte{socks, noPassword}); err != nil {
 		return to, err
@@ -93,7 +93,7 @@ func asked(tcp net.Conn) (to netip.AddrPort, err error) {
 		return to, err
 	}
 	if b[1] != connectTo || b[3] != addressIPv4 {
-		return to, fmt.Errorf("it asks for %v", b[:4])
+		return to, fmt.Errorf("the client sent a SOCKS request that is not supported: %v", b[:4])
 	}
 	to = netip.AddrPortFrom(netip.AddrFrom4([4]byte(b[4:8])), binary.BigEndian.Uint16(b[8:10]))
 	return to, tcp.SetReadDeadline(time.Time{})

@@ -141,7 +141,7 @@ func (d *Daemon) LastWords() string {
 	b, err := os.ReadFile(d.log())
 	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
 	if err != nil || len(b) == 0 {
-		return ", and said nothing"
+		return ", and printed nothing"
 	}
-	return "; it said\n  " + strings.Join(lines[max(len(lines)-most, 0):], "\n  ")
+	return "; it printed\n  " + strings.Join(lines[max(len(lines)-most, 0):], "\n  ")
 }

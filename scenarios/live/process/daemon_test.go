@@ -104,7 +104,7 @@ func TestHowADaemonEnds(t *testing.T) {
 	launch(t, d)
 	<-d.Ended()
 	err := d.Died()
-	if want := "it ended with exit status 4; it said\n  3\n  4\n  5\n  6\n  7"; !errors.Is(err, errDied) ||
+	if want := "it ended with exit status 4; it printed\n  3\n  4\n  5\n  6\n  7"; !errors.Is(err, errDied) ||
 		!strings.HasSuffix(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
 	}

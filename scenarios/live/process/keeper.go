@@ -59,7 +59,7 @@ func (s status) String() string {
 }
 
 // ErrGone reports that the keeper process has ended, and with it all processes that it started.
-var ErrGone = errors.New("the keeper of this run's processes is gone, and they with it")
+var ErrGone = errors.New("the keeper of the run's processes has ended, and so have the processes")
 
 // ErrEnded reports that a command had ended before it could be stopped or continued.
 var ErrEnded = errors.New("the process has ended")

@@ -261,7 +261,7 @@ func TestHowCommandsStartAndEnd(t *testing.T) {
 		c    Command
 		want string
 	}{
-		{Command{}, "there is no command to start"},
+		{Command{}, "the command to start is empty"},
 		{Command{Args: []string{"no-such-command"}},
 			"cannot start no-such-command: executable file not found in $PATH"},
 		{Command{Args: []string{"/no/such/command"}},

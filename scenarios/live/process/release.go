@@ -13,7 +13,7 @@ import (
 type Release [2]int
 
 // ErrOld reports a program that is too old to be used.
-var ErrOld = errors.New("it is too old")
+var ErrOld = errors.New("its version is too old")
 
 // Says asks a program for its release. The output of command must match says, which has two groups for the two numbers.
 // The error wraps [ErrOld] if the release is older than oldest.
@@ -21,7 +21,7 @@ func Says(says *regexp.Regexp, oldest Release, command ...string) (r Release, er
 	text, err := exec.Command(command[0], command[1:]...).CombinedOutput()
 	found := says.FindStringSubmatch(string(text))
 	if err != nil || found == nil {
-		return r, fmt.Errorf("%s does not say its version, but %.60q", strings.Join(command, " "), text)
+		return r, fmt.Errorf("%s does not print its version: it prints %.60q", strings.Join(command, " "), text)
 	}
 	r[0], _ = strconv.Atoi(found[1])
 	r[1], _ = strconv.Atoi(found[2])

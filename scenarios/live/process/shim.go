@@ -18,8 +18,8 @@ import (
 var shimSource []byte
 
 // ErrNoCompiler reports that the library cannot be compiled, because there is no gcc.
-var ErrNoCompiler = errors.New("gcc is missing, which compiles the library that does this to a real server: " +
-	"install it (Debian: apt install gcc libc6-dev)")
+var ErrNoCompiler = errors.New("gcc is missing: it compiles the library that does this to a real server. Install it " +
+	"(Debian: apt install gcc libc6-dev)")
 
 // CanShim returns the reason why the library cannot be compiled on this machine, which is [ErrNoCompiler], or nil.
 func CanShim() error {
@@ -37,7 +37,7 @@ func Compile(folder string) (string, error) {
 	}
 	said, err := exec.Command("gcc", "-shared", "-fPIC", "-O2", "-o", library, source).CombinedOutput()
 	if err != nil {
-		return "", fmt.Errorf("gcc cannot make the library that is loaded into real servers: %w\n%s", err, said)
+		return "", fmt.Errorf("gcc cannot compile the library that is loaded into real servers: %w\n%s", err, said)
 	}
 	return library, nil
 }
@@ -113,8 +113,8 @@ const farOff = time.Second
 func (s *Shim) SetClocks(h sim.Host) error {
 	if s == nil {
 		if off := time.Duration(h.Wall() - time.Now().UnixNano()); off.Abs() > farOff {
-			return fmt.Errorf("they are to be %v off the machine's, and nothing is there to move them: what is to "+
-				"happen to them must be said before the servers start", off.Round(time.Millisecond))
+			return fmt.Errorf("they cannot be moved by %v, because the server was started without the library that "+
+				"moves them: state its clock faults before the servers start", off.Round(time.Millisecond))
 		}
 		return nil
 	}

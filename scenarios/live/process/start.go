@@ -49,11 +49,11 @@ type Process struct {
 // Start starts a keeper process. Its program must call [Main] before anything else.
 func Start() (*Keeper, error) {
 	if runtime.GOOS != "linux" {
-		return nil, errors.New("programs can be started for a live run on Linux only")
+		return nil, errors.New("a live run can start programs only on Linux")
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("finding this program, to start the keeper of a run's processes: %w", err)
+		return nil, fmt.Errorf("finding the path of this program, to start the keeper of the run's processes: %w", err)
 	}
 	cmd := exec.Command(self)
 	cmd.Env = append(environment(), variable+"=1")
@@ -75,7 +75,7 @@ func Start() (*Keeper, error) {
 		err = errors.New(first.Error)
 	}
 	if err == nil && first.Folder == "" {
-		err = errors.New("it does not call keeper.Main")
+		err = errors.New("the program does not call process.Main")
 	}
 	if err != nil {
 		_ = orders.Close()
@@ -177,7 +177,7 @@ func (k *Keeper) write(o order) error {
 // started; [Process.Wait] reports how it ended.
 func (k *Keeper) Start(c Command) (*Process, error) {
 	if len(c.Args) == 0 || c.Args[0] == "" {
-		return nil, errors.New("there is no command to start")
+		return nil, errors.New("the command to start is empty")
 	}
 	path, err := exec.LookPath(cmp.Or(c.Path, c.Args[0]))
 	if err != nil {

@@ -10,7 +10,9 @@ import (
 // timer needs Linux.
 type timer struct{ rang chan struct{} }
 
-func newTimer() (*timer, error) { return nil, errors.New("a run in real time needs Linux") }
+func newTimer() (*timer, error) {
+	return nil, errors.New("runs in real time are possible only on Linux")
+}
 
 func (t *timer) close() {}
 

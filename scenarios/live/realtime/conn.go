@@ -127,7 +127,7 @@ func (c *Conn) collect() {
 		args, rest, err := cutRequest(b)
 		if err != nil {
 			c.front.handler.Malformed(c, b[:min(len(b), mostShown)])
-			c.Send([]byte("-ERR Protocol error: fencepost: this is no command\r\n"))
+			c.Send([]byte("-ERR Protocol error: fencepost: this is not a command\r\n"))
 			c.Close()
 			return
 		}

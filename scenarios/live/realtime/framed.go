@@ -64,7 +64,7 @@ func DialFramed(l *Loop, to Door, took func(kind byte, what []byte), ended func(
 		_, err = io.ReadFull(tcp, ok)
 	}
 	if err == nil && string(ok) != "+OK\r\n" {
-		err = errors.New("the password was refused")
+		err = errors.New("the server refused the password")
 	}
 	if err != nil {
 		tcp.Close()

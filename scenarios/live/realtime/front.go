@@ -168,6 +168,6 @@ type FloodError struct{ Client, Server sim.ProcessID }
 
 // Error describes the flood.
 func (e *FloodError) Error() string {
-	return fmt.Sprintf("%s has sent %s more than %d requests without waiting for an answer", e.Client, e.Server,
+	return fmt.Sprintf("%s has sent %s more than %d requests without waiting for a reply", e.Client, e.Server,
 		MostUnanswered)
 }

@@ -13,7 +13,7 @@ const mostInline = 64 << 10
 
 // errInline reports an inline command that is too long, or that contains characters which no person or health check
 // would send.
-var errInline = errors.New("no RESP, and no inline command")
+var errInline = errors.New("the bytes are neither a RESP array nor an inline command")
 
 // cutRequest removes the first request from b: an array of bulk strings, or an inline command without quotes, as health
 // checks send it ("PING"). args is nil if the request is incomplete, or if it is an empty line, which is then removed.

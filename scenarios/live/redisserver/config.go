@@ -62,16 +62,16 @@ func (c *Config) Can(f nemesis.Fault) error {
 	}
 	switch f.Kind {
 	case nemesis.EvictKey, nemesis.DeleteKey, nemesis.Flush, nemesis.ClientPause:
-		return fmt.Errorf("%s is carried out on simulated servers only: leave --servers out, or the fault", f.Kind)
+		return fmt.Errorf("%s is possible only on simulated servers: leave out --servers or the fault", f.Kind)
 	case nemesis.ExpireSession:
-		return errors.New("sessions are kept by etcd and ZooKeeper only")
+		return errors.New("only etcd and ZooKeeper have sessions")
 	case nemesis.SlowFsync:
 		if c.Persistence == store.None {
 			return nil // there are no fsyncs
 		}
 	case nemesis.FailOver:
 		if c.Sentinel == "" {
-			return fmt.Errorf("nobody watches %s who could order a failover", f.Target)
+			return fmt.Errorf("no Sentinel watches %s, so nothing can order a failover", f.Target)
 		}
 	}
 	if c.needsShim(f) {

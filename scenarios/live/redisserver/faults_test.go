@@ -159,9 +159,9 @@ func (c *client) time() time.Duration {
 func TestWhatServersCannotSuffer(t *testing.T) {
 	usual := os.Getenv("PATH")
 	c := Config{Groups: [][]sim.ProcessID{{"redis-1", "redis-1-replica-1"}, {"redis-2"}}, Persistence: store.Everysec}
-	const alone = "nobody watches redis-1 who could order a failover"
-	const stream = "redis-1 and redis-1-replica-1 are real servers, and what they send each other is a stream of " +
-		"bytes: there is no message 3; delay what is sent at a time instead"
+	const alone = "no Sentinel watches redis-1, so nothing can order a failover"
+	const stream = "redis-1 and redis-1-replica-1 are real servers, whose connection is a stream of bytes " +
+		"without separate messages, so there is no message 3: delay what is sent at a time instead"
 	for line, want := range map[string]string{
 		"cut redis-1 | redis-1-replica-1 at 1s for 1s":                 "",
 		"cut client-1 redis-2 -> redis-1 at 1s for 1s":                 "",

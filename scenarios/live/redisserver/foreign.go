@@ -48,14 +48,14 @@ func (c *Foreign) Can(f nemesis.Fault) error {
 	case !is(at), f.Kind.Has(nemesis.FieldPeer) && f.Kind != nemesis.FailOver && !is(f.Peer): // a link with a client
 		return nil
 	}
-	return fmt.Errorf("%s is a server of yours: only clients, and their links with it, can suffer something", at)
+	return fmt.Errorf("%s is a server that you started: faults can strike only clients and their links with it", at)
 }
 
 // These are errors of servers that the user runs.
 var (
-	ErrNeedsPassword = errors.New("the server asks for a password: put the address redis://[USER]:PASSWORD@HOST:PORT " +
-		"into an environment variable or a file, and pass --servers env:VARIABLE or file:PATH")
-	ErrWrongPassword = errors.New("the server does not take this user or password")
+	ErrNeedsPassword = errors.New("the server requires a password: put the address redis://[USER]:PASSWORD@HOST:PORT " +
+		"into an environment variable or a file, and give --servers env:VARIABLE or file:PATH")
+	ErrWrongPassword = errors.New("the server refused this user or password")
 )
 
 // Attach connects to the servers, and checks that they can be used.
@@ -84,8 +84,8 @@ func (c Foreign) Attach() (*fleet.Fleet, error) {
 }
 
 // ErrAddress reports an address that cannot be parsed. It does not quote the address, which might contain a password.
-var ErrAddress = errors.New("this is no address of a Redis: HOST:PORT or redis://[USER]:PASSWORD@HOST:PORT/DATABASE, " +
-	"with %-escapes for /, ?, # and @ in a password")
+var ErrAddress = errors.New("this is not the address of a Redis: write HOST:PORT or " +
+	"redis://[USER]:PASSWORD@HOST:PORT/DATABASE, with %-escapes for /, ?, # and @ in a password")
 
 // endpointOf parses an address.
 func endpointOf(address string) (e endpoint, err error) {
@@ -99,7 +99,7 @@ func endpointOf(address string) (e endpoint, err error) {
 		return e, ErrAddress
 	}
 	if u.Scheme != "redis" {
-		return e, errors.New("only redis:// is known, without TLS")
+		return e, errors.New("only redis:// is supported, without TLS")
 	}
 	database := strings.Trim(u.Path, "/")
 	if strings.Trim(database, "0123456789") != "" {
@@ -133,7 +133,7 @@ func (c Foreign) suits(e endpoint) error {
 	v, err := w.ask("PING")
 	switch {
 	case err != nil:
-		return fmt.Errorf("it does not answer as a Redis does: %w", err)
+		return fmt.Errorf("it does not reply as a Redis does: %w", err)
 	case strings.HasPrefix(v.Text, "NOAUTH"):
 		return ErrNeedsPassword
 	case v.IsError():
@@ -141,14 +141,15 @@ func (c Foreign) suits(e endpoint) error {
 	}
 	g := newGuard(c.Prefix, c.Lasts)
 	if v, err = w.ask(g.limit([]string{c.Prefix + "none"})...); err != nil || v.Kind != ':' {
-		return errors.Join(err, fmt.Errorf("the run must give its keys a time to live, by EVAL: %s", v.Text))
+		return errors.Join(err, fmt.Errorf("the run gives its keys a time to live with EVAL, which the server "+
+			"refused: %s", v.Text))
 	}
 	if v, err = w.ask("DEL", c.Prefix+"none"); err != nil || v.Kind != ':' {
-		return errors.Join(err, fmt.Errorf("the run must delete its keys, by DEL: %s", v.Text))
+		return errors.Join(err, fmt.Errorf("the run deletes its keys with DEL, which the server refused: %s", v.Text))
 	}
 	names, err := c.names(w)
 	if err == nil && len(names) > 0 {
-		err = fmt.Errorf("there are keys that begin with %q", c.Prefix)
+		err = fmt.Errorf("the server already has keys that begin with %q", c.Prefix)
 	}
 	return err
 }
@@ -213,7 +214,7 @@ func (c Foreign) names(w *wire) (names []string, err error) {
 		case err != nil:
 			return nil, err
 		case v.IsError() || len(v.List) != 2:
-			return nil, fmt.Errorf("the run must find its keys, by SCAN: %s", v.Text)
+			return nil, fmt.Errorf("the run finds its keys with SCAN, which the server refused: %s", v.Text)
 		}
 		for _, name := range v.List[1].Texts() {
 			if strings.HasPrefix(name, c.Prefix) {

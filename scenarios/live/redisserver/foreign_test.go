@@ -222,7 +222,7 @@ func TestAKeyOfAnotherIsNotTouched(t *testing.T) {
 	}
 	_, err := Foreign{Servers: []sim.ProcessID{"redis-1"}, Addresses: []string{here}, Prefix: "fencepost:7:",
 		Lasts: time.Hour}.Attach()
-	if err == nil || !strings.Contains(err.Error(), `there are keys that begin with "fencepost:7:"`) {
+	if err == nil || !strings.Contains(err.Error(), `the server already has keys that begin with "fencepost:7:"`) {
 		t.Error(err)
 	}
 	if v, err := w.ask("GET", "fencepost:7:lock"); err != nil || v.Text != "1" {
@@ -246,7 +246,7 @@ func TestServersOfTheUsersThatCannotBeUsed(t *testing.T) {
 		here:                              ErrNeedsPassword.Error(),
 		"redis://:wrong@" + here:          ErrWrongPassword.Error() + ": WRONGPASS",
 		"redis://:secret@" + here + "/99": "database 99: ERR DB index is out of range",
-		"rediss://" + here:                "only redis:// is known, without TLS",
+		"rediss://" + here:                "only redis:// is supported, without TLS",
 		"redis://:secret@":                ErrAddress.Error(),
 		"redis://:sec/ret@" + here:        ErrAddress.Error(),
 		"redis://:sec#ret@" + here:        ErrAddress.Error(),
@@ -257,7 +257,7 @@ func TestServersOfTheUsersThatCannotBeUsed(t *testing.T) {
 		"redis://" + here + "?a=secret":   ErrAddress.Error(),
 		"redis://" + here + "/secret":     ErrAddress.Error(),
 		"redis://secret@" + here:          ErrAddress.Error(),
-		l.Addr().String():                 "it does not answer as a Redis does: what the server says is no RESP",
+		l.Addr().String():                 "it does not reply as a Redis does: the server's reply is not RESP",
 		"127.0.0.1:1":                     "connection refused",
 	} {
 		_, err := Foreign{Servers: []sim.ProcessID{"redis-1"}, Addresses: []string{address}, Prefix: "p:",

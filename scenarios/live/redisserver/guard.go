@@ -118,13 +118,13 @@ func (g *guard) admit(name string, args []string, multi bool) (as, writes []stri
 		return nil, nil, answer
 	case name == "publish" && len(args) > 1, name == "spublish" && len(args) > 1:
 		if !strings.Contains(args[1], g.prefix) {
-			return nil, nil, refuses("channels have %q in their names, and this has not: %.64q", g.prefix, args[1])
+			return nil, nil, refuses("channel names must contain %q, and this one does not: %.64q", g.prefix, args[1])
 		}
 		return args, nil, nil
 	case name == "client" && slices.Contains(harmless, sub), slices.Contains(keyless, name):
 		return args, nil, nil
 	}
-	return nil, nil, refuses("%.64s is refused, since it might change or show more than the keys of the run",
+	return nil, nil, refuses("%.64s is refused, because it might change or show more than the keys of the run",
 		strings.ToUpper(name))
 }
 
@@ -137,7 +137,7 @@ func (g *guard) script(name string, args []string) (as, writes []string, answer 
 		}
 	}
 	if count < 0 || len(args)-3 < count {
-		return nil, nil, refuses("%s needs a number of keys, and those", strings.ToUpper(name))
+		return nil, nil, refuses("%s needs a number of keys, and then the keys", strings.ToUpper(name))
 	}
 	text := args[1]
 	if name == "evalsha" {
@@ -147,7 +147,7 @@ func (g *guard) script(name string, args []string) (as, writes []string, answer 
 		}
 	}
 	if strings.HasPrefix(text, "#!") {
-		return nil, nil, refuses("a script has no flags in its first line")
+		return nil, nil, refuses("flags in the first line of a script are not supported")
 	}
 	g.scripts[sum(text)] = text
 	return append([]string{"EVAL", g.prologue() + text}, args[2:]...), nil, g.outside(args[3 : 3+count])
@@ -157,14 +157,14 @@ func (g *guard) script(name string, args []string) (as, writes []string, answer 
 func (g *guard) outside(keys []string) []byte {
 	for _, key := range keys {
 		if !strings.HasPrefix(key, g.prefix) {
-			return refuses("keys begin with %q, and this does not: %.64q", g.prefix, key)
+			return refuses("keys must begin with %q, and this one does not: %.64q", g.prefix, key)
 		}
 	}
 	return nil
 }
 
 func refuses(format string, a ...any) []byte {
-	return sim.AppendLine(nil, '-', "ERR fencepost: on a server of yours, "+fmt.Sprintf(format, a...))
+	return sim.AppendLine(nil, '-', "ERR fencepost: on a server that you started, "+fmt.Sprintf(format, a...))
 }
 
 // serveGuarded carries out a request on a user's server. In the same packet it sends the command that gives the written
@@ -225,7 +225,7 @@ func (x *life) withoutLimit(l *link, values []byte) ([]byte, error) {
 		last = at
 	}
 	if v, _ := resp.Parse(values[last:]); v.Kind != ':' && values[0] != '-' {
-		err := fmt.Errorf("%s did not give keys of the run a time to live: %s", x.s.name, v.Text)
+		err := fmt.Errorf("%s refused to give the run's keys a time to live: %s", x.s.name, v.Text)
 		x.Fail(err)
 		return nil, err
 	}
@@ -282,7 +282,7 @@ return nil, keys end
 local function guarded(call, fails)
 return function(name, ...)
 local why, keys = denied(lower(tostring(name)), {...}, select('#', ...))
-if why then return fails('fencepost: on a server of yours, a script may not use this ' .. why .. ': '
+if why then return fails('fencepost: on a server that you started, a script may not use this ' .. why .. ': '
 .. tostring(name) .. ' ' .. tostring((...))) end
 local answer = call(name, ...)
 for _, k in pairs(keys) do

@@ -20,10 +20,10 @@ func TestProgramsThatAreNoRedisServer(t *testing.T) {
 	path, alone := os.Getenv("PATH"), [][]sim.ProcessID{{"redis-1"}}
 	for script, want := range map[string]string{
 		`echo "Redis server v=6.0.16 sha=00000000:0 malloc=jemalloc-5.2.1 bits=64 build=a3fdef44459b3ad6"`: "redis-server " +
-			"has version 6.0: it is too old: 6.2 or later is needed",
-		`echo "usage: something else"; exit 1`: `redis-server --version does not say its version, but "usage: something else\n"`,
+			"has version 6.0: its version is too old: 6.2 or later is needed",
+		`echo "usage: something else"; exit 1`: `redis-server --version does not print its version: it prints "usage: something else\n"`,
 		`case "$1" in --version) echo "Redis server v=7.0.0";; *) echo "# Fatal: no such thing"; exit 1;; esac`: "starting " +
-			"redis-1: redis-1: redis-server ended by itself: it ended with exit status 1; it said\n  # Fatal: no " +
+			"redis-1: redis-1: redis-server ended by itself: it ended with exit status 1; it printed\n  # Fatal: no " +
 			"such thing",
 	} {
 		t.Setenv("PATH", filepath.Dir(testkit.Script(t, usual, script))+":"+path)
@@ -51,7 +51,7 @@ func TestServerThatDies(t *testing.T) {
 		c.as("client-1/1", "SET", "lock", "2")
 	})
 	r.l.run(t, func() bool { return r.failure() != nil })
-	const want = "redis-1: redis-server ended by itself: it was ended by signal 11 (segmentation fault); it said"
+	const want = "redis-1: redis-server ended by itself: it was ended by signal 11 (segmentation fault); it printed"
 	if err := r.failure(); err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("reported: %v", err)
 	}

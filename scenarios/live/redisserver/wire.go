@@ -78,7 +78,7 @@ func (w *wire) raw(b []byte) ([]byte, error) {
 		return b, err
 	}
 	if len(line) < 3 || line[len(line)-2] != '\r' {
-		return b, fmt.Errorf("what the server says is no RESP: %q", line)
+		return b, fmt.Errorf("the server's reply is not RESP: %q", line)
 	}
 	b = append(b, line...)
 	kind, text := line[0], string(line[1:len(line)-2])
@@ -87,7 +87,7 @@ func (w *wire) raw(b []byte) ([]byte, error) {
 		return b, nil
 	case '$', '=', '!', '*', '~', '>', '%', '|':
 	default:
-		return b, fmt.Errorf("what the server says is no RESP: %q", line)
+		return b, fmt.Errorf("the server's reply is not RESP: %q", line)
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {

@@ -124,7 +124,7 @@ func readAddresses(path string) (string, error) {
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, mostAddresses+1))
 	if err == nil && len(text) > mostAddresses {
-		err = fmt.Errorf("%s is larger than %d bytes, and no file with addresses", path, mostAddresses)
+		err = fmt.Errorf("%s is larger than %d bytes, so it is not a file with addresses", path, mostAddresses)
 	}
 	return string(text), err
 }
@@ -225,8 +225,8 @@ func (c Choice) run(o live.Options, plan nemesis.Plan) (result *live.Result, err
 	}
 	if result, err = live.Run(o, plan); result != nil && len(c.addresses) > 0 {
 		result.Notes = append(result.Notes,
-			"the servers are yours: what becomes of their keys is not recorded, and laws "+
-				"that need to know it are unchecked")
+			"you started the servers yourself: what happens to their keys is not recorded, and laws that depend on "+
+				"it are unchecked")
 	}
 	return result, err
 }
@@ -249,7 +249,7 @@ func (c Choice) users(s *scenarios.Scenario, plan nemesis.Plan) (live.Fleet, err
 	}
 	names := s.Targets()
 	if len(names.Redis) != len(c.addresses) || len(names.Groups) > 0 {
-		return nil, fmt.Errorf("%s has %d servers, and --servers gives %d addresses", s.Name, len(names.Redis),
+		return nil, fmt.Errorf("%s has %d servers, but --servers gives %d addresses", s.Name, len(names.Redis),
 			len(c.addresses))
 	}
 	f := &lockServers{plan: plan.Faults}
@@ -305,7 +305,7 @@ func zooKeeperFleet(s *scenarios.Scenario, plan nemesis.Plan, k *process.Keeper)
 // beyond returns an error if a scenario needs a feature that real Redis servers do not support in live runs.
 func beyond(s *scenarios.Scenario) error {
 	refuse := func(what string) error {
-		return &live.RefusedError{Reason: s.Name + " uses " + what + ": it is simulated only"}
+		return &live.RefusedError{Reason: s.Name + " uses " + what + ": it runs only in the simulator"}
 	}
 	if s.Servers.SemiSync {
 		return refuse("semi-synchronous replication, which Redis does not offer")
@@ -316,7 +316,7 @@ func beyond(s *scenarios.Scenario) error {
 	case s.Servers.Version == "8":
 		return refuse("Redis 8, whose commands older servers do not know")
 	case s.Servers.NotifyKeyspaceEvents != "":
-		return refuse("notify-keyspace-events, which fencepost sets itself in order to record keys")
+		return refuse("notify-keyspace-events, which fencepost itself sets to record keys")
 	}
 	return nil
 }

@@ -183,7 +183,7 @@ func TestWhatTheServersDoNotKnowIsRefused(t *testing.T) {
 	}
 	s := scenario(t, "servers: {redis: 3}\nlock: {protocol: redlock}\n")
 	if _, err := choice(t, "a:1,b:2").fleet(s, s.Plan(1), nil); err == nil ||
-		err.Error() != "test has 3 servers, and --servers gives 2 addresses" {
+		err.Error() != "test has 3 servers, but --servers gives 2 addresses" {
 		t.Error(err)
 	}
 }

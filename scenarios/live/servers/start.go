@@ -30,7 +30,7 @@ func begun(o *live.Options, run func() (*live.Result, error)) (*live.Result, err
 			return result, err
 		case start == mostStarts:
 			return nil, &live.UndecidedError{Delayed: true,
-				Err: fmt.Errorf("the host delayed each of %d starts: %w", mostStarts, err)}
+				Err: fmt.Errorf("the host delayed all %d attempts to start the servers: %w", mostStarts, err)}
 		}
 		if delayed = err; o.Again != nil {
 			o.Again(err)

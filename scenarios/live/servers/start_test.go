@@ -40,7 +40,7 @@ func TestOnlyADelayedStartIsTriedAgain(t *testing.T) {
 		{"late twice", []outcome{{nil, late}, {nil, late}, {ran(), nil}}, 0, 2, "<nil>",
 			"[the host delayed the start, and start 3 is the one that began: starting redis-1: redis-1 is late]"},
 		{"late each time", []outcome{{nil, late}, {nil, late}, {nil, late}}, 0, 2,
-			"the host delayed each of 3 starts: starting redis-1: redis-1 is\n  late: the run is not judged", ""},
+			"the host delayed all 3 attempts to start the servers: starting redis-1: redis-1 is\n  late: the run is not judged", ""},
 		{"wrong", []outcome{{nil, wrong}}, 0, 0, wrong.Error(), ""},
 		{"late, then wrong", []outcome{{nil, late}, {nil, wrong}}, 0, 1, wrong.Error(), ""},
 		{"interrupted", []outcome{{nil, late}}, 1, 0, late.Error(), ""},
@@ -97,7 +97,7 @@ func TestClientsThatAreNotReadyInTime(t *testing.T) {
 		_, err := Choice{}.Run(o, s.Plan(1))
 		problem := "client-1 has not reported"
 		if command == "" {
-			problem = "the host delayed each of 3 starts: " + problem
+			problem = "the host delayed all 3 attempts to start the servers: " + problem
 		}
 		if again != want || err == nil || !strings.HasPrefix(err.Error(), problem) {
 			t.Errorf("%q: %d times again, %v", command, again, err)

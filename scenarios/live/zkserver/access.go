@@ -43,7 +43,7 @@ func (e *ensemble) closeRoot(address string) error {
 		err = ask(conn, jute.Head(2, jute.CloseSession))
 	}
 	if err != nil {
-		return fmt.Errorf("closing the root of the znodes to others: %w", err)
+		return fmt.Errorf("restricting access to the root znode: %w", err)
 	}
 	return nil
 }
@@ -60,7 +60,7 @@ func ask(conn net.Conn, r jute.Record) error {
 	f.Int() // the number of the request
 	f.Long()
 	if code := f.Int(); code != 0 {
-		return fmt.Errorf("ZooKeeper says error %d", code)
+		return fmt.Errorf("ZooKeeper replied with error %d", code)
 	}
 	return nil
 }

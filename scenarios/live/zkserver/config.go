@@ -35,8 +35,8 @@ func (c *Config) Can(f nemesis.Fault) error {
 		return nil
 	}
 	if f.Kind == nemesis.Drift {
-		return errors.New("a real ZooKeeper is a Java program, which waits by the clocks of the kernel: they cannot " +
-			"be made to run at another rate for it alone. A wall clock can jump")
+		return errors.New("the clocks of a real ZooKeeper cannot drift: it is a Java program that waits by the " +
+			"kernel's clocks, whose rate cannot be changed for one program. Let a wall clock jump instead")
 	}
 	if c.needsShim(f) {
 		return process.CanShim()

@@ -78,7 +78,7 @@ const tries = 5
 // elect starts the members until the first one is the leader, and closes the root of the znodes to others. The first
 // member has the highest number, and the others are started only when it is running.
 func (e *ensemble) elect() error {
-	err := errors.New("another member than the first was elected, repeatedly")
+	err := errors.New("a member other than the first was elected, repeatedly")
 	for range tries {
 		if err := e.start(); err != nil {
 			return err

@@ -19,8 +19,8 @@ import (
 func TestWhatCannotBeRunIsRefused(t *testing.T) {
 	needs(t)
 	for line, want := range map[string]string{
-		"hello":                                "does not say its version, but \"hello",
-		"Apache ZooKeeper, version 3.5.9 2021": "has version 3.5: it is too old",
+		"hello":                                "does not print its version: it prints \"hello",
+		"Apache ZooKeeper, version 3.5.9 2021": "has version 3.5: its version is too old",
 		"Picked up JAVA_TOOL_OPTIONS: -ea\nApache ZooKeeper, version 3.10.0 2027": "",
 	} {
 		t.Setenv("PATH", filepath.Dir(testkit.Script(t, java, "printf '"+line+"'")))

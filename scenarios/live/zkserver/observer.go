@@ -82,7 +82,7 @@ func (o *observer) keep() {
 	}
 }
 
-var errNoSession = errors.New("there is no session to be had")
+var errNoSession = errors.New("no member granted a session")
 
 // recursive is the mode of a persistent watch on a znode and everything below (AddWatchMode).
 const recursive = 1
