@@ -339,7 +339,7 @@ func TestWhatCannotBeDoneIsRefused(t *testing.T) {
 		{user("cut client-1 | redis-1 after quorum-reached for 1s"), "quorum-reached is inside of"},
 		{user("delay the SET of client-1 to redis-1 in attempt 1 by 1s"), "only the client's library knows"},
 		{partial, "these servers have no clocks of their own"},
-		{passing, "is passed on as bytes, so a fault cannot name a request"},
+		{passing, "without being decoded, so a fault cannot name a request"},
 	} {
 		o := test.o
 		_, err := Run(o, o.Scenario.Plan(1))

@@ -51,12 +51,12 @@ func TestReportsThatAreWrong(t *testing.T) {
 		"ACQUIRED lock v TOKEN":          "TOKEN must be followed by a number",
 		"ACQUIRED lock v TOKEN 0":        `TOKEN must be followed by a whole number of at least 1, not "0"`,
 		"ACQUIRED lock v TOKEN x":        `TOKEN must be followed by a whole number of at least 1, not "x"`,
-		"ACQUIRED lock v VALIDTY 3":      "FENCEPOST ACQUIRED takes no VALIDTY (did you mean VALIDITY?)",
+		"ACQUIRED lock v VALIDTY 3":      "FENCEPOST ACQUIRED does not accept VALIDTY (did you mean VALIDITY?)",
 		"ACQUIRED lock v VALIDITY 1e3":   `VALIDITY must be followed by a whole number of milliseconds, not "1e3"`,
-		"EXTEND-FAILED lock v REFUSED":   "FENCEPOST EXTEND-FAILED takes no REFUSED",
-		"EXTENDED lock v TOKEN 3":        "FENCEPOST EXTENDED takes no TOKEN",
-		"RELEASED lock v UNKNOWN really": "FENCEPOST RELEASED takes no really",
-		"ACQUIRING lock v":               "FENCEPOST ACQUIRING takes no v",
+		"EXTEND-FAILED lock v REFUSED":   "FENCEPOST EXTEND-FAILED does not accept REFUSED",
+		"EXTENDED lock v TOKEN 3":        "FENCEPOST EXTENDED does not accept TOKEN",
+		"RELEASED lock v UNKNOWN really": "FENCEPOST RELEASED does not accept really",
+		"ACQUIRING lock v":               "FENCEPOST ACQUIRING does not accept v",
 	} {
 		_, err := parseReport(strings.Fields(text))
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
@@ -66,9 +66,9 @@ func TestReportsThatAreWrong(t *testing.T) {
 	for text, want := range map[string]string{
 		"READ":                 "READ has no lock: send READ lock [TOKEN n]",
 		"write lock":           "WRITE has no value: send WRITE lock value [TOKEN n]",
-		"WRITE lock 1 TOKN 3":  "WRITE takes no TOKN (did you mean TOKEN?)",
+		"WRITE lock 1 TOKN 3":  "WRITE does not accept TOKN (did you mean TOKEN?)",
 		"READ lock TOKEN":      "TOKEN must be followed by a number",
-		"READ lock TOKEN 3 4":  "READ takes no 4",
+		"READ lock TOKEN 3 4":  "READ does not accept 4",
 		"WRITE lock 1 TOKEN -": `TOKEN must be followed by a whole number of at least 1, not "-"`,
 	} {
 		if _, err := parseAccess(strings.Fields(text)); err == nil || err.Error() != want {

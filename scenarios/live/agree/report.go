@@ -88,7 +88,7 @@ func (a *Agreement) Document() *document.Document {
 			Tone: result.Tone(),
 			Summary: "The same scenarios in the " +
 				"simulator, and in real time on " + a.Servers + ", with each client a " +
-				"process of its own: every law, and the cause of every violation, is held to the other side's."},
+				"process of its own: every law, and the cause of every violation, is compared with the other side's."},
 		Body: []document.Block{t, document.Paragraph{Words: fmt.Sprintf("%d agree, %d differ for a known reason, "+
 			"%d differ, %d cannot be run on both sides, %d failed to run.", n.Agree, n.Explained, n.Differ, n.Refused,
 			n.Failed)}},

@@ -250,10 +250,10 @@ func TestConnectionsThatAreOverAreForgotten(t *testing.T) {
 // Redis accepts are not refused. None of them ends the run.
 func TestWhatIsNoCommandIsRefused(t *testing.T) {
 	for says, want := range map[string]string{
-		"\x00\xff\x16\x03":         "-ERR Protocol error: fencepost: this is no command",
-		"GET \"a\"\r\n":            "-ERR Protocol error: fencepost: this is no command",
-		"*0\r\n":                   "-ERR Protocol error: fencepost: this is no command",
-		strings.Repeat("x", 70000): "-ERR Protocol error: fencepost: this is no command",
+		"\x00\xff\x16\x03":         "-ERR Protocol error: fencepost: this is not a command",
+		"GET \"a\"\r\n":            "-ERR Protocol error: fencepost: this is not a command",
+		"*0\r\n":                   "-ERR Protocol error: fencepost: this is not a command",
+		strings.Repeat("x", 70000): "-ERR Protocol error: fencepost: this is not a command",
 		"*1\r\n$4\r\nPI":           "EOF",
 		"PING\r\n":                 "+PONG",
 		"\r\n\nping\n":             "+PONG",

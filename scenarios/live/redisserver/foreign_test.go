@@ -279,7 +279,7 @@ func TestServersOfTheUsersThatCannotBeUsed(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = (&Foreign{Servers: []sim.ProcessID{"redis-1", "redis-2"}}).Can(f)
-		if is := err != nil && strings.Contains(err.Error(), "redis-1 is a server of yours"); is == fits {
+		if is := err != nil && strings.Contains(err.Error(), "redis-1 is a server that you started"); is == fits {
 			t.Errorf("%s: %v", line, err)
 		}
 	}
