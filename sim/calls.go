@@ -75,7 +75,7 @@ func (m *message) send() {
 	l.carry(m, n, act.Later)
 }
 
-// broken is a number that no life of a server has. On a connection with this life, nothing is answered any more.
+// broken is a number that no server's life has. Nothing is answered on a connection with this life.
 const broken = ^uint64(0)
 
 func (m *message) link() *link {

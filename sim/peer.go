@@ -200,8 +200,8 @@ func (m *farewell) depart(extra Time) {
 
 func (m *farewell) abandoned() bool { return false }
 
-// act does not count as a Moment for Watch: once the client has gone, it makes no difference what the server keeps for
-// its connection.
+// act does not count as a Moment for Watch: what the server still keeps for a connection makes no difference once the
+// client is gone.
 func (m *farewell) act(uint64) {
 	p := m.c.server
 	switch {

@@ -25,7 +25,7 @@ type Process struct {
 	// life is the number of times that a server has started. Timers and connections of an earlier life are invalid.
 	life   uint64
 	server Server
-	off    Stop // how the last life ended; determines what happens to requests while the server is down
+	off    Stop // how the last life ended; decides what happens to requests while the server is down
 	timers []*timer
 	tasks  []*task
 	main   *task // the main task of a client; the others are its helpers

@@ -76,8 +76,8 @@ func (p *Process) readInTurn() {
 	}
 }
 
-// incoming returns the connection of a client, or the link of a peer, on which an event brings something to a server.
-// It returns nil if the event brings nothing.
+// incoming returns the connection of a client, or the link of a peer, on which an event delivers something to a server.
+// It returns nil if the event delivers nothing.
 func incoming(who actor) any {
 	switch m := who.(type) {
 	case *peerMessage:
@@ -91,7 +91,7 @@ func incoming(who actor) any {
 	return nil
 }
 
-// connOf returns the connection on which an event brings something from a client; nil if it brings nothing.
+// connOf returns the connection on which an event delivers something from a client, or nil if it delivers nothing.
 func connOf(who actor) *conn {
 	switch m := who.(type) {
 	case *message:
@@ -104,8 +104,8 @@ func connOf(who actor) *conn {
 	return nil
 }
 
-// InTurn sorts a list so that elements with the same owner stand together, the owners in the order in which they first
-// occur. of returns the owner of an element. An element whose owner is nil keeps its place.
+// InTurn sorts a list so that elements with the same owner are next to each other. The owners keep the order in which
+// they first occur. of returns the owner of an element. An element whose owner is nil keeps its place.
 func InTurn[T any](list []T, of func(T) any) {
 	if len(list) < 3 {
 		return
@@ -136,8 +136,8 @@ type placed[T any] struct {
 	at int
 }
 
-// arrived returns the connection on which an event brings something to its client, and a key of what it brings. The
-// connection is nil if the event brings nothing.
+// arrived returns the connection on which an event delivers something to a client, and a key of what it delivers. The
+// connection is nil if the event delivers nothing.
 func arrived(who actor) (c *conn, key uint64) {
 	switch m := who.(type) {
 	case *message:

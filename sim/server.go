@@ -41,9 +41,9 @@ type PeerCloser interface {
 	PeerClosed(from ProcessID)
 }
 
-// EventLoop is a server with one event loop, as Redis has. When it continues after a pause, its timers that have run
-// out come first; then all that has arrived on one connection, the connections in the order in which something arrived
-// on them; and last what has arrived on connections that were opened in the pause, which it has yet to accept.
+// EventLoop is a server with one event loop, as Redis has. When it continues after a pause, it first handles its timers
+// that have run out. Then it handles what has arrived, connection by connection, in the order in which something first
+// arrived on them. Connections that were opened during the pause come last, because the server must accept them first.
 type EventLoop interface{ EventLoop() }
 
 // Closer is a server that keeps state for each connection. It is notified when a client has closed a connection or has
@@ -52,14 +52,15 @@ type Closer interface {
 	Closed(connID uint64)
 }
 
-// PipeCloser is like [Closer], but only for pipes. The tasks of the world request nothing from such a server that ends
-// with their connection, so the end of their connections needs no event.
+// PipeCloser is like [Closer], but only for pipes. The tasks of a world request nothing from such a server that would
+// end with their connections, so the end of those connections needs no event.
 type PipeCloser interface {
 	PipeClosed(connID uint64)
 }
 
-// Pauser is a program of the host, behind a server or a client's Outside, that must be stopped and continued together
-// with its process. Its methods are called alternately, Pause first, also while the process is down.
+// Pauser is a program of the host that must be stopped and continued together with its process: behind a server, or
+// behind a client's Outside. Pause and Resume are called alternately, beginning with Pause, even while the process is
+// down.
 type Pauser interface {
 	// Pause stops the program. It is called at the beginning of the first of nested pauses.
 	Pause()
@@ -68,7 +69,7 @@ type Pauser interface {
 	Resume()
 }
 
-// Rated is a Host that states how fast its clocks run. Servers with clocks of their own, which must match, use it.
+// Rated is a Host that states how fast its clocks run. It is for servers whose own clocks must run at the same rate.
 type Rated interface {
 	// Rate returns by how many millionths the clocks of the process run fast; negative: slow.
 	Rate() (ppm int64)

@@ -76,10 +76,10 @@ func (w *write) guarded(key string) bool {
 	})
 }
 
-// recordTerm records the effect of a put of a Lease object on its leaders, given the previous term. A renewal extends
-// the key. An object without a holder deletes it. If another holder takes the lease and has compared the version, the
-// lease has ended by that client's clock: the key has expired. If it has not compared the version, it overwrites the
-// key, unless the lease is over by then. A client that leads under a new attempt has abandoned its earlier term.
+// recordTerm records what a put of a Lease object means for its leaders, given the previous term. A renewal extends the
+// key. An object without a holder deletes it. If another holder takes the lease after comparing the version, the lease
+// has ended by that client's clock, so the key has expired. If it has not compared the version, it overwrites the key,
+// unless the lease is already over. A client that leads under a new attempt has abandoned its earlier term.
 func (s *server) recordTerm(m *raft.Member, k *keyValue, was term, w *write) {
 	spec, by := ReadLeaseObject(k.Value).Spec, k.owner
 	k.due = m.Due(time.Duration(spec.LeaseDurationSeconds) * time.Second)

@@ -22,8 +22,8 @@ func (s *server) transact(m *raft.Member, t *Txn, w *write) ([]byte, error) {
 	return append(h.append(nil, 1), b...), nil
 }
 
-// way lists the branches to execute: that of the txn, and those of each txn within the chosen branches, in the order of
-// execution. All conditions are evaluated before anything is executed.
+// way lists the branches to execute, in the order of execution: that of the txn, and those of the txns nested in the
+// chosen branches. All conditions are evaluated before anything is executed.
 func (s *server) way(t *Txn, way []bool) []bool {
 	ops, held := s.branch(t)
 	way = append(way, held)

@@ -12,8 +12,8 @@ import (
 )
 
 // The lock and election services are clients of etcd that run on the member. They provide the recipes of etcd 3.4's
-// package concurrency to callers that cannot use that package. A waiting call keeps its lease alive. When it is the
-// call's turn, it does not check whether its own key still exists.
+// package concurrency to callers that cannot use that package. A waiting call keeps its lease alive. When its turn
+// comes, it does not check whether its own key still exists.
 const (
 	elections   = "/v3electionpb.Election/"
 	observePath = elections + "Observe"

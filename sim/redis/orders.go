@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// operated is the state of what the server itself, or an operator who is not a client of the run, does to a node:
-// evictions, DEL, FLUSHALL and CLIENT PAUSE. A process that ends loses all of it.
+// operated is the state of what the server itself, or an operator, does to a node: evictions, DEL, FLUSHALL and CLIENT
+// PAUSE. The operator is not a client of the run. When the process ends, all of this is lost.
 type operated struct {
 	orders []sim.ServerFault // to be carried out when the event loop runs next
 	pauses []*history.Fault  // client pauses under way
@@ -35,7 +35,7 @@ func (n *Node) followOrders() {
 			n.removeKeys(f.Key, f.Why)
 		case f.Begin:
 			n.pauses = append(n.pauses, f.Pause)
-		case at >= 0: // otherwise the process that was told to pause has ended
+		case at >= 0: // otherwise the process that was to pause has ended
 			if n.pauses = slices.Delete(n.pauses, at, at+1); len(n.pauses) == 0 {
 				n.unpauseClients()
 			}
@@ -57,8 +57,8 @@ func (n *Node) removeKeys(name history.Lock, why history.Why) {
 	}
 }
 
-// postpones reports whether a client pause holds up what has arrived. If so, it is kept for later. A client pause holds
-// up Sentinels and replicas that begin to follow like other clients, but not replicas that follow already.
+// postpones reports whether a client pause holds up what has arrived. If so, it is kept for later. A client pause also
+// holds up Sentinels, and replicas that are only beginning to follow; it does not hold up replicas that already follow.
 func (n *Node) postpones(a arrival) bool {
 	if len(n.pauses) == 0 || a.closed != 0 {
 		return false

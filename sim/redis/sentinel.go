@@ -19,14 +19,15 @@ const (
 	DefaultReconfigureAfter = 8 * time.Second
 )
 
-// If a Sentinel has not looked at the nodes for longer than tiltTrigger, it mistrusts what it sees, and only watches
+// If a Sentinel has not checked the nodes for longer than tiltTrigger, it does not trust what it sees, and only watches
 // for tiltPeriod (TILT).
 const (
 	tiltTrigger = 2 * time.Second
 	tiltPeriod  = 30 * time.Second
 )
 
-// replTimeout is the time without a sign of life after which master and replica give up their link (repl-timeout).
+// replTimeout is how long master and replica may hear nothing from each other before they give up their link
+// (repl-timeout).
 const replTimeout = 60 * time.Second
 
 // A node is asked for its role and offset (INFO) every infoPeriod. A replica is asked every closeInfoPeriod while its
@@ -41,8 +42,8 @@ const (
 // follow it yet.
 const reconfTimeout = 10 * time.Second
 
-// The time between two looks at all nodes is 1 s divided by a random number from leastHz to 2*leastHz-1, drawn for each
-// look: 52 to 100 ms.
+// The time between two checks of all nodes is 1 s divided by a random number from leastHz to 2*leastHz-1, drawn for
+// each check: 52 to 100 ms.
 const leastHz = 10
 
 // SentinelConfig is what a run can choose about a Sentinel. Zero durations mean the defaults.
@@ -196,8 +197,7 @@ func (s *Sentinel) Start(h sim.Host) {
 	h.WakeAfter(0, 0)
 }
 
-// meet forgets everything about a group except which node is the master, and begins to wait for signs of life of all
-// nodes.
+// meet forgets everything about a group except which node is the master. It then waits for a reply from each node.
 func (s *Sentinel) meet(g *group, now time.Duration) {
 	*g = group{name: g.name, nodes: g.nodes, master: g.master, wanted: g.wanted}
 	for _, w := range g.nodes {
@@ -241,7 +241,8 @@ func (g *group) node(name sim.ProcessID) *watched {
 	return nil
 }
 
-// The messages between a node and the Sentinel that observes it. A pong has the key of the message that it answers.
+// These are the messages between a node and the Sentinel that observes it. A pong has the key of the message that it
+// answers.
 type (
 	// probe asks a node for a sign of life, as PING does, or for its state, as INFO does.
 	probe struct {

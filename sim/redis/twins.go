@@ -10,8 +10,8 @@ import (
 )
 
 // The scripts that many locks use are implemented in Go, which is about ten times faster than running them in Lua. A
-// script is recognised by its tokens: spaces, comments, quotes, semicolons and the case of command names do not matter,
-// everything else does. FuzzTwinEqualsLua checks that each twin equals its Lua script.
+// script is recognized by its tokens: spaces, comments, quotes, semicolons and the case of command names do not matter;
+// everything else does. FuzzTwinEqualsLua checks that each twin has the same effect as its Lua script.
 
 // twin executes a script. Before it changes anything, it returns false for a case in which it would not do exactly what
 // the Lua script does: missing arguments, keys of other types, numbers that Redis refuses.

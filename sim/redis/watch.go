@@ -9,7 +9,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
-// Wake looks at all nodes, and draws the time until the next look.
+// Wake checks all nodes, and draws the time until the next check.
 func (s *Sentinel) Wake(uint64) {
 	now := s.host.Monotonic()
 	if now-s.lastLook > tiltTrigger {
@@ -23,7 +23,7 @@ func (s *Sentinel) Wake(uint64) {
 	s.host.WakeAfter(time.Duration(1000/hz)*time.Millisecond, 0)
 }
 
-// look checks the nodes of a group for signs of life, the master first, and takes the next step of a failover if one is
+// look checks whether the nodes of a group reply, the master first, and takes the next step of a failover if one is
 // under way.
 func (s *Sentinel) look(g *group, now time.Duration) {
 	s.visit(g, g.master, now)
@@ -44,7 +44,7 @@ func (s *Sentinel) look(g *group, now time.Duration) {
 	}
 }
 
-// visit asks a node for signs of life, and determines whether it has been silent for too long.
+// visit sends a node the checks that are due, and determines whether it has been silent for too long.
 func (s *Sentinel) visit(g *group, w *watched, now time.Duration) {
 	s.ask(g, w, now)
 	if now < s.tiltUntil {
@@ -96,7 +96,7 @@ func (s *Sentinel) ping(w *watched, now time.Duration) {
 	s.host.Send(w.name, phasePing, s.round(now), probe{Key: s.round(now)})
 }
 
-// round returns how many looks the Sentinel could have made by its own time. It distinguishes messages that are sent
+// round returns how many checks the Sentinel could have made by its own clock. It distinguishes messages that are sent
 // repeatedly.
 func (s *Sentinel) round(now time.Duration) sim.Key {
 	return sim.Key(now / (time.Second / (2 * leastHz)))
@@ -178,8 +178,8 @@ func (g *group) noteLinks(silent []silence) {
 }
 
 // selectable reports whether a replica may be promoted (sentinelSelectSlave). It must have answered a ping and an INFO
-// recently. Its link must not have been down for longer than ten times DownAfter; the time during which the master
-// itself is down does not count, since both times grow alike from then on.
+// recently. Its link must not have been down for longer than ten times DownAfter. The time during which the master
+// itself is down does not count, because both times grow by the same amount then.
 func (s *Sentinel) selectable(g *group, w *watched, now time.Duration) bool {
 	fresh := 3 * infoPeriod
 	if g.master.down {
@@ -200,8 +200,8 @@ func (s *Sentinel) best(g *group, now time.Duration) *watched {
 	return best
 }
 
-// sendNext orders the next replica to follow the new master, unless another one is still changing over (parallel-syncs
-// 1). A replica that takes too long is not waited for (sentinelFailoverReconfNextSlave).
+// sendNext orders the next replica to follow the new master, unless another one is still switching to it
+// (parallel-syncs 1). It does not wait for a replica that takes too long (sentinelFailoverReconfNextSlave).
 func (s *Sentinel) sendNext(g *group, now time.Duration) {
 	for _, w := range g.nodes {
 		w.follows = w.follows || w.sentAfter && now-w.sentAt > reconfTimeout
@@ -315,9 +315,9 @@ func (s *Sentinel) note(g *group, w *watched, now time.Duration) {
 	w.wrong = wrong
 }
 
-// reconfigure makes nodes follow the master if they have been reachable and followed the wrong master, or none, for
-// long enough. It does so only while the master is up. A node that is a replica of another node gets FailoverTimeout, a
-// node that is a master ReconfigureAfter.
+// reconfigure makes nodes follow the master if, for long enough, they have been reachable and have followed the wrong
+// master or none. It does so only while the master is up. A node that is a replica of another node gets
+// FailoverTimeout; a node that is a master gets ReconfigureAfter.
 func (s *Sentinel) reconfigure(g *group, now time.Duration) {
 	if m := g.master; m.down || !m.informed || m.last.Master != "" {
 		return

@@ -182,7 +182,7 @@ func (c *Client) lose(env sim.Env) {
 	c.enter(env, Lost)
 }
 
-// silence returns how long a connection may be silent before the client gives it up.
+// silence returns how long nothing may arrive on a connection before the client gives it up.
 func (c *Client) silence() time.Duration { return c.timeout() * 2 / 3 }
 
 func (c *Client) timeout() time.Duration {

@@ -16,7 +16,8 @@ func (c *Client) keep(env sim.Env) {
 	}
 }
 
-// ping keeps a connection busy until it breaks: it sends a ping a third of the timeout after the last request.
+// ping keeps a connection alive until it breaks: it sends a ping when a third of the timeout has passed since the last
+// request.
 func (c *Client) ping(env sim.Env) {
 	for c.state == Connected {
 		third := c.session.Timeout / 3
@@ -107,7 +108,7 @@ func (c *Client) welcome(env sim.Env, sent time.Duration, s *Session) {
 	}
 }
 
-// setAgain sets the watches that have not fired at the new member. Watches that missed their event fire now.
+// setAgain registers the watches that have not fired with the new member. Watches that missed their event fire now.
 func (c *Client) setAgain(env sim.Env) {
 	var lists [watchChild + 1][]string
 	for i := range c.watchers {

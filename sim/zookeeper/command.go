@@ -57,7 +57,8 @@ func (c *command) proposed() raft.Command {
 	return raft.Command{Attempt: c.attempt, Args: c.words(), Value: c}
 }
 
-// words tells the messages about a transaction from those about others: its kind says enough if it has an attempt.
+// words distinguishes the messages about one transaction from those about others. If the transaction has an attempt,
+// its kind is enough.
 func (c *command) words() []string {
 	if c.attempt != "" {
 		return []string{string(c.kind)}

@@ -8,8 +8,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// connection is a client's connection to this member. Its requests are served one after another, each after the one
-// before was answered, so that a client's reads see its own earlier writes.
+// connection is a client's connection to this member. Its requests are served one at a time, each after the previous
+// one was answered, so that a client's reads see its own earlier writes.
 type connection struct {
 	id      uint64
 	session SessionID       // 0 until the log has delivered it
@@ -67,9 +67,9 @@ func (s *server) serve(m *raft.Member, c *connection) {
 	}
 }
 
-// behind reports whether this member must refuse a client that has seen a higher zxid than it has itself. The client
-// must try another member, and finds none if a single server has lost its data (ZooKeeperServer.processConnectRequest).
-// A new leader has everything, even if it has not applied it yet.
+// behind reports whether this member must refuse a client that has seen a higher zxid than the member has itself. The
+// client must then try another member; if a single server has lost its data, there is none
+// (ZooKeeperServer.processConnectRequest). A new leader has everything, even if it has not applied it yet.
 func (s *server) behind(m *raft.Member, seen Zxid) bool {
 	return seen > s.zxid && (!m.Leading() || m.CaughtUp())
 }

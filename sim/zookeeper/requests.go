@@ -283,7 +283,7 @@ func (s *server) findWatches(_ *raft.Member, c *connection, f *jute.Fields) {
 	}
 }
 
-// write proposes the transaction that a request asks for. One that ends too early takes a zxid all the same.
+// write proposes the transaction that a request contains. A request that ends too early takes a zxid as well.
 func (s *server) write(m *raft.Member, c *connection, f *jute.Fields) {
 	cmd, _ := readWrite(c.op, f)
 	if f.Torn {

@@ -17,9 +17,9 @@ type server struct {
 	conns   []*connection // in the order in which they were opened
 	out     []byte        // the reply being written
 
-	// early holds the requests of the run's first moments. The ensemble has been up before, so these requests wait
-	// until this member has learned of the leader, or has campaigned since it heard of none for SyncLimit ticks. Later
-	// in the run, a member without a leader refuses its clients.
+	// early holds the requests from the first moments of the run. Since the ensemble has been up before, these requests
+	// wait until this member has learned of the leader or, if it hears of none for SyncLimit ticks, until it has
+	// campaigned. Later in the run, a member without a leader refuses its clients.
 	early []*sim.Incoming
 
 	// leader and term identify the leadership under which the connections were opened. The connections end with it.

@@ -5,8 +5,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/zookeeper/jute"
 )
 
-// ClosedReply is the reply of a member that has closed the connection. If it closes the connection unasked, it pushes
-// it.
+// ClosedReply is the reply of a member that has closed the connection. If no request is pending, the member pushes it.
 const ClosedReply = "-CLOSED\r\n"
 
 // Answer is a decoded reply to a request other than the first of a connection.
