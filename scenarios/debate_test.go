@@ -24,7 +24,7 @@ var (
 	given   = regexp.MustCompile("`([a-z-]+(?:\\.[a-z-]+)+): ([^`]+)`")
 )
 
-// Every row of the debate comes out as it says, for each of a few seeds, by the laws that it names.
+// Each row of the debate names laws and states their outcomes. For a few seeds, runs must have these outcomes.
 func TestTheDebateIsDecidedAsItSays(t *testing.T) {
 	rows := table(t, "DEBATE.md", "argument")
 	for _, row := range rows {

@@ -224,7 +224,8 @@ func TestHostileClients(t *testing.T) {
 			"Does its library say again what is not answered soon?"},
 		{"another", early, "FENCEPOST RELEASING lock w names a lock that it does not hold: it has acquired lock as v"},
 		{"floods", early, "floods the resource: it sends commands without waiting for the replies"},
-		{"ends inside", crashed, "client-1 ended although it had not reported RELEASED for lock, so it counts as crashed"},
+		{"ends inside", crashed, "client-1 ended although it had not reported RELEASED for lock, so it counts as " +
+			"crashed"},
 		{"ends unnoticed", crashed,
 			"client-1 ended although it had not reported RELEASED for lock, so it counts as crashed"},
 		{"throws inside", crashed, "client-1 ended with exit status 7 although it had not reported RELEASED"},

@@ -42,7 +42,7 @@ func TestReportsAreRead(t *testing.T) {
 
 func TestReportsThatAreWrong(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                               "FENCEPOST must be followed by one of these words: ACQUIRING, ACQUIRED, FAILED",
+		"":                               "FENCEPOST must be followed by one of these words: ACQUIRING, ACQUIRED",
 		"AQUIRED lock v":                 "FENCEPOST AQUIRED is not a known report (did you mean ACQUIRED?)",
 		"xyz":                            "FENCEPOST xyz is not a known report",
 		"ACQUIRING":                      "FENCEPOST ACQUIRING has no lock: send FENCEPOST ACQUIRING lock",

@@ -18,7 +18,7 @@ type audience struct {
 	channels []*channel
 }
 
-// channel is a channel or a pattern with its subscribers. It exists as long as it has any.
+// channel is a channel or a pattern with its subscribers. It exists as long as it has subscribers.
 type channel struct {
 	name  string
 	conns []uint64 // in the order in which they subscribed

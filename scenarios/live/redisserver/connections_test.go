@@ -125,14 +125,15 @@ func TestWhoWaitsHoldsNobodyUp(t *testing.T) {
 
 func TestCommandsThatAreTheRunsOwn(t *testing.T) {
 	const own = "is not allowed to clients of a run\r\n"
+	const onlyDatabase0 = "-ERR fencepost: clients may use only database 0, because only that one is recorded\r\n"
 	start(t, Config{}).play(func(c *client) {
 		for args, want := range map[string]string{
 			"SHUTDOWN NOSAVE":   "-ERR fencepost: SHUTDOWN " + own,
 			"CONFIG SET save 1": "-ERR fencepost: CONFIG SET " + own,
 			"client kill 1":     "-ERR fencepost: CLIENT KILL " + own,
-			"SELECT 1":          "-ERR fencepost: clients may use only database 0, because only that one is recorded\r\n",
+			"SELECT 1":          onlyDatabase0,
 			"SELECT 0":          "+OK\r\n",
-			"COPY a b DB 1":     "-ERR fencepost: clients may use only database 0, because only that one is recorded\r\n",
+			"COPY a b DB 1":     onlyDatabase0,
 			"COPY a db":         ":0\r\n",
 			"CONFIG GET save":   "*2\r\n$4\r\nsave\r\n$0\r\n\r\n",
 			"NO-SUCH-COMMAND x": "-ERR unknown command 'NO-SUCH-COMMAND', with args beginning with: 'x' \r\n",

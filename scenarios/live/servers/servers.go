@@ -136,7 +136,7 @@ func isPort(text string) bool { return text != "" && strings.Trim(text, "0123456
 func holding(text, addresses, variable string) (Choice, error) {
 	list := strings.Fields(addresses)
 	if len(list) == 0 {
-		return Choice{}, fmt.Errorf("--servers %s: there are no addresses", text)
+		return Choice{}, fmt.Errorf("--servers %s: it contains no addresses", text)
 	}
 	return Choice{addresses: list, variable: variable}, nil
 }

@@ -40,7 +40,8 @@ func TestOnlyADelayedStartIsTriedAgain(t *testing.T) {
 		{"late twice", []outcome{{nil, late}, {nil, late}, {ran(), nil}}, 0, 2, "<nil>",
 			"[the host delayed the start, and start 3 is the one that began: starting redis-1: redis-1 is late]"},
 		{"late each time", []outcome{{nil, late}, {nil, late}, {nil, late}}, 0, 2,
-			"the host delayed all 3 attempts to start the servers: starting redis-1: redis-1 is\n  late: the run is not judged", ""},
+			"the host delayed all 3 attempts to start the servers: starting redis-1: redis-1 is\n  late: " +
+				"the run is not judged", ""},
 		{"wrong", []outcome{{nil, wrong}}, 0, 0, wrong.Error(), ""},
 		{"late, then wrong", []outcome{{nil, late}, {nil, wrong}}, 0, 1, wrong.Error(), ""},
 		{"interrupted", []outcome{{nil, late}}, 1, 0, late.Error(), ""},
