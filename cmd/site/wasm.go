@@ -17,6 +17,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/scenarios/play"
+	"github.com/fencepost-sim/fencepost/scenarios/scoreboard"
 	"github.com/fencepost-sim/fencepost/scenarios/temporary"
 )
 
@@ -41,10 +42,11 @@ var inlined = []string{"runtime", "internal/runtime/...", modulePath + "/sim", m
 	"go.etcd.io/raft/v3"}
 
 // FileNames are the names of the site's files.
-var FileNames = []string{"index.html", "worker.js", "brotli.js", "fencepost.wasm.br"}
+var FileNames = []string{"index.html", "worker.js", "brotli.js", "fencepost.wasm.br", play.Scoreboard}
 
-// Files returns the page, which begins with the state start, the worker that answers its requests, and the simulator
-// that the worker loads. If the go command fails, the error contains its output.
+// Files returns the page, which begins with the state start, the worker that answers its requests, the simulator that
+// the worker loads, and the page with the scoreboard of libraries. If the go command fails, the error contains its
+// output.
 func Files(ctx context.Context, start play.State) ([]output.File, error) {
 	program, err := compiled(ctx)
 	if err != nil {
@@ -67,11 +69,26 @@ func Files(ctx context.Context, start play.State) ([]output.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	board, err := boardPage()
+	if err != nil {
+		return nil, err
+	}
 	var files []output.File
-	for i, content := range [][]byte{page.Bytes(), append(script, workerScript...), unpackScript, packed} {
+	for i, content := range [][]byte{page.Bytes(), append(script, workerScript...), unpackScript, packed, board} {
 		files = append(files, output.File{Name: FileNames[i], Content: content})
 	}
 	return files, nil
+}
+
+// boardPage returns the page with the scoreboard.
+func boardPage() ([]byte, error) {
+	board, err := scoreboard.New(scoreboard.Files())
+	if err != nil {
+		return nil, err
+	}
+	var page bytes.Buffer
+	err = board.Document().HTML(&page, play.Scoreboard)
+	return page.Bytes(), err
 }
 
 // pack compresses the program as much as possible, which takes a minute.

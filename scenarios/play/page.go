@@ -28,6 +28,14 @@ type Page struct {
 	Served bool
 }
 
+// Scoreboard is the name of the page beside a static page that lists lock libraries.
+const Scoreboard = "scoreboard.html"
+
+// boardLink is the part of a static page that leads to the scoreboard.
+const boardLink = `<section class="card" aria-label="lock libraries"><h2>Lock libraries</h2>
+<p><a href="` + Scoreboard + `">What lock libraries keep under which faults</a></p></section>
+`
+
 // pageData is the data that the script of the page starts with.
 type pageData struct {
 	Start     State      `json:"start"`
@@ -65,11 +73,11 @@ func (p *Page) Write(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	policy := "worker-src 'self'"
+	policy, board := "worker-src 'self'", boardLink
 	if p.Served {
-		policy = "connect-src 'self'"
+		policy, board = "connect-src 'self'", ""
 	}
 	page := html.Application{Title: "fencepost play", Style: pageStyle, Script: timeline.Script + pageScript,
-		Body: strings.Replace(pageBody, "DATA", string(text), 1), Policy: policy}
+		Body: strings.NewReplacer("BOARD", board, "DATA", string(text)).Replace(pageBody), Policy: policy}
 	return page.Write(w)
 }

@@ -365,3 +365,16 @@ func BenchmarkShow(b *testing.B) {
 		player.Ask(context.Background(), text, nil)
 	}
 }
+
+// TestOnlyAStaticPageLeadsToTheScoreboard: a served page has no other pages beside it.
+func TestOnlyAStaticPageLeadsToTheScoreboard(t *testing.T) {
+	for _, served := range []bool{false, true} {
+		var page strings.Builder
+		if err := (&Page{Start: State{Text: "name: x\n", Seed: 1}, Served: served}).Write(&page); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(page.String(), `href="`+Scoreboard+`"`) == served || strings.Contains(page.String(), "BOARD") {
+			t.Errorf("served: %v; the page leads to the scoreboard, or the mark for it is left", served)
+		}
+	}
+}

@@ -1,0 +1,232 @@
+// Command scoreboard renews scenarios/scoreboard: it explores each row whose library is installed, and writes results
+// and pages. Run it at the top of the repository, with the names of rows as arguments; without, it runs all of them.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/cmd/output"
+	"github.com/fencepost-sim/fencepost/cmd/task"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+	"github.com/fencepost-sim/fencepost/scenarios/scoreboard"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+)
+
+// room is the folder of the scoreboard.
+const room = "scenarios/scoreboard"
+
+// mostTries is the largest number of runs for cutting down one finding.
+const mostTries = 15
+
+func main() {
+	names := os.Args[1:]
+	if slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, "-") }) {
+		fmt.Fprintln(os.Stderr, "usage: go run ./cmd/scoreboard [NAME ...], at the top of the repository")
+		os.Exit(2)
+	}
+	ctx, stop := output.Interruptible()
+	defer stop()
+	if err := renew(ctx, names, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+}
+
+// renew runs the rows with the given names, or all, and writes what the pages are made from and the pages.
+func renew(ctx context.Context, names []string, out io.Writer) error {
+	rows, err := scoreboard.Rows(os.DirFS(room))
+	if err != nil {
+		return fmt.Errorf("%w\nrun this command at the top of the repository", err)
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(rows, func(r scoreboard.Row) bool { return r.Name == name }) {
+			return fmt.Errorf("%s is no row: %s/libraries has no such folder", name, room)
+		}
+	}
+	for i := range rows {
+		r := &rows[i]
+		if len(names) > 0 && !slices.Contains(names, r.Name) {
+			continue
+		}
+		switch err := run(ctx, r, out); {
+		case ctx.Err() != nil:
+			return errors.New("interrupted: the rows before this one are renewed, their pages are not")
+		case err != nil:
+			fmt.Fprintf(out, "%s keeps its result: %v\n", r.Name, err)
+		}
+	}
+	return pages()
+}
+
+// run writes the scenarios of a row, explores them and writes the result.
+func run(ctx context.Context, r *scoreboard.Row, out io.Writer) error {
+	folder := filepath.Join(room, filepath.FromSlash(r.Folder()))
+	for _, f := range scoreboard.Families {
+		if f.Applies(r) {
+			if err := os.WriteFile(filepath.Join(folder, f.Name+".yaml"), []byte(r.Scenario(f)), 0o666); err != nil {
+				return err
+			}
+		}
+	}
+	for n := range r.Aimed {
+		name, text := r.AimedScenario(n)
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o666); err != nil {
+			return err
+		}
+	}
+	if r.Client == "" {
+		return errors.New(r.NotTried)
+	}
+	x := &exploration{row: r, folder: folder, result: scoreboard.Result{Version: r.Version,
+		Date: time.Now().Format(time.DateOnly)}}
+	for _, f := range scoreboard.Families {
+		if !f.Applies(r) {
+			continue
+		}
+		if err := x.family(ctx, f.Name); err != nil {
+			return fmt.Errorf("%s: %w", f.Name, err)
+		}
+		last := x.result.Outcomes[len(x.result.Outcomes)-1]
+		fmt.Fprintf(out, "%s, %s: %d runs, broke %v\n", r.Name, f.Name, last.Runs, last.Broke)
+	}
+	return x.write()
+}
+
+// exploration is the exploration of one row.
+type exploration struct {
+	row    *scoreboard.Row
+	folder string
+	result scoreboard.Result
+	files  map[string][]byte // of the findings, by their paths relative to the folder
+}
+
+// family explores the row under one family, and cuts down what no family before it has shown.
+func (x *exploration) family(ctx context.Context, name string) error {
+	s, guest, err := task.OpenWith(filepath.Join(x.folder, name+".yaml"), "", x.row.Client)
+	if err != nil {
+		return err
+	}
+	defer guest.Close()
+	e, err := search.NewExploration(s, 1, x.row.Seeds, search.Whole)
+	if err != nil {
+		return err
+	}
+	if err := e.Run(ctx, s, 0, nil); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	plans, err := e.Plans(s)
+	if err != nil {
+		return err
+	}
+	outcome := scoreboard.OutcomeOf(name, e, s.Promise)
+	for _, f := range e.Findings {
+		if !s.Promise.Covers(f.Law, f.Cause) || x.known(f) {
+			continue
+		}
+		small, err := search.Shrink(ctx, s, plans.Plan(f.First), f.Law, f.Cause, mostTries)
+		if err == nil {
+			err = x.keep(f, small)
+		}
+		if differs := (*search.UnrepeatedError)(nil); errors.As(err, &differs) {
+			outcome.Unstable++
+		} else if err != nil {
+			return err
+		}
+	}
+	x.result.Outcomes = append(x.result.Outcomes, outcome)
+	return nil
+}
+
+// known reports whether a finding has been cut down.
+func (x *exploration) known(f campaign.Finding) bool {
+	return slices.ContainsFunc(x.result.Findings, func(k scoreboard.Finding) bool {
+		return k.Law == f.Law && k.Cause == f.Cause.String()
+	})
+}
+
+// keep adds a finding to the result.
+func (x *exploration) keep(f campaign.Finding, small *search.Shrunk) error {
+	explained, err := small.Explained()
+	if err != nil {
+		return err
+	}
+	found := scoreboard.Finding{Law: f.Law, Cause: f.Cause.String(), Headline: explained.Object().Headline,
+		Minimal: small.Ending == campaign.Complete, Folder: search.Slug(f)}
+	for _, fault := range small.Plan.Faults {
+		found.Plan = append(found.Plan, fault.String())
+	}
+	x.result.Findings = append(x.result.Findings, found)
+	if x.files == nil {
+		x.files = map[string][]byte{}
+	}
+	x.files[filepath.Join(found.Folder, search.PlanFile)] = small.PlanText()
+	x.files[filepath.Join(found.Folder, search.ScenarioFile)] = small.Scenario.Text()
+	return nil
+}
+
+// write replaces the result and the findings of the row.
+func (x *exploration) write() error {
+	old, err := filepath.Glob(filepath.Join(x.folder, "*", search.PlanFile))
+	if err != nil {
+		return err
+	}
+	for _, plan := range old {
+		if err := os.RemoveAll(filepath.Dir(plan)); err != nil {
+			return err
+		}
+	}
+	text, err := x.result.Encode()
+	if err != nil {
+		return err
+	}
+	all := map[string][]byte{"result.json": text}
+	for name, text := range x.files {
+		all[name] = text
+	}
+	for name, text := range all {
+		if err := put(filepath.Join(x.folder, name), text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// put writes a file, and the folder that it is in.
+func put(name string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return err
+	}
+	return os.WriteFile(name, text, 0o666)
+}
+
+// pages writes the results of the Go libraries and all pages.
+func pages() error {
+	text, err := scoreboard.Collect(os.DirFS("scenarios/locktest/libraries"))
+	if err == nil {
+		err = put(filepath.Join(room, scoreboard.GoResults), text)
+	}
+	if err != nil {
+		return err
+	}
+	board, err := scoreboard.New(os.DirFS(room))
+	if err != nil {
+		return err
+	}
+	for name, page := range board.Pages() {
+		if err := put(filepath.Join(room, filepath.FromSlash(name)), []byte(page)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package scoreboard
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/text"
+)
+
+// Document returns the page of a web site with all rows: the table, and a section for each row.
+func (b *Board) Document() *document.Document {
+	runs := 0
+	table := document.Table{Heading: "library", Columns: []document.Column{{Title: "version", Words: true}}}
+	for _, f := range Families {
+		table.Columns = append(table.Columns, document.Column{Title: f.Name, Words: true})
+	}
+	var sections []document.Block
+	for i := range b.entries {
+		e := &b.entries[i]
+		row := document.Row{Name: e.Name, Group: e.Language, Cells: document.Cells(e.shown())}
+		for _, f := range Families {
+			row.Cells = append(row.Cells, document.Cell{Words: e.marks(f.Name)})
+		}
+		if e.result != nil {
+			runs += e.result.runs()
+		}
+		table.Rows = append(table.Rows, row)
+		sections = append(sections, e.section())
+	}
+	var key document.Facts
+	for _, l := range legend {
+		key = append(key, document.Fact{Name: l.letter, Value: l.words})
+	}
+	body := []document.Block{
+		document.Section{Heading: "What broke under which faults", Body: []document.Block{key,
+			document.Paragraph{Words: oneLine(introduction)}, table}},
+		document.Section{Heading: "How the libraries were run", Body: []document.Block{
+			document.Paragraph{Words: oneLine(method)}}},
+		document.Section{Heading: "Correct a row", Body: []document.Block{
+			document.Paragraph{Words: oneLine(correction)}}},
+	}
+	return &document.Document{Title: document.Title{Name: title, Size: fmt.Sprintf("%d rows", len(b.entries)),
+		Summary: fmt.Sprintf("What %s random schedules of faults have shown.", text.Grouped(runs))}, Body: append(body, sections...)}
+}
+
+// oneLine returns prose without the line feeds of the source.
+func oneLine(words string) string { return strings.Join(strings.Fields(words), " ") }
+
+// section returns the section of a row.
+func (e *entry) section() document.Section {
+	s := document.Section{Heading: e.Language + ": " + e.Name, Body: []document.Block{e.facts()}}
+	if e.result != nil {
+		for i := range e.result.Findings {
+			s.Body = append(s.Body, e.blocks(&e.result.Findings[i])...)
+		}
+		s.Body = append(s.Body, e.calls())
+	}
+	for n, a := range e.Aimed {
+		words := string(a.Law) + ", " + a.Cause + ", by an aimed fault. " + oneLine(a.Text)
+		if a.Real != "" {
+			words += " In real time: " + oneLine(a.Real)
+		}
+		s.Body = append(s.Body, document.Paragraph{Words: words}, document.PlanOf([]string{a.Fault}),
+			document.Command(e.runAimed(n)))
+	}
+	if e.ofGo {
+		s.Body = append(s.Body, document.Paragraph{Words: "Whose each finding is, and the lines that explain it: " +
+			path.Join("scenarios/scoreboard", e.page)})
+	}
+	if e.ofGo || e.Client != "" {
+		s.Body = append(s.Body, document.Paragraph{Words: "Run this row again:"}, document.Command(e.command))
+	}
+	return s
+}
+
+// blocks returns what a section says about a finding.
+func (e *entry) blocks(f *Finding) []document.Block {
+	words := string(f.Law) + ", " + f.Cause + ". " + f.Headline
+	if x := e.explanation(f); x != nil {
+		words += " " + oneLine(x.Text)
+	}
+	if seen := e.result.found(f); seen != "" {
+		words += " Schedules: " + seen + "."
+	}
+	return []document.Block{document.Paragraph{Words: strings.TrimSpace(words)}, document.PlanOf(f.Plan),
+		document.Command(e.replay(f))}
+}
+
+// calls returns the closest calls of a row.
+func (e *entry) calls() (all document.Facts) {
+	for _, o := range e.result.Outcomes {
+		for _, c := range o.Closest {
+			all = append(all, document.Fact{Name: "closest, " + o.Family,
+				Value: fmt.Sprintf("%s, seed %d: %s", c.Law, c.Seed, c.Words)})
+		}
+	}
+	return all
+}

@@ -1,0 +1,257 @@
+package scoreboard
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/reports/document"
+	"github.com/fencepost-sim/fencepost/reports/text"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+)
+
+// title is the title of the page in all its forms.
+const title = "Lock libraries under faults"
+
+// legend says what the letters in the table mean.
+var legend = []struct{ letter, words string }{
+	{"E", "exclusion: two leases ran at the same time."},
+	{"O", "ownership: a client removed or prolonged a key that was another client's."},
+	{"D", "data: the resource took a write of a client that had lost the lock. No lease prevents every such write; a " +
+		"fencing token can."},
+	{"W", "waiting: a client waited far too long, or forever, although enough servers were up."},
+}
+
+// introduction says how to read the table, after the legend.
+const introduction = `A dot says that no schedule of faults broke any of the four. That is no proof: the library's page says how many
+schedules there were. In parentheses: not a random schedule broke it, but a fault that was aimed by hand. An empty cell
+was not tried. The order is that of the alphabet. A letter does not say that the
+library is at fault: its page says whose each finding is, the library's, its settings', the servers' or a limit of all
+leases.`
+
+// method says how the rows were run.
+const method = `Each lock has a TTL of 8 s. Three clients take it twice each; they read the data at the beginning of their work
+and write it at the end. The work takes 4 s, or 20 s where the lock is renewed meanwhile. A client whose library says
+for how long the lock is valid writes only within that time. The libraries are unmodified, in documented settings. The
+faults of a family are drawn with the weights of the default mix. The Go libraries run in process, with one to five
+faults a schedule and more kinds of clients (scenarios/locktest/libraries); there D is that of clients that look at
+their validity. Libraries of other languages run as unmodified programs in virtual time (scenarios/live), before
+simulated servers, with one fault a schedule; the resource is not paused. The column of all kinds is that of schedules
+with faults of several kinds.`
+
+// rerun says how a row is run again.
+const rerun = `The page of a row has the command that installs its library. This runs redis-py again, and writes its result
+and the pages:`
+
+// correction says how an author corrects a row.
+const correction = `Each row is a folder in scenarios/scoreboard/libraries. Its row.yaml has everything that was written by hand:
+version, settings, what the documentation promises and where, and whose each finding is. Its client is the program in
+the command. Change them, run the row again with its command, and send what has changed. A test fails if a page differs
+from its result, a scenario from its row, or if a finding has no explanation. A row of Go is corrected in
+scenarios/locktest/libraries.`
+
+// wrapped breaks prose into lines for Markdown.
+func wrapped(words string) string { return strings.Join(text.Wrap(words, 118), "\n") + "\n" }
+
+// item returns an item of a list in Markdown.
+func item(words string) string { return "- " + strings.Join(text.Wrap(words, 116), "\n  ") + "\n" }
+
+// markdown returns the page with the table of all rows.
+func (b *Board) markdown() string {
+	var out, links strings.Builder
+	out.WriteString("# " + title + "\n\n" + wrapped(`After reading this page you know which promises a lock library broke
+under which faults, you can replay each case with one command, and you can correct a row.`) + "\n" +
+		wrapped("Each letter names a promise that broke in at least one schedule of a family of faults:") + "\n")
+	for _, l := range legend {
+		out.WriteString("- **" + l.letter + "**, " + l.words + "\n")
+	}
+	out.WriteString("\n" + wrapped(introduction) + "\n| library | language | version |")
+	for _, f := range Families {
+		out.WriteString(" " + f.Name + " |")
+	}
+	out.WriteString("\n|---|---|---|" + strings.Repeat("---|", len(Families)) + "\n")
+	for _, e := range b.entries {
+		fmt.Fprintf(&out, "| [%s] | %s | %s |", e.Name, e.Language, e.shown())
+		for _, f := range Families {
+			out.WriteString(strings.TrimRight(" "+e.marks(f.Name), " ") + " |")
+		}
+		out.WriteByte('\n')
+		fmt.Fprintf(&links, "[%s]: %s\n", e.Name, e.page)
+	}
+	out.WriteString("\n" + links.String() + b.notTried() +
+		"\n## How the libraries were run\n\n" + wrapped(method) +
+		"\n## Run a row again, or correct it\n\n" + wrapped(rerun) + "\n    go run ./cmd/scoreboard redis-py\n\n" +
+		wrapped("Without a name it runs all rows whose library is there; a row that cannot be run keeps its result.") +
+		"\n" + wrapped(correction))
+	return out.String()
+}
+
+// notTried lists the rows without a result, with the reasons; "" if there are none.
+func (b *Board) notTried() string {
+	var out strings.Builder
+	for _, e := range b.entries {
+		if e.result == nil {
+			out.WriteString(item("[" + e.Name + "]: " + e.notTried()))
+		}
+	}
+	if out.Len() == 0 {
+		return ""
+	}
+	return "\n## Not tried\n\n" + out.String()
+}
+
+// Pages returns the pages of the rows that have folders, by their paths relative to this package.
+func (b *Board) Pages() map[string]string {
+	all := map[string]string{"README.md": b.markdown()}
+	for _, e := range b.entries {
+		if !e.ofGo {
+			all[e.page] = e.markdown()
+		}
+	}
+	return all
+}
+
+// markdown returns the page of a row.
+func (e *entry) markdown() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "# %s under faults\n\n%s\n", e.Name, wrapped("After reading this page you know which promises "+
+		e.Library+" broke under which faults and why, and you can replay each case. [All libraries](../../README.md) "+
+		"has the others."))
+	for _, fact := range e.facts() {
+		out.WriteString(item(fact.Name + ": " + fact.Value))
+	}
+	if e.result != nil {
+		out.WriteString("\n## What broke, and how often\n\n" + e.table())
+		if len(e.result.Findings) > 0 {
+			out.WriteString("\n## What breaks it, and why\n")
+		}
+		for i := range e.result.Findings {
+			out.WriteString(e.finding(&e.result.Findings[i]))
+		}
+	}
+	out.WriteString(e.aimed() + e.closest())
+	if e.Client == "" {
+		return out.String()
+	}
+	out.WriteString("\n## Run it again\n\n" + wrapped("At the top of the repository, once, and then as often as you "+
+		"like (the second command writes this page):") + "\n    " + strings.TrimSpace(e.Install) + "\n    " + e.command +
+		"\n\n" + wrapped("One family alone, with its report on the terminal:") + "\n    " + e.explore("pauses") +
+		"\n")
+	return out.String()
+}
+
+// facts returns what is known of a row besides its findings.
+func (e *entry) facts() (all document.Facts) {
+	add := func(name, words string) {
+		if words != "" {
+			all = append(all, document.Fact{Name: name, Value: words})
+		}
+	}
+	add("Version", e.Version)
+	add("Setting", e.Setting)
+	if e.Promise != "" {
+		add("Promises", strings.TrimSpace(e.Promise)+" Stated at "+e.Stated)
+	}
+	if e.result == nil {
+		add("Not tried", e.notTried())
+		return all
+	}
+	if e.former() {
+		add("Result", "of the former version "+e.result.Version)
+	}
+	if e.result.Date != "" {
+		add("Explored", fmt.Sprintf("%s, %d schedules", e.result.Date, e.result.runs()))
+	}
+	add("On a real server", e.Confirmed)
+	return all
+}
+
+// table returns how often each law was broken under each family.
+func (e *entry) table() string {
+	var out strings.Builder
+	out.WriteString("| promise |")
+	for _, o := range e.result.Outcomes {
+		fmt.Fprintf(&out, " %s, of %d |", o.Family, o.Runs)
+	}
+	out.WriteString("\n|---|" + strings.Repeat("--:|", len(e.result.Outcomes)) + "\n")
+	for _, law := range judged {
+		out.WriteString("| " + string(law) + " |")
+		for _, o := range e.result.Outcomes {
+			out.WriteString(" " + o.cell(law) + " |")
+		}
+		out.WriteByte('\n')
+	}
+	out.WriteString("\n" + wrapped("A number counts the schedules in which the promise broke; <1/33 "+
+		"says that it broke in none, and so, with 95 % confidence, breaks in fewer than one of 33."))
+	return out.String()
+}
+
+// cell returns in how many runs a law was broken.
+func (o *Outcome) cell(law checker.Law) string {
+	if n := o.Broke[law]; n > 0 {
+		return strconv.Itoa(n)
+	}
+	return fmt.Sprintf("<1/%d", campaign.OneIn(o.Runs))
+}
+
+// found says how often a finding was seen under which families.
+func (r *Result) found(f *Finding) string {
+	var seen []string
+	for _, o := range r.Outcomes {
+		i := slices.IndexFunc(o.Causes, func(b Broken) bool { return b.Law == f.Law && b.Cause == f.Cause })
+		if i >= 0 {
+			seen = append(seen, fmt.Sprintf("%s in %d of %d", o.Family, o.Causes[i].Runs, o.Runs))
+		}
+	}
+	return strings.Join(seen, ", ")
+}
+
+// finding returns the part of a page about one finding.
+func (e *entry) finding(f *Finding) string {
+	words := f.Headline
+	if x := e.explanation(f); x != nil {
+		words += " " + strings.TrimSpace(x.Text)
+	}
+	if !f.Minimal {
+		words += " Its plan may be made simpler."
+	}
+	return fmt.Sprintf("\n### %s: %s\n\n%s\n```\n%s\n```\n\n    %s\n", f.Law, f.Cause,
+		wrapped(words+" Schedules: "+e.result.found(f)+"."), strings.Join(f.Plan, "\n"), e.replay(f))
+}
+
+// aimed returns the part of a page about faults that were aimed by hand; "" if there are none.
+func (e *entry) aimed() string {
+	var out strings.Builder
+	for n, a := range e.Aimed {
+		words := strings.TrimSpace(a.Text)
+		if a.Real != "" {
+			words += " In real time: " + a.Real
+		}
+		fmt.Fprintf(&out, "\n### %s: %s, by an aimed fault\n\n%s\n```\n%s\n```\n\n    %s\n", a.Law, a.Cause,
+			wrapped(words), a.Fault, e.runAimed(n))
+	}
+	return out.String()
+}
+
+// closest returns the part of a page about the laws that nothing broke; "" if nothing came close.
+func (e *entry) closest() string {
+	if e.result == nil {
+		return ""
+	}
+	var out strings.Builder
+	for _, law := range judged {
+		for _, o := range e.result.Outcomes {
+			for _, c := range o.Closest {
+				if c.Law == law {
+					out.WriteString(item(fmt.Sprintf("%s, under %s, seed %d: %s", law, o.Family, c.Seed, c.Words)))
+				}
+			}
+		}
+	}
+	if out.Len() == 0 {
+		return ""
+	}
+	return "\n## Closest calls where nothing broke\n\n" + out.String()
+}

@@ -1,0 +1,172 @@
+package scoreboard
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+)
+
+// Result is what exploring a row has shown. It is stored as result.json in the row's folder.
+type Result struct {
+	Version  string    `json:"version"` // of the library that was run, as the row stated it
+	Date     string    `json:"date"`    // of the exploration, YYYY-MM-DD
+	Outcomes []Outcome `json:"families"`
+	Findings []Finding `json:"findings"` // one for each law and cause
+}
+
+// Outcome is what exploring a row under one family has shown.
+type Outcome struct {
+	Family   string              `json:"family"`
+	Runs     int                 `json:"runs"`
+	Broke    map[checker.Law]int `json:"broke,omitempty"`  // in how many runs each law broke
+	Causes   []Broken            `json:"causes,omitempty"` // the same for each cause
+	Closest  []Close             `json:"closest,omitempty"`
+	Unstable int                 `json:"unstable,omitempty"` // kinds of breaches whose run differed when repeated
+}
+
+// Broken counts the runs that broke a law by a cause.
+type Broken struct {
+	Law   checker.Law `json:"law"`
+	Cause string      `json:"cause"`
+	Runs  int         `json:"runs"`
+}
+
+// Close is how close the runs came to breaking a law that none of them broke.
+type Close struct {
+	Law   checker.Law `json:"law"`
+	Seed  uint64      `json:"seed"`
+	Words string      `json:"words"`
+}
+
+// Finding is a law that was broken by a cause, with the smallest plan that shows it.
+type Finding struct {
+	Law      checker.Law `json:"law"`
+	Cause    string      `json:"cause"`
+	Plan     []string    `json:"plan"` // the faults
+	Headline string      `json:"headline"`
+	Minimal  bool        `json:"minimal"` // no fault can be left out or simplified
+	Folder   string      `json:"folder"`  // has the plan and its scenario; relative to the row's folder
+}
+
+// Decode returns the result of a row; nil if it has none.
+func Decode(files fs.FS, r *Row) (*Result, error) {
+	text, err := fs.ReadFile(files, path.Join(r.Folder(), "result.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	result := new(Result)
+	return result, json.Unmarshal(text, result)
+}
+
+// Encode returns the content of result.json.
+func (r *Result) Encode() ([]byte, error) {
+	text, err := json.MarshalIndent(r, "", " ")
+	return append(text, '\n'), err
+}
+
+// OutcomeOf returns what an exploration has shown, without the findings that broke no promise of the scenario.
+func OutcomeOf(family string, e *search.Exploration, promise checker.Promise) Outcome {
+	o := Outcome{Family: family, Runs: e.Done()}
+	for _, l := range e.Laws {
+		if slices.Contains(judged, l.Law) {
+			o.add(l.Law, l.Breaks())
+		}
+	}
+	for _, f := range e.Findings {
+		if promise.Covers(f.Law, f.Cause) {
+			o.Causes = append(o.Causes, Broken{f.Law, f.Cause.String(), f.Runs})
+		}
+	}
+	for _, c := range e.Closest.Whole(e.Laws) {
+		if slices.Contains(judged, c.Law) {
+			o.Closest = append(o.Closest, Close{c.Law, c.Seed, c.String()})
+		}
+	}
+	return o
+}
+
+// add adds runs that broke a law.
+func (o *Outcome) add(law checker.Law, runs int) {
+	if runs == 0 {
+		return
+	}
+	if o.Broke == nil {
+		o.Broke = map[checker.Law]int{}
+	}
+	o.Broke[law] += runs
+}
+
+// letters are the marks of the laws in the table.
+var letters = []struct {
+	letter string
+	laws   []checker.Law
+}{
+	{"E", []checker.Law{checker.LeaseExclusion}},
+	{"O", []checker.Law{checker.Ownership}},
+	{"D", []checker.Law{checker.ResourceSafety}},
+	{"W", []checker.Law{checker.DeadlockFreedom, checker.FaultTolerance}},
+}
+
+// letterOf returns the letter of a law.
+func letterOf(law checker.Law) string {
+	for _, l := range letters {
+		if slices.Contains(l.laws, law) {
+			return l.letter
+		}
+	}
+	return ""
+}
+
+// marks returns the letters of what was broken; a dot if nothing was.
+func (o *Outcome) marks() string {
+	var b strings.Builder
+	for _, l := range letters {
+		if slices.ContainsFunc(l.laws, func(law checker.Law) bool { return o.Broke[law] > 0 }) {
+			b.WriteString(l.letter)
+		}
+	}
+	if b.Len() == 0 {
+		return "·"
+	}
+	return b.String()
+}
+
+// marks returns the cell of a family in the table; empty if it was not tried. The letters of aimed faults are in
+// parentheses if no random schedule has shown them.
+func (e *entry) marks(family string) string {
+	if e.result == nil {
+		return ""
+	}
+	i := slices.IndexFunc(e.result.Outcomes, func(o Outcome) bool { return o.Family == family })
+	if i < 0 {
+		return ""
+	}
+	marks := e.result.Outcomes[i].marks()
+	aimed := ""
+	for _, a := range e.Aimed {
+		if l := letterOf(a.Law); a.Family == family && !strings.Contains(marks+aimed, l) {
+			aimed += l
+		}
+	}
+	if aimed != "" {
+		marks = strings.TrimSpace(strings.Trim(marks, "·") + " (" + aimed + ")")
+	}
+	return marks
+}
+
+// runs returns the number of schedules of all families.
+func (r *Result) runs() (all int) {
+	for _, o := range r.Outcomes {
+		all += o.Runs
+	}
+	return all
+}

@@ -1,0 +1,175 @@
+// Package scoreboard lists lock libraries of several languages, what each promises, and what exploring it under each
+// family of faults has shown.
+//
+// Each library in one setting is a row. It has a folder in libraries: row.yaml describes the row by hand; one scenario
+// for each family, the smallest plans, result.json and README.md are written by cmd/scoreboard. The Go libraries are
+// rows without a folder: scenarios/locktest/libraries runs them, and their results are read from there.
+//
+// Goals: every statement about a library comes from a result or names its source; each row has the command that
+// repeats it; a row that cannot be run keeps its former result. Non-goals: to rank libraries.
+package scoreboard
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/fencepost-sim/fencepost/checker"
+)
+
+// files holds the rows with their results.
+//
+//go:embed causes.yaml go.yaml go.json libraries
+var files embed.FS
+
+// Files returns the rows and results that this program was built with.
+func Files() fs.FS { return files }
+
+// Row is a lock library in one setting. Its fields are the keys of row.yaml.
+type Row struct {
+	Name     string `yaml:"-"` // the name of its folder
+	Library  string `yaml:"library"`
+	Language string `yaml:"language"`
+	Version  string `yaml:"version"`
+	Setting  string `yaml:"setting"`
+	Promise  string `yaml:"promise"`  // what the documentation promises, in our words
+	Stated   string `yaml:"stated"`   // where it says so
+	Servers  string `yaml:"servers"`  // the value of this key in the scenarios
+	Lock     string `yaml:"lock"`     // the name of the lock, which is the key that the library writes
+	Protocol string `yaml:"protocol"` // the protocol that the laws assume
+	Compute  string `yaml:"compute"`  // how long a client works under the lock
+	Install  string `yaml:"install"`  // the command that installs the library, run at the top of the repository
+	Client   string `yaml:"client"`   // the command of a client; empty: the row was not tried
+	Seeds    int    `yaml:"seeds"`    // the number of schedules of each family
+	// NotTried says why the row has no result, if it has none.
+	NotTried string        `yaml:"not-tried"`
+	Explains []Explanation `yaml:"explains"`
+	Aimed    []Aimed       `yaml:"aimed"`
+	// Confirmed says which findings were seen in real time on a real server, and with which command.
+	Confirmed string `yaml:"confirmed"`
+}
+
+// Explanation says who causes a finding, and which lines of the library explain it.
+type Explanation struct {
+	Law   checker.Law `yaml:"law"`
+	Cause string      `yaml:"cause"` // as in the result
+	Text  string      `yaml:"text"`
+}
+
+// Aimed is a fault that was written by hand, since it breaks a promise and few random schedules have it.
+type Aimed struct {
+	Family string      `yaml:"family"` // in whose column the table shows it
+	Fault  string      `yaml:"fault"`
+	Law    checker.Law `yaml:"law"`
+	Cause  string      `yaml:"cause"`
+	Text   string      `yaml:"text"` // whose it is, and the lines that explain it
+	// Real says what the same fault did in real time on a real server; empty if that was not tried.
+	Real string `yaml:"real"`
+}
+
+// ttl is the time to live of every lock.
+const ttl = "8s"
+
+// Family is a family of faults: those of the same name in package locktest, whose tables of Go libraries are part of
+// the page.
+type Family struct{ Name, weights string }
+
+// Families lists the families in the order of the page's columns. The last one has the kinds of all others.
+var Families = []Family{
+	{"pauses", "{pause: 6}"},
+	{"network", "{cut: 6, delay: 4, delay message: 4, break: 3}"},
+	{"restarts", "{crash: 6, shut down: 2}"},
+	{"failovers", "{fail over: 4, crash: 6, cut: 6}"},
+	{"clocks", "{jump: 4, drift: 2}"},
+	{"all", ""},
+}
+
+// judged lists the laws that the rows are explored for.
+var judged = []checker.Law{checker.LeaseExclusion, checker.Ownership, checker.ResourceSafety, checker.DeadlockFreedom,
+	checker.FaultTolerance}
+
+// Applies reports whether a row is explored under a family: a failover needs a replica. Each schedule of a row has one
+// fault, so the family of all kinds would only repeat the others.
+func (f Family) Applies(r *Row) bool {
+	return f.weights != "" && (f.Name != "failovers" || strings.Contains(r.Servers, "replicas:"))
+}
+
+// Folder returns the folder of the row, relative to this package.
+func (r *Row) Folder() string { return path.Join("libraries", r.Name) }
+
+// Scenario returns the scenario in which the row is explored under a family.
+func (r *Row) Scenario(f Family) string {
+	return r.scenario(f.Name, "one fault of the family "+f.Name, fmt.Sprintf(`mix:
+  faults: 1
+  weights: %s
+  without: [pause of resource]
+`, f.weights))
+}
+
+// AimedScenario returns the scenario with an aimed fault of the row, and the name of its file.
+func (r *Row) AimedScenario(n int) (file, text string) {
+	a, name := r.Aimed[n], fmt.Sprintf("aimed-%d", n+1)
+	return name + ".yaml", r.scenario(name, "a fault that was aimed by hand", fmt.Sprintf(`faults:
+  - %s
+expect:
+  %s: violated by %s
+`, a.Fault, a.Law, a.Cause))
+}
+
+// scenario returns a scenario of the row with the given keys about faults.
+func (r *Row) scenario(name, under, faults string) string {
+	laws := make([]string, len(judged))
+	for i, l := range judged {
+		laws[i] = string(l)
+	}
+	return fmt.Sprintf(`name: %s-%s
+summary: Three clients take the lock of %s twice each, under %s.
+servers: %s
+clients: 3
+lock: {name: %q, protocol: %s, ttl: %s}
+work: {cycles: 2, writes: 1, compute: %s}
+%spromise: [%s]
+`, r.Name, name, r.Library, under, r.Servers, r.Lock, r.Protocol, ttl, r.Compute, faults, strings.Join(laws, ", "))
+}
+
+// find returns the explanation of a breach of a law by a cause; nil if there is none.
+func find(all []Explanation, law checker.Law, cause string) *Explanation {
+	i := slices.IndexFunc(all, func(e Explanation) bool { return e.Law == law && e.Cause == cause })
+	if i < 0 {
+		return nil
+	}
+	return &all[i]
+}
+
+// Rows returns the rows that have folders, in the order of their names.
+func Rows(files fs.FS) (all []Row, err error) {
+	folders, err := fs.ReadDir(files, "libraries")
+	if err != nil {
+		return nil, err
+	}
+	for _, folder := range folders {
+		r := Row{Name: folder.Name()}
+		if err := decode(files, path.Join(r.Folder(), "row.yaml"), &r); err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// decode reads a YAML file, in which every key must be known.
+func decode(files fs.FS, name string, into any) error {
+	text, err := fs.ReadFile(files, name)
+	if err != nil {
+		return err
+	}
+	if err := yaml.UnmarshalWithOptions(text, into, yaml.Strict()); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}

@@ -1,0 +1,324 @@
+package scoreboard
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/search"
+)
+
+// here returns the board of this folder as it is now.
+func here(t *testing.T) *Board {
+	t.Helper()
+	b, err := New(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestPagesShowTheResults renews the pages with -update.
+func TestPagesShowTheResults(t *testing.T) {
+	for name, page := range here(t).Pages() {
+		testkit.Golden(t, name, page)
+	}
+}
+
+// TestGoRowsAreTheResultsOfTheGoLibraries renews go.json with -update.
+func TestGoRowsAreTheResultsOfTheGoLibraries(t *testing.T) {
+	got, err := Collect(os.DirFS("../locktest/libraries"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	testkit.Golden(t, GoResults, string(got))
+	rows, promises, err := goRows(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := map[string]bool{}
+	for _, r := range rows {
+		p := promiseOf(promises, r.Name)
+		if p == nil {
+			t.Errorf("go.yaml does not say what %s promises", r.Name)
+			continue
+		}
+		used[p.Prefix] = true
+	}
+	for _, p := range promises {
+		if !used[p.Prefix] || !strings.HasPrefix(p.Stated, "https://") {
+			t.Errorf("go.yaml: no row begins with %q, or %q is no address", p.Prefix, p.Stated)
+		}
+	}
+}
+
+// TestScenariosFollowTheirRows checks the scenarios of each row: -update writes them.
+func TestScenariosFollowTheirRows(t *testing.T) {
+	for _, e := range folders(t) {
+		for _, f := range Families {
+			if !f.Applies(&e.Row) {
+				continue
+			}
+			name := filepath.Join(e.Folder(), f.Name+".yaml")
+			testkit.Golden(t, name, e.Scenario(f))
+			s, err := scenarios.Load(name)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			if !slices.Equal(s.Promise.Laws, judged) {
+				t.Errorf("%s promises %v, not %v", name, s.Promise.Laws, judged)
+			}
+		}
+		for n, a := range e.Aimed {
+			name, text := e.AimedScenario(n)
+			testkit.Golden(t, filepath.Join(e.Folder(), name), text)
+			if _, err := scenarios.Load(filepath.Join(e.Folder(), name)); err != nil {
+				t.Error(err)
+			}
+			if !slices.ContainsFunc(Families, func(f Family) bool { return f.Name == a.Family }) {
+				t.Errorf("%s: %q is no family", e.Name, a.Family)
+			}
+		}
+	}
+}
+
+// folders returns the entries that have folders.
+func folders(t *testing.T) (all []entry) {
+	for _, e := range here(t).entries {
+		if !e.ofGo {
+			all = append(all, e)
+		}
+	}
+	if len(all) == 0 {
+		t.Fatal("there is no row")
+	}
+	return all
+}
+
+// TestRowsAreWhole checks that each row says what its page needs, and either has a result or says why not.
+func TestRowsAreWhole(t *testing.T) {
+	for _, e := range folders(t) {
+		for key, value := range map[string]string{"library": e.Library, "language": e.Language, "version": e.Version,
+			"setting": e.Setting, "promise": e.Promise} {
+			if value == "" {
+				t.Errorf("%s: row.yaml has no %s", e.Name, key)
+			}
+		}
+		if !strings.HasPrefix(e.Stated, "https://") {
+			t.Errorf("%s: the place of the promise is %q, not an address", e.Name, e.Stated)
+		}
+		if e.result == nil && e.Client == "" && e.NotTried == "" || e.result != nil && e.NotTried != "" {
+			t.Errorf("%s: a row has a result, or a command that gives one, or says why it has none", e.Name)
+		}
+	}
+}
+
+// TestFindingsAreExplained checks that each finding has an explanation, and each explanation a finding.
+func TestFindingsAreExplained(t *testing.T) {
+	b := here(t)
+	used := map[*Explanation]bool{}
+	for i := range b.entries {
+		e := &b.entries[i]
+		if e.ofGo || e.result == nil {
+			continue
+		}
+		for _, f := range e.result.Findings {
+			x := e.explanation(&f)
+			if x == nil || strings.TrimSpace(x.Text) == "" {
+				t.Errorf("%s: row.yaml does not explain %s by %s", e.Name, f.Law, f.Cause)
+			}
+			used[x] = true
+		}
+		for i := range e.Explains {
+			if x := &e.Explains[i]; !used[x] {
+				t.Errorf("%s: row.yaml explains %s by %q, which was not found", e.Name, x.Law, x.Cause)
+			}
+		}
+	}
+	for i := range b.causes {
+		if x := &b.causes[i]; !used[x] {
+			t.Errorf("causes.yaml explains %s by %q, which no row has", x.Law, x.Cause)
+		}
+	}
+}
+
+// TestCountsAgreeWithFindings checks results against themselves: a law is broken where a cause is, each cause has a
+// finding or its run did not repeat, and all families were explored with as many schedules as the row says.
+func TestCountsAgreeWithFindings(t *testing.T) {
+	for _, e := range folders(t) {
+		if e.result == nil {
+			continue
+		}
+		for _, o := range e.result.Outcomes {
+			for _, law := range judged {
+				caused := slices.ContainsFunc(o.Causes, func(b Broken) bool { return b.Law == law })
+				if caused != (o.Broke[law] > 0) {
+					t.Errorf("%s, %s: %s broke in %d runs, and has causes: %v", e.Name, o.Family, law, o.Broke[law],
+						caused)
+				}
+			}
+			for _, b := range o.Causes {
+				has := slices.ContainsFunc(e.result.Findings, func(f Finding) bool {
+					return f.Law == b.Law && f.Cause == b.Cause
+				})
+				if !has && o.Unstable == 0 {
+					t.Errorf("%s, %s: %s by %s has no finding", e.Name, o.Family, b.Law, b.Cause)
+				}
+			}
+			if o.Runs != e.Seeds {
+				t.Errorf("%s, %s: %d runs, and the row says %d", e.Name, o.Family, o.Runs, e.Seeds)
+			}
+		}
+	}
+}
+
+// TestPlansAreThoseOfTheResults checks the files of each finding, and that a row's folder holds nothing else.
+func TestPlansAreThoseOfTheResults(t *testing.T) {
+	for _, e := range folders(t) {
+		known := map[string]bool{"row.yaml": true, "README.md": true}
+		for _, f := range Families {
+			if f.Applies(&e.Row) {
+				known[f.Name+".yaml"] = true
+			}
+		}
+		for n := range e.Aimed {
+			name, _ := e.AimedScenario(n)
+			known[name] = true
+		}
+		if e.result != nil {
+			known["result.json"] = true
+			for _, f := range e.result.Findings {
+				known[f.Folder] = true
+				checkPlan(t, filepath.Join(e.Folder(), f.Folder), &f)
+			}
+		}
+		inside, err := os.ReadDir(e.Folder())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range inside {
+			if !known[file.Name()] {
+				t.Errorf("%s: %s belongs to no result: remove it", e.Folder(), file.Name())
+			}
+		}
+	}
+}
+
+// checkPlan checks that the plan in a folder is that of the finding and fits the scenario beside it.
+func checkPlan(t *testing.T, folder string, f *Finding) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(folder, search.PlanFile))
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	plan, err := nemesis.ParsePlan(folder, text)
+	if err != nil {
+		t.Errorf("%s: %v", folder, err)
+		return
+	}
+	s, err := scenarios.Load(filepath.Join(folder, search.ScenarioFile))
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	if err := plan.Validate(s.Targets()); err != nil {
+		t.Errorf("%s: %v", folder, err)
+	}
+	var lines []string
+	for _, fault := range plan.Faults {
+		lines = append(lines, fault.String())
+	}
+	if !slices.Equal(lines, f.Plan) {
+		t.Errorf("%s has the faults %q, and the result %q", folder, lines, f.Plan)
+	}
+}
+
+// TestMarks checks the letters of a cell: one for each promise that broke, once, and in parentheses those that only
+// aimed faults broke.
+func TestMarks(t *testing.T) {
+	for _, c := range []struct {
+		broke map[checker.Law]int
+		aimed []Aimed
+		want  string
+	}{
+		{nil, nil, "·"},
+		{map[checker.Law]int{checker.LeaseExclusion: 1}, nil, "E"},
+		{map[checker.Law]int{checker.ResourceSafety: 2, checker.LeaseExclusion: 1, checker.Ownership: 3}, nil, "EOD"},
+		{map[checker.Law]int{checker.DeadlockFreedom: 1, checker.FaultTolerance: 1}, nil, "W"},
+		{nil, []Aimed{{Family: "pauses", Law: checker.LeaseExclusion}}, "(E)"},
+		{map[checker.Law]int{checker.ResourceSafety: 1}, []Aimed{{Family: "pauses", Law: checker.LeaseExclusion},
+			{Family: "pauses", Law: checker.ResourceSafety}, {Family: "network", Law: checker.Ownership}}, "D (E)"},
+	} {
+		e := &entry{Row: Row{Aimed: c.aimed}, result: &Result{Outcomes: []Outcome{{Family: "pauses", Runs: 5,
+			Broke: c.broke}}}}
+		if got := e.marks("pauses"); got != c.want {
+			t.Errorf("%v and %v are shown as %q, not %q", c.broke, c.aimed, got, c.want)
+		}
+		if got := e.marks("clocks"); got != "" {
+			t.Errorf("a family that was not tried is shown as %q", got)
+		}
+	}
+}
+
+// TestTheWebPageHasEveryRow checks that the page of the web site names each row, with the command that runs it again.
+func TestTheWebPageHasEveryRow(t *testing.T) {
+	b := here(t)
+	var page strings.Builder
+	if err := b.Document().HTML(&page, "scoreboard.html"); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range b.entries {
+		if !strings.Contains(page.String(), e.Language+": "+e.Name+"<") {
+			t.Errorf("the page has no section of %s", e.Name)
+		}
+		if _, err := os.Stat(path.Clean(e.page)); err != nil {
+			t.Errorf("%s: its page is not there: %v", e.Name, err)
+		}
+	}
+}
+
+// TestVersionsArePinned checks that the version of a row is the one that its install command installs.
+func TestVersionsArePinned(t *testing.T) {
+	pinned := func(file string) string {
+		text, err := os.ReadFile(filepath.Join("..", "live", "workers", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	python, js := pinned("python-locks/requirements.txt"), pinned("js-locks/package.json")
+	checked := 0
+	for _, e := range folders(t) {
+		words := strings.Fields(e.Version)
+		if len(words) < 4 || e.Client == "" {
+			continue
+		}
+		for i := 0; i+1 < len(words); i += 3 { // redis 8.1.0 on …
+			library, version := words[i], words[i+1]
+			switch {
+			case strings.Contains(e.Install, "python-locks") && library != "CPython":
+				if !strings.Contains(python, library+"=="+version+"\n") {
+					t.Errorf("%s: requirements.txt does not install %s %s", e.Name, library, version)
+				}
+				checked++
+			case strings.Contains(e.Install, "js-locks") && library != "Node":
+				if !strings.Contains(js, `"`+version+`"`) && !strings.Contains(js, library+"@"+version) {
+					t.Errorf("%s: package.json does not install %s %s", e.Name, library, version)
+				}
+				checked++
+			}
+		}
+	}
+	if checked == 0 {
+		t.Error("no version was checked")
+	}
+}

@@ -1,0 +1,112 @@
+package scoreboard
+
+import (
+	"cmp"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Board is the whole scoreboard: everything that its pages show.
+type Board struct {
+	entries []entry       // by language and name
+	causes  []Explanation // of causes that are not a library's own
+}
+
+// entry is a row of the table.
+type entry struct {
+	Row
+	result  *Result // nil: it has none
+	ofGo    bool    // it has no folder
+	page    string  // its page, relative to this package
+	command string  // runs the row again
+	causes  []Explanation
+}
+
+// New reads the rows and results in files.
+func New(files fs.FS) (*Board, error) {
+	b := &Board{}
+	if err := decode(files, "causes.yaml", &b.causes); err != nil {
+		return nil, err
+	}
+	rows, err := Rows(files)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rows {
+		result, err := Decode(files, &r)
+		if err != nil {
+			return nil, err
+		}
+		b.entries = append(b.entries, entry{Row: r, result: result, page: r.Folder() + "/README.md",
+			command: "go run ./cmd/scoreboard " + r.Name, causes: b.causes})
+	}
+	fromGo, promises, err := goRows(files)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range fromGo {
+		e := entry{Row: Row{Name: r.Name, Library: r.Name, Language: "Go", Version: r.Version, Setting: r.Setting},
+			result: &r.Result, ofGo: true, page: "../locktest/libraries/findings/" + r.Name + ".md",
+			command: "cd scenarios/locktest/libraries && go test -run 'TestMatrix/^" + r.Name + "$' -update ."}
+		if p := promiseOf(promises, r.Name); p != nil {
+			e.Promise, e.Stated = p.Promise, p.Stated
+		}
+		b.entries = append(b.entries, e)
+	}
+	slices.SortStableFunc(b.entries, func(x, y entry) int {
+		return cmp.Or(strings.Compare(x.Language, y.Language), strings.Compare(x.Name, y.Name))
+	})
+	return b, nil
+}
+
+// explanation returns whose a finding is and why; nil if neither the row nor the list of all causes says so.
+func (e *entry) explanation(f *Finding) *Explanation {
+	if own := find(e.Explains, f.Law, f.Cause); own != nil {
+		return own
+	}
+	return find(e.causes, f.Law, f.Cause)
+}
+
+// shown returns the version for the table.
+func (e *entry) shown() string {
+	version := e.Version
+	if e.result != nil {
+		version = e.result.Version
+	}
+	if e.ofGo {
+		return module(version)
+	}
+	return version
+}
+
+// notTried says why the row has no result.
+func (e *entry) notTried() string {
+	return cmp.Or(e.NotTried, "Not explored yet; the command of the row explores it.")
+}
+
+// former reports whether the result is that of another version than the row states.
+func (e *entry) former() bool { return e.result != nil && e.result.Version != e.Version }
+
+// explore returns the command that explores a row under a family.
+func (e *entry) explore(family string) string {
+	return "fencepost explore scenarios/scoreboard/" + e.Folder() + "/" + family + ".yaml --client '" + e.Client +
+		"' --seeds " + strconv.Itoa(e.Seeds)
+}
+
+// runAimed returns the command that runs an aimed fault.
+func (e *entry) runAimed(n int) string {
+	file, _ := e.AimedScenario(n)
+	return "fencepost run scenarios/scoreboard/" + e.Folder() + "/" + file + " --client '" + e.Client + "'"
+}
+
+// replay returns the command that repeats a finding.
+func (e *entry) replay(f *Finding) string {
+	if e.ofGo {
+		return "cd scenarios/locktest/libraries && go test -run 'TestFindings/" + strings.TrimPrefix(f.Folder,
+			"testdata/") + "$' ."
+	}
+	return "fencepost replay scenarios/scoreboard/" + e.Folder() + "/" + f.Folder + "/plan.txt --client '" +
+		e.Client + "'"
+}
