@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -90,13 +92,17 @@ func TestFindingsComeOutAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range rows {
-		result, err := scoreboard.Decode(os.DirFS(room), &r)
-		if err != nil {
+		var result scoreboard.Result
+		text, err := os.ReadFile(filepath.Join(room, r.Folder(), "result.json"))
+		if err == nil {
+			err = json.Unmarshal(text, &result)
+		}
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			t.Fatal(err)
 		}
 		program, _, _ := strings.Cut(r.Client, " ")
-		if _, err := exec.LookPath(program); result == nil || err != nil {
-			t.Logf("%s: not installed, or without a result", r.Name)
+		if _, err := exec.LookPath(program); len(result.Findings) == 0 || err != nil {
+			t.Logf("%s: not installed, or without a finding", r.Name)
 			continue
 		}
 		for n, a := range r.Aimed {

@@ -42,7 +42,8 @@ func (b *Board) Document() *document.Document {
 			document.Paragraph{Words: oneLine(correction)}}},
 	}
 	return &document.Document{Title: document.Title{Name: title, Size: fmt.Sprintf("%d rows", len(b.entries)),
-		Summary: fmt.Sprintf("What %s random schedules of faults have shown.", text.Grouped(runs))}, Body: append(body, sections...)}
+		Summary: "What " + text.Grouped(runs) + " random schedules of faults have shown."},
+		Body: append(body, sections...)}
 }
 
 // oneLine returns prose without the line feeds of the source.

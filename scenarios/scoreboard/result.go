@@ -54,8 +54,8 @@ type Finding struct {
 	Folder   string      `json:"folder"`  // has the plan and its scenario; relative to the row's folder
 }
 
-// Decode returns the result of a row; nil if it has none.
-func Decode(files fs.FS, r *Row) (*Result, error) {
+// resultOf returns the result of a row; nil if it has none.
+func resultOf(files fs.FS, r *Row) (*Result, error) {
 	text, err := fs.ReadFile(files, path.Join(r.Folder(), "result.json"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -35,7 +35,7 @@ func New(files fs.FS) (*Board, error) {
 		return nil, err
 	}
 	for _, r := range rows {
-		result, err := Decode(files, &r)
+		result, err := resultOf(files, &r)
 		if err != nil {
 			return nil, err
 		}
