@@ -137,8 +137,8 @@ func (e *entry) markdown() string {
 	}
 	out.WriteString("\n## Run it again\n\n" + wrapped("At the top of the repository, once, and then as often as you "+
 		"like (the second command writes this page):") + "\n    " + strings.TrimSpace(e.Install) + "\n    " +
-		e.command + "\n\n" + wrapped("One family alone, with its report on the terminal:") + "\n    " + e.explore("pauses") +
-		"\n")
+		e.command + "\n\n" + wrapped("One family alone, with its report on the terminal:") + "\n    " +
+		e.explore("pauses") + "\n")
 	return out.String()
 }
 
