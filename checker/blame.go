@@ -16,7 +16,7 @@ import (
 type lateness struct {
 	grant     int32
 	met, left int
-	deadline  history.Time // by when it would have had to stop to be in time
+	deadline  history.Time // time by which it should have stopped
 	ended     history.Time // end of its lease
 }
 
@@ -25,7 +25,7 @@ type blame struct {
 	cause  Cause
 	faults []*trace.Fault
 	held   pending // the call that was held up: read, write, extend or release
-	ask    int32   // index of the wait for another lock
+	ask    int32   // index in Asks of its acquire of another lock
 	inTime bool    // the pauses ended before the lease did
 	acted  bool    // held is the request that took effect too late
 }
@@ -75,7 +75,8 @@ func (t *judge) stayedFor(l lateness) blame {
 	return t.blameFor(l)
 }
 
-// madeEmpty finds the faults that kept a client from the lock until its key had expired or its lease was over.
+// madeEmpty finds the fault that delayed a grant for so long that its lease was already over: a pause or a fault of a
+// link that was active when the key expired or, if it did not expire, when the lock was granted.
 func (t *judge) madeEmpty(n int32) []*trace.Fault {
 	g := &t.Grants[n]
 	gone := g.OK
@@ -92,7 +93,7 @@ func (t *judge) madeEmpty(n int32) []*trace.Fault {
 	return nil
 }
 
-// upTo returns the lateness with the client's own late act: if this act was a request, its call counts, not its effect.
+// upTo returns l measured to the call of the client's late act instead of its effect, if that act was a request.
 func (l lateness) upTo(calls []pending) lateness {
 	for _, c := range calls {
 		if c.ret == l.left && c.ret != trace.Open {
@@ -185,9 +186,9 @@ type pending struct {
 	implied   bool   // it is not recorded: a client that renews on its own always has a renewal under way
 }
 
-// calls lists the requests of a holder to the resource and the servers. Clients of etcd and ZooKeeper renew on their
-// own all the time, so a renewal that had not arrived by the end of the lease was under way then, unless the request
-// that took effect late is the holder's release.
+// calls lists a holder's requests to the resource and the servers. Clients of etcd and ZooKeeper renew by themselves
+// all the time. For them it adds a renewal that was still under way when the lease ended, unless the request that took
+// effect late is the holder's release.
 func (t *judge) calls(l lateness) []pending {
 	g := &t.Grants[l.grant]
 	var list []pending
@@ -217,7 +218,7 @@ func (t *judge) calls(l lateness) []pending {
 	})
 	if last := t.LastWindow(g.Lock, l.grant); last != nil && !released && (h.OneService() || h.OnlyMember()) {
 		since := last.At
-		if since == g.OK { // what it waited with
+		if since == g.OK { // no renewal has arrived since the grant: the lease was last renewed while the client waited
 			since = t.Asks[g.Ask].Call
 		}
 		list = append(list, pending{f: history.Extend, call: since, ret: trace.Open, implied: true})
@@ -255,7 +256,7 @@ func (t *judge) isOf(e *history.Event, n int32) bool {
 // have ended.
 func (t *judge) heldUp(l lateness, calls []pending) (held pending, acted bool, faults []*trace.Fault) {
 	var delays []delay
-	extended := false // the last extension arrived, so the lease could not have been longer
+	extended := false // the last extension arrived, so it cannot be the reason why the lease ended
 	for _, c := range slices.Backward(calls) {
 		acts := c.ret == l.left && c.ret != trace.Open
 		switch {
@@ -299,9 +300,9 @@ func (t *judge) hanging(l lateness, c *pending) []*trace.Fault {
 		})
 }
 
-// parting picks, from the faults that may have kept an extension from the servers, those that kept it from so many
-// servers that no quorum was left. It prefers the faults that affect the most servers. If the other faults would have
-// sufficed without these, it returns them too. If it cannot decide, it returns all.
+// parting picks, from the faults that may have kept an extension from the servers, those that cut off so many servers
+// that no quorum was left. It prefers the faults that affect the most servers. If the remaining faults alone would also
+// have sufficed, it returns them too. If it cannot decide, it returns all.
 func (t *judge) parting(n int32, faults []*trace.Fault) []*trace.Fault {
 	servers := t.History.Header.Servers
 	if lease := t.Grants[n].Lease; lease != nil && len(lease.Counted) > 0 {

@@ -28,8 +28,8 @@ func spent(delays []delay) history.Time {
 	return sum
 }
 
-// mostBlamed is the largest number of faults that a story names for one lateness. If more were needed together, it
-// names those that cost the most.
+// mostBlamed is the largest number of faults that a story names for one lateness. If more were needed together, the
+// story names those that cost the most.
 const mostBlamed = 8
 
 // enoughOf picks the delay without which a client would have been in time, given how late it was. If no single delay
@@ -42,7 +42,7 @@ func enoughOf(late history.Time, delays []delay) []*trace.Fault {
 	}
 	var faults []*trace.Fault
 	for len(faults) < mostBlamed && (len(faults) == 0 || all-spent(delays) < late) {
-		saves, first := saved(delays), 0 // whose absence saves most; of equals the longest
+		saves, first := saved(delays), 0 // the delay whose absence saves the most; among equals, the longest
 		for i := range delays {
 			if saves[i] > saves[first] || saves[i] == saves[first] && delays[i].length() > delays[first].length() {
 				first = i
@@ -68,7 +68,7 @@ func saved(delays []delay) []history.Time {
 		}
 	}
 	slices.SortFunc(bounds, func(a, b bound) int { return cmp.Compare(a.at, b.at) })
-	on, sum := 0, 0 // how many are active, and the sum of their indexes: if there is one, its index
+	on, sum := 0, 0 // number of active delays, and the sum of their indexes: if one is active, that is its index
 	for n, b := range bounds {
 		if on == 1 {
 			saves[sum] += b.at - bounds[n-1].at

@@ -53,7 +53,7 @@ func (t *judge) miscounted(n int32, at int, other history.Time) []*trace.Fault {
 			delays = append(delays, d)
 		}
 	}
-	if t.History.Header.Applies(history.ElapsedCheck) { // the elapsed time was counted, unless a clock hid it
+	if t.History.Header.Applies(history.ElapsedCheck) { // the elapsed time was subtracted, unless a clock hid some
 		clocks := slices.DeleteFunc(slices.Clone(delays), func(d delay) bool { return !d.fault.Does.IsClock() })
 		if faults := enoughOf(t.excess(l), clocks); faults != nil {
 			return faults

@@ -3,15 +3,15 @@ package checker
 // CauseKind names a way in which a law is broken.
 type CauseKind string
 
-// The kinds of causes. Those about two grants of one lock come first, in the order of LAWS.
+// The kinds of causes, with their variants in parentheses. Those about two grants of one lock come first.
 const (
 	CountedWithoutQuorum CauseKind = "counted without quorum"      // the two grants share no server
 	GrantedByNone        CauseKind = "granted by no server"        // no server had a key of the grant's client
-	GrantedTwice         CauseKind = "granted twice by one server" // the keys of both stood there at once
+	GrantedTwice         CauseKind = "granted twice by one server" // each of the two clients had a key there at once
 	DeposedMaster        CauseKind = "granted by a deposed master" // two masters served one group
-	// the key expired on time, but the stated validity ends later; plain, or (gone key extended)
-	ValidityMiscounted CauseKind = "validity miscounted" // plainly, or (gone key extended)
-	// the work took longer than the lease, and nobody asked for an extension
+	// the key expired on time, but its holder had been told a later end of the validity; or (gone key extended)
+	ValidityMiscounted CauseKind = "validity miscounted"
+	// the work took longer than the lease, and no client requested an extension
 	NeverRenewed      CauseKind = "never renewed"
 	ExpiredEarly      CauseKind = "expired early"       // (server clock): the key expired before its time
 	LeaseNotRechecked CauseKind = "lease not rechecked" // the stated validity had ended before the grant
@@ -25,7 +25,7 @@ const (
 	Evicted        CauseKind = "evicted"          // the server removed the key to free memory
 	// (deleted | flushed): somebody who is no client of the lock removed the key
 	RemovedByOperator CauseKind = "removed by an operator"
-	// (pause | late packet | slow work): sections overlap, windows do not
+	// (pause | late packet | slow work): the sections overlap, the validity windows do not
 	HolderOutlivedLease CauseKind = "holder outlived its lease"
 	// a fault ended the session or lease that the lock depended on
 	SessionExpired       CauseKind = "session expired"
@@ -37,39 +37,40 @@ const (
 	TokenWentBack        CauseKind = "token went back"
 	StuckBehindCrashed   CauseKind = "stuck behind a crashed holder"
 	StuckBehindUncapped  CauseKind = "stuck behind an uncapped hold"
-	StuckBehindAbandoned CauseKind = "stuck behind an abandoned key" // of an attempt that was given up
+	StuckBehindAbandoned CauseKind = "stuck behind an abandoned key" // of an attempt that its client gave up
 	StuckBehindItself    CauseKind = "stuck behind its own hold"     // it asked again for a lock that it held
 	StuckInCycle         CauseKind = "stuck in a cycle of waiters"
 	StuckWithoutHolder   CauseKind = "stuck although nobody holds"
 	NoQuorumLeft         CauseKind = "no quorum left" // servers are down or cut off for good
 	TooSlow              CauseKind = "not within the bound"
-	// a release that was called in time returned in time, but was refused
+	// the release was called and answered in time, but a server refused it
 	ReleaseRefused CauseKind = "release refused"
-	// a release that was called in time did not change the key
+	// the release was called in time, but the key remained as it was
 	ReleaseWithoutEffect CauseKind = "release without effect"
 )
 
 // The variants of causes: values of Cause.Detail.
 const (
-	GoneKey       = "gone key extended" // ValidityMiscounted: an extension was counted though the key had expired
+	GoneKey       = "gone key extended" // ValidityMiscounted: an extension was counted although the key had expired
 	ServerClock   = "server clock"      // ExpiredEarly
-	ClientClock   = "client clock"      // ExpiredEarly: the next client judged by its own clock that a lease is over
+	ClientClock   = "client clock"      // ExpiredEarly: the next client ended the lease by its own clock
 	Unsynced      = "unsynced"          // LostInCrash
 	NoPersistence = "no persistence"    // LostInCrash: the server keeps nothing on disk
 	DiskLost      = "disk lost"         // LostInCrash: the server came back with an empty disk
-	ByFlush       = "flushed"           // RemovedByNonOwner, RemovedByOperator: with all other keys
-	ByDelete      = "deleted"           // RemovedByOperator: this key
+	ByFlush       = "flushed"           // RemovedByNonOwner, RemovedByOperator: removed with all other keys
+	ByDelete      = "deleted"           // RemovedByOperator: only this key was removed
 	Overwritten   = "overwritten"       // RemovedByNonOwner
 	LateTry       = "late try"          // RemovedByOwner
 	ByPause       = "pause"             // HolderOutlivedLease
 	ByLatePacket  = "late packet"       // HolderOutlivedLease
 	BySlowWork    = "slow work"         // HolderOutlivedLease
-	// StuckBehindAbandoned: the key lasts as long as its client's session or lease, which has not ended
+	// StuckBehindAbandoned: the key lasts as long as its client's session or lease, and that has not ended
 	SessionLives = "session lives on"
-	// StuckBehindAbandoned: the key is prolonged although nobody uses it. Only services whose keys have expiries of
-	// their own have it. In etcd and ZooKeeper a session or lease is prolonged, for all its keys: that is SessionLives.
+	// StuckBehindAbandoned: a client keeps extending the key although nobody uses it. This occurs only where each key
+	// has an expiry of its own. In etcd and ZooKeeper, clients extend a session or lease with all its keys: that is
+	// SessionLives.
 	KeptProlonged = "prolonged"
-	// StuckBehindAbandoned: the key is first in line, but its client, which is waiting, does not notice
+	// StuckBehindAbandoned: the key is first in line, but its client still waits and does not notice
 	TurnNotTaken = "turn not taken"
 )
 

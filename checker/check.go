@@ -13,8 +13,8 @@ import (
 // used by two goroutines at once.
 type Checker struct{ t judge }
 
-// Check judges all laws on h as it stands. (To read it as its header says, use package reading.) It never changes h,
-// and the verdict keeps no reference to the Checker.
+// Check judges all laws on h as it stands. To apply what the header says about reading it, use package reading. It
+// never changes h, and the verdict keeps no reference to the Checker.
 func (c *Checker) Check(h *history.History) Verdict { return c.CheckOnly(h, Laws) }
 
 // Trace returns what the Checker has read of the history that it judged last. h must be that history. The trace is
@@ -51,8 +51,8 @@ func (c *Checker) judge(laws []Law) Verdict {
 	return v
 }
 
-// leaveOpen makes a finding undecided if inexact clocks leave it open: if the law holds only as far as the clocks are
-// exact, or if every breach of it depends on them. Breaches that depend on them are removed if others remain.
+// leaveOpen makes a finding undecided if inexact clocks leave it open: if the law would hold only with exact clocks, or
+// if every breach depends on the clocks. If some breaches do not, it removes the others.
 func (t *judge) leaveOpen(row *lawRow, f *Finding) {
 	why := ""
 	certain := func(f *Finding) bool {
@@ -85,8 +85,8 @@ func Check(h *history.History) Verdict {
 type judge struct {
 	trace.Trace
 	mutexOps []linear.MutexOp                     // of the lock being judged
-	parts    linear.Parts                         // the parts about which porcupine is asked
-	answers  []Judges                             // answers of both judges, by lock
+	parts    linear.Parts                         // the parts of a lock's operations that are passed to porcupine
+	answers  []Judges                             // answers of both judges, by index of the lock
 	instead  func([]linear.MutexOp) linear.Answer // in tests, called instead of porcupine
 	known    Known                                // facts about faults that trials have shown
 	only     *Finding                             // the breach that is to be explained; nil: all breaches

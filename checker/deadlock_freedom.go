@@ -22,18 +22,18 @@ func init() {
 //
 // A waiter is an acquire that has been called and has not returned. If it was not granted and is called again within a
 // TTL, it continues to wait. A waiter is stuck while nobody acquires its lock and no holder of the lock makes progress.
-// That is so if there is no holder, or if every holder has crashed or is stuck itself, waiting for another lock (a
-// cycle counts). A hold that is renewed without limit, or whose key never expires, no longer counts as progress once it
-// has lasted the longest declared hold. A holder that leaves alive has made progress, and the time starts anew; a
-// holder that crashes while it is stuck changes nothing.
+// Holders make no progress if there are none, or if each has crashed or is itself stuck waiting for another lock (a
+// cycle counts). A hold that is extended without limit, or whose key never expires, no longer counts as progress once
+// it has lasted as long as the longest declared hold. When a holder leaves alive, the time starts anew. When a holder
+// crashes while it is stuck, it does not.
 //
 // The law is violated if a waiter was stuck for longer than the longest TTL + declared hold + slack while no fault was
 // under way that could affect anybody. (If nobody uses the resource, faults of the resource or its links affect
-// nobody.) Nothing that happens later heals this. A permanent fault, such as a lost server, or a cut or a clock drift
-// without end, is the normal state from then on.
+// nobody.) No later event revokes this. A permanent fault, such as a lost server, or a cut or a clock drift without
+// end, counts as the normal state from then on.
 //
 // The law holds only if the probe acquired every lock after the last fault and nobody is left waiting. If there is no
-// probe, somebody must have acquired every lock, and nobody may be inside. A run that ended sooner is undecided. The
+// probe, some client must have acquired every lock, and nobody may be inside. A run that ended sooner is undecided. The
 // law needs the header's TTL, hold and slack.
 func (t *judge) deadlockFreedom(f *Finding) {
 	h := &t.History.Header
@@ -47,7 +47,7 @@ func (t *judge) deadlockFreedom(f *Finding) {
 		return
 	}
 	if all := t.Stuck(limit, mostBreaches); len(all) > 0 {
-		if h.ClockError > 0 { // nobody can tell for how long the others were stuck
+		if h.ClockError > 0 { // inexact clocks do not show for how long the others were stuck
 			all = all[:1]
 		}
 		for i := range all {
@@ -66,7 +66,7 @@ func (t *judge) deadlockFreedom(f *Finding) {
 // hasProbe reports whether the history comes from a run that ends with a probe.
 func (t *judge) hasProbe() bool { return slices.Contains(t.History.Header.Clients, history.Probe) }
 
-// missing describes what was still undone when the run ended; it is empty if everything was done.
+// missing describes what was not yet done when the run ended; it is empty if everything was done.
 func (t *judge) missing() string {
 	calm := -1 // position at which the last fault was over
 	for i := range t.Faults {
@@ -126,8 +126,8 @@ func (t *judge) stuckFinding(f *Finding, s *trace.Stuck, limit history.Time) {
 	b.About = about
 }
 
-// calm says that no fault was under way while somebody was stuck, except for permanent ones and for those that struck
-// only a resource that nobody used.
+// calm returns the statement that no fault was under way while somebody was stuck, except for permanent ones and for
+// those that struck only a resource that nobody used.
 func (t *judge) calm(s *trace.Stuck) string {
 	var kinds []string
 	for i := range t.Faults {
@@ -241,7 +241,7 @@ func (t *judge) circle(s *trace.Stuck) (cause Cause, about history.Process, why 
 	return Cause{Kind: StuckInCycle}, "", "Each holds what the next one wants: " + list(names) + ".", w
 }
 
-// quorumStory says that faults have permanently taken too many servers away.
+// quorumStory returns the sentence that faults have permanently removed too many servers.
 func (t *judge) quorumStory(gone []*trace.Fault) string {
 	h := &t.History.Header
 	if len(h.Servers) == 1 {
@@ -252,7 +252,7 @@ func (t *judge) quorumStory(gone []*trace.Fault) string {
 		t.faultText(gone...))
 }
 
-// lastBy returns the position before the first event that is later than limit, or the last position if there is none.
+// lastBy returns the position before the first event later than limit, or the last position if there is no such event.
 func (t *judge) lastBy(limit history.Time) int {
 	later := slices.IndexFunc(t.History.Events, func(e history.Event) bool { return e.Time > limit })
 	if later < 0 {

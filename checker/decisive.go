@@ -10,8 +10,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// clash is a pair of grants of one lock that contradict each other, given by two of their spans, in the order in which
-// the history states them. If the lock is a semaphore, it is a crowd: the spans of one grant more than there are
+// clash is a pair of grants of one lock that contradict each other, given by one span of each, in the order in which
+// the history states them. If the lock is a semaphore, a clash is a crowd: spans of one more grant than there are
 // permits.
 type clash struct {
 	law   Law
@@ -21,8 +21,8 @@ type clash struct {
 	then  trace.Span
 }
 
-// rounding is how early a key may expire without an error of its server's clock. Redis counts in whole milliseconds,
-// once when it sets the deadline and once when it checks it.
+// rounding is how much earlier than its deadline a key may expire on a server whose clock is right. Redis counts in
+// whole milliseconds, once when it sets the deadline and once when it checks it.
 const rounding = history.Time(2 * time.Millisecond)
 
 // record is what one server (or group of replicas) recorded about a clash. Of the keys behind the two grants, the one
@@ -72,7 +72,8 @@ func (t *judge) decide(c *clash) (Cause, []record) {
 	return recorded[len(recorded)-1].cause, recorded
 }
 
-// counted returns the servers that a window counted, or the server on which another client gave its holder the lock.
+// counted returns the servers that a window counted, or the server on which another client passed the lock to its
+// holder.
 func (t *judge) counted(s *trace.Span) []history.Process {
 	if counted := t.History.Events[s.At].Grant.Counted; len(counted) > 0 {
 		return counted
@@ -84,9 +85,9 @@ func (t *judge) counted(s *trace.Span) []history.Process {
 }
 
 // keyless reports whether a client was told that it had the lock although it had no key for it. This is so if the
-// servers record keys of the lock, but none had a key of this client at that moment (in a service with one log: while
-// it asked), none had set one for the attempt, and no other client had handed one over. For a service of several
-// members, the servers that a grant counted are no evidence, since the members answer as one.
+// servers record keys of the lock, but no server had a key of this client at that moment (in a service with one log:
+// while it asked), none had set one for the attempt, and no other client had handed its key over. In a service of
+// several members, the servers that a grant counted prove nothing, since the members answer as one.
 func (t *judge) keyless(s *trace.Span) bool {
 	g, counted := &t.Grants[s.Grant], t.counted(s)
 	if s.At != g.OK || g.Attempt == "" || len(counted) > 0 && !t.History.Header.OneService() {
@@ -133,10 +134,10 @@ func (t *judge) records(c *clash, units []history.Process) []record {
 	return all
 }
 
-// restsOn finds, for each unit, the keys that the two grants rest on. For each grant this is the key that its attempt
-// set last before the grant (an extension may have set it anew), on a server that the grant counted, or on any server
-// of the unit if that server has been replaced since. It may also be the key by which another client gave it the lock.
-// A grant whose attempt took out a key after that rests on none: it rests on what it took.
+// restsOn finds, for each unit, the keys that the two grants rest on. For a grant, this is the key that its attempt set
+// last before the grant (an extension may have set it anew). The key is on a server that the grant counted, or on any
+// server of the unit if the counted one has been replaced since. It may also be the key by which another client passed
+// the lock on. If the attempt later took an element out of a list, its grant rests on that element and on no key.
 func (t *judge) restsOn(c *clash, units []history.Process) []record {
 	all := make([]record, len(units))
 	for i := range all {
@@ -178,7 +179,7 @@ func (t *judge) restsOn(c *clash, units []history.Process) []record {
 	for i := range all {
 		for k, s := range [2]*trace.Span{&c.first, &c.then} {
 			if set := &all[i].set[k]; *set >= 0 && t.lastTaken(s, units[i]) > *set {
-				*set = -1 // it had put in what it took out, or what another did
+				*set = -1 // the key that it set is an element that it or another client took out again
 			}
 		}
 	}
@@ -201,9 +202,9 @@ func (t *judge) isKeyOf(e *history.Event, lock int32, u history.Process) bool {
 	return e.Lock == t.Locks[lock].Name && t.Unit(e.Process) == u
 }
 
-// follow traces the victim's key on the server that was counted, or on the one that replaced it in a failover. It looks
-// for the last time the key disappeared before the other key was set, or, if it did not (as in a queue), before the
-// later grant.
+// follow traces the victim's key on the server that was counted, or on its replacement after a failover. It looks for
+// the last time the key disappeared before the other key was set. If the key was still there (as in a queue), it looks
+// for the time at which it disappeared before the later grant.
 func (t *judge) follow(c *clash, u history.Process, r *record) {
 	from, other := r.set[r.victim], r.set[1-r.victim]
 	owner := t.History.Events[from].Of
@@ -263,12 +264,12 @@ func (t *judge) replaces(e, set *history.Event, due history.Time) bool {
 		(t.Expiries || e.Time < due)
 }
 
-// isLoss reports whether a server lost a key that it had acknowledged.
+// isLoss reports whether a key disappeared because a server lost it after acknowledging it.
 func isLoss(w history.Why) bool {
 	return lossCause(w).Kind != CauseNotRecorded
 }
 
-// judge sets the cause that the record shows, if it shows any.
+// judge sets the cause that the record shows, if it shows one.
 func (t *judge) judge(c *clash, r *record) {
 	apart := t.History.Events[r.set[0]].Process != t.History.Events[r.set[1]].Process
 	switch {
@@ -284,8 +285,8 @@ func (t *judge) judge(c *clash, r *record) {
 	}
 }
 
-// causeOfChange returns the cause of a violation in which another client's request changed the key of a holder. This is
-// offence if the request had no right to do so.
+// causeOfChange returns the cause of a violation in which another client's request changed a holder's key. If the
+// request was not entitled to change it, the cause is offence.
 func (t *judge) causeOfChange(c trace.Change, offence Cause) Cause {
 	switch {
 	case !t.mayChange(c):
@@ -308,8 +309,8 @@ func (t *judge) deposed(i int) bool {
 	return f != nil && f.On[0] == p
 }
 
-// lateTry returns LateTry for a key that its own attempt deleted at position gone, if an earlier try had requested the
-// deletion: the request left the client before the first request of the try that got the lock.
+// lateTry returns LateTry if a key was deleted at position gone by an earlier try of its own attempt: that request left
+// the client before the first request of the try that got the lock. Otherwise it returns an empty detail.
 func (t *judge) lateTry(grant int32, gone int) string {
 	g, sent := &t.Grants[grant], t.History.Events[gone].Sent
 	if g.Lease != nil && 0 < sent && sent < g.Lease.Since {
@@ -318,7 +319,7 @@ func (t *judge) lateTry(grant int32, gone int) string {
 	return ""
 }
 
-// neverTold reports whether a holder was told no end of its lease, and was never told that it had lost the lock.
+// neverTold reports whether a holder was told neither when its lease would end nor that it had lost the lock.
 func (t *judge) neverTold(s *trace.Span) bool {
 	lease := t.History.Events[s.At].Grant
 	if !lease.Open || lease.Until == history.Never {
@@ -328,9 +329,9 @@ func (t *judge) neverTold(s *trace.Span) bool {
 	return crash != trace.Open && t.Time(crash) == lease.Until
 }
 
-// causeOfLoss finds out why the victim's key disappeared, and which record shows it. This is the key-gone record, or
-// the loss that undid a prolongation of the key: then the key expired at its old deadline, earlier than had been
-// acknowledged.
+// causeOfLoss finds out why the victim's key disappeared, and returns the position of the record that shows it. This is
+// the key-gone record. If a crash or failover had undone an extension of the key, so that it expired at its old
+// deadline, it is the record of that loss.
 func (t *judge) causeOfLoss(c *clash, r *record) (int, Cause) {
 	gone := &t.History.Events[r.gone]
 	switch gone.Why {
@@ -376,16 +377,16 @@ func (t *judge) causeOfLoss(c *clash, r *record) (int, Cause) {
 	return r.gone, lossCause(gone.Why)
 }
 
-// inVain reports whether the event at position i prolongs a lease at a member of a service that is no longer its
-// leader, which does not change the end of the lease.
+// inVain reports whether the event at position i extends a lease at a member that is no longer the leader of its
+// service. Such an extension does not change when the lease ends.
 func (t *judge) inVain(i int) bool {
 	over := t.takenOver(i)
 	return over >= 0 && t.History.Events[over].Process != t.History.Events[i].Process
 }
 
 // takenOver returns the last position before the keepalive at position i at which a member of a service took over the
-// leases as the new leader. The history records this as a prolongation of each lease that nobody requested. It returns
-// -1 if there is none, or if the event at i is not a keepalive.
+// leases as the new leader. The history records a takeover as an extension of each lease that nobody requested. It
+// returns -1 if there was none, or if the event at i is not a keepalive.
 func (t *judge) takenOver(i int) int {
 	e := &t.History.Events[i]
 	if e.F != history.KeyProlonged || e.By == "" || !t.History.Header.OneService() {
@@ -400,7 +401,7 @@ func (t *judge) takenOver(i int) int {
 }
 
 // prolongedByDeposed returns the last position, before the victim's lease was stated, at which a replaced master or
-// leader prolonged the victim's key; -1 if there is none.
+// leader extended the victim's key; -1 if there is none.
 func (t *judge) prolongedByDeposed(c *clash, r *record) int {
 	span := r.victimSpan(c)
 	for i := span.At - 1; i > r.set[r.victim]; i-- {
@@ -413,8 +414,8 @@ func (t *judge) prolongedByDeposed(c *clash, r *record) int {
 	return -1
 }
 
-// expiredSession finds the faults that ended the session on which the victim's key depended. Each of them would have
-// sufficed.
+// expiredSession finds the faults that ended the session on which the victim's key depended. Each of them alone would
+// have sufficed.
 func (t *judge) expiredSession(c *clash, r *record) []*trace.Fault {
 	return t.endingSession(t.Grants[r.victimSpan(c).Grant].Process, r.gone)
 }
@@ -432,9 +433,10 @@ func (t *judge) endingSession(holder history.Process, gone int) []*trace.Fault {
 		func(f *trace.Fault) bool { return f.Does == history.EndsSession && f.Strikes(holder) })
 }
 
-// cutShort finds the faults that ended a holder's session, and with it the lease that the holder outlived. Either the
-// holder's key was gone by the end of that lease and before its deadline, or the key was already past its deadline when
-// it was set, because the session was over. It finds none if the lease was over when it was granted.
+// cutShort finds the faults that ended a holder's session and therefore the lease that the holder outlived. In that
+// case, the holder's key disappeared by the end of that lease and before its own deadline, or the key was past its
+// deadline when it was set, because the session was over. It finds none if the lease was already over when it was
+// granted.
 func (t *judge) cutShort(l lateness) []*trace.Fault {
 	g := &t.Grants[l.grant]
 	if g.Lease == nil || l.ended <= g.Lease.Granted {
@@ -482,7 +484,7 @@ func (r *record) victimSpan(c *clash) *trace.Span {
 	return &c.first
 }
 
-// leaseFacts returns what the decisive record of a clash shows in addition to the cause.
+// leaseFacts returns what the decisive record of a clash shows besides the cause.
 func (t *judge) leaseFacts(c *clash, recorded []record) (f facts) {
 	if n := len(recorded); n > 0 {
 		r := &recorded[n-1]

@@ -9,23 +9,23 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// LockEvidence is porcupine's answer for one lock, with its drawing.
+// LockEvidence is porcupine's answer for one lock, with what is needed to draw it.
 type LockEvidence struct {
 	Lock history.Lock
-	// Mutex judges the critical sections: all of them, or only those of a part if porcupine refutes that part. It is
-	// nil if porcupine has no answer, or if it accepts more sections than it can be asked about at once.
+	// Mutex is the answer about the critical sections: all of them, or only those of the part that porcupine refutes.
+	// It is nil if porcupine has no answer, or if there are more sections than it can be asked about at once.
 	Mutex *linear.Evidence
-	// Data judges the clients' read-modify-writes of the data that the lock guards. It is nil in the same cases.
+	// Data is the answer about the clients' read-modify-writes of the data that the lock guards. It is nil in the same
+	// cases.
 	Data *linear.Evidence
 }
 
 // Refuted reports whether porcupine refutes the critical sections.
 func (e *LockEvidence) Refuted() bool { return e.Mutex != nil && e.Mutex.Answer == linear.Refuted }
 
-// Evidence asks porcupine about the locks of h and returns, in the order of the header, what is needed to draw its
-// answers for at most most locks. It chooses first the locks named in first, then those whose sections are refuted,
-// then the others. Left is the number of further locks that could be drawn. Evidence costs far more than Check and is
-// meant for reports.
+// Evidence asks porcupine about the locks of h. It returns, in the order of the header, what is needed to draw its
+// answers for at most most locks. It prefers the locks named in first, then those whose sections are refuted. Left is
+// the number of further locks that could be drawn. Evidence costs far more than Check and is meant for reports.
 func Evidence(h *history.History, most int, first ...history.Lock) (all []LockEvidence, left int) {
 	var t judge
 	t.Read(h)
@@ -63,12 +63,12 @@ func Evidence(h *history.History, most int, first ...history.Lock) (all []LockEv
 	return all, left
 }
 
-// drawable reports whether porcupine can draw that many updates.
+// drawable reports whether these updates are few enough to be drawn.
 func drawable(updates []linear.Update) bool {
 	return len(updates) > 0 && len(updates) <= trace.MaxUpdates
 }
 
-// worthDrawing chooses locks as Evidence says, and returns their numbers in order.
+// worthDrawing chooses locks in the order of preference that Evidence states, and returns their numbers in order.
 func (t *judge) worthDrawing(updates [][]linear.Update, most int, first []history.Lock) (chosen []int, left int) {
 	var byRank [3][]int
 	for n := range t.Locks {
@@ -90,7 +90,7 @@ func (t *judge) worthDrawing(updates [][]linear.Update, most int, first []histor
 	return chosen, len(all) - len(chosen)
 }
 
-// answered returns the operations on a lock that show porcupine's answer, or none if there is no answer.
+// answered returns the operations that show porcupine's answer on a lock, or none if it has no answer.
 func (t *judge) answered(l *trace.LockTrace) (shown []linear.MutexOp, isRefuted bool) {
 	if t.History.Header.ClockError > 0 {
 		return nil, false

@@ -32,17 +32,16 @@ func (f *Finding) holds(seen string)    { f.Outcome, f.Explanation = Holds, seen
 // take a pass over the history.
 const mostBreaches = 100
 
-// examined adds a note to the explanation if some breaches may not have been examined.
+// examined notes in the explanation that only the first breaches were examined, if there may be more.
 func (f *Finding) examined(more bool) {
 	if more {
 		f.Explanation += sentence(" Only the first %d such overlaps were examined for their causes.", mostBreaches)
 	}
 }
 
-// breach starts the report of a breach: the event at position at broke the law of f, for a cause, on a lock and between
-// some processes. It returns the finding to fill in. This is f itself, or a further finding if f already has a breach.
-// It returns nil if the breach is not reported, because an earlier one has the same cause, or because only another one
-// is to be explained.
+// breach starts the report of a breach of f's law: at position at, for a cause, on a lock and between some processes.
+// It returns the finding to fill in. This is f itself, or a further finding if f already has a breach. It returns nil
+// if the breach is not to be reported: an earlier one has the same cause, or only another one is to be explained.
 func (t *judge) breach(f *Finding, cause Cause, at int, lock history.Lock, between ...history.Process) *Finding {
 	b := Finding{Law: f.Law, Lock: lock, Holders: between, At: t.History.Events[at].Index}
 	switch {
@@ -62,8 +61,8 @@ func (f *Finding) isSame(o *Finding) bool {
 	return f.At == o.At && f.Lock == o.Lock && slices.Equal(f.Holders, o.Holders)
 }
 
-// violated fills in why and how a law was broken. The witness is a list of positions; it may contain repetitions, -1
-// and Open.
+// violated fills in the cause and the explanation of a violation. The witness is a list of positions, which may contain
+// duplicates, -1 and Open.
 func (f *Finding) violated(t *judge, cause Cause, story string, witness []int) {
 	f.Outcome, f.Cause, f.Explanation = Violated, cause, story+t.neededStory()
 	f.Remedy = remedy(t.situation(cause))
@@ -81,7 +80,7 @@ func (f *Finding) violated(t *judge, cause Cause, story string, witness []int) {
 	}
 }
 
-// who names a grant in a sentence about two grants: by its process, and also by its attempt if both have the same
+// who names a grant in a sentence about two grants: by its process, and also by its attempt if both are of the same
 // process.
 func (t *judge) who(g, other *trace.Grant) string {
 	if g.Process == other.Process && g.Attempt != "" {
@@ -198,7 +197,7 @@ func (b blame) witness() []int {
 	return w
 }
 
-// spells says when faults were active.
+// spells returns when faults were active, as a list.
 func (t *judge) spells(faults []*trace.Fault) string {
 	var all []string
 	for _, f := range faults {
@@ -207,7 +206,7 @@ func (t *judge) spells(faults []*trace.Fault) string {
 	return list(all)
 }
 
-// spell says when a fault was active.
+// spell returns when a fault was active, for example "from 1s to 2s".
 func (t *judge) spell(f *trace.Fault) string {
 	switch over := f.Over(); over {
 	case f.Start:
@@ -263,7 +262,7 @@ func (t *judge) leaseStory(c *clash, cause Cause, records []record) string {
 	return s.String()
 }
 
-// noKeys explains why a lock without any key excludes nobody.
+// noKeys explains why a lock without keys excludes nobody.
 const noKeys = " No server had a key of that lock at any time."
 
 // hasNoKeys reports whether no server ever had a key of the lock. This is known only if all requests were recorded.
@@ -274,8 +273,8 @@ func (t *judge) hasNoKeys(lock int32) bool {
 	})
 }
 
-// serversStory describes the record of each server, the decisive one first. If a lease was miscounted, its key had
-// expired on several servers.
+// serversStory describes the record of each server, the decisive one first. If a lease was miscounted, it also names
+// the servers on which its key had expired before.
 func (t *judge) serversStory(s *strings.Builder, c *clash, records []record) {
 	last := &records[len(records)-1]
 	s.WriteString(sentence(" What decided it: %s.", t.recordStory(c, last)))

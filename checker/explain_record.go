@@ -8,7 +8,7 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// recordStory describes what one server recorded of a clash, as a clause without its full stop.
+// recordStory describes what one server recorded of a clash, as a clause without a final period.
 func (t *judge) recordStory(c *clash, r *record) string {
 	span := r.victimSpan(c)
 	g := &t.Grants[span.Grant]
@@ -69,7 +69,7 @@ func (t *judge) recordStory(c *clash, r *record) string {
 	return sentence("%s was gone at %v, and why is not recorded", key, e.Time)
 }
 
-// earlyStory describes a key that ended early because a clock was ahead.
+// earlyStory describes a key that ended early because a clock was fast.
 func (t *judge) earlyStory(r *record, key string) string {
 	e := &t.History.Events[r.at]
 	switch {
@@ -106,7 +106,7 @@ func (t *judge) twiceStory(c *clash, r *record, key string) string {
 		"from being set", key, first.Time, t.name(second.Of), second.Time)
 }
 
-// miscountedStory describes a key that expired when it was due, although its holder relied on it for longer.
+// miscountedStory describes a key that expired on time although its holder relied on it for longer.
 func (t *judge) miscountedStory(c *clash, r *record, key string) string {
 	span, e := r.victimSpan(c), &t.History.Events[r.at]
 	holder, lease := t.Grants[span.Grant].Process, t.History.Events[span.At].Grant
@@ -129,7 +129,7 @@ func (t *judge) miscountedStory(c *clash, r *record, key string) string {
 		lease.Until, t.faultText(t.miscounted(span.Grant, span.At, t.History.Events[r.set[1-r.victim]].Time)...))
 }
 
-// lapseStory describes a key that was removed because another key, which shows that its holder is alive, had expired.
+// lapseStory describes a key that was removed because a second key, which its holder keeps alive, had expired.
 func (t *judge) lapseStory(c *clash, r *record, key string) string {
 	span, e := r.victimSpan(c), &t.History.Events[r.at]
 	holder, until := t.Grants[span.Grant].Process, t.History.Events[span.At].Grant.Until
@@ -144,7 +144,7 @@ func (t *judge) keptLast(r *record) int {
 	return max(t.LastKept(t.changeAt(r.at, t.History.Events[set].Of)), set)
 }
 
-// takenOver says what a record did to a key that another client took over.
+// takenOver returns what happened to a key that another client took over.
 func takenOver(e *history.Event) string {
 	if e.F == history.KeySet {
 		return "replaced"
@@ -152,7 +152,7 @@ func takenOver(e *history.Event) string {
 	return "removed"
 }
 
-// takenOverStory describes a key that another client rightly removed or replaced, since the lease of its holder was
+// takenOverStory describes a key that another client was entitled to remove or replace, since its holder's lease was
 // over.
 func (t *judge) takenOverStory(c *clash, r *record, key string) string {
 	span, e := r.victimSpan(c), &t.History.Events[r.at]
@@ -207,8 +207,8 @@ func (t *judge) goneStory(key string, at int) string {
 	return sentence("%s was "+did+"%s", key, e.Time, t.faultText(t.removing(at)))
 }
 
-// removing finds the fault that removed a key without a request of a client, as recorded at position at. After a
-// failover, the record may be that of a replica.
+// removing finds the fault that removed a key without a client's request, as recorded at position at. After a failover,
+// a replica may have made the record.
 func (t *judge) removing(at int) *trace.Fault {
 	e := &t.History.Events[at]
 	return t.lastSuspect(at, func(f *trace.Fault) bool {
@@ -233,8 +233,8 @@ func (t *judge) crashStory(key string, r *record, e *history.Event) string {
 		e.Time, went, why, t.faultText(downs...))
 }
 
-// downAt lists the faults that had taken down the server which records a loss at position at, and from which it came
-// back with that loss. Earlier faults that are over lost nothing; otherwise the loss would have been recorded then.
+// downAt lists the faults that took a server down before it came back with the loss recorded at position at. Earlier
+// faults that are over lost nothing; otherwise the loss would have been recorded then.
 func (t *judge) downAt(at int) []*trace.Fault {
 	e := &t.History.Events[at]
 	strikes := func(f *trace.Fault) bool { return f.Does.IsDown() && f.Strikes(e.Process) }
@@ -248,7 +248,7 @@ func (t *judge) downAt(at int) []*trace.Fault {
 	return downs
 }
 
-// lostPart names what was lost: the key, or only a prolongation of it.
+// lostPart names what was lost: the key, or only an extension of it.
 func (t *judge) lostPart(key string, r *record) string {
 	if r.at == r.undone {
 		return "the prolongation of " + key

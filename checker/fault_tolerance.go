@@ -19,13 +19,13 @@ func init() {
 		judge:  (*judge).faultTolerance, uncertain: clockerror.Bounds})
 }
 
-// faultTolerance judges that an acquire, and its release, succeed within the bound while a quorum of servers is up and
-// reachable from an unpaused client and nobody held or requested the lock within the last TTL.
+// faultTolerance judges that an acquire, and its release, succeed within the bound. It judges them while a quorum of
+// servers is up and reachable from an unpaused client, and nobody held or requested the lock within the last TTL.
 //
 // An acquire is judged if all of this holds from its call to its return or to the bound, whichever comes first:
-//   - the same quorum of servers was, all the time, up, unpaused, not slowed, and on no cut, delayed or broken link
-//     with the client, and the client itself was up and unpaused and kept its session;
-//   - no key of another attempt stood in its way on so many servers that no quorum was left;
+//   - one quorum of servers was up, unpaused and not slowed all the time, and no link between it and the client was
+//     cut, delayed or faulty; the client itself was up and unpaused and kept its session;
+//   - keys of other attempts did not block so many servers that no quorum was left;
 //   - from one TTL before its call, nobody else requested or held the lock. The client's own holds count too, unless
 //     their releases returned ok and no fault was active since, so that they left nothing behind;
 //   - in that time, no service of a single member had come back without its disk, and so without the client's session.

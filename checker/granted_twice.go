@@ -5,8 +5,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// grantedTwice judges a record of two grants that do not rest on a key of their own each: both rest on elements that
-// they took out of a list, or on one key.
+// grantedTwice judges a record of two grants that do not each rest on a key of their own: both rest on elements that
+// they took out of a list, or both rest on one key.
 func (t *judge) grantedTwice(c *clash, u history.Process, r *record) {
 	if r.set[0] < 0 && r.set[1] < 0 {
 		t.tookTwo(c, u, r)
@@ -42,8 +42,8 @@ func (t *judge) lastTaken(s *trace.Span, u history.Process) int {
 	return t.LastTaken(g.Attempt, t.Locks[g.Lock].Name, u, s.At)
 }
 
-// shareKey reports whether two grants of one client rest on one key, which only one of them has set: it was still there
-// when the other was granted. It completes the record then.
+// shareKey reports whether two grants of one client rest on one key, which only one of them has set: the key was still
+// there when the other was granted. If so, it completes the record.
 func (t *judge) shareKey(c *clash, u history.Process, r *record) bool {
 	set, s := r.set[0], &c.then
 	if set < 0 {
@@ -64,7 +64,7 @@ func (t *judge) shareKey(c *clash, u history.Process, r *record) bool {
 	return stands
 }
 
-// beside reports whether the victim's key was still there, beside the other key, when the other was set.
+// beside reports whether the victim's key was still there when the other key was set, so that both existed at once.
 func (t *judge) beside(r *record) bool {
 	victim, other := &t.History.Events[r.set[r.victim]], &t.History.Events[r.set[1-r.victim]]
 	return !t.History.Header.OneService() && victim.Process == other.Process && victim.Member != other.Member &&

@@ -7,10 +7,10 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// Judges records who judged mutual exclusion, and what each of them answered about the critical sections. It is zero in
-// findings on other laws, which have one judge, and if there was nothing to judge.
+// Judges records who judged mutual exclusion, and what each judge answered about the critical sections. It is zero if
+// there was nothing to judge, and in findings on other laws, which have one judge.
 type Judges struct {
-	Porcupine Answer // answer of the linearizability checker, on a mutex whose owner is the section
+	Porcupine Answer // answer of the linearizability checker, which models a mutex that is owned by a section
 	Interval  Answer // answer of the interval check, on the sections as spans
 }
 
@@ -23,7 +23,7 @@ const (
 	NotAskedClocks         // the history states a clock error, but porcupine assumes exact times
 	NotAskedTooMany        // a part has more sections than porcupine can be asked about at once
 	Unfinished             // porcupine ran out of steps
-	Open                   // from the interval check: it depends on something that the history does not state exactly
+	Open                   // only the interval check: it depends on something that the history does not state exactly
 	Allowed                // no two sections of one lock overlap, except shared ones
 	Refuted                // two do
 )
@@ -43,7 +43,7 @@ func (a Answer) String() string {
 	return "not asked"
 }
 
-// Why returns why there is no answer; empty if there is one, or if there was nothing to judge.
+// Why returns why there is no answer. It is empty if there is an answer, or if there was nothing to judge.
 func (a Answer) Why() string {
 	switch a {
 	case NotAskedClocks:
@@ -127,7 +127,7 @@ func (t *judge) porcupine(ops []linear.MutexOp) linear.Answer {
 	return answer
 }
 
-// answers maps the answers of package linear.
+// answers maps the answers of package linear to those of this package.
 var answers = map[linear.Answer]Answer{linear.Unknown: Unfinished, linear.TooMany: NotAskedTooMany,
 	linear.Linearizable: Allowed, linear.Refuted: Refuted}
 
@@ -143,8 +143,8 @@ func (j Judges) open() Judges {
 }
 
 // appendMutexOps appends the operations for porcupine. Each successful acquire is an enter, from its call to its
-// return. Each section that ended is a leave, from its end (or from when it may have ended) to the return of its
-// release, or for ever.
+// return. Each section that ended is a leave. A leave lasts from the end of the section (or the earliest time at which
+// it may have ended) to the return of the release, or forever if the release did not return.
 func (t *judge) appendMutexOps(ops []linear.MutexOp, l *trace.LockTrace) []linear.MutexOp {
 	for s, n := range l.Grants {
 		g := &t.Grants[n]

@@ -21,25 +21,25 @@ var Laws []Law
 type lawRow struct {
 	law     Law
 	place   int      // position in the order in which the laws are reported, from 1
-	gravity int      // rank among violations, from 1: harm to the user's work comes before what led to it
-	kept    LockKind // the kinds of locks that keep it, under the faults that they can survive
-	atEnd   bool     // no history can show that it holds before everything in it has ended
-	says    string   // what it states, as a lower-case sentence without a full stop
-	broken  string   // what happens when it is broken, in the same form
+	gravity int      // rank among violations, from 1: harm to the user's data ranks before the events that led to it
+	kept    LockKind // kinds of locks that keep the law under the faults that they can survive
+	atEnd   bool     // a history shows that the law holds only once everything in it has ended
+	says    string   // what the law states, as a lower-case sentence without a period
+	broken  string   // what happens when the law is broken, in the same form
 	judge   func(*judge, *Finding)
 	// uncertain explains why inexact clocks leave the law undecided; empty if they do not. If uncertain is nil, they
 	// always do.
 	uncertain func(t *trace.Trace, violated bool, at int) string
 }
 
-// LockKind is a set of kinds of locks, which differ in the laws that they can keep.
+// LockKind is a set of kinds of locks. The kinds differ in the laws that they can keep.
 type LockKind uint8
 
 // The kinds of locks.
 const (
-	Leased    LockKind = 1 << iota // it has a lease, and its holder checks how long the lease lasts
-	Fenced                         // it has tokens that the resource compares
-	Efficient                      // it saves work and protects nothing
+	Leased    LockKind = 1 << iota // has a lease, and its holder checks how long the lease lasts
+	Fenced                         // has tokens that the resource compares
+	Efficient                      // saves work and protects nothing
 	anyLock   = Leased | Fenced | Efficient
 )
 
@@ -73,7 +73,7 @@ func (l Law) row() *lawRow {
 	return &lawRow{gravity: math.MaxInt}
 }
 
-// leftOpen explains why inexact clocks leave the law undecided; empty if they do not.
+// leftOpen explains why inexact clocks leave the law undecided. It is empty if they do not.
 func (row *lawRow) leftOpen(t *trace.Trace, f *Finding) string {
 	if row.uncertain == nil {
 		return "The clocks were not exact, and nobody has said what that means to this law."
@@ -81,7 +81,7 @@ func (row *lawRow) leftOpen(t *trace.Trace, f *Finding) string {
 	return row.uncertain(t, f.Outcome == Violated, f.At)
 }
 
-// Says returns what the law states, as a lower-case sentence without a full stop, or "" if l is not a law.
+// Says returns what the law states, as a lower-case sentence without a period, or "" if l is not a law.
 func (l Law) Says() string {
 	if l == Linearizability {
 		return "one order of the operations, each between its call and its return, explains all that was read"
@@ -89,27 +89,27 @@ func (l Law) Says() string {
 	return l.row().says
 }
 
-// Broken returns what happens when the law is broken, as a lower-case sentence without a full stop.
+// Broken returns what happens when the law is broken, as a lower-case sentence without a period.
 func (l Law) Broken() string { return cmp.Or(l.row().broken, string(l)+" is violated") }
 
 // Gravity orders laws by how serious a violation is, the most serious first.
 func (l Law) Gravity() int { return l.row().gravity }
 
-// AtEnd reports whether no history can show that the law holds before everything in it has ended.
+// AtEnd reports whether a history can show that the law holds only once everything in it has ended.
 func (l Law) AtEnd() bool { return l.row().atEnd }
 
-// Promise is what a lock must keep whatever faults strike.
+// Promise states what a lock must keep whatever faults strike.
 type Promise struct {
 	Laws []Law
-	// Availability extends the promise of deadlock-freedom to cases in which too few servers are left for good. No lock
-	// can help then, only more servers can. So it is promised only if asked for.
+	// Availability extends the promise of deadlock-freedom to runs in which too few servers are left for good. No lock
+	// can help there, only more servers can, so it is promised only if asked for.
 	Availability bool
 }
 
 // Availability is the name of the field Promise.Availability in scenario files and reports.
 const Availability = "availability"
 
-// Excuse explains, after "is broken", why a promise is not broken, and how to demand more.
+// Excuse explains, after "is broken", why a violation does not break the promise, and how to demand more.
 const Excuse = "where no quorum of servers is left for good; no lock helps there, and it is not promised unless " +
 	"promise lists " + Availability
 

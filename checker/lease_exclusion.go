@@ -17,11 +17,11 @@ func init() {
 }
 
 // leaseExclusion judges the lock service's promise that the validity windows it grants for one lock never overlap in
-// true time, except shared ones. Of a semaphore, there are never more windows at once than permits.
+// true time, except shared ones. A semaphore never has more windows at once than permits.
 //
 // The law needs grants that state granted and until. It is unchecked if a grant without them may have overlapped
-// another. It counts as exercised once a lock had two windows, or one window and another acquire that could have been
-// granted. A single grant that nobody else asked for shows nothing. A semaphore needs one acquire more than it has
+// another. The law counts as exercised once a lock had two windows, or one window and another acquire that could have
+// been granted. A single grant that nobody else asked for shows nothing. A semaphore needs one acquire more than it has
 // permits.
 func (t *judge) leaseExclusion(f *Finding) {
 	windows, exercised := 0, false
@@ -71,8 +71,8 @@ func (t *judge) leasesOverlap(f *Finding, c *clash) {
 	b.About, b.Unrecorded = t.about(&pair, records), unrecorded(cause, records)
 }
 
-// undecidedBy returns a grant whose window is not stated and may have overlapped another; nil if there is none. No two
-// stated windows overlap when it is called.
+// undecidedBy returns a grant whose window is not stated and may have overlapped another, or nil if there is none. It
+// is called when no two stated windows overlap.
 func (t *judge) undecidedBy() *trace.Grant {
 	for n := range t.Locks {
 		spans := t.WithUnstated(&t.Locks[n])
@@ -100,8 +100,8 @@ func inOrder(all []clash) (first []clash, more bool) {
 	return all[:min(len(all), mostBreaches)], len(all) >= mostBreaches
 }
 
-// clashesIn returns the clashes of a lock, in the order in which the history states their second spans and then their
-// first ones; at most mostBreaches.
+// clashesIn returns at most mostBreaches clashes of a lock, in the order in which the history states their second spans
+// and then their first ones.
 func (t *judge) clashesIn(law Law, n int) (all []clash) {
 	spans := t.Locks[n].Windows
 	if law == MutualExclusion {

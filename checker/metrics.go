@@ -10,18 +10,18 @@ import (
 
 // Metric is one figure about a run.
 type Metric struct {
-	Name    string // as in the documents; for a single process with {process="client-1"}
+	Name    string // as in the documentation; with {process="client-1"} for a single process
 	Value   float64
 	Unit    string  // "s", "ratio" in [0, 1], or empty for a count
 	Samples int     // number of observations; if it is 0, so is Value
-	Alarm   float64 // value above which the documents advise to investigate; -1 if they state none
+	Alarm   float64 // value above which the documentation advises an investigation; -1 if it states none
 }
 
 // Alarming reports whether the value lies above its alarm level.
 func (m Metric) Alarming() bool { return m.Alarm >= 0 && m.Samples > 0 && m.Value > m.Alarm }
 
-// Metrics is a list in a fixed order: first the metrics of the run, then those of single processes in the header's
-// order.
+// Metrics is a list in a fixed order: first the metrics of the run, then those of single processes in the order of the
+// header.
 type Metrics []Metric
 
 // Of returns the metric with the given name.
@@ -34,8 +34,8 @@ func (ms Metrics) Of(name string) (Metric, bool) {
 	return Metric{}, false
 }
 
-// Measure computes the five metrics that the documents say to watch, with their alarm levels, and some more. It ignores
-// the probe's own operations.
+// Measure computes the five metrics that the documentation advises to watch, with their alarm levels, and some more. It
+// ignores the probe's own operations.
 //
 //   - lock_acquisition_time_p50, _p99: time from the call of an acquire to its ok, in s. An acquire that failed, or was
 //     still open when the run ended, counts with the time that it waited in vain. Alarm above 50 % of the TTL.
@@ -173,7 +173,7 @@ func (m *measures) byProcess(h *history.History) Metrics {
 	return out
 }
 
-// unavailability goes through the turns of every lock. Crashed holders have left their sections.
+// unavailability goes through the turns of every lock. A holder that crashed has left its section.
 func (t *judge) unavailability() Metric {
 	m := Metric{Name: "unavailability", Unit: "s", Alarm: -1}
 	waiting, holding := make([]int, len(t.Locks)), make([]int, len(t.Locks))
@@ -229,7 +229,7 @@ func (t *judge) unreleasedRate() Metric {
 
 func seconds(d history.Time) float64 { return float64(d) / 1e9 }
 
-// share returns a part of the TTL as an alarm level, or -1 if the TTL is unknown.
+// share returns a fraction of the TTL as an alarm level, or -1 if the TTL is unknown.
 func share(ttl, part float64) float64 {
 	if ttl <= 0 {
 		return -1
@@ -254,7 +254,7 @@ func percentile(name string, seen []float64, p int, alarm float64) Metric {
 	return Metric{Name: name, Unit: "s", Value: NearestRank(seen, p), Samples: len(seen), Alarm: alarm}
 }
 
-// counted returns the number of acquires whose messages were counted: 0 if the history has no count of messages.
+// counted returns the number of acquires whose messages were counted. It is 0 if the history has no count of messages.
 func (m *measures) counted(h *history.History) int {
 	if h.Header.Messages == 0 {
 		return 0
@@ -262,7 +262,8 @@ func (m *measures) counted(h *history.History) int {
 	return m.served
 }
 
-// notifying returns the number of releases whose notices were recorded: 0 if only the lock's own code knows of them.
+// notifying returns the number of releases whose notices were recorded. It is 0 if only the lock's own code knows of
+// them.
 func (m *measures) notifying(h *history.History) int {
 	if h.Header.Attempts == 0 && m.woken == 0 {
 		return 0

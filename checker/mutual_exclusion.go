@@ -18,8 +18,8 @@ func init() {
 		judge:  (*judge).mutualExclusion, uncertain: clockerror.Sections})
 }
 
-// mutualExclusion judges what users rely on: critical sections of one lock never overlap, except shared ones. Of a
-// semaphore, there are never more sections open at once than permits. Two judges report it (see Judges).
+// mutualExclusion judges what users rely on: critical sections of one lock never overlap, except shared ones. A
+// semaphore never has more sections open at once than permits. Two judges decide this law (see Judges).
 //
 // If a process died unnoticed, at an unknown time after it was last known to be alive, the law is violated only if it
 // is violated for every such time. It is undecided if it is violated for some of them.
@@ -66,9 +66,9 @@ func (t *judge) mutualExclusion(f *Finding) {
 	}
 }
 
-// unseenEnd says why it is not known whether two sections overlapped, although none overlapped for certain: a process
-// died inside one, which was noticed only later. It is empty if no section can have lasted long enough to overlap. It
-// is also empty if clocks are inexact, since their error already covers this.
+// unseenEnd explains why it is not known whether two sections overlapped, although none overlapped for certain: a
+// process died inside one, and this was noticed only later. It is empty if no section can have lasted long enough to
+// overlap another. It is also empty if clocks are inexact, since their error already covers this.
 func (t *judge) unseenEnd() string {
 	if t.History.Header.ClockError > 0 || !t.EndsUnseen() {
 		return ""
@@ -98,7 +98,7 @@ func (t *judge) unseenEnd() string {
 	return ""
 }
 
-// leasesUnknown reports whether it is not known if the leases of a clash of sections overlap.
+// leasesUnknown reports whether the history leaves open whether the leases of a clash of sections overlap.
 func (t *judge) leasesUnknown(c *clash) bool {
 	members := c.members()
 	for i, s := range members {
@@ -115,7 +115,7 @@ func (t *judge) leasesUnknown(c *clash) bool {
 }
 
 // insideTogether reports sections that overlap: two, or one more than there are permits. If the leases overlap too, the
-// cause is the one of the leases. Otherwise it is why a holder was still inside after its own lease had ended.
+// cause is that of the leases. Otherwise the cause is why a holder was still inside after its own lease had ended.
 func (t *judge) insideTogether(f *Finding, c *clash) {
 	report := func(cause Cause) *Finding {
 		b := t.breach(f, cause, c.then.At, t.Locks[c.lock].Name, t.holdersOf(c)...)
@@ -124,7 +124,7 @@ func (t *judge) insideTogether(f *Finding, c *clash) {
 		}
 		return b
 	}
-	if t.hasNoKeys(c.lock) { // nobody granted what the client takes for its lease
+	if t.hasNoKeys(c.lock) { // no server granted what the client takes for its lease
 		cause := Cause{Kind: GrantedByNone}
 		if b := report(cause); b != nil {
 			t.facts.keyless = true
@@ -175,7 +175,7 @@ func (t *judge) holdersOf(c *clash) []history.Process {
 	return all
 }
 
-// gaveUp reports whether a holder's own request had deleted its key by position left.
+// gaveUp reports whether, by position left, a request of the holder had deleted its own key.
 func (t *judge) gaveUp(grant int32, left int) bool {
 	g := &t.Grants[grant]
 	return slices.ContainsFunc(t.Keys, func(at int32) bool {
@@ -186,7 +186,7 @@ func (t *judge) gaveUp(grant int32, left int) bool {
 }
 
 // outlived finds whose lease had ended when the sections began to overlap, and when it ended. This is the lease of a
-// holder that was inside, or, if those were still valid, the lease of the client that entered.
+// holder that was inside or, if all of those were still valid, the lease of the client that entered.
 func (t *judge) outlived(c *clash) (holder trace.Span, end int64) {
 	met := int64(t.Time(c.then.At))
 	for _, holder := range c.members() {
@@ -202,11 +202,11 @@ func (t *judge) outlived(c *clash) (holder trace.Span, end int64) {
 			return holder, last
 		}
 	}
-	return c.first, met // a lease that ended at that very moment
+	return c.first, met // the lease ended at that very moment
 }
 
-// leaseClash finds the first windows of the grants of a clash that overlap, among those stated before the sections met.
-// A later promise cannot be the reason.
+// leaseClash finds the first overlapping windows of the grants of a clash, among those stated before the sections
+// overlapped. A window that was stated later cannot be the reason.
 func (t *judge) leaseClash(c *clash) (clash, bool) {
 	members := c.members()
 	of := func(grant int32) bool {
@@ -216,7 +216,7 @@ func (t *judge) leaseClash(c *clash) (clash, bool) {
 		func(w trace.Span) bool { return w.At > c.then.At || !of(w.Grant) })
 	g := &t.Grants[c.then.Grant]
 	if g.Lease != nil && !slices.ContainsFunc(spans, func(w trace.Span) bool { return w.Grant == c.then.Grant }) {
-		at := int64(g.Lease.Granted) // it was released at once
+		at := int64(g.Lease.Granted) // the lease was released at once
 		spans = append(spans, trace.Span{From: at, To: at, Grant: c.then.Grant, At: g.OK, Shared: g.Shared})
 	}
 	group := t.Interval.FirstCrowd(spans, t.Permits())

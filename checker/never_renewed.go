@@ -6,7 +6,7 @@ import (
 )
 
 // neverRenewed reports whether a holder outlived its lease because nobody asked for an extension: its work took longer
-// than the lease lasts, and no request prolonged the key although nothing was in the way. It is false if the lease was
+// than the lease lasts, and no request extended the key although no fault prevented one. It is false if the lease was
 // over when it was granted, since then there was nothing to renew.
 func (t *judge) neverRenewed(l lateness) bool {
 	g := &t.Grants[l.grant]
@@ -17,9 +17,9 @@ func (t *judge) neverRenewed(l lateness) bool {
 	return t.unasked(l.grant, left, l.ended)
 }
 
-// unasked reports whether no extension of a grant was requested before a position, as far as that can be known. It can
-// be known if the servers recorded the grant's key, so that they would have recorded a request that prolonged it, and
-// if no fault could have held such a request up before the lease had ended.
+// unasked reports whether it is known that no extension of a grant was requested before a position. This is known if
+// the servers recorded the grant's key, and so would have recorded a request that extended it, and if no fault could
+// have delayed such a request before the lease had ended.
 func (t *judge) unasked(n int32, before int, ended history.Time) bool {
 	g := &t.Grants[n]
 	before = min(before, len(t.History.Events))

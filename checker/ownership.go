@@ -17,21 +17,22 @@ func init() {
 		judge:  (*judge).ownership, uncertain: clockerror.Records})
 }
 
-// ownership judges that only its owner or its expiry removes or prolongs a lock. The owner is an attempt, not a client:
-// the late release of an old attempt counts as the release of another owner. Setting a key over a live one removes the
-// live one. A flush does not check who owns the keys.
+// ownership judges that only a lock's owner or its expiry removes or extends the lock. The owner is an attempt, not a
+// client: the late release of an old attempt counts as the release of another owner. Setting a key over a live one
+// removes the live one. A flush does not check who owns the keys.
 //
-// A key may remain after the hold that it stood for has ended: a release may write into it that the lock is free, or
-// leave its removal to another process, and a key without expiry remains when its holder has crashed. Another client
-// that finds such a key, and checks that in the same step, may change it. The same holds if a fault has set the
-// server's clock forward, so that the lease is over by that clock: there, a key would expire early too. A client that
-// sets a key over another's must check what the other key contains. That there is a key, which is all that SET XX asks
-// for, does not show whose it is.
+// A key may remain after its owner's hold has ended: a release may write into the key that the lock is free, or leave
+// its removal to another process, and a key without expiry remains when its holder has crashed. Another client that
+// finds such a key, and checks this in the same step, may change it. The same holds if a fault has set the server's
+// clock forward so that, by this clock, the lease is over: a key with an expiry would expire early there, too. A client
+// that sets a key over another's must check what the other key contains. SET XX checks only that there is a key, not
+// whose it is.
 //
-// A key by which the lock is to be had is nobody's, whoever set it: a token that a release puts back, or that the first
-// client makes before it asks for it as the others do. Whoever asks for the lock may take it out.
+// A key that stands for the free lock belongs to nobody, whoever set it. It is a token that a release puts back, or
+// that the first client creates before it asks for the lock as the others do. Any client that asks for the lock may
+// take it out.
 //
-// The law needs records of keys that were deleted, overwritten or prolonged. A record that does not name both attempts
+// The law needs records of keys that were deleted, overwritten or extended. A record that does not name both attempts
 // cannot be judged. If servers do not record why keys disappeared, the law cannot be known to hold.
 func (t *judge) ownership(f *Finding) {
 	judged, over, offered := 0, false, false
@@ -82,7 +83,7 @@ func (t *judge) ownership(f *Finding) {
 	f.holds(count(judged, "request") + " deleted, overwrote or prolonged a lock on a server" + by + ".")
 }
 
-// ownerSince returns the position at which the owner set the key that the event at position at removes or prolongs; -1
+// ownerSince returns the position at which the owner set the key that the event at position at removes or extends; -1
 // if it is unknown.
 func (t *judge) ownerSince(at int, owner history.Attempt) int {
 	e := &t.History.Events[at]
@@ -102,14 +103,14 @@ func (t *judge) unexplained(at int32) bool {
 	return isLock && e.Why == history.NotRecorded
 }
 
-// mayChange reports whether another client's request may change a key: that of an owner whose hold is over, at least by
-// the server's clock, or one that was never the sign of a hold.
+// mayChange reports whether another client's request was entitled to change a key: its owner's hold was over, at least
+// by the server's clock, or the key was never a sign of a hold.
 func (t *judge) mayChange(c trace.Change) bool {
 	return t.History.Events[c.At].Checked == history.CheckedLapse ||
 		t.LooksAtOwner(c) && (t.Over(c) || t.LapsedEarly(c)) || t.WasOffered(c)
 }
 
-// trespass reports that the event at a position removed or prolonged the key of another attempt.
+// trespass reports that the event at a position removed or extended the key of another attempt.
 func (t *judge) trespass(f *Finding, at int, owner history.Attempt) {
 	e := &t.History.Events[at]
 	cause, did := Cause{Kind: RemovedByNonOwner}, "deleted"
@@ -146,15 +147,15 @@ func (t *judge) trespass(f *Finding, at int, owner history.Attempt) {
 	b.violated(t, cause, story+t.comparison(cause, at), w)
 }
 
-// extending reports whether an attempt had been asked to prolong its lock before position at.
+// extending reports whether, before position at, an attempt had been asked to extend its lock.
 func (t *judge) extending(a history.Attempt, lock history.Lock, at int) bool {
 	return slices.ContainsFunc(t.History.Events[:at], func(e history.Event) bool {
 		return e.F == history.Extend && e.Attempt == a && e.Lock == lock
 	})
 }
 
-// comparison explains, if that is known, why the server wrongly changed another's key at a position. It relies on what
-// the request checked, or otherwise on the measures that the lock is known to take.
+// comparison explains, if it is known, why the server changed another's key at a position. It relies on what the
+// request checked, or else on the measures that the lock is known to take.
 func (t *judge) comparison(c Cause, at int) string {
 	h, e := &t.History.Header, &t.History.Events[at]
 	emptied := t.lastSuspect(at, func(f *trace.Fault) bool { return f.Loses == history.LosesEverything })
@@ -176,15 +177,15 @@ func (t *judge) comparison(c Cause, at int) string {
 	return t.measured(c, e)
 }
 
-// measured explains the same by the measures that the lock takes.
+// measured gives the same explanation from the measures that the lock takes.
 func (t *judge) measured(c Cause, e *history.Event) string {
 	h := &t.History.Header
 	kind, measure := h.Service.Kind(), history.OwnerCheck
 	if c.Kind == ProlongedByNonOwner {
 		measure = history.ExtendCheck
 	}
-	// The measures concern releases and extensions. About a key that was set, they say something only if clients take
-	// over what another client has set.
+	// The measures concern releases and extensions. About a key that was set, they tell something only if clients take
+	// over keys that another client has set.
 	states := c.Detail != Overwritten || kind.ClientsExpire
 	switch {
 	case states && h.Applies(measure) && !h.MayApply(history.OwnValue):

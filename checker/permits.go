@@ -8,14 +8,14 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// A semaphore is a lock with several permits. Its laws are those of a mutex, with more holders: of its windows of
-// validity (lease-exclusion) and of its critical sections (mutual-exclusion) there are never more at once than permits.
-// A breach is a crowd: spans of one grant more than there are permits, all of which have an instant in common.
+// A semaphore is a lock with several permits. Its laws are those of a mutex with more holders: there are never more
+// validity windows (lease-exclusion) or critical sections (mutual-exclusion) at once than permits. A breach is a crowd:
+// spans of one more grant than there are permits, which all contain a common instant.
 
-// fewAsked says why exclusion is unchecked if too few clients requested a semaphore to break it.
+// fewAsked says why exclusion is unchecked if too few clients requested a semaphore to exceed its permits.
 const fewAsked = "No lock was requested more often than it has permits."
 
-// neverTogether says what was not seen of spans that break no law.
+// neverTogether says what was never seen when no law is broken.
 func (t *judge) neverTogether() string {
 	if n := t.Permits(); n > 1 {
 		return fmt.Sprintf("never more than %d of one lock at once", n)
@@ -39,10 +39,10 @@ func (c *clash) members() []trace.Span {
 	return append(append(append(all, c.first), c.rest...), c.then)
 }
 
-// decisivePair finds the two grants of a clash of leases that show its cause, with the cause and the records that show
-// it. In a crowd, the keys of all holders but one may stand side by side, so a pair whose keys did shows nothing, and
-// the first pair of another cause is taken: one of its two keys was gone when the other was set. If there is no such
-// pair, the servers granted more permits than there are.
+// decisivePair finds the two grants in a clash of leases that show its cause. It returns them with the cause and the
+// records that show it. In a crowd, the keys of all holders but one may rightly exist at once, so two keys that existed
+// at once show nothing. decisivePair therefore takes the first pair with another cause: one of its two keys was gone
+// when the other was set. If there is no such pair, the servers granted more permits than there are.
 func (t *judge) decisivePair(c *clash) (pair clash, cause Cause, records []record) {
 	pair = clash{law: c.law, lock: c.lock, first: c.first, then: c.then}
 	cause, records = t.decideOne(&pair)
@@ -62,8 +62,8 @@ func (t *judge) decisivePair(c *clash) (pair clash, cause Cause, records []recor
 	return pair, cause, records
 }
 
-// decideOne is decide for two members of a clash. In a crowd, a key that went only after the other one was set explains
-// nothing: both stood side by side when the permit was granted, whenever its holder heard of it.
+// decideOne is decide for two members of a clash. In a crowd, a key that disappeared only after the other one was set
+// explains nothing: both existed when the permit was granted, even if its holder received the grant later.
 func (t *judge) decideOne(c *clash) (Cause, []record) {
 	cause, records := t.decide(c)
 	if n := len(records); n > 0 && t.Permits() > 1 {
@@ -76,9 +76,9 @@ func (t *judge) decideOne(c *clash) (Cause, []record) {
 	return cause, records
 }
 
-// byTaker reports whether a client, and not the server, decided that the permit that expired at a position was over.
-// That is so if the permit is a member of a set, whose members no server removes, and no fault strikes the server's
-// clock.
+// byTaker reports whether a client, not the server, decided that the permit that expired at a position was over. This
+// is so if the permit is a member of a set, from which servers remove nothing by themselves, and no fault strikes the
+// server's clock.
 func (t *judge) byTaker(gone int) bool {
 	e := &t.History.Events[gone]
 	return t.Permits() > 1 && e.Member != "" && t.LastFault(gone,
@@ -93,7 +93,7 @@ func (t *judge) witnessOfCrowd(c *clash) (w []int) {
 	return w
 }
 
-// tooMany says, of a crowd, how many holders there were for how many permits; empty if the lock has one permit.
+// tooMany says how many holders a crowd had for how many permits. It is empty if the lock has one permit.
 func (t *judge) tooMany(c *clash) string {
 	if len(c.rest) == 0 {
 		return ""
@@ -101,7 +101,7 @@ func (t *judge) tooMany(c *clash) string {
 	return sentence(": %d inside, and there are %d permits", len(c.rest)+2, t.Permits())
 }
 
-// leasesAtOnce says how many leases ran at once in a clash.
+// leasesAtOnce says how many leases were valid at once in a clash.
 func (t *judge) leasesAtOnce() string {
 	if n := t.Permits(); n > 1 {
 		return sentence("%d leases at once, with %d permits", n+1, n)
@@ -109,7 +109,7 @@ func (t *judge) leasesAtOnce() string {
 	return "two leases at once"
 }
 
-// crowdedLeases names the holders of a crowd of leases; empty if the lock has one permit.
+// crowdedLeases names the holders of a crowd of leases. It is empty if the lock has one permit.
 func (t *judge) crowdedLeases(c *clash) string {
 	if len(c.rest) == 0 {
 		return ""
@@ -117,7 +117,7 @@ func (t *judge) crowdedLeases(c *clash) string {
 	return sentence(" The holders were %s.", list(t.holdersOf(c)))
 }
 
-// advice returns what the documents recommend against the cause.
+// advice returns what the documentation recommends against the cause.
 func (s *situation) advice() []advice {
 	list := remedies[s.cause.Kind]
 	if !isSemaphore(s) {
@@ -130,8 +130,8 @@ func (s *situation) advice() []advice {
 	return append(slices.Clone(semaphores[s.cause.Kind]), slices.DeleteFunc(slices.Clone(list), guard)...)
 }
 
-// semaphores holds the advice that is for locks with several permits only. It takes the place of a fencing token, which
-// cannot guard the data there: an earlier holder is not superseded by a later one.
+// semaphores holds the advice that is only for locks with several permits. It replaces the advice to use fencing
+// tokens. They cannot guard the data of a semaphore, since a later holder does not supersede an earlier one.
 var semaphores = map[CauseKind][]advice{
 	GrantedTwice: {{text: "Remove expired permits, count the others and take one in a single step, such as a script, " +
 		"and use the clock of the server for it."}},

@@ -17,9 +17,8 @@ func (t *judge) unreleased() (all []trace.Handback) {
 	return all
 }
 
-// obstructed reports whether a fault was in the way of a release at some time after the call of its acquire. Clock
-// faults never are. Faults of links between servers are in the way only if a server needs others to carry the release
-// out.
+// obstructed reports whether a fault could have prevented a release at some time after the call of its acquire. Clock
+// faults never do. Faults of links between servers do only if a server needs others to carry out the release.
 func (t *judge) obstructed(r *trace.Handback) bool {
 	g := &t.Grants[r.Grant]
 	header := &t.History.Header
@@ -91,8 +90,8 @@ func (t *judge) unreleasedStory(f *Finding, r *trace.Handback) {
 	b.violated(t, cause, s, witness)
 }
 
-// deletedLater reports whether a key of a grant was deleted by its own attempt after position end. Then its release had
-// requested this, and it took long.
+// deletedLater reports whether a grant's own attempt deleted a key of the grant after position end. Then its release
+// had requested the deletion, and the deletion was slow.
 func (t *judge) deletedLater(g *trace.Grant, end int) bool {
 	return slices.ContainsFunc(t.Keys, func(i int32) bool {
 		e := &t.History.Events[i]
@@ -101,7 +100,7 @@ func (t *judge) deletedLater(g *trace.Grant, end int) bool {
 	})
 }
 
-// returned describes the return of a release: "ok", or "fail (not owner)".
+// returned describes the return of a release, for example "ok" or "fail (not owner)".
 func (t *judge) returned(at int) string {
 	e := &t.History.Events[at]
 	switch {

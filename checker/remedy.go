@@ -9,18 +9,18 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// advice is one thing to change. It must be enough to remove the violation. Changes that help only together are one
-// piece of advice.
+// advice is one thing to change. It alone must be enough to remove the violation. Changes that help only together are
+// one piece of advice.
 type advice struct {
 	text   string
-	unless history.Measure                  // not given to those who apply this
-	given  history.Measure                  // given only to those who apply this
-	only   func(k history.ServiceKind) bool // given to the users of these services; nil: all
-	when   func(s *situation) bool          // given if it is true of the violation; nil: always
+	unless history.Measure                  // omitted for those who apply this
+	given  history.Measure                  // only for those who apply this
+	only   func(k history.ServiceKind) bool // only for the users of these services; nil: all
+	when   func(s *situation) bool          // only if this is true of the violation; nil: always
 }
 
-// together returns two pieces of advice for a lock that needs both. A lock that may already follow one gets only the
-// other; a lock that is known to follow neither gets both, in one sentence.
+// together returns two pieces of advice for a lock that needs both. A lock that may already follow one of them gets
+// only the other. A lock that is known to follow neither gets both, in one sentence.
 func together(first, second advice, both string) []advice {
 	one, other := first, second
 	one.when = all(first.when, func(s *situation) bool { return s.MayApply(second.unless) })
@@ -29,8 +29,8 @@ func together(first, second advice, both string) []advice {
 		when: all(first.when, second.when, func(s *situation) bool { return !s.MayApply(second.unless) })}}
 }
 
-// The services that advice is for: those with some property, and, for advice that names what only one service has, that
-// service.
+// Conditions on the service: advice may be for services with some property, or name something that only one service
+// has.
 var (
 	onEtcd       = on(history.Etcd)
 	onZooKeeper  = on(history.ZooKeeper)
@@ -42,7 +42,7 @@ func on(s history.Service) func(history.ServiceKind) bool {
 	return func(k history.ServiceKind) bool { return k.Name == s }
 }
 
-// anyRedis is true of servers whose clock and disk need care: each keeps its own keys.
+// anyRedis is true of servers that each keep their own keys, so that their clocks and disks need care.
 func anyRedis(k history.ServiceKind) bool { return !k.OneLog }
 
 // oneRedis is true of a single server, replicated or not.
@@ -51,13 +51,13 @@ func oneRedis(k history.ServiceKind) bool { return !k.OneLog && !k.Majority }
 // byMajority is true of several servers that know nothing of each other.
 func byMajority(k history.ServiceKind) bool { return k.Majority }
 
-// asOne is true of a service that grants or refuses a lock as one.
+// asOne is true of a service that answers as a whole, with one grant or refusal.
 func asOne(k history.ServiceKind) bool { return !k.Majority }
 
 // consensus is true of members that agree on one log.
 func consensus(k history.ServiceKind) bool { return k.OneLog }
 
-// removing is true of servers that remove a lock whose lease is over.
+// removing is true of servers that remove a lock when its lease is over.
 func removing(k history.ServiceKind) bool { return !k.ClientsExpire }
 
 // Advice that helps against several causes.
@@ -86,7 +86,7 @@ const (
 		"fault holds these requests up."
 )
 
-// tokens lists advice, for the given circumstances, that makes fencing tokens tell a later grant from an earlier one.
+// tokens lists advice that makes fencing tokens distinguish a later grant from an earlier one, if when is true.
 func tokens(when func(*situation) bool) []advice {
 	lost := func(s *situation) bool { return len(s.forgot) > 0 }
 	kept := func(s *situation) bool {
@@ -116,7 +116,7 @@ var guards = []advice{
 	growingTokens,
 }
 
-// growingTokens is for users whose resource compares tokens that do not help.
+// growingTokens is for users whose resource compares tokens, but whose tokens do not help.
 var growingTokens = advice{text: "Guard the data by fencing tokens that grow with each grant: those that the " +
 	"resource compares here do not (see token-order).", given: history.Fencing, when: isConfused}
 
@@ -125,8 +125,8 @@ func guarded(s *situation) bool {
 	return s.Applies(history.ComparedWrites) && !s.stale || s.Applies(history.Fencing) && !s.confused
 }
 
-// remedies holds what the documents recommend against each cause: antirez (Redis: distributed locks), Kleppmann (How to
-// do distributed locking), and the comparisons of Redis, ZooKeeper and etcd locks.
+// remedies holds what the documentation recommends against each cause. Its sources are antirez (Redis: distributed
+// locks), Kleppmann (How to do distributed locking), and comparisons of Redis, ZooKeeper and etcd locks.
 var remedies = map[CauseKind][]advice{
 	CountedWithoutQuorum: {{text: "Count a lock, or its extension, only after a majority of all servers said yes: " +
 		"two majorities always share a server."}},
@@ -423,7 +423,7 @@ var remedies = map[CauseKind][]advice{
 	},
 }
 
-// onlyMember helps if the only member of a cluster has lost its disk. Its tokens begin anew: they guard nothing.
+// onlyMember helps if the only member of a cluster has lost its disk. Its tokens start anew, so they guard nothing.
 var onlyMember = []advice{
 	{text: "Run three members: what one of them loses, the others still have."},
 	{text: "Restart a crashed server only after the longest TTL has passed.",
@@ -437,17 +437,17 @@ var takenByWhat = advice{text: "Look for what keeps the lock taken besides its k
 // fences reports whether the resource compares tokens.
 func fences(s *situation) bool { return s.Applies(history.Fencing) }
 
-// What remains to say where nothing is left to do: exclusion was lost although everything is in place, the data's guard
-// included; and anything else.
+// The texts for when there is no advice left to give: exclusion was lost although everything is in place, including the
+// guard of the data; and any other violation.
 const (
 	nothingLeft = "All that the documents give against it is in place. What is left is the limit of a lock with a " +
 		"lease: it cannot stop a holder that does not know."
 	noneKnown = "The checker knows no remedy against this."
 )
 
-// remedy returns the advice that fits: none that is already applied, none for another kind of lock, none against
-// another fault. Advice that may already be followed is marked as such. An unknown service is assumed to have several
-// servers.
+// remedy returns the advice that fits. It omits advice that is already followed, that is for another kind of lock, or
+// that helps against another fault. It marks advice that may already be followed. An unknown service is assumed to have
+// several servers.
 func remedy(s *situation) string {
 	kind := cmp.Or(s.Service, history.Redlock).Kind()
 	var fit, unsure []string
@@ -480,7 +480,7 @@ func remedy(s *situation) string {
 	return strings.Join(fit, " ")
 }
 
-// Notes for locks whose code is not known: before advice that may already be followed, and where there is none.
+// Texts for locks whose code is not known: before advice that may already be followed, and in place of advice.
 const (
 	unlessDone = "Unless it is done already: "
 	notShown   = "What would help depends on how the lock works, which the history does not show."

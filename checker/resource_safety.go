@@ -22,17 +22,19 @@ func init() {
 //
 // The data of a lock is one register. It starts as "", or as the value that the first accepted read returned. A write
 // builds on the value that its client had received when it called the write. If the history does not record the
-// clients' reads and writes, it builds on the value of the last read that the resource accepted from the client. A
-// grant that wrote knows the value it wrote, so its next write builds on that. A write without any read builds on
-// nothing, so (b) does not apply. Nor does (b) apply if nobody in the history wrote the value that would be lost, or
-// if, after that value was written, the writer read a value that nobody in the history wrote. If the attempt of an
-// effect was never granted, it has no place in the order of grants: it changes the value and (b) applies, but (a) does
-// not. A write that breaks both counts as one breach, of (a).
+// clients' reads and writes, it builds on the value of the last read that the resource accepted from the client. After
+// a write, the grant knows the value that it wrote, so its next write builds on that value.
 //
-// A semaphore is no such lock: its holders may write at the same time, so the law is unchecked.
+// The law does not apply (b) to a write without any read, which builds on nothing. Nor does it apply (b) if nobody in
+// the history wrote the value that would be lost, or if the writer, after that value was written, read a value that
+// nobody in the history wrote. If an effect belongs to an attempt that was never granted, it has no place in the order
+// of grants: it changes the value and (b) applies, but (a) does not. A write that breaks both counts as one breach, of
+// (a).
+//
+// The law is unchecked for a semaphore, whose holders may write at the same time.
 //
 // The law needs accepted writes, and grants that state when they were decided, or tokens. Porcupine also judges the
-// clients' read-modify-writes: what it refutes must break (a) or (b) too.
+// clients' read-modify-writes: what it refutes must break (a) or (b), too.
 func (t *judge) resourceSafety(f *Finding) {
 	if n := t.Permits(); n > 1 {
 		f.unchecked(sentence("The lock has %d permits: several holders use the resource at once, and none of them "+

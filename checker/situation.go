@@ -8,36 +8,36 @@ import (
 )
 
 // situation is what advice may depend on: the lock as the header describes it, the cause of the violation, and the
-// faults that its story names as reasons.
+// faults that its story gives as reasons.
 type situation struct {
 	*history.Header
 	facts
 	cause    Cause
 	faults   []*trace.Fault
-	extends  bool           // some client prolonged a lock
-	confused bool           // fencing tokens do not tell a later grant from an earlier one
+	extends  bool           // some client extended a lock
+	confused bool           // fencing tokens do not distinguish a later grant from an earlier one
 	split    bool           // because two masters of one group issue them
 	stale    bool           // a resource that compares values accepted a write of a superseded holder
-	forgot   []*trace.Fault // the faults that lost the tokens' counter, if confused
+	forgot   []*trace.Fault // if confused: the faults that lost the counter of the tokens
 }
 
-// facts are what a law has found out about a violation in addition to its cause.
+// facts are what a law has found out about a violation besides its cause.
 type facts struct {
 	waiting
 	// unanswered is set if a release gave up waiting for its answer.
 	unanswered bool
 
-	// far is set if no request of the whole history was carried out within a sixth of the time that there was for it:
-	// of the bound, or of the TTL.
+	// far is set if no request in the whole history was carried out within a sixth of the time that it had: of the
+	// bound, or of the TTL.
 	far       bool
 	quick     bool // some request was carried out within a sixth of the TTL
 	refused   bool // the operation was not slow: it failed in time
-	stood     bool // the key was still there when its release was refused
-	went      bool // it was gone by then
+	stood     bool // a release was refused although its key was still there
+	went      bool // a release was refused because its key was gone
 	endless   bool // the key that was lost had no expiry
-	unending  bool // the holder counts on a lease that has no end
-	shortened bool // an extension ended the key sooner than the validity that was stated before
-	extending bool // the request at issue is made for an attempt that has been asked to prolong its lock
+	unending  bool // the holder counts on a lease without end
+	shortened bool // an extension ended the key sooner than the validity stated before
+	extending bool // the request in question was made for an attempt that had been asked to extend its lock
 	taken     bool // both grants rest on elements that were taken out of a list
 	oneKey    bool // both grants rest on one key
 	gaveUp    bool // the holder's own request had deleted the key before it stopped working
@@ -166,20 +166,21 @@ func isUncounted(s *situation) bool {
 	return counted(s) && !s.shortened && unlessAgainst(history.SetsClock, history.PacesClock)(s)
 }
 
-// byExtension reports whether a key was prolonged by an extension, and not as it was given its expiry after it was set.
+// byExtension reports whether a key was extended by an extension, and not by giving an expiry to a key set without one.
 func byExtension(s *situation) bool {
 	return s.extending || s.MayApply(history.Expiry) || !s.StatesMeasures()
 }
 
-// isSingle reports whether the lock is on one server, replicated or not, as far as the service is known.
+// isSingle reports whether the lock is known to be on one server, replicated or not.
 func isSingle(s *situation) bool { return s.Service != "" && oneRedis(s.Service.Kind()) }
 
-// sleepsOn reports whether a waiter is known to wait for messages alone where a fault may have swallowed one.
+// sleepsOn reports whether a waiter is known to wait only for a message, and a fault may have lost that message.
 func sleepsOn(s *situation) bool {
 	return isSingle(s) && s.struck && s.StatesMeasures() && !s.MayApply(history.LooksAgain)
 }
 
-// isSlow reports whether requests are known to take too long, or may: nothing else explains why nobody gets the lock.
+// isSlow reports whether requests are known to take too long, or may take too long since nothing else explains why no
+// client gets the lock.
 func isSlow(s *situation) bool {
 	split := s.Service.Kind().Majority && contended(s)
 	counting := s.Service.Kind().ClientsExpire && (s.hasty || !s.Applies(history.SeenLease))
@@ -189,10 +190,10 @@ func isSlow(s *situation) bool {
 		!s.Applies(history.WaitForReplicas)
 }
 
-// keepsKey reports whether no extension sets the key anew, as far as that is known.
+// keepsKey reports whether, as far as is known, no extension sets the key anew.
 func keepsKey(s *situation) bool {
 	return !s.extends || s.MayApply(history.KeptExtension) || !s.StatesMeasures()
 }
 
-// isRecorded reports whether the history was recorded elsewhere: of a simulated lock all requests are read.
+// isRecorded reports whether the history was recorded elsewhere. For a simulated lock, the header counts all requests.
 func isRecorded(s *situation) bool { return s.Asked == nil }

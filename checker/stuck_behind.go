@@ -13,12 +13,12 @@ type moment struct {
 	time history.Time
 }
 
-// standingKey is a key of a lock that is present.
+// standingKey is a key of a lock that is present at some moment.
 type standingKey struct {
 	keeper    history.Process // the server that stores it, or the service
 	member    string
 	of        history.Attempt
-	set       int          // position
+	set       int          // position of the last extension, or -1
 	prolonged int          // position of the last prolongation, -1 if there was none
 	until     history.Time // when it is due to expire
 }
@@ -52,8 +52,8 @@ func (t *judge) note(keys standingKeys, lock history.Lock, i int) standingKeys {
 	return keys
 }
 
-// promoted gives the master's keys to the replica that replaces the master. Keys that the replica lacks are recorded as
-// lost afterwards.
+// promoted moves the master's keys to the replica that replaces it. Keys that the replica lacks are recorded as lost
+// afterwards.
 func (keys standingKeys) promoted(f *history.Fault) standingKeys {
 	if f == nil || len(f.On) == 0 || len(f.To) == 0 {
 		return keys
@@ -79,7 +79,7 @@ func (t *judge) standing(lock int32, at int) (keys standingKeys) {
 	})
 }
 
-// firstSince returns the position since which a key that was present before position at was the first of its lock.
+// firstSince returns the position from which on a key that was present before position at was the first of its lock.
 func (t *judge) firstSince(lock int32, k *standingKey, at int) int {
 	var keys standingKeys
 	since := k.set
@@ -102,7 +102,7 @@ func (t *judge) blocking(keys standingKeys) standingKeys {
 }
 
 // crashedOwner finds the first key whose process had crashed before position at, and the position of the crash. If the
-// key was set after the crash, it had been requested before it.
+// key was set after the crash, it had been requested before.
 func (t *judge) crashedOwner(keys standingKeys, at int) (key *standingKey, crash int) {
 	for n := range keys {
 		k := &keys[n]
@@ -129,15 +129,16 @@ type abandonedKey struct {
 	*standingKey
 	client history.Process
 	detail string
-	left   int // position at which its client was done with the attempt; Open if it still waits for the lock
+	left   int // position at which its client was done with the attempt; Open if the client still waits for the lock
 }
 
-// abandoned finds, among the keys that are present at a moment, the first one that nobody is going to release:
+// abandoned finds, among the keys that are present at a moment, the first one that nobody is going to release. There
+// are two cases:
 //
-//   - its client had given the attempt up or had left the section, and the key never expires, or was still prolonged,
-//     or was kept there by its client's session;
-//   - or its client still waits for the lock. Then an earlier try must have set the key, or, in a queue, the client
-//     does not take its turn.
+//   - Its client had given up the attempt or had left the section. The key never expires, or was still being extended,
+//     or remains because of its client's session.
+//   - Its client still waits for the lock. Then an earlier try must have set the key, or, in a queue, the client does
+//     not notice that it is first in line.
 //
 // A key that can expire must have been there for longer than a TTL. Together, such keys must leave no quorum of
 // servers.
@@ -164,7 +165,7 @@ func (t *judge) abandoned(lock int32, keys standingKeys, now moment) (found *aba
 	return found
 }
 
-// units lists the servers. Of servers that share one copy of a lock, it lists the first.
+// units lists the servers. Of several servers that share one copy of a lock, it lists only the first.
 func (t *judge) units() (all []history.Process) {
 	for _, s := range t.History.Header.Servers {
 		if u := t.Unit(s); !slices.Contains(all, u) {
@@ -174,7 +175,7 @@ func (t *judge) units() (all []history.Process) {
 	return all
 }
 
-// abandonedKey examines key n of the keys that are present at a moment.
+// abandonedKey examines the key with index n among the keys that are present at a moment.
 func (t *judge) abandonedKey(lock int32, keys standingKeys, n int, now moment) (x abandonedKey, is bool) {
 	k := &keys[n]
 	x = abandonedKey{standingKey: k, client: t.ProcessOf(k.of), left: t.doneWith(lock, k.of, k.set)}
@@ -189,7 +190,7 @@ func (t *judge) abandonedKey(lock int32, keys standingKeys, n int, now moment) (
 		return x, true
 	case now.time-t.Time(k.set) <= t.History.Header.TTL:
 		return x, false
-	case s.ClientsExpire && k.until <= now.time: // its lease is over: a client that still waits miscounts it
+	case s.ClientsExpire && k.until <= now.time: // its lease is over: if a client still waits, it miscounts the lease
 		return x, false
 	case k.until == history.Never && !s.Sessions:
 	case s.Sessions && x.left == trace.Open && t.missedTurn(keys, n, now.time):
@@ -202,8 +203,8 @@ func (t *judge) abandonedKey(lock int32, keys standingKeys, n int, now moment) (
 	return x, true
 }
 
-// missedTurn reports whether key n, the first in line, belongs to the latest try of its client, which still waits. The
-// client then has no other key there and, as far as that is known, no longer sends requests.
+// missedTurn reports whether the key with index n, the first in line, belongs to the latest try of its client, which
+// still waits. Then the client has no later key there and, as far as is known, no longer sends requests.
 func (t *judge) missedTurn(keys standingKeys, n int, now history.Time) bool {
 	client := t.ProcessOf(keys[n].of)
 	_, known := t.History.Header.Asked[client]
@@ -211,15 +212,16 @@ func (t *judge) missedTurn(keys standingKeys, n int, now history.Time) bool {
 		func(o standingKey) bool { return t.ProcessOf(o.of) == client })
 }
 
-// isSilent reports whether it is known that no request of a client for a lock reached a server within the last TTL.
+// isSilent reports whether it is known that, within the last TTL, no request of a client for a lock reached a server.
 func (t *judge) isSilent(client history.Process, now history.Time) bool {
 	h := &t.History.Header
 	last, known := t.lastAsked(client, now)
 	return known && now-last > h.TTL
 }
 
-// lastAsked is when the latest request of a client for a lock reached a server by some time, 0 if none had. It is known
-// if it was the last one of all, or if the time lies in the longest one between two of them.
+// lastAsked returns when the last request of a client for a lock up to a given time reached a server; 0 if there was
+// none. The header states this only for the client's last request of all, and for the longest gap between two of its
+// requests. Otherwise it is not known.
 func (t *judge) lastAsked(client history.Process, by history.Time) (last history.Time, known bool) {
 	h := &t.History.Header
 	last, known = h.Asked[client]
@@ -229,8 +231,8 @@ func (t *judge) lastAsked(client history.Process, by history.Time) (last history
 	return last, known
 }
 
-// asks reports whether some request of a client for a lock is known to have reached a server after one time and by
-// another.
+// asks reports whether some request of a client for a lock is known to have reached a server later than after and not
+// later than by.
 func (t *judge) asks(client history.Process, after, by history.Time) bool {
 	h := &t.History.Header
 	if last, known := t.lastAsked(client, by); known {
@@ -240,9 +242,8 @@ func (t *judge) asks(client history.Process, after, by history.Time) bool {
 	return known && q.To-q.From < by-after
 }
 
-// doneWith returns the position at which the client of a key, set for an attempt at position set, was done with that
-// attempt: when its section ended, or when its acquire returned without the lock. It is Open if the client still waits
-// or is inside.
+// doneWith returns the position at which a client was done with an attempt whose key was set at position set: its
+// section ended, or its acquire returned without the lock. It is Open if the client still waits or is inside.
 func (t *judge) doneWith(lock int32, of history.Attempt, set int) int {
 	if g, granted := t.Owner[trace.Title{Lock: t.Locks[lock].Name, Attempt: of}]; granted {
 		return t.Grants[g].End
@@ -256,7 +257,7 @@ func (t *judge) doneWith(lock int32, of history.Attempt, set int) int {
 	return trace.Open
 }
 
-// stay says why an abandoned key does not disappear.
+// stay explains why an abandoned key does not disappear.
 func (x *abandonedKey) stay(t *judge) string {
 	switch {
 	case x.detail == SessionLives:
@@ -298,8 +299,8 @@ func (t *judge) abandonedStory(lock int32, x *abandonedKey, now moment) string {
 		sentence("; its key on %s, set at %v%s, is still there and %s.", server, set, why, x.stay(t))
 }
 
-// abandoning finds the last fault between the client of a key and its server that was active when the key was set, or
-// that struck there before position at and before the client did anything else.
+// abandoning finds the last fault on the way between a key's client and its server. The fault was active when the key
+// was set, or struck later, before position at and before the client did anything else.
 func (t *judge) abandoning(x *abandonedKey, at int) *trace.Fault {
 	e, next := &t.History.Events[x.set], x.set+1
 	for next < at && t.History.Events[next].Process != x.client {

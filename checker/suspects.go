@@ -8,16 +8,16 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// Known says what trials have shown about the faults behind a violation. Each fault is given by the index of the event
-// at which it struck.
+// Known states what trials have shown about the faults behind a violation. Each fault is given by the index of the
+// event at which it struck.
 type Known struct {
-	Idle   []int // the violation also occurs without them, so its story names none of them
-	Needed []int // it does not occur without them; its story names them if it has no other reason
+	Idle   []int // the violation also occurs without them, so its story does not name them
+	Needed []int // the violation does not occur without them; its story names them if it has no other reason
 	Either bool  // each of the needed ones alone suffices
-	Later  bool  // without a needed one it still occurs, because of faults that strike after it was first broken
+	Later  bool  // without a needed one the violation still occurs, because of later faults
 }
 
-// CheckKnowing explains again, with what is known, a breach that Check found in h. Its cause may differ then.
+// CheckKnowing explains a breach that Check found in h again, given what trials have shown. The cause may change.
 func (c *Checker) CheckKnowing(h *history.History, breach *Finding, k Known) Finding {
 	c.t.known, c.t.only = k, breach
 	defer func() { c.t.known, c.t.only = Known{}, nil }()
@@ -26,7 +26,7 @@ func (c *Checker) CheckKnowing(h *history.History, breach *Finding, k Known) Fin
 	return f
 }
 
-// neededStory names the faults that are known to be necessary, if the story has named no fault.
+// neededStory names the faults that are known to be needed, if the story has not named any fault.
 func (t *judge) neededStory() string {
 	if len(t.Cited) > 0 || len(t.known.Needed) == 0 {
 		return ""
@@ -63,7 +63,7 @@ func (t *judge) suspects() iter.Seq[*trace.Fault] {
 	}
 }
 
-// suspected reports whether a fault may be a reason. All faults may, except those known not to be.
+// suspected reports whether a fault may be a reason. All faults may, except those that are known not to be needed.
 func (t *judge) suspected(f *trace.Fault) bool {
 	return len(t.known.Idle) == 0 || !slices.Contains(t.known.Idle, t.History.Events[f.Start].Index)
 }

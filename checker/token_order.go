@@ -20,7 +20,7 @@ func init() {
 }
 
 // tokenOrder judges that fencing tokens strictly increase in the order of grants: tokens of different grants of a lock
-// differ, and a grant that was requested after another had returned has the higher token.
+// differ, and if a grant was requested after another grant had returned, its token is the higher one.
 //
 // The law needs two grants of one lock with tokens.
 func (t *judge) tokenOrder(f *Finding) {
@@ -36,7 +36,7 @@ func (t *judge) tokenOrder(f *Finding) {
 			}
 		}
 		tokens, pairs = tokens+seen, pairs || seen > 1
-		if !rising { // they rise in the order of returns, but the law's order may differ
+		if !rising { // they do not rise in the order of returns, but the law's order may differ from that
 			found = append(found, t.tokenClashes(l)...)
 		}
 	}
@@ -53,7 +53,7 @@ func (t *judge) tokenOrder(f *Finding) {
 	}
 }
 
-// tokenClash is a pair of grants of one lock whose tokens break the law; the history states a first.
+// tokenClash is a pair of grants of one lock whose tokens break the law. The history states a first.
 type tokenClash struct{ a, b *trace.Grant }
 
 // tokenClashes finds the first grant whose token repeats the token of an earlier one, and the first grant whose token
@@ -95,13 +95,13 @@ func (t *judge) tokenClashes(l *trace.LockTrace) (clashes []tokenClash) {
 	return clashes
 }
 
-// mayHaveReturnedLater reports whether, because of inexact clocks, a may have returned only after b was requested.
+// mayHaveReturnedLater reports whether, given inexact clocks, a may have returned only after b was requested.
 func (t *judge) mayHaveReturnedLater(a, b *trace.Grant) bool {
 	return a.Process != b.Process && t.History.Header.ClockError > 0
 }
 
-// returnedBefore reports whether a had been granted before b's winning request left. Since returns ascend in position
-// and time, it is true for the grants of a list up to some index and false from there on.
+// returnedBefore reports whether a had returned before b's winning request was sent. Since returns ascend in position
+// and time, it is true for the grants of a list up to some index, and false from there on.
 func (t *judge) returnedBefore(a, b *trace.Grant) bool {
 	return a.OK < t.Asks[b.Ask].Call || b.Lease != nil && t.Time(a.OK) < b.Lease.Since
 }
@@ -129,8 +129,8 @@ func (t *judge) tokenStory(f *Finding, a, b *trace.Grant) {
 	found.violated(t, cause, story, []int{a.OK, b.OK})
 }
 
-// deposedGrant returns the record of a key of one of two grants that a server set after it had been replaced as its
-// group's master; nil if there is none.
+// deposedGrant returns the record of a key of one of two grants that a server set after it had been replaced as master
+// of its group; nil if there is none.
 func (t *judge) deposedGrant(a, b *trace.Grant) *history.Event {
 	for _, at := range t.Keys {
 		e := &t.History.Events[at]

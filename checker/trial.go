@@ -6,16 +6,16 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Trial says what became of a violation when faults were removed and the run was repeated. The checker makes no trials,
-// since it cannot repeat runs. Whoever can repeat a run adds trials to a finding.
+// Trial states what became of a violation when the run was repeated without some faults. The checker makes no trials,
+// since it cannot repeat runs. Callers that can repeat a run add trials to a finding.
 type Trial struct {
 	Faults []string // plan lines of the faults that were removed; empty: all faults of the plan
-	Needed bool     // without them the law is not broken by that cause; with any one of them it is
-	Later  bool     // faults that struck only after the law was broken, or never, were removed as well
+	Needed bool     // without these faults the law is not broken by that cause; with any one of them it is
+	Later  bool     // also without the faults that struck only after the law was broken, or never
 	// Outcome and Cause are those of the same law in the run without these faults.
 	Outcome Outcome
 	Cause   Cause
-	Others  []history.Process // the processes involved, if it is a violation by the same cause between other processes
+	Others  []history.Process // the processes involved, if the same cause breaks the law between other processes
 }
 
 // String describes the trial in one sentence.
@@ -50,8 +50,8 @@ func (t Trial) became(faults int) string {
 	return t.Outcome.String() + alone
 }
 
-// SameViolation reports whether two findings are of the same violation: of one law, by one cause, of one lock, between
-// the same processes.
+// SameViolation reports whether two findings are of the same violation: one law, one cause, one lock, the same
+// processes.
 func SameViolation(a, b Finding) bool {
 	return a.Outcome == Violated && b.Outcome == Violated && a.Law == b.Law && a.Cause == b.Cause && a.Lock == b.Lock &&
 		slices.Equal(a.Holders, b.Holders)

@@ -1,8 +1,8 @@
 // Package checker judges histories. Each law has a file, which says what the law states, what it needs from the
 // history, and how its cause is found. The checker does not depend on the simulator: it reads a history of any system.
 //
-// Goals: true verdicts with witness, cause and a plain explanation; "holds" only if the law was exercised. Non-goals:
-// to run anything, to draw anything, or to guess what a history does not contain.
+// Goals: true verdicts with a witness, a cause and a plain explanation; "holds" only if the law was exercised.
+// Non-goals: running or drawing anything, and guessing what a history does not contain.
 package checker
 
 import (
@@ -19,7 +19,7 @@ type Outcome uint8
 const (
 	Unchecked Outcome = iota // the history lacks what the law needs
 	Holds                    // the law was exercised and nothing broke it
-	Undecided                // the run or the checker's budget ended too early to decide, or the clocks were inexact
+	Undecided                // the run or the checker's budget ended too early, or the clocks were inexact
 	Violated
 )
 
@@ -51,33 +51,34 @@ func (c Cause) String() string {
 type Finding struct {
 	Law     Law
 	Outcome Outcome
-	Judges  Judges // who judged it; only for mutual-exclusion
-	// Cause, Remedy and Witness are set if and only if the law is violated. Lock and Holders say whom the violation
-	// concerns: the holder and the client that entered, the stale and the newer writer, the process that removed a lock
-	// and its owner, or the waiter.
+	Judges  Judges // only for mutual-exclusion
+	// Cause, Remedy and Witness are set if and only if the law is violated. Lock and Holders state the lock and the
+	// processes involved: the holder and the client that entered, the stale and the newer writer, the process that
+	// removed a lock and its owner, or the waiter.
 	Cause   Cause
 	Remedy  string
 	Lock    history.Lock
 	Holders []history.Process
 	// About is the process whose lease, key or delay the cause concerns. In a clash it is one of the Holders; for a
-	// waiter it is the process that blocks it. It is empty if the cause concerns no single process.
+	// waiter it is the process that blocks the waiter. It is empty if the cause concerns no single process.
 	About   history.Process
 	Witness []int // indexes of the events that show the violation, ascending
 	// At is the index of the event that broke the law. Later events cannot be a reason for it.
 	At int
-	// Unrecorded says that the servers recorded that keys disappeared, but not why. Therefore the law is unchecked, or
+	// Unrecorded is set if the servers recorded that keys disappeared, but not why. Therefore the law is unchecked, or
 	// the cause of its violation is unknown.
 	Unrecorded bool
-	// Faults are the indexes of the events at which those faults struck that the explanation names as reasons,
+	// Faults are the faults that the explanation gives as reasons, by the index of the event at which each struck,
 	// ascending.
 	Faults []int
-	// Trials say what became of the violation without some faults, the necessary ones first. Check leaves them empty.
+	// Trials state what became of the violation without some faults. Those about needed faults come first. Check leaves
+	// Trials empty.
 	Trials []Trial
 	// Explanation is one plain paragraph: the story of a violation, or what was missing for another outcome. For a law
 	// that holds it says what was examined ("15 sections, none overlapped").
 	Explanation string
-	// Further lists the breaches of the law by other causes than Cause: for each cause the first one in the history.
-	// Each is a complete finding on the same law, with an empty Further.
+	// Further lists the breaches of the law by other causes than Cause: for each cause, the first one in the history.
+	// Each is a complete finding on the same law, whose own Further is empty.
 	Further []Finding
 }
 
@@ -123,8 +124,8 @@ func (f *Finding) Retain(keep func(*Finding) bool) bool {
 	return true
 }
 
-// Came returns the outcome with its causes, "violated by CAUSE, also by CAUSE", and a note if only one of two judges
-// had an answer.
+// Came returns the outcome with its causes, "violated by CAUSE, also by CAUSE". It adds a note if only one of two
+// judges had an answer.
 func (f *Finding) Came() string {
 	came := f.Outcome.String()
 	if f.Outcome == Violated {

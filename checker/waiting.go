@@ -7,23 +7,23 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/trace"
 )
 
-// waiting says what is known about a client that waited although nobody held the lock.
+// waiting states what is known about a client that waited although nobody held the lock.
 type waiting struct {
-	silent     bool // its last request came long before
-	turnedAway bool // it still sent requests, although no server had a key of the lock
+	silent     bool // the client's last request came long before
+	turnedAway bool // the client still sent requests, although no server had a key of the lock
 	hasty      bool // it gave up each acquire before it could have seen a Kubernetes lease end
 	ungranted  bool // no client had got any lock so far
-	unreleased bool // all keys of failed attempts were left to expire
+	unreleased bool // all keys of failed attempts expired; none was deleted
 	heldUp     bool // an attempt had a quorum in time, but waited for a server that did not answer
 	away       bool // a server was down, paused or cut off
 	struck     bool // a fault had struck by then
-	// about a key in the way:
+	// about the key that blocked the client:
 	earlierTry  bool // set by an earlier try of a client that still waits or got the lock later
 	everlasting bool // it never expires
 	leftSection bool // its client had got the lock with it, and has left
 }
 
-// waitingStory says what became of the requests of a waiter since a time, if that is known.
+// waitingStory returns what is known of a waiter's requests since a time; it is empty if nothing is known.
 func (t *judge) waitingStory(a *trace.Ask, since history.Time, now moment) string {
 	h := &t.History.Header
 	asked, _ := t.lastAsked(a.Process, now.time)
@@ -71,8 +71,8 @@ func (t *judge) grantedBy(at int) (n int) {
 	return n
 }
 
-// leftToExpire reports whether, after a time and before position at, a key of a lock expired whose attempt had not got
-// the lock by then, and no such key was deleted.
+// leftToExpire reports whether, after a time and before position at, some key expired before its attempt had got the
+// lock, and no such key was deleted.
 func (t *judge) leftToExpire(lock int32, since history.Time, at int) bool {
 	name := t.Locks[lock].Name
 	went := func(why history.Why) bool {
@@ -87,7 +87,8 @@ func (t *judge) leftToExpire(lock int32, since history.Time, at int) bool {
 	return went(history.Expired) && !went(history.Deleted)
 }
 
-// turnedAwayStory says that a client continued to request, up to some time, a lock of which no server had a key.
+// turnedAwayStory returns the sentence that a client continued, up to a time, to request a lock of which no server had
+// a key.
 func (t *judge) turnedAwayStory(client history.Process, by history.Time) string {
 	last := ""
 	if asked, known := t.lastAsked(client, by); known {
@@ -105,7 +106,7 @@ func (t *judge) isFree(lock int32, since history.Time, at int) bool {
 }
 
 // outlasted reports whether, after a time and before position at, an attempt set keys on a quorum of servers within a
-// sixth of the TTL and still did not get the lock, because it waited for the answer of a server that was out of reach.
+// sixth of the TTL and still did not get the lock, because it waited for a server that was out of reach.
 func (t *judge) outlasted(lock int32, since history.Time, at int) bool {
 	h := &t.History.Header
 	if !h.Service.Kind().Majority || !t.serverAway(at) {
