@@ -40,7 +40,7 @@ func (t *judge) deadlockFreedom(f *Finding) {
 	limit := h.TTL + h.Hold + h.Slack
 	switch {
 	case limit <= 0:
-		f.unchecked("The header states no TTL, hold and slack, so that no waiting is too long.")
+		f.unchecked("The header states no TTL, hold or slack, so no wait counts as too long.")
 		return
 	case len(t.Asks) == 0 && !t.hasProbe():
 		f.unchecked("Nobody asked for a lock.")
@@ -72,18 +72,18 @@ func (t *judge) missing() string {
 	for i := range t.Faults {
 		x := &t.Faults[i]
 		if calm = max(calm, t.Counted(x)); calm == trace.Open {
-			return "A fault was still going on when the run ended: " + x.Line + "."
+			return "A fault was still active when the run ended: " + x.Line + "."
 		}
 	}
 	for n := range t.Asks {
 		if a := &t.Asks[n]; a.Ret == trace.Open {
-			return sentence("When the run ended %s was waiting for %s since %v: too short a time to tell.", a.Process,
-				quoted(t.Locks[a.Lock].Name), t.Time(a.Call))
+			return sentence("When the run ended, %s had been waiting for %s since %v: too short a time to decide.",
+				a.Process, quoted(t.Locks[a.Lock].Name), t.Time(a.Call))
 		}
 	}
 	for n := range t.Grants {
 		if g := &t.Grants[n]; g.Ending == trace.StillOpen && g.Process != history.Probe {
-			return sentence("When the run ended %s was still inside the critical section of %s.", g.Process,
+			return sentence("When the run ended, %s was still inside the critical section of %s.", g.Process,
 				quoted(t.Locks[g.Lock].Name))
 		}
 	}
@@ -119,8 +119,8 @@ func (t *judge) stuckFinding(f *Finding, s *trace.Stuck, limit history.Time) {
 	if cause.Kind == NoQuorumLeft {
 		calm = ""
 	}
-	story := sentence("%s asked for %s at %v. From %v on%s for %v nobody acquired the lock; at most %v (longest TTL + "+
-		"hold + slack) would be sound. %s", capital(string(a.Process)), quoted(lock), t.Time(a.Call), s.Since, calm,
+	story := sentence("%s asked for %s at %v. From %v on%s nobody acquired the lock for %v; at most %v (longest TTL "+
+		"+ hold + slack) is allowed. %s", capital(string(a.Process)), quoted(lock), t.Time(a.Call), s.Since, calm,
 		s.Until-s.Since, limit, why)
 	b.violated(t, cause, story, append(w, a.Call))
 	b.About = about
@@ -146,7 +146,7 @@ func (t *judge) calm(s *trace.Stuck) string {
 	if len(kinds) == 0 {
 		return "no fault was under way"
 	}
-	return "no fault was under way but " + list(kinds)
+	return "no fault was under way except " + list(kinds)
 }
 
 // lasting describes a permanent fault during which waiters are judged; empty if f is not such a fault.
@@ -174,12 +174,12 @@ func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about histo
 	}
 	if len(s.Holders) > 0 {
 		g := &t.Grants[s.Holders[0]]
-		how := "goes on prolonging it"
+		how := "keeps extending it"
 		if !t.History.Header.Uncapped {
 			how = "its key never expires"
 		}
 		return Cause{Kind: StuckBehindUncapped}, g.Process,
-			sentence("%s held the lock since %v, longer than the declared hold of %v, and %s.",
+			sentence("%s had held the lock since %v, longer than the declared hold of %v, and %s.",
 				capital(string(g.Process)), t.Time(g.OK), t.History.Header.Hold, how), []int{g.OK}
 	}
 	keys := t.standing(a.Lock, now.at)
@@ -196,7 +196,7 @@ func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about histo
 	g := t.crashedHolder(a.Lock, now.at)
 	if g != nil && !t.recorded(g) {
 		return Cause{Kind: StuckBehindCrashed}, g.Process,
-			sentence("%s held the lock since %v and crashed at %v%s without releasing it.",
+			sentence("%s had held the lock since %v and crashed at %v%s without releasing it.",
 				capital(string(g.Process)), t.Time(g.OK), t.Time(g.End), t.crashText(g.Process, g.End)),
 			[]int{g.OK, g.End}
 	}
@@ -248,7 +248,7 @@ func (t *judge) quorumStory(gone []*trace.Fault) string {
 		return sentence("%s, the only server, was gone for good%s.", capital(string(h.Servers[0])),
 			t.faultText(gone...))
 	}
-	return sentence("So many servers were gone for good that the quorum of %d was not left%s.", h.Quorum,
+	return sentence("Too few servers were left for a quorum of %d: the others were gone for good%s.", h.Quorum,
 		t.faultText(gone...))
 }
 

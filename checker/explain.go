@@ -103,7 +103,7 @@ func (t *judge) sectionStory(c *clash) string {
 	var inside []string
 	for _, s := range c.members()[:t.Permits()] {
 		a := &t.Grants[s.Grant]
-		inside = append(inside, sentence("%s, inside since %v, had not left it (%s)", t.who(a, b), t.Time(a.OK),
+		inside = append(inside, sentence("%s, inside since %v, had not yet left (%s)", t.who(a, b), t.Time(a.OK),
 			t.endText(a)))
 	}
 	return sentence("%s entered the critical section of %s at %v although %s%s.",
@@ -132,19 +132,19 @@ func (t *judge) overstayStory(l lateness, why blame) string {
 	s := sentence("The lease of %s had ended at %v as it should; the lock service broke no promise.", g.Process,
 		l.ended)
 	if why.cause.Kind == SessionExpired {
-		return sentence("The lease of %s was over at %v: its session had been ended before its time%s. %s was still "+
+		return sentence("The lease of %s was over at %v: its session had ended early%s. %s was still "+
 			"inside.", g.Process, l.ended, t.faultText(why.faults...), capital(string(g.Process)))
 	}
 	if why.cause.Kind == LeaseNotRechecked {
-		return sentence("Nothing was left of the lease of %s when it was granted the lock at %v: it was valid until "+
-			"%v%s. %s came in all the same.", g.Process, g.Lease.Granted, g.Lease.Until, t.faultText(why.faults...),
+		return sentence("The lease of %s was already over when it was granted the lock at %v: it was valid until "+
+			"%v%s. %s entered anyway.", g.Process, g.Lease.Granted, g.Lease.Until, t.faultText(why.faults...),
 			capital(string(g.Process)))
 	}
 	if reason := t.blameStory(g.Process, why); reason != "" {
 		return s + reason
 	}
 	if l.ended <= t.Time(g.OK) {
-		return s + sentence(" %s came in all the same.", capital(string(g.Process)))
+		return s + sentence(" %s entered anyway.", capital(string(g.Process)))
 	}
 	return s + sentence(" %s was still inside when it ended.", capital(string(g.Process)))
 }
@@ -160,29 +160,29 @@ func (t *judge) blameStory(p history.Process, why blame) string {
 		if a.Ret != trace.Open {
 			s.WriteString(sentence(" to %v", t.Time(a.Ret)))
 		}
-		s.WriteString(t.faultText(why.faults...) + ", and stayed inside meanwhile.")
+		s.WriteString(t.faultText(why.faults...) + ", and stayed inside while it waited.")
 	case why.cause.Kind == NeverRenewed:
-		s.WriteString(sentence(" No request had prolonged it, and the work of %s took longer than it lasts.", p))
+		s.WriteString(sentence(" No request had extended it, and the work of %s took longer than the lease.", p))
 	case why.cause.Detail == ByPause:
 		then := " and could not notice it"
 		if why.inTime {
-			then = ", and its work came to last longer than the lease"
+			then = ", so its work took longer than the lease"
 		}
 		s.WriteString(sentence(" But %s was paused %s%s%s.", p, t.spells(why.faults), then, t.faultText(why.faults...)))
 	case why.acted && why.held.implied:
-		s.WriteString(sentence(" A renewal of %s was held up%s.", p, t.faultText(why.faults...)))
+		s.WriteString(sentence(" A renewal by %s was delayed%s.", p, t.faultText(why.faults...)))
 	case why.acted:
 		what := string(why.held.f)
 		if why.held.f == history.Extend {
 			what = "extension"
 		}
-		s.WriteString(sentence(" The %s of %s was held up: called at %v, it took effect at %v%s.", what, p,
+		s.WriteString(sentence(" The %s of %s was delayed: called at %v, it took effect at %v%s.", what, p,
 			t.Time(why.held.call), t.Time(why.held.ret), t.faultText(why.faults...)))
 	case why.held.f == history.Extend:
 		s.WriteString(sentence(" But an extension of %s did not get through in time%s.", p,
 			t.faultText(why.faults...)))
 	case why.cause.Detail == ByLatePacket:
-		s.WriteString(sentence(" But a %s of %s was held up%s, and it waited for the answer inside.", why.held.f, p,
+		s.WriteString(sentence(" But a %s of %s was delayed%s, and it waited inside for the answer.", why.held.f, p,
 			t.faultText(why.faults...)))
 	}
 	return s.String()
@@ -232,13 +232,14 @@ func (t *judge) leaseStory(c *clash, cause Cause, records []record) string {
 	}
 	had := sentence("the lease of %s ran from %v to %v", t.who(ga, gb), history.Time(a.From), history.Time(a.To))
 	if t.History.Events[a.At].Grant.Open {
-		had = sentence("%s had it since %v and had not been told that it was lost", t.who(ga, gb), history.Time(a.From))
+		had = sentence("%s had held it since %v and had not been told that it was lost", t.who(ga, gb),
+			history.Time(a.From))
 	}
 	s.WriteString(sentence("%s %s at %v although %s: %s.", capital(t.who(gb, ga)), granted,
 		history.Time(b.From), had, t.leasesAtOnce()))
 	switch cause.Kind {
 	case CountedWithoutQuorum:
-		s.WriteString(sentence(" They counted no server in common (%s; %s), so none could refuse the second.",
+		s.WriteString(sentence(" They counted no server in common (%s; %s), so no server could refuse the second.",
 			t.countedText(&a), t.countedText(&b)))
 	case GrantedByNone:
 		if t.hasNoKeys(c.lock) {
@@ -249,11 +250,11 @@ func (t *judge) leaseStory(c *clash, cause Cause, records []record) string {
 		if !t.keyless(&a) {
 			g, other = gb, ga
 		}
-		s.WriteString(sentence(" No server had a key of %s when it was told at %v that it has the lock.",
+		s.WriteString(sentence(" No server had a key of %s when it was told at %v that it had the lock.",
 			t.who(g, other), t.Time(g.OK)))
 	case CauseNotRecorded:
 		if len(records) == 0 {
-			s.WriteString(" The history does not record what became of the first one's keys.")
+			s.WriteString(" The history does not record what happened to the keys of the first holder.")
 		}
 	}
 	if len(records) > 0 {
@@ -277,7 +278,7 @@ func (t *judge) hasNoKeys(lock int32) bool {
 // the servers on which its key had expired before.
 func (t *judge) serversStory(s *strings.Builder, c *clash, records []record) {
 	last := &records[len(records)-1]
-	s.WriteString(sentence(" What decided it: %s.", t.recordStory(c, last)))
+	s.WriteString(sentence(" The reason: %s.", t.recordStory(c, last)))
 	var likewise, others []string
 	for i := range records[:len(records)-1] {
 		if r := &records[i]; isExpiry(last.cause) && r.cause == last.cause && r.victim == last.victim {

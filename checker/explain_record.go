@@ -34,15 +34,15 @@ func (t *judge) recordStory(c *clash, r *record) string {
 			return sentence("%s was deleted at %v by a request that its holder had sent at %v, in an earlier try with "+
 				"the same value", key, e.Time, e.Sent)
 		}
-		return sentence("%s was deleted at %v by a request of its own holder, which went on as if it still had the "+
+		return sentence("%s was deleted at %v by a request of its own holder, which continued as if it still had the "+
 			"lock", key, e.Time)
 	case ExpiredEarly:
 		return t.earlyStory(r, key)
 	case SessionExpired:
-		return sentence("%s was gone at %v: its session had been ended before its time%s", key, e.Time,
+		return sentence("%s was gone at %v: its session had ended early%s", key, e.Time,
 			t.faultText(t.expiredSession(c, r)...))
 	case NeverRenewed:
-		return sentence("%s expired at %v as it should: no request had prolonged it, and %s had not been told that "+
+		return sentence("%s expired at %v as it should: no request had extended it, and %s had not been told that "+
 			"its lock was lost", key, e.Time, g.Process)
 	case ValidityMiscounted:
 		return t.miscountedStory(c, r, key)
@@ -52,7 +52,7 @@ func (t *judge) recordStory(c *clash, r *record) string {
 		if lease.Until < lease.Granted {
 			ended = sentence(" its own lease had ended at %v, and", lease.Until)
 		}
-		return sentence("%s expired at %v; when %s got the lock at %v%s it took the lock without looking again%s",
+		return sentence("%s expired at %v; when %s got the lock at %v%s it took the lock without checking again%s",
 			key, e.Time, g.Process, lease.Granted, ended, t.faultText(t.unrenewed(span.Grant, r.gone)))
 	case Evicted, RemovedByOperator:
 		return t.goneStory(key, r.at)
@@ -61,12 +61,12 @@ func (t *judge) recordStory(c *clash, r *record) string {
 	case LostInFailover:
 		why := "it had not reached the replica that took over"
 		if t.History.Header.Service.Kind().OneLog {
-			why = "who leads since does not know it, though it had been answered"
+			why = "the new leader does not have it, although its request had been answered"
 		}
 		return sentence("%s was lost in a failover at %v: %s%s", t.lostPart(key, r), e.Time, why,
 			t.faultText(t.deposing(t.Unit(t.History.Events[r.set[0]].Process), r.at))) + t.undoneStory(r)
 	}
-	return sentence("%s was gone at %v, and why is not recorded", key, e.Time)
+	return sentence("%s was gone at %v, and the history does not record why", key, e.Time)
 }
 
 // earlyStory describes a key that ended early because a clock was fast.
@@ -74,16 +74,16 @@ func (t *judge) earlyStory(r *record, key string) string {
 	e := &t.History.Events[r.at]
 	switch {
 	case r.cause.Detail == ClientClock:
-		return sentence("%s took %s for over at %v, %v before its time (%v)%s", t.taker(r), key, e.Time,
+		return sentence("%s considered %s expired at %v, %v before its deadline (%v)%s", t.taker(r), key, e.Time,
 			r.due-e.Time, r.due, t.clockStory(r, t.taker(r)))
 	case e.F == history.KeySet || e.Why == history.Deleted:
 		kept := t.Time(t.keptLast(r))
-		return sentence("%s was %s at %v by %s, since by the clock of %s its lease was over: that clock was ahead, "+
-			"for %s had set or prolonged the key only %v before, at %v%s", key, takenOver(e), e.Time,
+		return sentence("%s was %s at %v by %s, since its lease was over by the clock of %s: that clock was ahead, "+
+			"since %s had set or extended the key only %v before, at %v%s", key, takenOver(e), e.Time,
 			t.ProcessOf(trace.Setter(e)), e.Process, t.ProcessOf(t.History.Events[r.set[r.victim]].Of), e.Time-kept,
 			kept, t.clockStory(r, e.Process))
 	}
-	return sentence("%s expired at %v, %v before its time (%v)%s", key, e.Time, r.due-e.Time, r.due,
+	return sentence("%s expired at %v, %v before its deadline (%v)%s", key, e.Time, r.due-e.Time, r.due,
 		t.clockStory(r, e.Process))
 }
 
@@ -102,8 +102,8 @@ func (t *judge) twiceStory(c *clash, r *record, key string) string {
 		return sentence("%s had an element for each: %s took one at %v, and %s another at %v", second.Process,
 			t.name(first.By), first.Time, t.name(second.By), second.Time)
 	}
-	return sentence("%s, set at %v, still stood there when that of %s was set at %v, and nothing kept that one "+
-		"from being set", key, first.Time, t.name(second.Of), second.Time)
+	return sentence("%s, set at %v, was still there when the key of %s was set at %v, and nothing prevented the "+
+		"second key", key, first.Time, t.name(second.Of), second.Time)
 }
 
 // miscountedStory describes a key that expired on time although its holder relied on it for longer.
@@ -122,7 +122,7 @@ func (t *judge) miscountedStory(c *clash, r *record, key string) string {
 		return sentence("%s expired at %v as it should, but %s was told only at %v that its lock was lost%s", key,
 			e.Time, holder, lease.Until, t.faultText(t.unrenewed(span.Grant, r.gone)))
 	case r.cause.Detail == GoneKey:
-		return sentence("%s had expired at %v as it should, and yet %s took its lease for extended at %v, until %v",
+		return sentence("%s had expired at %v as it should, but %s considered its lease extended at %v, until %v",
 			key, e.Time, holder, lease.Granted, lease.Until)
 	}
 	return sentence("%s expired at %v as it should, but %s counted its lease until %v%s", key, e.Time, holder,
@@ -133,12 +133,12 @@ func (t *judge) miscountedStory(c *clash, r *record, key string) string {
 func (t *judge) lapseStory(c *clash, r *record, key string) string {
 	span, e := r.victimSpan(c), &t.History.Events[r.at]
 	holder, until := t.Grants[span.Grant].Process, t.History.Events[span.At].Grant.Until
-	return sentence("%s was removed at %v by %s, for the key by which %s showed that it lives had expired, but %s "+
+	return sentence("%s was removed at %v by %s, since the key that shows that %s is alive had expired, but %s "+
 		"counted its lease until %v%s", key, e.Time, t.ProcessOf(trace.Setter(e)), holder, holder, until,
 		t.faultText(t.miscounted(span.Grant, span.At, t.History.Events[r.set[1-r.victim]].Time)...))
 }
 
-// keptLast returns the last position before the record at which the owner of the victim's key set or prolonged it.
+// keptLast returns the last position before the record at which the owner of the victim's key set or extended it.
 func (t *judge) keptLast(r *record) int {
 	set := r.set[r.victim]
 	return max(t.LastKept(t.changeAt(r.at, t.History.Events[set].Of)), set)
@@ -157,8 +157,8 @@ func takenOver(e *history.Event) string {
 func (t *judge) takenOverStory(c *clash, r *record, key string) string {
 	span, e := r.victimSpan(c), &t.History.Events[r.at]
 	did, holder := takenOver(e), t.Grants[span.Grant].Process
-	return sentence("%s was %s at %v by %s, since the lease of %s was over: it had done nothing to keep the key since "+
-		"%v, but went on as if it had the lock%s", key, did, e.Time, t.ProcessOf(trace.Setter(e)), holder,
+	return sentence("%s was %s at %v by %s, since the lease of %s was over: it had not renewed the key since "+
+		"%v, but continued as if it had the lock%s", key, did, e.Time, t.ProcessOf(trace.Setter(e)), holder,
 		t.Time(t.keptLast(r)), t.faultText(t.unrenewed(span.Grant, r.at)))
 }
 
@@ -167,17 +167,17 @@ func (t *judge) deposedStory(r *record) string {
 	e := &t.History.Events[r.at]
 	if over := t.takenOver(r.at); over >= 0 {
 		leader := &t.History.Events[over]
-		return sentence("%s prolonged the lease of %s at %v, although %s had taken all leases over as the new leader "+
+		return sentence("%s extended the lease of %s at %v, although %s had taken over all leases as the new leader "+
 			"at %v, and ended that one at %v%s", e.Process, t.ProcessOf(e.Of), e.Time, leader.Process, leader.Time,
 			t.History.Events[r.gone].Time, t.faultText(t.misleading(e.Process, r.at)...))
 	}
 	if e.F == history.KeyProlonged {
-		return sentence("%s prolonged the key of %s at %v, when it had been replaced as master; where that of %s was "+
-			"set at %v it had expired at %v: two masters served one group of replicas%s",
+		return sentence("%s extended the key of %s at %v, after it had been replaced as master; where the key of %s "+
+			"was set at %v, the first key had expired at %v: two masters served one group of replicas%s",
 			e.Process, t.ProcessOf(e.Of), e.Time, t.ProcessOf(b.Of), b.Time, t.History.Events[r.gone].Time,
 			t.faultText(t.deposing(t.Unit(e.Process), r.at)))
 	}
-	return sentence("%s took the key of %s at %v and %s that of %s at %v: two masters served one group of replicas%s",
+	return sentence("%s set the key of %s at %v and %s that of %s at %v: two masters served one group of replicas%s",
 		a.Process, t.ProcessOf(a.Of), a.Time,
 		b.Process, t.ProcessOf(b.Of), b.Time, t.faultText(t.deposing(t.Unit(t.History.Events[r.set[0]].Process), r.at)))
 }
@@ -197,12 +197,12 @@ func (t *judge) removedStory(key string, at, set int) string {
 // goneStory describes a key that the server evicted, or that an operator removed.
 func (t *judge) goneStory(key string, at int) string {
 	e := &t.History.Events[at]
-	did := "deleted by an operator at %v: that is no release, and its holder was not told"
+	did := "deleted by an operator at %v: this is not a release, and its holder was not told"
 	switch e.Why {
 	case history.Evicted:
-		did = "evicted at %v: the server needed memory, and its maxmemory-policy lets it take the key of a lock"
+		did = "evicted at %v: the server needed memory, and its maxmemory-policy lets it evict the key of a lock"
 	case history.FlushedByOperator:
-		did = "flushed by an operator at %v, with all others: that is no release, and its holder was not told"
+		did = "flushed by an operator at %v, with all others: this is not a release, and its holder was not told"
 	}
 	return sentence("%s was "+did+"%s", key, e.Time, t.faultText(t.removing(at)))
 }
@@ -229,7 +229,7 @@ func (t *judge) crashStory(key string, r *record, e *history.Event) string {
 	if len(downs) > 0 && downs[len(downs)-1].Does == history.ShutsDown {
 		went = "had been shut down"
 	}
-	return sentence("%s was lost at %v: that server %s and came back without it, for %s%s", t.lostPart(key, r),
+	return sentence("%s was lost at %v: that server %s and came back without it, because %s%s", t.lostPart(key, r),
 		e.Time, went, why, t.faultText(downs...))
 }
 
@@ -251,7 +251,7 @@ func (t *judge) downAt(at int) []*trace.Fault {
 // lostPart names what was lost: the key, or only an extension of it.
 func (t *judge) lostPart(key string, r *record) string {
 	if r.at == r.undone {
-		return "the prolongation of " + key
+		return "the extension of " + key
 	}
 	return key
 }
@@ -260,7 +260,7 @@ func (t *judge) undoneStory(r *record) string {
 	if r.at != r.undone {
 		return ""
 	}
-	return sentence("; so it expired at %v, not at %v", t.History.Events[r.gone].Time, r.promised)
+	return sentence(", so it expired at %v, not at %v", t.History.Events[r.gone].Time, r.promised)
 }
 
 // clockStory names the fault that changed the clock of a process while the victim's key was there.

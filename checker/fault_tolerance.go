@@ -15,7 +15,7 @@ func init() {
 	register(lawRow{law: FaultTolerance, place: 7, gravity: 7, kept: anyLock, atEnd: true,
 		says: "while a quorum is up and reachable, an uncontended acquire and its release succeed within a bound, " +
 			"and each release has an effect",
-		broken: "a free lock is not acquired, or a lock not released, in time, although a quorum is up",
+		broken: "a free lock is not acquired in time, or a lock is not released, although a quorum is up",
 		judge:  (*judge).faultTolerance, uncertain: clockerror.Bounds})
 }
 
@@ -77,7 +77,7 @@ func (t *judge) faultTolerance(f *Finding) {
 		return
 	}
 	if judged == 0 {
-		f.unchecked("No acquire or release was uncontended with a quorum of servers up and reachable all along.")
+		f.unchecked("No acquire or release was uncontended while a quorum was up and reachable all the time.")
 		return
 	}
 	f.holds(count(judged, "uncontended operation") + " with a quorum up and reachable, each within " +
@@ -153,8 +153,8 @@ func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int,
 	if b == nil {
 		return
 	}
-	story := sentence("The %s of %s by %s, called at %v, %s, although %s up and reachable all along and nobody else "+
-		"held or tried the lock; it should succeed within %v.", op, quoted(t.Locks[a.Lock].Name), a.Process,
+	story := sentence("The %s of %s by %s, called at %v, %s, although %s up and reachable all the time and nobody "+
+		"else held or tried the lock; it should succeed within %v.", op, quoted(t.Locks[a.Lock].Name), a.Process,
 		t.Time(call), t.outcomeText(cause, call, ret, outcome), t.quorumText(), t.History.Header.Bound)
 	w := []int{call, ret}
 	if cause.Kind == ReleaseRefused {
@@ -215,7 +215,7 @@ func (t *judge) keyAt(g *trace.Grant, before int) int {
 	return -1
 }
 
-// refusedStory says what the last record of a key shows about a refused release of it, and stores that for the remedy.
+// refusedStory describes what the last record of a key shows about a refused release, and stores that for the remedy.
 func (t *judge) refusedStory(g *trace.Grant, key int) string {
 	if key < 0 {
 		return ""
@@ -224,12 +224,12 @@ func (t *judge) refusedStory(g *trace.Grant, key int) string {
 	t.facts.stood, t.facts.went = e.F != history.KeyGone, e.F == history.KeyGone
 	switch e.F {
 	case history.KeyGone:
-		return sentence(" Its key on %s was gone since %v (%s)%s.", e.Process, e.Time, e.Why,
+		return sentence(" Its key on %s had been gone since %v (%s)%s.", e.Process, e.Time, e.Why,
 			t.faultText(t.hurrying(g, key)))
 	case history.KeyProlonged:
-		return sentence(" Its key on %s was still there, prolonged last at %v.", e.Process, e.Time)
+		return sentence(" Its key on %s was still there, last extended at %v.", e.Process, e.Time)
 	}
-	return sentence(" Its key on %s was still there, set last at %v.", e.Process, e.Time)
+	return sentence(" Its key on %s was still there, last set at %v.", e.Process, e.Time)
 }
 
 // hurrying returns the last fault of the clock of the server on which the key of a grant expired early, at position

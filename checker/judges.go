@@ -50,7 +50,7 @@ func (a Answer) Why() string {
 		return "the history states a clock error"
 	case NotAskedTooMany:
 		return "there are more than " + strconv.Itoa(linear.MaxSections) +
-			" sections without an instant at which nobody is inside"
+			" sections in a row without a moment at which nobody is inside"
 	case Unfinished:
 		return "there are too many orders to try"
 	}

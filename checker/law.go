@@ -76,7 +76,7 @@ func (l Law) row() *lawRow {
 // leftOpen explains why inexact clocks leave the law undecided. It is empty if they do not.
 func (row *lawRow) leftOpen(t *trace.Trace, f *Finding) string {
 	if row.uncertain == nil {
-		return "The clocks were not exact, and nobody has said what that means to this law."
+		return "The clocks were not exact, and this law does not state what that means for it."
 	}
 	return row.uncertain(t, f.Outcome == Violated, f.At)
 }
@@ -84,7 +84,7 @@ func (row *lawRow) leftOpen(t *trace.Trace, f *Finding) string {
 // Says returns what the law states, as a lower-case sentence without a period, or "" if l is not a law.
 func (l Law) Says() string {
 	if l == Linearizability {
-		return "one order of the operations, each between its call and its return, explains all that was read"
+		return "some order of the operations, each between its call and its return, explains everything that was read"
 	}
 	return l.row().says
 }

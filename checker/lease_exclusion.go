@@ -32,7 +32,7 @@ func (t *judge) leaseExclusion(f *Finding) {
 	}
 	switch {
 	case windows == 0:
-		f.unchecked("No grant states when its lease was granted and until when it was valid.")
+		f.unchecked("No grant states when its lease began and ended.")
 		return
 	case !exercised && t.Permits() > 1:
 		f.unchecked(fewAsked)
@@ -44,12 +44,12 @@ func (t *judge) leaseExclusion(f *Finding) {
 	overlaps, more := t.clashes(LeaseExclusion)
 	if len(overlaps) == 0 {
 		if g := t.undecidedBy(); g != nil && t.History.Header.ClockError == 0 {
-			f.unchecked(sentence("The grant of %s to %s at %v does not state until when it was valid, and that would "+
-				"decide whether it overlapped another.",
+			f.unchecked(sentence("The grant of %s to %s at %v does not state how long it was valid, so it may have "+
+				"overlapped another.",
 				quoted(t.Locks[g.Lock].Name), g.Process, t.Time(g.OK)))
 			return
 		}
-		f.holds(count(windows, "window") + " of validity, " + t.neverTogether() + ".")
+		f.holds(count(windows, "validity window") + ", " + t.neverTogether() + ".")
 		return
 	}
 	for i := range overlaps {

@@ -48,8 +48,8 @@ func (t *judge) mutualExclusion(f *Finding) {
 	f.Judges = judges
 	switch {
 	case judges.differ():
-		f.undecided("This is a defect of the checker: of the critical sections porcupine says " +
-			judges.Porcupine.String() + ", the interval check " + judges.Interval.String() +
+		f.undecided("The checker has a bug: for the critical sections, porcupine answers " +
+			judges.Porcupine.String() + " and the interval check answers " + judges.Interval.String() +
 			". Please report it with this history.")
 	case judges.Interval == Refuted:
 		for i := range overlaps {
@@ -91,8 +91,8 @@ func (t *judge) unseenEnd() string {
 			others = append(others, sentence("%s, which entered at %v", other.Process, t.Time(other.OK)))
 		}
 		crash := t.CrashAfter(g.Process, g.OK)
-		return sentence("The end of %s was noticed at %v, and it is known to have lived until %v: nobody can tell "+
-			"whether it was inside the critical section of %s together with %s.", g.Process,
+		return sentence("The end of %s was noticed at %v, and it is known to have been alive until %v: it is not "+
+			"known whether it was inside the critical section of %s together with %s.", g.Process,
 			t.Time(crash), t.History.Events[crash].Until, quoted(l.Name), list(others))
 	}
 	return ""

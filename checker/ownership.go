@@ -12,8 +12,8 @@ const Ownership Law = "ownership"
 
 func init() {
 	register(lawRow{law: Ownership, place: 4, gravity: 4, kept: anyLock,
-		says:   "only its owner or its expiry removes or prolongs a lock",
-		broken: "a lock is removed or prolonged by another than its owner",
+		says:   "only a lock's owner or its expiry removes or extends it",
+		broken: "somebody other than its owner removes or extends a lock",
 		judge:  (*judge).ownership, uncertain: clockerror.Records})
 }
 
@@ -62,25 +62,25 @@ func (t *judge) ownership(f *Finding) {
 	silent := slices.IndexFunc(t.Keys, func(at int32) bool { return t.unexplained(at) })
 	if silent >= 0 {
 		e := &t.History.Events[t.Keys[silent]]
-		f.unchecked(sentence("%s recorded that a key of %s was gone at %v, and not why or by whom: who deletes "+
-			"or prolongs locks there is not known.", e.Process, quoted(e.Lock), e.Time))
+		f.unchecked(sentence("%s recorded that a key of %s was gone at %v, but not why or who removed it. So it is "+
+			"not known who deletes or extends locks there.", e.Process, quoted(e.Lock), e.Time))
 		f.Unrecorded = true
 		return
 	}
 	if judged == 0 {
-		f.unchecked("No server recorded who deleted, overwrote or prolonged a lock.")
+		f.unchecked("No server recorded who deleted, overwrote or extended a lock.")
 		return
 	}
-	by := ", none but of its owner"
+	by := ", each by its owner"
 	switch {
 	case over && offered:
-		by = ": of its owner, after the owner's hold had ended, or of a key by which nobody held the lock"
+		by = ": by its owner, after the owner's hold had ended, or on a key by which nobody held the lock"
 	case offered:
-		by = ": of its owner, or of a key by which nobody held the lock"
+		by = ": by its owner, or on a key by which nobody held the lock"
 	case over:
-		by = ": of its owner, or after the owner's hold had ended"
+		by = ": by its owner, or after the owner's hold had ended"
 	}
-	f.holds(count(judged, "request") + " deleted, overwrote or prolonged a lock on a server" + by + ".")
+	f.holds(count(judged, "request") + " deleted, overwrote or extended a lock on a server" + by + ".")
 }
 
 // ownerSince returns the position at which the owner set the key that the event at position at removes or extends; -1
@@ -116,7 +116,7 @@ func (t *judge) trespass(f *Finding, at int, owner history.Attempt) {
 	cause, did := Cause{Kind: RemovedByNonOwner}, "deleted"
 	switch {
 	case e.F == history.KeyProlonged:
-		cause, did = Cause{Kind: ProlongedByNonOwner}, "prolonged"
+		cause, did = Cause{Kind: ProlongedByNonOwner}, "extended"
 	case e.F == history.KeySet:
 		cause, did = Cause{RemovedByNonOwner, Overwritten}, "overwrote"
 	case e.Why == history.Flushed:
@@ -167,9 +167,9 @@ func (t *judge) comparison(c Cause, at int) string {
 	case e.Checked == history.CheckedNothing:
 		return " The server did not compare the owner before it acted."
 	case e.Checked == history.CheckedPresence:
-		return " The server was told to look whether there was a key, and not whose it was."
+		return " The server was told to check that there was a key, but not whose it was."
 	case h.Shows(history.PartOfOwner):
-		return " The server compared no more than a part of the owner value before it acted."
+		return " The server compared only a part of the owner value before it acted."
 	case h.Service.Kind().Revisions && h.OnlyMember() && h.Applies(history.OwnerCheck) && emptied != nil:
 		return " The server compared the revision at which the key was put, but revisions had begun anew with an " +
 			"empty disk" + t.faultText(emptied) + "."
@@ -191,7 +191,7 @@ func (t *judge) measured(c Cause, e *history.Event) string {
 	case states && h.Applies(measure) && !h.MayApply(history.OwnValue):
 		return sentence(" The server compared %s before it acted, but owners share %s.", kind.Compared, kind.Shared)
 	case e.Checked == history.CheckedValue:
-		return " The request looked at what the key held, and changed it all the same."
+		return " The request looked at the value of the key, and changed the key anyway."
 	case !states, !h.StatesMeasures(), h.MayApply(measure):
 		return ""
 	}

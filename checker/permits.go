@@ -98,7 +98,7 @@ func (t *judge) tooMany(c *clash) string {
 	if len(c.rest) == 0 {
 		return ""
 	}
-	return sentence(": %d inside, and there are %d permits", len(c.rest)+2, t.Permits())
+	return sentence(": %d inside, with %d permits", len(c.rest)+2, t.Permits())
 }
 
 // leasesAtOnce says how many leases were valid at once in a clash.
@@ -134,14 +134,14 @@ func (s *situation) advice() []advice {
 // tokens. They cannot guard the data of a semaphore, since a later holder does not supersede an earlier one.
 var semaphores = map[CauseKind][]advice{
 	GrantedTwice: {{text: "Remove expired permits, count the others and take one in a single step, such as a script, " +
-		"and use the clock of the server for it."}},
+		"by the server's clock."}},
 	RemovedByNonOwner: {{text: byServersClock, unless: history.RelativeExpiry}},
 	ExpiredEarly:      {{text: byServersClock, unless: history.RelativeExpiry, when: ofDetail(ClientClock)}},
-	HolderOutlivedLease: {{text: "Limit in the protected resource itself how many clients it serves at once: a " +
+	HolderOutlivedLease: {{text: "Let the protected resource itself limit how many clients it serves at once: a " +
 		"permit with a lease does not stop a holder that does not know that its lease has ended."}},
 }
 
-const byServersClock = "Decide by the clock of the server, which a script can read, whether a permit has expired, " +
+const byServersClock = "Decide whether a permit has expired by the server's clock, which a script can read, " +
 	"and not by the clock of the client that asks."
 
 // isSemaphore is the condition of advice for a lock with several permits.

@@ -53,7 +53,7 @@ func (t *judge) unreleasedStory(f *Finding, r *trace.Handback) {
 	}
 	b.About = g.Process
 	called := t.Time(g.Release)
-	s := sentence("%s released %s at %v, when its lease was valid until %v.", capital(string(g.Process)),
+	s := sentence("%s released %s at %v, while its lease was valid until %v.", capital(string(g.Process)),
 		quoted(t.Locks[g.Lock].Name), called, g.Until)
 	switch {
 	case g.Done > r.End:

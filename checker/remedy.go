@@ -63,27 +63,27 @@ func removing(k history.ServiceKind) bool { return !k.ClientsExpire }
 // Advice that helps against several causes.
 const (
 	// leaseOfKubernetes is the rule for the lease duration under which two leaders never overlap.
-	leaseOfKubernetes = "Let the lease duration be longer than the renew deadline, the retry period and the " +
-		"time-out of a request together, by as much as the fastest clock gains on the slowest."
-	stopRenewing = "Stop renewing a lock before it is released, and give it back: nobody else gets it for as long as " +
+	leaseOfKubernetes = "Make the lease duration longer than the sum of the renew deadline, the retry period and the " +
+		"timeout of a request, by as much as the fastest clock gains on the slowest."
+	stopRenewing = "Stop renewing a lock before releasing it, and then release it: nobody else gets the lock while " +
 		"it is renewed."
-	seenByKubernetes = "Count a lease from when one saw the record change, on one's monotonic clock, and not from " +
-		"the time in the record."
-	ownIdentity = "Give each process an identity of its own."
+	seenByKubernetes = "Count a lease from the time at which the client saw the record change, on its own monotonic " +
+		"clock, and not from the time in the record."
+	ownIdentity = "Give each process its own identity."
 	// endedIdentity is what makes leaseTransitions usable as a fencing token.
-	endedIdentity = "Give each process an identity of its own, and end it when it stops leading: leaseTransitions " +
-		"counts changes of the holder, not terms."
-	namedVersion  = "Name in each update the resource version that it replaces."
+	endedIdentity = "Give each process its own identity, and end the process when it stops leading: " +
+		"leaseTransitions counts changes of the holder, not terms."
+	namedVersion  = "State in each update the resource version that it replaces."
 	ownValue      = "Give each attempt its own random value."
-	serverClocks  = "Keep the servers' wall clocks from jumping (slew, never step)."
-	moreAllowance = "Allow for clocks that drift more than is allowed for now."
-	anAllowance   = "Subtract an allowance for as much as clocks may drift."
-	pxNotPXAT     = "Let the server add the TTL to its own clock (PX), never the client to its (PXAT)."
-	keptExtension = "Prolong a held lock by a compare-and-expire script, never by acquiring it again, and stop " +
+	serverClocks  = "Keep the servers' wall clocks from jumping (slew them, never step them)."
+	moreAllowance = "Allow for more clock drift than now."
+	anAllowance   = "Subtract an allowance for clock drift from the validity."
+	pxNotPXAT     = "Let the server add the TTL to its own clock (PX); never let the client add it to its clock (PXAT)."
+	keptExtension = "Extend a held lock by a compare-and-expire script, never by acquiring it again, and stop " +
 		"working once the key is given up."
 	withExpiry  = "Give every lock an expiry, in the same command that sets it (SET NX PX)."
-	slowNetwork = "Let a request have far more time than a round trip takes, and a lease far more than that: no " +
-		"fault holds these requests up."
+	slowNetwork = "Give a request far more time than a round trip takes, and a lease far more than that: no " +
+		"fault delays these requests."
 )
 
 // tokens lists advice that makes fencing tokens distinguish a later grant from an earlier one, if when is true.
@@ -97,28 +97,28 @@ func tokens(when func(*situation) bool) []advice {
 	return slices.Concat([]advice{
 		{text: "Draw a token for each grant, in the same atomic step as the lock.", unless: history.GrantToken,
 			only: anyRedis, when: all(when, not(lost), not(isSplit))},
-		{text: "Keep the counter where a crash cannot take it back: appendfsync always.", unless: history.FsyncAlways,
+		{text: "Store the counter so that a crash cannot set it back: appendfsync always.", unless: history.FsyncAlways,
 			only: anyRedis, when: all(when, lost, kept, not(isSplit))},
-		{text: "Take the revision of a consensus service for a token: it survives the loss of a server.",
+		{text: "Use the revision of a consensus service as the token: it survives the loss of a server.",
 			only: anyRedis, when: all(when, func(s *situation) bool { return isSplit(s) || lost(s) && !kept(s) })},
-		{text: "Take for a token what is the grant's own, as the czxid of the znode that it creates, and not what " +
-			"all grants share.", unless: history.GrantToken, only: onZooKeeper, when: when},
+		{text: "Use as the token a number that belongs to one grant, such as the czxid of the znode that it " +
+			"creates, and not one that all grants share.", unless: history.GrantToken, only: onZooKeeper, when: when},
 	}, together(
 		advice{text: endedIdentity, unless: history.OwnValue, only: onKubernetes, when: when},
 		advice{text: namedVersion, unless: history.OwnerCheck, only: onKubernetes, when: when},
-		"Give each process an identity of its own, end it when it stops leading, and name in each update the resource "+
-			"version that it replaces: leaseTransitions counts changes of the holder, not terms."))
+		"Give each process its own identity, end the process when it stops leading, and state in each update the "+
+			"resource version that it replaces: leaseTransitions counts changes of the holder, not terms."))
 }
 
 // guards ends every list of advice for a violation that can reach the data.
 var guards = []advice{
-	{text: "Guard the data by a fencing token.", unless: history.Fencing, when: not(guarded)},
+	{text: "Guard the data with a fencing token.", unless: history.Fencing, when: not(guarded)},
 	growingTokens,
 }
 
 // growingTokens is for users whose resource compares tokens, but whose tokens do not help.
-var growingTokens = advice{text: "Guard the data by fencing tokens that grow with each grant: those that the " +
-	"resource compares here do not (see token-order).", given: history.Fencing, when: isConfused}
+var growingTokens = advice{text: "Guard the data with fencing tokens that increase with each grant: the tokens " +
+	"that the resource compares here do not (see token-order).", given: history.Fencing, when: isConfused}
 
 // guarded reports whether the resource keeps the data safe even if several clients believe that they hold the lock.
 func guarded(s *situation) bool {
@@ -128,21 +128,22 @@ func guarded(s *situation) bool {
 // remedies holds what the documentation recommends against each cause. Its sources are antirez (Redis: distributed
 // locks), Kleppmann (How to do distributed locking), and comparisons of Redis, ZooKeeper and etcd locks.
 var remedies = map[CauseKind][]advice{
-	CountedWithoutQuorum: {{text: "Count a lock, or its extension, only after a majority of all servers said yes: " +
+	CountedWithoutQuorum: {{text: "Count a lock, or its extension, only after a majority of all servers agreed: " +
 		"two majorities always share a server."}},
 	GrantedByNone: {
-		{text: "Take the lock for acquired only when the servers have said so: an error, or no answer, is no.",
+		{text: "Consider the lock acquired only if the servers said so: an error or a missing answer is a no.",
 			when: not(isKeyless)},
-		{text: "Let each acquire set a key of its own, and only if there is none: without a key, no server can " +
-			"refuse the lock to another.", when: isKeyless},
+		{text: "Let each acquire set its own key, and only if there is none: without a key, no server can " +
+			"refuse the lock to another client.", when: isKeyless},
 	},
 	GrantedTwice: slices.Concat([]advice{
-		{text: "Look for the keys of others and set one's own in one step, such as one script, and take the lock " +
-			"only if there was none.", when: all(not(isTaken), not(isOneKey), not(isSemaphore))},
-		{text: "Give each attempt its own random value, and take the lock only if there is no key, not even of an " +
-			"earlier attempt of one's own.", only: anyRedis, when: isOneKey},
-		{text: "Put an element into the list only where it was taken out, once for each time, and only by the client " +
-			"that has it.", when: isTaken},
+		{text: "Check for the keys of other clients and set the client's own key in one step, such as one " +
+			"script, and take the lock only if there was none.",
+			when: all(not(isTaken), not(isOneKey), not(isSemaphore))},
+		{text: "Give each attempt its own random value, and take the lock only if there is no key, not even " +
+			"one of the same client's earlier attempts.", only: anyRedis, when: isOneKey},
+		{text: "Put an element back only into the list from which it was taken, once for each time, and only by " +
+			"the client that has it.", when: isTaken},
 	}, guards),
 	DeposedMaster: slices.Concat([]advice{
 		{text: "Send WAIT after setting the lock and obey its count.", unless: history.WaitForReplicas, only: anyRedis},
@@ -153,30 +154,31 @@ var remedies = map[CauseKind][]advice{
 	ValidityMiscounted: slices.Concat(
 		together(
 			advice{text: ownValue, unless: history.OwnValue, only: anyRedis, when: ofDetail(GoneKey)},
-			advice{text: "Take a lease for extended only if the server says that the key stands and is one's own.",
+			advice{text: "Consider a lease extended only if the server says that the key exists and belongs to the "+
+				"client.",
 				unless: history.ObeyedExtension, only: anyRedis, when: ofDetail(GoneKey)},
-			"Give each attempt its own random value, and take a lease for extended only if the server says that the "+
-				"key stands and has that value."),
+			"Give each attempt its own random value, and consider a lease extended only if the server says that the "+
+				"key exists and has that value."),
 		[]advice{
 			{text: "Count a deadline from before the last request that renewed the lock, and tell its holder when " +
-				"that has passed, whether or not the servers answer.", when: all(isUntold, serversExpire)},
+				"the deadline has passed, whether or not the servers answer.", when: all(isUntold, serversExpire)},
 			{text: "Count the validity from before the first request and refuse the lock if nothing is left of it.",
 				unless: history.ElapsedCheck, only: anyRedis, when: all(isUncounted, not(isExtended))},
 			{text: "Count the validity, also of an extension, from before the first request and refuse the lock if " +
 				"nothing is left of it.",
 				unless: history.ElapsedCheck, only: anyRedis, when: all(isUncounted, isExtended)},
-			{text: "Prolong a lock by no less than is left of it: an extension that fails on some servers ends it " +
-				"sooner on the others.", only: anyRedis, when: all(counted, isShortened)},
+			{text: "Never extend a lock by less than is left of it: if such an extension fails on some servers, " +
+				"it shortens the lock on the others.", only: anyRedis, when: all(counted, isShortened)},
 			{text: pxNotPXAT,
 				unless: history.RelativeExpiry, only: anyRedis,
 				when: all(counted, against(history.SetsClock, history.PacesClock))},
-			{text: "Measure it on a monotonic clock.", unless: history.MonotonicClock,
+			{text: "Measure the validity on a monotonic clock.", unless: history.MonotonicClock,
 				when: all(counted, against(history.SetsClock))},
-			{text: "Count the lease from when the request left that prolonged it, not from its answer.",
+			{text: "Count the lease from when the request that extended it was sent, not from its answer.",
 				unless: history.ElapsedCheck, only: onEtcd, when: counted},
-			{text: "Give the leader a renew deadline, after which it stops, and a lease longer than the deadline, " +
-				"the retry period and the time-out of a request together: without a deadline it does not notice that " +
-				"its lease is over.", only: onKubernetes, when: func(s *situation) bool { return s.unending }},
+			{text: "Give the leader a renew deadline, after which it stops, and a lease longer than the sum of " +
+				"the deadline, the retry period and the timeout of a request: without a deadline it does not notice " +
+				"that its lease is over.", only: onKubernetes, when: func(s *situation) bool { return s.unending }},
 			{text: leaseOfKubernetes, unless: history.LongLease, only: onKubernetes,
 				when: func(s *situation) bool { return !s.unending }},
 			{text: anAllowance, unless: history.DriftAllowance, only: anyRedis,
@@ -185,9 +187,9 @@ var remedies = map[CauseKind][]advice{
 				only: anyRedis, when: all(counted, against(history.PacesClock))},
 		}, guards),
 	NeverRenewed: append([]advice{
-		{text: "Renew the lock while the work goes on, several times within each lease, and stop the work when that " +
-			"fails."},
-		{text: "Or bound the work by what is left of the lease."},
+		{text: "Renew the lock while the work is going on, several times within each lease, and stop the work " +
+			"when a renewal fails."},
+		{text: "Or limit the work to the time that is left of the lease."},
 	}, guards...),
 	ExpiredEarly: slices.Concat([]advice{
 		{text: seenByKubernetes, unless: history.SeenLease, only: onKubernetes, when: ofDetail(ClientClock)},
@@ -201,11 +203,11 @@ var remedies = map[CauseKind][]advice{
 		{text: "Or use a service whose leases run on a monotonic clock.", only: anyRedis},
 	}, guards),
 	LeaseNotRechecked: append([]advice{
-		{text: "After waiting, check that the own lease still lives before returning the lock.",
+		{text: "After waiting, check that the client's lease is still valid before returning the lock.",
 			unless: history.Recheck}}, guards...),
 	RemovedByNonOwner: slices.Concat(
 		[]advice{
-			{text: "Compare the whole owner value when the key is deleted: the script takes no more than a part of it.",
+			{text: "Compare the whole owner value when deleting the key: the script compares only a part of it.",
 				when: all(ofDetail(""), partly)},
 			{text: ownValue, unless: history.OwnValue, only: anyRedis, when: all(ofDetail(""), partly)},
 		},
@@ -216,40 +218,40 @@ var remedies = map[CauseKind][]advice{
 			"Give each attempt its own random value, and delete only after comparing it, in one step: a script, CAD, "+
 				"or DELEX IFEQ."),
 		[]advice{
-			{text: "Delete the key only if its create revision is still that of one's own attempt, in one transaction.",
+			{text: "Delete the key only if its create revision is still that of the same attempt, in one transaction.",
 				unless: history.OwnerCheck, only: onEtcd, when: ofDetail("")},
-			{text: "Give each znode a mark of its own in its name, as Curator's protection does: numbers alone begin " +
-				"anew.", unless: history.OwnValue, only: onZooKeeper, when: ofDetail("")},
-			{text: "Stop the work, and end the process, before the lock is given up that could not be renewed: " +
-				"client-go's ReleaseOnCancel clears the record of whoever leads by then.", unless: history.StopFirst,
-				only: onKubernetes, when: ofDetail("")},
+			{text: "Put a unique mark into the name of each znode, as Curator's protection does: the sequence " +
+				"numbers alone may start again.", unless: history.OwnValue, only: onZooKeeper, when: ofDetail("")},
+			{text: "If the lock could not be renewed, stop the work and end the process before giving up the " +
+				"lock: client-go's ReleaseOnCancel clears the record of whoever leads by then.",
+				unless: history.StopFirst, only: onKubernetes, when: ofDetail("")},
 		},
 		together(
 			advice{text: ownIdentity, unless: history.OwnValue, only: onKubernetes, when: ofDetail(Overwritten)},
 			advice{text: namedVersion, unless: history.OwnerCheck, only: onKubernetes, when: ofDetail(Overwritten)},
-			"Give each process an identity of its own, and name in each update the resource version that it replaces."),
+			"Give each process its own identity, and state in each update the resource version that it replaces."),
 		[]advice{
-			{text: "Set the key only where there is none (NX), or after comparing the owner, in one step.",
+			{text: "Set the key only if there is none (NX), or after comparing the owner, in one step.",
 				only: anyRedis, when: ofDetail(Overwritten)},
-			{text: "Delete the lock's own key and no other.", when: ofDetail(ByFlush)},
+			{text: "Delete only the key of the lock.", when: ofDetail(ByFlush)},
 		}, guards),
 	ProlongedByNonOwner: slices.Concat(
 		[]advice{{text: withExpiry, unless: history.Expiry, only: anyRedis, when: not(byExtension)}},
 		together(
 			advice{text: ownValue, unless: history.OwnValue, only: anyRedis, when: byExtension},
-			advice{text: "Prolong only after comparing the owner, in one step: a script, or CAS.",
+			advice{text: "Extend a lock only after comparing the owner, in one step: a script, or CAS.",
 				unless: history.ExtendCheck, only: anyRedis, when: byExtension},
-			"Give each attempt its own random value, and prolong only after comparing it, in one step: a script, or "+
+			"Give each attempt its own random value, and extend only after comparing it, in one step: a script, or "+
 				"CAS."),
 		guards),
 	RemovedByOwner: slices.Concat([]advice{
-		{text: "Give each try a random value of its own: what an earlier one asks for late then finds nothing that " +
-			"it owns.", when: ofDetail(LateTry)},
+		{text: "Give each try its own random value: then a late request of an earlier try finds no key that it " +
+			"owns.", when: ofDetail(LateTry)},
 		{text: keptExtension, unless: history.KeptExtension, only: anyRedis,
 			when: all(ofDetail(""), isExtended)},
-		{text: "Delete the key only when the work that it guards has ended: no timer and no other task may give it " +
-			"up sooner.", given: history.CountedEntries, when: all(ofDetail(""), not(isExtended))},
-		{text: "Count how often its holder has taken the lock, and delete the key only with the last release.",
+		{text: "Delete the key only when the work that it guards has ended: no timer and no other task may " +
+			"release it sooner.", given: history.CountedEntries, when: all(ofDetail(""), not(isExtended))},
+		{text: "Count how often the holder has taken the lock, and delete the key only with the last release.",
 			unless: history.CountedEntries, when: all(ofDetail(""), func(s *situation) bool {
 				return !s.extends || s.Applies(history.KeptExtension)
 			})},
@@ -261,12 +263,12 @@ var remedies = map[CauseKind][]advice{
 		{text: "Or persist with appendfsync always.", unless: history.FsyncAlways, only: anyRedis, when: keepsDisk},
 	}, guards),
 	Evicted: slices.Concat([]advice{
-		{text: "Set maxmemory-policy to noeviction on the servers of the lock: then a full server refuses to set a " +
-			"key, and removes none. Or give the lock servers of its own, on which memory does not run out."},
+		{text: "Set maxmemory-policy to noeviction on the lock's servers: then a server without free memory " +
+			"refuses new keys and removes none. Or give the lock its own servers with enough memory."},
 	}, guards),
 	RemovedByOperator: slices.Concat([]advice{
-		{text: "Give no person and no program the right to delete the keys of locks, nor FLUSHALL and FLUSHDB: deny " +
-			"them by an ACL, and let a stuck lock end by its expiry."},
+		{text: "Let no person and no program delete the keys of locks or run FLUSHALL and FLUSHDB: deny this " +
+			"with an ACL, and let a stuck lock expire."},
 		{text: "Before deleting the key of a lock, stop its holder.", when: ofDetail(ByDelete)},
 	}, guards),
 	LostInFailover: slices.Concat([]advice{
@@ -274,44 +276,46 @@ var remedies = map[CauseKind][]advice{
 			unless: history.WaitForReplicas, only: anyRedis},
 		{text: "Wait for all replicas, or promote only one that has acknowledged.", given: history.WaitForReplicas,
 			only: anyRedis},
-		{text: "A service that loses what it has answered is at fault itself: run a version in which that is mended " +
-			"(ZOOKEEPER-4643, 4646 and 4785 report such faults).", only: onZooKeeper},
-		{text: "After a failover acquire anew."},
+		{text: "A service that loses a write after acknowledging it has a bug: run a version in which it is fixed " +
+			"(ZOOKEEPER-4643, 4646 and 4785 report such bugs).", only: onZooKeeper},
+		{text: "After a failover, acquire the lock again."},
 	}, guards),
 	HolderOutlivedLease: {
-		{text: "Stop the work before the lock is given up that could not be renewed: with ReleaseOnCancel " +
-			"client-go's leader leads on while its release is tried.", unless: history.StopFirst,
-			only: onKubernetes, when: func(s *situation) bool { return s.gaveUp }},
-		{text: "Send a fencing token with every read and write, and let the resource refuse tokens lower than it has " +
-			"seen; checking the remaining validity before a write only narrows the gap.",
+		{text: "If the lock could not be renewed, stop the work before giving up the lock: with " +
+			"ReleaseOnCancel, client-go's leader continues to lead while it tries to release.",
+			unless: history.StopFirst, only: onKubernetes, when: func(s *situation) bool { return s.gaveUp }},
+		{text: "Send a fencing token with every read and write, and let the resource refuse tokens lower than the " +
+			"highest one seen; checking the remaining validity before a write only narrows the gap.",
 			unless: history.Fencing, when: not(guarded)},
-		{text: "The resource guards the data already. No lock with a lease keeps a holder from believing that it is " +
-			"inside: do nothing there that the resource does not check.", when: guarded},
+		{text: "The resource already guards the data. No lock with a lease prevents a holder from believing " +
+			"that it still has the lock: while holding it, do nothing that the resource does not check.",
+			when: guarded},
 		growingTokens,
 	},
 	CauseNotRecorded: {
 		{text: "Record the servers' key-set and key-gone and the servers that each grant counted, then check again.",
 			only: anyRedis, when: isRecorded},
-		{text: "Run the same plan simulated, where the cause is shown: real members do not report why a key goes.",
+		{text: "Simulate the same plan, which shows the cause: real members do not report why a key disappears.",
 			only: consensus, when: isRecorded},
 	},
 	SessionExpired: {
-		{text: "Stop working as soon as the client learns that the session is lost: that narrows the gap, since the " +
-			"service may end a session at any time.", unless: history.StopWhenLost},
+		{text: "Stop working as soon as the client learns that the session is lost. This narrows the gap but does " +
+			"not close it: the service may end a session at any time.", unless: history.StopWhenLost},
 		{text: "Send a fencing token with every read and write.", unless: history.Fencing},
 		growingTokens,
 	},
 	WaitedForOther: slices.Concat([]advice{
-		{text: "Take locks in one fixed order, and bound the wait for the next one by what is left of the first " +
-			"lease."},
+		{text: "Take locks in one fixed order, and limit the wait for the next one to the time that is left of " +
+			"the first lease."},
 		{text: "Renew a lock while waiting.", unless: history.Renewal,
 			when: unlessAgainst(history.Kills, history.ShutsDown, history.Stops, history.Parts)},
 	}, guards),
 	StaleEffect: append([]advice{{text: "Let the resource compare fencing tokens on reads and writes and refuse " +
 		"lower ones.", unless: history.Fencing}}, tokens(fences)...),
-	LostUpdate: slices.Concat([]advice{{text: "Let the resource compare before it sets (a fencing token, or " +
+	LostUpdate: slices.Concat([]advice{{text: "Let the resource compare before it writes (a fencing token, or " +
 		"compare-and-set on the value read).", unless: history.Fencing}}, tokens(fences),
-		[]advice{{text: "Or let the resource set only onto the value that the writer has read (compare-and-set).",
+		[]advice{{text: "Or let the resource accept a write only if the value is still the one that the writer read " +
+			"(compare-and-set).",
 			given: history.Fencing}}),
 	TokenRepeated: tokens(nil),
 	TokenWentBack: tokens(nil),
@@ -320,69 +324,71 @@ var remedies = map[CauseKind][]advice{
 		{text: "The lock expires by itself: a client must wait for it longer than the expiry.", given: history.Expiry},
 	},
 	StuckBehindAbandoned: {
-		{text: "Give every lock an expiry, in the same command that sets it (SET NX PX): then what a lost request " +
-			"leaves behind goes by itself.", unless: history.Expiry, when: all(ofDetail(""), isEverlasting)},
+		{text: "Give every lock an expiry, in the same command that sets it (SET NX PX): then a key left behind " +
+			"by a lost request expires by itself.", unless: history.Expiry, when: all(ofDetail(""), isEverlasting)},
 		{text: "After an acquire or a release that failed, end the session or revoke the lease, or make sure that " +
-			"the key of the attempt is deleted: until then everybody waits behind it.", when: ofDetail(SessionLives)},
-		{text: "After a connection broke, look for a node of one's own before making another: the request that was " +
-			"not answered may have been carried out.", only: onZooKeeper,
+			"the key of the attempt is deleted: until then everybody waits behind that key.",
+			when: ofDetail(SessionLives)},
+		{text: "After a connection broke, look for an existing node of the same client before creating another: " +
+			"the request without an answer may have been carried out.", only: onZooKeeper,
 			when: all(ofDetail(SessionLives), func(s *situation) bool { return s.earlierTry })},
-		{text: "Delete the key of a try that was given up, and do not prolong it: its answer may come later.",
+		{text: "When a try times out, delete its key and stop extending it: the server may still have set the key.",
 			when: all(ofDetail(KeptProlonged), func(s *situation) bool { return !s.leftSection })},
 		{text: stopRenewing, when: all(ofDetail(KeptProlonged), func(s *situation) bool { return s.leftSection })},
-		{text: "Let a key expire after the TTL that its users count on, and no later.",
+		{text: "Let a key expire after the TTL that its users expect, and no later.",
 			when: all(ofDetail(""), not(isEverlasting))},
-		{text: "When what is watched is gone already, and when a watch may be lost with its connection, list the " +
-			"keys again: nothing else says that one's turn has come.", when: ofDetail(TurnNotTaken)},
-		{text: "Release on every server also after an attempt that was given up.",
+		{text: "List the keys again when the watched key is already gone, and when a watch may have been lost " +
+			"with its connection: nothing else tells the client that it is first in line.",
+			when: ofDetail(TurnNotTaken)},
+		{text: "Release on every server, also after an attempt that did not succeed.",
 			only: byMajority, when: func(s *situation) bool { return !s.leftSection }},
 	},
 	StuckBehindUncapped: {
 		{text: withExpiry, unless: history.Expiry, only: anyRedis,
 			when: func(s *situation) bool { return !s.Uncapped }},
 		{text: "Cap the number of extensions of one hold.", unless: history.CappedExtension, only: anyRedis},
-		{text: "Bound the work inside by a time-out, and release then: the lock is renewed for as long as its client " +
-			"lives.", only: consensus},
+		{text: "Limit the work inside by a timeout, and then release: the lock is renewed for as long as its " +
+			"client lives.", only: consensus},
 	},
-	StuckBehindItself: {{text: "Before asking again for a lock, give up what may be left of it: delete the own key, " +
-		"or stop working and let the session end."}},
+	StuckBehindItself: {{text: "Before asking for a lock again, give up an earlier hold of it: delete the client's " +
+		"key, or stop working and let the session end."}},
 	StuckInCycle: {{text: "Take locks in one fixed order, parents before children, or give up after a timeout, " +
 		"release, and retry after a random delay."}},
 	StuckWithoutHolder: {
-		{text: "Bound each dial, each request, that for a session included, and each wait for a message by a time " +
-			"far below the TTL, and ask again.",
+		{text: "Set a timeout far below the TTL for each dial, each request (including the one for a session) and " +
+			"each wait for a message, and then ask again.",
 			when: func(s *situation) bool { return s.silent && s.Unsure(history.ShortTimeout) }},
 		takenByWhat,
 		{text: seenByKubernetes, unless: history.SeenLease, only: onKubernetes, when: not(isFar)},
-		{text: "Let an acquire ask for longer than a lease lasts before it gives up: each counts the lease of " +
-			"another from when it began to ask.", given: history.SeenLease, only: onKubernetes,
+		{text: "Let an acquire ask for longer than a lease lasts before it gives up: it counts another " +
+			"client's lease from when it began to ask.", given: history.SeenLease, only: onKubernetes,
 			when: all(isHasty, not(isFar))},
 		{text: "Retry after a random delay.", unless: history.RandomRetry,
 			only: byMajority, when: all(not(isFar), not(isTurnedAway), not(isUnreleased),
 				func(s *situation) bool { return !s.silent || !s.Unsure(history.RandomRetry) })},
-		{text: "Look again when the other's lease must be over: a message that is never sent, or that gets lost, " +
+		{text: "Ask again when the holder's lease must be over: a message that is never sent, or that gets lost, " +
 			"wakes nobody.",
 			unless: history.LooksAgain, only: oneRedis,
 			when: all(not(isFar), not(isTurnedAway), not(isUngranted))},
-		{text: "Give each server a timeout far below the TTL, and go on with the majority that answers.",
+		{text: "Give each server a timeout far below the TTL, and continue with the majority that answers.",
 			unless: history.ShortTimeout, only: byMajority, when: func(s *situation) bool {
 				return s.heldUp && !s.far || against(history.Kills, history.ShutsDown, history.Parts, history.Stops)(s)
 			}},
-		{text: "Let WAIT ask for no more replicas than are left when one is lost: while it asks for all, nobody gets " +
-			"the lock then.", given: history.WaitForReplicas, only: anyRedis, when: isAway},
+		{text: "Let WAIT require no more replicas than are left when one is lost: if it requires all of them, " +
+			"nobody gets the lock then.", given: history.WaitForReplicas, only: anyRedis, when: isAway},
 		{text: "Release partial locks on every server at once.", unless: history.Parallel, given: history.RandomRetry,
 			only: byMajority, when: all(not(isFar), contended, not(isUnreleased))},
-		{text: "Release on every server also after an attempt that was given up.",
+		{text: "Release on every server, also after an attempt that did not succeed.",
 			only: byMajority, when: all(isQuick, not(isHeldUp), contended, isUnreleased)},
 		{text: slowNetwork, when: all(isSlow, not(sleepsOn))},
-		{text: "Let a request have far more time than a round trip takes, and look again when the other's lease must " +
-			"be over: no fault holds these requests up, and a message that gets lost wakes nobody.",
+		{text: "Give a request far more time than a round trip takes, and ask again when the holder's lease must " +
+			"be over: no fault delays these requests, and a message that gets lost wakes nobody.",
 			when: all(isSlow, sleepsOn)},
 	},
 	NoQuorumLeft: {{text: "No lock service survives the loss of its quorum: bring servers back, or spread them so " +
-		"that no one failure takes a majority."}},
+		"that no single failure affects a majority."}},
 	TooSlow: {
-		{text: "Give each server a timeout far below the TTL, and go on with the majority that answers.",
+		{text: "Give each server a timeout far below the TTL, and continue with the majority that answers.",
 			unless: history.ShortTimeout, only: byMajority,
 			when: all(not(isFar), not(isRefused))},
 		{text: "Give each request a timeout far below the TTL, and try again.", unless: history.ShortTimeout,
@@ -394,44 +400,45 @@ var remedies = map[CauseKind][]advice{
 		}},
 		{text: "Let an acquire ask for longer before it gives up.",
 			when: all(isRefused, not(isFar), not(isTurnedAway))},
-		{text: "Release on every server, also after one that does not answer.",
+		{text: "Release on every server, even if one of them does not answer.",
 			only: byMajority,
 			when: all(isUnanswered, against(history.Kills, history.ShutsDown, history.Parts, history.Stops))},
 	},
 	ReleaseRefused: {
 		{text: serverClocks, only: anyRedis, when: serverSet},
 		{text: pxNotPXAT, unless: history.RelativeExpiry, only: anyRedis, when: clientsClock},
-		{text: "After a conflict read the record again, and give it back if it is still one's own: a renewal that " +
-			"was under way may have changed it.", only: onKubernetes, when: func(s *situation) bool { return !s.went }},
-		{text: "Let the release name the key that the acquire has set.",
+		{text: "After a conflict, read the record again, and release it if it still names this client: a renewal " +
+			"that was under way may have changed it.", only: onKubernetes,
+			when: func(s *situation) bool { return !s.went }},
+		{text: "Let the release name the key that the acquire set.",
 			only: removing,
 			when: func(s *situation) bool { return s.stood }},
-		{text: "See what became of the key: it was gone before its lease had ended.",
+		{text: "Find out what happened to the key: it was gone before its lease had ended.",
 			when: func(s *situation) bool { return s.went }},
 		{text: "Record the servers' key-set and key-gone: they show whether the key was still there.",
 			when: all(isRecorded, func(s *situation) bool { return !s.stood && !s.went })},
 	},
 	ReleaseWithoutEffect: {
 		{text: keptExtension, unless: history.KeptExtension, only: anyRedis, when: all(isExtended, not(isUnanswered))},
-		{text: "After an acquire that failed, take back what it may have done, before asking again: delete the key, " +
-			"or the hold that it has counted.", when: all(not(isUnanswered), keepsKey, isEarlierTry)},
-		{text: "Let the release delete the key that the acquire has set, and report an error if nothing was deleted.",
+		{text: "After an acquire that failed, undo what it may have done before asking again: delete its key, " +
+			"or the hold that it counted.", when: all(not(isUnanswered), keepsKey, isEarlierTry)},
+		{text: "Let the release delete the key that the acquire set, and report an error if nothing was deleted.",
 			when: all(not(isUnanswered), keepsKey, not(isEarlierTry))},
 		{text: slowNetwork, when: isUnanswered},
-		{text: "Compare the owner on the master, not on a replica: what that has may be out of date.",
+		{text: "Compare the owner on the master, not on a replica, whose data may be out of date.",
 			only: anyRedis, when: replicates},
 	},
 }
 
 // onlyMember helps if the only member of a cluster has lost its disk. Its tokens start anew, so they guard nothing.
 var onlyMember = []advice{
-	{text: "Run three members: what one of them loses, the others still have."},
+	{text: "Run three members: the others still have what one of them loses."},
 	{text: "Restart a crashed server only after the longest TTL has passed.",
 		when: func(s *situation) bool { return s.cause.Kind == LostInCrash }},
 }
 
 // takenByWhat is for locks that a server refuses although it has no key of them.
-var takenByWhat = advice{text: "Look for what keeps the lock taken besides its key, which no server had: another " +
+var takenByWhat = advice{text: "Find out what else keeps the lock taken, since no server had its key: another " +
 	"key, or a subscription. It must end with the lease of its holder, too.", when: isTurnedAway}
 
 // fences reports whether the resource compares tokens.
@@ -440,8 +447,8 @@ func fences(s *situation) bool { return s.Applies(history.Fencing) }
 // The texts for when there is no advice left to give: exclusion was lost although everything is in place, including the
 // guard of the data; and any other violation.
 const (
-	nothingLeft = "All that the documents give against it is in place. What is left is the limit of a lock with a " +
-		"lease: it cannot stop a holder that does not know."
+	nothingLeft = "Everything that the documentation recommends against this is in place. What remains is the limit " +
+		"of a lock with a lease: it cannot stop a holder that does not know that its lease is over."
 	noneKnown = "The checker knows no remedy against this."
 )
 
@@ -482,6 +489,6 @@ func remedy(s *situation) string {
 
 // Texts for locks whose code is not known: before advice that may already be followed, and in place of advice.
 const (
-	unlessDone = "Unless it is done already: "
+	unlessDone = "Unless this is already done: "
 	notShown   = "What would help depends on how the lock works, which the history does not show."
 )

@@ -11,7 +11,7 @@ const ResourceSafety Law = "resource-safety"
 func init() {
 	register(lawRow{law: ResourceSafety, place: 3, gravity: 2, kept: Fenced,
 		says:   "the protected resource accepts no effect of a superseded holder, and no update is lost",
-		broken: "the data takes what a superseded holder sends",
+		broken: "the data accepts what a superseded holder sends",
 		judge:  (*judge).resourceSafety, uncertain: clockerror.Effects})
 }
 
@@ -79,8 +79,8 @@ func (t *judge) resourceSafety(f *Finding) {
 	case writes == 0:
 		f.unchecked("The resource accepted no write.")
 	case unranked || !ranked:
-		f.unchecked("Which grant is the later one cannot be determined: there are grants that state neither when " +
-			"they were decided nor a fencing token.")
+		f.unchecked("It is not known which grant is the later one: some grants state neither when they were " +
+			"decided nor a fencing token.")
 	case t.UpdatesRefuted():
 		f.undecided("Porcupine refutes the clients' read-modify-writes, but the resource's records show no stale " +
 			"effect and no lost update: either the records and the clients' replies contradict each other, or the " +
@@ -150,9 +150,9 @@ func (t *judge) staleStory(f *Finding, at, newer int) {
 
 func (t *judge) orderText(a, b *trace.Grant) string {
 	if t.Decided(a) < t.Since(b) {
-		return sentence("it was asked for at %v, the other granted at %v", t.Since(b), t.Decided(a))
+		return sentence("it was requested at %v, the other was granted at %v", t.Since(b), t.Decided(a))
 	}
-	return sentence("token %d, against %d", b.Token, a.Token)
+	return sentence("token %d, the other has %d", b.Token, a.Token)
 }
 
 // lostStory reports a write that overwrote an update which its writer had not read. own is the value that the write

@@ -263,7 +263,7 @@ func (x *abandonedKey) stay(t *judge) string {
 	case x.detail == SessionLives:
 		return "stays as long as the session does"
 	case x.detail == KeptProlonged:
-		return sentence("was prolonged again, last at %v", t.Time(x.prolonged))
+		return sentence("was extended again, last at %v", t.Time(x.prolonged))
 	case x.until == history.Never:
 		return "never expires"
 	}
@@ -278,8 +278,8 @@ func (t *judge) abandonedStory(lock int32, x *abandonedKey, now moment) string {
 	}
 	switch {
 	case x.detail == TurnNotTaken:
-		story := sentence("The key of %s on %s, set at %v, is the first in line since %v, and %s, which still "+
-			"waits, has not taken its turn", x.client, server, set, t.Time(t.firstSince(lock, x.standingKey, now.at)),
+		story := sentence("The key of %s on %s, set at %v, has been first in line since %v, but %s still waits and "+
+			"has not taken its turn", x.client, server, set, t.Time(t.firstSince(lock, x.standingKey, now.at)),
 			x.client)
 		if asked, known := t.lastAsked(x.client, now.time); known {
 			return story + sentence(": its last request for the lock reached a server at %v.", asked)

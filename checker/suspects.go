@@ -41,15 +41,15 @@ func (t *judge) neededStory() string {
 	case len(lines) == 0:
 		return ""
 	case t.known.Later && len(lines) == 1:
-		return sentence(" Without %s, and without what strikes later, it does not come about.", lines[0])
+		return sentence(" Without %s and the faults that strike later, it does not happen.", lines[0])
 	case t.known.Later:
-		return sentence(" Without any one of %s, and without what strikes later, it does not come about.", list(lines))
+		return sentence(" Without any one of %s and the faults that strike later, it does not happen.", list(lines))
 	case len(lines) == 1:
-		return sentence(" It does not come about without %s.", lines[0])
+		return sentence(" It does not happen without %s.", lines[0])
 	case t.known.Either:
-		return sentence(" It comes about with any of %s, and does not without all of them.", list(lines))
+		return sentence(" It happens with any one of %s, but not without any of them.", list(lines))
 	}
-	return sentence(" It comes about only with %s together.", list(lines))
+	return sentence(" It happens only with %s together.", list(lines))
 }
 
 // suspects yields the suspected faults in the order in which they struck.

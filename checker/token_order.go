@@ -110,7 +110,7 @@ func (t *judge) returnedBefore(a, b *trace.Grant) bool {
 func (t *judge) tokenStory(f *Finding, a, b *trace.Grant) {
 	cause, how := Cause{Kind: TokenWentBack}, sentence("lower than the %d that", a.Token)
 	if a.Token == b.Token {
-		cause, how = Cause{Kind: TokenRepeated}, "the very token that"
+		cause, how = Cause{Kind: TokenRepeated}, "the same token that"
 	}
 	found := t.breach(f, cause, b.OK, t.Locks[b.Lock].Name, a.Process, b.Process)
 	if found == nil {
@@ -120,10 +120,10 @@ func (t *judge) tokenStory(f *Finding, a, b *trace.Grant) {
 		"resource that compares tokens cannot tell which of the two is stale.", capital(t.who(b, a)),
 		quoted(t.Locks[b.Lock].Name), t.Time(b.OK), b.Token, how, t.who(a, b), t.Time(a.OK))
 	if lost := t.forgetting(a, b.OK); len(lost) > 0 {
-		story += sentence(" Since then the counter had been lost%s.", t.faultText(lost...))
+		story += sentence(" In between, the counter had been lost%s.", t.faultText(lost...))
 	} else if set := t.deposedGrant(a, b); set != nil {
-		story += sentence(" %s granted one of them when it had been replaced as master: two masters drew tokens, each "+
-			"from a counter of its own%s.", capital(string(set.Process)),
+		story += sentence(" %s granted one of them after it had been replaced as master: two masters drew tokens, "+
+			"each from its own counter%s.", capital(string(set.Process)),
 			t.faultText(t.deposing(t.Unit(set.Process), b.OK)))
 	}
 	found.violated(t, cause, story, []int{a.OK, b.OK})

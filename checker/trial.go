@@ -29,7 +29,7 @@ func (t Trial) String() string {
 		which = list(quotedLines)
 	}
 	if t.Later {
-		which += ", and without what strikes later"
+		which += " and the faults that strike later"
 	}
 	return "Without " + which + ": " + t.became(len(t.Faults)) + "."
 }
@@ -37,15 +37,15 @@ func (t Trial) String() string {
 func (t Trial) became(faults int) string {
 	alone := ""
 	if faults > 1 {
-		alone = "; it takes the absence of all of them"
+		alone = "; removing only some of them is not enough"
 	}
 	switch {
 	case len(t.Others) > 0:
 		return "violated by the same cause, but with " + list(t.Others)
 	case !t.Needed:
-		return "violated all the same"
+		return "still violated"
 	case t.Outcome == Violated:
-		return "violated otherwise, by " + t.Cause.String() + alone
+		return "violated for another reason, by " + t.Cause.String() + alone
 	}
 	return t.Outcome.String() + alone
 }

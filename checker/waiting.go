@@ -45,7 +45,7 @@ func (t *judge) waitingStory(a *trace.Ask, since history.Time, now moment) strin
 	case t.facts.turnedAway:
 		return t.turnedAwayStory(a.Process, now.time)
 	case t.facts.hasty && !t.facts.far:
-		return sentence(" No acquire of %s lasted longer than %v, less than the TTL.", a.Process, longest)
+		return sentence(" No acquire of %s lasted longer than %v, which is less than the TTL.", a.Process, longest)
 	}
 	return ""
 }
@@ -94,7 +94,7 @@ func (t *judge) turnedAwayStory(client history.Process, by history.Time) string 
 	if asked, known := t.lastAsked(client, by); known {
 		last = sentence(", the last at %v,", asked)
 	}
-	return sentence(" Requests of %s for it reached the servers%s and no server had a key of it.", client, last)
+	return sentence(" Requests of %s for it reached the servers%s although no server had a key of it.", client, last)
 }
 
 // isFree reports whether, after a time and before position at, no server had a key of a lock.

@@ -94,7 +94,7 @@ func (v *violation) alternatives() (could []string) {
 	return could
 }
 
-// report fills in the finding. Several says that the history has other registers.
+// report fills in the finding. several tells whether the history has other registers.
 func (v *violation) report(f *checker.Finding, several bool) {
 	events := v.of.t.h.Events
 	e := &events[v.returned]
@@ -103,11 +103,9 @@ func (v *violation) report(f *checker.Finding, several bool) {
 		on = " of the register " + shown(v.of.name)
 	}
 	did := map[history.F]string{history.Read: "read", history.CAS: "compare-and-set", history.Txn: "transaction"}[v.f]
-	story := fmt.Sprintf("The %s%s by %s, which returned %s at %v, is explained by no order of the operations until "+
-		"then",
-		did, on, v.process, shown(e.Value), e.Time)
+	story := fmt.Sprintf("No order of the operations until then explains the %s%s by %s, which returned %s at %v", did, on, v.process, shown(e.Value), e.Time)
 	if v.of.widest().anything {
-		story += ", whatever was there at first"
+		story += ", whatever the initial value was"
 	}
 	story += "."
 	switch could := strings.Join(v.could, " or "); {

@@ -22,7 +22,7 @@ func newExplore() *cobra.Command {
 		Long: `Runs the scenario once for each seed, with faults drawn from its mix in place of its own, and
 judges each run. Each distinct violation is reported once, cut down to the smallest plan that
 still shows it, with a scenario file and a Go test to keep. The report fits a screen: findings
-are grouped by plan, the gravest first; --all reports each in full.
+are grouped by plan, the gravest first; --all reports every finding in full.
 
 Exit 1 if a law was broken that the scenario promises: one that it lists under "promise", or
 by default any that it does not expect to be violated. Ctrl-C stops the search and reports

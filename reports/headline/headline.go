@@ -53,7 +53,7 @@ func Broken(h *history.History, f *checker.Finding) string {
 	case checker.FaultTolerance:
 		words = s.slow()
 	case checker.Linearizability:
-		words = "what " + s.process(0, "somebody") + " was told is explained by no order of the operations"
+		words = "no order of the operations explains what " + s.process(0, "somebody") + " was told"
 	}
 	if words == "" {
 		words = fmt.Sprintf("%s is broken: %s", f.Law, f.Cause)

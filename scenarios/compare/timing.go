@@ -50,7 +50,7 @@ var figures = []figure{
 var (
 	acquiring = document.Group{Title: "acquire, in ms",
 		Tip: "how long one client waits for a lock that nobody else wants"}
-	cycling = document.Group{Title: "cycles/s", Tip: "locks taken and given back in a second, one after another, by " +
+	cycling = document.Group{Title: "cycles/s", Tip: "locks acquired and released per second, one after another, by " +
 		"one client and by several that contend"}
 	article = document.Group{Title: "the article",
 		Tip: "what the table of youngju.dev says; it states no conditions"}
