@@ -154,7 +154,7 @@ var remedies = map[CauseKind][]advice{
 	ValidityMiscounted: slices.Concat(
 		together(
 			advice{text: ownValue, unless: history.OwnValue, only: anyRedis, when: ofDetail(GoneKey)},
-			advice{text: "Consider a lease extended only if the server says that the key exists and belongs to the "+
+			advice{text: "Consider a lease extended only if the server says that the key exists and belongs to the " +
 				"client.",
 				unless: history.ObeyedExtension, only: anyRedis, when: ofDetail(GoneKey)},
 			"Give each attempt its own random value, and consider a lease extended only if the server says that the "+

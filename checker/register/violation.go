@@ -103,7 +103,8 @@ func (v *violation) report(f *checker.Finding, several bool) {
 		on = " of the register " + shown(v.of.name)
 	}
 	did := map[history.F]string{history.Read: "read", history.CAS: "compare-and-set", history.Txn: "transaction"}[v.f]
-	story := fmt.Sprintf("No order of the operations until then explains the %s%s by %s, which returned %s at %v", did, on, v.process, shown(e.Value), e.Time)
+	story := fmt.Sprintf("No order of the operations until then explains the %s%s by %s, which returned %s at %v",
+		did, on, v.process, shown(e.Value), e.Time)
 	if v.of.widest().anything {
 		story += ", whatever the initial value was"
 	}

@@ -47,8 +47,8 @@ var model = []string{
 		"fsync takes 1 ms, also on the members of etcd and ZooKeeper, which fsync before they agree. Commands take " +
 		"no time on a server.",
 	"Time here follows from round trips times the stated delay, and from nothing else: compare the rows, not the " +
-		"milliseconds. One lock can be acquired and released only as fast as its round trips allow. The article's ops/s, " +
-		"for which it states no conditions, need many locks at once, and the limits of a server under that load are " +
+		"milliseconds. One lock can be acquired and released only as fast as its round trips allow. The article's " +
+		"ops/s, for which it states no conditions, need many locks at once, and the limits of a server under that load are " +
 		"not modelled.",
 	"All clients are careful. They renew their lock every third of its TTL of 10 s, look at the validity before each " +
 		"read and write, and stop when it is over or lost. A polled lock is tried again after " + retry + "; " +
