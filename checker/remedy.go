@@ -142,8 +142,8 @@ var remedies = map[CauseKind][]advice{
 			when: all(not(isTaken), not(isOneKey), not(isSemaphore))},
 		{text: "Give each attempt its own random value, and take the lock only if there is no key, not even " +
 			"one of the same client's earlier attempts.", only: anyRedis, when: isOneKey},
-		{text: "Put an element back only into the list from which it was taken, once for each time, and only by " +
-			"the client that has it.", when: isTaken},
+		{text: "Put an element back into the list only once each time it was taken out, and only by the client " +
+			"that took it.", when: isTaken},
 	}, guards),
 	DeposedMaster: slices.Concat([]advice{
 		{text: "Send WAIT after setting the lock and obey its count.", unless: history.WaitForReplicas, only: anyRedis},

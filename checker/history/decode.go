@@ -103,7 +103,7 @@ func (r *ending) Read(p []byte) (int, error) {
 func (h *History) readLine(text []byte, n int, next *int, names *names) (err error) {
 	if bytes.HasPrefix(text, []byte(`{"header"`)) {
 		if n != 1 {
-			return errors.New("a header stands on the first line only")
+			return errors.New("a header may stand only on the first line")
 		}
 		return readHeader(text, &h.Header)
 	}
@@ -151,7 +151,7 @@ func readHeader(text []byte, to *Header) error {
 		return errors.New("header: null")
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return errors.New("header: something follows it on its line")
+		return errors.New("header: unexpected text after it on its line")
 	}
 	if err := wrongKeys(json.NewDecoder(bytes.NewReader(text)), 0); err != nil {
 		return fmt.Errorf("header: %w", err)
@@ -186,7 +186,7 @@ func wrongKeys(dec *json.Decoder, depth int) error {
 			key, _ := token.(string)
 			switch {
 			case seen[key]:
-				return fmt.Errorf("key %q stands twice", key)
+				return fmt.Errorf("key %q occurs twice", key)
 			case depth == ofHeader && !slices.Contains(headerKeys, key):
 				return unknown("unknown key", key, headerKeys)
 			}
@@ -225,12 +225,12 @@ func (h *Header) wrong() error {
 	}
 	for _, p := range slices.Sorted(maps.Keys(h.ClockErrors)) {
 		if e := h.ClockErrors[p]; e < 0 || e > h.ClockError {
-			return fmt.Errorf("\"clock_errors\" of %q is %d: it lies between 0 and \"clock_error\", %d", p, e,
+			return fmt.Errorf("\"clock_errors\" of %q is %d: it must lie between 0 and \"clock_error\", %d", p, e,
 				h.ClockError)
 		}
 	}
 	if len(h.Seen) > 0 && h.ClockError == 0 {
-		return errors.New("\"seen\" without \"clock_error\": one clock stamped all events, and saw all until the end")
+		return errors.New("\"seen\" without \"clock_error\": without it, one clock stamped all events until the end")
 	}
 	return nil
 }
@@ -300,7 +300,7 @@ func readEvent(text []byte, e *Event, names *names) error {
 			return unknown("unknown key", key, eventKeys)
 		}
 		if seen&(1<<i) != 0 {
-			return fmt.Errorf("key %q stands twice", key)
+			return fmt.Errorf("key %q occurs twice", key)
 		}
 		seen |= 1 << i
 		if err := readField(&s, key, e, &parts); err != nil {
@@ -332,7 +332,7 @@ func settleFault(e *Event, f *Fault, has keys) error {
 	case has&faultKeys == 0:
 		return nil
 	case len(f.On) > 0 && e.Process != Nemesis:
-		return fmt.Errorf("only the nemesis strikes: %q stands on an event of %s", "on", e.Process)
+		return fmt.Errorf("%q on an event of %s: only events of the nemesis may have it", "on", e.Process)
 	case len(f.On) > 0:
 		of := *f
 		e.Fault = &of
@@ -340,7 +340,7 @@ func settleFault(e *Event, f *Fault, has keys) error {
 	}
 	for _, key := range []string{"to", "ends", "loses", "shift", "ppm"} {
 		if has&keysOf(key) != 0 {
-			return fmt.Errorf("%q says how a fault strikes, but %q does not say whom", key, "on")
+			return fmt.Errorf("%q states how a fault strikes, but %q does not state what it strikes", key, "on")
 		}
 	}
 	return nil

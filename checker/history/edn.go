@@ -74,7 +74,7 @@ func decodeEDN(r io.Reader, room []Event, most int) (*EDN, error) {
 	}
 }
 
-// check refuses a history that is empty, or in which only some operations state their time.
+// check rejects a history that is empty, or in which only some operations state their time.
 func (s *EDN) check(timed, line int) error {
 	switch n := len(s.History.Events); {
 	case n == 0:
@@ -167,7 +167,7 @@ func (p *parser) event(text []byte, next int) (e Event, timed bool, err error) {
 func (p *parser) unmarshal(text []byte, to any) (err error) {
 	defer func() {
 		if recover() != nil {
-			err = errors.New("no EDN")
+			err = errors.New("not EDN")
 		}
 	}()
 	p.text.Reset(text)
@@ -179,7 +179,7 @@ func (p *parser) unmarshal(text []byte, to any) (err error) {
 		if why := badNumber(text); why != "" {
 			return errors.New(why)
 		}
-		return fmt.Errorf("no EDN: %s", strings.TrimPrefix(err.Error(), "edn: "))
+		return fmt.Errorf("not EDN: %s", strings.TrimPrefix(err.Error(), "edn: "))
 	}
 	return nil
 }
@@ -205,7 +205,7 @@ func (p *parser) incomplete(text []byte, lacks string) error {
 		delete(all, edn.Keyword(lacks))
 		for _, key := range slices.Sorted(maps.Keys(all)) {
 			if nearest.Word(string(key), []string{lacks}) != "" {
-				return fmt.Errorf("an operation without :%s (did you mean it by %v?)", lacks, key)
+				return fmt.Errorf("an operation without :%s (is %v a misspelling of it?)", lacks, key)
 			}
 		}
 	}
@@ -247,7 +247,7 @@ func (op *operation) kind(e *Event) error {
 		return err
 	}
 	if e.F = F(f); e.Process != Nemesis && !slices.Contains(operations, f) {
-		return unknownKeyword(":f", f, "no operation of a lock or a register (:"+strings.Join(operations, ", :")+")",
+		return unknownKeyword(":f", f, "not an operation of a lock or a register (:"+strings.Join(operations, ", :")+")",
 			operations)
 	}
 	return nil
@@ -306,7 +306,7 @@ func word(key string, v any) (string, error) {
 	case edn.Symbol:
 		return string(v), nil
 	}
-	return "", fmt.Errorf("%s %s is no keyword", key, show(v))
+	return "", fmt.Errorf("%s %s is not a keyword", key, show(v))
 }
 
 // longestShown is the maximum number of characters of foreign text that is shown.

@@ -45,7 +45,7 @@ func (f *forms) next() (text []byte, line int, err error) {
 		case c == ';':
 			f.comment()
 		case f.over:
-			return nil, f.line, fmt.Errorf("%s stands after the end of the history", f.found(c))
+			return nil, f.line, fmt.Errorf("%s after the end of the history", f.found(c))
 		case c == '[' && !f.begun, c == '(' && !f.begun:
 			f.begun, f.outer = true, closing(c)
 		case f.outer != 0 && c == f.outer:

@@ -36,7 +36,7 @@ func wholeNumber[T ~int | ~int64](key string, v any) (T, error) {
 	}
 	switch {
 	case !whole:
-		return 0, fmt.Errorf("%s %s is no whole number", key, show(v))
+		return 0, fmt.Errorf("%s %s is not a whole number", key, show(v))
 	case !n.IsInt64():
 		return 0, fmt.Errorf("%s %s does not fit 64 bits", key, n)
 	}
@@ -126,8 +126,8 @@ func isDelimiter(c byte) bool {
 	return isBlank(c)
 }
 
-// wrongNumber explains what is wrong with a word if it begins like a number. It returns "" if the word is a number that
-// can be read, or no number at all.
+// wrongNumber explains what is wrong with a word that begins like a number. It returns "" if the word is a number that
+// can be read, or is not a number at all.
 func wrongNumber(word string) string {
 	digits := word
 	if digits[0] == '+' || digits[0] == '-' {

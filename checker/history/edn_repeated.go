@@ -77,9 +77,9 @@ func repeatedIn(v any) error {
 		}
 		name := plain(x)
 		if seen[name] && step == 2 {
-			return fmt.Errorf("key %s stands twice", name)
+			return fmt.Errorf("key %s occurs twice", name)
 		} else if seen[name] {
-			return fmt.Errorf("%s stands twice in a set", name)
+			return fmt.Errorf("%s occurs twice in a set", name)
 		}
 		seen[name] = true
 	}

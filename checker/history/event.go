@@ -31,8 +31,8 @@ const Resource Process = "resource"
 type Lock string
 
 // Attempt names one request for a lock ("client-1/3" is client-1's third). The owner of a lock is an attempt, not a
-// client: a client that retries makes a new attempt (Redlock: the value is unique across all lock requests). The empty
-// Attempt means that the attempt is not known.
+// client: a client that tries again makes a new attempt. (The Redlock document, too, makes the value unique across all
+// lock requests.) An empty Attempt means that the attempt is not known.
 type Attempt string
 
 // Token is a fencing token. Zero means that the lock issues none.
@@ -88,7 +88,7 @@ const (
 	LostDisk        Why = "lost in crash (disk lost)"
 	LostInFailover  Why = "lost in failover"
 	Flushed         Why = "flushed"         // by a request of a client
-	NotRecorded     Why = "not recorded"    // the server says that the key is gone, and neither why nor by whom
+	NotRecorded     Why = "not recorded"    // the server recorded that the key is gone, but not why or who removed it
 	StaleToken      Why = "stale token"     // Apply Fail: a fencing token lower than (or, if so set, equal to) one seen
 	CompareFailed   Why = "compare failed"  // Apply Fail: the value expected was not the value found
 	AlreadyApplied  Why = "already applied" // Apply Fail: an operation of this identity has taken effect before
@@ -110,7 +110,7 @@ const (
 	FlushedByOperator Why = "removed by an operator (flushed)"
 )
 
-// Check says what a request looked at before it changed a key, atomically with the change: by a condition of a command,
+// Check states what a request checked before it changed a key, atomically with the change: by a condition of a command,
 // in a script, or by watching the key in a transaction. It shows which changes the request was able to refuse, not
 // whether it decided correctly.
 type Check uint8
@@ -118,7 +118,7 @@ type Check uint8
 // What a request may have checked.
 const (
 	CheckNotRecorded Check = iota
-	CheckedNothing         // the key was changed whatever was there
+	CheckedNothing         // the key was changed whatever it was before
 	CheckedPresence        // whether there was a key
 	CheckedValue           // what the key held: its value, or the field or member that was changed
 	// CheckedLapse means that the request checked that another key of the owner, a sign of life, had expired.
@@ -164,7 +164,7 @@ type Event struct {
 	// field of a hash, the member of a sorted set, the name of a znode, or one of the keys that a library derives from
 	// a lock. Each member has its own owner.
 	Member string
-	// By is the attempt whose request set, prolonged or deleted the key. Empty if no request did (expiry, crash).
+	// By is the attempt whose request set, extended or deleted the key. It is empty if no request did (expiry, crash).
 	By Attempt
 	// Sent, on key-*, is when the request of the attempt By left its client; 0 if that is not known.
 	Sent Time
@@ -172,8 +172,9 @@ type Event struct {
 	// Op is what an apply was: Read or Write. It is empty on other events.
 	Op F
 	// Until, on key-set and key-prolonged, is the true time at which the key is due to expire if the server's clock
-	// runs true from here on; Never for a key without expiry. On crash, it is the last time at which the process is
-	// known to have lived: the process ended between Until and Time, or at Time if Until is 0. On other events it is 0.
+	// keeps true time from here on; Never for a key without expiry. On crash, it is the last time at which the process
+	// is known to have lived: the process ended between Until and Time, or at Time if Until is 0. On other events it is
+	// 0.
 	Until Time
 	// Grant is set on acquire ok and extend ok, and nil elsewhere. Grant.Granted is not after Time.
 	Grant *Grant
@@ -188,7 +189,7 @@ type Grant struct {
 	Granted Time      // when the protocol decided, before any check of the remaining validity; not before Since
 	Until   Time      // end of the validity stated to the caller, in true time; it may be before Granted
 	Counted []Process // the servers whose grant was counted
-	// Open says that the lease was granted without a stated end. Until is then the time at which the holder learned
+	// Open means that the lease was granted without a stated end. Until is then the time at which the holder learned
 	// that the lock was lost, or crashed.
 	Open bool
 }
@@ -208,7 +209,7 @@ type Header struct {
 	Groups   [][]Process `json:"shards,omitempty"`  // servers that replicate, master first; empty: each stands alone
 	Locks    []Lock      `json:"locks,omitempty"`
 	Quorum   int         `json:"quorum,omitempty"` // servers that must grant a lock
-	// how many may hold a lock at the same time, if it is a semaphore; 0 or 1: a lock with one holder
+	// number of clients that may hold a lock at the same time, if it is a semaphore; 0 or 1: a lock with one holder
 	Permits  int  `json:"permits,omitempty"`
 	TTL      Time `json:"ttl,omitempty"`  // the longest TTL in use, ns
 	Hold     Time `json:"hold,omitempty"` // the longest declared time a client works inside its section, ns
@@ -223,8 +224,8 @@ type Header struct {
 	Bound    Time      `json:"bound,omitempty"`
 	Service  Service   `json:"service,omitempty"`
 	Measures []Measure `json:"measures,omitempty"` // the measures that every client and server applies
-	// Unknown lists, for a lock whose code is not known, the measures that its requests neither show nor rule out.
-	// Lapses lists the unsafe things that its requests show.
+	// Unknown is for a lock whose code is not known: it lists the measures that the lock's requests neither show nor
+	// rule out. Lapses lists the unsafe things that its requests show.
 	Unknown []Measure `json:"unknown_measures,omitempty"`
 	Lapses  []Lapse   `json:"lapses,omitempty"`
 	// Asked gives, for each client, when its latest request for a lock reached a lock server; 0 if none did. Requests
@@ -242,14 +243,14 @@ type Recording struct {
 	// Start is the instant from which times are counted, as Unix time in ns; 0 if it is not known.
 	Start int64 `json:"start,omitempty"`
 	// ClockError is the maximum distance between the clock of a process and true time, in either direction, ns. Events
-	// of one process are ordered by their index. For events of two processes, the order is known if their times differ
-	// by more than both errors together. 0 means that one clock stamped all events.
+	// of one process are ordered by their index. The order of two processes' events is known if their times differ by
+	// more than both errors together. 0 means that one clock stamped all events.
 	ClockError Time `json:"clock_error,omitempty"`
 	// ClockErrors gives smaller errors for processes whose clocks are known better than ClockError, which is the worst
 	// of all. Each machine has its own clock.
 	ClockErrors map[Process]Time `json:"clock_errors,omitempty"`
 	// Seen gives, for each process whose record ended before that of others, when it ended. What the process was doing
-	// at that time may or may not have gone on. Seen requires a ClockError.
+	// at that time may or may not have continued. Seen requires a ClockError.
 	Seen      map[Process]Time `json:"seen,omitempty"`
 	Reading   Reading          `json:"reading,omitempty"`
 	Reentrant bool             `json:"reentrant,omitempty"` // acquires of one owner nest
@@ -257,7 +258,8 @@ type Recording struct {
 	Initial string `json:"initial,omitempty"`
 }
 
-// Reading says how the laws interpret a release that failed: from the holder's or from the service's point of view.
+// Reading determines how the laws interpret a release that failed: from the holder's or from the service's point of
+// view.
 type Reading string
 
 // The readings of a release.

@@ -36,7 +36,7 @@ const (
 	ShutsDown          // a server shuts down in an orderly way
 	Promotes           // a replica becomes master
 	Parts              // no message passes between two sides
-	HoldsUp            // messages on a link are held up
+	HoldsUp            // messages on a link are delayed
 	Resets             // a connection is reset
 	SlowsDisk          // a server's fsync takes long
 	EndsSession        // a client's session or lease at the lock service ends
@@ -102,13 +102,13 @@ type Fault struct {
 	On []Process
 	// To names the other side of a link, or the replica that is promoted. It is empty for other faults.
 	To []Process
-	// Ends reports that an end of the fault will be recorded: the fault has a length, or the crashed server restarts.
-	// Without it, a fault whose end is not recorded is over as soon as it strikes, or lasts for ever.
+	// Ends is set if an end of the fault will be recorded: the fault has a length, or the crashed server restarts.
+	// Otherwise, a fault whose end is not recorded is over as soon as it strikes, or lasts forever.
 	Ends  bool
 	Loses Loss
-	// Shift is how far a Jump sets the clock, in ns, back if negative; or how much longer a message (Delay,
+	// Shift is how far a Jump sets the clock, in ns, negative for backward; or how much longer a message (Delay,
 	// DelayMessage) or an fsync (SlowFsync) takes. PPM is how much faster the clocks run during a Drift, in parts per
-	// million, slower if negative.
+	// million, negative for slower.
 	Shift Time
 	PPM   int
 }
@@ -135,18 +135,18 @@ func (f F) IsClock() bool { return f.Does().IsClock() }
 // IsClock reports whether the effect is on clocks and nothing else.
 func (e Effect) IsClock() bool { return e == SetsClock || e == PacesClock }
 
-// Delays reports whether the effect can keep a request from being answered in time. Clocks, sessions and keys that
-// change hold no message up.
+// Delays reports whether the effect can keep a request from being answered in time. Changes of clocks, sessions and
+// keys delay no message.
 func (e Effect) Delays() bool { return !e.IsClock() && e != EndsSession && e != RemovesKeys }
 
-// IsLink reports whether a fault of this kind affects a link: it loses messages, holds them up, or resets a connection.
+// IsLink reports whether a fault of this kind affects a link: it loses or delays messages, or resets a connection.
 func (f F) IsLink() bool { return f.Does().IsLink() }
 
-// IsLink reports whether the effect is on a link: messages are lost or held up, or a connection is reset.
+// IsLink reports whether the effect is on a link: messages are lost or delayed, or a connection is reset.
 func (e Effect) IsLink() bool { return e == Parts || e == HoldsUp || e == Resets }
 
-// IsDown reports whether a fault of this kind ends a client's program or a server.
+// IsDown reports whether a fault of this kind stops a client's program or a server.
 func (f F) IsDown() bool { return f.Does().IsDown() }
 
-// IsDown reports whether the effect is that a client's program or a server ends.
+// IsDown reports whether the effect is that a client's program or a server stops.
 func (e Effect) IsDown() bool { return e == Kills || e == ShutsDown }

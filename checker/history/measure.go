@@ -16,7 +16,7 @@ const (
 	Expiry          Measure = "expiry"           // keys have an expiry, set in the same step as the key
 	OwnerCheck      Measure = "owner-check"      // a release checks the owner, in one step
 	ExtendCheck     Measure = "extend-check"     // an extension checks the owner, in one step
-	ObeyedExtension Measure = "obeyed-extension" // an extension counts only if the server has prolonged the key
+	ObeyedExtension Measure = "obeyed-extension" // an extension counts only if the server has extended the key
 	KeptExtension   Measure = "kept-extension"   // an extension neither deletes the key nor sets it anew
 	OwnValue        Measure = "own-value"        // each attempt has a value of its own
 	ElapsedCheck    Measure = "elapsed-check"    // step 3 of the Redlock document: the lease counts from its request
@@ -36,7 +36,7 @@ const (
 	ShortTimeout    Measure = "short-timeout" // a request times out after at most a tenth of the TTL
 	Recheck         Measure = "recheck"       // the client checks its own lease again after it waited
 	StopFirst       Measure = "stop-first"    // the work ends before a lock that cannot be renewed is given up
-	// a waiter checks the lock again by itself, or the service reports every end of a lock, expiry included
+	// a waiter checks the lock again by itself, or the service reports every end of a lock, including expiry
 	LooksAgain Measure = "looks-again"
 )
 
@@ -57,7 +57,7 @@ func (h *Header) MayApply(m Measure) bool { return h.Applies(m) || h.Unsure(m) }
 // Unsure reports whether the header states that it is unknown whether a measure is applied.
 func (h *Header) Unsure(m Measure) bool { return slices.Contains(h.Unknown, m) }
 
-// StatesMeasures reports whether the header says anything about measures. Recorded histories seldom do.
+// StatesMeasures reports whether the header states any measures. Recorded histories seldom do.
 func (h *Header) StatesMeasures() bool { return len(h.Measures)+len(h.Unknown) > 0 }
 
 // Shows reports whether the requests of the lock show a lapse.

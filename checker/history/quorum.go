@@ -4,8 +4,8 @@ package history
 // of groups that each keep their own copy.
 func (h *Header) OneService() bool { return len(h.Groups) > 0 && len(h.Groups) < h.Quorum }
 
-// OnlyMember reports whether the lock service is a cluster of one member. If that loses its disk, it comes back empty:
-// nobody else has its data.
+// OnlyMember reports whether the lock service is a cluster of one member. If that member loses its disk, it comes back
+// empty, since no other member has its data.
 func (h *Header) OnlyMember() bool { return len(h.Servers) == 1 && h.Service.Kind().OneLog }
 
 // StatesQuorum reports whether the header states the servers and the size of a quorum.

@@ -18,8 +18,8 @@ type scanner struct {
 	names *names
 }
 
-// names is a hash table of strings that were read recently, so that equal strings share their memory. A name that
-// recurs usually does so soon.
+// names is a hash table of strings that were read recently, so that equal strings share their memory. Most names that
+// recur do so soon.
 type names [1 << 14]string
 
 // longestName is the maximum length in bytes of a string that is kept in names.
@@ -121,7 +121,7 @@ func (s *scanner) str() (string, error) {
 			return s.unquote(s.in[from:s.at], escaped)
 		case c < ' ':
 			s.at = i
-			return "", s.want("want no control character in text")
+			return "", s.want("want text without control characters")
 		}
 	}
 	s.at = len(s.in)
@@ -164,7 +164,7 @@ func number[T ~int | ~int64](s *scanner) (T, error) {
 	case errors.Is(err, strconv.ErrRange) || int64(T(v)) != v:
 		return 0, fmt.Errorf("%s does not fit 64 bits", digits)
 	case err != nil:
-		return 0, fmt.Errorf("%q is no number", digits)
+		return 0, fmt.Errorf("%q is not a number", digits)
 	}
 	return T(v), nil
 }

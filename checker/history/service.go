@@ -9,7 +9,7 @@ import (
 // Service is the kind of lock service in a history. It is empty if unknown.
 type Service string
 
-// The services for which the checker gives advice of their own.
+// The services that have their own advice in the checker.
 const (
 	Redis     Service = "redis"   // one Redis, replicated or not
 	Redlock   Service = "redlock" // a majority of Redis masters
@@ -19,26 +19,26 @@ const (
 	Kubernetes Service = "kubernetes"
 )
 
-// ServiceKind describes a kind of lock service: what the laws, the causes and the words of reports need to know of it.
-// Its zero value, but for the name, describes servers that each keep their own keys, remove them when they expire, and
-// compare owner values.
+// ServiceKind describes a kind of lock service: what the laws, the search for causes and the reports need to know of
+// it. Its zero value, apart from the name, describes servers that each keep their own keys, remove them when they
+// expire, and compare owner values.
 type ServiceKind struct {
 	Name   Service
 	OneLog bool // the servers are members that replicate one log; otherwise each of them keeps its own keys
-	// Majority says that a client asks several independent servers, and has the lock if most of them grant it.
+	// Majority means that a client asks several independent servers, and has the lock if most of them grant it.
 	Majority bool
-	// Sessions says that a lock lives as long as its client's session or lease, which the servers can end.
+	// Sessions means that a lock lives as long as its client's session or lease, which the servers can end.
 	Sessions bool
-	// Unrecorded says that not each renewal of a session is recorded. Then a key exists until its session expires, and
-	// a record's deadline does not show when that is.
+	// Unrecorded means that not every renewal of a session is recorded. Then a key exists until its session expires,
+	// and a record's deadline does not show when that is.
 	Unrecorded bool
-	// ClientsExpire says that no server removes a lock whose lease is over. A client that waits decides that by its own
-	// clock, and takes the lock over. Its holder may let the lease end instead of giving the lock back.
+	// ClientsExpire means that no server removes a lock whose lease is over. A waiting client decides by its own clock
+	// that the lease is over, and takes over the lock. The holder may let its lease end instead of releasing the lock.
 	ClientsExpire bool
-	// Revisions says that owners are told apart by a revision, which begins anew if all members lose their disks.
+	// Revisions means that owners are distinguished by a revision, which starts anew if all members lose their disks.
 	Revisions bool
-	// Compared is what a request compares to tell whose the lock is, and Shared what two owners have in common if that
-	// does not tell them apart. If they are empty, these are "the owner" and "a value".
+	// Compared is what a request compares to find out whose lock it is. Shared is what two owners have in common if
+	// this does not distinguish them. If empty, they are "the owner" and "a value".
 	Compared, Shared string
 }
 
@@ -61,7 +61,7 @@ func init() {
 		Compared: "the version of the record", Shared: "an identity"})
 }
 
-// Kind returns the description of a service, or the zero value, but for the name, if it is not registered.
+// Kind returns the description of a service. If the service is not registered, only the name is set.
 func (s Service) Kind() ServiceKind {
 	k := ServiceKind{Name: s}
 	if i := slices.IndexFunc(serviceKinds, func(k ServiceKind) bool { return k.Name == s }); i >= 0 {

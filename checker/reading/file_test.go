@@ -44,7 +44,7 @@ func TestFilesThatAreNoHistoriesAreRefused(t *testing.T) {
 		{"<html>", "h: line 1: want an operation, a map in braces, found '<'"},
 		{"{}", "h: line 1: an operation without :type: it needs :type, :f and :process"},
 		{asJSON + "\n" + asEDN, `h: line 2: want text in double quotes, found ':' in column 2`},
-		{asEDN + "\n" + asJSON, `h: line 2: no EDN: `},
+		{asEDN + "\n" + asJSON, `h: line 2: not EDN: `},
 		{asJSON + "\n" + asJSON[:20] + "\n", `h: line 2: "process": want text in double quotes, found the end of the line`},
 	} {
 		if _, err := Read("h", strings.NewReader(c.text)); err == nil || !strings.HasPrefix(err.Error(), c.want) {

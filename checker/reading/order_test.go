@@ -96,8 +96,8 @@ func TestHeadersThatContradictThemselvesAreRefused(t *testing.T) {
 		`{"ttl":-1}`:         `"ttl" is -1: it cannot be negative`,
 		`{"quorum":-1}`:      `"quorum" is -1: it cannot be negative`,
 		`{"clock_error":-1}`: `"clock_error" is -1: it cannot be negative`,
-		`{"clock_error":5,"clock_errors":{"a":6}}`: `"clock_errors" of "a" is 6: it lies between 0 and "clock_error", 5`,
-		`{"seen":{"a":6}}`:                         `"seen" without "clock_error": one clock stamped all events, and saw all until the end`,
+		`{"clock_error":5,"clock_errors":{"a":6}}`: `"clock_errors" of "a" is 6: it must lie between 0 and "clock_error", 5`,
+		`{"seen":{"a":6}}`:                         `"seen" without "clock_error": without it, one clock stamped all events until the end`,
 	} {
 		_, err := Read("h", strings.NewReader(`{"header":`+header+"}\n"+asJSON))
 		if got := fmt.Sprint(err); got != "h: line 1: header: "+want {

@@ -8,16 +8,17 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// Handback is a release of which the history shows whether it had an effect. The following must hold when the release
-// is called: the lease is valid; the client's own keys, none of them set by an earlier release, stand on so many
-// servers that they keep the lock taken; and the client has no other hold of that lock.
+// Handback is a release whose effect, or lack of effect, the history shows. The following must hold when the release is
+// called: the lease is valid; the client's own keys, none of them set by an earlier release, are on so many servers
+// that they keep the lock taken; and the client has no other hold of that lock.
 //
-// The release had an effect if, after its call, such a key is deleted, overwritten or given a shorter life. (A client
-// that sets its own key to the same value again only prolongs it.) It also had an effect if another client is granted
-// the lock while all the keys stand, or the same client with an acquire that it had called before the release. It had
-// no effect if the bound passes, or a key expires, without any of these. The history shows nothing if a key expires
-// before the release returns or so soon after its call that the request may still have been on its way, or if a crash
-// or failover removes a key.
+// The release had an effect if, after its call, such a key is deleted, overwritten or given an earlier deadline. (A
+// client that sets its own key to the same value again only extends it.) It also had an effect if, while all the keys
+// are still there, another client is granted the lock, or the same client is granted it by an acquire that it had
+// called before the release. It had no effect if the bound passes, or a key expires, without any of these.
+//
+// The history does not show the effect if a key expires before the release returns, or so soon after the call that the
+// request may still have been on its way, or if a crash or failover removes a key.
 type Handback struct {
 	Grant int32
 	End   int     // position after which no event matters
@@ -64,7 +65,7 @@ type handbacks struct {
 	watched []watch
 	active  [][]int32 // by lock: indexes in watched of the releases whose outcome is still open
 	inside  [][]int32 // by process: sections that began before the latest release and had not ended by the one before
-	entered int       // index in Trace.Grants of the first that has not begun
+	entered int       // index in Trace.Grants of the first grant that has not yet begun
 	free    []history.Process
 	left    []int32
 }
@@ -85,9 +86,9 @@ func emptied(lists [][]int32, n int) [][]int32 {
 	return lists
 }
 
-// Handbacks returns the releases of which the history shows whether they had an effect, in the order of their calls. It
+// Handbacks returns the releases whose effect, or lack of effect, the history shows, in the order of their calls. It
 // returns none unless the header states servers, quorum and bound, and the servers recorded their keys. It returns none
-// if the clients decide when a lease is over, since a holder may then let its lease end instead of giving it back. The
+// if the clients decide when a lease is over, since a holder may then let its lease end instead of releasing it. The
 // list is valid until the next history is read.
 func (t *Trace) Handbacks() []Handback {
 	h, header := &t.handbacks, &t.History.Header

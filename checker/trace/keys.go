@@ -94,7 +94,7 @@ func (k *liveKey) note(e *history.Event) {
 	}
 }
 
-// Change is a record that removes, overwrites or prolongs a key.
+// Change is a record that removes, overwrites or extends a key.
 type Change struct {
 	At        int             // position of the record
 	Owner, By history.Attempt // whose key it was, and who changed it; By is empty if the record does not say

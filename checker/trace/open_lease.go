@@ -23,8 +23,8 @@ func (t *Trace) openEnd(g *Grant, lease *history.Grant) history.Time {
 	return lease.Until
 }
 
-// lastDue returns when the keys of a grant were due to expire, as last set or prolonged before its holder was told that
-// they were lost, and when they were last set or prolonged. A key without expiry is due when it has been left alone for
+// lastDue returns when the keys of a grant were due to expire, as last set or extended before its holder was told that
+// they were lost, and when they were last set or extended. A key without expiry is due when it has been left alone for
 // a TTL. If a quorum of servers decides, the result is for the key whose loss leaves fewer than a quorum. It is Never
 // if the servers recorded fewer keys than a quorum.
 func (t *Trace) lastDue(g *Grant, lease *history.Grant) (due, renewed history.Time) {

@@ -8,9 +8,10 @@ import (
 )
 
 // Over reports whether the hold of a key's owner had ended before the change c, so that another client that checks the
-// key may change it. The hold had ended if the owner had called its release or the lease that it had been told of had
-// run out. If the owner was told no end, the hold had ended if the owner had learned of the loss, had crashed, or had
-// left its key alone for a TTL. If the owner was never granted the lock, it must have given up asking.
+// key may change it. The hold had ended if the owner had called its release, or if the lease that it had been told of
+// had run out. If the owner had been told no end, the hold had ended if the owner had learned of the loss, had crashed,
+// or had left its key alone for a TTL. If the owner was never granted the lock, the hold had ended if the owner had
+// stopped asking.
 func (t *Trace) Over(c Change) bool {
 	e := &t.History.Events[c.At]
 	n, granted := t.Owner[Title{e.Lock, c.Owner}]
@@ -24,9 +25,8 @@ func (t *Trace) Over(c Change) bool {
 	return g.OK < c.At && (g.Release < c.At || until <= e.Time || until == history.Never && g.End < c.At)
 }
 
-// LooksAtOwner reports whether the request that made a change checked something that shows whose hold it ends. The
-// presence of a key is enough for a request that removes it, such as an element of a list, but not for one that
-// overwrites it.
+// LooksAtOwner reports whether the request that made a change checked whose hold it ends. A request that removes a key,
+// such as an element of a list, need only check that the key exists. A request that overwrites a key must check more.
 func (t *Trace) LooksAtOwner(c Change) bool {
 	e := &t.History.Events[c.At]
 	return e.Checked == history.CheckedValue || e.Checked == history.CheckedPresence && e.F != history.KeySet
@@ -36,7 +36,7 @@ func (t *Trace) LooksAtOwner(c Change) bool {
 const rounding = history.Time(time.Millisecond)
 
 // LapsedEarly reports whether a fault made the owner's lease end early. This is so if the owner had neither set nor
-// prolonged its key for a TTL by the wall clock of the key's server, although less time had passed, because a fault had
+// extended its key for a TTL by the wall clock of the key's server, although less time had passed, because a fault had
 // set that clock forward or made it run fast. A lock that stores the end of the lease in the key, and compares it with
 // the server's time of day, then considers the lease over.
 func (t *Trace) LapsedEarly(c Change) bool {
@@ -68,13 +68,13 @@ func (t *Trace) gained(server history.Process, from, to int) (gain history.Time)
 	return gain
 }
 
-// untouched reports whether the owner had neither set nor prolonged its key for a TTL, so that its lease had run out.
+// untouched reports whether the owner had neither set nor extended its key for a TTL, so that its lease had run out.
 func (t *Trace) untouched(c Change) bool {
 	at, ttl := t.LastKept(c), t.History.Header.TTL
 	return at >= 0 && ttl > 0 && t.History.Events[c.At].Time-t.Time(at) >= ttl
 }
 
-// LastKept returns the last position before a change at which the owner set or prolonged its key on that server, or -1
+// LastKept returns the last position before a change at which the owner set or extended its key on that server, or -1
 // if it never did.
 func (t *Trace) LastKept(c Change) int {
 	e := &t.History.Events[c.At]
@@ -89,9 +89,9 @@ func (t *Trace) LastKept(c Change) int {
 	return -1
 }
 
-// GivenBy returns the position at which another client, which was giving the lock back, set the key that a window's
-// holder rests on. This is the last key set while the holder asked, provided the holder had set none itself. It returns
-// -1 if there is no such key, or if the history says which servers the holder counted.
+// GivenBy returns the position at which another client, while releasing the lock, set the key that a window's holder
+// rests on. This is the last key set while the holder asked, provided the holder had set none itself. It returns -1 if
+// there is no such key, or if the history states which servers the holder counted.
 func (t *Trace) GivenBy(s *Span) int {
 	g := &t.Grants[s.Grant]
 	if s.At != g.OK || g.Attempt == "" || len(t.History.Events[s.At].Grant.Counted) > 0 {
@@ -122,9 +122,9 @@ func (t *Trace) GivenBy(s *Span) int {
 }
 
 // EarlierKey returns the attempt whose key a window rests on if the window's own attempt has set none: another attempt
-// of the same client, other than not, that set its key last before the window was stated, and whose key still stood
-// then. In a service with one log, it is enough that the key stood when the acquire was called: a session takes
-// the key of its earlier attempt for its own, and may not notice that it expires. The result is empty if there is none.
+// of the same client, other than not, that set its key last before the window was stated, and whose key still existed
+// then. In a service with one log, it is enough that the key existed when the acquire was called: a session uses the
+// key of its earlier attempt, and may not notice that it expires. The result is empty if there is no such attempt.
 func (t *Trace) EarlierKey(s *Span, not history.Attempt) (of history.Attempt) {
 	g := &t.Grants[s.Grant]
 	for _, i := range t.Keys {
@@ -144,8 +144,8 @@ func (t *Trace) EarlierKey(s *Span, not history.Attempt) (of history.Attempt) {
 	return of
 }
 
-// NeededUntil returns the position at which a key of an earlier attempt must still stand for a window to rest on it:
-// the call of its acquire in a service with one log, and otherwise the window's own position.
+// NeededUntil returns the position up to which a key of an earlier attempt must exist for a window to rest on it: the
+// call of its acquire in a service with one log, and otherwise the window's own position.
 func (t *Trace) NeededUntil(s *Span) int {
 	if t.History.Header.Service.Kind().OneLog {
 		return t.Asks[t.Grants[s.Grant].Ask].Call

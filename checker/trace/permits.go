@@ -65,7 +65,7 @@ func clashing(spans []Span, among []int, with int) (all []int) {
 }
 
 // crowd returns the first n of the given spans, in the order of the list, of which every two clash; nil if there are no
-// n such spans. A span is left out only if no n spans would remain with it.
+// n such spans. It leaves out a span only if fewer than n spans would remain with it.
 func (v *interval) crowd(spans []Span, among []int, n int) (chosen []int) {
 	for len(chosen) < n && len(chosen)+len(among) >= n {
 		i := among[0]

@@ -66,8 +66,8 @@ func (t *Trace) earlier(a, b *Grant) bool {
 	return a.Token != 0 && a.Token < b.Token
 }
 
-// Incomparable reports whether a cannot be ordered relative to some other grant that took effect, because one of them
-// lacks the times or tokens to compare. counted says that a itself is among the grants that took effect.
+// Incomparable reports whether a cannot be ordered relative to some other grant that took effect, because one of the
+// two lacks times or a token. counted states that a itself is among the grants that took effect.
 func (d *datum) Incomparable(a *Grant, counted bool) bool {
 	own := a.Kind()
 	for k, n := range d.kinds {
@@ -81,7 +81,7 @@ func (d *datum) Incomparable(a *Grant, counted bool) bool {
 	return false
 }
 
-// ranks tells quickly for most grants that no grant of a set is later. Only for the others is the set searched.
+// ranks decides quickly, for most grants, that no grant of a set is later. The set is searched only for the others.
 type ranks struct {
 	latest history.Time // the latest time at which a request of a grant left
 	// top holds the grants that no other exceeds both in token and in the time of its decision: tokens ascend, times

@@ -6,8 +6,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// takes reports whether the event at a position takes a key out for whoever comes first, as a request does that pops an
-// element of a list: it deletes the key and looks only at whether there is one.
+// takes reports whether the event at a position removes a key that any client may take, as a request does that pops an
+// element of a list. Such a request deletes the key after checking only that there is one.
 func (t *Trace) takes(at int) bool {
 	e := &t.History.Events[at]
 	return e.F == history.KeyGone && e.Why == history.Deleted && e.Checked == history.CheckedPresence && e.By != ""
@@ -25,10 +25,10 @@ func (t *Trace) LastTaken(of history.Attempt, lock history.Lock, unit history.Pr
 	return -1
 }
 
-// WasOffered reports whether a change takes out a key that was nobody's, although an attempt that was asking for the
-// lock had set it: a key by which the lock is to be had, such as the token that the first client puts into a list. A
-// client takes such a key while it asks for the lock. And whoever set it did not get the lock by setting it: it was not
-// granted the lock, or took out such a key itself afterwards.
+// WasOffered reports whether a change takes out a key that belonged to nobody, although an attempt that was asking for
+// the lock had set it. Such a key stands for the free lock, for example a token that the first client puts into a list.
+// A client takes it while it asks for the lock. The attempt that set it did not get the lock by setting it: it was not
+// granted the lock, or it later took out such a key itself.
 func (t *Trace) WasOffered(c Change) bool {
 	e := &t.History.Events[c.At]
 	if !t.takes(c.At) || !t.askedWhenSent(c) {

@@ -78,7 +78,7 @@ type LockTrace struct {
 	Asks   []int32
 	// Windows and Sections are the spans of the grants, in true time and in positions. See windows.go.
 	Windows, Sections []Span
-	Stated            int // number of windows that its grants state, including those of which nothing is left
+	Stated            int // number of windows that its grants state, including those that a release cut to nothing
 }
 
 // processTrace is the state of one process while a history is read. It holds lists because a process may have several

@@ -91,7 +91,7 @@ func (t *Trace) usesAfter(asks []int32) {
 	}
 }
 
-// lets returns when the client let go of the lock: when its release returned, or when an acquire that was not granted
+// lets returns when the client gave up the lock: when its release returned, or when an acquire that was not granted
 // returned.
 func (t *Trace) lets(a *Ask) history.Time {
 	if a.Grant < 0 {

@@ -7,9 +7,9 @@ import (
 )
 
 // Windows computes, for each lock, the true-time spans in which its grants were valid, in the order of the events that
-// state them. An acquire states [granted, until). Each extension states another span, which replaces the rest of the
-// previous one from its own grant on, so the spans of one grant share no instant. A span is never shorter than the
-// instant of its decision. Only a release call ends it early; a span that would end where it begins is dropped.
+// state them. An acquire states [granted, until). Each extension states another span. From its start on, this span
+// replaces the rest of the grant's previous one, so the spans of one grant share no instant. A span contains at least
+// the instant of its decision. Only a release call ends a span early; a span that would end where it begins is dropped.
 func (t *Trace) Windows() {
 	for i := range t.Locks {
 		l := &t.Locks[i]
@@ -56,7 +56,7 @@ func (t *Trace) addWindow(n int32, at int) {
 	if g.Release != Open {
 		s.To = min(s.To, int64(t.Time(g.Release)))
 		if s.To < s.From || s.To == s.From && until > lease.Granted {
-			return // nothing is left of it after the release
+			return // the release left nothing of it
 		}
 	}
 	if at != g.OK {

@@ -41,21 +41,21 @@ const librariesOnly = "each lock of the format does it; libraries that do not ar
 const seenOnly = "the locks of the format are not read from their requests"
 
 var confirmations = []confirmation{
-	{text: "Count a lock, or its extension, only after a majority of all servers said yes: two majorities always " +
+	{text: "Count a lock, or its extension, only after a majority of all servers agreed: two majorities always " +
 		"share a server.", apply: byMajority},
-	{text: "Look for the keys of others and set one's own in one step, such as one script, and take the lock only if " +
-		"there was none.", reason: librariesOnly},
-	{text: "Give each attempt its own random value, and take the lock only if there is no key, not even of an " +
-		"earlier attempt of one's own.", reason: librariesOnly},
-	{text: "Put an element into the list only where it was taken out, once for each time, and only by the client " +
-		"that has it.", reason: librariesOnly},
+	{text: "Check for the keys of other clients and set the client's own key in one step, such as one script, and " +
+		"take the lock only if there was none.", reason: librariesOnly},
+	{text: "Give each attempt its own random value, and take the lock only if there is no key, not even one of the " +
+		"same client's earlier attempts.", reason: librariesOnly},
+	{text: "Put an element back into the list only once each time it was taken out, and only by the client " +
+		"that took it.", reason: librariesOnly},
 	{text: "Send WAIT after setting the lock and obey its count.", apply: waiting},
 	{text: "Let an isolated master refuse writes (min-replicas-to-write); it still accepts them for the permitted lag.",
 		reason: "it says itself that it only narrows the gap"},
 	{text: "Take the lock from a consensus service.", changes: []string{"lock.protocol: etcd"}},
-	{text: "Guard the data by a fencing token.", keeps: checker.ResourceSafety, changes: fencing},
-	{text: "Guard the data by fencing tokens that grow with each grant: those that the resource compares here do not " +
-		"(see token-order).", keeps: checker.ResourceSafety,
+	{text: "Guard the data with a fencing token.", keeps: checker.ResourceSafety, changes: fencing},
+	{text: "Guard the data with fencing tokens that increase with each grant: the tokens that the resource compares " +
+		"here do not (see token-order).", keeps: checker.ResourceSafety,
 		changes: []string{"lock.token: own-node", "lock.read-token: in-step",
 			"servers.persistence.append-fsync: always", "lock.value: per-acquire and lock.resource-version: compared",
 			"lock.protocol: etcd"}},
@@ -66,211 +66,218 @@ var confirmations = []confirmation{
 		"is left of it.",
 		changes: []string{"lock.elapsed-check: on", "lock.extension.mode: checked",
 			"lock.elapsed-check: on and lock.extension.mode: checked"}},
-	{text: "Measure it on a monotonic clock.", changes: []string{"lock.clock: monotonic"}},
-	{text: "Take a lease for extended only if the server says that the key stands and is one's own.",
+	{text: "Measure the validity on a monotonic clock.", changes: []string{"lock.clock: monotonic"}},
+	{text: "Consider a lease extended only if the server says that the key exists and belongs to the client.",
 		changes: []string{"lock.extension.mode: checked"}},
-	{text: "Let the server add the TTL to its own clock (PX), never the client to its (PXAT).",
+	{text: "Let the server add the TTL to its own clock (PX); never let the client add it to its clock (PXAT).",
 		changes: []string{"lock.expiry: relative"}},
-	{text: "Subtract an allowance for as much as clocks may drift.", apply: allowance},
-	{text: "Count the lease from when the request left that prolonged it, not from its answer.",
+	{text: "Subtract an allowance for clock drift from the validity.", apply: allowance},
+	{text: "Count the lease from when the request that extended it was sent, not from its answer.",
 		changes: []string{"lock.count-from: sending"}},
-	{text: "Allow for clocks that drift more than is allowed for now.", apply: allowance},
-	{text: "Keep the servers' wall clocks from jumping (slew, never step).", apply: slewing},
-	{text: "Set maxmemory-policy to noeviction on the servers of the lock: then a full server refuses to set a key, " +
-		"and removes none. Or give the lock servers of its own, on which memory does not run out.",
+	{text: "Allow for more clock drift than now.", apply: allowance},
+	{text: "Keep the servers' wall clocks from jumping (slew them, never step them).", apply: slewing},
+	{text: "Set maxmemory-policy to noeviction on the lock's servers: then a server without free memory refuses new " +
+		"keys and removes none. Or give the lock its own servers with enough memory.",
 		apply: sparing(nemesis.EvictKey)},
-	{text: "Give no person and no program the right to delete the keys of locks, nor FLUSHALL and FLUSHDB: deny them " +
-		"by an ACL, and let a stuck lock end by its expiry.", apply: sparing(nemesis.DeleteKey, nemesis.Flush)},
+	{text: "Let no person and no program delete the keys of locks or run FLUSHALL and FLUSHDB: deny this with an " +
+		"ACL, and let a stuck lock expire.", apply: sparing(nemesis.DeleteKey, nemesis.Flush)},
 	{text: "Before deleting the key of a lock, stop its holder.", apply: sparing(nemesis.DeleteKey)},
 	{text: "Or use a service whose leases run on a monotonic clock.", changes: []string{"lock.protocol: etcd"}},
-	{text: "After waiting, check that the own lease still lives before returning the lock.",
+	{text: "After waiting, check that the client's lease is still valid before returning the lock.",
 		changes: []string{"lock.recheck: on"}},
 	{text: "Delete only after comparing the owner, in one step: a script, CAD, or DELEX IFEQ.",
 		changes: []string{"lock.release: script"}},
 	{text: "Give each attempt its own random value.", changes: []string{"lock.value: per-request"}},
 	{text: "Give each attempt its own random value, and delete only after comparing it, in one step: a script, CAD, " +
 		"or DELEX IFEQ.", changes: []string{"lock.value: per-request and lock.release: script"}},
-	{text: "Give each attempt its own random value, and prolong only after comparing it, in one step: a script, or " +
+	{text: "Give each attempt its own random value, and extend only after comparing it, in one step: a script, or " +
 		"CAS.",
 		changes: []string{"lock.value: per-request and lock.extension.mode: checked"}},
-	{text: "Give each attempt its own random value, and take a lease for extended only if the server says that the " +
-		"key stands and has that value.",
+	{text: "Give each attempt its own random value, and consider a lease extended only if the server says that the " +
+		"key exists and has that value.",
 		changes: []string{"lock.value: per-request and lock.extension.mode: checked"}},
-	{text: "Delete the key only if its create revision is still that of one's own attempt, in one transaction.",
+	{text: "Delete the key only if its create revision is still that of the same attempt, in one transaction.",
 		changes: []string{"lock.compare-revision: on"}},
-	{text: "Give each znode a mark of its own in its name, as Curator's protection does: numbers alone begin anew.",
+	{text: "Put a unique mark into the name of each znode, as Curator's protection does: the sequence numbers alone " +
+		"may start again.",
 		changes: []string{"lock.names: marked"}},
 	{text: "Give every lock an expiry, and restart a crashed server only after the longest TTL has passed.",
 		changes: []string{"lock.protocol: set-nx-px and restart delay"}},
-	{text: "Compare the whole owner value when the key is deleted: the script takes no more than a part of it.",
+	{text: "Compare the whole owner value when deleting the key: the script compares only a part of it.",
 		reason: seenOnly},
-	{text: "Set the key only where there is none (NX), or after comparing the owner, in one step.",
+	{text: "Set the key only if there is none (NX), or after comparing the owner, in one step.",
 		changes: []string{"lock.reentrant: counted"}},
-	{text: "Give each try a random value of its own: what an earlier one asks for late then finds nothing that it " +
-		"owns.", reason: seenOnly},
-	{text: "Bound each dial, each request, that for a session included, and each wait for a message by a time far " +
-		"below the TTL, and ask again.", reason: seenOnly},
+	{text: "Give each try its own random value: then a late request of an earlier try finds no key that it owns.",
+		reason: seenOnly},
+	{text: "Set a timeout far below the TTL for each dial, each request (including the one for a session) and each " +
+		"wait for a message, and then ask again.", reason: seenOnly},
 	{text: "What would help depends on how the lock works, which the history does not show.", reason: seenOnly},
-	{text: "Or let the resource set only onto the value that the writer has read (compare-and-set).",
+	{text: "Or let the resource accept a write only if the value is still the one that the writer read " +
+		"(compare-and-set).",
 		changes: []string{"resource.writes: compare-and-set"}},
-	{text: "Run the same plan simulated, where the cause is shown: real members do not report why a key goes.",
+	{text: "Simulate the same plan, which shows the cause: real members do not report why a key disappears.",
 		reason: "simulated runs know the cause"},
-	{text: "Take the lock for acquired only when the servers have said so: an error, or no answer, is no.",
+	{text: "Consider the lock acquired only if the servers said so: an error or a missing answer is a no.",
 		reason: librariesOnly},
-	{text: "Let each acquire set a key of its own, and only if there is none: without a key, no server can refuse " +
-		"the lock to another.", reason: librariesOnly},
-	{text: "Renew the lock while the work goes on, several times within each lease, and stop the work when that fails.",
+	{text: "Let each acquire set its own key, and only if there is none: without a key, no server can refuse the " +
+		"lock to another client.", reason: librariesOnly},
+	{text: "Renew the lock while the work is going on, several times within each lease, and stop the work when a " +
+		"renewal fails.",
 		apply: renewed},
-	{text: "Or bound the work by what is left of the lease.",
+	{text: "Or limit the work to the time that is left of the lease.",
 		apply: boundedWork},
-	{text: "Delete the lock's own key and no other.", reason: "no client of a scenario flushes"},
-	{text: "Prolong only after comparing the owner, in one step: a script, or CAS.",
+	{text: "Delete only the key of the lock.", reason: "no client of a scenario flushes"},
+	{text: "Extend a lock only after comparing the owner, in one step: a script, or CAS.",
 		changes: []string{"lock.extension.mode: checked"}},
-	{text: "Prolong a held lock by a compare-and-expire script, never by acquiring it again, and stop working once " +
+	{text: "Extend a held lock by a compare-and-expire script, never by acquiring it again, and stop working once " +
 		"the key is given up.",
 		changes: []string{"lock.extension.mode: checked"}},
-	{text: "Count how often its holder has taken the lock, and delete the key only with the last release.",
+	{text: "Count how often the holder has taken the lock, and delete the key only with the last release.",
 		changes: []string{"lock.reentrant: counted"}},
 	{text: "Restart a crashed server only after the longest TTL has passed.", changes: []string{"restart delay"}},
 	{text: "Or persist with appendfsync always.", changes: []string{"servers.persistence.append-fsync: always"}},
 	{text: "Send WAIT after setting the lock and hold it only if enough replicas acknowledged.", apply: waiting},
 	{text: "Wait for all replicas, or promote only one that has acknowledged.",
 		changes: []string{"lock.wait.replicas: 2"}},
-	{text: "A service that loses what it has answered is at fault itself: run a version in which that is mended " +
-		"(ZOOKEEPER-4643, 4646 and 4785 report such faults).",
+	{text: "A service that loses a write after acknowledging it has a bug: run a version in which it is fixed " +
+		"(ZOOKEEPER-4643, 4646 and 4785 report such bugs).",
 		reason: "the simulated service loses nothing that it has answered"},
-	{text: "After a failover acquire anew.",
+	{text: "After a failover, acquire the lock again.",
 		reason: "a client that cannot know of a failover cannot do it, and the format has no switch for it"},
-	{text: "Send a fencing token with every read and write, and let the resource refuse tokens lower than it has " +
-		"seen; checking the remaining validity before a write only narrows the gap.",
+	{text: "Send a fencing token with every read and write, and let the resource refuse tokens lower than the " +
+		"highest one seen; checking the remaining validity before a write only narrows the gap.",
 		keeps: checker.ResourceSafety, changes: fencing},
-	{text: "The resource guards the data already. No lock with a lease keeps a holder from believing that it is " +
-		"inside: do nothing there that the resource does not check.", keeps: checker.ResourceSafety, apply: nothing,
-		asksNothing: true},
-	{text: "Stop working as soon as the client learns that the session is lost: that narrows the gap, since the " +
-		"service " +
-		"may end a session at any time.",
+	{text: "The resource already guards the data. No lock with a lease prevents a holder from believing that it " +
+		"still has the lock: while holding it, do nothing that the resource does not check.",
+		keeps: checker.ResourceSafety, apply: nothing, asksNothing: true},
+	{text: "Stop working as soon as the client learns that the session is lost. This narrows the gap but does not " +
+		"close it: the service may end a session at any time.",
 		reason: "it says itself that it only narrows the gap"},
 	{text: "Send a fencing token with every read and write.", keeps: checker.ResourceSafety, changes: fencing},
-	{text: "Take locks in one fixed order, and bound the wait for the next one by what is left of the first lease.",
+	{text: "Take locks in one fixed order, and limit the wait for the next one to the time that is left of the " +
+		"first lease.",
 		apply: orderedAndBounded},
 	{text: "Renew a lock while waiting.", changes: []string{"lock.extension.mode: checked"}},
 	{text: "Let the resource compare fencing tokens on reads and writes and refuse lower ones.",
 		changes: []string{"resource.fencing: on", "lock.protocol: etcd and resource.fencing: on"}},
-	{text: "Let the resource compare before it sets (a fencing token, or compare-and-set on the value read).",
+	{text: "Let the resource compare before it writes (a fencing token, or compare-and-set on the value read).",
 		changes: []string{"resource.writes: compare-and-set"}},
-	{text: "Take for a token what is the grant's own, as the czxid of the znode that it creates, and not what all " +
-		"grants share.", changes: []string{"lock.token: own-node"}},
-	{text: "Take the revision of a consensus service for a token: it survives the loss of a server.",
+	{text: "Use as the token a number that belongs to one grant, such as the czxid of the znode that it creates, " +
+		"and not one that all grants share.", changes: []string{"lock.token: own-node"}},
+	{text: "Use the revision of a consensus service as the token: it survives the loss of a server.",
 		changes: []string{"lock.protocol: etcd"}},
 	{text: "Draw a token for each grant, in the same atomic step as the lock.",
 		changes: []string{"lock.read-token: in-step"}},
-	{text: "Keep the counter where a crash cannot take it back: appendfsync always.",
+	{text: "Store the counter so that a crash cannot set it back: appendfsync always.",
 		changes: []string{"servers.persistence.append-fsync: always"}},
-	{text: "Give every lock an expiry, in the same command that sets it (SET NX PX): then what a lost request leaves " +
-		"behind goes by itself.",
+	{text: "Give every lock an expiry, in the same command that sets it (SET NX PX): then a key left behind by a " +
+		"lost request expires by itself.",
 		changes: []string{"lock.protocol: set-nx-px"}},
 	{text: "After an acquire or a release that failed, end the session or revoke the lease, or make sure that the " +
-		"key of the attempt is deleted: until then everybody waits behind it.",
+		"key of the attempt is deleted: until then everybody waits behind that key.",
 		reason: librariesOnly},
-	{text: "After a connection broke, look for a node of one's own before making another: the request that was not " +
-		"answered may have been carried out.", reason: librariesOnly},
-	{text: "Delete the key of a try that was given up, and do not prolong it: its answer may come later.",
+	{text: "After a connection broke, look for an existing node of the same client before creating another: the " +
+		"request without an answer may have been carried out.", reason: librariesOnly},
+	{text: "When a try times out, delete its key and stop extending it: the server may still have set the key.",
 		reason: librariesOnly},
-	{text: "Stop renewing a lock before it is released, and give it back: nobody else gets it for as long as it is " +
+	{text: "Stop renewing a lock before releasing it, and then release it: nobody else gets the lock while it is " +
 		"renewed.", reason: librariesOnly},
-	{text: "Let a key expire after the TTL that its users count on, and no later.", reason: librariesOnly},
-	{text: "When what is watched is gone already, and when a watch may be lost with its connection, list the keys " +
-		"again: nothing else says that one's turn has come.", reason: librariesOnly},
-	{text: "Delete the key only when the work that it guards has ended: no timer and no other task may give it up " +
+	{text: "Let a key expire after the TTL that its users expect, and no later.", reason: librariesOnly},
+	{text: "List the keys again when the watched key is already gone, and when a watch may have been lost with its " +
+		"connection: nothing else tells the client that it is first in line.", reason: librariesOnly},
+	{text: "Delete the key only when the work that it guards has ended: no timer and no other task may release it " +
 		"sooner.", reason: librariesOnly},
-	{text: "Look for what keeps the lock taken besides its key, which no server had: another key, or a subscription. " +
+	{text: "Find out what else keeps the lock taken, since no server had its key: another key, or a subscription. " +
 		"It must end with the lease of its holder, too.", reason: seenOnly},
 	{text: "Give every lock an expiry, in the same command that sets it (SET NX PX).",
 		changes: []string{"lock.protocol: set-nx-px"}},
 	{text: "The lock expires by itself: a client must wait for it longer than the expiry.",
 		changes: []string{"lock.retry.count: none"}},
-	{text: "Release on every server also after an attempt that was given up.",
+	{text: "Release on every server, also after an attempt that did not succeed.",
 		changes: []string{"lock.release-on-failure: on"}},
-	{text: "Bound the work inside by a time-out, and release then: the lock is renewed for as long as its client " +
+	{text: "Limit the work inside by a timeout, and then release: the lock is renewed for as long as its client " +
 		"lives.",
 		changes: []string{"work.hold: 1s"}},
-	{text: "Give the leader a renew deadline, after which it stops, and a lease longer than the deadline, the retry " +
-		"period and the time-out of a request together: without a deadline it does not notice that its lease is over.",
+	{text: "Give the leader a renew deadline, after which it stops, and a lease longer than the sum of the " +
+		"deadline, the retry period and the timeout of a request: without a deadline it does not notice that its " +
+		"lease is over.",
 		apply: renewDeadline},
-	{text: "Prolong a lock by no less than is left of it: an extension that fails on some servers ends it sooner on " +
-		"the others.", apply: longExtension},
+	{text: "Never extend a lock by less than is left of it: if such an extension fails on some servers, it shortens " +
+		"the lock on the others.", apply: longExtension},
 	{text: "Cap the number of extensions of one hold.", changes: []string{"lock.extension.limit: 3"}},
-	{text: "Before asking again for a lock, give up what may be left of it: delete the own key, or stop working and " +
-		"let the session end.",
+	{text: "Before asking for a lock again, give up an earlier hold of it: delete the client's key, or stop working " +
+		"and let the session end.",
 		changes: []string{"lock.listener: on"}},
 	{text: "Take locks in one fixed order, parents before children, or give up after a timeout, release, and retry " +
 		"after a random delay.", apply: ordered},
 	{text: "Retry after a random delay.", changes: []string{"lock.retry.delay: 50ms..250ms"}},
-	{text: "Let an acquire ask for longer than a lease lasts before it gives up: each counts the lease of another " +
+	{text: "Let an acquire ask for longer than a lease lasts before it gives up: it counts another client's lease " +
 		"from when it began to ask.",
 		changes: []string{"lock.retry.patience: none"}},
-	{text: "Look again when the other's lease must be over: a message that is never sent, or that gets lost, wakes " +
+	{text: "Ask again when the holder's lease must be over: a message that is never sent, or that gets lost, wakes " +
 		"nobody.",
 		changes: []string{"lock.retry.wake: message-or-ttl"}},
 	{text: "Release partial locks on every server at once.", changes: []string{"lock.contact: parallel"}},
-	{text: "No lock service survives the loss of its quorum: bring servers back, or spread them so that no one " +
-		"failure takes a majority.", apply: serversBack},
-	{text: "Run three members: what one of them loses, the others still have.",
+	{text: "No lock service survives the loss of its quorum: bring servers back, or spread them so that no single " +
+		"failure affects a majority.", apply: serversBack},
+	{text: "Run three members: the others still have what one of them loses.",
 		changes: []string{"servers.etcd: 3", "servers.zookeeper: 3", "servers.kubernetes: 3"}},
-	{text: "Let a request have far more time than a round trip takes, and a lease far more than that: no fault holds " +
-		"these requests up.", apply: fastNetwork},
-	{text: "Let a request have far more time than a round trip takes, and look again when the other's lease must be " +
-		"over: no fault holds these requests up, and a message that gets lost wakes nobody.", apply: fastAndAwake},
-	{text: "Let WAIT ask for no more replicas than are left when one is lost: while it asks for all, nobody gets the " +
-		"lock then.", changes: []string{"lock.wait.replicas: 1"}},
-	{text: "Give each server a timeout far below the TTL, and go on with the majority that answers.",
+	{text: "Give a request far more time than a round trip takes, and a lease far more than that: no fault delays " +
+		"these requests.", apply: fastNetwork},
+	{text: "Give a request far more time than a round trip takes, and ask again when the holder's lease must be " +
+		"over: no fault delays these requests, and a message that gets lost wakes nobody.", apply: fastAndAwake},
+	{text: "Let WAIT require no more replicas than are left when one is lost: if it requires all of them, nobody " +
+		"gets the lock then.", changes: []string{"lock.wait.replicas: 1"}},
+	{text: "Give each server a timeout far below the TTL, and continue with the majority that answers.",
 		changes: []string{"lock.timeout: 50ms", "lock.timeout: 5ms"},
 		but: map[string]string{"printed-redlock-hung-master": "its release ends at the first server that does not " +
 			"answer, too"}},
 	{text: "Give each request a timeout far below the TTL, and try again.",
 		changes: []string{"lock.timeout: 1s", "lock.timeout: 50ms"}},
-	{text: "See what became of the key: it was gone before its lease had ended.", reason: "it asks for no change"},
+	{text: "Find out what happened to the key: it was gone before its lease had ended.",
+		reason: "it asks for no change"},
 	{text: "Let an acquire ask for longer before it gives up.",
 		changes: []string{"lock.retry.patience: none and lock.retry.count: none", "lock.retry.patience: none",
 			"lock.retry.count: none"}},
-	{text: "Release on every server, also after one that does not answer.", changes: []string{"lock.release-to: all"}},
-	{text: "After a conflict read the record again, and give it back if it is still one's own: a renewal that was " +
-		"under way may have changed it.", changes: []string{"lock.release-on-cancel: on"}},
-	{text: "Let the release name the key that the acquire has set.", reason: librariesOnly},
+	{text: "Release on every server, even if one of them does not answer.", changes: []string{"lock.release-to: all"}},
+	{text: "After a conflict, read the record again, and release it if it still names this client: a renewal that " +
+		"was under way may have changed it.", changes: []string{"lock.release-on-cancel: on"}},
+	{text: "Let the release name the key that the acquire set.", reason: librariesOnly},
 	{text: "Record the servers' key-set and key-gone: they show whether the key was still there.",
 		reason: "it is about what others recorded"},
-	{text: "Let the release delete the key that the acquire has set, and report an error if nothing was deleted.",
+	{text: "Let the release delete the key that the acquire set, and report an error if nothing was deleted.",
 		changes: []string{"lock.release: script"}},
-	{text: "After an acquire that failed, take back what it may have done, before asking again: delete the key, or " +
-		"the hold that it has counted.", reason: librariesOnly},
-	{text: "Count a deadline from before the last request that renewed the lock, and tell its holder when that has " +
-		"passed, whether or not the servers answer.", reason: librariesOnly},
-	{text: "Compare the owner on the master, not on a replica: what that has may be out of date.",
+	{text: "After an acquire that failed, undo what it may have done before asking again: delete its key, or the " +
+		"hold that it counted.", reason: librariesOnly},
+	{text: "Count a deadline from before the last request that renewed the lock, and tell its holder when the " +
+		"deadline has passed, whether or not the servers answer.", reason: librariesOnly},
+	{text: "Compare the owner on the master, not on a replica, whose data may be out of date.",
 		reason: librariesOnly},
 	{text: "Record the servers' key-set and key-gone and the servers that each grant counted, then check again.",
 		reason: "it is about what others recorded"},
-	{text: "Let the lease duration be longer than the renew deadline, the retry period and the time-out of a request " +
-		"together, by as much as the fastest clock gains on the slowest.", apply: longLease},
-	{text: "Count a lease from when one saw the record change, on one's monotonic clock, and not from the time in " +
-		"the record.", changes: []string{"lock.count-lease-from: change"}},
-	{text: "Stop the work, and end the process, before the lock is given up that could not be renewed: client-go's " +
-		"ReleaseOnCancel clears the record of whoever leads by then.",
+	{text: "Make the lease duration longer than the sum of the renew deadline, the retry period and the timeout of " +
+		"a request, by as much as the fastest clock gains on the slowest.", apply: longLease},
+	{text: "Count a lease from the time at which the client saw the record change, on its own monotonic clock, and " +
+		"not from the time in the record.", changes: []string{"lock.count-lease-from: change"}},
+	{text: "If the lock could not be renewed, stop the work and end the process before giving up the lock: " +
+		"client-go's ReleaseOnCancel clears the record of whoever leads by then.",
 		changes: []string{"lock.release-on-cancel: off"}},
-	{text: "Stop the work before the lock is given up that could not be renewed: with ReleaseOnCancel client-go's " +
-		"leader leads on while its release is tried.", changes: []string{"lock.release-on-cancel: off"}},
-	{text: "Name in each update the resource version that it replaces.",
+	{text: "If the lock could not be renewed, stop the work before giving up the lock: with ReleaseOnCancel, " +
+		"client-go's leader continues to lead while it tries to release.",
+		changes: []string{"lock.release-on-cancel: off"}},
+	{text: "State in each update the resource version that it replaces.",
 		changes: []string{"lock.resource-version: compared"}},
-	{text: "Give each process an identity of its own.", changes: []string{"lock.value: per-acquire"}},
-	{text: "Give each process an identity of its own, and name in each update the resource version that it replaces.",
+	{text: "Give each process its own identity.", changes: []string{"lock.value: per-acquire"}},
+	{text: "Give each process its own identity, and state in each update the resource version that it replaces.",
 		changes: []string{"lock.value: per-acquire and lock.resource-version: compared"}},
-	{text: "Give each process an identity of its own, end it when it stops leading, and name in each update the " +
+	{text: "Give each process its own identity, end the process when it stops leading, and state in each update the " +
 		"resource version that it replaces: leaseTransitions counts changes of the holder, not terms.",
 		changes: []string{"lock.value: per-acquire and lock.resource-version: compared"}},
-	{text: "Give each process an identity of its own, and end it when it stops leading: leaseTransitions counts " +
+	{text: "Give each process its own identity, and end the process when it stops leading: leaseTransitions counts " +
 		"changes of the holder, not terms.", changes: []string{"lock.value: per-acquire"}},
-	{text: "All that the documents give against it is in place. What is left is the limit of a lock with a lease: it " +
-		"cannot stop a holder that does not know.", keeps: checker.ResourceSafety, apply: nothing, asksNothing: true},
+	{text: "Everything that the documentation recommends against this is in place. What remains is the limit of a " +
+		"lock with a lease: it cannot stop a holder that does not know that its lease is over.",
+		keeps: checker.ResourceSafety, apply: nothing, asksNothing: true},
 }
 
 // fencing lists the ways to make the resource compare tokens.

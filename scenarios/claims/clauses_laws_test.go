@@ -26,7 +26,7 @@ func (p *proof) tokens(m []string) string {
 // did LOCK TIME WHO.
 func (p *proof) trespass(m []string) string {
 	did := map[string]history.F{"deleted": history.KeyGone, "flushed": history.KeyGone, "overwrote": history.KeySet,
-		"prolonged": history.KeyProlonged}[m[4]]
+		"extended": history.KeyProlonged}[m[4]]
 	return p.shown("request", func(i int, e *history.Event) bool {
 		owned := of(e.Of, m[7], m[8]) || e.F == history.KeySet && p.shown("", func(j int, o *history.Event) bool {
 			return o.F == history.KeySet && o.Lock == e.Lock && string(o.Of) == m[8] && j < i
@@ -247,7 +247,7 @@ func (p *proof) keyStays(owner, attempt, server, when, why string) string {
 	case due == history.Never:
 		truth = "never expires"
 	case prolonged > 0:
-		truth = "was prolonged again, last at " + prolonged.String()
+		truth = "was extended again, last at " + prolonged.String()
 	}
 	return unless(why == truth, truth)
 }
@@ -333,11 +333,11 @@ func (p *proof) refusedKey(m []string) string {
 		}
 		switch how := e.Time.String(); e.F {
 		case history.KeyGone:
-			last = "gone since " + how
+			last = "had been gone since " + how
 		case history.KeyProlonged:
-			last = "still there, prolonged last at " + how
+			last = "was still there, last extended at " + how
 		case history.KeySet:
-			last = "still there, set last at " + how
+			last = "was still there, last set at " + how
 		}
 	}
 	return unless(m[2]+" "+m[3] == last, cmp.Or(last, "it never had one there"))

@@ -215,7 +215,7 @@ func expired(e *history.Event) bool { return e.F == history.KeyGone && e.Why == 
 
 // takenForOver checks that a client treated a key of another attempt as expired: NAMED WHO NAMED TIME.
 func (p *proof) takenForOver(m []string) string {
-	return p.shown("key that another took for over", func(i int, e *history.Event) bool {
+	return p.shown("key that another considered expired", func(i int, e *history.Event) bool {
 		return expired(e) && p.together(string(e.Process), m[4]) && of(e.Of, m[2], m[3]) && at(e.Time, m[5]) &&
 			i+1 < len(p.History.Events) && of(p.History.Events[i+1].Of, m[1], "")
 	})

@@ -9,8 +9,8 @@ import (
 // clauses lists the phrases of explanations that state numbers, each with the function that checks it.
 var clauses = []clause{
 	// two sections, two leases
-	says(`WHO entered the critical section of LOCK at TIME although WHO, inside since TIME, had not left it `+
-		`\(([^()]+)\)`, (*proof).entered),
+	says(`WHO entered the critical section of LOCK at TIME although WHO, inside since TIME, had not yet `+
+		`left \(([^()]+)\)`, (*proof).entered),
 	says(`WHO (was granted the lock|had its lease of) LOCK (?:extended )?at TIME although the lease of WHO ran from `+
 		`TIME to TIME`, (*proof).twoLeases),
 	says(`They counted no server in common \((NAME) ([^;]+); (NAME) ([^)]+)\)`, (*proof).apart),
@@ -20,54 +20,55 @@ var clauses = []clause{
 	says(`WHO had called release at TIME`, (*proof).releaseCalled),
 
 	// how a key was removed
-	says(`(the prolongation of )?the key of WHO on NAMED (expired|had expired|was deleted|was overwritten|was flushed|`+
+	says(`(the extension of )?the key of WHO on NAMED (expired|had expired|was deleted|was overwritten|was flushed|`+
 		`was evicted|was deleted by an operator|was flushed by an operator|`+
 		`was gone|was lost|was lost in a failover) at TIME(?:: that server (had crashed|had been shut down) and came `+
-		`back without it, for (it keeps nothing on disk|it had not reached the disk|its disk was lost)| by a request `+
-		`of (its own holder|WHO, which did not own it))?`, (*proof).keyWent),
-	says(`NAMED took the key of WHO on NAMED for over at TIME`, (*proof).takenForOver),
-	says(`, TIME before its time \(TIME\)`, (*proof).early),
+		`back without it, because (it keeps nothing on disk|it had not reached the disk|its disk was lost)| by a `+
+		`request of (its own holder|WHO, which did not own it))?`, (*proof).keyWent),
+	says(`NAMED considered the key of WHO on NAMED expired at TIME`, (*proof).takenForOver),
+	says(`, TIME before its deadline \(TIME\)`, (*proof).early),
 	says(`but NAMED counted its lease until TIME`, (*proof).counted),
-	says(`when NAMED got the lock at TIME(?: its own lease had ended at TIME, and)? it took the lock without looking `+
+	says(`when NAMED got the lock at TIME(?: its own lease had ended at TIME, and)? it took the lock without checking `+
 		`again`, (*proof).stated),
-	says(`and yet NAMED took its lease for extended at TIME, until TIME`, (*proof).stated),
-	says(`Nothing was left of the lease of NAMED when it was granted the lock at TIME: it was valid until TIME`,
+	says(`but NAMED considered its lease extended at TIME, until TIME`, (*proof).stated),
+	says(`The lease of NAMED was already over when it was granted the lock at TIME: it was valid until TIME`,
 		(*proof).stated),
 	says(`it had expired((?:,? (?:and )?on NAME at TIME)+)`, (*proof).likewise),
-	says(`; so it expired at TIME, not at TIME`, (*proof).undone),
-	says(`NAMED took the key of NAMED at TIME and NAMED that of NAMED at TIME`, (*proof).twoMasters),
-	says(`NAMED prolonged the key of NAMED at TIME, when it had been replaced as master; where that of NAMED was `+
-		`set at TIME it had expired at TIME`, (*proof).prolongedByDeposed),
-	says(`NAMED prolonged the lease of NAMED at TIME, although NAMED had taken all leases over as the new leader at `+
+	says(`, so it expired at TIME, not at TIME`, (*proof).undone),
+	says(`NAMED set the key of NAMED at TIME and NAMED that of NAMED at TIME`, (*proof).twoMasters),
+	says(`NAMED extended the key of NAMED at TIME, after it had been replaced as master; where the key of NAMED `+
+		`was set at TIME, the first key had expired at TIME`, (*proof).prolongedByDeposed),
+	says(`NAMED extended the lease of NAMED at TIME, although NAMED had taken over all leases as the new leader at `+
 		`TIME, and ended that one at TIME`, (*proof).prolongedInVain),
 
 	// what delayed a client
 	says(`was paused ((?:(?:from TIME to (?:TIME|the end)|at TIME)(?:, | and )?)+)[a-z, ]*\(((?:«\d+»(?:; )?)+)\)`,
 		(*proof).spells),
-	says(`The (read|write|extension|release) of NAMED was held up: called at TIME, it took effect at TIME`,
+	says(`The (read|write|extension|release) of NAMED was delayed: called at TIME, it took effect at TIME`,
 		(*proof).heldUp),
 	says(`NAMED waited for another lock, LOCK, from TIME(?: to TIME)?`, (*proof).waited),
 
 	// tokens, owners and data
-	says(`WHO was granted the lock LOCK at TIME with fencing token COUNT, (?:the very token that|lower than the `+
+	says(`WHO was granted the lock LOCK at TIME with fencing token COUNT, (?:the same token that|lower than the `+
 		`COUNT that) WHO had been granted at TIME`, (*proof).tokens),
-	says(`On NAMED, a request of WHO (deleted|prolonged|overwrote|flushed) the lock LOCK at TIME although it `+
+	says(`On NAMED, a request of WHO (deleted|extended|overwrote|flushed) the lock LOCK at TIME although it `+
 		`belonged to WHO`, (*proof).trespass),
 	says(`accepted a write of WHO at TIME although it had accepted a (read|write) of WHO at TIME, whose grant of `+
-		`LOCK is the later one \((?:it was asked for at TIME, the other granted at TIME|token COUNT, against COUNT)\)`,
+		`LOCK is the later one \((?:it was asked for at TIME, the other granted at TIME|`+
+		`token COUNT, the other has COUNT)\)`,
 		(*proof).stale),
 	says(`accepted the write LOCK of WHO at TIME. It builds on the value LOCK, known from the writer's own `+
 		`(read|write) at TIME`, (*proof).builtOn),
 	says(`had been overwritten by LOCK of WHO at TIME`, (*proof).overwritten),
 
 	// clients that were stuck, and the clients that they waited for
-	says(`NAMED asked for LOCK at TIME. From TIME on([a-z, ]*) for TIME nobody acquired the lock; at most TIME`,
+	says(`NAMED asked for LOCK at TIME. From TIME on([a-z, ]*) nobody acquired the lock for TIME; at most TIME`,
 		(*proof).stuck),
-	says(`the quorum of COUNT was not left`, (*proof).quorum),
+	says(`left for a quorum of COUNT`, (*proof).quorum),
 	says(`NAMED asked for LOCK again at TIME while it still held it`, (*proof).askedAgain),
 	says(`Each holds what the next one wants: ([^.]+)`, (*proof).circle),
-	says(`NAMED held the lock since TIME, longer than the declared hold of TIME, and`, (*proof).uncapped),
-	says(`NAMED held the lock since TIME and crashed at TIME`, (*proof).diedHolding),
+	says(`NAMED had held the lock since TIME, longer than the declared hold of TIME, and`, (*proof).uncapped),
+	says(`NAMED had held the lock since TIME and crashed at TIME`, (*proof).diedHolding),
 	says(`NAMED crashed at TIMEFAULTS; its key on NAMED, set at TIME, is still there and (?:never expires|is due to `+
 		`expire at TIME)`, (*proof).leftKey),
 	says(`NAMED, the last to hold it, crashed at TIME`, (*proof).diedLast),
@@ -75,16 +76,16 @@ var clauses = []clause{
 		`NAMED, set at TIMEFAULTS, is still there and `+stays, (*proof).leftBehind),
 	says(`The key that an earlier try of NAMED set on NAMED at TIMEFAULTS is still there and `+stays+`; NAMED still waits`,
 		(*proof).leftByItself),
-	says(`The key of NAMED on NAMED, set at TIME, is the first in line since TIME, and NAMED, which still waits, has not `+
-		`taken its turn`, (*proof).missedTurn),
+	says(`The key of NAMED on NAMED, set at TIME, has been first in line since TIME, but NAMED still waits and has `+
+		`not taken its turn`, (*proof).missedTurn),
 
 	// what took too long
 	says(`The (acquire|release) of LOCK by NAMED, called at TIME, (?:[^,(]+?)(?:TIME)?(?: later)?(?: \([^)]*\))?, `+
-		`although (.+?) up and reachable all along and nobody else held or tried the lock; it should succeed within `+
-		`TIME`, (*proof).slow),
-	says(`Its key on NAMED was (gone since|still there, prolonged last at|still there, set last at) TIME`,
+		`although (.+?) up and reachable all the time and nobody else held or tried the lock; it should succeed `+
+		`within TIME`, (*proof).slow),
+	says(`Its key on NAMED (had been gone since|was still there, last extended at|was still there, last set at) TIME`,
 		(*proof).refusedKey),
-	says(`NAMED released LOCK at TIME, when its lease was valid until TIME. The release (?:had not returned TIME `+
+	says(`NAMED released LOCK at TIME, while its lease was valid until TIME. The release (?:had not returned TIME `+
 		`later|returned (?:ok|fail|info)[a-z ()]*(?:at once|after TIME)), (?:but|and) its keys? on [^.]* left as `+
 		`(?:it was: it|they were: the first) (expired at|had been neither deleted nor overwritten by) TIME`,
 		(*proof).keptKey),
@@ -93,12 +94,12 @@ var clauses = []clause{
 	says(`^COUNT [a-z ]+`, (*proof).judged),
 	says(`every lock was acquired \(COUNT in all\)`, (*proof).judged),
 	says(`each within TIME`, (*proof).bound),
-	says(`NAMED was waiting for LOCK since TIME`, (*proof).stillWaits),
+	says(`NAMED had been waiting for LOCK since TIME`, (*proof).stillWaits),
 	says(`The grant of LOCK to NAMED at TIME`, (*proof).grant),
 }
 
 // stays matches the phrases that say why a key does not go away.
-const stays = `(never expires|stays as long as the session does|was prolonged again, last at TIME|is due to expire at TIME)`
+const stays = `(never expires|stays as long as the session does|was extended again, last at TIME|is due to expire at TIME)`
 
 // is reports whether a name in an explanation denotes the process, and the attempt if the explanation names one. Case
 // is ignored, because the name may begin a sentence.

@@ -124,7 +124,7 @@ faults:
 	if len(f.Trials) == 0 || !f.Trials[0].Later {
 		t.Fatalf("it is %s: %v", f.Came(), f.Trials)
 	}
-	want := " Without " + shutdown + ", and without what strikes later, it does not come about."
+	want := " Without " + shutdown + " and the faults that strike later, it does not happen."
 	if !strings.Contains(f.Explanation, want) || strings.Contains(f.Explanation, "come about without") {
 		t.Errorf("it says: %s", f.Explanation)
 	}
