@@ -47,9 +47,9 @@ header servers=server-1 quorum=1 ttl=10s service=%s measures=%s unknown=%s
 `, x.service, strings.Join(lists["yes"], ","), strings.Join(lists["unknown"], ","), change)
 }
 
-// knows reports whether it is known that the owner was compared, or that it was not. What the request is recorded to
-// have done decides; otherwise, what the lock is known to do. A measure concerns the release or the extension, so it
-// does not say how a Redis lock sets its key.
+// knows reports whether it is known that the owner was compared, or that it was not. The recorded check of the request
+// decides; without one, the known measures of the lock decide. A measure concerns the release or the extension, so it
+// does not show how a Redis lock sets its key.
 func (x *trespassing) knows() (compared, not bool) {
 	switch {
 	case x.checked != "":

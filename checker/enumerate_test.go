@@ -80,11 +80,11 @@ type enumeration struct {
 	ops              []linear.MutexOp
 	parts            linear.Parts
 	seen, violated   int
-	// histories that porcupine refuted by a part, and histories that it neither refuted nor allowed in pieces
+	// histories that porcupine refuted by a part, and histories that pieces neither refuted nor allowed
 	divided, unanswered int
 }
 
-// walker says what one process may do next.
+// walker states what one process may do next.
 type walker struct {
 	calling             history.F // the operation under way
 	holding             bool
@@ -244,15 +244,15 @@ func (e *enumeration) askInParts(whole linear.Answer) {
 	}
 }
 
-// overlapsByDefinition applies LAWS literally. A section runs from acquire ok to the first of these: release called,
-// lost, crash. It returns all pairs of sections that share an instant and are not both shared, ordered by the later and
-// then the earlier acquire. A process whose crash was not seen may have left its section at any time since it was last
-// known to live, and at the earliest an instant after its call. Two sections count only if they share an instant
-// wherever these ended. With several permits it returns, for each section, the first choice of as many earlier sections
-// as there are permits, of which every two, also with the section itself, share an instant.
+// overlapsByDefinition applies the definition literally. A section runs from acquire ok to the first of these: release
+// called, lost, crash. It returns all pairs of sections that share an instant and are not both shared, ordered by the
+// later and then the earlier acquire. A process whose crash was not seen may have left its section at any time since it
+// was last known to be alive, and at the earliest an instant after its call. Two sections count only if they share an
+// instant for every possible end. With several permits it returns, for each section, the first choice of as many
+// earlier sections as there are permits such that every two of all these sections share an instant.
 func overlapsByDefinition(events []history.Event, permits int) (groups [][]int) {
 	is := func(e *history.Event, i int, f history.F) bool { return e.Process == events[i].Process && e.F == f }
-	// the times from which to which a section lasted, in every way that it may have; each event has its own
+	// the first and last times of a section, for every way in which it may have ended; each event has its own time
 	ways := func(i int) (all [][2]history.Time) {
 		end, alive, call := history.Never, history.Never, history.Time(0)
 		for j := range events {

@@ -54,7 +54,7 @@ func TestTheVerdictSaysWhoJudged(t *testing.T) {
 	}
 }
 
-// TestJudgesLookAtEachLock: what one judge says of one lock is no answer to what the other says of another.
+// TestJudgesLookAtEachLock: the answer of one judge about one lock is not compared with the other's about another lock.
 func TestJudgesLookAtEachLock(t *testing.T) {
 	h := fromLog(t, `
 0s client-1 acquire invoke lock=a
@@ -119,7 +119,7 @@ func TestPorcupineIsNotAskedWhereClocksAreOff(t *testing.T) {
 	}
 }
 
-// inTurn is a history of so many sections, one after the other, or all of them shared and ended together.
+// inTurn returns a history of n sections: one after the other, or all shared and ended together.
 func inTurn(n int, together bool) *history.History {
 	h := &history.History{}
 	add := func(i int, typ history.Type, f history.F) {
@@ -177,8 +177,8 @@ func TestPorcupineIsAskedInParts(t *testing.T) {
 	}
 }
 
-// TestOwnershipIsBrokenWhereACauseSaysSo: a key that a stranger removed unchecked breaks ownership, whatever else it
-// breaks.
+// TestOwnershipIsBrokenWhereACauseSaysSo: a key that another client removed without checking breaks ownership, in
+// addition to any other law.
 func TestOwnershipIsBrokenWhereACauseSaysSo(t *testing.T) {
 	var c Checker
 	seen := 0

@@ -81,7 +81,7 @@ func TestContentionCountsAttemptsWhereTheHistoryDoes(t *testing.T) {
 	}
 }
 
-// If attempts are counted, or if some client was notified, clients without a notice were not notified.
+// If attempts are counted, or if some client was notified, clients without a recorded notice were not notified.
 func TestWakeUpsAreKnownWhereTheHistoryRecordsThem(t *testing.T) {
 	polls := fromLog(t, measured)
 	polls.Header.Attempts = 10

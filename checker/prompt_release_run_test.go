@@ -11,8 +11,8 @@ import (
 )
 
 // TestALawOfOneFileIsKnownToAllRooms: a law that is defined in one file works in all packages. A scenario can expect
-// and promise it, and single runs and many runs are judged by it. Each hold is judged correctly: kept, broken, or not
-// recorded at all.
+// and promise it, and single runs and many runs are judged by it. Each hold gets the right outcome: the law is kept,
+// broken, or not recorded at all.
 func TestALawOfOneFileIsKnownToAllRooms(t *testing.T) {
 	checker.WithPromptRelease(t)
 	const law = checker.PromptRelease

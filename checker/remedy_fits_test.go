@@ -8,8 +8,7 @@ import (
 )
 
 // deciding lists histories in which one event decides which remedy helps: how long requests took, how long a client
-// asked, whose clock was set, or what the resource accepted. Histories that stand together have the same settings of
-// the lock.
+// asked, whose clock was set, or what the resource accepted. Adjacent histories have the same settings of the lock.
 var deciding = []struct {
 	name        string
 	law         Law
@@ -18,7 +17,7 @@ var deciding = []struct {
 	gives, says []string // in the remedy; in the explanation
 	lacks       []string // in the remedy
 }{
-	// A client that asks for a lock of Kubernetes counts the lease of another from when it began to ask.
+	// A client that asks for a lock of Kubernetes counts another client's lease from when it began to ask.
 	{"gives up within a lease", DeadlockFreedom, StuckWithoutHolder, `
 header servers=kubernetes-1 quorum=1 ttl=10s hold=1s service=kubernetes measures=seen-lease,looks-again end=60s
 0s client-1 acquire invoke
@@ -45,7 +44,7 @@ header servers=kubernetes-1 quorum=1 ttl=10s hold=1s service=kubernetes measures
 1s client-1 release ok
 2s client-2 acquire invoke
 `, []string{"round trip"}, nil, []string{"ask for longer"}},
-	// The same lock, whose clients are woken by messages alone: what is slow delays whoever looks again as well.
+	// The same lock, whose clients are woken only by messages: slow requests also delay a client that asks again.
 	{"woken by messages, with quick requests", DeadlockFreedom, StuckWithoutHolder, `
 header servers=redis-1 quorum=1 ttl=10s hold=1s slack=1s service=redis measures=expiry end=60s
 0s client-1 acquire invoke
@@ -96,7 +95,7 @@ header servers=redis-1,redis-2 quorum=2 ttl=10s hold=1s slack=1s service=redlock
 10s client-2 acquire invoke
 10s client-3 acquire invoke
 `, []string{"round trip"}, nil, []string{"random"}},
-	// Partial locks of a lock with random delays, and who ends them.
+	// Partial locks of a lock with random delays, and whether they are released or expire.
 	{"partial locks are deleted one after the other", DeadlockFreedom, StuckWithoutHolder, `
 header servers=redis-1,redis-2 quorum=2 ttl=10s hold=1s slack=1s service=redlock measures=expiry,random-retry end=60s
 2s client-2 acquire invoke
@@ -129,7 +128,7 @@ header servers=redis-1,redis-2 quorum=2 ttl=10s hold=1s slack=1s service=redlock
 2.3s redis-2 key-set of=client-2/2 until=12.3s
 2.4s redis-2 key-gone of=client-2/2 by=client-2/2 why=deleted
 `, []string{"Retry after a random delay"}, nil, []string{"given up"}},
-	// A key that is prolonged for ever has an expiry already.
+	// A key that is extended forever already has an expiry.
 	{"a hold that never ends", DeadlockFreedom, StuckBehindUncapped, `
 header servers=redis-1 quorum=1 ttl=10s hold=1s slack=1s service=redis measures=own-value uncapped end=60s
 0s client-1 acquire invoke
@@ -137,7 +136,7 @@ header servers=redis-1 quorum=1 ttl=10s hold=1s slack=1s service=redis measures=
 2ms client-1 acquire ok until=9s
 2s client-2 acquire invoke
 `, []string{"Cap the number"}, nil, []string{"Give every lock an expiry"}},
-	// Only the clocks of servers can be slewed on servers.
+	// Slewing helps only if the clocks of servers were set.
 	{"the clock of a server was set", FaultTolerance, ReleaseRefused, `
 header clients=client-1 servers=redis-1 quorum=1 ttl=10s bound=3s service=redis measures=expiry
 0s client-1 acquire invoke
@@ -158,7 +157,7 @@ header clients=client-1 servers=redis-1 quorum=1 ttl=10s bound=3s service=redis 
 3s client-1 release invoke
 3.01s client-1 release fail why=not_owner
 `, []string{"PXAT"}, []string{"does not come about without \"jump client-1"}, []string{"servers' wall clocks"}},
-	// A holder whose server is down cannot renew.
+	// A holder cannot renew while its server is down.
 	{"waited for another lock", MutualExclusion, WaitedForOther, `
 header servers=redis-1 quorum=1 ttl=10s service=redis measures=expiry
 0s client-1 acquire invoke
@@ -181,7 +180,7 @@ header servers=redis-1 quorum=1 ttl=10s service=redis measures=expiry
 12s client-1 acquire ok lock=stock until=22s
 13s client-1 release invoke attempt=client-1/1
 `, []string{"one fixed order"}, nil, []string{"Renew a lock while waiting"}},
-	// What a member had on its disk is not what the holder waited for.
+	// What a member had on its disk does not matter to a holder that waited for something else.
 	{"waited for another lock while the only member lost its disk", MutualExclusion, WaitedForOther, `
 header servers=etcd-1 quorum=1 ttl=10s service=etcd measures=expiry,renewal
 0s client-1 acquire invoke
@@ -194,7 +193,8 @@ header servers=etcd-1 quorum=1 ttl=10s service=etcd measures=expiry,renewal
 12s client-1 acquire ok lock=stock until=22s
 13s client-1 release invoke attempt=client-1/1
 `, []string{"one fixed order"}, nil, []string{"three members"}},
-	// A resource that compares values lets a superseded holder write if it has read before the other writes.
+	// A resource that compares values accepts a write of a superseded holder that read the value before the other
+	// wrote.
 	{"stayed inside, and wrote nothing more", MutualExclusion, HolderOutlivedLease, `
 header servers=redis-1 quorum=1 ttl=10s service=redis measures=expiry,renewal,compared-writes
 0s client-1 acquire invoke
@@ -215,7 +215,7 @@ header servers=redis-1 quorum=1 ttl=10s service=redis measures=expiry,renewal,co
 12s resource apply op=write of=client-1/1 value=x
 13s client-1 release invoke attempt=client-1/1
 `, []string{"Send a fencing token"}, nil, []string{"guards the data already"}},
-	// Nobody has got the lock since answers come too late; the message that is to wake a waiter may be lost as well.
+	// Nobody has got the lock because replies arrive too late; the message that should wake a waiter may also be lost.
 	{"woken by messages, nobody ever got the lock, and the server crashed", DeadlockFreedom, StuckWithoutHolder, `
 header servers=redis-1 quorum=1 ttl=10s hold=1s slack=1s service=redis measures=expiry end=60s
 2s client-2 acquire invoke
@@ -226,8 +226,8 @@ header servers=redis-1 quorum=1 ttl=10s hold=1s slack=1s service=redis measures=
 13s redis-1 key-set of=client-2/2 until=23s
 23s redis-1 key-gone of=client-2/2 why=expired
 `, []string{"round trip takes, and look again"}, nil, []string{"no fault holds these requests up."}},
-	// Redlock's attempts get a quorum at once, and wait on for a server that is down until the lease is over: they give
-	// up nothing that a release could still free, and the network is fast.
+	// Redlock's attempts get a quorum at once, and continue to wait for a server that is down until the lease is over.
+	// They leave nothing that a release could still free, and the network is fast.
 	{"a quorum in time, but for a server that is down", DeadlockFreedom, StuckWithoutHolder, `
 header servers=redis-1,redis-2,redis-3 quorum=2 ttl=10s hold=2s service=redlock measures=random-retry end=60s
 1s fault redis-3: shut down redis-3 at 1s
@@ -246,7 +246,8 @@ header servers=redis-1,redis-2,redis-3 quorum=2 ttl=10s hold=2s service=redlock 
 15s redis-2 key-set of=client-2/2 until=25s
 25s redis-2 key-gone of=client-2/2 why=expired
 `, []string{"given up"}, nil, []string{"round trip"}},
-	// Who waits for all replicas waits for one that the Sentinel could not tell who its master is.
+	// A client that waits for all replicas also waits for one that the Sentinel could not tell which server is its
+	// master.
 	{"a replica that is cut off from the Sentinel", DeadlockFreedom, StuckWithoutHolder, `
 header servers=redis-1,redis-2 shards=redis-1+redis-2 quorum=1 ttl=10s service=redis measures=looks-again,wait end=60s
 1s fault redis-2,sentinel-1: cut redis-2 -> sentinel-1 at 1s
@@ -254,7 +255,8 @@ header servers=redis-1,redis-2 shards=redis-1+redis-2 quorum=1 ttl=10s service=r
 2.1s redis-1 key-set of=client-2/1 until=12.1s
 3.1s redis-1 key-gone of=client-2/1 by=client-2/1 why=deleted
 `, []string{"no more replicas than are left"}, nil, []string{"round trip"}},
-	// A waiter that gets the lock in the end has asked in the end. What it did before shows in how long it was quiet.
+	// A waiter that gets the lock in the end must have asked for it then. How long it did not ask shows in its longest
+	// gap.
 	{"no request until late", DeadlockFreedom, StuckWithoutHolder, `
 header servers=zk quorum=1 ttl=8s hold=1s service=zookeeper unknown=short-timeout asked=client-1@57s quiet=client-1@0s..53s
 0s client-1 acquire invoke
@@ -299,7 +301,8 @@ header clients=client-1,client-2 servers=redis-1 quorum=1 ttl=3s bound=3s servic
 20s client-2 acquire invoke
 22.5s client-2 acquire fail why=timeout
 `, []string{"ask for longer"}, nil, []string{"round trip"}},
-	// A release that is still under way when it should be over, and that the server has not got, or gets later.
+	// A release that is still under way when it should be over. Its request has not reached the server, or reaches it
+	// later.
 	{"the key goes later", FaultTolerance, ReleaseWithoutEffect, `
 header servers=redis-1 quorum=1 bound=3s ttl=10s service=redis measures=expiry end=30s
 0s client-1 acquire invoke
@@ -320,7 +323,7 @@ header servers=redis-1 quorum=1 bound=3s ttl=10s service=redis measures=expiry e
 9s client-1 release ok
 10.001s redis-1 key-gone of=client-1/1 why=expired
 `, []string{"Let the release delete"}, nil, []string{"round trip"}},
-	// Two masters draw the same token; or one, from a counter that all grants share.
+	// Two masters draw the same token, or one master does, from a counter that all grants share.
 	{"tokens of two masters", TokenOrder, TokenRepeated, `
 header servers=redis-1,redis-2 shards=redis-1+redis-2 quorum=1 ttl=10s service=redis measures=expiry,grant-token
 1s fault redis-1,redis-2: fail over redis-1 to redis-2 at 1s

@@ -66,7 +66,7 @@ func (k *leftKey) text() string {
 	return b.String()
 }
 
-// expires reports whether the key expires if it is not prolonged. The key of a session does not.
+// expires reports whether the key expires if it is not extended. The key of a session does not.
 func (k *leftKey) expires() bool {
 	return k.service == history.Redis && (k.expiry == "due" || k.renewed != "no")
 }
@@ -163,7 +163,7 @@ func (k *leftKey) check(t *testing.T, h *history.History, f Finding) {
 	} else {
 		never = append(never, "before it is released")
 	}
-	_, why, _ := strings.Cut(f.Explanation, "would be sound.")
+	_, why, _ := strings.Cut(f.Explanation, "is allowed.")
 	if !strings.Contains(strings.ToLower(why), string(owner)) {
 		t.Errorf("%+v: %s is not named: %s", k, owner, why)
 	}

@@ -16,14 +16,14 @@ func TestAnEndThatIsNoticedLate(t *testing.T) {
 		want                   Outcome
 		says                   string
 	}{
-		{alive: 0, noticed: 50, enters: 40, want: Violated, says: "had not left it (it crashed at 50.000 s)"},
+		{alive: 0, noticed: 50, enters: 40, want: Violated, says: "had not yet left (it crashed at 50.000 s)"},
 		{alive: 45, noticed: 50, enters: 40, want: Violated,
-			says: "had not left it (it ended between 45.000 s and 50.000 s)"},
+			says: "had not yet left (it ended between 45.000 s and 50.000 s)"},
 		{alive: 41, noticed: 50, enters: 40, want: Violated},
 		{alive: 40, noticed: 50, enters: 40, want: Undecided},
 		{alive: 3, noticed: 50, enters: 40, want: Undecided,
 			says: "The end of a was noticed at 50.000 s, and it is known " +
-				"to have lived until 3.000 s: nobody can tell whether it was inside the critical section of \"l\" " +
+				"to have been alive until 3.000 s: it is not known whether it was inside the critical section of \"l\" " +
 				"together with " +
 				"b, which entered at 40.000 s."},
 		{alive: 1, noticed: 50, enters: 40, want: Undecided},

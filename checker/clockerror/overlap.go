@@ -352,7 +352,7 @@ func processOf(t *trace.Trace, spans []trace.Span, x *interval) history.Process 
 
 // because completes an explanation: the order of two events is unknown because of the clocks of their processes.
 func because(t *trace.Trace, p, q history.Process) string {
-	const noOrder = "so that nobody can tell which came first."
+	const noOrder = "so it is not known which came first."
 	a, b := off(t, p), off(t, q)
 	if a == b {
 		return fmt.Sprintf("Their clocks may be off by %v each, %s", a.Duration(), noOrder)
@@ -365,8 +365,8 @@ func because(t *trace.Trace, p, q history.Process) string {
 // returns "".
 func Windows(t *trace.Trace, violated bool, _ int) string {
 	if p := t.PausedOpen(); p != "" {
-		return "The clocks were not exact: nobody can tell whether " + string(p) + " was paused when it was to be " +
-			"told that its lock was lost."
+		return "The clocks were not exact: it is not known whether " + string(p) + " was paused when it should " +
+			"have been told that its lock was lost."
 	}
 	if violated { // by Certain, whatever the true clock errors are
 		return ""
@@ -374,11 +374,11 @@ func Windows(t *trace.Trace, violated bool, _ int) string {
 	for n := range t.Locks {
 		spans := t.WithUnstated(&t.Locks[n])
 		if a, b, found := mayClash(t, spans, false); found {
-			return "A grant that does not state until when it was valid may have overlapped another. " +
+			return "A grant that does not state how long it was valid may have overlapped another. " +
 				because(t, processOf(t, spans, a), processOf(t, spans, b))
 		}
 	}
-	return overlap(t, "windows of validity", false)
+	return overlap(t, "validity windows", false)
 }
 
 // Sections explains why it is uncertain whether the critical sections of any lock overlap, if no overlap is certain.

@@ -84,7 +84,7 @@ func holdsEnd(t *trace.Trace, violated bool, at int) string {
 }
 
 func recordsAre(t *trace.Trace, p, q history.Process) string {
-	return "Servers that hold a key between them recorded changes of it at nearly the same time. " + because(t, p, q)
+	return "Servers that share a key recorded changes of it at nearly the same time. " + because(t, p, q)
 }
 
 // Waits explains why it is uncertain whether anybody was stuck for too long. This is certain if, for that long, nobody
@@ -96,8 +96,8 @@ func Waits(t *trace.Trace, violated bool, _ int) string {
 	if violated && quietFor(t, limit) {
 		return ""
 	}
-	return "Who waited for whom, and for how long, is recorded by the clocks of many processes, and they may " +
-		"be off by " + h.OffBy() + "."
+	return "It is not known exactly who waited for whom, and for how long: this is recorded by the clocks of many " +
+		"processes, which may be off by " + h.OffBy() + "."
 }
 
 // quietFor reports whether nothing else happened while the first stuck waiter was stuck, for limit and a margin for the
@@ -136,6 +136,7 @@ func quietFor(t *trace.Trace, limit history.Time) bool {
 // Bounds explains why it is uncertain whether an acquire or a release took too long without an obstacle: obstacles are
 // recorded by the clocks of many processes.
 func Bounds(t *trace.Trace, _ bool, _ int) string {
-	return "What was up and reachable when, is recorded by the clocks of many processes, and they may be off by " +
+	return "Faults are recorded by the clocks of many processes, so it is not known exactly when a quorum was up and " +
+		"reachable: the clocks may be off by " +
 		t.History.Header.OffBy() + "."
 }

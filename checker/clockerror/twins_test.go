@@ -126,8 +126,8 @@ func TestTheSweepFindsWhatPairsFind(t *testing.T) {
 	}
 }
 
-// crowdsByChoices lists, for each span, the first choice of as many earlier ones as there are permits of which, with
-// that span, every two are among the pairs.
+// crowdsByChoices lists, for each span, the first choice of as many earlier spans as there are permits such that every
+// two of all these spans are among the pairs.
 func crowdsByChoices(spans, permits int, pairs [][]int) (crowds [][]int) {
 	related := func(group []int) bool {
 		for n, j := range group {

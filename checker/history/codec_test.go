@@ -112,7 +112,7 @@ func TestBadInputIsRefusedWithLineAndReason(t *testing.T) {
 		{`{"time":1.5}`, `line 1: "time": want a whole number, found a fraction or an exponent`},
 		{`{"time":"1"}`, `line 1: "time": want a whole number, found '"' in column 9`},
 		{`{"time":99999999999999999999}`, `line 1: "time": 99999999999999999999 does not fit 64 bits`},
-		{`{"time":1-1}`, `line 1: "time": "1-1" is no number`},
+		{`{"time":1-1}`, `line 1: "time": "1-1" is not a number`},
 		{`{"process":null}`, `line 1: "process": want text in double quotes, found 'n' in column 12`},
 		{`{"process":"a`, `line 1: "process": text without its closing quote`},
 		{`{"process":"\q"}`, `line 1: "process": bad escape in text "\q"`},

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// editions holds the same five operations in the forms that Jepsen has written: one map a line, as today; in one vector
-// with comments; and as a list of records without times and indexes.
+// editions holds the same five operations in the forms that Jepsen has written: one map per line, as today; in one
+// vector with comments; and as a list of records without times and indexes.
 var editions = []string{
 	`{:type :invoke, :f :acquire, :value nil, :process 0, :time 123, :index 0}
 {:type :ok, :f :acquire, :value {:client "a}\"", :fence 7}, :process 0, :time 200, :index 1}

@@ -32,7 +32,7 @@ func TestBothFormsAreRead(t *testing.T) {
 	}
 }
 
-const arrayError = "line 1: a JSON array, in place of JSON lines: write each event on a line of its own, without the " +
+const arrayError = "line 1: a JSON array instead of JSON lines: write each event on its own line, without the " +
 	"brackets and commas around them (jq -c '.[]' FILE does)"
 
 func TestFilesThatAreNoHistoriesAreRefused(t *testing.T) {

@@ -105,7 +105,7 @@ func (p *Part) mergeable(first *Part) error {
 	h := &p.History.Header
 	switch {
 	case h.ClockError == 0:
-		return fmt.Errorf("%s does not state its clock's error, so that its events cannot be put in order with those "+
+		return fmt.Errorf("%s does not state its clock's error, so its events cannot be ordered relative to those "+
 			"of another machine: add \"clock_error\" (ns) to its header, or --clock-error", p.Name)
 	case (h.Start == 0) != (first.History.Header.Start == 0):
 		with, without := p, first

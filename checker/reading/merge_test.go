@@ -95,8 +95,8 @@ func TestWhatIsNotOfOneServiceIsNotMerged(t *testing.T) {
 		want   string
 	}{
 		{[]string{header, took("b", 1)}, ""},
-		{[]string{`{"header":{"end":50,"quorum":2}}`}, `b does not state its clock's error, so that its events cannot be ` +
-			`put in order with those of another machine: add "clock_error" (ns) to its header, or --clock-error`},
+		{[]string{`{"header":{"end":50,"quorum":2}}`}, `b does not state its clock's error, so its events cannot be ` +
+			`ordered relative to those of another machine: add "clock_error" (ns) to its header, or --clock-error`},
 		{[]string{`{"header":{"clock_error":3,"end":50,"quorum":2,"start":4}}`},
 			`the header of b states when its time begins ("start"), that of a does not`},
 		{[]string{header, took("a", 2)},

@@ -26,9 +26,9 @@ func KindOf(word string) (Kind, error) {
 		return Kind(word), nil
 	}
 	if near := nearest.Word(word, words); near != "" {
-		return "", fmt.Errorf("no kind of lock %q (did you mean %q?)", word, near)
+		return "", fmt.Errorf("unknown kind of lock %q (did you mean %q?)", word, near)
 	}
-	return "", fmt.Errorf("no kind of lock %q: it is %s", word, strings.Join(words, " or "))
+	return "", fmt.Errorf("unknown kind of lock %q: it must be %s", word, strings.Join(words, " or "))
 }
 
 // take marks a history as one of this kind of lock. It is an error if the history contains anything that such a lock

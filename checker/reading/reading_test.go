@@ -218,8 +218,8 @@ func TestAKindRefusesWhatItsLocksDoNotHave(t *testing.T) {
 		"index 7: acquire of a states a lease or a shared hold: a reentrant lock has none" {
 		t.Error(err)
 	}
-	for word, want := range map[string]string{"mutx": `no kind of lock "mutx" (did you mean "mutex"?)`,
-		"bicycle": `no kind of lock "bicycle": it is mutex or reentrant`} {
+	for word, want := range map[string]string{"mutx": `unknown kind of lock "mutx" (did you mean "mutex"?)`,
+		"bicycle": `unknown kind of lock "bicycle": it must be mutex or reentrant`} {
 		if _, err := KindOf(word); fmt.Sprint(err) != want {
 			t.Errorf("%s: %v", word, err)
 		}
@@ -234,9 +234,9 @@ func TestWhatRegistersHeldAtFirst(t *testing.T) {
 	for _, c := range []struct{ header, events, option, want, err string }{
 		{`{}`, read, "", "", ""}, {`{"initial":"0"}`, read, "", "0", ""}, {`{"initial":"0"}`, read, "1", "1", ""},
 		{`{}`, read, "nil", "nil", ""}, {`{}`, nothing, "nil", "nil", ""},
-		{`{}`, asJSON, "nil", "", "h: what registers held at first (initial) is stated, but the history is of locks"},
+		{`{}`, asJSON, "nil", "", "h: an initial value of registers (initial) is stated, but the history is of locks"},
 		{`{"initial":"0"}`, asJSON, "", "",
-			"h: what registers held at first (initial) is stated, but the history is of locks"},
+			"h: an initial value of registers (initial) is stated, but the history is of locks"},
 		{`{}`, strings.Replace(read, "read", "cas", 1), "", "", "h: index 0: cas of a: its value is 1, not [OLD NEW]"},
 	} {
 		f, err := Read("h", strings.NewReader(`{"header":`+c.header+"}\n"+c.events))

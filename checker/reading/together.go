@@ -66,7 +66,7 @@ func ofRegisters(h *history.History) error {
 	of, err := register.Of(h)
 	byClient := func(e history.Event) bool { return e.Process != history.Nemesis }
 	if err == nil && !of && h.Header.Initial != "" && slices.ContainsFunc(h.Events, byClient) {
-		return errors.New("what registers held at first (initial) is stated, but the history is of locks")
+		return errors.New("an initial value of registers (initial) is stated, but the history is of locks")
 	}
 	return err
 }
@@ -76,7 +76,7 @@ func (l removed) notes() (notes []string) {
 		notes = append(notes, fmt.Sprintf("Releases that failed released nothing and are left out: %d.", l.Releases))
 	}
 	if l.Nested > 0 {
-		notes = append(notes, fmt.Sprintf("Acquires by who held the lock already are nested and left out: %d.",
+		notes = append(notes, fmt.Sprintf("Nested acquires, by an owner that already held the lock, are left out: %d.",
 			l.Nested))
 	}
 	return notes

@@ -117,7 +117,7 @@ func (r *Recorder) Err() error {
 }
 
 // errClosed is returned for events after Close.
-var errClosed = errors.New("recorder: it is closed")
+var errClosed = errors.New("recorder: the recorder is closed")
 
 // Close ends the recording. It returns the first write error and any error from closing the file. Further calls return
 // nil.

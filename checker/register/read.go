@@ -234,7 +234,7 @@ func (t *reader) returns(e *history.Event, steps []step, stated bool) (*calls, e
 	case 1:
 		return t.take(e.Process, of[0]), nil
 	}
-	return nil, errors.New("it does not say which of its calls has returned")
+	return nil, errors.New("the history does not show which of the process's calls has returned")
 }
 
 func (t *reader) take(p history.Process, i int) *calls {
@@ -282,7 +282,7 @@ func (t *reader) steps(e *history.Event) ([]step, error) {
 	case steps == nil && e.F == history.Txn && !ok:
 		return nil, fmt.Errorf("its value is %s, not [[:read REGISTER VALUE] …]", shown(value))
 	case steps == nil && e.F == history.Txn && len(list) > 0:
-		return nil, fmt.Errorf("%s holds something else than [:read REGISTER VALUE] and [:write REGISTER VALUE]",
+		return nil, fmt.Errorf("%s holds something other than [:read REGISTER VALUE] and [:write REGISTER VALUE]",
 			shown(value))
 	case steps == nil && e.F != history.Txn:
 		return []step{{register, e.F == history.Write, t.value(value)}}, nil

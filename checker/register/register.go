@@ -2,8 +2,8 @@
 // they are linearizable. Jepsen's histories of data stores are of this kind, and so are those published with Knossos.
 //
 // A register behaves like cas-register and multi-register of knossos.model, except that nil is a value like any other
-// if the initial values are stated. If a history leaves something open, and the operations can be explained under one
-// interpretation but not under another, the law is undecided, and the finding says what it depends on.
+// if the initial values are stated. A history may leave something open, so that the operations can be explained under
+// one interpretation but not under another. Then the law is undecided, and the finding states what it depends on.
 //
 // Goals: no wrong statement about any history, however incomplete; a violation is reported at the first return that
 // makes it certain, with the values that could have been read instead; the work on each register and the memory are
@@ -64,7 +64,7 @@ func (t *reader) judge(f *checker.Finding) {
 			}
 		}
 		if why != "" && len(parts) > 1 {
-			why += fmt.Sprintf(" That is of the register %s.", shown(parts[i].name))
+			why += fmt.Sprintf(" This is about the register %s.", shown(parts[i].name))
 		}
 		open = cmp.Or(open, why)
 	}
@@ -78,8 +78,8 @@ func (t *reader) judge(f *checker.Finding) {
 		if len(parts) > 1 {
 			each = fmt.Sprintf(" on each of the %d registers", len(parts))
 		}
-		f.Outcome, f.Explanation = checker.Holds, fmt.Sprintf("One order of the operations%s explains all that was "+
-			"read: %d took effect, %d of them read, and %d more may have taken effect.",
+		f.Outcome, f.Explanation = checker.Holds, fmt.Sprintf("Some order of the operations%s explains everything "+
+			"that was read: %d took effect, %d of them read, and %d more may have taken effect.",
 			each, took, read, len(t.operations)-took)
 	}
 }
@@ -165,14 +165,14 @@ func (p *part) judge() (outcome checker.Outcome, why string) {
 	case wide == linear.Refuted:
 		return checker.Violated, ""
 	case wide == linear.Unknown, narrow == linear.Unknown:
-		return checker.Undecided, fmt.Sprintf("Of %d operations there are too many orders: not all were tried.",
+		return checker.Undecided, fmt.Sprintf("There are too many orders of %d operations to try them all.",
 			len(p.operations))
 	case widest.clocks:
 		return checker.Undecided,
-			fmt.Sprintf("An order of the operations explains all that was read, but the clocks may "+
-				"have been off by %s, and so another may be the true one.", p.t.h.Header.OffBy())
+			fmt.Sprintf("Some order of the operations explains everything that was read, but the clocks may "+
+				"have been off by %s, so the true order may be another one.", p.t.h.Header.OffBy())
 	}
-	return checker.Undecided, "No order of the operations explains all that was read, but one does if " +
+	return checker.Undecided, "No order of the operations explains everything that was read, but one does if " +
 		p.dependsOn(widest) + "."
 }
 
@@ -185,10 +185,10 @@ func (p *part) dependsOn(widest view) string {
 		says string
 	}{
 		{view{anything: widest.anything},
-			"the register held something else than nil at first (state by --initial what it " +
+			"the register did not hold nil at first (state with --initial what it " +
 				"held)"},
 		{view{unknown: widest.unknown},
-			"nobody knows what the reads found that returned nil (with --initial nil is a " +
+			"the reads that returned nil may have found other values (with --initial, nil is a " +
 				"value like any other)"},
 		{view{early: widest.early}, "something was called " +
 			"earlier than the history shows (a call is missing, or is one of several threads of a process)"},

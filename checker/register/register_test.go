@@ -44,21 +44,21 @@ func TestRegisters(t *testing.T) {
 		says       string // a part of the explanation
 	}{
 		{"what was written is read", "0 invoke write 3\n0 ok write 3\n1 invoke read\n1 ok read 3", "", holds,
-			"One order of the operations explains all that was read: 2 took effect, 1 of them read, and 0 more may"},
+			"Some order of the operations explains everything that was read: 2 took effect, 1 of them read, and 0 more may"},
 		{"a stale read", "0 invoke write 3\n0 ok write 3\n0 invoke write 4\n0 ok write 4\n1 invoke read\n1 ok read 3",
 			"", violated, "It could have found 4."},
 		{"a write is lost", "0 invoke write 3\n0 ok write 3\n1 invoke read\n1 ok read nil", "nil", violated,
 			"It could only have found 3."},
 		{"a read that brought nil, where nobody said what nil is",
 			"0 invoke write 3\n0 ok write 3\n1 invoke read\n1 ok read nil", "", undecided,
-			"but one does if nobody knows what the reads found that returned nil"},
+			"but one does if the reads that returned nil may have found other values"},
 		{"another value at first", "1 invoke read\n1 ok read 0", "", undecided,
-			"but one does if the register held something else than nil at first"},
+			"but one does if the register did not hold nil at first"},
 		{"that value at first", "1 invoke read\n1 ok read 0", "0", holds, ""},
 		{"not that value at first", "1 invoke read\n1 ok read 0", "1", violated, "It could only have found 1."},
 		{"both are open", "0 invoke cas [5 6]\n0 ok cas [5 6]\n1 invoke read\n1 ok read nil", "", undecided,
-			"something else than nil at first (state by --initial what it held), and nobody knows what the reads " +
-				"found"},
+			"did not hold nil at first (state with --initial what it held), and the reads that returned nil may " +
+				"have found other values"},
 		{"a write that failed is seen", "0 invoke write 3\n0 fail write 3\n1 invoke read\n1 ok read 3", "nil", violated,
 			""},
 		{"of two calls of a process the one that failed is named by its value",
@@ -74,7 +74,7 @@ func TestRegisters(t *testing.T) {
 		{"the nemesis does nothing to registers", ":nemesis info start-partition\n0 invoke read\n" +
 			":nemesis info kill [:n1]\n0 ok read nil", "nil", holds, ""},
 		{"a compare-and-set that cannot be", "0 invoke write 3\n0 ok write 3\n1 invoke cas [2 4]\n1 ok cas [2 4]", "",
-			violated, "The compare-and-set by process-1, which returned [2 4]"},
+			violated, "explains the compare-and-set by process-1, which returned [2 4]"},
 		{"nothing was read", "0 invoke write 3\n0 ok write 3\n1 invoke read\n1 fail read", "", unchecked,
 			"No operation that took effect read anything."},
 		{"equal values look different", "0 invoke write (1 2)\n0 ok write (1 2)\n1 invoke read\n1 ok read [1 2N]",
@@ -85,11 +85,11 @@ func TestRegisters(t *testing.T) {
 			undecided, "one does if something was called earlier than the history shows"},
 		{"registers are distinguished by keys", "0 invoke write [:x 1]\n0 ok write [:x 1]\n1 invoke read [:y nil]\n" +
 			"1 ok read [:y nil]\n1 invoke cas [:x [1 2]]\n1 ok cas [:x [1 2]]", "nil", holds,
-			"One order of the operations on each of the 2 registers"},
+			"Some order of the operations on each of the 2 registers"},
 		{"one of them is broken", "0 invoke write [:x 1]\n0 ok write [:x 1]\n1 invoke read [:y nil]\n" +
-			"1 ok read [:y 1]", "nil", violated, "The read of the register :y by process-1"},
+			"1 ok read [:y 1]", "nil", violated, "explains the read of the register :y by process-1"},
 		{"one of them is open", "0 invoke write [:x 1]\n0 ok write [:x 1]\n1 invoke read [:y nil]\n1 ok read [:y 1]",
-			"", undecided, "what it held). That is of the register :y."},
+			"", undecided, "what it held). This is about the register :y."},
 		{"a register holds pairs", "0 invoke write [1 2]\n0 ok write [1 2]\n1 invoke read\n1 ok read [1 2]", "", holds,
 			""},
 		{"a transaction is seen as a whole", "0 invoke txn [[:write :x 1] [:write :y 1]]\n" +
@@ -97,7 +97,7 @@ func TestRegisters(t *testing.T) {
 			"1 ok txn [[:read :x 1] [:r :y 1]]", "0", holds, ""},
 		{"a transaction is seen in part", "0 invoke txn [[:write :x 1] [:w :y 1]]\n" +
 			"0 info txn [[:write :x 1] [:w :y 1]]\n1 invoke txn [[:read :x nil] [:read :y nil]]\n" +
-			"1 ok txn [[:read :x 1] [:read :y 0]]", "0", violated, "The transaction by process-1"},
+			"1 ok txn [[:read :x 1] [:read :y 0]]", "0", violated, "explains the transaction by process-1"},
 		{"transactions as reads and writes", "0 invoke write [[:w 0 1]]\n0 ok write [[:w 0 1]]\n" +
 			"1 invoke read [[:r 0 nil] [:r 1 nil]]\n1 ok read [[:r 0 1] [:r 1 nil]]", "nil", holds, ""},
 		{"an empty transaction", "0 invoke txn []\n0 ok txn []\n1 invoke read\n1 ok read nil", "nil", holds, ""},
@@ -200,7 +200,7 @@ func TestTooManyOrdersAreLeftOpen(t *testing.T) {
 	h.Header.Initial = "0"
 	f := judged(t, h)
 	if f.Outcome != checker.Undecided || f.Explanation !=
-		"Of 121 operations there are too many orders: not all were tried." {
+		"There are too many orders of 121 operations to try them all." {
 		t.Errorf("%v: %s", f.Outcome, f.Explanation)
 	}
 }
@@ -233,12 +233,12 @@ func TestWhatIsOfRegisters(t *testing.T) {
 		{"0 invoke cas", false, "index 0: cas of process-0: its value is nil, not [OLD NEW]"},
 		{"0 invoke cas [1 2 3]", false, "index 0: cas of process-0: its value is [1 2 3], not [OLD NEW]"},
 		{"0 invoke txn 1", false, "index 0: txn of process-0: its value is 1, not [[:read REGISTER VALUE] …]"},
-		{"0 invoke txn [[:append :x 1]]", false, "index 0: txn of process-0: [[:append :x 1]] holds something else " +
+		{"0 invoke txn [[:append :x 1]]", false, "index 0: txn of process-0: [[:append :x 1]] holds something other " +
 			"than [:read REGISTER VALUE] and [:write REGISTER VALUE]"},
 		{"0 invoke cas [1 2]\n0 info cas :timeout", true, ""},
 		{"0 invoke write 1\n0 invoke write 2\n0 ok write 2\n0 info write :timeout", true, ""},
 		{"0 invoke write 1\n0 invoke write 2\n0 info write :timeout", false,
-			"index 2: write of process-0: it does not say which of its calls has returned"},
+			"index 2: write of process-0: the history does not show which of the process's calls has returned"},
 	} {
 		got, err := Of(parse(t, c.lines))
 		if got != c.want || err == nil && c.err != "" || err != nil && err.Error() != c.err {

@@ -7,8 +7,8 @@ import (
 	"github.com/fencepost-sim/fencepost/checker/history"
 )
 
-// blockedBy says why a had waited too long by a given time, although nobody was inside the lock that it waits for. It
-// returns "" after a failover, where this package does not determine the cause.
+// blockedBy returns the cause for which a had waited too long by a given time, although no client was inside its lock.
+// It returns "" after a failover, where this package does not determine the cause.
 func (r *reading) blockedBy(a *ask, now history.Time) string {
 	if slices.ContainsFunc(r.faults, func(f fault) bool { return f.does() == history.Promotes }) {
 		return ""
@@ -133,8 +133,8 @@ func (r *reading) everSet(of history.Attempt) bool {
 	return slices.ContainsFunc(r.Events, func(e history.Event) bool { return e.F == history.KeySet && e.Of == of })
 }
 
-// abandoned says why the key that was set at place set remains, although nobody is going to release it. It returns ""
-// if that is not the case.
+// abandoned returns the cause for which the key that was set at place set remains although nobody is going to release
+// it. It returns "" if that is not the case.
 func (r *reading) abandoned(lock history.Lock, keys []int, set, by int, now history.Time) string {
 	const kind = "stuck behind an abandoned key"
 	e, owner := &r.Events[set], r.owner(set)
@@ -188,7 +188,7 @@ func (r *reading) isOnly(keys []int, set int, owner history.Process) bool {
 	return !slices.ContainsFunc(keys, func(o int) bool { return o > set && r.owner(o) == owner })
 }
 
-// quiet reports whether the client is not known to have asked for anything within the last TTL.
+// quiet reports whether no request of the client within the last TTL is known.
 func (r *reading) quiet(p history.Process, now history.Time) bool {
 	asked, known := r.Header.Asked[p]
 	q := r.Header.Quiet[p]

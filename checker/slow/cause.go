@@ -80,7 +80,7 @@ func (r *reading) keyless(w *window) bool {
 	return any
 }
 
-// asked returns the place up to which a key of an earlier attempt must stand for a window to rest on it: that of the
+// asked returns the place up to which a key of an earlier attempt must exist for a window to rest on it: that of the
 // acquire's call in a service with one log, else that of the window.
 func (r *reading) asked(w *window) int {
 	if r.Header.Service.Kind().OneLog {
@@ -89,10 +89,10 @@ func (r *reading) asked(w *window) int {
 	return w.at
 }
 
-// given returns the place at which another attempt set the key that a window rests on. It is the last key of the lock
-// before the grant, if that is still present, was set while the holder was asking, and by a request that the other
-// attempt made after its own release was called. It is -1 if there is no such key, or if the holder counted servers or
-// set a key of its own.
+// given returns the place at which another attempt passed on the key that a window rests on. It is the last key of the
+// lock before the grant, provided that it is still present, that it was set while the holder was asking, and that the
+// other attempt's own release had been called before its request set it. It is -1 if there is no such key, or if the
+// holder counted servers or set a key of its own.
 func (r *reading) given(w *window) int {
 	if w.at != w.ok || w.attempt == "" || len(r.Events[w.at].Grant.Counted) > 0 {
 		return -1
@@ -162,9 +162,9 @@ func (r *reading) earlierKey(w *window, not history.Attempt) history.Attempt {
 	return ""
 }
 
-// restingOn returns a copy of the window whose attempt is the one that set the key: the key may have been given by
-// another attempt, or left by an earlier attempt of the same client other than the given one. If neither is the case,
-// it returns w.
+// restingOn returns a copy of the window with the attempt that set its key, if that is another one: the key may have
+// been passed on by another attempt, or left by an earlier attempt of the same client that is not other. Otherwise it
+// returns w.
 func (r *reading) restingOn(w *window, other history.Attempt) *window {
 	of := r.earlierKey(w, other)
 	if given := r.given(w); given >= 0 {
@@ -246,9 +246,9 @@ func (r *reading) isQuorum(servers []history.Process) bool { return len(servers)
 
 // record finds the record of one group of servers that shows why two windows overlap. A window rests on the key that
 // its attempt set last before the window was stated, or on an element that it took out later. The victim is the window
-// whose key was set first. The record is the key-gone of that key before the other key was set, if the key did not come
-// back. In a queue (etcd, ZooKeeper) the other key is set earlier, so the key-gone may be at any place before the later
-// grant.
+// whose key was set first. The record is the key-gone of the victim's key before the other key was set, if the key did
+// not come back. In a queue (etcd, ZooKeeper) the other key is set earlier, so the key-gone may be at any place before
+// the later grant.
 func (r *reading) record(a, b *window, group []history.Process) (at int, cause string) {
 	bound := max(a.at, b.at)
 	tookA, tookB := r.took(a, group), r.took(b, group)
@@ -340,7 +340,7 @@ func (r *reading) took(w *window, group []history.Process) int {
 }
 
 // overwritten returns the first place after set at which another attempt overwrote the key that was set at place first,
-// while the server was serving and the key had not expired. It returns -1 if there is none.
+// on a server that serves selects and before the key expired. It returns -1 if there is none.
 func (r *reading) overwritten(victim *window, serves servers, first, set, bound int) int {
 	for i := max(set, first) + 1; i < bound; i++ {
 		e, was := &r.Events[i], &r.Events[first]
@@ -453,8 +453,8 @@ func (r *reading) due(victim *window, on servers, set, at int) history.Time {
 		r.keyEvent(history.KeyProlonged, victim, ruling, set, at))].Until
 }
 
-// undoing returns the place of the loss of data after which the victim's key came back with an earlier deadline than it
-// had had before, if no extension has made up for that since. It returns -1 if there is none.
+// undoing returns the place of the loss of data that left the victim's key with an earlier deadline than before, if no
+// extension has made up for it since. It returns -1 if there is none.
 func (r *reading) undoing(victim *window, on servers, set, gone int) int {
 	back := r.keyEvent(history.KeySet, victim, on, set, gone)
 	lost := r.keyEvent(history.KeyGone, victim, on, set, back)
@@ -471,8 +471,8 @@ func (r *reading) undoing(victim *window, on servers, set, gone int) int {
 }
 
 // expiry explains why the victim's key expired. It compares the key's end with the deadline from the key's last set or
-// extension (with 2 ms of tolerance, because Redis rounds to whole milliseconds twice), and looks for a loss of data
-// that took a later deadline back. An early end is the reason only if the key would otherwise still have been present
+// extension, with a tolerance of 2 ms because Redis rounds to whole milliseconds twice. It also looks for a loss of
+// data that undid a later deadline. An early end is the reason only if the key would otherwise still have been present
 // when the other key was set.
 func (r *reading) expiry(victim *window, on servers, set, other, gone, bound int) (int, string) {
 	due := func(at int) history.Time { return r.due(victim, on, set, at) }

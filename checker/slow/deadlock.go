@@ -120,8 +120,8 @@ func (r *reading) stuckTooLong(limit history.Time) (broken []Breach) {
 
 const noQuorumLeft = "no quorum left"
 
-// stuckBehind says what a was stuck behind after place i, when it had waited for too long at time by. It returns
-// "stuck" if this package does not determine it.
+// stuckBehind returns the cause for which a was stuck after place i, when it had waited for too long at time by. It
+// returns "stuck" if this package does not determine the cause.
 func (r *reading) stuckBehind(a *ask, i int, begun map[*ask]*ask, by history.Time) string {
 	root, circle := r.root(a, i, begun)
 	switch {
@@ -188,8 +188,8 @@ func (r *reading) faultAtOnce(i int) bool {
 	return slices.ContainsFunc(r.faults, func(f fault) bool { return r.calmFrom(&f) == i })
 }
 
-// endless reports whether only its holder can end a hold: it is renewed without limit, or by the last record of the
-// servers its key never expires.
+// endless reports whether only its holder can end a hold: it is extended without limit, or its key never expires
+// according to the last record of the servers.
 func (r *reading) endless(s *section) bool {
 	if r.Header.Uncapped {
 		return true

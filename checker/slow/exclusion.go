@@ -52,8 +52,8 @@ func (r *reading) windowOf(s *section) (pieces []window) {
 }
 
 // openEnd returns the end of a lease whose end was not stated. It is the time at which the holder learned that the lock
-// was lost. But if the key ended before that, and the holder was paused at some time since the key's last renewal, it
-// is the key's end. A key without expiry ends for others when it has not been renewed for a TTL.
+// was lost. However, if the key ended before that, and the holder was paused at some time since the key's last renewal,
+// it is the end of the key. A key without expiry counts as ended when it has not been renewed for a TTL.
 func (r *reading) openEnd(s *section, g *history.Grant) history.Time {
 	last := map[history.Process]int{}
 	for i, e := range r.Events {
@@ -259,9 +259,9 @@ func (r *reading) mutualExclusion() Finding {
 }
 
 // sectionCause returns why two critical sections overlap. If the leases that had been stated by then overlap too, it is
-// the cause of that. Otherwise nothing was left of a holder's lease when it came in, a holder outlived its lease, its
-// session was ended, or the lease was never renewed. It returns "" if this package does not determine the cause: if the
-// holder may have waited for another lock, or if a fault may be the reason why it was late or not renewed.
+// the cause of that. Otherwise a holder entered although its lease was already over, outlived its lease, lost its
+// session, or never renewed its lease. It returns "" if this package does not determine the cause: if the holder may
+// have waited for another lock, or if a fault may be the reason why it was late or did not renew.
 func (r *reading) sectionCause(a, b *section) string {
 	if r.keylessLock(a.lock) {
 		return "granted by no server"

@@ -22,7 +22,7 @@ func (r *reading) released() []*section {
 	return all
 }
 
-// withoutEffect reports whether a release visibly had no effect, although no fault was in its way.
+// withoutEffect reports whether a release visibly had no effect, although no fault could have prevented it.
 func (r *reading) withoutEffect(s *section) bool {
 	seen, over, effect := r.handedBack(s)
 	if !seen || effect {
@@ -33,9 +33,9 @@ func (r *reading) withoutEffect(s *section) bool {
 	})
 }
 
-// inTheWayOf reports whether a fault can have hindered a section's release. It strikes the client, a server or a link
-// between them, or, if the servers act together, a link between servers. A fault that does not say whom it strikes may
-// strike anybody.
+// inTheWayOf reports whether a fault may have prevented a section's release. It strikes the client, a server or a link
+// between them, or, if the servers act together, a link between servers. A fault that does not state what it strikes
+// may strike anything.
 func (r *reading) inTheWayOf(s *section, f *fault) bool {
 	other := s.done == r.none || r.Events[s.done].Type != history.OK // another client may have made the release
 	parties := []string{}

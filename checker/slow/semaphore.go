@@ -32,8 +32,8 @@ func everyTwo[T any](group []T, related func(a, b T) bool) bool {
 	return true
 }
 
-// crowds returns, for each element of a list, the first choice of as many earlier ones as there are permits of which,
-// together with it, every two are related; at most one for each element.
+// crowds looks, for each element of a list, for as many earlier elements as there are permits such that every two of
+// all these elements are related. It returns the first such group for each element that has one.
 func crowds[T any](all []T, permits int, related func(a, b T) bool) (groups [][]T) {
 	for j, last := range all {
 		for _, c := range choices(j, permits) {

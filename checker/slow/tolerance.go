@@ -185,9 +185,9 @@ func (r *reading) gaveBack(b *ask, until int) bool {
 }
 
 // quorumFor reports whether, from a's call to end, the client was up, unpaused and in session, and a quorum of servers
-// was up and reachable from it, on which no key in a's way was present until place acquired. If there are fewer groups
-// than the quorum, the members of one service are counted. Otherwise each group counts as one, and is up while all its
-// members are up and reach each other.
+// was up, reachable from it and free until place acquired of keys that block a. If there are fewer groups than the
+// quorum, the members of one service are counted. Otherwise each group counts as one, and is up while all its members
+// are up and reach each other.
 func (r *reading) quorumFor(a *ask, end, acquired int) bool {
 	for i := range r.faults {
 		f := &r.faults[i]

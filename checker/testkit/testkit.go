@@ -35,7 +35,7 @@ func Size(everyday, full int) int {
 	return everyday
 }
 
-// FullOnly skips a test, unless at full size, that has no smaller size or none that is worth its time.
+// FullOnly skips a test that has no useful smaller size, unless tests run at full size.
 func FullOnly(t testing.TB) {
 	t.Helper()
 	if !Full() {

@@ -84,7 +84,7 @@ func calm(h *history.History, v checker.Verdict) string {
 	mutual := v.Of(checker.MutualExclusion).Outcome
 	switch {
 	case v.Of(checker.Linearizability).Outcome == checker.Holds:
-		return "One order of the operations explains all that was read."
+		return "Some order of the operations explains everything that was read."
 	case len(open) > 0 && mutual == checker.Holds:
 		return apart(h) + "; " + text.Join(open, " and ") + " could not be decided."
 	case len(open) > 0:

@@ -97,7 +97,7 @@ func (p *proof) stuck(m []string) string {
 	case !at(since, m[4]):
 		return fmt.Sprintf("the lock stood still from %v on", since)
 	case !at(limit, m[7]):
-		return fmt.Sprintf("%v would be sound", limit)
+		return fmt.Sprintf("%v is allowed", limit)
 	case !at(over-since, m[6]):
 		return "nothing happened when that was over"
 	case over-since <= limit:
