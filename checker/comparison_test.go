@@ -92,8 +92,8 @@ func (x *trespassing) check(t *testing.T, story string) (saidNot, said int) {
 	t.Helper()
 	compared, not := x.knows()
 	saysNot := strings.Contains(story, "did not compare") || strings.Contains(story, "whether or not there was one") ||
-		strings.Contains(story, "and not whose it was")
-	says := strings.Contains(story, "compared") || strings.Contains(story, "looked at what the key held")
+		strings.Contains(story, "but not whose it was")
+	says := strings.Contains(story, "compared") || strings.Contains(story, "looked at the value of the key")
 	switch {
 	case saysNot != not:
 		t.Errorf("%+v: says that the owner was not compared: %v; it was not: %v\n%s", x, saysNot, not, story)
