@@ -121,7 +121,7 @@ func (e Edit) apply(d *format.Document) error {
 	i := slices.Index(without, e.Admit)
 	switch {
 	case i < 0:
-		return fmt.Errorf("%s: the lock does not exclude that", e)
+		return fmt.Errorf("%s: the lock does not exclude this fault", e)
 	case len(without) == 1:
 		d.Remove(exclusions)
 	default:

@@ -216,9 +216,9 @@ func (r *Rare) why() string {
 		if ofMessage(s.Fault) {
 			places = "messages"
 		}
-		faults = append(faults, fmt.Sprintf("%s (at %d of %d %s of the run it breaks the promise, of %d random "+
-			"faults of its kind %d do)", s.Fault, s.Places.Broke, s.Places.Tried, places, s.Drawn.Tried,
-			s.Drawn.Broke))
+		faults = append(faults, fmt.Sprintf("%s (it breaks the promise at %d of %d %s of the run, and so do "+
+			"%d of %d random faults of its kind)", s.Fault, s.Places.Broke, s.Places.Tried, places, s.Drawn.Broke,
+			s.Drawn.Tried))
 	}
 	return fmt.Sprintf("Needs %s: %s. Under %d of %d other seeds the same plan breaks the promise.",
 		text.Count(len(faults), "fault"), text.Join(faults, " and "), r.Often, shrink.OtherSeeds)

@@ -169,13 +169,13 @@ func (c *Corpus) byHands(ctx context.Context, o *Options) error {
 	stage := campaign.Stage{Name: mutantsStage, Size: uint64(o.searches()), Portion: 1}
 	err := do(ctx, o.Hands, stage, func(p campaign.Part) error {
 		if p.Size > stage.Size || p.First > stage.Size-p.Size {
-			return fmt.Errorf("there are no %d searches from %d on", p.Size, p.First)
+			return fmt.Errorf("%d searches from position %d exceed the number of searches", p.Size, p.First)
 		}
 		list := make([]outcome, p.Size)
 		if p.Lost == "" {
 			list = nil
 			if err := json.Unmarshal(p.Value, &list); err != nil || uint64(len(list)) != p.Size {
-				return fmt.Errorf("what came of %d searches from %d on cannot be read", p.Size, p.First)
+				return fmt.Errorf("the results of %d searches from position %d cannot be read", p.Size, p.First)
 			}
 		}
 		for i := range list {
@@ -191,7 +191,7 @@ func (c *Corpus) byHands(ctx context.Context, o *Options) error {
 		return nil
 	})
 	if err == nil && done < o.searches() && ctx.Err() == nil {
-		err = fmt.Errorf("only %d of the %d searches were made", done, o.searches())
+		err = fmt.Errorf("only %d of %d searches were run", done, o.searches())
 	}
 	return err
 }
@@ -273,7 +273,7 @@ func (w *worker) Make(ctx context.Context, s campaign.Stage, first, size uint64)
 func (w *worker) mutants(ctx context.Context, first, size uint64) ([]byte, error) {
 	of := uint64(w.o.searches())
 	if size < 1 || size > of || first > of-size {
-		return nil, fmt.Errorf("there are no %d searches from %d on", size, first)
+		return nil, fmt.Errorf("%d searches from position %d exceed the number of searches", size, first)
 	}
 	list := make([]outcome, size)
 	for i := range list {

@@ -82,7 +82,7 @@ func readMetric(r *Reader, key string, place Place, names *nemesis.Names) (*metr
 	case m == nil:
 		unknownMetric(r, key, place)
 	case process != "" && !m.perProcess:
-		r.Problem(place, m.name, "%s is measured of the whole run only", m.name)
+		r.Problem(place, m.name, "%s is measured only for the whole run", m.name)
 	case process != "" && names != nil && !slices.Contains(names.Clients, process):
 		r.Problem(place, "", "no client of this run is called %s", Found(string(process)))
 	default:
@@ -111,7 +111,7 @@ func unknownMetric(r *Reader, key string, place Place) {
 	for i, m := range ofClients {
 		ofClients[i] = m + "{process=\"client-1\"}"
 	}
-	r.Problem(place, "", "unknown metric %s: of one client there are %s", Found(key),
+	r.Problem(place, "", "unknown metric %s: the metrics of one client are %s", Found(key),
 		Listed(ofClients, "and"))
 }
 

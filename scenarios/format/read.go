@@ -118,7 +118,7 @@ func (r *Reader) Entries(n ast.Node, name, example string, entry func(key string
 			continue
 		}
 		if before, ok := seen[key]; ok {
-			r.Problem(place, "", "%s stands here a second time; the first is in line %d", Found(key), before.Line)
+			r.Problem(place, "", "%s occurs a second time; the first is in line %d", Found(key), before.Line)
 			continue
 		}
 		seen[key] = place
@@ -154,7 +154,7 @@ func (r *Reader) printable(place Place, text string) bool {
 		return true
 	}
 	c, _ := utf8.DecodeRuneInString(text[i:])
-	r.Problem(place, "", "text here has no control characters, found %U in %s", c, Found(text))
+	r.Problem(place, "", "control characters are not allowed, found %U in %s", c, Found(text))
 	return false
 }
 

@@ -120,7 +120,7 @@ func (r *Reader) checkTokens(tokens token.Tokens) {
 			return
 		}
 		if i >= maxTokens {
-			r.Problem(place, "", "the file has more than %d words and signs of YAML; no scenario is that long",
+			r.Problem(place, "", "the file has more than %d YAML tokens; no scenario is that long",
 				maxTokens)
 			return
 		}

@@ -51,7 +51,7 @@ func (e *gesture) replaces() bool { return e.Do == "text" || e.Do == "scenario" 
 func (o *opened) apply(e *gesture) (*opened, *mistake) {
 	do := edits[e.Do]
 	if do == nil {
-		return nil, &mistake{In: "text", Says: fmt.Sprintf("there is no gesture %q", e.Do)}
+		return nil, &mistake{In: "text", Says: fmt.Sprintf("unknown gesture %q", e.Do)}
 	}
 	next := *o
 	next.doc = o.doc.Clone()
@@ -201,7 +201,7 @@ func (o *opened) remove(e *gesture) error {
 func (o *opened) add(e *gesture) error {
 	i := slices.IndexFunc(nemesis.Kinds, func(k nemesis.Kind) bool { return k.String() == e.Kind })
 	if i < 0 {
-		return fmt.Errorf("there is no fault %q", e.Kind)
+		return fmt.Errorf("unknown kind of fault %q", e.Kind)
 	}
 	f, err := o.propose(nemesis.Kinds[i], sim.ProcessID(e.On))
 	if err != nil {
@@ -221,7 +221,7 @@ func (o *opened) late(e *gesture) error {
 	}
 	i, answer := e.Sent/2, e.Sent%2 == 1
 	if i < 0 || i >= len(o.result.Sent) {
-		return errors.New("this message is not sent any more")
+		return errors.New("this message is no longer sent")
 	}
 	sent := &o.result.Sent[i]
 	arrived := sent.Arrived
@@ -244,7 +244,7 @@ func (o *opened) late(e *gesture) error {
 		return o.setFaults(lines)
 	}
 	if by <= 0 {
-		return &mistake{In: "faults", Says: "a message can be made to arrive later than it does, not earlier"}
+		return &mistake{In: "faults", Says: "a message can arrive later than without a fault, but not earlier"}
 	}
 	return o.setFaults(append(lines, f.String()))
 }

@@ -29,7 +29,7 @@ func (o *opened) palette() (all []kindOffer) {
 			}
 		}
 		if len(offer.On) == 0 {
-			offer.Why = fmt.Sprintf("%s: nothing in this scenario can suffer it", k)
+			offer.Why = fmt.Sprintf("%s: this fault cannot strike anything in this scenario", k)
 		}
 		all = append(all, offer)
 	}
@@ -42,7 +42,7 @@ func (o *opened) propose(k nemesis.Kind, on sim.ProcessID) (nemesis.Fault, error
 	targets := nemesis.TargetsOf(&names)
 	f, ok := o.on(k, on, &targets)
 	if !ok {
-		return f, fmt.Errorf("%s cannot suffer this: %s", on, k.Meaning())
+		return f, fmt.Errorf("this fault cannot strike %s: %s", on, k.Meaning())
 	}
 	return f, nemesis.Validate(f, names)
 }

@@ -37,7 +37,7 @@ func (o *opened) files() (all []file, err error) {
 	kept := name + ".yaml"
 	plan := nemesis.Plan{Scenario: "./" + kept, Seed: o.Seed, Faults: o.scenario.Faults}
 	all = []file{
-		{Name: kept, Is: "the scenario, which expects what comes out now", Text: string(expecting.Text())},
+		{Name: kept, Is: "the scenario, which expects the present outcome", Text: string(expecting.Text())},
 		{Name: search.PlanFile, Is: "the faults and the seed, for fencepost replay", Text: plan.String()},
 		{Name: "ci.txt", Is: "the line for CI", Text: fmt.Sprintf("go run github.com/fencepost-sim/fencepost/cmd/"+
 			"fencepost@latest run %s --seed %d --junit report.xml\n", kept, o.Seed)},
@@ -52,7 +52,7 @@ func (o *opened) files() (all []file, err error) {
 	if err := run.Document().HTML(&page, name+".html"); err != nil {
 		return nil, err
 	}
-	return append(all, file{Name: name + ".html", Is: "this run as a page that stays", Text: page.String()}), nil
+	return append(all, file{Name: name + ".html", Is: "this run as a static page", Text: page.String()}), nil
 }
 
 // expecting returns the scenario with the present outcomes of its laws as expectations.

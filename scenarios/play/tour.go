@@ -33,9 +33,8 @@ const (
 var tour = []tourStop{
 	{
 		Title: "A pause", Scenario: "kleppmann-gc-pause",
-		Words: "A client takes the lock and then stops for longer than its lease, as a garbage collector can make " +
-			"it. " +
-			"The lock goes to another client. The first wakes up, knows nothing of it, and writes.",
+		Words: "A client takes the lock and then pauses for longer than its lease, for example because of garbage " +
+			"collection. The lock goes to another client. The first one wakes up, does not know this, and writes.",
 		Source: kleppmann + `"Protecting a resource with a lock"`,
 		Question: "Pull the right end of the pause to the left until no two clients are inside at once. How short " +
 			"must it be?",
@@ -44,26 +43,23 @@ var tour = []tourStop{
 			"time. But no client can promise not to pause.",
 	}, {
 		Title: "A pause that is noticed", Scenario: "pause-while-acquiring",
-		Words: "A pause between asking and counting the votes does no harm, for Redlock looks at the clock again " +
-			"before it believes to have the lock.",
+		Words: "A pause between sending the requests and counting the votes does no harm, because Redlock checks " +
+			"the clock again before it considers the lock acquired.",
 		Source: antirez + `"GC pauses and other delays"`,
 		Question: "The promise holds here. Drag the pause to the right, to where the client has the lock, until it " +
 			"breaks.",
 		Goal: goal{Law: checker.MutualExclusion, Outcome: "violated", Faults: true},
-		Answer: "A second look helps before the lock is believed to be held, not after: no check comes after the " +
-			"last " +
-			"check.",
+		Answer: "The second check helps only before the client believes that it has the lock. After the last check, " +
+			"nothing can notice a pause.",
 	}, {
 		Title: "A clock that jumps", Scenario: "kleppmann-clock-jump",
-		Words: "Redlock counts on clocks that run at about the same rate. A server whose clock is set forward " +
-			"drops a " +
-			"lease that is in use, and another majority forms.",
+		Words: "Redlock relies on clocks that run at about the same rate. A server whose clock is set forward " +
+			"drops a lease that is in use, and another client can get a majority.",
 		Source:   kleppmann + `"Breaking Redlock with bad timings"`,
 		Question: "Drag the jump to a moment at which it does no harm.",
 		Goal:     goal{Law: checker.LeaseExclusion, Outcome: "holds", Faults: true},
-		Answer: "Before the key is set, or after it is gone, a jump changes nothing. In between it takes a vote " +
-			"away: " +
-			"both authors ask that clocks never jump.",
+		Answer: "Before the key is set, or after it is gone, a jump changes nothing. In between, it removes a " +
+			"vote. Both authors require that clocks never jump.",
 	}, {
 		Title: "A restart that forgets", Scenario: "restart-forgets",
 		Words: "A server that crashes and comes back without its keys votes a second time for a lock that is still " +
@@ -71,44 +67,43 @@ var tour = []tourStop{
 		Source:   redisDocs + `"Performance, crash recovery and fsync"`,
 		Question: "Pull the end of the outage to the right until the promise holds. When may the server come back?",
 		Goal:     goal{Law: checker.LeaseExclusion, Outcome: "holds", Faults: true},
-		Answer: "Once every lease that it might have known is over: the rule of the delayed restart. Until then " +
-			"it must stay away.",
+		Answer: "When every lease that it may have forgotten is over. This is the rule of the delayed restart: until " +
+			"then, the server must stay down.",
 	}, {
 		Title: "The delayed restart", Scenario: "delayed-restart",
-		Words:  "Who stays away for a little more than the longest TTL gives no vote twice, without any persistence.",
+		Words: "A server that stays down for a little more than the longest TTL never votes twice, even without " +
+			"persistence.",
 		Source: redisDocs + `"Performance, crash recovery and fsync"`,
-		Question: "The rule is kept here. Pull the end of the outage to the left: how little too early is enough to " +
-			"break it?",
+		Question: "The server follows the rule here. Pull the end of the outage to the left: how much too early must " +
+			"it come back to break the promise?",
 		Goal: goal{Law: checker.LeaseExclusion, Outcome: "violated", Faults: true},
-		Answer: "The rule holds to the length of the lease and not a moment less, and nothing in Redis keeps it " +
-			"for you.",
+		Answer: "The server must stay down for the whole lease and not a moment less, and nothing in Redis enforces " +
+			"this for you.",
 	}, {
 		Title: "A packet that is late", Scenario: "kleppmann-late-write",
-		Words: "It takes no pause: a write that is under way for longer than the lease arrives after the next " +
-			"holder's.",
+		Words: "No pause is needed: a write that is under way for longer than the lease arrives after the next " +
+			"holder's write.",
 		Source:   kleppmann + `"Protecting a resource with a lock"`,
-		Question: "Among the settings is how late the message is, faults.1.by. Make it less, until the data are safe.",
+		Question: "The setting faults.1.by is the delay of the message. Make it shorter, until the data is safe.",
 		Goal:     goal{Law: checker.ResourceSafety, Outcome: "holds", Faults: true},
-		Answer: "The client had given the lock back in good order. What was late was the network, and no lock " +
-			"sees that.",
+		Answer:   "The client had released the lock correctly. The network was late, and no lock can see that.",
 	}, {
 		Title: "Consensus is not enough", Scenario: "etcd-lease-pause",
 		Words: "A lock on a service that reaches consensus is safe from clocks and crashes. A client that pauses " +
-			"past " +
-			"its lease is inside all the same.",
-		Source:   antirez + `"GC pauses and other delays": every lock with a lease has this`,
-		Question: "Find the setting resource.fencing, and turn it on. What becomes of the data?",
+			"for longer than its lease is still inside.",
+		Source:   antirez + `"GC pauses and other delays": this is true of every lock with a lease`,
+		Question: "Find the setting resource.fencing, and turn it on. What happens to the data?",
 		Goal:     goal{Law: checker.ResourceSafety, Outcome: "holds", Faults: true},
-		Answer: "Two clients are still inside at once, and the data are safe: the resource refuses the token of the " +
-			"one that was superseded.",
+		Answer: "Two clients are still inside at once, but the data is safe: the resource refuses the token of the " +
+			"superseded holder.",
 	}, {
 		Title: "Fencing", Scenario: "fenced-gc-pause",
-		Words: "With each lock comes a number that only grows, and the resource refuses a lower one than it has " +
-			"seen.",
+		Words: "Each grant comes with a number that only increases, and the resource refuses a number lower than " +
+			"the highest one seen.",
 		Source:   kleppmann + `"Making the lock safe with fencing"`,
-		Question: "The data are safe here, in spite of the pause. Turn resource.fencing off.",
+		Question: "The data is safe here despite the pause. Turn resource.fencing off.",
 		Goal:     goal{Law: checker.ResourceSafety, Outcome: "violated", Faults: true},
-		Answer: "The number alone does nothing: whoever keeps the data must compare it. Then the lock may break now " +
-			"and then, and the data stay whole.",
+		Answer: "The number alone does nothing: the resource that stores the data must compare it. Then the lock may " +
+			"occasionally fail, and the data stays intact.",
 	},
 }

@@ -49,7 +49,7 @@ type proposal struct {
 	State
 }
 
-// Progress says how far a longer task has come.
+// Progress states how much of a longer task is done.
 type Progress struct {
 	What string `json:"what"`
 	Done int    `json:"done"`
@@ -104,7 +104,7 @@ func (p *Player) answer(ctx context.Context, r *request, progress func(Progress)
 	case "edge":
 		answer.Done, err = o.edge(ctx, crew, r.Vary)
 	default:
-		err = fmt.Errorf("there is no request %q", r.Do)
+		err = fmt.Errorf("unknown request %q", r.Do)
 	}
 	answer.Problem = problem("work", err)
 	return answer
@@ -162,7 +162,7 @@ func (o *opened) cut(ctx context.Context) (*outcome, error) {
 	run := single.NewRun(o.scenario, o.result, o.scenario.Judge(o.result))
 	law := run.Gravest()
 	if law == "" {
-		return nil, errors.New("nothing is broken that could be cut down")
+		return nil, errors.New("no law is broken, so there is no plan to shrink")
 	}
 	small, err := search.Shrink(ctx, o.scenario, o.result.Plan, law, run.Verdict.Of(law).Cause, 0)
 	if err != nil {

@@ -64,9 +64,9 @@ func (t *tail) ending(err error, more []byte) error {
 	case bytes.Contains(text, []byte(Standstill)):
 		return errors.New(Standstill + culprits(text))
 	case bytes.Contains(text, []byte(race)):
-		return fmt.Errorf("the race detector has found a race in the code under test:\n%s", text)
+		return fmt.Errorf("the race detector found a race in the code under test:\n%s", text)
 	case !errors.As(err, &exit) || exit.ExitCode() != 2:
 		return fmt.Errorf("the code under test ended its process: %v\n%s", err, text[:min(len(text), shown)])
 	}
-	return fmt.Errorf("the code under test brought its process down:\n%s", text[:min(len(text), shown)])
+	return fmt.Errorf("the code under test crashed its process:\n%s", text[:min(len(text), shown)])
 }

@@ -196,14 +196,14 @@ func stranger(g *Goroutine, all []*Goroutine) string {
 	if i := slices.IndexFunc(all, func(o *Goroutine) bool { return o.number == g.creator }); at == nil && i >= 0 {
 		at = all[i].own()
 	}
-	text := "It waits for a channel that was made before the run, as one in a package variable is"
+	text := "It waits for a channel that was created before the run, such as one in a package variable"
 	if at != nil {
-		text += fmt.Sprintf(": look for one in %s, which is where %s (%s) comes from", packageOf(at.function),
+		text += fmt.Sprintf(": look for one in %s, the package of %s (%s)", packageOf(at.function),
 			short(at.function), base(at.place))
 	}
-	return text + ". Make it anew for each run, in New; or set it to nil in the test's file, if it is never closed: " +
-		"nobody waits for nil where \"never\" is meant. The variable of another package is reached by go:linkname, " +
-		"beside an empty .s file (scenarios/locktest/ensembles/clock_test.go does it for etcd's client).\n"
+	return text + ". Create it again for each run, in New. If it is never closed, set it to nil in the test's file " +
+		"instead: a wait for a nil channel does not stop virtual time. A variable of another package can be set with " +
+		"go:linkname and an empty .s file (scenarios/locktest/ensembles/clock_test.go does it for etcd's client).\n"
 }
 
 // packageOf returns the path of a function's package.
@@ -278,6 +278,6 @@ func mutex(g *Goroutine) string {
 	if !g.stopsByMutex() {
 		return ""
 	}
-	return fmt.Sprintf("With Go 1.26 and 1.27 a wait for a mutex lets virtual time pass; with %s it stops the run: "+
-		"test with one of those, or with a version of fencepost that knows this one.\n", runtime.Version())
+	return fmt.Sprintf("With Go 1.26 and 1.27 a wait for a mutex lets virtual time pass; with %s it stops the run. "+
+		"Test with one of those, or with a version of fencepost that supports this version of Go.\n", runtime.Version())
 }

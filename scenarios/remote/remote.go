@@ -95,7 +95,7 @@ type Test struct {
 // If this process is killed before that, the next process that builds a binary removes it.
 func Build(folder, name string) (*Test, error) {
 	if name == "" {
-		return nil, fmt.Errorf("%s is a Go package: say which of its tests with --run", folder)
+		return nil, fmt.Errorf("%s is a Go package: name one of its tests with --run", folder)
 	}
 	dir, err := temporary.New()
 	if err != nil {
@@ -124,7 +124,7 @@ func Build(folder, name string) (*Test, error) {
 // folder, which need not be the package's own: an empty folder is enough for a lock that reads no files.
 func Open(binary, folder, name string) (*Test, error) {
 	if name == "" {
-		return nil, fmt.Errorf("%s is a test binary: say which of its tests", binary)
+		return nil, fmt.Errorf("%s is a test binary: name one of its tests", binary)
 	}
 	binary, err := filepath.Abs(binary) // it is executed in the folder
 	if err != nil {
@@ -133,7 +133,7 @@ func Open(binary, folder, name string) (*Test, error) {
 	if info, err := os.Stat(folder); err != nil {
 		return nil, err
 	} else if !info.IsDir() {
-		return nil, fmt.Errorf("%s is no folder", folder)
+		return nil, fmt.Errorf("%s is not a folder", folder)
 	}
 	t := &Test{folder: folder, binary: binary, name: name}
 	if err := t.known(binary); err != nil {
@@ -153,7 +153,7 @@ func (t *Test) known(what string) error {
 	var ended *exec.ExitError
 	switch {
 	case errors.Is(err, syscall.ENOEXEC):
-		return fmt.Errorf("%s is no program for %s/%s: %w", what, runtime.GOOS, runtime.GOARCH, err)
+		return fmt.Errorf("%s is not a program for %s/%s: %w", what, runtime.GOOS, runtime.GOARCH, err)
 	case errors.As(err, &ended):
 		return fmt.Errorf("%s does not list its tests: %w\n%s", what, err, ended.Stderr)
 	case err != nil:

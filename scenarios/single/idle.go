@@ -65,7 +65,7 @@ func (r *Run) asked(line string) string {
 // Asked says what a client sent instead of the message that a fault names.
 func Asked(m *nemesis.Missed) string {
 	if len(m.Asked) == 0 {
-		return "its client asked for nothing"
+		return "its client sent no request"
 	}
 	var words []string
 	for _, a := range m.Asked[:min(len(m.Asked), mostAsked)] {

@@ -19,7 +19,7 @@ type view struct {
 	lock        history.Lock
 }
 
-// mostViews limits for how many locks a report comes with porcupine's views.
+// mostViews is the largest number of locks for which a report contains porcupine's views.
 const mostViews = 12
 
 // views is the block that links to porcupine's views.
