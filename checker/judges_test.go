@@ -22,8 +22,8 @@ func TestTheVerdictSaysWhoJudged(t *testing.T) {
 	clash, sound := fromLog(t, overlap), busy(t, 100)
 	const (
 		finish = "; porcupine: did not finish, as there are too many orders to try"
-		many   = "; porcupine: not asked, as there are more than 10000 sections without an instant at which nobody " +
-			"is inside"
+		many   = "; porcupine: not asked, as there are more than 10000 sections in a row without a moment at which " +
+			"nobody is inside"
 	)
 	for _, c := range []struct {
 		h       *history.History
@@ -48,7 +48,7 @@ func TestTheVerdictSaysWhoJudged(t *testing.T) {
 		consistent(t, c.says, f)
 		if f.Outcome != c.outcome || f.Judges != c.judges || f.Judges.String() != c.says ||
 			(f.Judges.Alone() != "") != strings.Contains(c.says, "alone") ||
-			strings.Contains(f.Explanation, "defect of the checker") != (c.outcome == Undecided) {
+			strings.Contains(f.Explanation, "The checker has a bug") != (c.outcome == Undecided) {
 			t.Errorf("want %v, %s: got %v, %v: %s", c.outcome, c.says, f.Outcome, f.Judges, f.Explanation)
 		}
 	}

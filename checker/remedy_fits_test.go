@@ -33,7 +33,7 @@ header servers=kubernetes-1 quorum=1 ttl=10s hold=1s service=kubernetes measures
 19.15s client-2 acquire fail
 28s client-2 acquire invoke
 28.15s client-2 acquire fail
-`, []string{"ask for longer than a lease lasts"}, []string{"lasted longer than 0.150 s, less than the TTL"},
+`, []string{"ask for longer than a lease lasts"}, []string{"lasted longer than 0.150 s, which is less than the TTL"},
 		[]string{"round trip"}},
 	{"asks for longer than a lease", DeadlockFreedom, StuckWithoutHolder, `
 header servers=kubernetes-1 quorum=1 ttl=10s hold=1s service=kubernetes measures=seen-lease,looks-again end=60s
@@ -54,7 +54,7 @@ header servers=redis-1 quorum=1 ttl=10s hold=1s slack=1s service=redis measures=
 1s redis-1 key-gone of=client-1/1 by=client-1/1 why=deleted
 1s client-1 release ok
 2s client-2 acquire invoke
-`, []string{"Look again"}, nil, []string{"round trip"}},
+`, []string{"Ask again"}, nil, []string{"round trip"}},
 	{"woken by messages, with slow requests", DeadlockFreedom, StuckWithoutHolder, `
 header servers=redis-1 quorum=1 ttl=10s hold=1s slack=1s service=redis measures=expiry end=60s
 0s client-1 acquire invoke
@@ -64,7 +64,7 @@ header servers=redis-1 quorum=1 ttl=10s hold=1s slack=1s service=redis measures=
 7s redis-1 key-gone of=client-1/1 by=client-1/1 why=deleted
 9s client-1 release ok
 10s client-2 acquire invoke
-`, []string{"round trip"}, nil, []string{"Look again"}},
+`, []string{"round trip"}, nil, []string{"Ask again"}},
 	{"woken by messages, and nobody ever got the lock", DeadlockFreedom, StuckWithoutHolder, `
 header servers=redis-1 quorum=1 ttl=10s hold=1s slack=1s service=redis measures=expiry end=60s
 2s client-2 acquire invoke
@@ -72,7 +72,7 @@ header servers=redis-1 quorum=1 ttl=10s hold=1s slack=1s service=redis measures=
 12.1s redis-1 key-gone of=client-2/1 why=expired
 13s redis-1 key-set of=client-2/2 until=23s
 23s redis-1 key-gone of=client-2/2 why=expired
-`, []string{"round trip"}, nil, []string{"Look again"}},
+`, []string{"round trip"}, nil, []string{"Ask again"}},
 	{"an even vote, with quick requests", DeadlockFreedom, StuckWithoutHolder, `
 header servers=redis-1,redis-2 quorum=2 ttl=10s hold=1s slack=1s service=redlock measures=expiry,looks-again end=60s
 0s client-1 acquire invoke
@@ -103,7 +103,7 @@ header servers=redis-1,redis-2 quorum=2 ttl=10s hold=1s slack=1s service=redlock
 2.2s redis-1 key-gone of=client-2/1 by=client-2/1 why=deleted
 2.3s redis-2 key-set of=client-2/2 until=12.3s
 2.4s redis-2 key-gone of=client-2/2 by=client-2/2 why=deleted
-`, []string{"partial locks on every server at once"}, nil, []string{"given up"}},
+`, []string{"partial locks on every server at once"}, nil, []string{"that did not succeed"}},
 	{"partial locks are left to expire", DeadlockFreedom, StuckWithoutHolder, `
 header servers=redis-1,redis-2 quorum=2 ttl=10s hold=1s slack=1s service=redlock measures=expiry,random-retry end=60s
 2s client-2 acquire invoke
@@ -111,7 +111,7 @@ header servers=redis-1,redis-2 quorum=2 ttl=10s hold=1s slack=1s service=redlock
 12.1s redis-1 key-gone of=client-2/1 why=expired
 12.3s redis-2 key-set of=client-2/2 until=22.3s
 22.3s redis-2 key-gone of=client-2/2 why=expired
-`, []string{"also after an attempt that was given up"}, nil, []string{"partial locks"}},
+`, []string{"also after an attempt that did not succeed"}, nil, []string{"partial locks"}},
 	{"partial locks are left to expire, at fixed intervals", DeadlockFreedom, StuckWithoutHolder, `
 header servers=redis-1,redis-2 quorum=2 ttl=10s hold=1s slack=1s service=redlock measures=expiry end=60s
 2s client-2 acquire invoke
@@ -119,7 +119,7 @@ header servers=redis-1,redis-2 quorum=2 ttl=10s hold=1s slack=1s service=redlock
 12.1s redis-1 key-gone of=client-2/1 why=expired
 12.3s redis-2 key-set of=client-2/2 until=22.3s
 22.3s redis-2 key-gone of=client-2/2 why=expired
-`, []string{"also after an attempt that was given up"}, nil, []string{"random", "partial locks"}},
+`, []string{"also after an attempt that did not succeed"}, nil, []string{"random", "partial locks"}},
 	{"partial locks are deleted, at fixed intervals", DeadlockFreedom, StuckWithoutHolder, `
 header servers=redis-1,redis-2 quorum=2 ttl=10s hold=1s slack=1s service=redlock measures=expiry end=60s
 2s client-2 acquire invoke
@@ -127,7 +127,7 @@ header servers=redis-1,redis-2 quorum=2 ttl=10s hold=1s slack=1s service=redlock
 2.2s redis-1 key-gone of=client-2/1 by=client-2/1 why=deleted
 2.3s redis-2 key-set of=client-2/2 until=12.3s
 2.4s redis-2 key-gone of=client-2/2 by=client-2/2 why=deleted
-`, []string{"Retry after a random delay"}, nil, []string{"given up"}},
+`, []string{"Retry after a random delay"}, nil, []string{"that did not succeed"}},
 	// A key that is extended forever already has an expiry.
 	{"a hold that never ends", DeadlockFreedom, StuckBehindUncapped, `
 header servers=redis-1 quorum=1 ttl=10s hold=1s slack=1s service=redis measures=own-value uncapped end=60s
@@ -156,7 +156,7 @@ header clients=client-1 servers=redis-1 quorum=1 ttl=10s bound=3s service=redis 
 2.5s redis-1 key-gone of=client-1/1 why=expired
 3s client-1 release invoke
 3.01s client-1 release fail why=not_owner
-`, []string{"PXAT"}, []string{"does not come about without \"jump client-1"}, []string{"servers' wall clocks"}},
+`, []string{"PXAT"}, []string{"does not happen without \"jump client-1"}, []string{"servers' wall clocks"}},
 	// A holder cannot renew while its server is down.
 	{"waited for another lock", MutualExclusion, WaitedForOther, `
 header servers=redis-1 quorum=1 ttl=10s service=redis measures=expiry
@@ -203,7 +203,7 @@ header servers=redis-1 quorum=1 ttl=10s service=redis measures=expiry,renewal,co
 11.1s client-2 acquire ok until=21s
 11.2s resource apply op=read of=client-2/1
 13s client-1 release invoke attempt=client-1/1
-`, []string{"The resource guards the data already"}, nil, []string{"Send a fencing token"}},
+`, []string{"The resource already guards the data"}, nil, []string{"Send a fencing token"}},
 	{"stayed inside, and wrote", MutualExclusion, HolderOutlivedLease, `
 header servers=redis-1 quorum=1 ttl=10s service=redis measures=expiry,renewal,compared-writes
 0s client-1 acquire invoke
@@ -214,7 +214,7 @@ header servers=redis-1 quorum=1 ttl=10s service=redis measures=expiry,renewal,co
 11.2s resource apply op=read of=client-2/1
 12s resource apply op=write of=client-1/1 value=x
 13s client-1 release invoke attempt=client-1/1
-`, []string{"Send a fencing token"}, nil, []string{"guards the data already"}},
+`, []string{"Send a fencing token"}, nil, []string{"already guards the data"}},
 	// Nobody has got the lock because replies arrive too late; the message that should wake a waiter may also be lost.
 	{"woken by messages, nobody ever got the lock, and the server crashed", DeadlockFreedom, StuckWithoutHolder, `
 header servers=redis-1 quorum=1 ttl=10s hold=1s slack=1s service=redis measures=expiry end=60s
@@ -225,7 +225,7 @@ header servers=redis-1 quorum=1 ttl=10s hold=1s slack=1s service=redis measures=
 4s fault-ends redis-1: crash redis-1 losing everything at 3s, restart after 1s
 13s redis-1 key-set of=client-2/2 until=23s
 23s redis-1 key-gone of=client-2/2 why=expired
-`, []string{"round trip takes, and look again"}, nil, []string{"no fault holds these requests up."}},
+`, []string{"round trip takes, and ask again"}, nil, []string{"no fault delays these requests."}},
 	// Redlock's attempts get a quorum at once, and continue to wait for a server that is down until the lease is over.
 	// They leave nothing that a release could still free, and the network is fast.
 	{"a quorum in time, but for a server that is down", DeadlockFreedom, StuckWithoutHolder, `
@@ -236,7 +236,7 @@ header servers=redis-1,redis-2,redis-3 quorum=2 ttl=10s hold=2s service=redlock 
 12.1s redis-1,redis-2 key-gone of=client-2/1 why=expired
 15s redis-1,redis-2 key-set of=client-2/2 until=25s
 25s redis-1,redis-2 key-gone of=client-2/2 why=expired
-`, []string{"Give each server a timeout"}, nil, []string{"round trip", "given up"}},
+`, []string{"Give each server a timeout"}, nil, []string{"round trip", "that did not succeed"}},
 	{"no quorum, and a server that is down", DeadlockFreedom, StuckWithoutHolder, `
 header servers=redis-1,redis-2,redis-3 quorum=2 ttl=10s hold=2s service=redlock measures=random-retry end=60s
 1s fault redis-3: shut down redis-3 at 1s
@@ -245,7 +245,7 @@ header servers=redis-1,redis-2,redis-3 quorum=2 ttl=10s hold=2s service=redlock 
 12.1s redis-1 key-gone of=client-2/1 why=expired
 15s redis-2 key-set of=client-2/2 until=25s
 25s redis-2 key-gone of=client-2/2 why=expired
-`, []string{"given up"}, nil, []string{"round trip"}},
+`, []string{"that did not succeed"}, nil, []string{"round trip"}},
 	// A client that waits for all replicas also waits for one that the Sentinel could not tell which server is its
 	// master.
 	{"a replica that is cut off from the Sentinel", DeadlockFreedom, StuckWithoutHolder, `
@@ -263,23 +263,23 @@ header servers=zk quorum=1 ttl=8s hold=1s service=zookeeper unknown=short-timeou
 53s zk key-set of=client-1/1 until=never
 53.1s client-1 acquire ok
 57s client-1 release invoke
-`, []string{"Bound each dial"}, []string{"No request of client-1 for it reached a server until 53.000 s"},
-		[]string{"what keeps the lock taken"}},
+`, []string{"for each dial"}, []string{"No request of client-1 for it reached a server until 53.000 s"},
+		[]string{"what else keeps the lock taken"}},
 	{"requests all the time", DeadlockFreedom, StuckWithoutHolder, `
 header servers=zk quorum=1 ttl=8s hold=1s service=zookeeper unknown=short-timeout asked=client-1@57s quiet=client-1@20s..21s
 0s client-1 acquire invoke
 53s zk key-set of=client-1/1 until=never
 53.1s client-1 acquire ok
 57s client-1 release invoke
-`, []string{"what keeps the lock taken"}, []string{"reached the servers and no server had a key of it"},
-		[]string{"Bound each dial"}},
+`, []string{"what else keeps the lock taken"}, []string{"reached the servers although no server had a key of it"},
+		[]string{"for each dial"}},
 	{"requests, and nobody knows when", DeadlockFreedom, StuckWithoutHolder, `
 header servers=zk quorum=1 ttl=8s hold=1s service=zookeeper unknown=short-timeout asked=client-1@57s
 0s client-1 acquire invoke
 53s zk key-set of=client-1/1 until=never
 53.1s client-1 acquire ok
 57s client-1 release invoke
-`, nil, nil, []string{"Bound each dial", "what keeps the lock taken"}},
+`, nil, nil, []string{"for each dial", "what else keeps the lock taken"}},
 	// The first key is that of the first acquire, whose request was under way for three seconds.
 	{"the request of an acquire that had ended", FaultTolerance, TooSlow, `
 header clients=client-1,client-2 servers=redis-1 quorum=1 ttl=3s bound=3s service=redis measures=expiry,looks-again

@@ -159,9 +159,9 @@ func (k *leftKey) check(t *testing.T, h *history.History, f Finding) {
 		never = append(never, "Give every lock an expiry")
 	}
 	if k.owner == "other, left" {
-		never = append(never, "a try that was given up")
+		never = append(never, "When a try times out")
 	} else {
-		never = append(never, "before it is released")
+		never = append(never, "before releasing it")
 	}
 	_, why, _ := strings.Cut(f.Explanation, "is allowed.")
 	if !strings.Contains(strings.ToLower(why), string(owner)) {

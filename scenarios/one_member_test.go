@@ -57,7 +57,7 @@ func TestWhatAServiceLosesDependsOnItsMembers(t *testing.T) {
 							t.Errorf("%sseed %d: %s: %v by %v, want %v: %s", text, seed, f.Law, f.Outcome, f.Cause, c,
 								f.Explanation)
 						}
-						const remedy = "Run three members: what one of them loses, the others still have."
+						const remedy = "Run three members: the others still have what one of them loses."
 						if broken && !strings.Contains(f.Remedy, remedy) {
 							t.Errorf("%s%s: the remedy is %q", text, f.Law, f.Remedy)
 						}

@@ -11,7 +11,7 @@ import (
 // The remedies of the catalogue's scenarios ask for nothing that the scenario already applies, and for nothing that
 // belongs to another kind of lock.
 func TestRemediesAskForNothingThatIsDone(t *testing.T) {
-	asks := map[history.Measure]string{history.Fencing: "Guard the data by a fencing token",
+	asks := map[history.Measure]string{history.Fencing: "Guard the data with a fencing token",
 		history.FsyncAlways:     "appendfsync always",
 		history.WaitForReplicas: "Send WAIT", history.Expiry: "Give every lock an expiry",
 		history.OwnerCheck:   "Delete only after comparing",

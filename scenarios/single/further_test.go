@@ -125,7 +125,7 @@ faults:
 		t.Fatalf("it is %s: %v", f.Came(), f.Trials)
 	}
 	want := " Without " + shutdown + " and the faults that strike later, it does not happen."
-	if !strings.Contains(f.Explanation, want) || strings.Contains(f.Explanation, "come about without") {
+	if !strings.Contains(f.Explanation, want) || strings.Contains(f.Explanation, "happen without") {
 		t.Errorf("it says: %s", f.Explanation)
 	}
 }
