@@ -95,7 +95,7 @@ func TestNoText(t *testing.T) {
 			"U+000D here",
 		strings.Repeat("#", format.MaxFile+1): "f.yaml: the file has 1048577 bytes; a scenario has at most 1048576 " +
 			"(1 MiB)",
-		strings.Repeat("a: 1\n", 7000): "f.yaml:6667:4: the file has more than 20000 words and signs of YAML; " +
+		strings.Repeat("a: 1\n", 7000): "f.yaml:6667:4: the file has more than 20000 YAML tokens; " +
 			"no scenario is that long",
 		"a: " + strings.Repeat("{a: ", 9): "f.yaml:1:36: nested too deep: nothing in a scenario needs more than " +
 			"8 levels",

@@ -48,7 +48,7 @@ func TestAPackagesTestIsAScenario(t *testing.T) {
 			[]string{"client-1 inside for 4.00 s", "seed 3, digest "}},
 		{[]string{"run", lockPackage, "--run", "TestALockThatHoldItsLease"}, exitBadInput,
 			[]string{`has no test TestALockThatHoldItsLease (did you mean "TestALockThatHoldsItsLease"?)`}},
-		{[]string{"run", lockPackage}, exitBadInput, []string{"is a Go package: say which of its tests with --run"}},
+		{[]string{"run", lockPackage}, exitBadInput, []string{"is a Go package: name one of its tests with --run"}},
 		{[]string{"run", "kleppmann-gc-pause", "--run", "TestX"}, exitBadInput,
 			[]string{"kleppmann-gc-pause is no folder with a Go package"}},
 		{[]string{"run", dir, "--run", "TestX"}, exitBadInput, []string{"go test -c in " + dir}},

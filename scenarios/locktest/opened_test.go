@@ -103,14 +103,14 @@ func TestWhatIsNoTestBinaryIsAnError(t *testing.T) {
 	}
 	const name = "TestALockThatHoldsItsLease"
 	for _, x := range []struct{ binary, folder, name, want string }{
-		{binary, folder, "", "is a test binary: say which of its tests"},
+		{binary, folder, "", "is a test binary: name one of its tests"},
 		{binary, folder, "TestALockThatHoldItsLease",
 			`has no test TestALockThatHoldItsLease (did you mean "` + name + `"?)`},
 		{binary, filepath.Join(folder, "none"), name, "none: no such file"},
-		{binary, binary, name, "is no folder"},
+		{binary, binary, name, "is not a folder"},
 		{filepath.Join(folder, "none"), folder, name, "none: no such file"},
 		{file("plain", "text", 0o600), folder, name, "permission denied"},
-		{file("foreign", "text", 0o700), folder, name, "is no program for "},
+		{file("foreign", "text", 0o700), folder, name, "is not a program for "},
 		{file("script", "#!/bin/sh\necho it does not know $1 >&2\nexit 3\n", 0o700), folder, name,
 			"does not list its tests: exit status 3\nit does not know -test.list"},
 		{file("silent", "#!/bin/sh\n", 0o700), folder, name, "has no test " + name},

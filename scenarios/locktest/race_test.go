@@ -47,7 +47,7 @@ func TestARaceFailsItsSeed(t *testing.T) {
 	for _, text := range []string{p.runs[0].Failure, p.runs[1].Failure, tried.problems[0]} {
 		first, report, _ := strings.Cut(text, "\n")
 		const line = "=================="
-		if !strings.Contains(first, "the race detector has found a race in the code under test") ||
+		if !strings.Contains(first, "the race detector found a race in the code under test") ||
 			!strings.HasPrefix(report, line) || !strings.HasSuffix(report, line) || len(report) < 5<<10 ||
 			!strings.Contains(report, "racing") {
 			t.Errorf("%d bytes: %q", len(text), text)
