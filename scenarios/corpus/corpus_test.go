@@ -197,7 +197,7 @@ func TestSoundLocksKeepTheirPromisesUnderRandomFaults(t *testing.T) {
 func TestEditsThatChangeNothingAreErrors(t *testing.T) {
 	for want, e := range map[string]corpus.Edit{
 		"changes nothing":              {Path: "lock.release", Value: "script"},
-		"does not exclude this fault": {Admit: "pause"},
+		"does not exclude this fault":  {Admit: "pause"},
 		"expected a fault":             {Admit: "paus"},
 		"found \"delete\"":             {Path: "lock.release", Value: "delete"},
 		`unknown key "relese" in lock`: {Path: "lock.relese", Value: "del"},
