@@ -9,7 +9,7 @@ const (
 	GrantedByNone        CauseKind = "granted by no server"        // no server had a key of the grant's client
 	GrantedTwice         CauseKind = "granted twice by one server" // each of the two clients had a key there at once
 	DeposedMaster        CauseKind = "granted by a deposed master" // two masters served one group
-	// the key expired on time, but its holder had been told a later end of the validity; or (gone key extended)
+	// the key expired on time, but its holder had been told a later end of its validity; or (gone key extended)
 	ValidityMiscounted CauseKind = "validity miscounted"
 	// the work took longer than the lease, and no client requested an extension
 	NeverRenewed      CauseKind = "never renewed"

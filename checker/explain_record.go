@@ -95,7 +95,7 @@ func (t *judge) twiceStory(c *clash, r *record, key string) string {
 		if r.victim == 1 {
 			a, b = b, a
 		}
-		return sentence("%s had one key for both, set by %s at %v: it gave %s the lock at %v, and again at %v",
+		return sentence("%s had one key for both grants, set by %s at %v: it gave %s the lock at %v, and again at %v",
 			first.Process, t.name(first.Of), first.Time, t.Grants[a.Grant].Process, t.Time(a.At), t.Time(b.At))
 	}
 	if second.F == history.KeyGone {

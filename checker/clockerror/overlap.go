@@ -99,9 +99,9 @@ func (l *latest) than(x *interval) *interval {
 	return l.first
 }
 
-// clash finds two intervals of different processes that overlap, among the first places entries of the list of spans.
-// If sure is true, the intervals must be certain, and they certainly overlap. Otherwise they must be possible
-// intervals, and they possibly overlap, if only at a single instant.
+// clash finds two overlapping intervals of different processes, among those whose index in the list of spans is below
+// places. If sure is true, the intervals are certain ones, and the overlap is certain. Otherwise they are possible
+// ones, and the overlap is possible; a single common instant is enough.
 func clash(all []interval, places int, sure bool) (a, b *interval, found bool) {
 	var begun []*interval
 	// for each number of intervals that have begun: the latest exclusive and the latest shared ones
@@ -180,8 +180,9 @@ func Certain(t *trace.Trace, spans []trace.Span, most int, sections bool) (certa
 	return certain
 }
 
-// certainCrowds is Certain for a lock with several permits. The recorded times are one possibility, so a group that
-// breaks the lock in any case ends with the last span of a group by the recorded times, but it may have other members.
+// certainCrowds is Certain for a lock with several permits. The recorded times are one of the possible ones. So if a
+// group breaks the lock for certain, some group by the recorded times ends with the same last span, but the other
+// members may differ.
 func certainCrowds(t *trace.Trace, spans []trace.Span, most int, sections bool) (certain [][]int) {
 	c := newCertainty(t, spans, sections)
 	soonest := make([]int64, len(spans)) // the earliest start of this span and those after it

@@ -38,8 +38,8 @@ func groupsByChoice(spans []Span, permits int) (groups [][]int) {
 	return groups
 }
 
-// TestCrowdsAreThoseThatTryingAllChoicesFinds: the sweep finds the same groups of more holders than permits as trying
-// all choices, whether the spans are leases in several pieces, instants, or sections that end before they begin.
+// TestCrowdsAreThoseThatTryingAllChoicesFinds: Crowds finds the same groups as trying all choices, whether the spans
+// are leases in several pieces, instants, or sections that end before they begin.
 func TestCrowdsAreThoseThatTryingAllChoicesFinds(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 8))
 	var v interval

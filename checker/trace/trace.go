@@ -71,7 +71,7 @@ type extension struct {
 	at    int
 }
 
-// LockTrace collects what concerns one lock, in order.
+// LockTrace lists the grants, acquires and spans of one lock, in order.
 type LockTrace struct {
 	Name   history.Lock
 	Grants []int32
