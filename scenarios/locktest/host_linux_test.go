@@ -44,7 +44,7 @@ func TestARunThatRestsIsNotWaitedFor(t *testing.T) {
 		return
 	}
 	for _, want := range []string{"the run did nothing for 3s", // the reason follows: the channel is a package variable
-		"look for one in github.com/fencepost-sim/fencepost/scenarios/locktest, which is where locktest.TestARun"} {
+		"look for one in github.com/fencepost-sim/fencepost/scenarios/locktest, the package of locktest.TestARun"} {
 		if len(p.runs) != 1 || !strings.Contains(p.runs[0].Failure, want) {
 			t.Errorf("%+v, which does not say %q", p.runs, want)
 		}
