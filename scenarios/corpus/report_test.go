@@ -144,8 +144,8 @@ func TestEstimatesAreReported(t *testing.T) {
 			" ✓ both      200      84–1,125    400      168–2,251    0.50     0.00  ownership: removed by non-owner",
 			" ✓ slower  5,040  1,062–98,259     21          9–118  240.00     0.00  ownership: removed by non-owner",
 			"runs    15,440 from 2 start seeds; with no fault aimed 9,842 (ratio 1.57, highest 240.00 of slower)",
-			"Needs 1 fault: pause client-1 for 1s at 0s (at 12 of 200 instants of the run it breaks the promise, " +
-				"of 190 random",
+			"Needs 1 fault: pause client-1 for 1s at 0s (it breaks the promise at 12 of 200 instants of the run; " +
+				"random faults of its kind do in 1 of 190 tries",
 		},
 	} {
 		var b strings.Builder
