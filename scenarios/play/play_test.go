@@ -241,7 +241,7 @@ func TestMistakes(t *testing.T) {
 		{gesture{Do: "add", Kind: "fail over", On: "redis-1"}, "faults", "this fault cannot strike redis-1"},
 		{gesture{Do: "add", Kind: "slow fsync", On: "client-1"}, "faults", "this fault cannot strike client-1"},
 		{gesture{Do: "add", Kind: "paus"}, "faults", `"paus"`},
-		{gesture{Do: "late", Sent: 1 << 30}, "faults", "not sent"},
+		{gesture{Do: "late", Sent: 1 << 30}, "faults", "no longer sent"},
 		{gesture{Do: "faults", Lines: []string{"", "paus client-1 for 1s at 1s"}}, "faults", `line 2: column 1: expected`},
 		{gesture{Do: "set", Key: "lock.ttl", Value: "soon"}, "lock.ttl", `"soon"`},
 		{gesture{Do: "set", Key: "lock.tll", Value: "1s"}, "lock.tll", `unknown key "tll"`},
