@@ -396,8 +396,8 @@ func (t *judge) otherWait(l lateness) int32 {
 	return -1
 }
 
-// renewsLater reports whether a holder began to renew its lease only after a wait for another lock, and so often that
-// it would have been in time without this wait.
+// renewsLater reports whether a holder renewed its lease only after a wait for another lock, and whether these renewals
+// would have kept it in time without the wait.
 func (t *judge) renewsLater(a *trace.Ask, l lateness) bool {
 	if l.left >= len(t.History.Events) {
 		return false
