@@ -23,9 +23,8 @@ func TestAnEndThatIsNoticedLate(t *testing.T) {
 		{alive: 40, noticed: 50, enters: 40, want: Undecided},
 		{alive: 3, noticed: 50, enters: 40, want: Undecided,
 			says: "The end of a was noticed at 50.000 s, and it is known " +
-				"to have been alive until 3.000 s: it is not known whether it was inside the critical section of \"l\" " +
-				"together with " +
-				"b, which entered at 40.000 s."},
+				"to have been alive until 3.000 s: it is not known whether it was inside the critical section of " +
+				"\"l\" together with b, which entered at 40.000 s."},
 		{alive: 1, noticed: 50, enters: 40, want: Undecided},
 		{alive: 1, noticed: 30, enters: 40, want: Holds},
 	} {

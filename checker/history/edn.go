@@ -247,8 +247,8 @@ func (op *operation) kind(e *Event) error {
 		return err
 	}
 	if e.F = F(f); e.Process != Nemesis && !slices.Contains(operations, f) {
-		return unknownKeyword(":f", f, "not an operation of a lock or a register (:"+strings.Join(operations, ", :")+")",
-			operations)
+		return unknownKeyword(":f", f, "not an operation of a lock or a register (:"+
+			strings.Join(operations, ", :")+")", operations)
 	}
 	return nil
 }

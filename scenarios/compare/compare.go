@@ -48,8 +48,8 @@ var model = []string{
 		"no time on a server.",
 	"Time here follows from round trips times the stated delay, and from nothing else: compare the rows, not the " +
 		"milliseconds. One lock can be acquired and released only as fast as its round trips allow. The article's " +
-		"ops/s, for which it states no conditions, need many locks at once, and the limits of a server under that load " +
-		"are not modelled.",
+		"ops/s, for which it states no conditions, need many locks at once, and the limits of a server under that " +
+		"load are not modelled.",
 	"All clients are careful. They renew their lock every third of its TTL of 10 s, look at the validity before each " +
 		"read and write, and stop when it is over or lost. A polled lock is tried again after " + retry + "; " +
 		"Kubernetes' leader renews each second, and who waits looks again after one to 2.2 s.",
