@@ -32,6 +32,7 @@ type client struct {
 	book    *redisserver.Book // addresses of servers, translated to the client's ports
 	process *process.Process  // in real time
 	traced  *traced.Process   // in virtual time
+	wanted  []string          // what it did not get, in virtual time
 	started chan struct{}     // closed when the process was started, or could not be
 	caller  sim.Caller        // the client as seen by servers whose protocol is not Redis'; otherwise nil
 	heard   sim.Time          // send time of the latest request that such a server has answered
@@ -228,6 +229,9 @@ func (k *client) unfinished() string {
 // strangers describes how many connections to the client's ports were refused because they did not give the password.
 // The client itself may have opened them.
 func (k *client) strangers() string {
+	if k.traced != nil {
+		return k.denied()
+	}
 	n := k.stage.front.Refused(k.id)
 	if n == 0 {
 		return ""

@@ -113,8 +113,9 @@ func (v *Virtual) carryOut(s *scenarios.Scenario, p nemesis.Plan, sent bool) (sc
 	v.mu.Unlock()
 	var client *ClientError
 	var start *traced.StartError
+	var program *traced.ProgramError
 	switch {
-	case errors.As(err, &client) || errors.As(err, &start):
+	case errors.As(err, &client) || errors.As(err, &start) || errors.As(err, &program):
 		return scenarios.Result{}, &scenarios.CodeError{Text: err.Error()}
 	case err != nil:
 		return scenarios.Result{}, err

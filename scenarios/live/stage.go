@@ -306,9 +306,18 @@ func (st *stage) Asked(c *realtime.Conn, args []string) {
 
 // Malformed records that a client sent bytes that are not a command.
 func (st *stage) Malformed(c *realtime.Conn, b []byte) {
+	if beginsTLS(b) {
+		st.client(c.Client).wanted = append(st.client(c.Client).wanted, "to speak TLS to "+string(c.Server))
+		st.incidents.add(string(c.Client)+" TLS", fmt.Sprintf("%s began TLS with %s, which servers of a run do not "+
+			"speak: give its library the redis:// URL as it is", c.Client, c.Server))
+		return
+	}
 	st.incidents.add(string(c.Client)+" malformed", fmt.Sprintf("%s sent %s bytes that are not a command: %q; that "+
 		"connection was closed", c.Client, c.Server, b))
 }
+
+// beginsTLS reports whether bytes begin a handshake of TLS.
+func beginsTLS(b []byte) bool { return len(b) > 1 && b[0] == 22 && b[1] == 3 }
 
 // Forwarded records a request that simulated etcd does not support.
 func (st *stage) Forwarded(c *realtime.Conn, args []string) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -75,6 +76,19 @@ func (v *virtual) end() {
 	for _, k := range v.stage.clients {
 		v.keep(k)
 	}
+}
+
+// denied says what a client wanted and did not get, and what to do; empty if it got everything.
+func (k *client) denied() string {
+	list := slices.DeleteFunc(append(slices.Clone(k.wanted), k.traced.Refused()...), func(what string) bool {
+		return strings.Contains(what, "__pycache__") // Python does without
+	})
+	list = slices.Compact(list)
+	if len(list) == 0 {
+		return ""
+	}
+	return " (it wanted " + strings.Join(list[:min(len(list), 3)], ", ") + ", and was refused: in virtual time a client " +
+		"reaches the addresses in its environment alone, and only reads files)"
 }
 
 // keep keeps what a client has printed until now.
@@ -160,6 +174,8 @@ func (v *virtual) Dialled(c *traced.Conn) {
 	client := sim.ProcessID(c.Process().Name())
 	at := slices.IndexFunc(v.reachable(), func(s sim.ProcessID) bool { return v.address(s) == c.To })
 	if at < 0 {
+		k := v.stage.client(client)
+		k.wanted = append(k.wanted, "to connect to "+c.To.String()+", where no server of the run is")
 		v.stage.incidents.add(string(client)+c.To.String(), fmt.Sprintf("%s tried to connect to %s, which is not a "+
 			"server of the run, and was refused", client, c.To))
 		c.Refuse(false)

@@ -4,7 +4,10 @@ package live
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -141,6 +144,15 @@ func TestEqualSeedsGiveEqualRunsOfPrograms(t *testing.T) {
 
 // TestProgramsThatCannotBeClients: each error names the client and what it does.
 func TestProgramsThatCannotBeClients(t *testing.T) {
+	dir, scripts := t.TempDir(), 0
+	script := func(text string, mode os.FileMode) string {
+		path := filepath.Join(dir, fmt.Sprint("program-", scripts))
+		scripts++
+		if err := os.WriteFile(path, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
 	for name, c := range map[string]struct{ command, want string }{
 		"missing": {"no-such-program", "client-1 could not be started: no-such-program is no program in PATH="},
 		"silent":  {"/bin/true", "client-1 ended before its first report, which is FENCEPOST ACQUIRING lock"},
@@ -149,7 +161,31 @@ func TestProgramsThatCannotBeClients(t *testing.T) {
 			"client-1 calls clone in thread 1000, to start another process"},
 		"waits": {python + " -c 'import time; time.sleep(1e6)'", "client-1 has not reported FENCEPOST ACQUIRING lock"},
 		"elsewhere": {python + ` -c 'import socket; socket.create_connection(("10.9.9.9", 1))'`,
-			"client-1 ended with status 1"},
+			"client-1 ended with status 1 before its first report, which is FENCEPOST ACQUIRING lock (it wanted to " +
+				"connect to 10.9.9.9:1, where no server of the run is, and was refused: in virtual time a client " +
+				"reaches the addresses in its environment alone"},
+		"writes": {python + ` -c 'open("/tmp/a-file-of-a-client", "w")'`,
+			"client-1 ended with status 1 before its first report, which is FENCEPOST ACQUIRING lock (it wanted to " +
+				"write /tmp/a-file-of-a-client, and was refused"},
+		"looks a name up": {python + ` -c 'import socket; socket.create_connection(("a.example.com", 1))'`,
+			"client-1 ended with status 1 before its first report, which is FENCEPOST ACQUIRING lock (it wanted a " +
+				"socket other than TCP's, such as one by which names are looked up, and was refused"},
+		"speaks TLS": {python + ` -c 'import os, ssl, socket; s = socket.create_connection(("10.0.0.1", 6379)); ` +
+			`ssl._create_unverified_context().wrap_socket(s)'`,
+			"client-1 ended with status 1 before its first report, which is FENCEPOST ACQUIRING lock (it wanted to " +
+				"speak TLS to redis-1, and was refused"},
+		"script": {script("#!/bin/sh\n/bin/ls\n", 0o755), "client-1 calls vfork in thread 1000, to start another process, " +
+			"which is not modelled: the command must be the program itself, not a script that starts it"},
+		"no program": {script("text", 0o755), "client-1 could not be started: " + dir + "/program-1 is neither a " +
+			"program for Linux nor a script that begins with #!"},
+		"not executable": {script("#!/bin/sh\n", 0o644), "client-1 could not be started: " + dir + "/program-2 is not " +
+			"executable: name its interpreter before it"},
+		"folder":  {dir, "client-1 could not be started: " + dir + " is a folder"},
+		"no file": {dir + "/none", "client-1 could not be started: there is no file " + dir + "/none"},
+		"another processor": {script("\x7fELF\x02\x01\x01"+strings.Repeat("\x00", 11)+"\xb7\x00\x00\x00", 0o755),
+			"client-1 could not be started: " + dir + "/program-3 is built for AARCH64 (64)"},
+		"32 bits": {script("\x7fELF\x01\x01\x01"+strings.Repeat("\x00", 11)+"\x03\x00\x00\x00", 0o755),
+			"client-1 could not be started: " + dir + "/program-4 is built for 386 (32)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := inVirtualTime(t, "fenced-gc-pause", c.command)
@@ -159,6 +195,31 @@ func TestProgramsThatCannotBeClients(t *testing.T) {
 				t.Errorf("%v, want %q …", err, c.want)
 			}
 		})
+	}
+}
+
+// TestAProgramThatFailsWithSomeSeeds: such runs have errors, and those with other seeds do not.
+func TestAProgramThatFailsWithSomeSeeds(t *testing.T) {
+	worker := strings.Fields(redisPy(t))
+	// What it does until its first socket is the same for all seeds.
+	code := `import os, runpy, socket; socket.socket(); os.urandom(1)[0] % 2 and os.fork(); runpy.run_path("` +
+		worker[1] + `")`
+	s := inVirtualTime(t, "fenced-gc-pause", python+" -c '"+code+"'")
+	failed, made := 0, 0
+	for seed := range uint64(12) {
+		r, err := planned(t, s, seed)
+		var failure *scenarios.CodeError
+		switch {
+		case errors.As(err, &failure):
+			failed++
+		case err != nil:
+			t.Fatal(err)
+		case len(r.History.Events) > 10:
+			made++
+		}
+	}
+	if failed == 0 || made == 0 || failed+made != 12 {
+		t.Errorf("%d runs failed, and %d were made", failed, made)
 	}
 }
 

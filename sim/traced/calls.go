@@ -89,8 +89,8 @@ var ioCalls = map[uint64]call{
 	unix.SYS_SOCKET: {"socket", (*thread).socket},
 
 	unix.SYS_CONNECT:     {"connect", (*thread).connect},
-	unix.SYS_BIND:        {"bind", func(t *thread) outcome { return t.errs(unix.EACCES) }},
-	unix.SYS_LISTEN:      {"listen", func(t *thread) outcome { return t.errs(unix.EACCES) }},
+	unix.SYS_BIND:        {"bind", (*thread).forbidsListening},
+	unix.SYS_LISTEN:      {"listen", (*thread).forbidsListening},
 	unix.SYS_SHUTDOWN:    {"shutdown", (*thread).shutdown},
 	unix.SYS_SETSOCKOPT:  {"setsockopt", (*thread).setsockopt},
 	unix.SYS_GETSOCKOPT:  {"getsockopt", (*thread).getsockopt},
@@ -119,6 +119,12 @@ func nameOf(nr uint64) string {
 
 // lacks answers as a kernel that does not have the call.
 func (t *thread) lacks() outcome { return t.errs(unix.ENOSYS) }
+
+// forbidsListening answers as a firewall that lets nobody in.
+func (t *thread) forbidsListening() outcome {
+	t.p.refuse("to " + t.name + " a socket, to be called by others")
+	return t.errs(unix.EACCES)
+}
 
 func (t *thread) getpid() outcome { return t.gives(int64(t.p.id)) }
 

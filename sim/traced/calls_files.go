@@ -106,6 +106,7 @@ func (t *thread) readOnly(path string, flags uint64) outcome {
 	case err != nil && err != unix.ENOENT:
 		return t.errs(err.(unix.Errno))
 	}
+	t.p.refuse("to write " + path)
 	return t.errs(unix.EROFS)
 }
 

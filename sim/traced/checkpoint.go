@@ -106,6 +106,9 @@ func (m *Machine) toCheckpoint(c Command, way *approaching) (*checkpoint, error)
 		return at, nil
 	}
 	first.close()
+	if first.busied { // it would be again
+		return nil, err
+	}
 	if way.stop == 0 && way.clean > 0 {
 		return m.toCheckpoint(c, &approaching{stop: way.clean})
 	}
@@ -171,7 +174,7 @@ func (t *thread) returns(again *unix.PtraceRegs) error {
 func (m *Machine) adopts(from *checkpoint, pid int) (*Process, error) {
 	z := from.thread
 	p := m.process(z.p.command, pid)
-	p.output, p.copied, p.lastID = z.p.output, true, z.p.lastID
+	p.output, p.copied, p.lastID, p.refused = z.p.output, true, z.p.lastID, slices.Clone(z.p.refused)
 	p.rand = rand.New(rand.NewPCG(p.rand.Uint64(), 2)) // not the numbers that the checkpoint has had
 	t := &thread{p: p, tid: pid, id: z.id, began: z.began}
 	p.threads = []*thread{t}

@@ -69,6 +69,7 @@ func (t *thread) socket() outcome {
 	case domain == unix.AF_NETLINK: // by which libraries ask for the host's addresses
 		return t.errs(unix.EAFNOSUPPORT)
 	case domain != unix.AF_INET && domain != unix.AF_INET6 || kind != unix.SOCK_STREAM:
+		t.p.refuse("a socket other than TCP's, such as one by which names are looked up")
 		return t.errs(unix.EACCES)
 	}
 	m := t.p.m

@@ -32,6 +32,7 @@ type Machine struct {
 	frozen    *thread          // stands at its checkpoint
 	way       *approaching     // to a checkpoint, if the machine makes one
 	first     int              // number of its first process
+	busied    bool             // a process has computed without end
 	*Tracer
 }
 
@@ -48,9 +49,9 @@ type Tracer struct {
 
 // NewTracer returns what makes machines on the calling thread. The calling goroutine must be locked to it. number
 // chooses the processor on which the machines and their processes run: that with this number among those that are
-// allowed, counted round. busy is how much processor time a thread may use without a modelled call; 0 means 10 s.
+// allowed, counted round. busy is how much processor time a thread may use without a modelled call; 0 means 4 s.
 func NewTracer(number int, busy time.Duration) (t *Tracer, err error) {
-	t = &Tracer{busy: cmp.Or(busy, 10*time.Second), pageFD: -1, listener: -1, checkpoints: map[string]*checkpoint{}}
+	t = &Tracer{busy: cmp.Or(busy, 4*time.Second), pageFD: -1, listener: -1, checkpoints: map[string]*checkpoint{}}
 	if t.pageFD, t.page, err = sharedPage(); err != nil {
 		return nil, err
 	}

@@ -63,6 +63,9 @@ func (*Process) Drift(int64) {}
 // Exited is not called on this platform.
 func (*Process) Exited() (Exit, bool) { return Exit{}, true }
 
+// Refused is not called on this platform.
+func (*Process) Refused() []string { return nil }
+
 // Printed is not called on this platform.
 func (*Process) Printed() []byte { return nil }
 

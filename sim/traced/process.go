@@ -38,6 +38,7 @@ type Process struct {
 	dirty   bool  // one of its threads may have made a file ready
 	output  int   // file that holds what it prints
 	copied  bool  // from a checkpoint, whose file that is
+	refused []string
 }
 
 // thread is one thread of a process.
@@ -63,7 +64,8 @@ func (p *Process) Name() string { return p.command.Name }
 // Exited returns how the process ended; ok is false while it lives.
 func (p *Process) Exited() (how Exit, ok bool) { return p.exit, p.ended }
 
-// Start starts a program and stops it before its first instruction. It runs in Run.
+// Start starts a program and stops it before its first instruction. It runs in Run. The error is a *StartError, or, if
+// the program computes without end before its checkpoint, a *ProgramError.
 // If the program is at a checkpoint already, Start makes a copy of it there. Time is then at least that of the
 // checkpoint.
 func (m *Machine) Start(c Command) (*Process, error) {
@@ -71,6 +73,9 @@ func (m *Machine) Start(c Command) (*Process, error) {
 	if err != nil {
 		if p != nil {
 			p.Kill()
+		}
+		if program := (*ProgramError)(nil); errors.As(err, &program) {
+			return nil, err
 		}
 		return nil, &StartError{c.Name, err}
 	}
@@ -84,6 +89,9 @@ func (m *Machine) start(c Command) (*Process, error) {
 		if path, err = lookPath(c.Args[0], c.Env); err != nil {
 			return nil, err
 		}
+	}
+	if err := runnable(path, c.Dir); err != nil {
+		return nil, err
 	}
 	output, err := unix.MemfdCreate("output", unix.MFD_CLOEXEC)
 	if err != nil {
@@ -253,6 +261,17 @@ func lookPath(name string, env []string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("%s is no program in %s", name, env[at])
+}
+
+// Refused lists what the process wanted and did not get, because nobody may have it in virtual time.
+func (p *Process) Refused() []string { return p.refused }
+
+// refuse notes what a process does not get.
+func (p *Process) refuse(what string) {
+	const most = 20
+	if len(p.refused) < most && !slices.Contains(p.refused, what) {
+		p.refused = append(p.refused, what)
+	}
 }
 
 // Pause stops the process until Resume. Pauses nest.

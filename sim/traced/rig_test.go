@@ -5,6 +5,7 @@ package traced
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -185,6 +186,9 @@ func (s *stage) run(seed uint64, after time.Duration, at func(*Process), args ..
 	defer m.Close()
 	p, err := m.Start(Command{Name: "program", Args: args, Env: []string{"PATH=/usr/bin:/bin", "LANG=C.UTF-8"},
 		Scratch: scratchOf(args)})
+	if program := (*ProgramError)(nil); errors.As(err, &program) {
+		return run{err: err}
+	}
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -5,6 +5,7 @@ package traced
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -195,6 +196,7 @@ func (p *Process) finished(t *thread, st unix.WaitStatus) {
 	if st.Signaled() {
 		how = Exit{Code: 128 + int(st.Signal()), Signal: unix.SignalName(st.Signal())}
 		if p.m.watch.fired.Swap(false) {
+			p.m.busied = true
 			p.m.fail(t, "", fmt.Sprintf(busyProblem, p.m.busy))
 		}
 	}
@@ -212,6 +214,10 @@ func (m *Machine) executed(t *thread) {
 	unix.PtraceSyscall(t.tid, 0)
 	if _, err := wait(t.tid); err != nil {
 		m.fail(t, "execve", err.Error())
+		return
+	}
+	if err := readable("/proc/" + strconv.Itoa(p.pid) + "/exe"); err != nil {
+		m.fail(t, "execve", "and "+err.Error())
 		return
 	}
 	if err := p.adopt(); err != nil {

@@ -171,6 +171,7 @@ func TestWhatCannotBeRun(t *testing.T) {
 	}{
 		{goProgram(t, "timerfd"), "program calls timerfd_create in thread 1000, which is not modelled"},
 		{goProgram(t, "spin"), "program has computed for 200ms of processor time without a system call"},
+		{python(t, "-c", "while True: pass"), "program has computed for 200ms of processor time without a system call"},
 		{python(t, "-c", "import os; os.fork()"), "program calls clone in thread 1000, to start another process"},
 	} {
 		r := s.run(1, 0, nil, c.args...)
