@@ -4,7 +4,9 @@ package main
 
 import (
 	"bytes"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -46,5 +48,36 @@ func TestWorkersInVirtualTime(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestThePageOfVirtualTimeShowsItsFinding: the worker, the scenario and the plan of the page give the report that it
+// shows.
+func TestThePageOfVirtualTimeShowsItsFinding(t *testing.T) {
+	if err := traced.Allowed(); err != nil {
+		t.Skip(err)
+	}
+	workerCommand(t, "redis-py") // the page's worker needs what this one needs
+	page := readFrom(t, "scenarios/live/VIRTUAL.md")
+	var blocks []string
+	for _, m := range regexp.MustCompile("(?s)```(?:python|yaml|text)\n(.*?)```\n").FindAllStringSubmatch(page, -1) {
+		blocks = append(blocks, m[1])
+	}
+	if len(blocks) != 5 { // the third is the workflow
+		t.Fatalf("the page has %d blocks", len(blocks))
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{"worker.py": blocks[0], "our-lock.yaml": blocks[1],
+		"plan.txt": blocks[3]} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out, problems bytes.Buffer
+	code := run([]string{"replay", filepath.Join(dir, "plan.txt"), "--client",
+		"/usr/bin/python3 " + filepath.Join(dir, "worker.py"), "--out", filepath.Join(dir, "out")}, &out, &problems)
+	shown := regexp.MustCompile("(?m) +$").ReplaceAllString(out.String(), "")
+	if code != exitOtherwise || !strings.Contains(shown, blocks[4]) {
+		t.Errorf("exit %d\n%s%s", code, shown, problems.String())
 	}
 }

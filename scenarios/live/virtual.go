@@ -87,8 +87,8 @@ func (k *client) denied() string {
 	if len(list) == 0 {
 		return ""
 	}
-	return " (it wanted " + strings.Join(list[:min(len(list), 3)], ", ") + ", and was refused: in virtual time a client " +
-		"reaches the addresses in its environment alone, and only reads files)"
+	return " (it wanted " + strings.Join(list[:min(len(list), 3)], ", ") + ", and was refused: in virtual time a " +
+		"client reaches the addresses in its environment alone, and only reads files)"
 }
 
 // keep keeps what a client has printed until now.

@@ -174,12 +174,12 @@ func TestProgramsThatCannotBeClients(t *testing.T) {
 			`ssl._create_unverified_context().wrap_socket(s)'`,
 			"client-1 ended with status 1 before its first report, which is FENCEPOST ACQUIRING lock (it wanted to " +
 				"speak TLS to redis-1, and was refused"},
-		"script": {script("#!/bin/sh\n/bin/ls\n", 0o755), "client-1 calls vfork in thread 1000, to start another process, " +
-			"which is not modelled: the command must be the program itself, not a script that starts it"},
+		"script": {script("#!/bin/sh\n/bin/ls\n", 0o755), "client-1 calls vfork in thread 1000, to start another " +
+			"process, which is not modelled: the command must be the program itself, not a script that starts it"},
 		"no program": {script("text", 0o755), "client-1 could not be started: " + dir + "/program-1 is neither a " +
 			"program for Linux nor a script that begins with #!"},
-		"not executable": {script("#!/bin/sh\n", 0o644), "client-1 could not be started: " + dir + "/program-2 is not " +
-			"executable: name its interpreter before it"},
+		"not executable": {script("#!/bin/sh\n", 0o644), "client-1 could not be started: " + dir + "/program-2 is " +
+			"not executable: name its interpreter before it"},
 		"folder":  {dir, "client-1 could not be started: " + dir + " is a folder"},
 		"no file": {dir + "/none", "client-1 could not be started: there is no file " + dir + "/none"},
 		"another processor": {script("\x7fELF\x02\x01\x01"+strings.Repeat("\x00", 11)+"\xb7\x00\x00\x00", 0o755),
