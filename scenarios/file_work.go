@@ -72,7 +72,8 @@ func (f *file) workFields(w *Work, s scope) []field {
 	if s == oneClient {
 		one := table[Work]{Reader: f.Reader, name: "work", keys: startKeys, to: w, of: of}
 		begin = one.fields("")
-		other = field{name: "stagger", instead: "stagger is for all clients, under work; for one there is start"}
+		other = field{name: "stagger",
+			instead: "stagger applies to all clients and belongs under work; for one client write start"}
 	}
 	return append(append(begin, t.fields("")...), other,
 		field{name: "locks", read: func(n ast.Node) { f.readLocks(n, w) },
