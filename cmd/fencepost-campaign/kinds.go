@@ -172,7 +172,7 @@ func (x *exploration) conclude(ctx context.Context, f output.Frame) error {
 		return err
 	}
 	defer x.Close()
-	before, err := task.ReadExploration(x.Out)
+	before, err := task.ReadResult(x.Out, task.ExplorationFile)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 	case err != nil:

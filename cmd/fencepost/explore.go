@@ -101,7 +101,7 @@ func (x *explore) begin(name string) error {
 // refuse returns an error if the output folder holds the results of another exploration, or of one that is not
 // finished.
 func (x *explore) refuse() error {
-	before, err := task.ReadExploration(x.Out)
+	before, err := task.ReadResult(x.Out, task.ExplorationFile)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return nil
@@ -130,7 +130,7 @@ func (x *explore) proceed(args []string, changed func(string) bool) error {
 			return fmt.Errorf("--%s cannot be used with --resume: the exploration keeps its own", flag)
 		}
 	}
-	if _, err := task.ReadExploration(x.resume); err != nil {
+	if _, err := task.ReadResult(x.resume, task.ExplorationFile); err != nil {
 		return err
 	}
 	x.Out = x.resume
@@ -138,8 +138,8 @@ func (x *explore) proceed(args []string, changed func(string) bool) error {
 	if err != nil {
 		return err
 	}
-	if x.Found,
-		err = task.ReadExploration(x.resume); err != nil { // again: another process may have continued it until now
+	// Again, because another process may have continued it until now.
+	if x.Found, err = task.ReadResult(x.resume, task.ExplorationFile); err != nil {
 		return err
 	}
 	if x.test == "" {

@@ -47,7 +47,7 @@ var neededAlone = map[string][]string{
 	"a test of what is printed writes files by it": {"cmd/output.New", "cmd/output.Files.Take",
 		"cmd/output.Files.Close"},
 	"the schema asks for it": {"scenarios/compare.timingJSON.Keys"},
-	"tests of other packages name or show it": {"cmd/task.ExplorationFile", "checker.ServerClock", "checker.Unsynced",
+	"tests of other packages name or show it": {"checker.ServerClock", "checker.Unsynced",
 		"scenarios/single.Unbroken",
 		"scenarios/sweep.Point.State"},
 	"tests of sim/etcd look at the members":       {"sim/raft.Cluster.Members"},

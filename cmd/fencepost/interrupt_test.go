@@ -214,7 +214,7 @@ func allSeeds(d map[string]any) bool { return number(d["runs"]) == number(d["see
 
 // reportsWhatTheRecordHolds compares the report of an exploration with the record from which it can be resumed.
 func reportsWhatTheRecordHolds(t *testing.T, r *outcome) {
-	e, err := task.ReadExploration(filepath.Join(r.dir, "out"))
+	e, err := task.ReadResult(filepath.Join(r.dir, "out"), task.ExplorationFile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -437,7 +437,8 @@ func TestSignalsReachTheProgram(t *testing.T) {
 				t.Fatal(err)
 			}
 			for {
-				if e, err := task.ReadExploration(filepath.Join(here, "out")); err == nil && len(e.Findings) > 0 {
+				e, err := task.ReadResult(filepath.Join(here, "out"), task.ExplorationFile)
+				if err == nil && len(e.Findings) > 0 {
 					break
 				}
 			}

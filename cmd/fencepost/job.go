@@ -118,20 +118,21 @@ func (j *job) runMany() error {
 }
 
 // conclude writes and reports how the runs came out: all runs, or those performed before an interruption.
-func (j *job) conclude(runs *search.Runs) error {
+func (j *job) conclude(runs *search.Result) error {
 	many, err := j.summary(runs)
 	if err != nil {
 		return err
 	}
 	d := many.Document()
 	j.writeMany(many, d)
-	return j.Emit(d, runs.Standing())
+	standing, _ := runs.Standing(j.scenario)
+	return j.Emit(d, standing)
 }
 
 // summary repeats the runs worth showing, because a history is valid only until its runner's next run.
-func (j *job) summary(runs *search.Runs) (*search.RunsReport, error) {
+func (j *job) summary(runs *search.Result) (*search.RunsReport, error) {
 	s := j.scenario
-	many := &search.RunsReport{Runs: runs, Subject: s, Repeat: j.repeatAll()}
+	many := &search.RunsReport{Result: runs, Subject: s, Repeat: j.repeatAll()}
 	for _, seed := range runs.Instructive() {
 		j.runner = scenarios.NewRunner(s) // the previous runner holds the history that is shown
 		run, _, err := j.report(seed)

@@ -31,10 +31,7 @@ run are missing: the report names them, and explore --resume runs them. No seed 
 				return fmt.Errorf("merge needs the folders of the shards\nsee: %s -h", c.CommandPath())
 			}
 			m.dirs = args
-			if _, err := os.Stat(filepath.Join(args[0], task.RunsFile)); err == nil {
-				return m.runs()
-			}
-			return m.explorations()
+			return m.run()
 		},
 	}
 	m.Register(c, ", and other pages beside it")
@@ -49,12 +46,24 @@ type merge struct {
 	dirs []string
 }
 
-func (m *merge) explorations() error {
-	parts, err := readAll(m.dirs, task.ReadExploration)
-	if err != nil {
-		return err
+// run merges the records, which are of the kind of the first.
+func (m *merge) run() error {
+	file := task.ExplorationFile
+	if _, err := os.Stat(filepath.Join(m.dirs[0], task.RunsFile)); err == nil {
+		file = task.RunsFile
 	}
-	whole, err := search.MergeExplorations(parts, m.name)
+	if m.All && file == task.RunsFile {
+		return fmt.Errorf("--all goes with the shards of an exploration; %s holds the runs of many seeds", m.dirs[0])
+	}
+	var parts []*search.Result
+	for _, dir := range m.dirs {
+		part, err := task.ReadResult(dir, file)
+		if err != nil {
+			return err
+		}
+		parts = append(parts, part)
+	}
+	whole, err := search.Merge(parts, func(i int) string { return m.dirs[i] })
 	if err != nil {
 		return err
 	}
@@ -62,6 +71,13 @@ func (m *merge) explorations() error {
 	if err != nil {
 		return err
 	}
+	if file == task.RunsFile {
+		return m.runs(whole, s)
+	}
+	return m.exploration(whole, s)
+}
+
+func (m *merge) exploration(whole *search.Result, s *scenarios.Scenario) error {
 	x := task.Exploration{Frame: m.Frame, Scenario: s, Found: whole}
 	if x.Out == "" {
 		x.Out = task.FolderOf(whole)
@@ -82,23 +98,8 @@ func (m *merge) explorations() error {
 	return x.Conclude(ctx)
 }
 
-func (m *merge) runs() error {
-	if m.All {
-		return fmt.Errorf("--all goes with the shards of an exploration; %s holds the runs of many seeds", m.dirs[0])
-	}
-	parts, err := readAll(m.dirs, task.ReadRuns)
-	if err != nil {
-		return err
-	}
-	whole, err := search.MergeRuns(parts, m.name)
-	if err != nil {
-		return err
-	}
-	s, err := task.ScenarioIn(m.dirs[0], whole.Scenario, whole.Matches)
-	if err != nil {
-		return err
-	}
-	faults, err := whole.Faults()
+func (m *merge) runs(whole *search.Result, s *scenarios.Scenario) error {
+	faults, err := whole.Given()
 	if err != nil {
 		return err
 	}
@@ -118,9 +119,6 @@ func (m *merge) runs() error {
 	return j.conclude(whole)
 }
 
-// name returns the name of part i for errors.
-func (m *merge) name(i int) string { return m.dirs[i] }
-
 // spare returns an error if writing the whole would overwrite one of the parts.
 func (m *merge) spare(out string) error {
 	same := func(dir string) bool { return filepath.Clean(dir) == filepath.Clean(out) }
@@ -128,17 +126,4 @@ func (m *merge) spare(out string) error {
 		return fmt.Errorf("%s is one of the shards; name another folder with --out", out)
 	}
 	return nil
-}
-
-// readAll reads the record in each folder.
-func readAll[R any](dirs []string, read func(string) (R, error)) ([]R, error) {
-	var all []R
-	for _, dir := range dirs {
-		r, err := read(dir)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, r)
-	}
-	return all, nil
 }

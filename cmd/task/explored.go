@@ -21,7 +21,7 @@ type Exploration struct {
 	output.Frame
 	Scenario *scenarios.Scenario
 	Test     *Guest // the code of the clients' lock; nil: the scenario's protocol
-	Found    *search.Exploration
+	Found    *search.Result
 	// Cut are findings that others have already shrunk, in the order of Found. Findings that are missing or nil are
 	// shrunk here.
 	Cut   []*search.Shrunk
@@ -53,7 +53,7 @@ func (x *Exploration) Conclude(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	report := &search.Report{Exploration: x.Found, Subject: x.Scenario, Within: plans.Within,
+	report := &search.Report{Result: x.Found, Subject: x.Scenario, Within: plans.Within,
 		Interrupted: ctx.Err() != nil, Files: x.Out, Repeat: x.repeat()}
 	for _, promised := range []bool{true, false} {
 		for i, f := range x.Found.Findings {

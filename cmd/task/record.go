@@ -24,7 +24,7 @@ const savedEvery = time.Second
 
 // FolderOf returns the default folder of an exploration. Its name contains a hash of the scenario, so that a changed
 // scenario starts again.
-func FolderOf(e *search.Exploration) string {
+func FolderOf(e *search.Result) string {
 	dir := fmt.Sprintf("_runs/explore-%s-%s-%d-%d", e.Scenario, e.Identity.Text[:8], e.From, e.Seeds)
 	if e.Shard != search.Whole {
 		dir += fmt.Sprintf("-shard-%d-of-%d", e.Shard.Index, e.Shard.Of)
@@ -32,27 +32,25 @@ func FolderOf(e *search.Exploration) string {
 	return dir
 }
 
-// ReadExploration reads the exploration in a folder. The error matches os.ErrNotExist if there is none.
-func ReadExploration(dir string) (*search.Exploration, error) {
-	return readKept(dir, ExplorationFile, "exploration", search.DecodeExploration)
-}
-
-// ReadRuns reads the runs in a folder. Its errors are the same as for ReadExploration.
-func ReadRuns(dir string) (*search.Runs, error) {
-	return readKept(dir, RunsFile, "runs of many seeds", search.DecodeRuns)
-}
-
-// readKept decodes a file that an earlier call has left in a folder. what describes its content in errors.
-func readKept[R any](dir, file, what string, decode func([]byte) (*R, error)) (*R, error) {
+// ReadResult reads the record of a search in a folder; file is one of ExplorationFile and RunsFile. The error matches
+// os.ErrNotExist if there is none.
+func ReadResult(dir, file string) (*search.Result, error) {
 	path := filepath.Join(dir, file)
 	text, err := readRecord(path, mostRecord)
 	if errors.Is(err, os.ErrNotExist) {
+		what := "exploration"
+		if file == RunsFile {
+			what = "runs of many seeds"
+		}
 		return nil, fmt.Errorf("%s holds no %s: %w", dir, what, err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	r, err := decode(text)
+	r, err := search.Decode(text)
+	if err == nil && (r.Repeated != nil) != (file == RunsFile) {
+		err = errors.New("is a record of another kind")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s %w", path, err)
 	}

@@ -40,7 +40,8 @@ func TestNoRecordOfAQuarterGigabyteIsRead(t *testing.T) {
 	if err := f.Truncate(256<<20 + 1); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadExploration(dir); err == nil || !strings.Contains(err.Error(), "is longer than 268435456 bytes") {
+	if _, err := ReadResult(dir, ExplorationFile); err == nil ||
+		!strings.Contains(err.Error(), "is longer than 268435456 bytes") {
 		t.Error(err)
 	}
 }
@@ -49,5 +50,26 @@ func refused(t *testing.T, path string, most int64, why string) {
 	t.Helper()
 	if got, err := readRecord(path, most); got != nil || err == nil || !strings.Contains(err.Error(), why) {
 		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// TestARecordOfAnotherKindIsRefused: a record is read under the name of its own kind, and refused under the other one.
+func TestARecordOfAnotherKindIsRefused(t *testing.T) {
+	for _, kind := range []string{ExplorationFile, RunsFile} {
+		text, err := os.ReadFile(filepath.Join("../../scenarios/search/testdata/before", kind))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range []string{ExplorationFile, RunsFile} {
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, file), text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := ReadResult(dir, file)
+			refused := err != nil && strings.Contains(err.Error(), "is a record of another kind")
+			if refused != (file != kind) {
+				t.Errorf("%s as %s: %v", kind, file, err)
+			}
+		}
 	}
 }

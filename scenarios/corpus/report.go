@@ -81,7 +81,7 @@ func (m MutantResult) how() string {
 
 // LockResult is the result of running a sound lock under random faults.
 type LockResult struct {
-	*search.Exploration
+	*search.Result
 	Lock   *scenarios.Scenario
 	Repeat string // command that explores the lock, without the seeds
 }

@@ -25,10 +25,11 @@ func searched(name string, runs int, caught bool) MutantResult {
 
 // soundLock returns the result of a lock after a number of runs. In each run a fault struck while the lock was in use.
 func soundLock(runs int, broken ...campaign.Finding) LockResult {
-	e := &search.Exploration{Span: search.Span{Scenario: "lock", From: 1, Seeds: runs, Shard: search.Whole,
+	e := &search.Result{Span: search.Span{Scenario: "lock", From: 1, Seeds: runs, Shard: search.Whole,
 		Ran: search.Ranges{{First: 1, Last: uint64(runs)}}},
-		Faults: []campaign.Fault{{Kind: nemesis.Pause, Drawn: runs, Struck: runs, Met: runs}}, Findings: broken}
-	return LockResult{Exploration: e, Lock: &scenarios.Scenario{Name: "lock",
+		Drawn:    &search.Drawn{Faults: []campaign.Fault{{Kind: nemesis.Pause, Drawn: runs, Struck: runs, Met: runs}}},
+		Findings: broken}
+	return LockResult{Result: e, Lock: &scenarios.Scenario{Name: "lock",
 		Promise: checker.Promise{Laws: []checker.Law{checker.Ownership}}}}
 }
 

@@ -219,7 +219,7 @@ func (c *Corpus) explore(ctx context.Context, o *Options) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		before += e.Done()
-		c.Sound = append(c.Sound, LockResult{Exploration: e, Lock: s})
+		c.Sound = append(c.Sound, LockResult{Result: e, Lock: s})
 	}
 	return nil
 }

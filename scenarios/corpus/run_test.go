@@ -72,7 +72,7 @@ func equal(t *testing.T, what string, got, want *Corpus) {
 		t.Errorf("%s: mutants %+v, want %+v", what, got.Mutants, want.Mutants)
 	}
 	for i := range want.Sound {
-		if g, w := got.Sound[i].Exploration, want.Sound[i].Exploration; !reflect.DeepEqual(g, w) {
+		if g, w := got.Sound[i].Result, want.Sound[i].Result; !reflect.DeepEqual(g, w) {
 			t.Errorf("%s: %s: %+v, want %+v", what, want.Sound[i].Lock.Name, g, w)
 		}
 	}

@@ -130,7 +130,7 @@ func (o *opened) explore(ctx context.Context, crew campaign.Crew) (*outcome, err
 	if err != nil {
 		return nil, err
 	}
-	report := &search.Report{Exploration: found, Subject: o.scenario, Within: plans.Within,
+	report := &search.Report{Result: found, Subject: o.scenario, Within: plans.Within,
 		Interrupted: ctx.Err() != nil}
 	done := &outcome{}
 	few := found.Findings[:min(mostCut, len(found.Findings))]

@@ -25,7 +25,7 @@ const (
 const handedOut = 4096
 
 // stage describes the runs of the exploration as work for other processes.
-func (e *Exploration) stage() (campaign.Stage, error) {
+func (e *Result) stage() (campaign.Stage, error) {
 	spec, err := json.Marshal(e.Span.begun())
 	own := e.own()
 	return campaign.Stage{Name: SeedsStage, Spec: spec, Size: own.Last - own.First + 1, Portion: handedOut}, err
@@ -39,7 +39,7 @@ func (s Span) begun() Span {
 
 // RunBy has other processes perform all runs. Each time it has added the results of a part to e, it calls counted,
 // unless that is nil. Parts that were lost are missing from the result.
-func (e *Exploration) RunBy(ctx context.Context, hands campaign.Hands, counted func()) error {
+func (e *Result) RunBy(ctx context.Context, hands campaign.Hands, counted func()) error {
 	stage, err := e.stage()
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (e *Exploration) RunBy(ctx context.Context, hands campaign.Hands, counted f
 		if p.Lost != "" {
 			return nil
 		}
-		part, err := DecodeExploration(p.Value)
+		part, err := Decode(p.Value)
 		if err != nil {
 			return fmt.Errorf("what came of %d positions from %d on %w", p.Size, p.First, err)
 		}
@@ -63,8 +63,8 @@ func (e *Exploration) RunBy(ctx context.Context, hands campaign.Hands, counted f
 }
 
 // join adds the results of another exploration of the same scenario, which must not have run any of the same seeds.
-func (e *Exploration) join(part *Exploration) error {
-	if part.Scenario != e.Scenario || part.Identity != e.Identity {
+func (e *Result) join(part *Result) error {
+	if !part.fits(e) {
 		return fmt.Errorf("a part is of another scenario, other faults or another version of this program")
 	}
 	if twice := part.Ran.in(e.Ran); len(twice) > 0 {
@@ -76,7 +76,7 @@ func (e *Exploration) join(part *Exploration) error {
 
 // CutBy has other processes shrink the findings of this exploration of s. The results are in the order of the findings.
 // The result is nil for a finding that was lost, and for one whose violation did not occur again.
-func (e *Exploration) CutBy(ctx context.Context, s *scenarios.Scenario, hands campaign.Hands) ([]*Shrunk, error) {
+func (e *Result) CutBy(ctx context.Context, s *scenarios.Scenario, hands campaign.Hands) ([]*Shrunk, error) {
 	if len(e.Findings) == 0 {
 		return nil, nil
 	}
@@ -166,7 +166,7 @@ func (w *Worker) run(ctx context.Context, spec []byte, first, size uint64) ([]by
 	}
 	sum := newExploration(span)
 	seeds := Ranges{rangeOf(span.own().First+first, size)}
-	each := span.portion()
+	each := sum.portion()
 	for i := range seeds.portions(each) {
 		part, err := w.explorer.explore(ctx, seeds.portion(i, each))
 		if err != nil {

@@ -12,18 +12,13 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/margin"
 )
 
-// Exploration sums up what random plans have done to a scenario so far. It keeps only counts of its runs, so its size
-// does not grow with the number of seeds. Every other detail of a run can be obtained by running its seed again.
-type Exploration struct {
-	Span
-	Undecided int               `json:"undecided"` // number of runs in which some law was undecided
-	Empty     int               `json:"empty"`     // number of runs without a drawn fault, or with all of them excluded
-	Laws      campaign.Laws     `json:"laws"`      // in the order of checker.Laws
-	Faults    []campaign.Fault  `json:"faults"`    // in the order of nemesis.Kinds
-	Findings  campaign.Findings `json:"findings"`  // ordered by the lowest seed
-	Failed    Failed            `json:"failed"`    // these runs are counted nowhere else except in Ran and Empty
-	Differing Differing         `json:"differing"` // blocks in which a run was not repeatable, so plans were not guided
-	Closest   Closest           `json:"closest"`
+// Drawn is what a Result has in addition if the faults of its runs are drawn.
+type Drawn struct {
+	Undecided int              `json:"undecided"` // number of runs in which some law was undecided
+	Empty     int              `json:"empty"`     // number of runs without a drawn fault, or with all of them excluded
+	Faults    []campaign.Fault `json:"faults"`    // in the order of nemesis.Kinds
+	Differing Differing        `json:"differing"` // blocks in which a run was not repeatable, so plans were not guided
+	Closest   Closest          `json:"closest"`
 
 	plans map[uint64]nemesis.Plan // guided plans of findings that this process has found, by the seed
 }
@@ -49,7 +44,7 @@ func (d *Differing) add(more Differing) {
 
 // NewExploration prepares to run the given number of seeds (at least 1), beginning with from. It returns an error if
 // the mix can draw no fault, if there are not that many seeds, or if the fault-free run failed.
-func NewExploration(s *scenarios.Scenario, from uint64, seeds int, shard Shard) (*Exploration, error) {
+func NewExploration(s *scenarios.Scenario, from uint64, seeds int, shard Shard) (*Result, error) {
 	free := !Guides(s, seeds)
 	plans, err := (&Span{Free: free}).Plans(s)
 	if err != nil {
@@ -64,28 +59,8 @@ func NewExploration(s *scenarios.Scenario, from uint64, seeds int, shard Shard) 
 }
 
 // newExploration returns an exploration of the span with all counts at zero.
-func newExploration(span Span) *Exploration {
-	return &Exploration{Span: span, Laws: campaign.NewLaws(checker.Laws), Faults: campaign.NewFaults()}
-}
-
-// Run continues the exploration on the given number of workers (0: one per core), until all seeds are done or ctx is
-// done. Each time it has added the results of a portion to e, it calls counted, unless that is nil. The result does not
-// depend on the workers, the portions or interruptions.
-func (e *Exploration) Run(ctx context.Context, s *scenarios.Scenario, workers int, counted func()) error {
-	return runPortions(ctx, e.Span, workers, e.portion(), func() func(Range) (*Exploration, error) {
-		w, err := newExplorer(s, &e.Span)
-		return func(r Range) (*Exploration, error) {
-			if err != nil {
-				return nil, err
-			}
-			return w.explore(ctx, r)
-		}
-	}, func(part *Exploration) {
-		e.add(part)
-		if counted != nil {
-			counted()
-		}
-	})
+func newExploration(span Span) *Result {
+	return &Result{Span: span, Laws: campaign.NewLaws(checker.Laws), Drawn: &Drawn{Faults: campaign.NewFaults()}}
 }
 
 // explorer is what one worker needs to run and judge plans.
@@ -109,7 +84,7 @@ func newExplorer(s *scenarios.Scenario, of *Span) (*explorer, error) {
 }
 
 // explore runs the seeds of r, or, once ctx is done, no more of them.
-func (w *explorer) explore(ctx context.Context, r Range) (*Exploration, error) {
+func (w *explorer) explore(ctx context.Context, r Range) (*Result, error) {
 	part := newExploration(Span{})
 	for i := range r.count() {
 		if isDone(ctx) {
@@ -135,7 +110,9 @@ func (w *explorer) explore(ctx context.Context, r Range) (*Exploration, error) {
 		verdict := w.checker.Check(result.History)
 		calls := w.margins.Read(w.checker.Trace(result.History), &verdict, result.Sent)
 		w.plans.Learn(seed, Judged{&result, calls})
-		part.count(seed, verdict, w.scenario.Promise)
+		if part.count(seed, verdict, w.scenario.Promise) {
+			part.Undecided++
+		}
 		part.Closest.Note(seed, &plan, calls)
 		if w.plans.share > 0 {
 			part.keep(map[uint64]nemesis.Plan{seed: plan})
@@ -148,63 +125,48 @@ func (w *explorer) explore(ctx context.Context, r Range) (*Exploration, error) {
 	return part, nil
 }
 
-// count adds the verdict on one run.
-func (e *Exploration) count(seed uint64, v checker.Verdict, p checker.Promise) {
-	if e.Laws.Count(v) {
-		e.Undecided++
-	}
-	e.Laws.Excuse(v, p)
-	e.Findings.Count(seed, v)
-}
-
 // add adds the results of another part of the same exploration.
-func (e *Exploration) add(part *Exploration) {
-	e.Ran = e.Ran.with(part.Ran)
-	e.Undecided += part.Undecided
-	e.Empty += part.Empty
-	e.Laws.Add(part.Laws)
-	for i := range e.Faults {
-		t, p := &e.Faults[i], &part.Faults[i]
+func (d *Drawn) add(part *Drawn) {
+	d.Undecided += part.Undecided
+	d.Empty += part.Empty
+	for i := range d.Faults {
+		t, p := &d.Faults[i], &part.Faults[i]
 		t.Drawn += p.Drawn
 		t.Struck += p.Struck
 		t.Met += p.Met
 	}
-	e.Findings.Add(part.Findings)
-	e.Failed.add(part.Failed)
-	e.Differing.add(part.Differing)
-	e.Closest.Add(part.Closest)
-	e.keep(part.plans)
+	d.Differing.add(part.Differing)
+	d.Closest.Add(part.Closest)
 }
 
 // keep keeps the plans of the findings' first seeds. To draw a guided plan again takes all runs before it in its block.
-func (e *Exploration) keep(plans map[uint64]nemesis.Plan) {
-	before := e.plans
-	e.plans = nil
-	for _, f := range e.Findings {
+func (r *Result) keep(plans map[uint64]nemesis.Plan) {
+	before := r.plans
+	r.plans = nil
+	for _, f := range r.Findings {
 		for _, some := range []map[uint64]nemesis.Plan{before, plans} {
 			if plan, known := some[f.First]; known {
-				if e.plans == nil {
-					e.plans = map[uint64]nemesis.Plan{}
+				if r.plans == nil {
+					r.plans = map[uint64]nemesis.Plan{}
 				}
-				e.plans[f.First] = plan
+				r.plans[f.First] = plan
 			}
 		}
 	}
 }
 
 // PlanOf returns the plan of a finding. plans draws it if another process has found it.
-func (e *Exploration) PlanOf(f campaign.Finding, plans *Plans) nemesis.Plan {
-	if plan, known := e.plans[f.First]; known {
+func (d *Drawn) PlanOf(f campaign.Finding, plans *Plans) nemesis.Plan {
+	if plan, known := d.plans[f.First]; known {
 		return plan
 	}
 	return plans.Plan(f.First)
 }
 
-// drawn returns how many faults, over all kinds, were drawn, how many struck, and how many struck while a lock was held
-// or requested.
-func (e *Exploration) drawn() (drawn, struck, met int) {
-	for _, t := range e.Faults {
-		drawn, struck, met = drawn+t.Drawn, struck+t.Struck, met+t.Met
+// allFaults returns the counts summed over all kinds of faults.
+func (d *Drawn) allFaults() (all campaign.Fault) {
+	for _, t := range d.Faults {
+		all.Drawn, all.Struck, all.Met = all.Drawn+t.Drawn, all.Struck+t.Struck, all.Met+t.Met
 	}
-	return drawn, struck, met
+	return all
 }

@@ -30,13 +30,13 @@ func foundBy(law checker.Law, kind checker.CauseKind, promised bool, runs int, p
 }
 
 func reported(findings ...ReducedFinding) *Report {
-	found := &Exploration{Span: spanned("lock", 1000), Laws: campaign.NewLaws(checker.Laws),
-		Faults: []campaign.Fault{{Kind: nemesis.Pause, Drawn: 10, Struck: 9, Met: 8}}}
+	found := &Result{Span: spanned("lock", 1000), Laws: campaign.NewLaws(checker.Laws),
+		Drawn: &Drawn{Faults: []campaign.Fault{{Kind: nemesis.Pause, Drawn: 10, Struck: 9, Met: 8}}}}
 	for i := range found.Laws {
 		found.Laws[i].Counts = campaign.Counts{Holds: 900, Violated: 100}
 	}
 	subject := &scenarios.Scenario{Promise: checker.Promise{Laws: checker.Laws}}
-	return &Report{Exploration: found, Subject: subject, Findings: findings,
+	return &Report{Result: found, Subject: subject, Findings: findings,
 		Files: "found", Repeat: "fencepost explore lock --seed 1 --seeds 1000"}
 }
 

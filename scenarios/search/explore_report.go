@@ -20,7 +20,7 @@ import (
 
 // Report is everything that is reported about an exploration.
 type Report struct {
-	*Exploration
+	*Result
 	Subject     *scenarios.Scenario
 	Within      time.Duration // how long faults may strike, from the start of a run
 	Findings    []ReducedFinding
@@ -149,12 +149,6 @@ func (r *Report) each() document.Facts {
 	}
 	return document.Facts{{Name: "each",
 		Value: "in full, with its timeline: by the command below it, or all with --all"}}
-}
-
-// allFaults returns the counts summed over all kinds of faults.
-func (e *Exploration) allFaults() (all campaign.Fault) {
-	all.Drawn, all.Struck, all.Met = e.drawn()
-	return all
 }
 
 // share returns the percentage of the drawn faults that struck while the lock was held or requested; empty if none was

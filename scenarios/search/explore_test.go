@@ -2,11 +2,14 @@ package search
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -37,7 +40,7 @@ func parsed(t testing.TB, text string) *scenarios.Scenario {
 }
 
 // explored returns a whole exploration as its record has it, without the plans that it keeps.
-func explored(t testing.TB, s *scenarios.Scenario, from uint64, seeds int, shard Shard, workers int) *Exploration {
+func explored(t testing.TB, s *scenarios.Scenario, from uint64, seeds int, shard Shard, workers int) *Result {
 	t.Helper()
 	e, err := NewExploration(s, from, seeds, shard)
 	if err != nil {
@@ -105,8 +108,9 @@ func TestAnExplorationCountsWhatItsRunsShow(t *testing.T) {
 			t.Errorf("%s: in %d runs from seed %d on, want %d from %d", key, f.Runs, f.First, findings[key], first[key])
 		}
 	}
-	if got, struck, met := e.drawn(); got != drawn || struck == 0 || met == 0 || struck > got || met > struck {
-		t.Errorf("%d drawn, %d struck, %d met; drew %d", got, struck, met, drawn)
+	if all := e.allFaults(); all.Drawn != drawn || all.Struck == 0 || all.Met == 0 || all.Struck > all.Drawn ||
+		all.Met > all.Struck {
+		t.Errorf("%+v; drew %d", all, drawn)
 	}
 }
 
@@ -127,11 +131,11 @@ func theSameHoweverDivided(t *testing.T, s *scenarios.Scenario, from uint64, see
 		}
 	}
 	for _, of := range []int{1, 2, 5} {
-		var parts []*Exploration
+		var parts []*Result
 		for i := of; i >= 1; i-- { // the order of the parts does not matter
 			parts = append(parts, explored(t, s, from, seeds, Shard{i, of}, 2))
 		}
-		got, err := MergeExplorations(parts, func(i int) string { return fmt.Sprint(i) })
+		got, err := Merge(parts, func(i int) string { return fmt.Sprint(i) })
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%d shards: %v, %+v\nwant %+v", of, err, got, want)
 		}
@@ -148,7 +152,7 @@ func theSameHoweverDivided(t *testing.T, s *scenarios.Scenario, from uint64, see
 		if err != nil {
 			t.Fatal(err)
 		}
-		if stopped, err = DecodeExploration(line); err != nil || calls > seeds {
+		if stopped, err = Decode(line); err != nil || calls > seeds {
 			t.Fatal(err)
 		}
 	}
@@ -188,7 +192,7 @@ func TestShardsShareAllPositions(t *testing.T) {
 func TestWrongSpansAreNotMerged(t *testing.T) {
 	s, other := named(t, "kleppmann-gc-pause"), named(t, "fenced-gc-pause")
 	a, b := explored(t, s, 1, 20, Shard{1, 3}, 1), explored(t, s, 1, 20, Shard{2, 3}, 1)
-	for want, parts := range map[string][]*Exploration{
+	for want, parts := range map[string][]*Result{
 		"nothing to merge": nil,
 		"part 0 and part 2 overlap: both have run 1–6":   {a, b, a},
 		"part 0 and part 1 overlap: both have run 4–6":   {a, explored(t, s, 4, 20, Whole, 1)},
@@ -196,7 +200,7 @@ func TestWrongSpansAreNotMerged(t *testing.T) {
 		"of different scenarios":                         {a, explored(t, other, 1, 20, Shard{2, 3}, 1)},
 		"too many for one search":                        {a, explored(t, s, math.MaxUint64-2, 3, Whole, 1)},
 	} {
-		if _, err := MergeExplorations(parts, func(i int) string { return fmt.Sprintf("part %d", i) }); err == nil ||
+		if _, err := Merge(parts, func(i int) string { return fmt.Sprintf("part %d", i) }); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
@@ -211,21 +215,57 @@ func TestDamagedRecordsAreRefused(t *testing.T) {
 	for i := range line[:len(line)-1] { // the final line break may be missing
 		for _, bad := range [][]byte{line[:i],
 			append(append(append([]byte{}, line[:i]...), line[i]^1), line[i+1:]...)} {
-			if e, err := DecodeExploration(bad); !errors.Is(err, errDamaged) {
+			if e, err := Decode(bad); !errors.Is(err, errDamaged) {
 				t.Fatalf("byte %d: read as %+v, %v", i, e, err)
 			}
 		}
 	}
 }
 
+// TestRecordsOfTheEarlierVersionAreRead: records from when explorations and runs of many seeds had types of their own
+// are read, and written with the same content. A record cannot be of both kinds, nor of none.
+func TestRecordsOfTheEarlierVersionAreRead(t *testing.T) {
+	content := func(line []byte) (held map[string]any) {
+		var r record
+		if err := errors.Join(json.Unmarshal(line, &r), json.Unmarshal(r.Held, &held)); err != nil {
+			t.Fatal(err)
+		}
+		return held
+	}
+	var all []*Result
+	for _, file := range []string{"testdata/before/exploration.json", "testdata/before/runs.json"} {
+		line, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := Decode(line)
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		again, err := r.Encode()
+		if err != nil || !reflect.DeepEqual(content(again), content(line)) {
+			t.Errorf("%s: %v\n%s\nbecame\n%s", file, err, line, again)
+		}
+		all = append(all, r)
+	}
+	isRefused(t, "no kind", &Result{Span: all[0].Span, Laws: all[0].Laws, Findings: all[0].Findings})
+	both := *all[1]
+	both.Drawn = newExploration(both.Span).Drawn
+	isRefused(t, "both kinds", &both)
+	all[1].Identity = all[0].Identity
+	if _, err := Merge(all, strconv.Itoa); err == nil || !strings.Contains(err.Error(), "of different scenarios") {
+		t.Errorf("an exploration and runs of the same faults were merged: %v", err)
+	}
+}
+
 // isRefused fails the test unless the record of forged is rejected even though its checksum is valid.
-func isRefused(t *testing.T, what string, forged *Exploration) {
+func isRefused(t *testing.T, what string, forged *Result) {
 	t.Helper()
 	line, err := forged.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := DecodeExploration(line); !errors.Is(err, errDamaged) {
+	if _, err := Decode(line); !errors.Is(err, errDamaged) {
 		t.Errorf("%s: %v", what, err)
 	}
 }

@@ -13,8 +13,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
-	"github.com/fencepost-sim/fencepost/nemesis"
-	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
@@ -81,27 +79,6 @@ func unprintable(text []byte) bool {
 	}
 }
 
-// Encode returns the exploration as one line of JSON, for DecodeExploration.
-func (e *Exploration) Encode() ([]byte, error) { return encode(e) }
-
-// DecodeExploration reads what Encode wrote. It returns an error if b is truncated, was changed since it was written,
-// or is of another kind.
-func DecodeExploration(b []byte) (*Exploration, error) {
-	e := new(Exploration)
-	return e, decode(b, e)
-}
-
-// consistent reports whether e could be the result of this program.
-func (e *Exploration) consistent() bool {
-	faults := func(t campaign.Fault, k nemesis.Kind) bool {
-		return t.Kind == k && t.Met <= t.Struck && t.Struck <= t.Drawn
-	}
-	return e.Span.consistent() && e.Differing.Blocks >= 0 && e.Failed.consistent(e.Done()) &&
-		consistentLaws(e.Laws, e.Done()-e.Failed.Runs) &&
-		slices.EqualFunc(e.Faults, nemesis.Kinds, faults) && consistentFindings(e.Findings, e.Laws, e.Ran) &&
-		e.Closest.consistent(e.Ran)
-}
-
 // longestCause is a length that exceeds every kind and every detail of a cause.
 const longestCause = 64
 
@@ -132,32 +109,4 @@ func consistentLaws(tallies campaign.Laws, runs int) bool {
 		return t.Law == l && t.Holds+t.Violated+t.Undecided+t.Unchecked == runs &&
 			min(free.Holds, free.Violated, free.Undecided, free.Unchecked, free.Excused) >= 0
 	})
-}
-
-// Matches returns an error that says why the exploration does not belong to s and this version of the program; nil if
-// it does.
-func (e *Exploration) Matches(s *scenarios.Scenario) error {
-	plans, err := e.Plans(s)
-	if err != nil {
-		return err
-	}
-	return e.differs(s, plans.sample())
-}
-
-// MergeExplorations combines the shards of one exploration. The result equals that of the exploration as a whole. An
-// error says which shards do not fit together or overlap. It calls part i by the name that name(i) returns.
-func MergeExplorations(parts []*Exploration, name func(int) string) (*Exploration, error) {
-	spans := make([]Span, len(parts))
-	for i, p := range parts {
-		spans[i] = p.Span
-	}
-	span, err := joined(spans, name)
-	if err != nil {
-		return nil, err
-	}
-	whole := newExploration(span)
-	for _, p := range parts {
-		whole.add(p)
-	}
-	return whole, nil
 }

@@ -44,10 +44,11 @@ type groupJSON struct {
 // data returns the JSON object of the report.
 func (r *RunsReport) data(title *document.Title) *runsJSON {
 	c := &r.Campaign
+	standing, open := r.Standing(r.Subject)
 	d := &runsJSON{Scenario: r.Scenario, Seeds: r.Done(), From: r.From, Expected: c.AsExpected, Unexpected: c.Otherwise,
-		Undecided: r.undecided(), Interrupted: !r.Finished(), Open: document.Some(r.open()),
+		Undecided: r.undecided(), Interrupted: !r.Finished(), Open: document.Some(open),
 		Digests: c.Digests(), Laws: r.Laws.ByLaw(), Faults: []plannedJSON{}, Groups: []groupJSON{},
-		AsExpected: r.Standing() == document.Passed, Verdict: title.Verdict, Headline: title.Headline,
+		AsExpected: standing == document.Passed, Verdict: title.Verdict, Headline: title.Headline,
 		Runs: []*single.RunObject{}}
 	for _, f := range r.Plan {
 		d.Faults = append(d.Faults, plannedJSON(f))

@@ -19,7 +19,7 @@ import (
 
 // RunsReport is everything that is reported about many runs of one scenario.
 type RunsReport struct {
-	*Runs
+	*Result
 	Subject *scenarios.Scenario
 	Shown   []*single.Run // runs of the seeds of Instructive; the text shows the first in full
 	Sample  *single.Run   // a run that came out as expected, if Shown is empty; may be nil
@@ -29,7 +29,7 @@ type RunsReport struct {
 // Instructive returns the seeds of the runs worth showing, the most instructive first. These are the first run of each
 // way in which runs differed from the expectation, ordered from the gravest law. If there are none, it is the first
 // undecided run. If all runs came out as expected, there are no such seeds.
-func (r *Runs) Instructive() (seeds []uint64) {
+func (r *Result) Instructive() (seeds []uint64) {
 	groups := slices.Clone(r.Campaign.Groups)
 	slices.SortStableFunc(groups, func(a, b format.Group) int {
 		return cmp.Compare(checker.Law(a.Name).Gravity(), checker.Law(b.Name).Gravity())
@@ -47,7 +47,7 @@ func (r *Runs) Instructive() (seeds []uint64) {
 
 // Samples yields seeds for choosing an example when all runs came out as expected; the first of them whose run can be
 // judged is the example. If some runs break a law, Samples yields only the first run that breaks the gravest one.
-func (r *Runs) Samples() iter.Seq[uint64] {
+func (r *Result) Samples() iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		if len(r.Findings) > 0 {
 			yield(slices.MinFunc(r.Findings, func(a, b campaign.Finding) int {
@@ -136,12 +136,18 @@ func (r *RunsReport) pages() (all []document.Attached) {
 	return all
 }
 
+// open says why the result is not final, one sentence per reason.
+func (r *RunsReport) open() []string {
+	_, open := r.Standing(r.Subject)
+	return open
+}
+
 // judged returns how many runs were judged.
-func (r *Runs) judged() int { return r.Done() - r.Failed.Runs }
+func (r *Result) judged() int { return r.Done() - r.Failed.Runs }
 
 // undecided returns how many runs are undecided, including those that could not be judged or that an interruption left
 // out.
-func (r *Runs) undecided() int { return r.Campaign.Undecided + r.Failed.Runs + r.Size() - r.Done() }
+func (r *Result) undecided() int { return r.Campaign.Undecided + r.Failed.Runs + r.Size() - r.Done() }
 
 // totals lists how many runs came out in each way.
 func (r *RunsReport) totals(s document.Standing) document.Totals {
@@ -234,7 +240,8 @@ func (r *RunsReport) verdict() (v checker.Verdict) {
 
 // standing says how the runs compare with what their scenario expects.
 func (r *RunsReport) standing(lines runsLines) document.Standing {
-	s := document.Standing{Result: r.Standing(), Named: single.Named(lines.expected()), Excused: true}
+	s := document.Standing{Named: single.Named(lines.expected()), Excused: true}
+	s.Result, _ = r.Standing(r.Subject)
 	for i, l := range r.Laws {
 		s.Broken, s.Held = s.Broken || l.Violated > 0, s.Held || l.Holds > 0
 		s.Excused = s.Excused && (l.Violated == 0 || lines[i].Standing.Excused)

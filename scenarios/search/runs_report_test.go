@@ -21,7 +21,8 @@ import (
 
 // reportOf returns a report on runs of a scenario. All runs are done, and only their outcomes are known.
 func reportOf(scenario string, c format.Campaign) *RunsReport {
-	return &RunsReport{Runs: &Runs{Span: spanned(scenario, c.Seeds), Campaign: c}, Subject: &scenarios.Scenario{}}
+	return &RunsReport{Result: &Result{Span: spanned(scenario, c.Seeds), Repeated: &Repeated{Campaign: c}},
+		Subject: &scenarios.Scenario{}}
 }
 
 // thousand returns the report of a thousand seeds, some of which did not come out as expected.
@@ -165,7 +166,8 @@ func TestThePageOfRunsShowsTheMostInstructive(t *testing.T) {
 		"The first run that is undecided: seed":       {Shown: []*single.Run{open}},
 		"A run that came out as expected: seed":       {Sample: singletest.Kleppmann()},
 	} {
-		r.Runs, r.Subject = &Runs{Span: spanned("a-lock", 1)}, &scenarios.Scenario{}
+		r.Result = &Result{Span: spanned("a-lock", 1), Repeated: &Repeated{}}
+		r.Subject = &scenarios.Scenario{}
 		var b strings.Builder
 		if err := r.Document().HTML(&b, "page.html"); err != nil {
 			t.Fatal(err)

@@ -98,7 +98,7 @@ func TestSpansMergeInAnyOrderAndGrouping(t *testing.T) {
 	name := func(int) string { return "a part" }
 	for seed := range uint64(8) {
 		random := rand.New(rand.NewPCG(seed, 0))
-		var parts []*Exploration
+		var parts []*Result
 		for at := uint64(from); at < from+seeds; {
 			n := min(1+random.Uint64N(40), from+seeds-at)
 			parts = append(parts, explored(t, s, at, int(n), Whole, 1))
@@ -107,7 +107,7 @@ func TestSpansMergeInAnyOrderAndGrouping(t *testing.T) {
 		for len(parts) > 1 {
 			random.Shuffle(len(parts), func(i, k int) { parts[i], parts[k] = parts[k], parts[i] })
 			n := 1 + random.IntN(len(parts))
-			one, err := MergeExplorations(parts[:n], name)
+			one, err := Merge(parts[:n], name)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -115,7 +115,7 @@ func TestSpansMergeInAnyOrderAndGrouping(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if one, err = DecodeExploration(line); err != nil {
+			if one, err = Decode(line); err != nil {
 				t.Fatal(err)
 			}
 			parts = append(parts[n:], one)
@@ -131,7 +131,7 @@ func TestSpansMergeInAnyOrderAndGrouping(t *testing.T) {
 func TestAGapIsAGap(t *testing.T) {
 	s := named(t, "kleppmann-gc-pause")
 	name := func(int) string { return "a part" }
-	got, err := MergeExplorations([]*Exploration{explored(t, s, 71, 30, Whole, 1), explored(t, s, 1, 50, Whole, 1)},
+	got, err := Merge([]*Result{explored(t, s, 71, 30, Whole, 1), explored(t, s, 1, 50, Whole, 1)},
 		name)
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios"
-	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
 // Span says which seeds of a scenario a search should run, and which of them it has run. Spans of different seeds can
@@ -126,14 +125,6 @@ func (s Span) differs(sc *scenarios.Scenario, p nemesis.Plan) error {
 // portion is the number of seeds in one job. It is large enough to make handing out a job cheap.
 const portion = 8
 
-// portion returns the number of seeds in one job of the span.
-func (s *Span) portion() uint64 {
-	if s.Free {
-		return portion
-	}
-	return together // a worker that begins within a block must also perform the block's earlier runs
-}
-
 // isDone reports whether ctx is done.
 func isDone(ctx context.Context) bool {
 	select {
@@ -144,39 +135,23 @@ func isDone(ctx context.Context) bool {
 	}
 }
 
-// runPortions runs the remaining seeds of a span, in jobs of at most size seeds, and passes their results to take in
-// the order of the seeds. It stops when ctx is done, or at the first error. start is called once per worker and returns
-// the function with which that worker runs seeds. That function stops within its range once ctx is done: a run of
-// programs may take seconds.
-func runPortions[R any](ctx context.Context, s Span, workers int, size uint64, start func() func(Range) (R, error),
-	take func(R)) error {
-	missing := s.missing()
-	worker := func() func(int) (R, error) {
-		run := start()
-		return func(job int) (R, error) { return run(missing.portion(job, size)) }
-	}
-	_, err := campaign.InOrder(ctx, workers, missing.portions(size), worker,
-		func(_ int, r R) error { take(r); return nil })
-	return err
-}
-
 // joined returns a span that covers all parts: from the lowest to the highest seed that belongs to one of the parts,
 // with nothing run yet. An error says which parts do not fit together or overlap. It calls part i by the name that
 // name(i) returns.
-func joined(parts []Span, name func(int) string) (Span, error) {
+func joined(parts []*Result, name func(int) string) (Span, error) {
 	if len(parts) == 0 {
 		return Span{}, errors.New("there is nothing to merge")
 	}
-	whole := parts[0]
+	whole := parts[0].Span
 	whole.Shard, whole.Ran = Whole, nil
 	bounds := whole.all()
 	for i, p := range parts {
-		if p.Scenario != whole.Scenario || p.Identity != whole.Identity {
+		if !p.fits(parts[0]) {
 			return Span{}, fmt.Errorf("%s and %s are of different scenarios, faults or versions of this program",
 				name(0), name(i))
 		}
 		if len(p.Ran.in(whole.Ran)) > 0 {
-			k := slices.IndexFunc(parts, func(q Span) bool { return len(p.Ran.in(q.Ran)) > 0 })
+			k := slices.IndexFunc(parts, func(q *Result) bool { return len(p.Ran.in(q.Ran)) > 0 })
 			return Span{}, fmt.Errorf("%s and %s overlap: both have run %s", name(k), name(i), p.Ran.in(parts[k].Ran))
 		}
 		bounds = Range{min(bounds.First, p.all().First), max(bounds.Last, p.all().Last)}

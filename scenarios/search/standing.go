@@ -10,13 +10,18 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
 )
 
-// Standing sums up the exploration of s. It is Failed if a promise was broken. It is Undecided if seeds are left, if a
-// law whose outcome the scenario requires was never exercised, if some runs could not be judged, or if no fault ever
-// struck while the lock was in use. open says why it is undecided, one sentence per reason.
-func (e *Exploration) Standing(s *scenarios.Scenario) (standing document.Result, open []string) {
+// Standing sums up the search of s. An exploration is Failed if a promise was broken. It is Undecided if seeds are
+// left, if a law whose outcome the scenario requires was never exercised, if some runs could not be judged, or if no
+// fault ever struck while the lock was in use. Runs of the same faults are Failed if some did not come out as s
+// expects, and otherwise Undecided if some are left or could not be judged. open says why it is undecided, one sentence
+// per reason.
+func (e *Result) Standing(s *scenarios.Scenario) (standing document.Result, open []string) {
+	if e.Repeated != nil {
+		return e.compared()
+	}
 	open = append(open, e.unfinished()...)
-	if _, struck, met := e.drawn(); e.Done() > 0 && met == 0 {
-		open = append(open, fmt.Sprintf("the mix never hits: of %d faults that struck, none did so %s", struck,
+	if all := e.allFaults(); e.Done() > 0 && all.Met == 0 {
+		open = append(open, fmt.Sprintf("the mix never hits: of %d faults that struck, none did so %s", all.Struck,
 			campaign.WhileHeld))
 	}
 	open = append(open, e.Failed.open(e.Done())...)
@@ -36,8 +41,18 @@ func (e *Exploration) Standing(s *scenarios.Scenario) (standing document.Result,
 	return document.Passed, nil
 }
 
+// compared is Standing for runs of the same faults.
+func (e *Result) compared() (standing document.Result, open []string) {
+	open = append(e.unfinished(), e.Failed.open(e.Done())...)
+	standing = e.Campaign.Standing()
+	if standing != document.Failed && len(open) > 0 {
+		return document.Undecided, open
+	}
+	return standing, open
+}
+
 // caveats lists what makes the exploration less meaningful than its numbers suggest, one sentence each.
-func (e *Exploration) caveats() []string {
+func (e *Result) caveats() []string {
 	var caveats []string
 	if e.Empty > 0 {
 		caveats = append(caveats, fmt.Sprintf("%d of %d plans had no fault", e.Empty, e.Done()))

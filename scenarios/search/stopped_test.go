@@ -72,7 +72,7 @@ func newCampaign[C any](t *testing.T, begin func() (C, error)) C {
 // the record.
 func TestTheFirstPlansOfFindingsAreKept(t *testing.T) {
 	s := named(t, "kleppmann-gc-pause")
-	e := newCampaign(t, func() (*Exploration, error) { return NewExploration(s, 1, together+50, Whole) })
+	e := newCampaign(t, func() (*Result, error) { return NewExploration(s, 1, together+50, Whole) })
 	if err := e.Run(context.Background(), s, 2, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestTheFirstPlansOfFindingsAreKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	read, err := DecodeExploration(text)
+	read, err := Decode(text)
 	if err != nil {
 		t.Fatal(err)
 	}

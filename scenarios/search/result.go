@@ -1,0 +1,169 @@
+package search
+
+import (
+	"context"
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/campaign"
+)
+
+// Result sums up the runs that a search has performed so far: an exploration, whose faults are drawn (Drawn), or runs
+// of the same faults (Repeated). It keeps only counts of its runs, so its size does not grow with the number of seeds.
+// Every other detail of a run can be obtained by running its seed again.
+type Result struct {
+	Span
+	Failed   Failed            `json:"failed"` // these runs are counted nowhere else except in Ran and Empty
+	Laws     campaign.Laws     `json:"laws"`   // in the order of checker.Laws
+	Findings campaign.Findings `json:"findings"`
+	*Drawn
+	*Repeated
+}
+
+// like returns a Result of the same kind as r, for a span, with all counts at zero.
+func (r *Result) like(span Span) *Result {
+	if r.Repeated != nil {
+		return newRuns(span, r.Plan)
+	}
+	return newExploration(span)
+}
+
+// portion returns the number of seeds in one job.
+func (r *Result) portion() uint64 {
+	if r.Drawn == nil || r.Free {
+		return portion
+	}
+	return together // a worker that begins within a block must also perform the block's earlier runs
+}
+
+// Run continues the search on the given number of workers (0: one per core), until all seeds are done or ctx is done.
+// Each time it has added the results of a portion to r, it calls counted, unless that is nil. The result does not
+// depend on the workers, the portions or interruptions.
+func (r *Result) Run(ctx context.Context, s *scenarios.Scenario, workers int, counted func()) error {
+	missing, size := r.missing(), r.portion()
+	start := func() func(int) (*Result, error) {
+		run, err := r.runner(ctx, s)
+		return func(job int) (*Result, error) {
+			if err != nil {
+				return nil, err
+			}
+			return run(missing.portion(job, size))
+		}
+	}
+	_, err := campaign.InOrder(ctx, workers, missing.portions(size), start, func(_ int, part *Result) error {
+		r.add(part)
+		if counted != nil {
+			counted()
+		}
+		return nil
+	})
+	return err
+}
+
+// runner returns the function with which one worker runs seeds of s. It stops within its range once ctx is done: a run
+// of programs may take seconds.
+func (r *Result) runner(ctx context.Context, s *scenarios.Scenario) (func(Range) (*Result, error), error) {
+	if r.Repeated != nil {
+		return r.repeater(ctx, s)
+	}
+	x, err := newExplorer(s, &r.Span)
+	return func(seeds Range) (*Result, error) { return x.explore(ctx, seeds) }, err
+}
+
+// count adds the verdict on one run.
+func (r *Result) count(seed uint64, v checker.Verdict, p checker.Promise) (undecided bool) {
+	undecided = r.Laws.Count(v)
+	r.Laws.Excuse(v, p)
+	r.Findings.Count(seed, v)
+	return undecided
+}
+
+// add adds the results of another part of the same search.
+func (r *Result) add(part *Result) {
+	r.Ran = r.Ran.with(part.Ran)
+	r.Failed.add(part.Failed)
+	r.Laws.Add(part.Laws)
+	r.Findings.Add(part.Findings)
+	if r.Repeated != nil {
+		r.Repeated.add(part.Repeated)
+	} else {
+		r.Drawn.add(part.Drawn)
+		r.keep(part.plans)
+	}
+}
+
+// sample returns the plan whose run determines the Identity of a search of s.
+func (r *Result) sample(s *scenarios.Scenario) (nemesis.Plan, error) {
+	if r.Repeated != nil {
+		faults, err := r.Given()
+		return nemesis.Plan{Scenario: s.Name, Seed: calm, Faults: faults}, err
+	}
+	plans, err := r.Plans(s)
+	if err != nil {
+		return nemesis.Plan{}, err
+	}
+	return plans.sample(), nil
+}
+
+// Matches returns an error that says why the result does not belong to s and this version of the program; nil if it
+// does.
+func (r *Result) Matches(s *scenarios.Scenario) error {
+	sample, err := r.sample(s)
+	if err != nil {
+		return err
+	}
+	return r.differs(s, sample)
+}
+
+// fits reports whether two results are of the same runs, apart from their seeds.
+func (r *Result) fits(other *Result) bool {
+	return r.Scenario == other.Scenario && r.Identity == other.Identity && (r.Drawn == nil) == (other.Drawn == nil)
+}
+
+// Merge combines the shards of one search. The result equals that of the search as a whole. An error says which shards
+// do not fit together or overlap. It calls part i by the name that name(i) returns.
+func Merge(parts []*Result, name func(int) string) (*Result, error) {
+	span, err := joined(parts, name)
+	if err != nil {
+		return nil, err
+	}
+	whole := parts[0].like(span)
+	for _, p := range parts {
+		whole.add(p)
+	}
+	return whole, nil
+}
+
+// Encode returns the result as one line of JSON, for Decode.
+func (r *Result) Encode() ([]byte, error) { return encode(r) }
+
+// Decode reads what Encode wrote. It returns an error if b is truncated, was changed since it was written, or is of
+// another kind.
+func Decode(b []byte) (*Result, error) {
+	r := new(Result)
+	return r, decode(b, r)
+}
+
+// consistent reports whether r could be the result of this program.
+func (r *Result) consistent() bool {
+	judged := r.Done() - r.Failed.Runs
+	return r.Span.consistent() && r.Failed.consistent(r.Done()) && consistentLaws(r.Laws, judged) &&
+		consistentFindings(r.Findings, r.Laws, r.Ran) && (r.Drawn == nil) != (r.Repeated == nil) &&
+		(r.Drawn == nil || r.Drawn.consistent(r.Ran)) && (r.Repeated == nil || r.Repeated.consistent(judged))
+}
+
+func (d *Drawn) consistent(ran Ranges) bool {
+	return d.Differing.Blocks >= 0 && d.Closest.consistent(ran) &&
+		slices.EqualFunc(d.Faults, nemesis.Kinds, func(t campaign.Fault, k nemesis.Kind) bool {
+			return t.Kind == k && t.Met <= t.Struck && t.Struck <= t.Drawn
+		})
+}
+
+func (r *Repeated) consistent(judged int) bool {
+	c := &r.Campaign
+	wrong := func(p campaign.Planned) bool { return p.Met > p.Struck || p.Struck > judged }
+	return !slices.ContainsFunc(r.Plan, wrong) && c.Seeds == judged &&
+		c.AsExpected+c.Otherwise+c.Undecided == judged && c.Digests() <= judged
+}
