@@ -74,7 +74,7 @@ func (r *Result) Encode() ([]byte, error) {
 }
 
 // OutcomeOf returns what an exploration has shown, without the findings that broke no promise of the scenario.
-func OutcomeOf(family string, e *search.Exploration, promise checker.Promise) Outcome {
+func OutcomeOf(family string, e *search.Result, promise checker.Promise) Outcome {
 	o := Outcome{Family: family, Runs: e.Done()}
 	for _, l := range e.Laws {
 		if slices.Contains(judged, l.Law) {
