@@ -42,6 +42,12 @@ var Sections = []Section{
 		"release-where-granted", "release-everywhere", "quorum-of-two", "skew-of-an-hour", "continuous-partitions",
 		"hung-master", "extension", "extension-without-check", "extension-by-reacquire", "extension-uncapped",
 		"token-per-acquire", "token-per-client", "evicted-on-one-of-five"}},
+	{"Semaphores", []string{
+		"semaphore-clients-clock", "semaphore-servers-clock", "semaphore-rank", "permit-list-holder-crash",
+		"semaphore-holder-crash", "etcd-semaphore", "zookeeper-semaphore"}},
+	{"Read-write locks on Redis", []string{
+		"read-write-one-lease", "read-write-own-lease", "read-write-counter", "read-write-late-reader",
+		"read-write-writer-waits", "read-write-writers-first"}},
 	{"Replication", []string{
 		"failover-loses-lock", "failover-wait", "failover-wait-ignored", "failover-during-wait",
 		"failover-during-wait-ignored", "failover-wait-other-replica", "wait-as-long-as-ttl",

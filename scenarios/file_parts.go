@@ -258,13 +258,16 @@ func (f *file) resourceFields() []field {
 	return t.fields("")
 }
 
-// checkResource reports fencing as a problem if the protocol issues no tokens.
+// checkResource refuses fencing if the protocol issues no tokens, or if several clients may hold the lock at once.
 func (f *file) checkResource() {
 	d := locks.Define(f.lock.config.Protocol)
-	if d == nil || d.Tokens || f.scenario.Resource.Fencing == FencingOff {
-		return
-	}
-	if place, given := f.inResource["fencing"]; given {
+	place, given := f.inResource["fencing"]
+	switch several := f.lock.config.Permits > 1; {
+	case d == nil || d.Tokens && !several || f.scenario.Resource.Fencing == FencingOff || !given:
+	case several:
+		f.Problem(place, "", "with %d permits several clients use the resource at once, and a fence would refuse all "+
+			"but the latest: write fencing: off", f.lock.config.Permits)
+	default:
 		f.Problem(place, "", "%s gives no fencing tokens for the resource to compare: write fencing: off, or take %s",
 			d.Name, format.Listed(tokenGivers(), "or"))
 	}

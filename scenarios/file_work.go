@@ -127,7 +127,7 @@ func (f *file) readClients(names *nemesis.Names) {
 	}
 	shared := slices.ContainsFunc(s.Clients, func(c Client) bool { return c.Lock.Shared })
 	for i := range s.Clients {
-		s.Clients[i].Lock.ReadWrite = shared
+		s.Clients[i].Lock.Readers = shared
 	}
 }
 

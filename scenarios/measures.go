@@ -140,7 +140,7 @@ func (s *Scenario) keySettings(d *locks.Definition) []applied {
 			return c.Lock.TokenScope == locks.PerRequest || d.Applies(&c.Lock, history.OwnValue)
 		})},
 		{history.RelativeExpiry, s.everybody(func(c *Client) bool {
-			return d.Setting("expiry") == nil || d.Applies(&c.Lock, history.RelativeExpiry)
+			return d.Setting("expiry") == nil && d.Setting("time") == nil || d.Applies(&c.Lock, history.RelativeExpiry)
 		})},
 		{history.CountedEntries, s.everybody(func(c *Client) bool {
 			return !c.Work.Nested || c.Lock.Reentry != locks.UncountedReentry

@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// semaphoreText is a scenario whose lock is a semaphore of a Go library.
-const semaphoreText = "name: semaphore\nservers: {redis: 1}\nclients: %d\n" +
+// semaphoreText is a scenario whose lock is a semaphore.
+const semaphoreText = "name: semaphore\nservers: {%s: 1}\nclients: %d\n" +
 	"lock: {protocol: %s, ttl: 8s, permits: %s}\n%s"
 
 // TestPermitsAreForSemaphoresThatSomebodyWaitsFor: the header of a history states the permits, and a number of permits
 // that is of no use is an error at its key.
 func TestPermitsAreForSemaphoresThatSomebodyWaitsFor(t *testing.T) {
-	s, err := ParseWith("semaphore.yaml", fmt.Appendf(nil, semaphoreText, 3, "library", "2", ""), &Code{})
+	s, err := ParseWith("semaphore.yaml", fmt.Appendf(nil, semaphoreText, "redis", 3, "library", "2", ""), &Code{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,10 +26,23 @@ func TestPermitsAreForSemaphoresThatSomebodyWaitsFor(t *testing.T) {
 	}{
 		{3, "library", "3", "", "semaphore.yaml:4:36: with 3 permits and 3 clients, nobody ever has to wait"},
 		{3, "library", "0", "", "semaphore.yaml:4:45: expected a number from 1"},
-		{3, "set-nx-px", "2", "", "semaphore.yaml:4:38: unknown key"},
+		{3, "set-nx-px", "2", "", "semaphore.yaml:4:38: permits is a setting of etcd, zookeeper, permit-list and " +
+			"semaphore, but the protocol is set-nx-px: leave it out"},
+		{2, "semaphore", "2", "", "with 2 permits and 2 clients, nobody ever has to wait"},
+		{3, "semaphore", "2", "overrides: {client-1: {lock: {permits: 1}}}\n",
+			"all clients take their permits from one"},
+		{3, "etcd", "2, line: one-key", "", "one key has one holder, and there are several permits"},
+		{3, "zookeeper", "2, watch: lowest", "", "watches the folder"},
+		{3, "zookeeper", "2", "overrides: {client-1: {lock: {shared: on}}}\n", "has no readers and writers"},
+		{3, "semaphore", "2, admit: rank", "", "write time: client"},
+		{3, "semaphore", "2", "resource: {fencing: on}\n", "a fence would refuse all but the latest"},
 		{3, "library", "2", "overrides: {client-1: {lock: {permits: 1}}}\n", "all clients take their permits from one"},
 	} {
-		text := fmt.Appendf(nil, semaphoreText, c.clients, c.protocol, c.permits, c.more)
+		servers := "redis"
+		if c.protocol == "etcd" || c.protocol == "zookeeper" {
+			servers = c.protocol
+		}
+		text := fmt.Appendf(nil, semaphoreText, servers, c.clients, c.protocol, c.permits, c.more)
 		if _, err := ParseWith("semaphore.yaml", text, &Code{}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s\nis answered with\n%v\nnot with %q", text, err, c.want)
 		}

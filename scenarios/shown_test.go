@@ -94,6 +94,18 @@ var changes = []change{
 	{"zookeeper-under-faults", "cut zookeeper-1 | zookeeper-2", "cut zookeeper-1 zookeeper-2 |", "unavailability", ""},
 	{"zookeeper-readers-together", "shared: on", "shared: off", `lock_acquisition_time_p99{process="client-2"}`, ""},
 
+	{"semaphore-servers-clock", "time: server", "time: client", "lease-exclusion", checker.ExpiredEarly},
+	{"semaphore-holder-crash", "semaphore, permits: 2", "semaphore, permits: 1", "lock_acquisition_time_p99", ""},
+	{"etcd-semaphore", "permits: 2", "permits: 1", `lock_acquisition_time_p99{process="client-3"}`, ""},
+	{"zookeeper-semaphore", "permits: 2", "permits: 1", `lock_acquisition_time_p99{process="client-3"}`, ""},
+
+	{"read-write-one-lease", "one-lease", "own-lease", "lease-exclusion", ""},
+	{"read-write-own-lease", "own-lease", "one-lease", "lease-exclusion", checker.ValidityMiscounted},
+	{"read-write-late-reader", "own-lease", "counter", "lease-exclusion", checker.RemovedByNonOwner},
+	{"read-write-writer-waits", "read-write, ", "read-write, prefer: writers, ",
+		`lock_acquisition_time_p99{process="client-3"}`, ""},
+	{"read-write-writers-first", "prefer: writers", "prefer: none", `lock_acquisition_time_p99{process="client-3"}`, ""},
+
 	{"two-locks-opposite-order", "[stock, orders]", "[orders, stock]", "deadlock-freedom", ""},
 	{"two-locks-same-order", "client-2: {work: {locks: [orders, stock]}}", "client-2: {work: {locks: [stock, orders]}}",
 		"deadlock-freedom", checker.StuckInCycle},

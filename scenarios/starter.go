@@ -148,6 +148,9 @@ func (f *starterFile) lock() {
 		case s.Form.Kind == format.Mapping:
 			f.group(s)
 		case nested && f.def.Setting(group) != nil: // written together with its group
+		case s.Path == "permits" && f.def.Shares:
+			f.prose("  ", s.Meaning+" ("+s.Form.Values()+")")
+			f.line("  permits: 2")
 		default:
 			f.prose("  ", s.Meaning+" ("+s.Form.Values()+")")
 			f.line("  #%s: %s", s.Path, s.Form.Text(s.Get(config)))
@@ -228,14 +231,19 @@ func (f *starterFile) expect() {
 	}
 	f.line("expect:                        # the expected outcome: holds, violated or any")
 	f.line("  lease-exclusion: holds")
-	if f.def.Expires {
+	switch {
+	case f.def.Shares:
+		f.line("  mutual-exclusion: holds      # never more than two are inside")
+	case f.def.Expires:
 		f.line("  mutual-exclusion: violated by holder outlived its lease (pause)")
-	} else {
+	default:
 		f.line("  mutual-exclusion: holds      # nobody gets in before client-1 releases")
 	}
-	if f.def.Expires && !f.def.Tokens {
+	switch {
+	case f.def.Shares: // several holders use the resource at once
+	case f.def.Expires && !f.def.Tokens:
 		f.line("  resource-safety: violated by superseded holder took effect")
-	} else {
+	default:
 		f.line("  resource-safety: holds")
 	}
 	f.line("  ownership: holds")

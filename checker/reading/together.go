@@ -15,6 +15,7 @@ type Options struct {
 	ClockError *history.Time
 	Kind       Kind
 	Initial    string // the initial value of every register; empty: as the headers say
+	Permits    int    // how many may hold a lock at the same time; 0: as the headers say
 }
 
 // Together combines files into the one history that is judged, with its events numbered from 0. Notes are sentences
@@ -28,6 +29,11 @@ func Together(files []*File, o Options) (h *history.History, notes []string, err
 		}
 		if o.ClockError != nil {
 			f.History.Header.ClockError, f.History.Header.ClockErrors = *o.ClockError, nil
+		}
+		if o.Permits != 0 {
+			if err := o.permit(f.History); err != nil {
+				return nil, nil, fmt.Errorf("%s: %w", f.Name, err)
+			}
 		}
 		if o.Initial != "" {
 			f.History.Header.Initial = o.Initial
@@ -80,4 +86,14 @@ func (l removed) notes() (notes []string) {
 			l.Nested))
 	}
 	return notes
+}
+
+// permit makes a history one of locks with several permits, unless it has shared holds.
+func (o *Options) permit(h *history.History) error {
+	if i := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Shared }); i >= 0 && o.Permits > 1 {
+		return fmt.Errorf("event %d is a shared hold, and each hold of a semaphore takes one of %d permits: leave "+
+			"--permits out", i, o.Permits)
+	}
+	h.Header.Permits = o.Permits
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -26,6 +27,8 @@ type recorded struct {
 	reading, lock, initial string
 	clockError             time.Duration
 	stated                 bool // whether --clock-error was given
+	permits                int
+	counted                bool // whether --permits was given
 }
 
 func newCheck() *cobra.Command {
@@ -58,7 +61,8 @@ leaves open do not count.`,
   fencepost check store/latest/history.edn --lock mutex --reading strict
   fencepost check machine-1.jsonl machine-2.jsonl --clock-error 2ms --html report.html`,
 		RunE: func(c *cobra.Command, args []string) error {
-			switch r.stated = c.Flags().Changed("clock-error"); {
+			r.stated, r.counted = c.Flags().Changed("clock-error"), c.Flags().Changed("permits")
+			switch {
 			case schemaOnly && len(args) > 0:
 				return fmt.Errorf("--schema prints a document and judges nothing; leave %q out", args[0])
 			case schemaOnly:
@@ -80,6 +84,8 @@ leaves open do not count.`,
 	c.Flags().StringVar(&r.lock, "lock", "",
 		"the history is of a `mutex|reentrant` one: it is acquired and released,\nand all else is refused")
 	c.Flags().StringVar(&r.initial, "initial", "", "each register held `VALUE` at first (default: as the header says)")
+	c.Flags().IntVar(&r.permits, "permits", 0,
+		"a lock is a semaphore that `N` may hold at the same time\n(default: as the header says)")
 	c.Flags().DurationVar(&r.clockError, "clock-error", 0,
 		"how far the clock of each process may have been off\n(default: as the header says)")
 	c.Flags().BoolVar(&schemaOnly, "schema", false, "print the JSON Schema of the lines of a history")
@@ -168,6 +174,13 @@ func (r *recorded) options() (o reading.Options, err error) {
 	if r.clockError < 0 {
 		return o, fmt.Errorf("--clock-error must be zero or longer, not %v", r.clockError)
 	}
+	if o.Permits = r.permits; r.counted && r.permits < 1 {
+		return o, fmt.Errorf("--permits must be 1 or more, not %d", r.permits)
+	}
+	if r.permits > 1 && r.lock != "" {
+		return o, fmt.Errorf("--permits %d says that the lock is a semaphore, and --lock %s that it is not: leave one "+
+			"of them out", r.permits, r.lock)
+	}
 	if r.stated {
 		o.ClockError = new(history.Of(r.clockError))
 	}
@@ -198,6 +211,7 @@ func (r *recorded) repeat(paths []string) string {
 		words = append(words, output.Word(path))
 	}
 	for _, flag := range [][2]string{{"--reading", r.reading}, {"--lock", r.lock}, {"--initial", r.initial},
+		{"--permits", map[bool]string{true: strconv.Itoa(r.permits)}[r.counted]},
 		{"--clock-error", map[bool]string{true: r.clockError.String()}[r.stated]}} {
 		if flag[1] != "" {
 			words = append(words, flag[0], output.Word(flag[1]))

@@ -127,6 +127,18 @@ var mutants = []Mutant{
 	{"renewed-no-fence", "fenced-renewed", "the resource ignores tokens", "",
 		edits(set("resource.fencing", "off")), late, breaks(data)},
 
+	{"clients-clock", "semaphore", "each client removes the permits that are over by its own clock",
+		"Redis in Action, 6.3; Redisson", edits(set("lock.time", "client")), later, breaks(leases)},
+	{"ranked", "semaphore", "whoever has an earlier time goes first", "Redis in Action, 6.3.1",
+		edits(set("lock.time", "client"), set("lock.admit", "rank")), soon, breaks(leases)},
+	{"permit-list", "semaphore", "a permit that its holder does not put back is gone", "redisson 2045, 4462",
+		edits(set("lock.protocol", "permit-list"), set("work.check-validity", "off"), set("work.hold", "500ms")), soon,
+		breaks(progress)},
+	{"permits-counted-from-answer", "semaphore", "counts the TTL from the answer", "",
+		edits(set("lock.elapsed-check", "off")), soon, breaks(leases)},
+	{"permits-unsynced", "semaphore", "fsync once a second", "",
+		edits(set("servers.persistence.append-fsync", "everysec")), later, breaks(leases)},
+
 	{"small-quorum", "redlock", "one of three is enough", "",
 		edits(set("lock.quorum", "1")), soon, breaks(leases)},
 	{"no-elapsed-check", "redlock", "returns a lock that has expired", "node-redlock 296",

@@ -145,8 +145,8 @@ type Config struct {
 	// Permits is how many clients may hold the lock at the same time; default 1. The lock is a semaphore if it is more.
 	Permits int
 
-	Shared    bool // ask for a read lock, which other shared clients may hold at the same time; default off
-	ReadWrite bool // the lock is a read-write lock, because some client asks for a read lock
+	Shared  bool // ask for a read lock, which other shared clients may hold at the same time; default off
+	Readers bool // the lock is a read-write lock, because some client asks for a read lock
 
 	// Only for a replicated Redis.
 	Sentinel sim.ProcessID // asked for the master of Servers[0]; empty: no failovers
@@ -166,3 +166,6 @@ type Config struct {
 	// First is the index in Servers of the server at which a client begins, if clients spread their load.
 	First int
 }
+
+// permits returns how many clients may hold the lock at the same time.
+func (c *Config) permits() int { return max(1, c.Permits) }

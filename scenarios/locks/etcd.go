@@ -24,11 +24,17 @@ func init() {
 		Settings: slices.Concat([]Setting{
 			ttlKey.With(func(f *format.Form) { f.Least, f.Step = int64(2*time.Second), int64(time.Second) }),
 			retryKey, retryDelay, retryPatience, timeoutKey.Standing(format.Value{N: int64(time.Second)}),
-			format.Only(reentrantKey, CountedReentry, UncountedReentry),
+			format.Only(reentrantKey, CountedReentry, UncountedReentry), permitsKey,
 		}, own(etcdKeys...)),
 		Without: withoutRedis(Etcd, "lease"),
 		Alike: map[string]string{"line": "clients of one-key do not see the keys of those that wait in line: set " +
-			"line under lock, for all clients"},
+			"line under lock, for all clients", "permits": permitsAlike},
+		Refused: func(c *Config, _ int) []Refusal {
+			if ownOf[etcdConfig](c).line == oneKey && c.Permits > 1 {
+				return []Refusal{{"line", "one key has one holder, and there are several permits: leave line out"}}
+			}
+			return nil
+		},
 		make: func(r requester) protocol {
 			return &etcd{requester: r, own: ownOf[etcdConfig](r.config), caller: etcdCaller{config: r.config}}
 		},
@@ -130,7 +136,8 @@ func withoutRedis(p Protocol, lease string) map[string]string {
 }
 
 // etcd is the mutex of clientv3/concurrency: each client puts its own key under the lock's name, attached to its
-// lease, and the key with the lowest create revision holds the lock. The create revision is the fencing token.
+// lease, and the key with the lowest create revision holds the lock. The create revision is the fencing token. With
+// several permits, as many keys hold the lock.
 //
 // Each lock has its own session here, which is closed if an attempt may have left a key behind. The recipe may also
 // share one session among several locks, but never closes it: the caller must then delete what a failed attempt
@@ -142,7 +149,7 @@ type etcd struct {
 	session *etcdSession // nil: none is open
 }
 
-// Acquire waits in line until its key is the oldest.
+// Acquire waits in line until its key is the oldest, or among the oldest if there are several permits.
 func (l *etcd) Acquire(env sim.Env) (*Hold, error) {
 	start := env.Monotonic()
 	for {
@@ -223,7 +230,7 @@ func (l *etcd) enter(env sim.Env, h *Hold, key string) (first, entered bool) {
 		return false, false
 	}
 	h.Token = history.Token(own[0].Create)
-	return owner[0].Key == key, true
+	return slices.ContainsFunc(owner, func(k rpc.KeyValue) bool { return k.Key == key }), true
 }
 
 // created is the condition that a key has the given create revision; 0: that it does not exist.
@@ -236,10 +243,11 @@ func (l *etcd) putting(h *Hold, key string) rpc.Op {
 	return rpc.Op{Kind: rpc.Put, Key: key, Value: string(h.Attempt), Lease: l.session.lease}
 }
 
-// line returns the operation that reads the oldest key under the lock's name.
+// line returns the operation that reads the oldest keys under the lock's name, which hold the lock.
 func (l *etcd) line() rpc.Op {
 	prefix := string(l.config.Key) + "/"
-	return rpc.Op{Kind: rpc.Range, Key: prefix, End: rpc.Prefix(prefix), Order: rpc.ByCreate, Limit: 1}
+	return rpc.Op{Kind: rpc.Range, Key: prefix, End: rpc.Prefix(prefix), Order: rpc.ByCreate,
+		Limit: l.config.permits()}
 }
 
 // put puts the key that all clients share, unless it exists. It returns false, false if there is no reply.
@@ -261,21 +269,25 @@ func (l *etcd) put(env sim.Env, h *Hold, key string) (first, entered bool) {
 	return false, true
 }
 
-// waitInLine waits until the client's key is the oldest under the lock's name. It returns false if it had to stop
-// before.
+// waitInLine waits until fewer keys under the lock's name than permits are older than the client's own. It returns
+// false if it had to stop before.
 func (l *etcd) waitInLine(env sim.Env, h *Hold, key string, patience time.Duration) bool {
 	start := env.Monotonic()
 	for waited := false; ; waited = true {
-		latest := l.line()
-		latest.Descending, latest.MaxCreate = true, int64(h.Token)-1
-		r, ok := l.caller.call(env, h.Attempt, l.config.Patience+l.config.TTL+time.Minute, latest.Call())
+		look := l.line()
+		look.Descending, look.MaxCreate = true, int64(h.Token)-1
+		r, ok := l.caller.call(env, h.Attempt, l.config.Patience+l.config.TTL+time.Minute, look.Call())
 		if !ok || patience != sim.Forever && env.Monotonic()-start >= patience {
 			return false
 		}
-		if len(r.Keys) == 0 {
+		if len(r.Keys) < l.config.permits() {
 			return !waited || !l.own.recheck || l.stands(env, h, key)
 		}
-		l.watch(env, h, r.Keys[0].Key, r.Revision, patience)
+		w := rpc.Watch{Key: r.Keys[0].Key, From: r.Revision + 1}
+		if l.config.Permits > 1 { // any of the holders may be the next to leave
+			w.Key, w.End = look.Key, look.End
+		}
+		l.watch(env, h, w, patience)
 	}
 }
 
@@ -285,11 +297,11 @@ func (l *etcd) stands(env sim.Env, h *Hold, key string) bool {
 	return ok && len(r.Keys) == 1 && l.session.alive(env)
 }
 
-// watch waits until the key is deleted after the given revision, or until the member stops responding.
-func (l *etcd) watch(env sim.Env, h *Hold, key string, revision int64, patience time.Duration) {
+// watch waits until the watch shows that a key was deleted, or until the member stops responding.
+func (l *etcd) watch(env sim.Env, h *Hold, of rpc.Watch, patience time.Duration) {
 	w := etcdCaller{config: l.config, conn: etcdWatches, at: l.caller.at}
 	defer env.Close(w.member())
-	if _, ok := w.call(env, h.Attempt, l.config.Timeout, rpc.Watch{Key: key, From: revision + 1}.Call()); !ok {
+	if _, ok := w.call(env, h.Attempt, l.config.Timeout, of.Call()); !ok {
 		return
 	}
 	for start := env.Monotonic(); patience == sim.Forever || env.Monotonic()-start < patience; {

@@ -33,13 +33,7 @@ func init() {
 			}
 			return nil
 		},
-		clash: func(a, b history.Lock) string {
-			if string(b) != tokenCounter(a) {
-				return ""
-			}
-			return fmt.Sprintf("the key %s is the token counter of lock %s: write %s", b, a,
-				strings.ReplaceAll(string(b), ":", "-"))
-		},
+		clash: func(a, b history.Lock) string { return sameKey(a, b, tokenCounter(a), "token counter") },
 	})
 }
 
@@ -61,6 +55,15 @@ var readTokenKey = format.Choice("read-token", func(c *fencedConfig) *tokenRead 
 	"when a client learns its fencing token. `in-step`: from the script that takes the lock; `later`: from the "+
 		"counter after the acquisition, which may by then "+
 		"show a later holder's token (Redisson's fenced lock)", format.Options(tokenInStep, tokenLater)...)
+
+// sameKey explains why a lock a and a lock b exclude each other: b is a key of a, which is a's purpose.
+func sameKey(a, b history.Lock, key, purpose string) string {
+	if string(b) != key {
+		return ""
+	}
+	return fmt.Sprintf("the key %s is the %s of lock %s: write %s", b, purpose, a,
+		strings.ReplaceAll(string(b), ":", "-"))
+}
 
 // tokenCounter returns the key of a fenced lock's token counter.
 func tokenCounter(key history.Lock) string { return string(key) + ":token" }

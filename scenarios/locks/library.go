@@ -44,7 +44,7 @@ var library = &Definition{
 	Name:    FromLibrary, // runs on any backend; the backend determines the service
 	Text:    "a Go library as it is shipped, under scenarios/locktest",
 	Several: true, Expires: true, Renews: true, Tokens: true,
-	Alike: map[string]string{"permits": "all clients take their permits from one semaphore: set permits under lock"},
+	Alike: map[string]string{"permits": permitsAlike},
 	Settings: append([]Setting{ttlKey, timeoutKey, retryKey, retryPatience, permitsKey,
 		// the library's own code determines the effect
 		format.Only(reentrantKey, CountedReentry, UncountedReentry), extensionKey}, extensionKeys[2:]...),

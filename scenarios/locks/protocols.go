@@ -38,6 +38,7 @@ type Definition struct {
 	Renews  bool            // the library keeps the lock alive by itself, so that it may notify its client of a loss
 	Tokens  bool            // a hold comes with a fencing token
 	Leaves  bool            // by default, a client does not delete its key on release but lets it expire
+	Shares  bool            // a semaphore: it is of use only with several permits
 	// Settings are the keys that the protocol accepts, each with its words and its default for this protocol.
 	Settings []Setting
 	// Without explains, for keys that only other protocols accept, why this one does not, and what to write instead.

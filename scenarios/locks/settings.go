@@ -85,6 +85,9 @@ var (
 	permitsKey = format.Number("permits", func(c *Config) *int { return &c.Permits }, 1, 1, maxCount,
 		"how many clients may hold the lock at the same time; if it is more than one, the lock is a semaphore")
 
+	sharedKey = format.Switch("shared", func(c *Config) *bool { return &c.Shared }, false,
+		"ask for a read lock; if any client does, the lock is a read-write lock")
+
 	// On one Redis, a client that states no validity has one of the TTL, counted from the reply (LAWS.md).
 	elapsedCheckIfCareful = elapsedCheck.Depending("`on` with an extension or `work.check-validity`, else `off`")
 

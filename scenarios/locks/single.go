@@ -16,10 +16,15 @@ type single struct {
 	set    setKey
 	expiry func(env sim.Env, ttl time.Duration) expiry // expiry of a key that is set now
 	// token reads the fencing token after the lock was acquired; nil if that is not needed
-	token   func(*single, sim.Env, *Hold) bool
-	wrote   sim.ProcessID // the server on which the key was last written
-	taken   bool          // the latest attempt found that another client has the lock
-	listens sim.ProcessID // server on which it is subscribed; empty: none
+	token func(*single, sim.Env, *Hold) bool
+	// The requests that extend and release a lock which is not a key with the owner's value; nil: it is one.
+	prolong  func(env sim.Env, h *Hold, ttl time.Duration) []string
+	giveBack func(*Hold) []string
+
+	prepared bool          // what the lock needs on the server is there
+	wrote    sim.ProcessID // the server on which the key was last written
+	taken    bool          // the latest attempt found that another client has the lock
+	listens  sim.ProcessID // server on which it is subscribed; empty: none
 }
 
 // setKey asks the server to set the key. taken means that the server replied that another client has it.
@@ -143,7 +148,11 @@ func (l *single) Extend(env sim.Env, h *Hold) error {
 	r := begin(env, l.config)
 	r.ttl = x.TTL
 	r.Counted = []sim.ProcessID{l.now[0]}
-	reply := l.ask(env, h, "extend", x.Mode.args(l.config.Key, h.value, millis(x.TTL))...)
+	args := x.Mode.args(l.config.Key, h.value, millis(x.TTL))
+	if l.prolong != nil {
+		args = l.prolong(env, h, x.TTL)
+	}
+	reply := l.ask(env, h, "extend", args...)
 	held := x.Mode.says(reply)
 	if !held && x.Mode == ExtendOrAcquire {
 		held, _ = l.set(l, env, h, after(x.TTL))
@@ -180,6 +189,9 @@ func (l *single) Release(env sim.Env, h *Hold) Answer {
 	key := string(l.config.Key)
 	l.wrote = l.now[0]
 	args := releaseArgs(l.config.Key, h.value)
+	if l.giveBack != nil {
+		args = l.giveBack(h)
+	}
 	switch l.config.Release {
 	case ReleaseDel:
 		args = []string{"DEL", key}

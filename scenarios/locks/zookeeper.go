@@ -34,8 +34,7 @@ func init() {
 			}),
 			retryKey, retryDelay, retryPatience, timeoutKey.Standing(format.Value{N: int64(time.Second)}),
 			format.Only(reentrantKey, CountedReentry, UncountedReentry),
-		}, own(zooKeeperKeys...), []Setting{format.Switch("shared", func(c *Config) *bool { return &c.Shared }, false,
-			"ask for a read lock; if any client does, the lock is a read-write lock")}),
+		}, own(zooKeeperKeys...), []Setting{permitsKey, sharedKey}),
 		Without: withoutRedis(ZooKeeper, "session"),
 		make:    func(r requester) protocol { return &zooKeeper{requester: r, own: ownOf[zooKeeperConfig](r.config)} },
 		Measures: func(c *Config) []history.Measure {
@@ -52,6 +51,8 @@ func init() {
 			}
 			return list
 		},
+		Alike:   map[string]string{"permits": permitsAlike},
+		Refused: refusedOfZooKeeper,
 		badName: badNodeName,
 		clash: func(a, b history.Lock) string {
 			if !strings.HasPrefix(string(b), string(a)+"/") {
@@ -62,6 +63,21 @@ func init() {
 				a, b, strings.ReplaceAll(string(b), "/", "-"))
 		},
 	})
+}
+
+// refusedOfZooKeeper explains which settings do not go together with several permits.
+func refusedOfZooKeeper(c *Config, _ int) (list []Refusal) {
+	if c.Permits > 1 {
+		if c.Shared {
+			list = append(list, Refusal{"shared", "a semaphore with several permits has no readers and writers: " +
+				"leave shared or permits out"})
+		}
+		if ownOf[zooKeeperConfig](c).watch == lowest {
+			list = append(list, Refusal{"watch", "who waits for one of several permits watches the folder, because " +
+				"any holder may be the next to leave: leave watch out"})
+		}
+	}
+	return list
 }
 
 // badNodeName explains why a znode cannot have the name of a lock, and suggests a name. No part of a path may be
@@ -152,8 +168,9 @@ var zooKeeperKeys = []format.Key[zooKeeperConfig]{
 }
 
 // zooKeeper is the lock recipe of ZooKeeper's documentation: each client creates an ephemeral sequential znode under
-// the lock's folder, and the lowest znode holds the lock. With ReadWrite, readers wait for the next lower writer, and
-// writers for the next lower znode of any kind.
+// the lock's folder, and the lowest znode holds the lock. With Readers, readers wait for the next lower writer, and
+// writers for the next lower znode of any kind. With several permits, as many znodes hold the lock, and a waiting
+// client watches the folder.
 type zooKeeper struct {
 	requester
 	own    zooKeeperConfig
@@ -259,7 +276,7 @@ func (l *zooKeeper) granted(env sim.Env, h *zooKeeperHold) bool {
 // kind returns the prefix of the names of the client's znodes.
 func (l *zooKeeper) kind() string {
 	switch {
-	case !l.config.ReadWrite:
+	case !l.config.Readers:
 		return "lock"
 	case l.config.Shared:
 		return "read"
@@ -343,6 +360,9 @@ func (l *zooKeeper) makeFolder(env sim.Env, h *zooKeeperHold) {
 
 // first reports whether the client holds the lock. If it does not, first returns when that may have changed.
 func (l *zooKeeper) first(env sim.Env, h *zooKeeperHold, patience time.Duration) (bool, error) {
+	if l.config.Permits > 1 {
+		return l.admitted(env, h, patience)
+	}
 	names, _, err := l.client.Children(env, h.Attempt, l.folder(), nil)
 	if err != nil {
 		return false, err
@@ -364,10 +384,43 @@ func (l *zooKeeper) first(env sim.Env, h *zooKeeperHold, patience time.Duration)
 		}
 		return false, err
 	}
+	l.await(env, h, &w, patience)
+	return false, nil
+}
+
+// await waits until a watch fires.
+func (l *zooKeeper) await(env sim.Env, h *zooKeeperHold, w *zookeeper.Watch, patience time.Duration) {
 	env.Sleep(patience, w.Fired(), h.node.session.Lost())
 	if w.Event().Type != zookeeper.None {
 		env.Record(history.Event{Type: history.Info, F: history.Woken, Lock: l.config.Key, Attempt: h.Attempt})
 	}
+}
+
+// admitted is first for a lock with several permits: it reports whether fewer znodes than permits are lower.
+func (l *zooKeeper) admitted(env sim.Env, h *zooKeeperHold, patience time.Duration) (bool, error) {
+	var w zookeeper.Watch
+	names, _, err := l.client.Children(env, h.Attempt, l.folder(), &w)
+	if err != nil {
+		return false, err
+	}
+	own, _ := zookeeper.Sequence(h.node.path)
+	there, lower := false, 0
+	for _, name := range names {
+		n, _ := zookeeper.Sequence(name)
+		if there = there || n == own; n < own {
+			lower++
+		}
+	}
+	if !there || lower < l.config.Permits {
+		l.client.Unwatch(&w)
+		if !there {
+			return false, zookeeper.NoNode
+		}
+		return true, nil
+	}
+	l.library.counted(!h.taken)
+	h.taken = true
+	l.await(env, h, &w, patience)
 	return false, nil
 }
 
@@ -379,7 +432,7 @@ func (l *zooKeeper) ahead(names []string, h *zooKeeperHold) (before string, ther
 	for _, name := range names {
 		n, _ := zookeeper.Sequence(name)
 		there = there || n == own
-		blocks := !(l.config.ReadWrite && l.config.Shared && strings.HasPrefix(name, "read-"))
+		blocks := !(l.config.Readers && l.config.Shared && strings.HasPrefix(name, "read-"))
 		if n < own && blocks && (number < 0 || (n < number) == (l.own.watch == lowest)) {
 			before, number = name, n
 		}

@@ -326,9 +326,10 @@ func (r *Reader) unprotected(lock *trace.LockTrace, i int, since, end history.Ti
 }
 
 // nearest returns how far the nearest other grant lies outside a span of time, as a share of the TTL. It also returns
-// the smallest share of its quorum that another attempt still lacked within that span.
+// the smallest share of its quorum that another attempt still lacked within that span. With several permits these are
+// the figures of as many others (see nth).
 func (r *Reader) nearest(lock *trace.LockTrace, g *trace.Grant, from, to history.Time) (far, missing float64) {
-	far, missing = 1, 1
+	var fars, lacks []float64
 	for _, n := range lock.Grants {
 		b := &r.t.Grants[n]
 		if b == g || b.Lease == nil || g.Shared && b.Shared || b.Process == history.Probe {
@@ -336,21 +337,27 @@ func (r *Reader) nearest(lock *trace.LockTrace, g *trace.Grant, from, to history
 		}
 		switch at := b.Lease.Granted; {
 		case at < from:
-			if b.Lease.Until <= from {
-				far = min(far, r.share(from-at))
+			if r.t.Permits() > 1 && r.over(b) > from {
+				fars = append(fars, 0)
+			} else if b.Lease.Until <= from {
+				fars = append(fars, r.share(from-at))
 			}
 		case at > to:
-			far = min(far, r.share(at-to))
+			fars = append(fars, r.share(at-to))
 		default:
-			far = 0
+			fars = append(fars, 0)
 		}
 	}
 	got := map[history.Attempt]int{}
 	for i := range r.holds {
-		if h := &r.holds[i]; h.of != g.Attempt && h.set >= from && h.set < to {
+		h := &r.holds[i]
+		stood := r.t.Permits() > 1 && h.gone > from
+		if h.of != g.Attempt && (h.set >= from || stood) && h.set < to {
 			got[h.of]++
-			missing = min(missing, max(float64(r.need-got[h.of])/float64(r.need), 0))
 		}
 	}
-	return far, missing
+	for _, n := range got {
+		lacks = append(lacks, max(float64(r.need-n)/float64(r.need), 0))
+	}
+	return r.nth(fars), r.nth(lacks)
 }

@@ -254,15 +254,13 @@ func (r *Reader) about(c *Call, lock *trace.LockTrace, i int) {
 	c.Next, c.NextAttempt = r.next(lock, i)
 }
 
-// next returns the client that was granted the lock after the i-th grant or, if there is none, any other client that
-// ever requested it.
+// next returns the client that was granted the lock after the i-th grant (see beyond) or, if there is none, any other
+// client that ever requested it.
 func (r *Reader) next(lock *trace.LockTrace, i int) (history.Process, history.Attempt) {
 	t := r.t
 	g := &t.Grants[lock.Grants[i]]
-	for _, n := range lock.Grants[i+1:] {
-		if b := &t.Grants[n]; b.Process != history.Probe && !(g.Shared && b.Shared) {
-			return b.Process, b.Attempt
-		}
+	if n, ok := r.beyond(lock, i); ok {
+		return t.Grants[n].Process, t.Grants[n].Attempt
 	}
 	for _, n := range lock.Asks {
 		if a := &t.Asks[n]; a.Process != g.Process && a.Process != history.Probe {
@@ -272,9 +270,13 @@ func (r *Reader) next(lock *trace.LockTrace, i int) (history.Process, history.At
 	return "", ""
 }
 
-// asked reports whether a client other than the holder of g was requesting the lock between from and to.
+// asked reports whether a client other than the holder of g was requesting the lock between from and to. With several
+// permits, as many other clients must have been requesting or holding it.
 func (r *Reader) asked(lock *trace.LockTrace, g *trace.Grant, from, to history.Time) bool {
 	t := r.t
+	if t.Permits() > 1 {
+		return r.holdingOrAsking(lock, g, from, to) >= t.Permits()
+	}
 	last, _ := slices.BinarySearchFunc(lock.Asks, to, func(n int32, at history.Time) int {
 		if t.Time(t.Asks[n].Call) < at {
 			return -1

@@ -40,11 +40,8 @@ func (r *Reader) section(lock *trace.LockTrace, i int) {
 	r.take(Outlives, value, func(c *Call) {
 		r.about(c, lock, i)
 		c.Contended, c.At, c.Standing = contended, left, r.servers(g)
-		for _, n := range lock.Grants[i+1:] {
-			if b := &t.Grants[n]; b.Process != history.Probe && !(g.Shared && b.Shared) {
-				c.After = t.Time(b.OK) - left
-				break
-			}
+		if n, ok := r.beyond(lock, i); ok {
+			c.After = t.Time(t.Grants[n].OK) - left
 		}
 	})
 }
@@ -54,15 +51,10 @@ func (r *Reader) section(lock *trace.LockTrace, i int) {
 func (r *Reader) within(lock *trace.LockTrace, i int) history.Time {
 	t := r.t
 	g := &t.Grants[lock.Grants[i]]
-	for _, n := range lock.Grants[i+1:] {
-		b := &t.Grants[n]
-		if b.Process == history.Probe || g.Shared && b.Shared {
-			continue
-		}
-		if at := t.Time(b.OK); at < g.Until && (g.Release == trace.Open || at < t.Time(g.Release)) {
+	if n, ok := r.beyond(lock, i); ok {
+		if at := t.Time(t.Grants[n].OK); at < r.over(g) {
 			return at
 		}
-		break
 	}
 	return history.Never
 }

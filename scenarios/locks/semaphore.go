@@ -1,0 +1,167 @@
+package locks
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+// Semaphore is a lock with several permits on one Redis. Each holder is a member of a sorted set. Its score is the time
+// at which its permit ends.
+const Semaphore Protocol = "semaphore"
+
+func init() {
+	register(&Definition{
+		Name: Semaphore, Place: 9, Service: history.Redis,
+		Text: "a semaphore: its holders are the members of a sorted set, each with the time at which its permit " +
+			"ends",
+		Backend: OnRedis, Expires: true, Shares: true,
+		Settings: slices.Concat(
+			[]Setting{permitsKey, ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, timeoutKey,
+				format.Only(reentrantKey, CountedReentry, UncountedReentry), valueKey, clockKey, elapsedCheckIfCareful,
+				driftAllowance, extensionKey, format.Only(extensionMode, ExtendChecked)}, extensionKeys[1:],
+			[]Setting{waitKey}, waitKeys, own(semaphoreKeys...)),
+		Without: withoutOneKey,
+		Alike:   map[string]string{"permits": permitsAlike},
+		make:    makeSemaphore,
+		Measures: func(c *Config) []history.Measure {
+			if ownOf[semaphoreConfig](c).time == byServer {
+				return []history.Measure{history.RelativeExpiry}
+			}
+			return nil
+		},
+		Refused: func(c *Config, _ int) []Refusal {
+			if own := ownOf[semaphoreConfig](c); own.admit == byRank && own.time == byServer {
+				return []Refusal{{"admit", "a client that looks at its rank has given itself a time before: write " +
+					"time: client, or leave admit out"}}
+			}
+			return nil
+		},
+	})
+}
+
+const permitsAlike = "all clients take their permits from one semaphore: set permits under lock"
+
+// withoutOneKey explains why a semaphore on Redis does not have the settings of a lock that is one key.
+var withoutOneKey = map[string]string{
+	"release": "who gives a permit back removes or adds what stands for that permit alone: leave release out",
+	"reentrant.overwrite": "overwrite sets the one key of a lock anew, and each permit stands for itself: take " +
+		"counted or uncounted",
+}
+
+// semaphoreConfig holds the settings that only this protocol has.
+type semaphoreConfig struct {
+	time  timeOf    // default server
+	admit admission // default count
+}
+
+// timeOf says whose clock determines when a permit ends.
+type timeOf string
+
+const (
+	byServer timeOf = "server" // a script reads the server's clock (TIME)
+	// the client sends the time of its own clock, when it asks and when it removes the permits of others ("Redis in
+	// Action", Redisson's RPermitExpirableSemaphore)
+	byClient timeOf = "client"
+)
+
+// admission says how it is decided whether a permit is free.
+type admission string
+
+const (
+	byCount admission = "count" // the holders are counted, and the client is added if there is room, in one step
+	// the client adds itself, and has a permit if its rank, by the times of the permits, is low enough ("Redis in
+	// Action", 6.3.1)
+	byRank admission = "rank"
+)
+
+var semaphoreKeys = []format.Key[semaphoreConfig]{
+	format.Choice("time", func(c *semaphoreConfig) *timeOf { return &c.time },
+		"whose clock says when a permit ends: that of the `server`, which a script reads, or that of each `client` "+
+			"(\"Redis in Action\", 6.3; Redisson)",
+		format.Options(byServer, byClient)...).OnWall(string(byClient)),
+	format.Choice("admit", func(c *semaphoreConfig) *admission { return &c.admit },
+		"`count`: the permits in use are counted, and one is added if there is room, in one step; `rank`: the client "+
+			"adds itself, and has a permit if few enough members have an earlier time (\"Redis in Action\", 6.3.1)",
+		format.Options(byCount, byRank)...),
+}
+
+// The scripts of a semaphore. ARGV[1] is the holder, ARGV[2] the TTL, and ARGV[3] the number of permits.
+const (
+	// serversNow reads the server's clock; clientsNow takes the client's, which is ARGV[4].
+	serversNow = `local t = redis.call("time")
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+`
+	clientsNow = `local now = tonumber(ARGV[4])
+`
+	// A permit ends after the millisecond of its score, so that it lasts for the whole TTL.
+	removeEnded = `redis.call("zremrangebyscore", KEYS[1], "-inf", "(" .. now)
+`
+	// keepSet makes the set last as long as its last permit.
+	keepSet = `if redis.call("pttl", KEYS[1]) < tonumber(ARGV[2]) then
+    redis.call("pexpire", KEYS[1], ARGV[2])
+end
+return 1`
+	countPermits = removeEnded + `if redis.call("zcard", KEYS[1]) >= tonumber(ARGV[3]) then
+    return 0
+end
+redis.call("zadd", KEYS[1], now + ARGV[2], ARGV[1])
+` + keepSet
+	rankPermits = removeEnded + `redis.call("zadd", KEYS[1], now + ARGV[2], ARGV[1])
+if redis.call("zrank", KEYS[1], ARGV[1]) >= tonumber(ARGV[3]) then
+    return 0
+end
+` + keepSet
+	extendPermit = `local ends = redis.call("zscore", KEYS[1], ARGV[1])
+if not ends or tonumber(ends) < now then
+    return 0
+end
+redis.call("zadd", KEYS[1], now + ARGV[2], ARGV[1])
+` + keepSet
+)
+
+// permitScripts are the scripts of a semaphore with some settings.
+type permitScripts struct {
+	semaphoreConfig
+	take, extend string
+}
+
+func makeSemaphore(r requester) protocol {
+	s := permitScripts{semaphoreConfig: ownOf[semaphoreConfig](r.config)}
+	now, take := serversNow, countPermits
+	if s.time == byClient {
+		now = clientsNow
+	}
+	if s.admit == byRank {
+		take = rankPermits
+	}
+	s.take, s.extend = now+take, now+extendPermit
+	l := newSingle(r, s.request)
+	l.prolong = func(env sim.Env, h *Hold, ttl time.Duration) []string {
+		return l.permitArgs(env, s.extend, h, millis(ttl), s.time)
+	}
+	l.giveBack = func(h *Hold) []string { return []string{"ZREM", string(l.config.Key), h.value} }
+	return l
+}
+
+// request asks for a permit. A client that finds its rank too high removes itself.
+func (s permitScripts) request(l *single, env sim.Env, h *Hold, due expiry) (held, taken bool) {
+	n, answered := l.ask(env, h, "set", l.permitArgs(env, s.take, h, due.at, s.time)...).Int()
+	if taken = answered && n == 0; taken && s.admit == byRank {
+		l.ask(env, h, "withdraw", l.giveBack(h)...)
+	}
+	return n == 1, taken
+}
+
+// permitArgs returns the call of a script of a semaphore.
+func (l *single) permitArgs(env sim.Env, script string, h *Hold, millis string, by timeOf) []string {
+	args := []string{"EVAL", script, "1", string(l.config.Key), h.value, millis, strconv.Itoa(l.config.permits())}
+	if by == byClient {
+		args = append(args, strconv.FormatInt(env.Wall().UnixMilli(), 10))
+	}
+	return args
+}
