@@ -109,9 +109,12 @@ type Promise struct {
 // Availability is the name of the field Promise.Availability in scenario files and reports.
 const Availability = "availability"
 
-// Excuse explains, after "is broken", why a violation does not break the promise, and how to demand more.
-const Excuse = "where no quorum of servers is left for good; no lock helps there, and it is not promised unless " +
-	"promise lists " + Availability
+// Excuse explains, after "is broken", why a violation does not break the promise, and how to demand more in a scenario
+// file. ExcuseUnless is the same without saying how.
+const (
+	Excuse       = ExcuseUnless + "promise lists " + Availability
+	ExcuseUnless = "where no quorum of servers is left for good; no lock helps there, and it is not promised unless "
+)
 
 // Covers reports whether a law broken by the given cause breaks the promise.
 func (p Promise) Covers(l Law, c Cause) bool { return slices.Contains(p.Laws, l) && !p.Excuses(c) }

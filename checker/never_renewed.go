@@ -6,15 +6,28 @@ import (
 )
 
 // neverRenewed reports whether a holder outlived its lease because nobody asked for an extension: its work took longer
-// than the lease lasts, and no request extended the key although no fault prevented one. It is false if the lease was
-// over when it was granted, since then there was nothing to renew.
+// than a lease of this lock has lasted so far, and no request extended the key although no fault prevented one. It is
+// false if the lease was over when it was granted, since then there was nothing to renew.
 func (t *judge) neverRenewed(l lateness) bool {
 	g := &t.Grants[l.grant]
 	left := min(l.left, g.End) // the late act may be the effect of an earlier request
-	if g.Lease == nil || l.ended <= g.Lease.Granted || t.Time(left)-t.Time(g.OK) <= l.ended-g.Lease.Since {
+	if g.Lease == nil || l.ended <= g.Lease.Granted {
 		return false
 	}
-	return t.unasked(l.grant, left, l.ended)
+	lasts := max(l.ended-g.Lease.Since, t.longestLease(g))
+	return t.Time(left)-t.Time(g.OK) > lasts && t.unasked(l.grant, left, l.ended)
+}
+
+// longestLease returns the longest time for which a lock was stated to be valid by the time of a grant. A lease that is
+// counted from long before its request is shorter than others, but the work is not longer for that.
+func (t *judge) longestLease(of *trace.Grant) (longest history.Time) {
+	for _, n := range t.Locks[of.Lock].Grants {
+		g := &t.Grants[n]
+		if g.Lease != nil && g.Lease.Until != history.Never && g.OK <= of.OK {
+			longest = max(longest, g.Lease.Until-g.Lease.Since)
+		}
+	}
+	return longest
 }
 
 // unasked reports whether it is known that no extension of a grant was requested before a position. This is known if

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -20,18 +21,32 @@ type Trial struct {
 
 // String describes the trial in one sentence.
 func (t Trial) String() string {
-	quotedLines := make([]string, len(t.Faults))
-	for i, l := range t.Faults {
-		quotedLines[i] = `"` + l + `"`
-	}
 	which := "any fault"
 	if len(t.Faults) > 0 {
-		which = list(quotedLines)
+		which = quotedOnce(t.Faults)
 	}
 	if t.Later {
 		which += " and the faults that strike later"
 	}
 	return "Without " + which + ": " + t.became(len(t.Faults)) + "."
+}
+
+// quotedOnce lists lines in quotes. A line that occurs several times is listed once, with how often it occurs.
+func quotedOnce(lines []string) string {
+	var all []string
+	times := map[string]int{}
+	for _, l := range lines {
+		if times[l]++; times[l] == 1 {
+			all = append(all, l)
+		}
+	}
+	for i, l := range all {
+		all[i] = `"` + l + `"`
+		if times[l] > 1 {
+			all[i] += fmt.Sprintf(" (%d times)", times[l])
+		}
+	}
+	return list(all)
 }
 
 func (t Trial) became(faults int) string {

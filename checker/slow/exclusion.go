@@ -347,8 +347,8 @@ func (r *reading) cutShort(holder *section, ended history.Time) bool {
 	return false
 }
 
-// neverRenewed reports whether a holder worked longer than its lease lasts, until it left or b entered beside it, and
-// its key is recorded but no request to extend it. A lease that was over when it was granted could not have been
+// neverRenewed reports whether a holder worked longer than its lease and any earlier lease of the lock last, until it
+// left or b entered beside it, and its key is recorded but no request to extend it. A lease that was over when it was granted could not have been
 // renewed.
 func (r *reading) neverRenewed(holder *section, ended history.Time, b *section) bool {
 	left := holder.end
@@ -358,6 +358,12 @@ func (r *reading) neverRenewed(holder *section, ended history.Time, b *section) 
 	if holder.lease == nil || ended <= holder.lease.Granted ||
 		r.time(left)-r.time(holder.ok) <= ended-holder.lease.Since {
 		return false
+	}
+	for _, s := range r.sections {
+		if s.lock == holder.lock && s.ok < holder.ok && s.lease != nil && s.lease.Until != history.Never &&
+			r.time(left)-r.time(holder.ok) <= s.lease.Until-s.lease.Since {
+			return false
+		}
 	}
 	return r.unasked(holder, left)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -173,5 +174,26 @@ func TestAFaultThatNeverStrikesIsReported(t *testing.T) {
 				t.Errorf("%s: %q, want %q; %v", line, problems, want, p.failures())
 			}
 		})
+	}
+}
+
+// TestEveryBrokenRunIsAccountedFor: a run that breaks a law is listed among the findings, or the summary says why the run
+// breaks no promise.
+func TestEveryBrokenRunIsAccountedFor(t *testing.T) {
+	c := everyFault(newPlain)
+	c.Faults, c.Clients, c.Cycles, c.Laws = Faults{"shut down"}, 1, 1, []checker.Law{checker.DeadlockFreedom}
+	p := examine(t, c)
+	if p == nil {
+		return
+	}
+	listed, l := 0, p.laws()[slices.Index(checker.Laws, checker.DeadlockFreedom)]
+	for _, f := range p.failures() {
+		listed += f.runs
+	}
+	summary := strings.Join(strings.Fields(p.summary()), " ")
+	want := fmt.Sprintf("deadlock-freedom is broken in %d of %d runs where no quorum of servers is left for good; no lock "+
+		"helps there, and it is not promised unless Config.Availability is set", l.Violated-listed, len(p.runs))
+	if l.Violated == listed || !strings.Contains(summary, want) {
+		t.Errorf("%d broken, %d listed: %q is missing in\n%s", l.Violated, listed, want, p.summary())
 	}
 }

@@ -117,7 +117,7 @@ type host struct {
 	together       bool                          // all servers grant a lock together
 }
 
-// open makes the lock of a client. If New returns an error, all calls of that client's lock return this error. The run
+// open makes the lock of a client. If New returns an error, all calls of the lock return this error. The run
 // fails if New returns neither a Lock nor an error, or the Lock of another client: clients represent processes, which
 // share neither memory nor connections.
 func (h *host) open(c *Client) Lock {
@@ -228,9 +228,10 @@ func (l *foreign) Acquire(env sim.Env) (*locks.Hold, error) {
 	var err error
 	var stated state
 	at := l.guest.Call(env, "Lock", func(ctx context.Context) {
-		if l.lock == nil {
-			l.lock = l.open(l.client(env.Name()))
-			l.guest.AtEnd("Close", func() { l.close() })
+		if _, failed := l.lock.(unopened); l.lock == nil || failed {
+			if l.lock = l.open(l.client(env.Name())); !failed {
+				l.guest.AtEnd("Close", func() { l.close() })
+			}
 		}
 		if p := l.config.Patience; p > 0 {
 			var cancel context.CancelFunc

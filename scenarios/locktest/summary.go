@@ -125,6 +125,13 @@ func (p *parent) summary() string {
 	d := document.Document{Title: document.Title{Name: scenarioName(p.t.Name()), Size: size, Verdict: standing.Words(),
 		Tone: standing.Tone()}, Body: []document.Block{p.laws().RateTable(p.config.promise()), index(failures),
 		p.claim()}}
+	for _, l := range p.laws() {
+		if l.Excused > 0 {
+			words := fmt.Sprintf("%s is broken in %d of %s %sConfig.Availability is set", l.Law, l.Excused,
+				text.Count(len(p.runs), "run"), checker.ExcuseUnless)
+			d.Body = slices.Insert(d.Body, 1, document.Block(document.Paragraph{Words: words}))
+		}
+	}
 	refused := p.unsimulated()
 	for _, name := range slices.Sorted(maps.Keys(refused)) {
 		words := fmt.Sprintf("%s is not simulated: it was refused, and its connection was closed, in %s", name,

@@ -103,7 +103,19 @@ func (r *Trials) try(p nemesis.Plan, h *history.History, f *checker.Finding) err
 				func(i int) bool { return p.Faults[i].String() == t.Faults[0] })
 		})
 	})...)
+	f.Trials = distinct(f.Trials)
 	return nil
+}
+
+// distinct returns the trials without those that say the same as an earlier one. A plan can have equal faults.
+func distinct(trials []checker.Trial) (all []checker.Trial) {
+	said := map[string]bool{}
+	for _, t := range trials {
+		if text := t.String(); !said[text] {
+			said[text], all = true, append(all, t)
+		}
+	}
+	return all
 }
 
 // settle corrects the explanation so that it names faults that are needed, and none that are idle. If an idle fault

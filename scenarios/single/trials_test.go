@@ -10,6 +10,43 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios"
 )
 
+// TestNoTrialIsToldTwice: trials of equal faults that come out the same are told once.
+func TestNoTrialIsToldTwice(t *testing.T) {
+	pause, cut := "pause client-1 for 4s at 50ms", "cut client-1 | redis-1 at 5s for 100ms"
+	for _, test := range []struct {
+		plan, want []string
+	}{
+		{[]string{pause, cut, cut}, []string{`Without "pause client-1 for 4s at 50ms": holds.`}},
+		{[]string{pause, pause}, []string{`Without "pause client-1 for 4s at 50ms" (2 times): holds; it takes the ` +
+			"absence of all of them."}},
+		{[]string{pause, pause, pause}, []string{`Without "pause client-1 for 4s at 50ms" (3 times): holds; it takes ` +
+			"the absence of all of them."}},
+	} {
+		s, err := scenarios.Parse("twice.yaml", []byte("name: twice\nservers: {redis: 1}\nclients: 2\nlock: "+
+			"{protocol: set-nx-px, ttl: 2s}\nlimit: 60s\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := s.Plan(1)
+		p.Faults = parsed(t, test.plan)
+		result, err := scenarios.NewRunner(s).Run(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := checker.Check(result.History)
+		if err := NewTrials(s).Try(p, result.History, &v); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, trial := range v.Of(checker.MutualExclusion).Trials {
+			got = append(got, trial.String())
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%q:\n%q, want\n%q", test.plan, got, test.want)
+		}
+	}
+}
+
 // TestTrialsFindTheFaultsThatAViolationNeeds tries plans of a few faults and of a hundred faults, most of which have no
 // effect.
 func TestTrialsFindTheFaultsThatAViolationNeeds(t *testing.T) {
