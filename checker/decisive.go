@@ -492,6 +492,7 @@ func (t *judge) leaseFacts(c *clash, recorded []record) (f facts) {
 		lease := t.History.Events[r.victimSpan(c).At].Grant
 		f.unending, f.untold = lease.Until == history.Never, lease.Open
 		f.taken = r.cause.Kind == GrantedTwice && t.History.Events[r.at].F == history.KeyGone
+		f.lapsed = r.cause.Kind == ValidityMiscounted && t.History.Events[r.at].Checked == history.CheckedLapse
 		f.oneKey = r.cause.Kind == GrantedTwice && r.set[0] == r.set[1]
 	}
 	f.keyless = t.hasNoKeys(c.lock)

@@ -163,10 +163,12 @@ var remedies = map[CauseKind][]advice{
 			{text: "Count a deadline from before the last request that renewed the lock, and tell its holder when " +
 				"the deadline has passed, whether or not the servers answer.", when: all(isUntold, serversExpire)},
 			{text: "Count the validity from before the first request and refuse the lock if nothing is left of it.",
-				unless: history.ElapsedCheck, only: anyRedis, when: all(isUncounted, not(isExtended))},
+				unless: history.ElapsedCheck, only: anyRedis, when: all(isUncounted, not(isExtended), not(isLapsed))},
 			{text: "Count the validity, also of an extension, from before the first request and refuse the lock if " +
 				"nothing is left of it.",
-				unless: history.ElapsedCheck, only: anyRedis, when: all(isUncounted, isExtended)},
+				unless: history.ElapsedCheck, only: anyRedis, when: all(isUncounted, isExtended, not(isLapsed))},
+			{text: "Let the key that shows that a client is alive last as long as its lease: extend it while the " +
+				"lock is held.", when: isLapsed},
 			{text: "Never extend a lock by less than is left of it: if such an extension fails on some servers, " +
 				"it shortens the lock on the others.", only: anyRedis, when: all(counted, isShortened)},
 			{text: pxNotPXAT,

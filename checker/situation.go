@@ -42,6 +42,7 @@ type facts struct {
 	oneKey    bool // both grants rest on one key
 	gaveUp    bool // the holder's own request had deleted the key before it stopped working
 	keyless   bool // no server ever had a key of the lock
+	lapsed    bool // the key was removed because another key, which shows that its holder lives, had expired
 	untold    bool // the lease states no end, and outlived its key: its holder was not told in time
 }
 
@@ -135,6 +136,7 @@ func isTaken(s *situation) bool       { return s.taken }
 func isOneKey(s *situation) bool      { return s.oneKey }
 func isEverlasting(s *situation) bool { return s.everlasting }
 func isRefused(s *situation) bool     { return s.refused }
+func isLapsed(s *situation) bool      { return s.lapsed }
 func isEndless(s *situation) bool     { return s.endless }
 func isShortened(s *situation) bool   { return s.shortened }
 func isConfused(s *situation) bool    { return s.confused }
