@@ -75,16 +75,16 @@ func (t *judge) earlyStory(r *record, key string) string {
 	switch {
 	case r.cause.Detail == ClientClock:
 		return sentence("%s considered %s expired at %v, %v before its deadline (%v)%s", t.taker(r), key, e.Time,
-			r.due-e.Time, r.due, t.clockStory(r, t.taker(r)))
+			r.due-e.Time, r.due, t.clockStory(r, t.taker(r), r.due-e.Time))
 	case e.F == history.KeySet || e.Why == history.Deleted:
 		kept := t.Time(t.keptLast(r))
 		return sentence("%s was %s at %v by %s, since its lease was over by the clock of %s: that clock was ahead, "+
 			"since %s had set or extended the key only %v before, at %v%s", key, takenOver(e), e.Time,
 			t.ProcessOf(trace.Setter(e)), e.Process, t.ProcessOf(t.History.Events[r.set[r.victim]].Of), e.Time-kept,
-			kept, t.clockStory(r, e.Process))
+			kept, t.clockStory(r, e.Process, 0))
 	}
 	return sentence("%s expired at %v, %v before its deadline (%v)%s", key, e.Time, r.due-e.Time, r.due,
-		t.clockStory(r, e.Process))
+		t.clockStory(r, e.Process, r.due-e.Time))
 }
 
 // twiceStory describes the keys, or the elements of a list, on one server that gave the lock twice.
@@ -263,11 +263,29 @@ func (t *judge) undoneStory(r *record) string {
 	return sentence(", so it expired at %v, not at %v", t.History.Events[r.gone].Time, r.promised)
 }
 
-// clockStory names the fault that changed the clock of a process while the victim's key was there.
-func (t *judge) clockStory(r *record, whose history.Process) string {
-	return t.faultText(t.lastSuspect(r.at+1, func(f *trace.Fault) bool {
-		return f.Does.IsClock() && f.Strikes(whose) && f.Over() >= r.set[r.victim]
-	}))
+// clockStory names the faults that put the clock of a process ahead while the victim's key was there. The key ended early
+// by the given time. If the faults do not explain that, clockStory names the last one.
+func (t *judge) clockStory(r *record, whose history.Process, early history.Time) string {
+	set := r.set[r.victim]
+	clocks := t.suspectsIn(-1, r.at+1, func(f *trace.Fault) bool {
+		return f.Does.IsClock() && f.Strikes(whose) && f.Over() >= set
+	})
+	if len(clocks) < 2 {
+		return t.faultText(clocks...)
+	}
+	var delays []delay
+	for _, f := range clocks {
+		ahead := f.Shift
+		if f.Does == history.PacesClock {
+			lasted := t.Time(min(f.Over(), r.at)) - max(t.Time(f.Start), t.Time(set))
+			ahead = history.Time(f.PPM) * (lasted / 1e6)
+		}
+		delays = append(delays, delay{fault: f, amount: max(0, ahead)})
+	}
+	if faults := enoughOf(max(0, early-rounding), delays); faults != nil {
+		return t.faultText(faults...)
+	}
+	return t.faultText(clocks[len(clocks)-1])
 }
 
 // faultText names faults as reasons, in parentheses; it is empty if there are none.
