@@ -263,8 +263,8 @@ func (t *judge) undoneStory(r *record) string {
 	return sentence(", so it expired at %v, not at %v", t.History.Events[r.gone].Time, r.promised)
 }
 
-// clockStory names the faults that put the clock of a process ahead while the victim's key was there. The key ended early
-// by the given time. If the faults do not explain that, clockStory names the last one.
+// clockStory names the faults that put the clock of a process ahead while the victim's key was there. The key ended
+// early by the given time. If the faults do not explain that, clockStory names the last one.
 func (t *judge) clockStory(r *record, whose history.Process, early history.Time) string {
 	set := r.set[r.victim]
 	clocks := t.suspectsIn(-1, r.at+1, func(f *trace.Fault) bool {

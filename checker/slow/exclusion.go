@@ -348,8 +348,8 @@ func (r *reading) cutShort(holder *section, ended history.Time) bool {
 }
 
 // neverRenewed reports whether a holder worked longer than its lease and any earlier lease of the lock last, until it
-// left or b entered beside it, and its key is recorded but no request to extend it. A lease that was over when it was granted could not have been
-// renewed.
+// left or b entered beside it, and its key is recorded but no request to extend it. A lease that was over when it was
+// granted could not have been renewed.
 func (r *reading) neverRenewed(holder *section, ended history.Time, b *section) bool {
 	left := holder.end
 	if holder == b {

@@ -19,7 +19,7 @@ import (
 
 // Config says what is tested, on which servers, and under which faults. A zero field stands for its default.
 type Config struct {
-	// New makes the lock of one client. It is required. It is called on a goroutine of the client, when the client first
+	// New makes the lock of one client. It is required. It is called on a goroutine of the client when the client first
 	// needs a lock on a key. Every connection that it opens must be dialed with the client's DialContext. If it returns
 	// an error, the Lock at hand fails with this error, and the client's next Lock calls New again. It is an error to
 	// return neither a Lock nor an error, or the same Lock for two clients.

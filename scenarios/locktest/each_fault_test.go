@@ -177,8 +177,8 @@ func TestAFaultThatNeverStrikesIsReported(t *testing.T) {
 	}
 }
 
-// TestEveryBrokenRunIsAccountedFor: a run that breaks a law is listed among the findings, or the summary says why the run
-// breaks no promise.
+// TestEveryBrokenRunIsAccountedFor: a run that breaks a law is listed among the findings, or the summary says why the
+// run breaks no promise.
 func TestEveryBrokenRunIsAccountedFor(t *testing.T) {
 	c := everyFault(newPlain)
 	c.Faults, c.Clients, c.Cycles, c.Laws = Faults{"shut down"}, 1, 1, []checker.Law{checker.DeadlockFreedom}
@@ -191,8 +191,8 @@ func TestEveryBrokenRunIsAccountedFor(t *testing.T) {
 		listed += f.runs
 	}
 	summary := strings.Join(strings.Fields(p.summary()), " ")
-	want := fmt.Sprintf("deadlock-freedom is broken in %d of %d runs where no quorum of servers is left for good; no lock "+
-		"helps there, and it is not promised unless Config.Availability is set", l.Violated-listed, len(p.runs))
+	want := fmt.Sprintf("deadlock-freedom is broken in %d of %d runs where no quorum of servers is left for good; no "+
+		"lock helps there, and it is not promised unless Config.Availability is set", l.Violated-listed, len(p.runs))
 	if l.Violated == listed || !strings.Contains(summary, want) {
 		t.Errorf("%d broken, %d listed: %q is missing in\n%s", l.Violated, listed, want, p.summary())
 	}
