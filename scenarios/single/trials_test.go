@@ -17,10 +17,10 @@ func TestNoTrialIsToldTwice(t *testing.T) {
 		plan, want []string
 	}{
 		{[]string{pause, cut, cut}, []string{`Without "pause client-1 for 4s at 50ms": holds.`}},
-		{[]string{pause, pause}, []string{`Without "pause client-1 for 4s at 50ms" (2 times): holds; it takes the ` +
-			"absence of all of them."}},
-		{[]string{pause, pause, pause}, []string{`Without "pause client-1 for 4s at 50ms" (3 times): holds; it takes ` +
-			"the absence of all of them."}},
+		{[]string{pause, pause}, []string{`Without "pause client-1 for 4s at 50ms" (2 times): holds; removing ` +
+			"only some of them is not enough."}},
+		{[]string{pause, pause, pause}, []string{`Without "pause client-1 for 4s at 50ms" (3 times): holds; removing ` +
+			"only some of them is not enough."}},
 	} {
 		s, err := scenarios.Parse("twice.yaml", []byte("name: twice\nservers: {redis: 1}\nclients: 2\nlock: "+
 			"{protocol: set-nx-px, ttl: 2s}\nlimit: 60s\n"))
