@@ -111,3 +111,26 @@ func TestLeaderAloneIsAskedHowFarTheLogIs(t *testing.T) {
 	l.want(l.log, "1.004s catch up: :01", "4.006s write new: :11", "5.002s catch up: :01", "5.002s catch up: :11",
 		"6s read: 0")
 }
+
+// TestALeaderWithALeaseResignsWhenItIsOver: a leader that is cut off resigns after its lease, and not only after an
+// election timeout. A leader with a majority keeps its office.
+func TestALeaderWithALeaseResignsWhenItIsOver(t *testing.T) {
+	for lease, want := range map[time.Duration]time.Duration{0: time.Second, 300 * ms: 300 * ms} {
+		l := newLab(t, 3, Config{Lease: lease})
+		for _, other := range []sim.ProcessID{"m-2", "m-3"} {
+			l.at(5*time.Second, func() { l.Cut("m-1", other); l.Cut(other, "m-1") })
+		}
+		l.run(5 * time.Second)
+		if leaders := l.leaders(); len(leaders) != 1 || leaders[0] != 1 {
+			t.Fatalf("lease %v: leaders before the cut: %v", lease, leaders)
+		}
+		end := 5 * time.Second
+		for l.Members()[0].Leading() && end < 8*time.Second {
+			end += 10 * ms
+			l.run(end)
+		}
+		if after := end - 5*time.Second; after < want || after > want+time.Second+100*ms || lease > 0 && after > 2*lease {
+			t.Errorf("lease %v: it resigned %v after the cut", lease, after)
+		}
+	}
+}

@@ -61,6 +61,9 @@ type Config struct {
 	// timeout. With Connections, the member campaigns after one to two times Campaign, and doubles this time after each
 	// of the first failed campaigns.
 	Campaign time.Duration
+	// Lease is how long a leader goes on without contact to a majority before it resigns, as in hashicorp/raft
+	// (LeaderLeaseTimeout). 0 means that only the election timeout limits it. It must be more than a few heartbeats.
+	Lease time.Duration
 	// ColdStart begins the run without a leader. Otherwise the first member has been elected before time zero.
 	ColdStart bool
 }

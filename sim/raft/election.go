@@ -37,7 +37,7 @@ func (m *Member) tick(number uint64) {
 		m.node.Tick()
 	}
 	m.checkLines()
-	if m.beat.odd = !m.beat.odd; !m.beat.odd && m.isAbandoned() {
+	if m.beat.odd = !m.beat.odd; !m.beat.odd && m.isAbandoned() || m.leaseOver() {
 		m.resign()
 	}
 }

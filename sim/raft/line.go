@@ -17,10 +17,10 @@ type line struct {
 // hangUp is the last message on a line. It ends the connection.
 type hangUp struct{ term uint64 }
 
-// beginLines opens the lines of a new leader, if the members keep connections.
+// beginLines opens the lines of a new leader, if the members keep connections or the leader has a lease.
 func (m *Member) beginLines() {
 	m.lines = m.lines[:0]
-	if !m.config.Connections {
+	if !m.config.Connections && m.config.Lease == 0 {
 		return
 	}
 	for range m.cluster.members {
@@ -28,8 +28,8 @@ func (m *Member) beginLines() {
 	}
 }
 
-// lineTo returns the line to a member. It is nil for the member itself, if this member does not lead, or if members do
-// not keep connections.
+// lineTo returns the line to a member. It is nil for the member itself, if this member does not lead, or if the leader
+// has no lines.
 func (m *Member) lineTo(id uint64) *line {
 	if !m.leading || id == m.id || len(m.lines) == 0 {
 		return nil
@@ -51,7 +51,7 @@ func (m *Member) hasHungUp(id uint64) bool {
 // checkLines hangs up on members that have been silent for too long. After a pause, it waits until the leader has read
 // what has arrived.
 func (m *Member) checkLines() {
-	if !m.Active() {
+	if !m.config.Connections || !m.Active() {
 		return
 	}
 	for _, id := range m.cluster.voters {
@@ -97,6 +97,20 @@ func (m *Member) isAbandoned() bool {
 		}
 	}
 	return connected <= len(m.lines)/2
+}
+
+// leaseOver reports whether a majority, counting this leader, has not been in contact for as long as its lease.
+func (m *Member) leaseOver() bool {
+	if m.config.Lease == 0 || !m.Active() {
+		return false
+	}
+	contacts := 0
+	for _, id := range m.cluster.voters {
+		if l := m.lineTo(id); l == nil || m.host.Monotonic()-l.latest < m.config.Lease {
+			contacts++
+		}
+	}
+	return contacts <= len(m.cluster.voters)/2
 }
 
 // resign makes this leader a follower. raft has no call for that, but a message of a later term has this effect.

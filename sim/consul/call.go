@@ -1,0 +1,301 @@
+package consul
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim/http1"
+)
+
+// call is a request that a member has received. Nobody changes it after that.
+type call struct {
+	op      op
+	key     string
+	value   []byte
+	flags   uint64
+	cas     uint64
+	session session // that is to be created, or only its ID
+	mode    mode
+	raw     bool // the reply is the value alone
+
+	// These fields are for a blocking query.
+	index uint64 // 0: it does not block
+	wait  time.Duration
+}
+
+// mode is a consistency mode of reads.
+type mode uint8
+
+const (
+	byLeader   mode = iota // the leader answers: the default
+	consistent             // the leader asks a majority first
+	stale                  // any member answers
+)
+
+// reads reports whether a call changes nothing.
+func (o op) reads() bool { return o == opGet || o == opSessionInfo }
+
+// reply is the reply to a call.
+type reply struct {
+	code   int
+	body   string
+	json   bool
+	query  bool // it answers a read, and has an index
+	index  uint64
+	leader bool // known to the member that answered
+}
+
+func (r *reply) bytes() []byte {
+	var fields []string
+	if r.json {
+		fields = append(fields, "Content-Type: application/json")
+	} else if r.body != "" {
+		fields = append(fields, "Content-Type: text/plain; charset=utf-8")
+	}
+	if r.query {
+		fields = append(fields, "X-Consul-Index: "+strconv.FormatUint(max(r.index, 1), 10),
+			"X-Consul-Knownleader: "+strconv.FormatBool(r.leader), "X-Consul-Lastcontact: 0")
+	}
+	return http1.Reply(r.code, []byte(r.body), fields...)
+}
+
+// fail returns a reply with an error.
+func fail(code int, format string, args ...any) *reply {
+	return &reply{code: code, body: fmt.Sprintf(format, args...)}
+}
+
+// options lists the query options that are accepted for each kind of path. Those without effect here are hints, or name
+// the only datacenter.
+var options = map[string][]string{
+	"kv": {"dc", "flags", "cas", "acquire", "release", "index", "wait", "stale", "consistent", "leader", "raw",
+		"pretty"},
+	"session": {"dc", "index", "wait", "stale", "consistent", "leader", "pretty"},
+}
+
+// readCall decodes a request; it returns a reply instead if it is refused.
+func readCall(r *http1.Request) (*call, *reply) {
+	u, err := url.ParseRequestURI(r.URI)
+	if err != nil {
+		return nil, fail(400, "400 Bad Request")
+	}
+	c, query := &call{}, u.Query()
+	parts := strings.SplitN(strings.TrimPrefix(u.Path, "/v1/"), "/", 2)
+	if kind := parts[0]; !strings.HasPrefix(u.Path, "/v1/") || len(parts) < 2 || options[kind] == nil {
+		return nil, fail(404, "fencepost: %s is not simulated", u.Path)
+	} else if i := slices.IndexFunc(sorted(query), func(o string) bool { return !slices.Contains(options[kind], o) }); i >= 0 {
+		return nil, fail(501, "fencepost: the option %s is not simulated", sorted(query)[i])
+	}
+	if refused := c.readQuery(query); refused != nil {
+		return nil, refused
+	}
+	if parts[0] == "kv" {
+		c.key = parts[1]
+		return c, c.readKV(r, query)
+	}
+	return c, c.readSession(r, parts[1])
+}
+
+func sorted(query url.Values) (names []string) {
+	for name := range query {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// readQuery decodes the options of a read.
+func (c *call) readQuery(query url.Values) *reply {
+	var err error
+	if wait := query.Get("wait"); wait != "" {
+		if c.wait, err = time.ParseDuration(wait); err != nil {
+			return fail(400, "Invalid wait time")
+		}
+	}
+	if index := query.Get("index"); index != "" {
+		if c.index, err = strconv.ParseUint(index, 10, 64); err != nil {
+			return fail(400, "Invalid index")
+		}
+	}
+	switch {
+	case query.Has("stale") && query.Has("consistent"):
+		return fail(400, "Cannot specify ?stale with ?consistent, conflicting semantics.")
+	case query.Has("stale"):
+		c.mode = stale
+	case query.Has("consistent"):
+		c.mode = consistent
+	}
+	c.raw = query.Has("raw")
+	return nil
+}
+
+// maxValue is the longest value of a key (limits.kv_max_value_size).
+const maxValue = 512 << 10
+
+// readKV decodes a request about a key.
+func (c *call) readKV(r *http1.Request, query url.Values) *reply {
+	if c.key == "" {
+		return fail(400, "Missing key name")
+	}
+	number := func(name string) (n uint64, failed *reply) {
+		n, err := strconv.ParseUint(query.Get(name), 10, 64)
+		if err != nil {
+			failed = fail(500, "%v", err)
+		}
+		return n, failed
+	}
+	exclusive := []string{"cas", "acquire", "release"}
+	given := slices.DeleteFunc(exclusive, func(o string) bool { return !query.Has(o) })
+	if len(given) > 1 && r.Method != "GET" {
+		return fail(400, "Conflicting flags: %s", query.Encode())
+	}
+	var refused *reply
+	switch r.Method {
+	case "GET":
+		c.op = opGet
+		return nil
+	case "DELETE":
+		c.op = opDelete
+	case "PUT":
+		if c.op, c.value = opPut, []byte(r.Body); query.Has("flags") {
+			c.flags, refused = number("flags")
+		}
+		if len(c.value) > maxValue {
+			refused = fail(413, "Request body(%d bytes) too large, max size: %d bytes. See "+
+				"https://www.consul.io/docs/agent/options.html#kv_max_value_size.", len(c.value), maxValue)
+		}
+	default:
+		return fail(405, "method %s not allowed", r.Method)
+	}
+	if len(given) > 0 {
+		switch given[0] {
+		case "cas":
+			if c.cas, refused = number("cas"); c.op == opDelete {
+				c.op = opDeleteCAS
+			} else {
+				c.op = opCAS
+			}
+		case "acquire":
+			c.op, c.session.ID = opAcquire, query.Get("acquire")
+		case "release":
+			c.op, c.session.ID = opRelease, query.Get("release")
+		}
+	}
+	return refused
+}
+
+// sessionOps are the requests about sessions, with their methods.
+var sessionOps = map[string]struct {
+	op     op
+	method string
+}{
+	"create": {opSessionCreate, "PUT"}, "destroy": {opSessionDestroy, "PUT"}, "renew": {opSessionRenew, "PUT"},
+	"info": {opSessionInfo, "GET"},
+}
+
+// readSession decodes a request about a session, given the rest of its path.
+func (c *call) readSession(r *http1.Request, path string) *reply {
+	what, id, _ := strings.Cut(path, "/")
+	o, known := sessionOps[what]
+	switch {
+	case !known:
+		return fail(404, "fencepost: %s is not simulated", r.URI)
+	case o.method != r.Method:
+		return fail(405, "method %s not allowed", r.Method)
+	case what != "create" && id == "":
+		return fail(400, "Missing session")
+	}
+	c.op, c.session.ID = o.op, id
+	if c.op == opSessionCreate {
+		return c.session.read(r.Body)
+	}
+	return nil
+}
+
+// These are the defaults and limits of sessions.
+const (
+	DefaultLockDelay = 15 * time.Second
+	// MinTTL is the least TTL that a server accepts by default (session_ttl_min), and MaxTTL the greatest.
+	MinTTL = 10 * time.Second
+	MaxTTL = 24 * time.Hour
+
+	serfHealth = "serfHealth"
+	// lockDelays below this number are in seconds (lockDelayMinThreshold).
+	inSeconds = 1000
+)
+
+// read decodes the session that is to be created.
+func (x *session) read(body string) *reply {
+	in := struct {
+		Name, Node, Behavior, TTL string
+		LockDelay                 any
+		NodeChecks, Checks        *[]string
+	}{}
+	if body != "" {
+		if err := json.NewDecoder(strings.NewReader(body)).Decode(&in); err != nil {
+			return fail(400, "Request decode failed: %v", err)
+		}
+	}
+	*x = session{Name: in.Name, Node: in.Node, Behavior: in.Behavior, TTL: in.TTL, LockDelay: DefaultLockDelay,
+		NodeChecks: []string{serfHealth}}
+	switch {
+	case in.NodeChecks != nil:
+		x.NodeChecks = *in.NodeChecks
+	case in.Checks != nil && len(*in.Checks) == 0:
+		x.NodeChecks = []string{}
+	}
+	if len(x.NodeChecks) > 0 && x.NodeChecks[0] != serfHealth || in.Checks != nil && len(*in.Checks) > 0 {
+		return fail(501, "fencepost: health checks are not simulated")
+	}
+	var err error
+	switch delay := in.LockDelay.(type) {
+	case string:
+		x.LockDelay, err = time.ParseDuration(delay)
+	case float64:
+		x.LockDelay = time.Duration(delay)
+	}
+	if err != nil {
+		return fail(400, "Request decode failed: %v", err)
+	}
+	if x.LockDelay < inSeconds {
+		x.LockDelay *= time.Second
+	}
+	return x.check()
+}
+
+// check refuses a session that the leader would refuse.
+func (x *session) check() *reply {
+	switch x.Behavior {
+	case "":
+		x.Behavior = Release
+	case Release, Delete:
+	default:
+		return fail(500, "Invalid Behavior setting '%s'", x.Behavior)
+	}
+	if x.TTL == "" {
+		return nil
+	}
+	var err error
+	if x.ttl, err = time.ParseDuration(x.TTL); err != nil {
+		return fail(500, "Session TTL '%s' invalid: %v", x.TTL, err)
+	}
+	if x.ttl != 0 && (x.ttl < MinTTL || x.ttl > MaxTTL) {
+		return fail(500, "Invalid Session TTL '%d', must be between [%v=%v]", x.ttl, MinTTL, MaxTTL)
+	}
+	return nil
+}
+
+// Name returns the name of a request: what Consul's client library calls it.
+func Name(args []string) string {
+	if r, ok := http1.Read(args); ok {
+		if c, refused := readCall(&r); refused == nil {
+			return string(c.op)
+		}
+		return r.Method
+	}
+	return strings.ToUpper(args[0])
+}

@@ -1,0 +1,142 @@
+package consul
+
+import (
+	"encoding/json"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/http1"
+)
+
+// Front returns the front of the HTTP API, for clients that are not tasks of a world.
+func Front() sim.Front {
+	return http1.Front{At: 8500, Longest: maxValue + 1<<20, TooLong: fail(413, "Request body too large").bytes()}
+}
+
+// SessionOptions are the settings of a new session. Empty fields are left to the server.
+type SessionOptions struct {
+	Name      string `json:",omitempty"`
+	TTL       string `json:",omitempty"` // "15s"
+	LockDelay string `json:",omitempty"`
+	Behavior  string `json:",omitempty"`
+}
+
+// CreateSession returns the request for a session.
+func CreateSession(o SessionOptions) http1.Request { return put("/v1/session/create", encode(o)) }
+
+// SessionInfo returns the request that reads a session.
+func SessionInfo(id string) http1.Request {
+	return http1.Request{Method: "GET", URI: "/v1/session/info/" + id}
+}
+
+// RenewSession returns the request that restarts the TTL of a session.
+func RenewSession(id string) http1.Request { return put("/v1/session/renew/"+id, "") }
+
+// DestroySession returns the request that ends a session.
+func DestroySession(id string) http1.Request { return put("/v1/session/destroy/"+id, "") }
+
+// lockFlag marks the keys of locks (api.LockFlagValue).
+const lockFlag = "flags=3304740253564472344"
+
+// Acquire returns the request that locks a key for a session.
+func Acquire(key, session, value string) http1.Request {
+	return put(path(key)+"?acquire="+session+"&"+lockFlag, value)
+}
+
+// ReleaseKey returns the request that unlocks a key that a session holds.
+func ReleaseKey(key, session, value string) http1.Request {
+	return put(path(key)+"?"+lockFlag+"&release="+session, value)
+}
+
+// DeleteKey returns the request that deletes a key, whoever holds it.
+func DeleteKey(key string) http1.Request { return http1.Request{Method: "DELETE", URI: path(key)} }
+
+// GetKey returns the request that reads a key: in the mode consistent, if asked; once its index exceeds the given one, if
+// that is not 0; after a wait at the latest, if that is not 0.
+func GetKey(key string, consistent bool, index uint64, wait time.Duration) http1.Request {
+	var options []string
+	if consistent {
+		options = append(options, "consistent=")
+	}
+	if index > 0 {
+		options = append(options, "index="+strconv.FormatUint(index, 10))
+	}
+	if wait > 0 {
+		options = append(options, "wait="+strconv.FormatInt(wait.Milliseconds(), 10)+"ms")
+	}
+	return http1.Request{Method: "GET", URI: strings.TrimSuffix(path(key)+"?"+strings.Join(options, "&"), "?")}
+}
+
+func path(key string) string {
+	u := url.URL{Path: "/v1/kv/" + key}
+	return u.EscapedPath()
+}
+
+func put(uri, body string) http1.Request {
+	r := http1.Request{Method: "PUT", URI: uri, Body: body}
+	if body != "" {
+		r.ContentType = "application/json"
+	}
+	return r
+}
+
+// Answer is a reply as a client reads it.
+type Answer struct {
+	Code  int    // of HTTP; 0: there is no valid reply
+	Index uint64 // X-Consul-Index; 0: none
+	Body  string
+}
+
+// ReadAnswer decodes a reply.
+func ReadAnswer(r *sim.Reply) (a Answer) {
+	head, body, ok := strings.Cut(string(r.Raw()), "\r\n\r\n")
+	lines := strings.Split(head, "\r\n")
+	words := strings.Fields(lines[0])
+	if !ok || len(words) < 2 {
+		return a
+	}
+	a.Code, _ = strconv.Atoi(words[1])
+	for _, line := range lines {
+		if index, is := strings.CutPrefix(line, "X-Consul-Index: "); is {
+			a.Index, _ = strconv.ParseUint(index, 10, 64)
+		}
+	}
+	a.Body = body
+	return a
+}
+
+// True reports whether the request was carried out: a lock was acquired or released.
+func (a Answer) True() bool { return a.Code == 200 && strings.TrimSpace(a.Body) == "true" }
+
+// Session returns the ID of the new session; empty if there is none.
+func (a Answer) Session() string {
+	var s struct{ ID string }
+	if a.Code != 200 || json.Unmarshal([]byte(a.Body), &s) != nil {
+		return ""
+	}
+	return s.ID
+}
+
+// Pair is a key as a read shows it. The zero Pair says that it does not exist.
+type Pair struct {
+	Key         string
+	Value       []byte
+	Session     string // that holds it; empty: none
+	LockIndex   uint64 // how often it was acquired
+	ModifyIndex uint64
+}
+
+// Pair returns the key that was read. ok is false if the reply is an error.
+func (a Answer) Pair() (p Pair, ok bool) {
+	var list []Pair
+	switch {
+	case a.Code == 404:
+		return p, true
+	case a.Code != 200 || json.Unmarshal([]byte(a.Body), &list) != nil || len(list) != 1:
+		return p, false
+	}
+	return list[0], true
+}

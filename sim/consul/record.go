@@ -1,0 +1,67 @@
+package consul
+
+import (
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim/raft"
+)
+
+// due returns the true time at which a session ends if it is not renewed. Only the leader knows this time. If another
+// member applies a command first, it records the earliest possible time.
+func due(m *raft.Member, x *session) history.Time {
+	switch {
+	case x.ttl == 0:
+		return history.Never
+	case x.expiry == forever:
+		return m.Due(ttlMultiplier * x.ttl)
+	}
+	return m.Due(max(x.expiry-m.Monotonic(), 0))
+}
+
+// record records what happens to a locked key: the member that applies the entry first does, and the others record that
+// they have a copy, or no longer have one.
+func record(m *raft.Member, e *raft.Entry, k *entry, what history.Event, copied history.F) {
+	what.Type, what.Lock, what.Of = history.OK, history.Lock(k.Key), k.owner
+	switch {
+	case e == nil || e.First:
+		m.Record(what)
+	case e.Copied:
+		m.Record(history.Event{Type: history.OK, F: copied, Lock: what.Lock, Of: what.Of})
+	}
+}
+
+func (s *server) recordSet(m *raft.Member, e *raft.Entry, k *entry, x *session) {
+	record(m, e, k, history.Event{F: history.KeySet, Value: x.ID, By: k.owner, Until: due(m, x)}, history.KeyCopied)
+}
+
+func recordGone(m *raft.Member, k *entry, c change) {
+	e := history.Event{F: history.KeyGone, Why: c.why}
+	if c.why != history.Expired {
+		e.By = c.by
+		if c.of != nil {
+			e.By = c.of.agent(c.by, k.owner)
+		}
+	}
+	record(m, c.entry, k, e, history.CopyGone)
+}
+
+// recordProlonged records that the keys of a session live longer because of a renewal or a change of leader.
+func (s *server) recordProlonged(m *raft.Member, x *session, by history.Attempt) {
+	for _, key := range s.store.locked(x.ID) {
+		k := s.store.keys[key]
+		e := history.Event{Type: history.OK, F: history.KeyProlonged, Lock: history.Lock(key), Of: k.owner,
+			Until: due(m, x)}
+		if by != "" {
+			e.By = x.agent(by, k.owner)
+		}
+		m.Record(e)
+	}
+}
+
+// agent returns the attempt on whose behalf a client that acts on the session changes a key. This is by, or the key's
+// owner if by is the attempt that created the session.
+func (x *session) agent(by, owner history.Attempt) history.Attempt {
+	if by == x.creator {
+		return owner
+	}
+	return by
+}

@@ -1,0 +1,149 @@
+package consul
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/http1"
+)
+
+const ms = time.Millisecond
+
+// lab is a world with a cluster and delays of 1 ms.
+type lab struct {
+	*sim.World
+	*Cluster
+	t     *testing.T
+	names []sim.ProcessID
+}
+
+func newLab(t *testing.T, members int) *lab {
+	l := &lab{World: sim.New(7, sim.Options{Delay: sim.Delay{Lo: ms, Hi: ms}}), t: t}
+	for i := range members {
+		l.names = append(l.names, sim.ProcessID(fmt.Sprintf("consul-%d", i+1)))
+	}
+	l.Cluster = New(Config{}, l.names)
+	l.AddTo(l.World.AddServer)
+	return l
+}
+
+// client adds a client that runs a script.
+func (l *lab) client(name string, script func(*caller)) {
+	l.AddClient(sim.ProcessID(name), 0, func(env sim.Env) { script(&caller{l, env, 0, history.Attempt(name + "/1")}) })
+}
+
+func (l *lab) run(until time.Duration) {
+	l.t.Helper()
+	if l.Run(sim.Time(until), nil); l.Err() != nil {
+		l.t.Fatal(l.Err())
+	}
+}
+
+// caller is the client of a script.
+type caller struct {
+	*lab
+	env     sim.Env
+	member  int
+	attempt history.Attempt
+}
+
+// ask sends a request to a member, and returns the answer.
+func (c *caller) ask(r http1.Request, timeout time.Duration) Answer {
+	replies := c.env.Call(timeout, nil, sim.Request{Conn: sim.Conn{Server: c.names[c.member]}, Args: r.Args(),
+		Attempt: c.attempt, Phase: Name(r.Args())})
+	return ReadAnswer(&replies[0])
+}
+
+// want sends a request, and checks the code and the beginning of the body.
+func (c *caller) want(r http1.Request, code int, body string) Answer {
+	c.t.Helper()
+	a := c.ask(r, time.Minute)
+	if a.Code != code || !strings.HasPrefix(a.Body, body) {
+		c.t.Errorf("%s %s: %d %q, want %d %q", r.Method, r.URI, a.Code, a.Body, code, body)
+	}
+	return a
+}
+
+func (c *caller) session(o SessionOptions) string {
+	c.t.Helper()
+	a := c.want(CreateSession(o), 200, `{"ID":"`)
+	return a.Session()
+}
+
+func (c *caller) pair(key string) Pair {
+	c.t.Helper()
+	a := c.ask(GetKey(key, false, 0, 0), time.Minute)
+	p, ok := a.Pair()
+	if !ok {
+		c.t.Errorf("%s: %d %q", key, a.Code, a.Body)
+	}
+	return p
+}
+
+// TestASessionLocksAKey: one session holds a key at a time, and only it can release it. LockIndex counts acquisitions.
+func TestASessionLocksAKey(t *testing.T) {
+	l := newLab(t, 3)
+	l.client("client-1", func(c *caller) {
+		for c.member = range c.names {
+			a, b := c.session(SessionOptions{TTL: "15s"}), c.session(SessionOptions{})
+			key := fmt.Sprintf("lock-%d", c.member)
+			c.want(Acquire(key, a, "x"), 200, "true")
+			c.want(Acquire(key, b, "y"), 200, "false")
+			c.want(Acquire(key, a, "x"), 200, "true")
+			c.want(ReleaseKey(key, b, "y"), 200, "false")
+			if p := c.pair(key); p.Session != a || p.LockIndex != 1 || string(p.Value) != "x" {
+				t.Errorf("held: %+v", p)
+			}
+			c.want(ReleaseKey(key, a, "z"), 200, "true")
+			if p := c.pair(key); p.Session != "" || p.LockIndex != 1 || string(p.Value) != "z" {
+				t.Errorf("released: %+v", p)
+			}
+			c.want(Acquire(key, b, "y"), 200, "true")
+			if p := c.pair(key); p.Session != b || p.LockIndex != 2 {
+				t.Errorf("held again: %+v", p)
+			}
+		}
+	})
+	l.run(time.Minute)
+}
+
+// TestALockCanBeAcquiredAfterTwiceTheTTLAndTheLockDelay: a session ends between its TTL and twice its TTL after its
+// creation or latest renewal, and its key can be acquired once the lock delay is over.
+func TestALockCanBeAcquiredAfterTwiceTheTTLAndTheLockDelay(t *testing.T) {
+	for _, delay := range []string{"", "0s", "5s"} {
+		for _, behavior := range []string{Release, Delete} {
+			l := newLab(t, 3)
+			var ended, acquired time.Duration
+			l.client("client-1", func(c *caller) {
+				a := c.session(SessionOptions{TTL: "10s", LockDelay: delay, Behavior: behavior})
+				c.want(Acquire("lock", a, ""), 200, "true")
+				c.env.Sleep(8 * time.Second)
+				c.want(RenewSession(a), 200, `[{"ID":"`+a)
+				for c.env.Sleep(100 * ms); c.ask(SessionInfo(a), time.Second).Body != "[]"; c.env.Sleep(100 * ms) {
+				}
+				ended = c.env.Monotonic()
+				if exists := c.pair("lock").Key != ""; exists == (behavior == Delete) {
+					t.Errorf("%s: the key exists: %t", behavior, exists)
+				}
+				c.want(RenewSession(a), 404, "Session id '"+a+"' not found")
+				b := c.session(SessionOptions{})
+				for c.ask(Acquire("lock", b, ""), time.Second).Body != "true" {
+					c.env.Sleep(100 * ms)
+				}
+				acquired = c.env.Monotonic()
+			})
+			l.run(2 * time.Minute)
+			wait := map[string]time.Duration{"": 15 * time.Second, "0s": 0, "5s": 5 * time.Second}[delay]
+			if about := 28 * time.Second; ended < about || ended > about+300*ms {
+				t.Errorf("the session ended after %v, want about %v", ended, about)
+			}
+			if got := acquired - ended; got < wait-300*ms || got > wait+300*ms {
+				t.Errorf("lock delay %q, %s: acquired %v after the end of the session", delay, behavior, got)
+			}
+		}
+	}
+}
