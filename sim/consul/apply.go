@@ -93,8 +93,8 @@ func (s *server) apply(m *raft.Member, e *raft.Entry, c *call) (body string, err
 	return encode(ok), nil
 }
 
-// write stores the value of a key for whoever asks. It keeps the session that holds the key, but not the LockIndex: that
-// begins anew (kvsSetTxn).
+// write stores the value of a key for whoever asks. It keeps the session that holds the key, but not the LockIndex,
+// which begins anew (kvsSetTxn).
 func (s *server) write(e *raft.Entry, c *call, old *entry) {
 	n := entry{Key: c.key, Flags: c.flags, Value: c.value}
 	if old != nil {

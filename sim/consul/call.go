@@ -3,6 +3,7 @@ package consul
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -85,10 +86,13 @@ func readCall(r *http1.Request) (*call, *reply) {
 	}
 	c, query := &call{}, u.Query()
 	parts := strings.SplitN(strings.TrimPrefix(u.Path, "/v1/"), "/", 2)
-	if kind := parts[0]; !strings.HasPrefix(u.Path, "/v1/") || len(parts) < 2 || options[kind] == nil {
+	if !strings.HasPrefix(u.Path, "/v1/") || len(parts) < 2 || options[parts[0]] == nil {
 		return nil, fail(404, "fencepost: %s is not simulated", u.Path)
-	} else if i := slices.IndexFunc(sorted(query), func(o string) bool { return !slices.Contains(options[kind], o) }); i >= 0 {
-		return nil, fail(501, "fencepost: the option %s is not simulated", sorted(query)[i])
+	}
+	for _, o := range slices.Sorted(maps.Keys(query)) {
+		if !slices.Contains(options[parts[0]], o) {
+			return nil, fail(501, "fencepost: the option %s is not simulated", o)
+		}
 	}
 	if refused := c.readQuery(query); refused != nil {
 		return nil, refused
@@ -98,14 +102,6 @@ func readCall(r *http1.Request) (*call, *reply) {
 		return c, c.readKV(r, query)
 	}
 	return c, c.readSession(r, parts[1])
-}
-
-func sorted(query url.Values) (names []string) {
-	for name := range query {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // readQuery decodes the options of a read.

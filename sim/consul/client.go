@@ -54,8 +54,8 @@ func ReleaseKey(key, session, value string) http1.Request {
 // DeleteKey returns the request that deletes a key, whoever holds it.
 func DeleteKey(key string) http1.Request { return http1.Request{Method: "DELETE", URI: path(key)} }
 
-// GetKey returns the request that reads a key: in the mode consistent, if asked; once its index exceeds the given one, if
-// that is not 0; after a wait at the latest, if that is not 0.
+// GetKey returns the request that reads a key, in the mode consistent if asked. If index is not 0, the reply comes once
+// the key's index exceeds it, or after the given wait; 0: after the default wait.
 func GetKey(key string, consistent bool, index uint64, wait time.Duration) http1.Request {
 	var options []string
 	if consistent {

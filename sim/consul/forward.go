@@ -148,7 +148,8 @@ func (s *server) decide(m *raft.Member, a ask) {
 	case a.op == opAcquire && s.delays[a.call.key] > m.Monotonic(): // checked before the log (kvsPreApply)
 		answerWith(&reply{code: 200, body: "false", json: true})
 	default:
-		m.Propose(raft.Command{Attempt: a.attempt, Args: []string{string(a.op), a.call.key, a.session.ID}, Value: a.call},
+		args := []string{string(a.op), a.call.key, a.session.ID}
+		m.Propose(raft.Command{Attempt: a.attempt, Args: args, Value: a.call},
 			func(b []byte, err error) { answerWith(outcome(a.op, b, err)) })
 	}
 }
