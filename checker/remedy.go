@@ -35,6 +35,7 @@ var (
 	onEtcd       = on(history.Etcd)
 	onZooKeeper  = on(history.ZooKeeper)
 	onKubernetes = on(history.Kubernetes)
+	onConsul     = on(history.Consul)
 )
 
 // on returns a condition that is true of one service.
@@ -103,6 +104,8 @@ func tokens(when func(*situation) bool) []advice {
 			only: anyRedis, when: all(when, func(s *situation) bool { return isSplit(s) || lost(s) && !kept(s) })},
 		{text: "Use as the token a number that belongs to one grant, such as the czxid of the znode that it " +
 			"creates, and not one that all grants share.", unless: history.GrantToken, only: onZooKeeper, when: when},
+		{text: "Use the key's ModifyIndex as the token: its LockIndex starts again when the key is deleted or " +
+			"overwritten.", unless: history.GrantToken, only: onConsul, when: when},
 	}, together(
 		advice{text: endedIdentity, unless: history.OwnValue, only: onKubernetes, when: when},
 		advice{text: namedVersion, unless: history.OwnerCheck, only: onKubernetes, when: when},
@@ -227,6 +230,8 @@ var remedies = map[CauseKind][]advice{
 			{text: "If the lock could not be renewed, stop the work and end the process before giving up the " +
 				"lock: client-go's ReleaseOnCancel clears the record of whoever leads by then.",
 				unless: history.StopFirst, only: onKubernetes, when: ofDetail("")},
+			{text: "Give the key back with ?release and the session that holds it: DELETE removes it, whoever holds " +
+				"it.", unless: history.OwnerCheck, only: onConsul, when: ofDetail("")},
 		},
 		together(
 			advice{text: ownIdentity, unless: history.OwnValue, only: onKubernetes, when: ofDetail(Overwritten)},

@@ -70,6 +70,10 @@ var Sections = []Section{
 		"kubernetes-release-clears-another", "kubernetes-clocks-set", "kubernetes-clocks-set-renew-time",
 		"kubernetes-clock-rate", "kubernetes-clock-rate-documented", "kubernetes-clock-rate-allowed",
 		"kubernetes-member-lost", "kubernetes-one-identity", "kubernetes-transitions-repeated"}},
+	{"Consul", []string{
+		"consul-holder-crash", "consul-lock-delay", "consul-no-lock-delay", "consul-pause", "consul-pause-fenced",
+		"consul-cut-off", "consul-cut-off-monitor", "consul-lock-index", "consul-delete-key",
+		"consul-release-key"}},
 	{"Several locks", []string{
 		"two-locks-opposite-order", "two-locks-same-order", "two-locks-hierarchy", "two-locks-with-timeout",
 		"lock-granularity"}},

@@ -120,7 +120,7 @@ func TestDocumentedDefaultsAreTheDefaults(t *testing.T) {
 var minimal = map[locks.Protocol]string{locks.SetNX: "name: x\nservers: {redis: 1}\nlock: {protocol: setnx}\n",
 	locks.SetNXExpire: "name: x\nservers: {redis: 1}\nlock: {protocol: setnx-expire}\n", locks.SetNXPX: oneRedis,
 	locks.Fenced: onFenced, locks.Redlock: fiveRedis, locks.Etcd: onEtcd, locks.ZooKeeper: onZooKeeper,
-	locks.LeaseObject: onKubernetes,
+	locks.LeaseObject: onKubernetes, locks.Consul: onConsul,
 	locks.Semaphore:   "name: x\nservers: {redis: 1}\nlock: {protocol: semaphore}\n",
 	locks.PermitList:  "name: x\nservers: {redis: 1}\nlock: {protocol: permit-list}\n",
 	locks.ReadWrite:   "name: x\nservers: {redis: 1}\nlock: {protocol: read-write}\n"}
@@ -130,6 +130,7 @@ const (
 	onFenced     = "name: x\nservers: {redis: 1}\nlock: {protocol: fenced}\n"
 	onEtcd       = "name: x\nservers: {etcd: 3}\nlock: {protocol: etcd}\n"
 	onZooKeeper  = "name: x\nservers: {zookeeper: 3}\nlock: {protocol: zookeeper}\n"
+	onConsul     = "name: x\nservers: {consul: 3}\nlock: {protocol: consul}\n"
 	onKubernetes = "name: x\nservers: {kubernetes: 3}\nlock: {protocol: lease-object}\n"
 )
 

@@ -133,7 +133,6 @@ func header(s *Scenario) history.Header {
 	for i := range s.Clients {
 		c := &s.Clients[i]
 		h.Clients = append(h.Clients, c.ID)
-		h.TTL = max(h.TTL, history.Of(c.Lock.TTL))
 		if c.Lock.Permits > 1 {
 			h.Permits = c.Lock.Permits
 		}
@@ -143,6 +142,7 @@ func header(s *Scenario) history.Header {
 		h.Hold = max(h.Hold, history.Of(c.declaredHold(s.Resource.Timeout)))
 		h.Slack = max(h.Slack, history.Of(c.slack()))
 		if d := locks.Define(c.Lock.Protocol); d != nil {
+			h.TTL = max(h.TTL, history.Of(d.Lasts(&c.Lock)))
 			h.Quorum = max(h.Quorum, d.Quorum(&c.Lock))
 		}
 		// sessions last as long as their clients

@@ -58,6 +58,8 @@ type Servers struct {
 	TickTime  time.Duration // default 2 s
 	SyncLimit int           // in ticks; default 5
 
+	RaftMultiplier int // of Consul; default 5
+
 	// The rest are for replicas only.
 	MinReplicasToWrite int           // default 0: none
 	MinReplicasMaxLag  time.Duration // default 10 s

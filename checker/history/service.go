@@ -17,6 +17,7 @@ const (
 	ZooKeeper Service = "zookeeper"
 	// leader election in Kubernetes: an API server in front of etcd
 	Kubernetes Service = "kubernetes"
+	Consul     Service = "consul"
 )
 
 // ServiceKind describes a kind of lock service: what the laws, the search for causes and the reports need to know of
@@ -59,6 +60,8 @@ func init() {
 		Compared: "the name of the znode", Shared: "a name"})
 	RegisterService(ServiceKind{Name: Kubernetes, OneLog: true, ClientsExpire: true,
 		Compared: "the version of the record", Shared: "an identity"})
+	RegisterService(ServiceKind{Name: Consul, OneLog: true, Sessions: true, Compared: "the session of the key",
+		Shared: "a session"})
 }
 
 // Kind returns the description of a service. If the service is not registered, only the name is set.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
@@ -22,6 +23,7 @@ const (
 	OnZooKeeper Backend = "zookeeper"
 	// nodes of a control plane, each with an API server and a member of etcd
 	OnKubernetes Backend = "kubernetes"
+	OnConsul     Backend = "consul"
 )
 
 // Definition describes a protocol: what it is, its settings in a scenario, and how its locks are made. A protocol's
@@ -53,6 +55,7 @@ type Definition struct {
 	Refused func(c *Config, masters int) []Refusal
 
 	make     func(requester) protocol
+	lasts    func(*Config) time.Duration  // see Lasts; nil: the TTL
 	quorum   func(*Config) int            // how many servers must grant a lock; nil: a majority if Several, else 1
 	complete func(c *Config, servers int) // sets own settings that depend on the number of servers; nil: none
 	// badName explains why a lock cannot have the name, and returns the nearest possible name, if any. It is nil if all
@@ -142,6 +145,15 @@ func (d *Definition) Quorum(c *Config) int {
 		return len(c.Servers)/2 + 1
 	}
 	return 1
+}
+
+// Lasts returns how long a lock with these settings can keep others waiting after its holder has last been heard of: the
+// TTL, unless the service adds to it.
+func (d *Definition) Lasts(c *Config) time.Duration {
+	if d.lasts != nil {
+		return d.lasts(c)
+	}
+	return c.TTL
 }
 
 // Applies reports whether a lock with these settings applies a safety measure.

@@ -113,6 +113,9 @@ func ZooKeeper(n int) Servers { return Servers{kind: locks.OnZooKeeper, n: n} }
 // Kubernetes describes a control plane of n nodes, each with an API server and an etcd member.
 func Kubernetes(n int) Servers { return Servers{kind: locks.OnKubernetes, n: n} }
 
+// Consul describes a cluster of n Consul servers.
+func Consul(n int) Servers { return Servers{kind: locks.OnConsul, n: n} }
+
 // text returns the value of the key servers in a scenario file.
 func (s Servers) text() string {
 	kind := cmp.Or(s.kind, locks.OnRedis)

@@ -185,8 +185,8 @@ func (s *server) end(m *raft.Member, id string, why change) {
 // maxLockDelay is the longest lock delay (structs.MaxLockDelay).
 const maxLockDelay = time.Minute
 
-// ttlMultiplier times its TTL is how long a session lives without a renewal (structs.SessionTTLMultiplier).
-const ttlMultiplier = 2
+// TTLMultiplier times its TTL is how long a session lives without a renewal (structs.SessionTTLMultiplier).
+const TTLMultiplier = 2
 
 const forever = time.Duration(1<<63 - 1)
 
@@ -194,7 +194,7 @@ const forever = time.Duration(1<<63 - 1)
 func (s *server) renew(m *raft.Member, x *session) {
 	x.expiry, x.timer = forever, 0
 	if m.Leading() && x.ttl > 0 {
-		life := ttlMultiplier * x.ttl
+		life := TTLMultiplier * x.ttl
 		x.expiry, x.timer = m.Monotonic()+life, s.after(m, life, timerTTL)
 	}
 }

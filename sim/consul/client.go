@@ -27,11 +27,6 @@ type SessionOptions struct {
 // CreateSession returns the request for a session.
 func CreateSession(o SessionOptions) http1.Request { return put("/v1/session/create", encode(o)) }
 
-// SessionInfo returns the request that reads a session.
-func SessionInfo(id string) http1.Request {
-	return http1.Request{Method: "GET", URI: "/v1/session/info/" + id}
-}
-
 // RenewSession returns the request that restarts the TTL of a session.
 func RenewSession(id string) http1.Request { return put("/v1/session/renew/"+id, "") }
 

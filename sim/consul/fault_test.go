@@ -28,7 +28,7 @@ func TestANewLeaderRestartsTheTTL(t *testing.T) {
 		c.member = 1
 		a := c.session(SessionOptions{TTL: "10s"})
 		c.want(Acquire("lock", a, ""), 200, "true")
-		for ; c.ask(SessionInfo(a), time.Second).Body != "[]"; c.env.Sleep(100 * ms) {
+		for ; c.ask(sessionInfo(a), time.Second).Body != "[]"; c.env.Sleep(100 * ms) {
 		}
 		ended = c.env.Monotonic()
 	})

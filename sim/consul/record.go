@@ -12,7 +12,7 @@ func due(m *raft.Member, x *session) history.Time {
 	case x.ttl == 0:
 		return history.Never
 	case x.expiry == forever:
-		return m.Due(ttlMultiplier * x.ttl)
+		return m.Due(TTLMultiplier * x.ttl)
 	}
 	return m.Due(max(x.expiry-m.Monotonic(), 0))
 }

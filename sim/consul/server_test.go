@@ -74,6 +74,11 @@ func (c *caller) session(o SessionOptions) string {
 	return a.Session()
 }
 
+// sessionInfo returns the request that reads a session.
+func sessionInfo(id string) http1.Request {
+	return http1.Request{Method: "GET", URI: "/v1/session/info/" + id}
+}
+
 func (c *caller) pair(key string) Pair {
 	c.t.Helper()
 	a := c.ask(GetKey(key, false, 0, 0), time.Minute)
@@ -123,7 +128,7 @@ func TestALockCanBeAcquiredAfterTwiceTheTTLAndTheLockDelay(t *testing.T) {
 				c.want(Acquire("lock", a, ""), 200, "true")
 				c.env.Sleep(8 * time.Second)
 				c.want(RenewSession(a), 200, `[{"ID":"`+a)
-				for c.env.Sleep(100 * ms); c.ask(SessionInfo(a), time.Second).Body != "[]"; c.env.Sleep(100 * ms) {
+				for c.env.Sleep(100 * ms); c.ask(sessionInfo(a), time.Second).Body != "[]"; c.env.Sleep(100 * ms) {
 				}
 				ended = c.env.Monotonic()
 				if exists := c.pair("lock").Key != ""; exists == (behavior == Delete) {

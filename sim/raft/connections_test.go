@@ -129,7 +129,8 @@ func TestALeaderWithALeaseResignsWhenItIsOver(t *testing.T) {
 			end += 10 * ms
 			l.run(end)
 		}
-		if after := end - 5*time.Second; after < want || after > want+time.Second+100*ms || lease > 0 && after > 2*lease {
+		after := end - 5*time.Second
+		if after < want || after > want+time.Second+100*ms || lease > 0 && after > 2*lease {
 			t.Errorf("lease %v: it resigned %v after the cut", lease, after)
 		}
 	}

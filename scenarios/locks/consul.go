@@ -1,0 +1,259 @@
+package locks
+
+import (
+	"slices"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/scenarios/format"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/consul"
+)
+
+// Consul is the lock of Consul's Go library (api.Lock): a session with a TTL acquires a key.
+const Consul Protocol = "consul"
+
+func init() {
+	register(&Definition{
+		Name: Consul, Place: 9, Service: history.Consul,
+		Text: "Consul's lock: a session with a TTL acquires a key; after the session has ended, the lock delay passes " +
+			"before another can acquire it; the fencing token is an index of the key",
+		Backend: OnConsul, Several: true, Expires: true, Renews: true, Tokens: true,
+		Settings: slices.Concat([]Setting{
+			ttlKey.With(func(f *format.Form) {
+				f.Least, f.Most, f.Step = int64(consul.MinTTL), int64(consul.MaxTTL), int64(time.Millisecond)
+			}).Standing(format.Value{N: int64(15 * time.Second)}),
+			retryKey, retryDelay, retryPatience, timeoutKey.Standing(format.Value{N: int64(time.Second)}),
+			format.Only(reentrantKey, CountedReentry, UncountedReentry),
+		}, own(consulKeys...)),
+		Without: withoutConsul(),
+		lasts: func(c *Config) time.Duration { // the client learns of the end of a lock delay by asking again
+			return consul.TTLMultiplier*c.TTL + ownOf[consulConfig](c).lockDelay + lockRetryTime
+		},
+		make: func(r requester) protocol {
+			return &consulLock{requester: r, own: ownOf[consulConfig](r.config), caller: consulCaller{config: r.config}}
+		},
+		Measures: func(c *Config) []history.Measure {
+			list := []history.Measure{history.OwnValue, history.ElapsedCheck}
+			own := ownOf[consulConfig](c)
+			if own.unlock == releasesKey {
+				list = append(list, history.OwnerCheck)
+			}
+			if own.sequencer == modifyIndex || own.behavior == consul.Release {
+				list = append(list, history.GrantToken)
+			}
+			if !own.monitorOnly {
+				list = append(list, history.StopWhenLost)
+			}
+			return list
+		},
+	})
+}
+
+func withoutConsul() map[string]string {
+	all := withoutRedis(Consul, "session")
+	all["release"] = "a client of consul releases or deletes its key: set unlock"
+	return all
+}
+
+// consulConfig holds the settings that only this protocol has.
+type consulConfig struct {
+	lockDelay   time.Duration // default 15 s
+	behavior    string        // default consul.Release
+	unlock      unlocking     // default releasesKey
+	sequencer   sequencer     // default modifyIndex
+	monitorOnly bool          // default off
+}
+
+// unlocking says how a Consul client gives its lock back.
+type unlocking string
+
+const (
+	releasesKey unlocking = "release" // PUT with ?release: only the session that holds the key can
+	deletesKey  unlocking = "delete"  // DELETE: whoever holds the key
+)
+
+// sequencer says which index of its key is a Consul client's fencing token.
+type sequencer string
+
+const (
+	modifyIndex sequencer = "modify-index" // index of the log at which the key changed last
+	lockIndex   sequencer = "lock-index"   // how often the key was acquired since it exists: Consul's documentation
+)
+
+var consulKeys = []format.Key[consulConfig]{
+	format.Time("lock-delay", func(c *consulConfig) *time.Duration { return &c.lockDelay }, consul.DefaultLockDelay,
+		"after the end of a session that held the key, how long nobody can acquire it").With(func(f *format.Form) {
+		f.Most = int64(time.Minute)
+	}),
+	format.Choice("behavior", func(c *consulConfig) *string { return &c.behavior },
+		"what becomes of the key when its session ends", format.Option[string]{Word: "release", Value: consul.Release},
+		format.Option[string]{Word: "delete", Value: consul.Delete}),
+	format.Choice("unlock", func(c *consulConfig) *unlocking { return &c.unlock },
+		"`release` gives back a key that the client's session holds; `delete` deletes the key, whoever holds it",
+		format.Options(releasesKey, deletesKey)...),
+	format.Choice("sequencer", func(c *consulConfig) *sequencer { return &c.sequencer },
+		"the fencing token: the key's `modify-index` after the acquisition, or its `lock-index`, which begins anew when "+
+			"the key is deleted or overwritten",
+		format.Options(modifyIndex, lockIndex)...),
+	format.Switch("monitor-only", func(c *consulConfig) *bool { return &c.monitorOnly }, false,
+		"learn that the lock is lost only from the query that watches the key, as api.Lock does, for which a cut "+
+			"connection is a key that does not change; `off`: count the TTL as well, from the latest renewal that was "+
+			"answered"),
+}
+
+// consulLock acquires a key as api.Lock does (consul/api v1.18.0, lock.go): it creates a session, waits by blocking
+// queries until nobody holds the key, acquires it, and watches it. The requests go to one server after another until one
+// answers, as Consul's agent on the client's machine would send them.
+//
+// api.Lock itself shows no fencing token and counts no TTL; monitor-only leaves the latter out here, too.
+type consulLock struct {
+	requester
+	own     consulConfig
+	caller  consulCaller
+	session *consulSession // nil: none is open
+}
+
+// These are constants of api.Lock.
+const (
+	lockWaitTime  = 15 * time.Second // of a blocking query (DefaultLockWaitTime)
+	lockRetryTime = 5 * time.Second  // during a lock delay (DefaultLockRetryTime)
+	sessionName   = "Consul API Lock"
+)
+
+// Acquire tries until the client's session holds the key.
+func (l *consulLock) Acquire(env sim.Env) (*Hold, error) {
+	start := env.Monotonic()
+	for {
+		left := sim.Forever
+		if p := l.config.Patience; p > 0 {
+			left = p - (env.Monotonic() - start)
+		}
+		if left <= 0 {
+			return nil, ErrPatience
+		}
+		if h := l.try(env, left); h != nil {
+			return h, nil
+		}
+		env.Sleep(Draw(env, l.config.Retry))
+	}
+}
+
+// try makes one attempt with a session of its own; it returns nil if it did not get the lock.
+func (l *consulLock) try(env sim.Env, patience time.Duration) *Hold {
+	attempt, _ := l.next(env)
+	h := &Hold{Attempt: attempt}
+	env.Point(sim.AcquireStart)
+	h.Grant.Since = env.Mark()
+	s := openConsulSession(env, l, attempt)
+	if s == nil {
+		return nil
+	}
+	l.session, h.own = s, s
+	if !l.enter(env, h, patience) {
+		l.Close(env)
+		return nil
+	}
+	env.Point(sim.QuorumReached)
+	pair, index, ok := l.look(env, attempt, l.config.TTL, true, 0, 0)
+	if !ok || pair.Session != s.id || !l.own.monitorOnly && !s.alive(env) {
+		l.Close(env)
+		return nil
+	}
+	h.Token = history.Token(pair.ModifyIndex)
+	if l.own.sequencer == lockIndex {
+		h.Token = history.Token(pair.LockIndex)
+	}
+	h.Grant.Granted, h.Grant.Counted = env.Mark(), l.config.Servers
+	h.Grant.Until = s.deadline()
+	h.Ends = []*sim.Signal{&s.lost}
+	l.library.keep(h)
+	env.Go("monitor", func(env sim.Env) { s.monitor(env, index) })
+	env.Point(sim.ValidityChecked)
+	return h
+}
+
+// enter waits until the session has acquired the key, for as long as patience lasts.
+func (l *consulLock) enter(env sim.Env, h *Hold, patience time.Duration) bool {
+	s, start, index, taken := h.own.(*consulSession), env.Monotonic(), uint64(0), false
+	defer func() { l.library.counted(taken) }()
+	for {
+		left := sim.Forever
+		if patience != sim.Forever {
+			left = patience - (env.Monotonic() - start)
+		}
+		if left <= 0 || s.lost.Raised() {
+			return false
+		}
+		pair, seen, ok := l.look(env, h.Attempt, l.config.TTL, false, index, min(left, lockWaitTime))
+		switch {
+		case !ok:
+			return false
+		case pair.Session == s.id:
+			return true
+		case pair.Session != "":
+			index, taken = seen, true
+			continue
+		case index > 0:
+			env.Record(history.Event{Type: history.Info, F: history.Woken, Lock: l.config.Key, Attempt: h.Attempt})
+		}
+		a := l.caller.call(env, h.Attempt, l.config.TTL, consul.Acquire(string(l.config.Key), s.id, string(h.Attempt)))
+		if a.True() || a.Code != 200 {
+			return a.True()
+		}
+		if pair, index, ok = l.look(env, h.Attempt, l.config.TTL, false, 0, 0); !ok {
+			return false
+		}
+		taken = true
+		if pair.Session == "" { // nobody holds the key: its lock delay is not over
+			index = 0
+			env.Sleep(min(lockRetryTime, left), &s.lost)
+		}
+	}
+}
+
+// look reads the key, if index is not 0 once it has changed after that, or after a wait.
+func (l *consulLock) look(env sim.Env, attempt history.Attempt, patience time.Duration, consistent bool, index uint64,
+	wait time.Duration) (p consul.Pair, seen uint64, ok bool) {
+	l.caller.blocking = 0
+	if index > 0 {
+		l.caller.blocking = wait + wait/16
+	}
+	a := l.caller.call(env, attempt, patience+l.caller.blocking,
+		consul.GetKey(string(l.config.Key), consistent, index, wait))
+	l.caller.blocking = 0
+	p, ok = a.Pair()
+	return p, a.Index, ok
+}
+
+// Extend has nothing to do: the session is renewed in the background.
+func (l *consulLock) Extend(sim.Env, *Hold) error { return nil }
+
+// Release gives the key back and ends the session. If a request had no reply and its repetition finds that the session
+// does not hold the key, although it is alive, then the first request has released it.
+func (l *consulLock) Release(env sim.Env, h *Hold) Answer {
+	l.library.drop(h)
+	s, key := h.own.(*consulSession), string(l.config.Key)
+	s.over.Raise()
+	defer l.Close(env)
+	request := consul.ReleaseKey(key, s.id, string(h.Attempt))
+	if l.own.unlock == deletesKey {
+		request = consul.DeleteKey(key)
+	}
+	switch a := l.caller.call(env, h.Attempt, l.config.TTL, request); {
+	case a.True(), a.Code == 200 && l.caller.repeated && s.alive(env):
+		return Confirmed
+	case a.Code == 200:
+		return Denied
+	}
+	return Unanswered
+}
+
+// Close ends the session.
+func (l *consulLock) Close(env sim.Env) {
+	if s := l.session; s != nil {
+		s.over.Raise()
+		l.session = nil
+		l.caller.call(env, s.attempt, l.config.Timeout, consul.DestroySession(s.id))
+	}
+}

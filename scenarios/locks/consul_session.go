@@ -1,0 +1,148 @@
+package locks
+
+import (
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/consul"
+	"github.com/fencepost-sim/fencepost/sim/http1"
+)
+
+// consulSession is a session, with the tasks that renew it and watch its key (api.Session.RenewPeriodic and
+// api.Lock.monitorLock).
+type consulSession struct {
+	caller  consulCaller // for renewals
+	watcher consulCaller
+	own     consulConfig
+	attempt history.Attempt
+	id      string
+	until   time.Duration // end of the TTL as the client counts it, on its monotonic clock
+	lost    sim.Signal
+	over    sim.Signal
+	library *Library
+}
+
+// Connection numbers of a client. A blocking query must not delay a request, nor a renewal.
+const (
+	consulRequests = iota
+	consulRenewals
+	consulMonitor
+)
+
+// consulRetry is how long a client waits before it asks another server.
+const consulRetry = 20 * time.Millisecond
+
+// consulCaller sends requests to the servers, one after another.
+type consulCaller struct {
+	config   *Config
+	conn     int           // number of its connection to each server
+	at       int           // index of the server asked last
+	blocking time.Duration // how long the server may wait before it answers
+	// About the latest request: when it was last sent, and whether that was a repetition.
+	sent     time.Duration
+	repeated bool
+}
+
+// call asks until some server answers, or patience ends. The answer then has no Code.
+func (c *consulCaller) call(env sim.Env, attempt history.Attempt, patience time.Duration,
+	request http1.Request) (a consul.Answer) {
+	start := env.Monotonic()
+	for left := patience; left > 0; left = patience - (env.Monotonic() - start) {
+		c.sent, c.repeated = env.Monotonic(), left < patience
+		a := c.ask(env, attempt, min(c.config.Timeout+c.blocking, left), request)
+		if a.Code != 0 && a.Code < 500 || isFinal(a) {
+			return a
+		}
+		c.at = (c.at + 1) % len(c.config.Servers)
+		env.Sleep(consulRetry)
+	}
+	return a
+}
+
+// isFinal reports whether an error would also be the answer of the other servers, and not that of one without a leader.
+func isFinal(a consul.Answer) bool {
+	return a.Code >= 500 && strings.Contains(a.Body, "invalid session")
+}
+
+// ask asks only the server that was asked last. If there is no answer, the connection is closed.
+func (c *consulCaller) ask(env sim.Env, attempt history.Attempt, timeout time.Duration,
+	request http1.Request) consul.Answer {
+	conn := sim.Conn{Server: c.config.Servers[c.at], N: c.conn}
+	args := request.Args()
+	a := consul.ReadAnswer(&env.Call(timeout, nil, sim.Request{Conn: conn, Args: args, Attempt: attempt,
+		Phase: consul.Name(args)})[0])
+	if a.Code == 0 {
+		env.Close(conn)
+	}
+	return a
+}
+
+// openConsulSession creates a session and starts to renew it; it returns nil if no server answers in time.
+func openConsulSession(env sim.Env, l *consulLock, attempt history.Attempt) *consulSession {
+	other := func(conn int) consulCaller { return consulCaller{config: l.config, conn: conn, at: l.caller.at} }
+	a := l.caller.call(env, attempt, l.config.TTL, consul.CreateSession(consul.SessionOptions{Name: sessionName,
+		TTL: l.config.TTL.String(), LockDelay: l.own.lockDelay.String(), Behavior: l.own.behavior}))
+	s := &consulSession{caller: other(consulRenewals), watcher: other(consulMonitor), own: l.own, attempt: attempt,
+		id: a.Session(), until: l.caller.sent + l.config.TTL, library: l.library}
+	if s.id == "" {
+		return nil
+	}
+	env.Go("renewal", s.renew)
+	return s
+}
+
+// renew renews the session every half of its TTL, and every second after a failure. When the TTL has passed without a
+// renewal, it gives up. Unless the client relies on the monitor alone, the lock is lost then.
+func (s *consulSession) renew(env sim.Env) {
+	ttl := s.caller.config.TTL
+	for wait := ttl / 2; s.alive(env); {
+		if env.Sleep(min(wait, s.until-env.Monotonic()), &s.over) {
+			return
+		}
+		sent := env.Monotonic()
+		if sent >= s.until {
+			break
+		}
+		a := s.caller.ask(env, s.attempt, min(s.caller.config.Timeout, s.until-sent), consul.RenewSession(s.id))
+		if s.over.Raised() {
+			return
+		}
+		if a.Code == 404 {
+			break
+		}
+		if a.Code != 200 {
+			s.caller.at = (s.caller.at + 1) % len(s.caller.config.Servers)
+			wait = time.Second
+			continue
+		}
+		s.until, wait = sent+ttl, ttl/2
+		s.library.prolonged(env, s.deadline(), func(h *Hold) bool { return h.own == s })
+	}
+	if !s.own.monitorOnly {
+		s.lost.Raise()
+	}
+}
+
+// monitor watches the key until the session no longer holds it, or a query fails. index is that of the key when the
+// session acquired it.
+func (s *consulSession) monitor(env sim.Env, index uint64) {
+	key := string(s.watcher.config.Key)
+	for !s.over.Raised() && !s.lost.Raised() {
+		a := s.watcher.ask(env, s.attempt, sim.Forever, consul.GetKey(key, true, index, 0))
+		pair, ok := a.Pair()
+		if !ok || pair.Session != s.id {
+			break
+		}
+		index = a.Index
+	}
+	s.lost.Raise()
+}
+
+func (s *consulSession) deadline() sim.Deadline {
+	return sim.Deadline{Clock: sim.Monotonic, At: s.until}
+}
+
+// alive reports whether the client may still rely on its session, by its own count.
+func (s *consulSession) alive(env sim.Env) bool { return !s.lost.Raised() && env.Monotonic() < s.until }
