@@ -128,6 +128,12 @@ var changes = []change{
 	{"kubernetes-one-identity", "value: fixed", "value: per-client", "ownership", ""},
 	{"kubernetes-transitions-repeated", "value: per-client", "value: per-acquire", "token-order", ""},
 
+	{"consul-lock-delay", "ttl: 10s", "ttl: 10s, lock-delay: 0s", "resource-safety", checker.StaleEffect},
+	{"consul-pause-fenced", "fencing: on", "fencing: off", "resource-safety", checker.StaleEffect},
+	{"consul-cut-off", "ttl: 10s", "ttl: 10s, monitor-only: on", "mutual-exclusion", checker.HolderOutlivedLease},
+	{"consul-lock-index", "lock-index", "modify-index", "token-order", ""},
+	{"consul-release-key", "ttl: 10s", "ttl: 10s, unlock: delete", "ownership", checker.RemovedByNonOwner},
+
 	{"printed-set-nx-ex", "count: 1", "count: 1000", "lock_timeout_rate", ""},
 	{"printed-simple-lock-gives-up", "count: 3", "count: 100", "lock_timeout_rate", ""},
 	{"printed-redlock-class-retries", "count: 3", "count: 100", "lock_timeout_rate", ""},

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/fencepost-sim/fencepost/scenarios/format"
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
@@ -202,7 +203,7 @@ func (f *starterFile) work() {
 	if f.def.Tokens {
 		f.line("  fencing: on                  # refuse tokens lower than the highest seen; off: accept all")
 	} else {
-		f.line("  fencing: off                 # on needs tokens: fenced, etcd, zookeeper")
+		f.line("  fencing: off                 # on needs a protocol with tokens, such as fenced or etcd")
 	}
 	f.prose(
 		"  ",
@@ -215,7 +216,12 @@ func (f *starterFile) work() {
 func (f *starterFile) faults() {
 	first := string(f.def.Backend) + "-1"
 	f.line("faults:                        # what goes wrong; `fencepost show format` lists all kinds")
-	f.line("  - pause client-1 for 30s after acquired")
+	pause := 30 * time.Second
+	config := &locks.Config{}
+	if f.def.Defaults(config); f.def.Lasts(config) >= pause {
+		pause = f.def.Lasts(config) + 10*time.Second
+	}
+	f.line("  - pause client-1 for %ds after acquired", pause/time.Second)
 	if !OneLog(f.def.Backend) {
 		f.line("  #- crash %s losing unsynced writes at 50ms, restart after 1s", first)
 	} else {

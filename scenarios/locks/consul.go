@@ -83,22 +83,22 @@ const (
 
 var consulKeys = []format.Key[consulConfig]{
 	format.Time("lock-delay", func(c *consulConfig) *time.Duration { return &c.lockDelay }, consul.DefaultLockDelay,
-		"after the end of a session that held the key, how long nobody can acquire it").With(func(f *format.Form) {
+		"after the end of a session that held the lock, how long nobody can acquire it").With(func(f *format.Form) {
 		f.Most = int64(time.Minute)
 	}),
 	format.Choice("behavior", func(c *consulConfig) *string { return &c.behavior },
-		"what becomes of the key when its session ends", format.Option[string]{Word: "release", Value: consul.Release},
+		"what the servers do with a lock whose session ends", format.Option[string]{Word: "release", Value: consul.Release},
 		format.Option[string]{Word: "delete", Value: consul.Delete}),
 	format.Choice("unlock", func(c *consulConfig) *unlocking { return &c.unlock },
-		"`release` gives back a key that the client's session holds; `delete` deletes the key, whoever holds it",
+		"`release` gives the lock back for the session that holds it; `delete` removes it, whoever holds it",
 		format.Options(releasesKey, deletesKey)...),
 	format.Choice("sequencer", func(c *consulConfig) *sequencer { return &c.sequencer },
-		"the fencing token: the key's `modify-index` after the acquisition, or its `lock-index`, which begins anew when "+
-			"the key is deleted or overwritten",
+		"the fencing token: `modify-index`, the place of the acquisition in the log, or `lock-index`, the number of the "+
+			"acquisition, which begins anew after a deletion or a plain write",
 		format.Options(modifyIndex, lockIndex)...),
 	format.Switch("monitor-only", func(c *consulConfig) *bool { return &c.monitorOnly }, false,
-		"learn that the lock is lost only from the query that watches the key, as api.Lock does, for which a cut "+
-			"connection is a key that does not change; `off`: count the TTL as well, from the latest renewal that was "+
+		"learn that the lock is lost only from the query that watches it, as api.Lock does, which stays silent on a cut "+
+			"connection; `off`: count the TTL as well, from the latest renewal that was "+
 			"answered"),
 }
 
