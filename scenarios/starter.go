@@ -203,7 +203,7 @@ func (f *starterFile) work() {
 	if f.def.Tokens {
 		f.line("  fencing: on                  # refuse tokens lower than the highest seen; off: accept all")
 	} else {
-		f.line("  fencing: off                 # on needs a protocol with tokens, such as fenced or etcd")
+		f.line("  fencing: off                 # on needs tokens: fenced, etcd, consul")
 	}
 	f.prose(
 		"  ",
