@@ -51,7 +51,6 @@ var neededAlone = map[string][]string{
 		"scenarios/single.Unbroken",
 		"scenarios/sweep.Point.State"},
 	"tests of sim/etcd look at the members":       {"sim/raft.Cluster.Members"},
-	"tests of the API server send requests by it": {"sim/http1.Request.Args"},
 	"tests of sim/zookeeper read and write by it": {"sim/zookeeper.Client.SetData",
 		"sim/zookeeper.Client.Sync", "sim/zookeeper.Answer",
 		"sim/zookeeper.ReadAnswer",

@@ -98,6 +98,10 @@ var confirmations = []confirmation{
 		changes: []string{"lock.value: per-request and lock.extension.mode: checked"}},
 	{text: "Delete the key only if its create revision is still that of the same attempt, in one transaction.",
 		changes: []string{"lock.compare-revision: on"}},
+	{text: "Give the key back with ?release and the session that holds it: DELETE removes it, whoever holds it.",
+		changes: []string{"lock.unlock: release"}},
+	{text: "Use the key's ModifyIndex as the token: its LockIndex starts again when the key is deleted or overwritten.",
+		changes: []string{"lock.sequencer: modify-index"}},
 	{text: "Put a unique mark into the name of each znode, as Curator's protection does: the sequence numbers alone " +
 		"may start again.",
 		changes: []string{"lock.names: marked"}},

@@ -16,8 +16,8 @@ const Consul Protocol = "consul"
 func init() {
 	register(&Definition{
 		Name: Consul, Place: 9, Service: history.Consul,
-		Text: "Consul's lock: a session with a TTL acquires a key; after the session has ended, the lock delay passes " +
-			"before another can acquire it; the fencing token is an index of the key",
+		Text: "Consul's lock: a session with a TTL acquires a key; after the session has ended, the lock delay " +
+			"passes before another can acquire it; the fencing token is an index of the key",
 		Backend: OnConsul, Several: true, Expires: true, Renews: true, Tokens: true,
 		Settings: slices.Concat([]Setting{
 			ttlKey.With(func(f *format.Form) {
@@ -87,24 +87,25 @@ var consulKeys = []format.Key[consulConfig]{
 		f.Most = int64(time.Minute)
 	}),
 	format.Choice("behavior", func(c *consulConfig) *string { return &c.behavior },
-		"what the servers do with a lock whose session ends", format.Option[string]{Word: "release", Value: consul.Release},
+		"what the servers do with a lock whose session ends",
+		format.Option[string]{Word: "release", Value: consul.Release},
 		format.Option[string]{Word: "delete", Value: consul.Delete}),
 	format.Choice("unlock", func(c *consulConfig) *unlocking { return &c.unlock },
 		"`release` gives the lock back for the session that holds it; `delete` removes it, whoever holds it",
 		format.Options(releasesKey, deletesKey)...),
 	format.Choice("sequencer", func(c *consulConfig) *sequencer { return &c.sequencer },
-		"the fencing token: `modify-index`, the place of the acquisition in the log, or `lock-index`, the number of the "+
-			"acquisition, which begins anew after a deletion or a plain write",
+		"the fencing token: `modify-index`, the place of the acquisition in the log, or `lock-index`, the number of "+
+			"the acquisition, which begins anew after a deletion or a plain write",
 		format.Options(modifyIndex, lockIndex)...),
 	format.Switch("monitor-only", func(c *consulConfig) *bool { return &c.monitorOnly }, false,
-		"learn that the lock is lost only from the query that watches it, as api.Lock does, which stays silent on a cut "+
-			"connection; `off`: count the TTL as well, from the latest renewal that was "+
+		"learn that the lock is lost only from the query that watches it, as api.Lock does, which stays silent on a "+
+			"cut connection; `off`: count the TTL as well, from the latest renewal that was "+
 			"answered"),
 }
 
 // consulLock acquires a key as api.Lock does (consul/api v1.18.0, lock.go): it creates a session, waits by blocking
-// queries until nobody holds the key, acquires it, and watches it. The requests go to one server after another until one
-// answers, as Consul's agent on the client's machine would send them.
+// queries until nobody holds the key, acquires it, and watches it. The requests go to one server after another until
+// one answers, as Consul's agent on the client's machine would send them.
 //
 // api.Lock itself shows no fencing token and counts no TTL; monitor-only leaves the latter out here, too.
 type consulLock struct {

@@ -147,8 +147,8 @@ func (d *Definition) Quorum(c *Config) int {
 	return 1
 }
 
-// Lasts returns how long a lock with these settings can keep others waiting after its holder has last been heard of: the
-// TTL, unless the service adds to it.
+// Lasts returns how long a lock with these settings can keep others waiting after its holder has last been heard of:
+// the TTL, unless the service adds to it.
 func (d *Definition) Lasts(c *Config) time.Duration {
 	if d.lasts != nil {
 		return d.lasts(c)

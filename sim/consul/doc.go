@@ -13,9 +13,9 @@
 //
 // All clients speak HTTP. A modeled client makes its requests with the functions in client.go, and reads replies with
 // [ReadAnswer]. Other clients connect through [Front]. A member sends writes and reads to the leader. The leader
-// answers a write when it has applied it, whether or not the other members have. A read in the default mode is answered from
-// what the leader has applied, without asking anybody. With ?consistent, the leader first asks a majority whether it
-// still leads. With ?stale, the member that received the request answers it.
+// answers a write when it has applied it, whether or not the other members have. A read in the default mode is
+// answered from what the leader has applied, without asking anybody. With ?consistent, the leader first asks a majority
+// whether it still leads. With ?stale, the member that received the request answers it.
 //
 // A blocking query (?index, ?wait) waits where it is answered, until the index of its key exceeds the given one.
 //
