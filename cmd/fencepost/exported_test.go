@@ -50,7 +50,7 @@ var neededAlone = map[string][]string{
 	"tests of other packages name or show it": {"checker.ServerClock", "checker.Unsynced",
 		"scenarios/single.Unbroken",
 		"scenarios/sweep.Point.State"},
-	"tests of sim/etcd look at the members":       {"sim/raft.Cluster.Members"},
+	"tests of sim/etcd look at the members": {"sim/raft.Cluster.Members"},
 	"tests of sim/zookeeper read and write by it": {"sim/zookeeper.Client.SetData",
 		"sim/zookeeper.Client.Sync", "sim/zookeeper.Answer",
 		"sim/zookeeper.ReadAnswer",
