@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -61,12 +62,12 @@ func spelled(letters string, most int) (words []string) {
 	return words
 }
 
-// shortLived returns settings that give a lock a TTL of four seconds.
+// shortLived returns settings that give a lock a TTL of four seconds, or the least that the protocol takes.
 func shortLived(d *locks.Definition) string {
 	if d.Name == locks.LeaseObject {
 		return "ttl: 4s, renew-deadline: 3s, retry-period: 1s"
 	}
-	return "ttl: 4s"
+	return fmt.Sprint("ttl: ", max(4*time.Second, time.Duration(d.Setting("ttl").Form.Least)))
 }
 
 // holdsUnder reports whether the lock names are allowed. If they are, it checks that every client that requests the

@@ -119,7 +119,7 @@ var words = strings.NewReplacer(
 	"COUNT", `(\d+)`)
 
 // processes matches the names of processes, also with a capital letter at the beginning of a sentence.
-const processes = `(?i:client-\d+|probe|resource|(?:redis|etcd|zookeeper|kubernetes|sentinel)-\d+(?:-replica-\d+)?)`
+const processes = `(?i:client-\d+|probe|resource|(?:redis|etcd|zookeeper|kubernetes|consul|sentinel)-\d+(?:-replica-\d+)?)`
 
 func pattern(text string) *regexp.Regexp {
 	return regexp.MustCompile(strings.ReplaceAll(words.Replace(text), "NAME", processes))

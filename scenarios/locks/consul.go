@@ -27,6 +27,7 @@ func init() {
 			format.Only(reentrantKey, CountedReentry, UncountedReentry),
 		}, own(consulKeys...)),
 		Without: withoutConsul(),
+		badName: badPath("key in the API of Consul"),
 		lasts: func(c *Config) time.Duration { // the client learns of the end of a lock delay by asking again
 			return consul.TTLMultiplier*c.TTL + ownOf[consulConfig](c).lockDelay + lockRetryTime
 		},

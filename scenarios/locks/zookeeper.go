@@ -53,7 +53,7 @@ func init() {
 		},
 		Alike:   map[string]string{"permits": permitsAlike},
 		Refused: refusedOfZooKeeper,
-		badName: badNodeName,
+		badName: badPath("znode of ZooKeeper"),
 		clash: func(a, b history.Lock) string {
 			if !strings.HasPrefix(string(b), string(a)+"/") {
 				return ""
@@ -80,17 +80,21 @@ func refusedOfZooKeeper(c *Config, _ int) (list []Refusal) {
 	return list
 }
 
-// badNodeName explains why a znode cannot have the name of a lock, and suggests a name. No part of a path may be
-// empty, "." or ".." (ZooKeeper's PathUtils.validatePath).
-func badNodeName(name history.Lock) (problem, right string) {
+// badPath returns a function that explains why something cannot have the name of a lock, and suggests a name. No part of
+// a path may be empty, "." or "..": ZooKeeper refuses such a path (PathUtils.validatePath), and an HTTP server in Go
+// redirects its clients to another.
+func badPath(what string) func(name history.Lock) (problem, right string) {
+	return func(name history.Lock) (problem, right string) { return badPathOf(what, name) }
+}
+
+func badPathOf(what string, name history.Lock) (problem, right string) {
 	parts := strings.Split(string(name), "/")
 	good := slices.DeleteFunc(slices.Clone(parts),
 		func(part string) bool { return part == "" || part == "." || part == ".." })
 	if len(good) == len(parts) {
 		return "", ""
 	}
-	problem = fmt.Sprintf("no znode of ZooKeeper can be called %q: between slashes there must be a name, and not . "+
-		"or ..", name)
+	problem = fmt.Sprintf("no %s can be called %q: between slashes there must be a name, and not . or ..", what, name)
 	if right = strings.Join(good, "/"); right == "" {
 		problem += ": write a name such as lock"
 	}
