@@ -42,7 +42,7 @@ func TestABackendIsOneFile(t *testing.T) {
 		strings.Replace(onValkey, "valkey: 1", "valkey: 6", 1): "expected a number from 1 to 5",
 		strings.Replace(onValkey, "valkey: 1", "etcd: 3", 1):   "setnx locks on valkey servers, not on etcd",
 		strings.Replace(onValkey, "valkey: 1", "redis: 1, valkey: 1", 1): "give one of redis, etcd, zookeeper, " +
-			"kubernetes, valkey",
+			"kubernetes, consul, valkey",
 		strings.Replace(onValkey, "setnx", "fenced", 1): "fenced locks on redis servers, not on " +
 			"valkey",
 	} {

@@ -81,7 +81,7 @@ func TestExample(t *testing.T) {
 			"https://www.youngju.dev/split/architecture/" +
 			"2026-03-12-distributed-lock-redis-redlock-zookeeper-etcd-comparison",
 		Servers: Servers{Backend: locks.OnRedis, N: 5, Version: "7.0", Persistence: store.Everysec, Fsync: ms,
-			MinReplicasMaxLag: 10 * time.Second, TickTime: 2 * time.Second, SyncLimit: 5,
+			MinReplicasMaxLag: 10 * time.Second, TickTime: 2 * time.Second, SyncLimit: 5, RaftMultiplier: 5,
 			SemiSyncTimeout: time.Second, DownAfter: 30 * time.Second, ReconfigureAfter: 8 * time.Second},
 		Network:  Network{Delay: sim.Delay{Lo: 200 * time.Microsecond, Hi: 2 * ms}},
 		Clients:  []Client{{"client-1", redlock, work}, {"client-2", second, later}},

@@ -44,6 +44,12 @@ var explained = map[fixed]string{
 	{"5s", "scenarios/locks/lease_object.go"}:   "the default of lock.timeout",
 	{"10s", "scenarios/locks/lease_object.go"}:  "the default of lock.renew-deadline",
 	{"15s", "scenarios/locks/lease_object.go"}:  "the default of lock.ttl",
+	{"1m", "scenarios/locks/consul.go"}:         "the most of lock.lock-delay",
+	{"1ms", "scenarios/locks/consul.go"}:        "the step of lock.ttl",
+	{"1s", "scenarios/locks/consul.go"}:         "the default of lock.timeout",
+	{"1s", "sim/consul/call.go"}:                "lock delays below a thousand are in seconds",
+	{"10s", "sim/consul/call.go"}:               "the least lock.ttl",
+	{"24h", "sim/consul/call.go"}:               "the most",
 	{"2ms", "scenarios/locks/redlock.go"}:       "the default of lock.drift-allowance",
 }
 
