@@ -130,8 +130,8 @@ var timeKeys = []format.Key[Scenario]{
 		"the simulated time at which the run ends"),
 	format.Positive("bound", func(s *Scenario) *time.Duration { return &s.Bound }, 0,
 		"how long an uncontended acquire or release may take (fault-tolerance)").
-		Depending("the lock's TTL; with several members of ZooKeeper, plus `sync-limit` times `tick-time`, and with Consul, plus " +
-			"`raft-multiplier` seconds, for which they may wait for a silent leader"),
+		Depending("the lock's TTL; with several members of ZooKeeper, plus `sync-limit` times `tick-time`, " +
+			"and with Consul, plus `raft-multiplier` seconds, for which they may wait for a silent leader"),
 }
 
 // settle reads what refers to clients and servers, checks what depends on several keys, and fills in defaults that

@@ -80,8 +80,8 @@ func refusedOfZooKeeper(c *Config, _ int) (list []Refusal) {
 	return list
 }
 
-// badPath returns a function that explains why something cannot have the name of a lock, and suggests a name. No part of
-// a path may be empty, "." or "..": ZooKeeper refuses such a path (PathUtils.validatePath), and an HTTP server in Go
+// badPath returns a function that explains why something cannot have the name of a lock, and suggests a name. No part
+// of a path may be empty, "." or "..": ZooKeeper refuses such a path (PathUtils.validatePath), and an HTTP server in Go
 // redirects its clients to another.
 func badPath(what string) func(name history.Lock) (problem, right string) {
 	return func(name history.Lock) (problem, right string) { return badPathOf(what, name) }
