@@ -89,14 +89,9 @@ func TestDocumentedDefaultsAreTheDefaults(t *testing.T) {
 		if !literal || strings.HasPrefix(row.key, "lock.") && row.key != "lock.name" {
 			continue
 		}
-		base := oneRedis
-		switch {
-		case slices.Contains(aboutReplicas, row.key):
+		base := onServersWith(row.key)
+		if slices.Contains(aboutReplicas, row.key) {
 			base = withKey(t, base, "servers.replicas", "1")
-		case slices.ContainsFunc(zooKeeperSettings, func(k format.Key[Servers]) bool {
-			return "servers."+k.Path == row.key
-		}):
-			base = onZooKeeper
 		}
 		same(base, row.key, strings.TrimSuffix(value, "`"))
 	}
@@ -114,6 +109,19 @@ func TestDocumentedDefaultsAreTheDefaults(t *testing.T) {
 	if tried < 100 {
 		t.Errorf("only %d defaults were compared", tried)
 	}
+}
+
+// onServersWith returns the smallest file with a key. A setting of one kind of servers needs these servers.
+func onServersWith(key string) string {
+	for _, b := range backends {
+		for _, d := range locks.Definitions() {
+			if b.kind == d.Backend && b.kind != locks.OnRedis &&
+				slices.Contains(b.own(), strings.TrimPrefix(key, "servers.")) {
+				return minimal[d.Name]
+			}
+		}
+	}
+	return oneRedis
 }
 
 // minimal holds the smallest valid file of each protocol.

@@ -191,7 +191,7 @@ func (f *starterFile) inForce() *locks.Config {
 
 func (f *starterFile) work() {
 	f.line("work:")
-	f.line("  cycles: 3                    # how many times a client acquires, works and releases")
+	f.line("  cycles: 3                    # how many times a client acquires and releases")
 	f.line("  think: 0s..500ms             # the time between two cycles")
 	f.line("  writes: 1                    # reads and writes of the resource in a section")
 	f.line("  hold: 100ms                  # how long the section lasts after the writes")
@@ -201,7 +201,7 @@ func (f *starterFile) work() {
 	}
 	f.line("resource:")
 	if f.def.Tokens {
-		f.line("  fencing: on                  # refuse tokens lower than the highest seen; off: accept all")
+		f.line("  fencing: on                  # refuse tokens lower than one seen; off: do not")
 	} else {
 		f.line("  fencing: off                 # on needs tokens: fenced, etcd, consul")
 	}
@@ -215,7 +215,7 @@ func (f *starterFile) work() {
 
 func (f *starterFile) faults() {
 	first := string(f.def.Backend) + "-1"
-	f.line("faults:                        # what goes wrong; `fencepost show format` lists all kinds")
+	f.line("faults:                        # what goes wrong; show format has all kinds")
 	pause := 30 * time.Second
 	config := &locks.Config{}
 	if f.def.Defaults(config); f.def.Lasts(config) >= pause {
