@@ -53,6 +53,9 @@ func TestEveryNumberOfAHeadlineIsRight(t *testing.T) {
 var (
 	inside = regexp.MustCompile(`^(Two clients were|.* was) inside (?:"[^"]*" )?(?:twice )?at once` +
 		`( for a moment|, to the end of the recording| for ([\d.]+) (s|ms|µs))`)
+	crowd = regexp.MustCompile(`^(\d+) holders were (inside|promised the lock) (?:"[^"]*" )?at once, with (\d+) permits` +
+		`( for a moment|, to the end of the recording| for ([\d.]+) (s|ms|µs))?`)
+	few    = regexp.MustCompile(`^No more than (\d+) clients were ever inside`)
 	others = regexp.MustCompile(`(\d+) other laws? (?:was|were) checked and held`)
 	paused = regexp.MustCompile(`: (\S+) had paused past its lease`)
 	name   = regexp.MustCompile(`"[^"]*"|[a-zA-Z]+-\d+(?:-replica-\d+)?`)
@@ -61,7 +64,10 @@ var (
 
 // untrue corrects what a headline says about a finding; it returns "" if the headline is right.
 func untrue(r *claims.Run, f *checker.Finding, text string) string {
-	rest := text
+	rest, wrong := crowded(r, f, text)
+	if wrong != "" {
+		return wrong
+	}
 	var first, then *claims.Section
 	for _, pair := range claims.Overlaps(r.History) {
 		is := f.Law != checker.MutualExclusion ||
@@ -70,7 +76,7 @@ func untrue(r *claims.Run, f *checker.Finding, text string) string {
 			first, then = pair[0], pair[1]
 		}
 	}
-	if m := inside.FindStringSubmatch(text); m != nil {
+	if m := inside.FindStringSubmatch(text); m != nil && r.History.Header.Permits <= 1 {
 		rest = strings.Replace(rest, m[0], "", 1)
 		if first == nil {
 			return "nobody was inside with another"
@@ -108,13 +114,44 @@ func untrue(r *claims.Run, f *checker.Finding, text string) string {
 	return ""
 }
 
+// crowded corrects what a headline says about the holders of a semaphore. rest is what it says besides.
+func crowded(r *claims.Run, f *checker.Finding, text string) (rest, wrong string) {
+	permits, crowds := r.History.Header.Permits, claims.Crowds(r.History)
+	if m := few.FindStringSubmatch(text); m != nil {
+		if m[1] != strconv.Itoa(permits) || len(crowds) > 0 {
+			return "", fmt.Sprintf("there are %d permits, and %d times there were more holders", permits, len(crowds))
+		}
+		return strings.Replace(text, m[0], "", 1), ""
+	}
+	m := crowd.FindStringSubmatch(text)
+	if m == nil {
+		return text, ""
+	}
+	if m[1] != strconv.Itoa(permits+1) || m[3] != strconv.Itoa(permits) {
+		return "", fmt.Sprintf("there are %d permits", permits)
+	}
+	if m[2] == "inside" {
+		at := slices.IndexFunc(crowds, func(c []*claims.Section) bool {
+			return r.History.Events[c[len(c)-1].Grants[0]].Index == f.At
+		})
+		if at < 0 {
+			return "", "nobody entered then while all permits were in use"
+		}
+		c := crowds[at]
+		if long, said := together(r.History, c...), lasting(m[4:]); len(c) == permits+1 && !said(long) {
+			return "", fmt.Sprintf("it was for %v ns", int64(long))
+		}
+	}
+	return strings.Replace(text, m[0], "", 1), ""
+}
+
 // never is longer than any run.
 const never = history.Never
 
-// together returns how long two sections overlapped; never if neither ended.
-func together(h *history.History, first, then *claims.Section) history.Time {
+// together returns how long sections overlapped, of which the last began last; never if none ended.
+func together(h *history.History, sections ...*claims.Section) history.Time {
 	end := never
-	for _, s := range []*claims.Section{first, then} {
+	for _, s := range sections {
 		if s.End != claims.Open {
 			end = min(end, h.Events[s.End].Time)
 		}
@@ -122,7 +159,7 @@ func together(h *history.History, first, then *claims.Section) history.Time {
 	if end == never {
 		return never
 	}
-	return end - h.Events[then.Grants[0]].Time
+	return end - h.Events[sections[len(sections)-1].Grants[0]].Time
 }
 
 // lasting returns a function that reports whether a duration agrees with the words, in which the last digit is rounded.

@@ -49,6 +49,13 @@ var confirmations = []confirmation{
 		"same client's earlier attempts.", reason: librariesOnly},
 	{text: "Put an element back into the list only once each time it was taken out, and only by the client " +
 		"that took it.", reason: librariesOnly},
+	{text: "Remove expired permits, count the others and take one in a single step, such as a script, by the server's " +
+		"clock.", changes: []string{"lock.admit: count and lock.time: server"}},
+	{text: "Decide whether a permit has expired by the server's clock, which a script can read, and not by the clock " +
+		"of the client that asks.", changes: []string{"lock.time: server", "lock.admit: count and lock.time: server"}},
+	{text: "Let the protected resource itself limit how many clients it serves at once: a permit with a lease does " +
+		"not stop a holder that does not know that its lease has ended.",
+		reason: "the resource of a scenario serves everybody"},
 	{text: "Send WAIT after setting the lock and obey its count.", apply: waiting},
 	{text: "Let an isolated master refuse writes (min-replicas-to-write); it still accepts them for the permitted lag.",
 		reason: "it says itself that it only narrows the gap"},

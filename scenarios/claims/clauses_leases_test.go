@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -11,6 +12,9 @@ import (
 
 // entered checks that two sections overlap: WHO LOCK TIME WHO TIME, and how the first client left.
 func (p *proof) entered(m []string) string {
+	if p.History.Header.Permits > 1 {
+		return p.crowded(m)
+	}
 	pairs := Overlaps(p.History)
 	i := slices.IndexFunc(pairs, func(pair [2]*Section) bool {
 		return slices.Equal(p.read.Events, []int{pair[0].Grants[0], pair[1].Grants[0]})
@@ -19,22 +23,85 @@ func (p *proof) entered(m []string) string {
 		return "no such sections overlap"
 	}
 	a, b := pairs[i][0], pairs[i][1]
-	left := "it never did"
-	if a.End != Open {
-		switch e := &p.History.Events[a.End]; e.F {
-		case history.Release:
-			left = fmt.Sprintf("it called release at %v", e.Time)
-		case history.Lost:
-			left = fmt.Sprintf("it noticed at %v that its lock was lost", e.Time)
-		default:
-			left = fmt.Sprintf("it crashed at %v", e.Time)
-		}
-	}
+	left := p.left(a)
 	came, since := p.History.Events[b.Grants[0]].Time, p.History.Events[a.Grants[0]].Time
 	right := is(b.Process, b.Attempt, m[1], m[2]) && string(b.Lock) == m[3] && at(came, m[4]) &&
 		is(a.Process, a.Attempt, m[5], m[6]) && at(since, m[7]) && left == m[8]
 	return unless(right, fmt.Sprintf("%s entered %s at %v, %s since %v, %s", b.Attempt, b.Lock, came, a.Attempt, since,
 		left))
+}
+
+// left says how a section ended.
+func (p *proof) left(s *Section) string {
+	if s.End == Open {
+		return "it never did"
+	}
+	switch e := &p.History.Events[s.End]; e.F {
+	case history.Release:
+		return fmt.Sprintf("it called release at %v", e.Time)
+	case history.Lost:
+		return fmt.Sprintf("it noticed at %v that its lock was lost", e.Time)
+	default:
+		return fmt.Sprintf("it crashed at %v", e.Time)
+	}
+}
+
+// other matches one more holder of a semaphore: WHO TIME left.
+var other = pattern(`WHO, inside since TIME, had not yet left \(([^()]+)\)`)
+
+// crowded checks that a section began while all permits were in use: WHO LOCK TIME WHO TIME left others.
+func (p *proof) crowded(m []string) string {
+	holders := append([][]string{append([]string{""}, m[5:9]...)}, other.FindAllStringSubmatch(m[9], -1)...)
+	if len(holders) != p.History.Header.Permits {
+		return fmt.Sprintf("there are %d permits", p.History.Header.Permits)
+	}
+	for _, crowd := range Crowds(p.History) {
+		b := crowd[len(crowd)-1]
+		if !is(b.Process, b.Attempt, m[1], m[2]) || string(b.Lock) != m[3] ||
+			!at(p.History.Events[b.Grants[0]].Time, m[4]) {
+			continue
+		}
+		for _, h := range holders {
+			if !slices.ContainsFunc(crowd, func(a *Section) bool {
+				return a != b && is(a.Process, a.Attempt, h[1], h[2]) && at(p.History.Events[a.Grants[0]].Time, h[3]) &&
+					p.left(a) == h[4]
+			}) {
+				return h[1] + " was not inside then"
+			}
+		}
+		return ""
+	}
+	return "no such section began while all permits were in use"
+}
+
+// permitted checks that there is one holder more than there are permits: COUNT COUNT.
+func (p *proof) permitted(m []string) string {
+	n := p.History.Header.Permits
+	return unless(m[1] == strconv.Itoa(n+1) && m[2] == strconv.Itoa(n), fmt.Sprintf("there are %d permits", n))
+}
+
+// permits checks how many permits the lock has: COUNT.
+func (p *proof) permits(m []string) string {
+	n := p.History.Header.Permits
+	return unless(m[1] == strconv.Itoa(n), fmt.Sprintf("there are %d permits", n))
+}
+
+// sideBySide checks that one key was set while another stood: WHO NAMED TIME WHO TIME.
+func (p *proof) sideBySide(m []string) string {
+	return p.shown("key that was set beside the other", func(i int, e *history.Event) bool {
+		if e.F != history.KeySet || !p.together(string(e.Process), m[3]) || !of(e.Of, m[1], m[2]) || !at(e.Time, m[4]) {
+			return false
+		}
+		for _, x := range p.History.Events[i+1:] {
+			switch {
+			case x.F == history.KeyGone && x.Of == e.Of && x.Process == e.Process:
+				return false
+			case x.F == history.KeySet && x.Process == e.Process && of(x.Of, m[5], m[6]) && at(x.Time, m[7]):
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // twoLeases checks that two leases overlap: WHO how LOCK TIME WHO TIME TIME. The group how says whether the first lease
@@ -217,8 +284,18 @@ func expired(e *history.Event) bool { return e.F == history.KeyGone && e.Why == 
 func (p *proof) takenForOver(m []string) string {
 	return p.shown("key that another considered expired", func(i int, e *history.Event) bool {
 		return expired(e) && p.together(string(e.Process), m[4]) && of(e.Of, m[2], m[3]) && at(e.Time, m[5]) &&
-			i+1 < len(p.History.Events) && of(p.History.Events[i+1].Of, m[1], "")
+			of(p.setNext(i), m[1], "")
 	})
+}
+
+// setNext returns the owner of the first event after the i-th that does not say that a key is gone.
+func (p *proof) setNext(i int) history.Attempt {
+	for _, e := range p.History.Events[i+1:] {
+		if e.F != history.KeyGone {
+			return e.Of
+		}
+	}
+	return ""
 }
 
 // early checks how long before its time a key expired: TIME TIME.

@@ -10,7 +10,12 @@ import (
 var clauses = []clause{
 	// two sections, two leases
 	says(`WHO entered the critical section of LOCK at TIME although WHO, inside since TIME, had not yet `+
-		`left \(([^()]+)\)`, (*proof).entered),
+		`left \(([^()]+)\)((?:(?:, | and )WHO, inside since TIME, had not yet left \([^()]+\))*)`, (*proof).entered),
+	says(`COUNT inside, with COUNT permits`, (*proof).permitted),
+	says(`COUNT leases at once, with COUNT permits`, (*proof).permitted),
+	says(`(?:never more than|The lock has) COUNT (?:of one lock at once|permits)`, (*proof).permits),
+	says(`the key of WHO on NAMED, set at TIME, was still there when the key of WHO was set at TIME`,
+		(*proof).sideBySide),
 	says(`WHO (was granted the lock|had its lease of) LOCK (?:extended )?at TIME although the lease of WHO ran from `+
 		`TIME to TIME`, (*proof).twoLeases),
 	says(`They counted no server in common \((NAME) ([^;]+); (NAME) ([^)]+)\)`, (*proof).apart),

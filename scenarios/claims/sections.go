@@ -76,3 +76,21 @@ func Overlaps(h *history.History) (pairs [][2]*Section) {
 	}
 	return pairs
 }
+
+// Crowds returns, for each section that began while as many others of its lock as there are permits were open, these
+// others and the section itself, in the order in which they began.
+func Crowds(h *history.History) (crowds [][]*Section) {
+	all := Sections(h)
+	for i, b := range all {
+		var crowd []*Section
+		for _, a := range all[:i] {
+			if a.Lock == b.Lock && (a.End == Open || a.End > b.Grants[0]) {
+				crowd = append(crowd, a)
+			}
+		}
+		if len(crowd) >= max(h.Header.Permits, 1) {
+			crowds = append(crowds, append(crowd, b))
+		}
+	}
+	return crowds
+}

@@ -76,6 +76,9 @@ func symmetric(t *testing.T, relation string, few, many int,
 			slices.ContainsFunc(s.Clients, func(c scenarios.Client) bool { return c.Work.Take == scenarios.TakeOne }) {
 			continue // clients wait a random time before they reconnect, or choose at random
 		}
+		if p := s.Clients[0].Lock.Protocol; p == locks.Semaphore || p == locks.ReadWrite {
+			continue // records of members that end together are in the order of their random names
+		}
 		for i, p := range plansOf(t, s, plans(few, many)) {
 			fixed := scaled(s, 1)
 			other, names := change(rand.New(rand.NewPCG(uint64(i), 5)), fixed)
