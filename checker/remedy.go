@@ -387,7 +387,8 @@ var remedies = map[CauseKind][]advice{
 			only: byMajority, when: all(not(isFar), contended, not(isUnreleased))},
 		{text: "Release on every server, also after an attempt that did not succeed.",
 			only: byMajority, when: all(isQuick, not(isHeldUp), contended, isUnreleased)},
-		{text: slowNetwork, when: all(isSlow, not(sleepsOn))},
+		{text: withExpiry, unless: history.Expiry, when: isSpent},
+		{text: slowNetwork, when: all(isSlow, not(sleepsOn), not(isSpent))},
 		{text: "Give a request far more time than a round trip takes, and ask again when the holder's lease must " +
 			"be over: no fault delays these requests, and a message that gets lost wakes nobody.",
 			when: all(isSlow, sleepsOn)},

@@ -39,6 +39,7 @@ type facts struct {
 	shortened bool // an extension ended the key sooner than the validity stated before
 	extending bool // the request in question was made for an attempt that had been asked to extend its lock
 	taken     bool // both grants rest on elements that were taken out of a list
+	spent     bool // a client without the lock took an element out of the list that says that the lock is free
 	oneKey    bool // both grants rest on one key
 	gaveUp    bool // the holder's own request had deleted the key before it stopped working
 	keyless   bool // no server ever had a key of the lock
@@ -143,6 +144,7 @@ func isConfused(s *situation) bool    { return s.confused }
 func isFar(s *situation) bool         { return s.far }
 func isQuick(s *situation) bool       { return s.quick }
 func isHasty(s *situation) bool       { return s.hasty }
+func isSpent(s *situation) bool       { return s.spent }
 func isUngranted(s *situation) bool   { return s.ungranted }
 func isUnreleased(s *situation) bool  { return s.unreleased }
 func isEarlierTry(s *situation) bool  { return s.earlierTry }

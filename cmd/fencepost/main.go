@@ -51,7 +51,7 @@ pause, clocks jump, servers crash and packets arrive late, and judges the record
 Same seed, same run.
 
 Locks on: Redis (one, with replicas and Sentinel, and Redlock on several), Tair, etcd,
-ZooKeeper and Kubernetes.`,
+ZooKeeper, Kubernetes and Consul.`,
 		Example: `  fencepost run kleppmann-gc-pause
   fencepost init redlock --out my-lock.yaml
   fencepost run my-lock.yaml --seeds 1000`,

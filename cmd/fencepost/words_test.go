@@ -58,7 +58,7 @@ func printed(t *testing.T) map[string]string {
 	}
 	for _, pattern := range []string{"../../*.md", "../../*/*.md", "../../*/*/*.md", "../../*/*/*/*.md",
 		"../../scenarios/play/page/*.html", "../../reports/*/*.js", "testdata/schema.json",
-		"../../checker/history/*.json", "../../scenarios/*/testdata/*",
+		"../../checker/history/*.json", "../../scenarios/*/testdata/*.*",
 		"testdata/*/*.txtar", "../../scenarios/catalogue/*.yaml"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {

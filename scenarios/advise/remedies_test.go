@@ -49,8 +49,8 @@ var confirmations = []confirmation{
 		"same client's earlier attempts.", reason: librariesOnly},
 	{text: "Put an element back into the list only once each time it was taken out, and only by the client " +
 		"that took it.", reason: librariesOnly},
-	{text: "Remove expired permits, count the others and take one in a single step, such as a script, by the server's " +
-		"clock.", changes: []string{"lock.admit: count and lock.time: server"}},
+	{text: "Remove expired permits, count the others and take one in a single step, such as a script, by the " +
+		"server's clock.", changes: []string{"lock.admit: count and lock.time: server"}},
 	{text: "Decide whether a permit has expired by the server's clock, which a script can read, and not by the clock " +
 		"of the client that asks.", changes: []string{"lock.time: server", "lock.admit: count and lock.time: server"}},
 	{text: "Let the protected resource itself limit how many clients it serves at once: a permit with a lease does " +
@@ -117,7 +117,7 @@ var confirmations = []confirmation{
 	{text: "Compare the whole owner value when deleting the key: the script compares only a part of it.",
 		reason: seenOnly},
 	{text: "Set the key only if there is none (NX), or after comparing the owner, in one step.",
-		changes: []string{"lock.reentrant: counted"}},
+		changes: []string{"lock.reentrant: counted", "lock.holders: own-lease"}},
 	{text: "Give each try its own random value: then a late request of an earlier try finds no key that it owns.",
 		reason: seenOnly},
 	{text: "Set a timeout far below the TTL for each dial, each request (including the one for a session) and each " +

@@ -5,8 +5,8 @@ import "strings"
 // syntaxProblems has advice for text that is not valid YAML, chosen by words in the parser's message (goccy/go-yaml).
 // The first match counts.
 var syntaxProblems = []struct{ words, say string }{
-	{"tab", "unexpected tab: YAML indents with spaces"},
-	{"\t", "unexpected tab: YAML indents with spaces"},
+	{"tab", "a tab in the indentation: YAML indents with spaces"},
+	{"\t", "a tab in the indentation: YAML indents with spaces"},
 	{"invalid header option", `a value that begins with > or | needs quotes, as in ">= 9s"`},
 	{"reserved character", "a value that begins with @ or a backtick needs quotes"},
 	{

@@ -74,8 +74,8 @@ func (o *Options) cannot(f *nemesis.Fault) string {
 		for i, p := range passed {
 			names[i] = string(p)
 		}
-		return fmt.Sprintf("%s is inside the client's library, which does not report when it passes that point: your client "+
-			"reports %s", p, strings.Join(names, ", "))
+		return fmt.Sprintf("%s is inside the client's library, which does not report when it passes that point: "+
+			"your client reports %s", p, strings.Join(names, ", "))
 	}
 	return ""
 }

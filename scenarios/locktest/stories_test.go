@@ -145,14 +145,14 @@ func TestStoriesOfForeignLocks(t *testing.T) {
 			Config{New: making(func(c *Client) Lock { return &prefixed{plain{c: renamed(c), ttl: ttl}} }), Clients: 2,
 				Plan: []string{"pause client-1 for 12s after acquired"}, Hold: 6 * time.Second},
 			checker.Ownership, "removed by non-owner",
-			[]string{"compared no more than a part of the owner value", "Remedy: Compare the whole owner value"},
+			[]string{"compared only a part of the owner value", "Remedy: Compare the whole owner value"},
 			[]string{"did not compare the owner", "Delete only after comparing"}},
 		"sets the key over another's": {
 			Config{New: making(func(c *Client) Lock { return &seizing{plain{c: c, ttl: ttl}} }), Hold: 4 * time.Second,
 				Plan: []string{"pause client-1 for 1ms at 1s"}},
 			checker.LeaseExclusion, "removed by non-owner (overwritten)",
 			[]string{"the key of client-1 was overwritten by a request that did not own it",
-				"Remedy: Set the key only where there is none (NX)"},
+				"Remedy: Set the key only if there is none (NX)"},
 			[]string{"was removed", "Delete only after comparing", "random value"}},
 		"sends one value for all tries": {
 			Config{New: making(func(c *Client) Lock { return &tidy{plain{c: c, ttl: ttl}} }), Clients: 2,
@@ -160,20 +160,20 @@ func TestStoriesOfForeignLocks(t *testing.T) {
 			checker.LeaseExclusion, "removed by its own holder (late try)",
 			[]string{"a late request of an earlier try removed the key of client-2",
 				"in an earlier try with the same value",
-				"Remedy: Give each try a random value of its own"},
+				"Remedy: Give each try its own random value"},
 			[]string{"worked on", "compare-and-expire"}},
 		"a timer gives the lock up": {
 			Config{New: making(func(c *Client) Lock { return &limited{plain: plain{c: c, ttl: ttl}} }), Clients: 2,
 				Hold: 4 * time.Second, Plan: []string{"pause client-1 for 1ms at 100s"}},
 			checker.LeaseExclusion, "removed by its own holder",
-			[]string{"a request of its own holder, which went on as if it still had the lock",
+			[]string{"a request of its own holder, which continued as if it still had the",
 				"Remedy: Delete the key only when the work that it guards has ended"},
 			[]string{"earlier try", "random value", "how often its holder has taken"}},
 		"waits for a message for as long as it takes": {
 			Config{New: making(func(c *Client) Lock { return &patient{plain{c: c, ttl: ttl}} }), Hold: time.Second,
 				Plan: []string{"crash client-1 after acquired"}},
 			checker.DeadlockFreedom, "stuck although nobody holds",
-			[]string{"Remedy: Bound each dial, each request, that for a session included, and each wait for a message"},
+			[]string{"Remedy: Set a timeout far below the TTL for each dial, each request (including the one for a session)"},
 			[]string{"random delay"}},
 	} {
 		t.Run(name, func(t *testing.T) {
