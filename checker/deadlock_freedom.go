@@ -208,7 +208,7 @@ func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about histo
 		return Cause{StuckBehindAbandoned, x.detail}, x.client, t.abandonedStory(a.Lock, x, now),
 			[]int{x.set, x.prolonged, x.left}
 	}
-	t.facts.spent = t.spent(a.Lock, now.at)
+	t.facts.spent = t.Spent(a.Lock, now.at)
 	story := "No living process held it."
 	if g != nil {
 		story, witness = sentence("No living process held it: %s, the last to hold it, crashed at %v%s, and its key "+
@@ -301,22 +301,4 @@ func (t *judge) crashedHolder(lock int32, at int) *trace.Grant {
 		}
 	}
 	return nil
-}
-
-// spent reports whether an attempt that was not granted the lock before a position had taken out a key by which the
-// lock was to be had.
-func (t *judge) spent(lock int32, at int) bool {
-	for c := range t.Changes {
-		if c.At >= at {
-			return false
-		}
-		e := &t.History.Events[c.At]
-		if n, is := t.LockNumber[e.Lock]; !is || n != lock || !t.WasOffered(c) {
-			continue
-		}
-		if n, granted := t.Owner[trace.Title{Lock: e.Lock, Attempt: c.By}]; !granted || t.Grants[n].OK >= at {
-			return true
-		}
-	}
-	return false
 }

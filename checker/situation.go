@@ -39,7 +39,7 @@ type facts struct {
 	shortened bool // an extension ended the key sooner than the validity stated before
 	extending bool // the request in question was made for an attempt that had been asked to extend its lock
 	taken     bool // both grants rest on elements that were taken out of a list
-	spent     bool // a client without the lock took an element out of the list that says that the lock is free
+	spent     bool // the element by which the lock is to be had was taken out of its list and never put back
 	oneKey    bool // both grants rest on one key
 	gaveUp    bool // the holder's own request had deleted the key before it stopped working
 	keyless   bool // no server ever had a key of the lock

@@ -42,6 +42,21 @@ func (t *Trace) WasOffered(c Change) bool {
 	return set >= 0 && t.LastTaken(c.Owner, e.Lock, e.Process, t.Grants[n].OK) > set
 }
 
+// Spent reports whether the last change of the lock's keys before a position took out an element by which the lock was to
+// be had. Nobody has put it back since.
+func (t *Trace) Spent(lock int32, at int) bool {
+	spent := false
+	for c := range t.Changes {
+		if c.At >= at {
+			break
+		}
+		if n, is := t.LockNumber[t.History.Events[c.At].Lock]; is && n == lock {
+			spent = t.takes(c.At) && t.askedWhenSent(c)
+		}
+	}
+	return spent
+}
+
 // lastSet returns the last position before a change at which the owner's key was set in the place that changes, or -1
 // if that is not recorded.
 func (t *Trace) lastSet(c Change) int {

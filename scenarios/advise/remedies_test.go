@@ -216,7 +216,7 @@ var confirmations = []confirmation{
 		"lease is over.",
 		apply: renewDeadline},
 	{text: "Never extend a lock by less than is left of it: if such an extension fails on some servers, it shortens " +
-		"the lock on the others.", apply: longExtension},
+		"the lock on the others.", changes: []string{"lock.holders: own-lease"}, apply: longExtension},
 	{text: "Cap the number of extensions of one hold.", changes: []string{"lock.extension.limit: 3"}},
 	{text: "Before asking for a lock again, give up an earlier hold of it: delete the client's key, or stop working " +
 		"and let the session end.",
