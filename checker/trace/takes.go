@@ -42,8 +42,8 @@ func (t *Trace) WasOffered(c Change) bool {
 	return set >= 0 && t.LastTaken(c.Owner, e.Lock, e.Process, t.Grants[n].OK) > set
 }
 
-// Spent reports whether the last change of the lock's keys before a position took out an element by which the lock was to
-// be had. Nobody has put it back since.
+// Spent reports whether the last change of the lock's keys before a position took out an element by which the lock was
+// to be had. Nobody has put it back since.
 func (t *Trace) Spent(lock int32, at int) bool {
 	spent := false
 	for c := range t.Changes {

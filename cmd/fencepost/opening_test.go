@@ -41,7 +41,8 @@ func TestEveryScenarioOpensWithAHeadline(t *testing.T) {
 			!strings.HasSuffix(h, ".") {
 			t.Errorf("%s: %q is no headline", name, h)
 		}
-		if broken := run.Verdict.Violated(); broken == (strings.HasPrefix(parts[1], "No two clients") || strings.HasPrefix(parts[1], "No more than")) {
+		kept := strings.HasPrefix(parts[1], "No two clients") || strings.HasPrefix(parts[1], "No more than")
+		if broken := run.Verdict.Violated(); broken == kept {
 			t.Errorf("%s: broken %v, but %s", name, broken, parts[1])
 		}
 		if !strings.Contains(parts[2], "Came out as the file expects: ") {
