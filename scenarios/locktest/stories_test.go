@@ -173,7 +173,7 @@ func TestStoriesOfForeignLocks(t *testing.T) {
 			Config{New: making(func(c *Client) Lock { return &patient{plain{c: c, ttl: ttl}} }), Hold: time.Second,
 				Plan: []string{"crash client-1 after acquired"}},
 			checker.DeadlockFreedom, "stuck although nobody holds",
-			[]string{"Remedy: Set a timeout far below the TTL for each dial, each request (including the one for "+
+			[]string{"Remedy: Set a timeout far below the TTL for each dial, each request (including the one for " +
 				"a session)"},
 			[]string{"random delay"}},
 	} {

@@ -138,7 +138,8 @@ func TestNames(t *testing.T) {
 			"etcd-keepalive-lost-ignored etcd-leader-change etcd-leader-change-late-renewal " +
 			"etcd-leader-change-late-renewal-fenced etcd-lease-not-rechecked etcd-lease-pause " +
 			"etcd-lease-pause-fenced etcd-lease-rechecked etcd-predecessor etcd-semaphore " +
-			"printed-etcd-keepalive-heedless printed-etcd-keepalive-stops printed-etcd-lock printed-etcd-lock-mended] <nil>"},
+			"printed-etcd-keepalive-heedless printed-etcd-keepalive-stops printed-etcd-lock " +
+			"printed-etcd-lock-mended] <nil>"},
 	} {
 		names, err := Names(test.given, onEtcd)
 		slices.Sort(names)
