@@ -123,7 +123,7 @@ func (p *parser) event(at history.Time, process, f string, rest []string) {
 		key, value, _ := strings.Cut(w, "=")
 		p.field(&e, &g, key, value)
 	}
-	if e.By == "" && (e.F == history.KeySet || e.F == history.KeyProlonged) {
+	if e.By == "" && !slices.Contains(rest, "by=") && (e.F == history.KeySet || e.F == history.KeyProlonged) {
 		e.By = e.Of
 	}
 	p.add(e)

@@ -107,7 +107,7 @@ func (t *judge) unexplained(at int32) bool {
 // by the server's clock, or the key was never a sign of a hold.
 func (t *judge) mayChange(c trace.Change) bool {
 	return t.History.Events[c.At].Checked == history.CheckedLapse ||
-		t.LooksAtOwner(c) && (t.Over(c) || t.LapsedEarly(c)) || t.WasOffered(c)
+		t.LooksAtOwner(c) && (t.Over(c) || t.Lapsed(c)) || t.WasOffered(c)
 }
 
 // trespass reports that the event at a position removed or extended the key of another attempt.

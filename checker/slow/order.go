@@ -69,7 +69,8 @@ func (r *reading) mayChange(i int, owner, by history.Attempt) bool {
 	case history.CheckedLapse:
 		return true
 	}
-	return r.holdOver(i, owner, by) || r.lapsedEarly(i, owner) || r.offered(i, owner, by)
+	lapsed := !r.oneService() && r.untouched(i, owner) || r.lapsedEarly(i, owner)
+	return r.holdOver(i, owner, by) || lapsed || r.offered(i, owner, by)
 }
 
 // offered reports whether a request at place i, sent by a client that was asking for the lock, takes out a key that
@@ -208,20 +209,26 @@ func (r *reading) untouched(i int, owner history.Attempt) bool {
 	return kept >= 0 && r.Header.TTL > 0 && r.Events[i].Time-r.Events[kept].Time >= r.Header.TTL
 }
 
-// lastKept returns the place before i at which the attempt last set or extended its own key on that server, or -1.
+// lastKept returns the place before i at which the attempt last set or extended its own key on that server, or -1. A
+// key that appears without a request, as when a server reads it back from its disk, counts only if no request of the
+// attempt's own does.
 func (r *reading) lastKept(i int, owner history.Attempt) int {
-	last := -1
+	requested, appeared := -1, -1
 	for n, e := range r.Events[:i] {
-		by := e.By
-		if e.F == history.KeySet && by == "" {
-			by = e.Of
+		if e.Of != owner || e.Lock != r.Events[i].Lock || r.keeper(e.Process) != r.keeper(r.Events[i].Process) {
+			continue
 		}
-		if (e.F == history.KeySet || e.F == history.KeyProlonged) && e.Of == owner && by == owner &&
-			e.Lock == r.Events[i].Lock && r.keeper(e.Process) == r.keeper(r.Events[i].Process) {
-			last = n
+		if e.By == owner && (e.F == history.KeySet || e.F == history.KeyProlonged) {
+			requested = n
+		}
+		if e.By == "" && e.F == history.KeySet {
+			appeared = n
 		}
 	}
-	return last
+	if requested >= 0 {
+		return requested
+	}
+	return appeared
 }
 
 // keeper returns the name under which a server's keys are kept: the members of one service keep keys together.

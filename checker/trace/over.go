@@ -35,10 +35,17 @@ func (t *Trace) LooksAtOwner(c Change) bool {
 // rounding is the resolution of a server's time of day.
 const rounding = history.Time(time.Millisecond)
 
+// Lapsed reports whether the owner's lease was over by the wall clock of the key's server, whatever the owner had been
+// told: it had neither set nor extended its key for a TTL. A lock that stores the end of the lease in the key, and
+// compares it with the server's time of day, then considers the lease over. Members of one service decide that by their
+// log.
+func (t *Trace) Lapsed(c Change) bool {
+	return !t.History.Header.OneService() && t.untouched(c) || t.LapsedEarly(c)
+}
+
 // LapsedEarly reports whether a fault made the owner's lease end early. This is so if the owner had neither set nor
 // extended its key for a TTL by the wall clock of the key's server, although less time had passed, because a fault had
-// set that clock forward or made it run fast. A lock that stores the end of the lease in the key, and compares it with
-// the server's time of day, then considers the lease over.
+// set that clock forward or made it run fast.
 func (t *Trace) LapsedEarly(c Change) bool {
 	at, ttl := t.LastKept(c), t.History.Header.TTL
 	if at < 0 || ttl <= 0 || t.History.Header.OneService() {
@@ -75,18 +82,23 @@ func (t *Trace) untouched(c Change) bool {
 }
 
 // LastKept returns the last position before a change at which the owner set or extended its key on that server, or -1
-// if it never did.
+// if it never did. A key that a server reads back from its disk names no request. It counts only if the history names
+// no request of the owner's either.
 func (t *Trace) LastKept(c Change) int {
-	e := &t.History.Events[c.At]
+	e, unnamed := &t.History.Events[c.At], -1
 	for _, at := range slices.Backward(t.Keys) {
 		k := &t.History.Events[at]
-		own := k.F == history.KeySet && Setter(k) == c.Owner || k.F == history.KeyProlonged && k.By == c.Owner
-		if int(at) < c.At && own && k.Of == c.Owner && k.Lock == e.Lock &&
-			t.Keeper(k.Process) == t.Keeper(e.Process) {
+		if int(at) >= c.At || k.Of != c.Owner || k.Lock != e.Lock || t.Keeper(k.Process) != t.Keeper(e.Process) {
+			continue
+		}
+		switch {
+		case k.By == c.Owner && (k.F == history.KeySet || k.F == history.KeyProlonged):
 			return int(at)
+		case k.By == "" && k.F == history.KeySet && unnamed < 0:
+			unnamed = int(at)
 		}
 	}
-	return -1
+	return unnamed
 }
 
 // GivenBy returns the position at which another client, while releasing the lock, set the key that a window's holder
