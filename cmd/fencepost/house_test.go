@@ -276,8 +276,7 @@ var writesPrivately = []string{"scenarios/live/etcdserver/fleet.go", "scenarios/
 	"scenarios/live/process/appendonly.go", "scenarios/live/process/identity.go",
 	"scenarios/live/process/main_linux.go", "scenarios/live/process/shim.go",
 	"scenarios/live/redisserver/program.go", "scenarios/live/zkserver/ensemble.go",
-	"scenarios/live/zkserver/program.go", "cmd/site/browser.go", "cmd/site/wasm.go",
-	"cmd/scoreboard/main.go"}
+	"scenarios/live/zkserver/program.go", "cmd/site/browser.go", "cmd/site/wasm.go"}
 
 // makesFolders is the package that makes temporary folders, and removes those that killed processes have left.
 const makesFolders = "scenarios/temporary"
@@ -306,7 +305,7 @@ var callsSystem = []string{"cmd/output/screen.go", "cmd/processor/processor_unix
 func TestOnlyOneRoomWritesFiles(t *testing.T) {
 	reads := []string{"Open", "ReadFile", "ReadDir", "Stat", "Lstat", "Getenv", "Exit", "Args", "Executable", "File",
 		"Stdin", "Stdout", "Stderr", "ErrNotExist", "ErrDeadlineExceeded", "Interrupt", "Signal", "Hostname", "Getpid",
-		"O_CREATE", "O_RDONLY", "SameFile", "ErrExist"}
+		"O_CREATE", "O_RDONLY", "SameFile", "ErrExist", "DirFS"}
 	writes := []string{"Chmod", "Create", "CreateTemp", "Link", "Mkdir", "MkdirAll", "OpenFile", "OpenRoot", "Rename",
 		"Symlink", "Truncate", "WriteFile"}
 	seen := false

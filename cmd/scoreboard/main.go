@@ -7,12 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/fencepost-sim/fencepost/checker/safefile"
 	"github.com/fencepost-sim/fencepost/cmd/output"
 	"github.com/fencepost-sim/fencepost/cmd/task"
 	"github.com/fencepost-sim/fencepost/scenarios/campaign"
@@ -51,41 +54,45 @@ func renew(ctx context.Context, names []string, out io.Writer) error {
 			return fmt.Errorf("%s is no row: %s/libraries has no such folder", name, room)
 		}
 	}
+	dir, err := safefile.Open(room)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
 	for i := range rows {
 		r := &rows[i]
 		if len(names) > 0 && !slices.Contains(names, r.Name) {
 			continue
 		}
-		switch err := run(ctx, r, out); {
+		switch err := run(ctx, r, dir, out); {
 		case ctx.Err() != nil:
 			return errors.New("interrupted: the rows before this one are renewed, their pages are not")
 		case err != nil:
 			fmt.Fprintf(out, "%s keeps its result: %v\n", r.Name, err)
 		}
 	}
-	return pages()
+	return pages(dir)
 }
 
 // run writes the scenarios of a row, explores them and writes the result.
-func run(ctx context.Context, r *scoreboard.Row, out io.Writer) error {
-	folder := filepath.Join(room, filepath.FromSlash(r.Folder()))
+func run(ctx context.Context, r *scoreboard.Row, dir *safefile.Folder, out io.Writer) error {
 	for _, f := range scoreboard.Families {
 		if f.Applies(r) {
-			if err := os.WriteFile(filepath.Join(folder, f.Name+".yaml"), []byte(r.Scenario(f)), 0o666); err != nil {
+			if err := dir.Write(path.Join(r.Folder(), f.Name+".yaml"), []byte(r.Scenario(f))); err != nil {
 				return err
 			}
 		}
 	}
 	for n := range r.Aimed {
 		name, text := r.AimedScenario(n)
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o666); err != nil {
+		if err := dir.Write(path.Join(r.Folder(), name), []byte(text)); err != nil {
 			return err
 		}
 	}
 	if r.Client == "" {
 		return errors.New(r.NotTried)
 	}
-	x := &exploration{row: r, folder: folder, result: scoreboard.Result{Version: r.Version,
+	x := &exploration{row: r, dir: dir, result: scoreboard.Result{Version: r.Version,
 		Date: time.Now().Format(time.DateOnly)}}
 	for _, f := range scoreboard.Families {
 		if !f.Applies(r) {
@@ -103,14 +110,15 @@ func run(ctx context.Context, r *scoreboard.Row, out io.Writer) error {
 // exploration is the exploration of one row.
 type exploration struct {
 	row    *scoreboard.Row
-	folder string
+	dir    *safefile.Folder
 	result scoreboard.Result
 	files  map[string][]byte // of the findings, by their paths relative to the folder
 }
 
 // family explores the row under one family, and cuts down what no family before it has shown.
 func (x *exploration) family(ctx context.Context, name string) error {
-	s, guest, err := task.OpenWith(filepath.Join(x.folder, name+".yaml"), "", x.row.Client)
+	file := filepath.Join(room, filepath.FromSlash(x.row.Folder()), name+".yaml")
+	s, guest, err := task.OpenWith(file, "", x.row.Client)
 	if err != nil {
 		return err
 	}
@@ -170,51 +178,42 @@ func (x *exploration) keep(f campaign.Finding, small *search.Shrunk) error {
 	if x.files == nil {
 		x.files = map[string][]byte{}
 	}
-	x.files[filepath.Join(found.Folder, search.PlanFile)] = small.PlanText()
-	x.files[filepath.Join(found.Folder, search.ScenarioFile)] = small.Scenario.Text()
+	x.files[path.Join(found.Folder, search.PlanFile)] = small.PlanText()
+	x.files[path.Join(found.Folder, search.ScenarioFile)] = small.Scenario.Text()
 	return nil
 }
 
 // write replaces the result and the findings of the row.
 func (x *exploration) write() error {
-	old, err := filepath.Glob(filepath.Join(x.folder, "*", search.PlanFile))
-	if err != nil {
-		return err
-	}
-	for _, plan := range old {
-		if err := os.RemoveAll(filepath.Dir(plan)); err != nil {
+	folder := x.row.Folder()
+	for _, file := range []string{search.PlanFile, search.ScenarioFile} {
+		old, err := fs.Glob(os.DirFS(room), path.Join(folder, "*", file))
+		if err != nil {
 			return err
+		}
+		for _, name := range old {
+			if err := x.dir.Remove(name); err != nil {
+				return err
+			}
 		}
 	}
 	text, err := x.result.Encode()
 	if err != nil {
 		return err
 	}
-	all := map[string][]byte{"result.json": text}
 	for name, text := range x.files {
-		all[name] = text
-	}
-	for name, text := range all {
-		if err := put(filepath.Join(x.folder, name), text); err != nil {
+		if err := x.dir.Write(path.Join(folder, name), text); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// put writes a file, and the folder that it is in.
-func put(name string, text []byte) error {
-	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-		return err
-	}
-	return os.WriteFile(name, text, 0o666)
+	return x.dir.Write(path.Join(folder, "result.json"), text)
 }
 
 // pages writes the results of the Go libraries and all pages.
-func pages() error {
+func pages(dir *safefile.Folder) error {
 	text, err := scoreboard.Collect(os.DirFS("scenarios/locktest/libraries"))
 	if err == nil {
-		err = put(filepath.Join(room, scoreboard.GoResults), text)
+		err = dir.Write(scoreboard.GoResults, text)
 	}
 	if err != nil {
 		return err
@@ -224,7 +223,7 @@ func pages() error {
 		return err
 	}
 	for name, page := range board.Pages() {
-		if err := put(filepath.Join(room, filepath.FromSlash(name)), []byte(page)); err != nil {
+		if err := dir.Write(name, []byte(page)); err != nil {
 			return err
 		}
 	}

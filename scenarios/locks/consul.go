@@ -124,22 +124,7 @@ const (
 )
 
 // Acquire tries until the client's session holds the key.
-func (l *consulLock) Acquire(env sim.Env) (*Hold, error) {
-	start := env.Monotonic()
-	for {
-		left := sim.Forever
-		if p := l.config.Patience; p > 0 {
-			left = p - (env.Monotonic() - start)
-		}
-		if left <= 0 {
-			return nil, ErrPatience
-		}
-		if h := l.try(env, left); h != nil {
-			return h, nil
-		}
-		env.Sleep(Draw(env, l.config.Retry))
-	}
-}
+func (l *consulLock) Acquire(env sim.Env) (*Hold, error) { return l.retryFor(env, l.try) }
 
 // try makes one attempt with a session of its own; it returns nil if it did not get the lock.
 func (l *consulLock) try(env sim.Env, patience time.Duration) *Hold {

@@ -150,22 +150,7 @@ type etcd struct {
 }
 
 // Acquire waits in line until its key is the oldest, or among the oldest if there are several permits.
-func (l *etcd) Acquire(env sim.Env) (*Hold, error) {
-	start := env.Monotonic()
-	for {
-		left := sim.Forever
-		if p := l.config.Patience; p > 0 {
-			left = p - (env.Monotonic() - start)
-		}
-		if left <= 0 {
-			return nil, ErrPatience
-		}
-		if h := l.try(env, left); h != nil {
-			return h, nil
-		}
-		env.Sleep(Draw(env, l.config.Retry))
-	}
-}
+func (l *etcd) Acquire(env sim.Env) (*Hold, error) { return l.retryFor(env, l.try) }
 
 // try makes one attempt. It returns nil if it did not get the lock.
 func (l *etcd) try(env sim.Env, patience time.Duration) *Hold {

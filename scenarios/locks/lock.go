@@ -225,6 +225,28 @@ func (r *requester) next(env sim.Env) (history.Attempt, string) {
 // patience.
 type resting func(env sim.Env, delay, left time.Duration)
 
+// left returns how much is left of the client's patience, on its monotonic clock, for an acquire that began at start.
+func (c *Config) left(env sim.Env, start time.Duration) time.Duration {
+	if c.Patience == 0 {
+		return sim.Forever
+	}
+	return c.Patience - (env.Monotonic() - start)
+}
+
+// retryFor calls try, which may wait for as long as it is told, until it holds the lock or patience ends.
+func (r *requester) retryFor(env sim.Env, try func(env sim.Env, left time.Duration) *Hold) (*Hold, error) {
+	for start := env.Monotonic(); ; {
+		left := r.config.left(env, start)
+		if left <= 0 {
+			return nil, ErrPatience
+		}
+		if h := try(env, left); h != nil {
+			return h, nil
+		}
+		env.Sleep(Draw(env, r.config.Retry))
+	}
+}
+
 // retry calls try until it holds the lock, or until patience or the number of attempts ends.
 func (r *requester) retry(env sim.Env, try func(sim.Env) *Hold, rest resting) (*Hold, error) {
 	start := read(env, r.config.Waits)

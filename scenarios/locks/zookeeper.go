@@ -220,10 +220,7 @@ func (l *zooKeeper) Acquire(env sim.Env) (*Hold, error) {
 	h.own = h
 	h.Grant.Since = env.Mark()
 	for {
-		left := sim.Forever
-		if p := l.config.Patience; p > 0 {
-			left = p - (env.Monotonic() - start)
-		}
+		left := l.config.left(env, start)
 		if left <= 0 || !l.client.Await(env, left) {
 			l.withdraw(env, h)
 			return nil, ErrPatience
