@@ -222,6 +222,9 @@ func (p *parser) header(word string) {
 		h.Uncapped = true
 	case "service":
 		h.Service = history.Service(value)
+	case "ttls":
+		client, ttl, _ := strings.Cut(value, ":")
+		h.TTLs = map[history.Process]history.Time{history.Process(client): p.time(ttl)}
 	case "ttl":
 		h.TTL = p.time(value)
 	case "hold":

@@ -136,13 +136,10 @@ func header(s *Scenario) history.Header {
 		if c.Lock.Permits > 1 {
 			h.Permits = c.Lock.Permits
 		}
-		if x := c.Lock.Extension; x != nil {
-			h.TTL = max(h.TTL, history.Of(x.TTL))
-		}
+		h.TTL = max(h.TTL, c.ttl())
 		h.Hold = max(h.Hold, history.Of(c.declaredHold(s.Resource.Timeout)))
 		h.Slack = max(h.Slack, history.Of(c.slack()))
 		if d := locks.Define(c.Lock.Protocol); d != nil {
-			h.TTL = max(h.TTL, history.Of(d.Lasts(&c.Lock)))
 			h.Quorum = max(h.Quorum, d.Quorum(&c.Lock))
 		}
 		// sessions last as long as their clients
@@ -150,8 +147,27 @@ func header(s *Scenario) history.Header {
 			h.Uncapped = true
 		}
 	}
+	for i := range s.Clients {
+		if c := &s.Clients[i]; c.ttl() < h.TTL {
+			if h.TTLs == nil {
+				h.TTLs = map[history.Process]history.Time{}
+			}
+			h.TTLs[c.ID] = c.ttl()
+		}
+	}
 	h.Clients = append(h.Clients, history.Probe)
 	return h
+}
+
+// ttl returns the longest TTL that the client uses.
+func (c *Client) ttl() (longest history.Time) {
+	if x := c.Lock.Extension; x != nil {
+		longest = history.Of(x.TTL)
+	}
+	if d := locks.Define(c.Lock.Protocol); d != nil {
+		longest = max(longest, history.Of(d.Lasts(&c.Lock)))
+	}
+	return longest
 }
 
 // declaredHold returns the longest time that the client declares for its section. Each read and each write may take up

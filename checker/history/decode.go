@@ -223,6 +223,11 @@ func (h *Header) wrong() error {
 				p, q.From, q.To)
 		}
 	}
+	for _, p := range slices.Sorted(maps.Keys(h.TTLs)) {
+		if ttl := h.TTLs[p]; ttl < 0 || ttl > h.TTL {
+			return fmt.Errorf("\"ttls\" of %q is %d: it must lie between 0 and \"ttl\", %d", p, ttl, h.TTL)
+		}
+	}
 	for _, p := range slices.Sorted(maps.Keys(h.ClockErrors)) {
 		if e := h.ClockErrors[p]; e < 0 || e > h.ClockError {
 			return fmt.Errorf("\"clock_errors\" of %q is %d: it must lie between 0 and \"clock_error\", %d", p, e,
@@ -236,7 +241,7 @@ func (h *Header) wrong() error {
 }
 
 var headerKeys = []string{"header", "scenario", "seed", "clients", "servers", "shards", "locks", "quorum",
-	"permits", "ttl", "hold", "uncapped", "slack", "messages", "attempts", "taken", "bound", "service", "measures",
+	"permits", "ttl", "ttls", "hold", "uncapped", "slack", "messages", "attempts", "taken", "bound", "service", "measures",
 	"unknown_measures", "lapses", "asked", "quiet", "end", "start", "clock_error", "clock_errors", "seen", "reading",
 	"reentrant", "initial"}
 

@@ -194,6 +194,14 @@ type Grant struct {
 	Open bool
 }
 
+// TTLOf returns the longest TTL that a client uses: its entry in TTLs, or else TTL.
+func (h *Header) TTLOf(p Process) Time {
+	if ttl, stated := h.TTLs[p]; stated {
+		return ttl
+	}
+	return h.TTL
+}
+
 // Span is the time from one instant to another.
 type Span struct {
 	From Time `json:"from"`
@@ -210,10 +218,12 @@ type Header struct {
 	Locks    []Lock      `json:"locks,omitempty"`
 	Quorum   int         `json:"quorum,omitempty"` // servers that must grant a lock
 	// number of clients that may hold a lock at the same time, if it is a semaphore; 0 or 1: a lock with one holder
-	Permits  int  `json:"permits,omitempty"`
-	TTL      Time `json:"ttl,omitempty"`  // the longest TTL in use, ns
-	Hold     Time `json:"hold,omitempty"` // the longest declared time a client works inside its section, ns
-	Uncapped bool `json:"uncapped,omitempty"`
+	Permits int  `json:"permits,omitempty"`
+	TTL     Time `json:"ttl,omitempty"` // the longest TTL in use, ns
+	// TTLs gives the longest TTL of each client that uses only shorter ones than TTL, ns
+	TTLs     map[Process]Time `json:"ttls,omitempty"`
+	Hold     Time             `json:"hold,omitempty"` // the longest declared time a client works inside its section, ns
+	Uncapped bool             `json:"uncapped,omitempty"`
 	// deadlock-freedom: how much longer than TTL + Hold a client may be stuck, ns
 	Slack    Time `json:"slack,omitempty"`
 	Messages int  `json:"messages,omitempty"` // requests that clients sent to lock servers, except the probe's

@@ -118,6 +118,18 @@ func (p *Part) mergeable(first *Part) error {
 	return nil
 }
 
+// longest returns the TTLs of the clients of two headers that use only shorter ones than the longest in either header.
+func longest(a, b *history.Header) map[history.Process]history.Time {
+	of := map[history.Process]history.Time{}
+	for _, h := range []*history.Header{a, b} {
+		for _, p := range h.Clients {
+			of[p] = max(of[p], h.TTLOf(p))
+		}
+	}
+	maps.DeleteFunc(of, func(_ history.Process, ttl history.Time) bool { return ttl == max(a.TTL, b.TTL) })
+	return of
+}
+
 // mergeHeader merges the header of a part into a header. first says that there was no part before.
 func mergeHeader(to *history.Header, p *Part, first bool) error {
 	h, before := p.History.Header, *to
@@ -131,6 +143,7 @@ func mergeHeader(to *history.Header, p *Part, first bool) error {
 		to.Start, shift = h.Start, 0
 	}
 	to.End = max(to.End, h.End+shift)
+	to.TTLs = longest(to, &h)
 	to.Clients, to.Locks = union(to.Clients, h.Clients), union(to.Locks, h.Locks)
 	to.Unknown = slices.DeleteFunc(union(to.Unknown, h.Unknown),
 		func(m history.Measure) bool { return !before.MayApply(m) || !h.MayApply(m) })

@@ -125,8 +125,8 @@ func (r *reading) takesOut(i int) bool {
 // lapsedEarly reports whether, at place i, the server's wall clock has advanced by a TTL since the attempt last set or
 // extended its own key there, although less time has passed. Servers count in milliseconds.
 func (r *reading) lapsedEarly(i int, owner history.Attempt) bool {
-	kept := r.lastKept(i, owner)
-	if kept < 0 || r.oneService() || r.Header.TTL <= 0 || r.Events[i].Time-r.Events[kept].Time >= r.Header.TTL {
+	kept, ttl := r.lastKept(i, owner), r.Header.TTLOf(r.maker(owner))
+	if kept < 0 || r.oneService() || ttl <= 0 || r.Events[i].Time-r.Events[kept].Time >= ttl {
 		return false
 	}
 	clock := r.Events[i].Time - r.Events[kept].Time
@@ -145,7 +145,7 @@ func (r *reading) lapsedEarly(i int, owner history.Attempt) bool {
 			clock += paced * history.Time(f.PPM) / 1e6
 		}
 	}
-	return clock > r.Events[i].Time-r.Events[kept].Time && clock+1e6 >= r.Header.TTL
+	return clock > r.Events[i].Time-r.Events[kept].Time && clock+1e6 >= ttl
 }
 
 // holdOver reports whether the hold of a key's owner is over at place i, where another attempt changes the key.
@@ -205,8 +205,8 @@ func (r *reading) holdOver(i int, owner, by history.Attempt) bool {
 
 // untouched reports whether, at place i, the attempt last set or extended its own key on that server a TTL ago or more.
 func (r *reading) untouched(i int, owner history.Attempt) bool {
-	kept := r.lastKept(i, owner)
-	return kept >= 0 && r.Header.TTL > 0 && r.Events[i].Time-r.Events[kept].Time >= r.Header.TTL
+	kept, ttl := r.lastKept(i, owner), r.Header.TTLOf(r.maker(owner))
+	return kept >= 0 && ttl > 0 && r.Events[i].Time-r.Events[kept].Time >= ttl
 }
 
 // lastKept returns the place before i at which the attempt last set or extended its own key on that server, or -1. A

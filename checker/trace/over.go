@@ -47,7 +47,7 @@ func (t *Trace) Lapsed(c Change) bool {
 // extended its key for a TTL by the wall clock of the key's server, although less time had passed, because a fault had
 // set that clock forward or made it run fast.
 func (t *Trace) LapsedEarly(c Change) bool {
-	at, ttl := t.LastKept(c), t.History.Header.TTL
+	at, ttl := t.LastKept(c), t.ttlOf(c)
 	if at < 0 || ttl <= 0 || t.History.Header.OneService() {
 		return false
 	}
@@ -75,9 +75,12 @@ func (t *Trace) gained(server history.Process, from, to int) (gain history.Time)
 	return gain
 }
 
+// ttlOf returns the longest TTL that the owner's client uses.
+func (t *Trace) ttlOf(c Change) history.Time { return t.History.Header.TTLOf(t.ProcessOf(c.Owner)) }
+
 // untouched reports whether the owner had neither set nor extended its key for a TTL, so that its lease had run out.
 func (t *Trace) untouched(c Change) bool {
-	at, ttl := t.LastKept(c), t.History.Header.TTL
+	at, ttl := t.LastKept(c), t.ttlOf(c)
 	return at >= 0 && ttl > 0 && t.History.Events[c.At].Time-t.Time(at) >= ttl
 }
 
