@@ -54,6 +54,8 @@ var unacted = map[string]string{
 	"zookeeper-herd":                  "`zk.Lock` watches the znode before its own",
 	"zookeeper-read-write-lock":       "go-zookeeper has no read-write lock",
 	"zookeeper-readers-together":      "go-zookeeper has no read-write lock",
+	"etcd-semaphore":                  "etcd's package concurrency has no semaphore",
+	"zookeeper-semaphore":             "go-zookeeper has no semaphore",
 	"printed-etcd-lock":               printedEtcd,
 	"printed-etcd-lock-mended":        printedEtcd,
 	"printed-etcd-keepalive-stops":    printedEtcd,
