@@ -241,9 +241,9 @@ func (h *Header) wrong() error {
 }
 
 var headerKeys = []string{"header", "scenario", "seed", "clients", "servers", "shards", "locks", "quorum",
-	"permits", "ttl", "ttls", "hold", "uncapped", "slack", "messages", "attempts", "taken", "bound", "service", "measures",
-	"unknown_measures", "lapses", "asked", "quiet", "end", "start", "clock_error", "clock_errors", "seen", "reading",
-	"reentrant", "initial"}
+	"permits", "ttl", "ttls", "hold", "uncapped", "slack", "messages", "attempts", "taken", "bound", "service",
+	"measures", "unknown_measures", "lapses", "asked", "quiet", "end", "start", "clock_error", "clock_errors", "seen",
+	"reading", "reentrant", "initial"}
 
 func headerError(err error) error {
 	if key, found := strings.CutPrefix(err.Error(), `json: unknown field "`); found {

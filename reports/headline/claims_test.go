@@ -53,7 +53,7 @@ func TestEveryNumberOfAHeadlineIsRight(t *testing.T) {
 var (
 	inside = regexp.MustCompile(`^(Two clients were|.* was) inside (?:"[^"]*" )?(?:twice )?at once` +
 		`( for a moment|, to the end of the recording| for ([\d.]+) (s|ms|µs))`)
-	crowd = regexp.MustCompile(`^(\d+) holders were (inside|promised the lock) (?:"[^"]*" )?at once, with (\d+) permits` +
+	crowd = regexp.MustCompile(`^(\d+) holders of (\d+) permits were (inside|promised the lock) (?:"[^"]*" )?at once` +
 		`( for a moment|, to the end of the recording| for ([\d.]+) (s|ms|µs))?`)
 	few    = regexp.MustCompile(`^No more than (\d+) clients were ever inside`)
 	others = regexp.MustCompile(`(\d+) other laws? (?:was|were) checked and held`)
@@ -127,10 +127,10 @@ func crowded(r *claims.Run, f *checker.Finding, text string) (rest, wrong string
 	if m == nil {
 		return text, ""
 	}
-	if m[1] != strconv.Itoa(permits+1) || m[3] != strconv.Itoa(permits) {
+	if m[1] != strconv.Itoa(permits+1) || m[2] != strconv.Itoa(permits) {
 		return "", fmt.Sprintf("there are %d permits", permits)
 	}
-	if m[2] == "inside" {
+	if m[3] == "inside" {
 		at := slices.IndexFunc(crowds, func(c []*claims.Section) bool {
 			return r.History.Events[c[len(c)-1].Grants[0]].Index == f.At
 		})

@@ -53,7 +53,7 @@ func (s *story) about() string {
 // that more clients were or had it than there are permits.
 func (s *story) two(once, both, what string) string {
 	if n := s.h.Header.Permits; n > 1 {
-		return fmt.Sprintf("%d holders %s %s at once, with %d permits", max(n+1, len(s.f.Holders)), both, what, n)
+		return fmt.Sprintf("%d holders of %d permits %s %s at once", max(n+1, len(s.f.Holders)), n, both, what)
 	}
 	if s.same() {
 		return s.process(0, "a client") + " " + once + " " + what + " twice at once"
