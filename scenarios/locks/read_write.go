@@ -23,7 +23,7 @@ func init() {
 				driftAllowance, extensionKey, format.Only(extensionMode, ExtendChecked)}, extensionKeys[1:],
 			[]Setting{waitKey}, waitKeys, own(readWriteKeys...)),
 		Without: map[string]string{
-			"release": "who leaves a read-write lock removes its own field alone: leave release out",
+			"release": "a release removes only the field of its own holder: leave release out",
 			"reentrant.overwrite": "overwrite sets the one key of a lock anew, and each holder has a field of its " +
 				"own: take counted or uncounted",
 		},
@@ -50,9 +50,9 @@ type holders string
 
 const (
 	ownLease holders = "own-lease" // each has a field with the end of its lease
-	// each has a field, and the hash has one expiry, which whoever comes last sets for all (redisson 2144)
+	// each has a field, and the hash has one expiry, which the latest to acquire sets for all (redisson 2144)
 	oneLease holders = "one-lease"
-	// a number, which whoever leaves takes one from, whether or not it is still one of them
+	// the number of holders, from which each release subtracts one, even if the lease of its holder had ended
 	countedHolders holders = "counter"
 )
 
@@ -66,12 +66,13 @@ const (
 
 var readWriteKeys = []format.Key[readWriteConfig]{
 	format.Choice("holders", func(c *readWriteConfig) *holders { return &c.holders },
-		"what stands in the hash: a field for each holder, with its `own-lease`; a field for each, and `one-lease` "+
-			"for all, which the last to come sets (redisson 2144); or a `counter`, from which whoever leaves takes one",
+		"what the hash stores: a field for each holder, with its `own-lease`; a field for each, and `one-lease` for "+
+			"all, which the latest to acquire sets (redisson 2144); or a `counter` of holders, from which each release "+
+			"subtracts one",
 		format.Options(ownLease, oneLease, countedHolders)...),
 	format.Choice("prefer", func(c *readWriteConfig) *preference { return &c.prefer },
-		"`none`: a reader joins other readers even if a writer waits, which may go on for ever; `writers`: no reader "+
-			"enters while a writer asks", format.Options(noPreference, forWriters)...),
+		"`none`: a reader joins other readers even if a writer waits, so that the writer may wait forever; `writers`: "+
+			"no reader enters while a writer waits", format.Options(noPreference, forWriters)...),
 }
 
 // The scripts of a read-write lock. ARGV[1] is the holder, ARGV[2] the TTL, ARGV[3] read or write, ARGV[4] how long the

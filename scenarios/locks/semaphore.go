@@ -36,7 +36,7 @@ func init() {
 		},
 		Refused: func(c *Config, _ int) []Refusal {
 			if own := ownOf[semaphoreConfig](c); own.admit == byRank && own.time == byServer {
-				return []Refusal{{"admit", "a client that looks at its rank has given itself a time before: write " +
+				return []Refusal{{"admit", "with admit: rank, clients send the times of their permits: write " +
 					"time: client, or leave admit out"}}
 			}
 			return nil
@@ -48,7 +48,7 @@ const permitsAlike = "all clients take their permits from one semaphore: set per
 
 // withoutOneKey explains why a semaphore on Redis does not have the settings of a lock that is one key.
 var withoutOneKey = map[string]string{
-	"release": "who gives a permit back removes or adds what stands for that permit alone: leave release out",
+	"release": "a release gives back only the permit of its own holder: leave release out",
 	"reentrant.overwrite": "overwrite sets the one key of a lock anew, and each permit stands for itself: take " +
 		"counted or uncounted",
 }

@@ -73,8 +73,8 @@ func refusedOfZooKeeper(c *Config, _ int) (list []Refusal) {
 				"leave shared or permits out"})
 		}
 		if ownOf[zooKeeperConfig](c).watch == lowest {
-			list = append(list, Refusal{"watch", "who waits for one of several permits watches the folder, because " +
-				"any holder may be the next to leave: leave watch out"})
+			list = append(list, Refusal{"watch", "a client that waits for one of several permits watches the " +
+				"folder, because any holder may leave next: leave watch out"})
 		}
 	}
 	return list
