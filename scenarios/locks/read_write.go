@@ -71,8 +71,8 @@ var readWriteKeys = []format.Key[readWriteConfig]{
 			"subtracts one",
 		format.Options(ownLease, oneLease, countedHolders)...),
 	format.Choice("prefer", func(c *readWriteConfig) *preference { return &c.prefer },
-		"`none`: a reader joins other readers even if a writer waits, so that the writer may wait forever; `writers`: "+
-			"no reader enters while a writer waits", format.Options(noPreference, forWriters)...),
+		"`none`: a reader joins other readers even if a writer waits, so that the writer may wait forever; "+
+			"`writers`: no reader enters while a writer waits", format.Options(noPreference, forWriters)...),
 }
 
 // The scripts of a read-write lock. ARGV[1] is the holder, ARGV[2] the TTL, ARGV[3] read or write, ARGV[4] how long the

@@ -329,7 +329,7 @@ func (r *Reader) unprotected(lock *trace.LockTrace, i int, since, end history.Ti
 // the smallest share of its quorum that another attempt still lacked within that span. With several permits these are
 // the figures of as many others (see nth).
 func (r *Reader) nearest(lock *trace.LockTrace, g *trace.Grant, from, to history.Time) (far, missing float64) {
-	var fars, lacks []float64
+	fars, lacks := r.fars[:0], r.lacks[:0]
 	for _, n := range lock.Grants {
 		b := &r.t.Grants[n]
 		if b == g || b.Lease == nil || g.Shared && b.Shared || b.Process == history.Probe {
@@ -359,5 +359,6 @@ func (r *Reader) nearest(lock *trace.LockTrace, g *trace.Grant, from, to history
 	for _, n := range got {
 		lacks = append(lacks, max(float64(r.need-n)/float64(r.need), 0))
 	}
+	r.fars, r.lacks = fars, lacks
 	return r.nth(fars), r.nth(lacks)
 }

@@ -119,6 +119,8 @@ type Reader struct {
 	live   map[place]int32           // index of the hold whose key exists at a place
 	stated []statement
 	latest map[history.Attempt]history.Time // when the last request of each attempt arrived
+	fars   []float64                        // these two are reused from grant to grant: see lease.go
+	lacks  []float64
 	calls  [Ways]Call
 	met    [Ways]bool
 }
