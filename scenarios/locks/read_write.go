@@ -67,8 +67,8 @@ const (
 var readWriteKeys = []format.Key[readWriteConfig]{
 	format.Choice("holders", func(c *readWriteConfig) *holders { return &c.holders },
 		"what the hash stores: a field for each holder, with its `own-lease`; a field for each, and `one-lease` for "+
-			"all, which the latest to acquire sets (redisson 2144); or a `counter` of holders, from which each release "+
-			"subtracts one",
+			"all, which the latest to acquire sets (redisson 2144); or a `counter` of holders, from which each "+
+			"release subtracts one",
 		format.Options(ownLease, oneLease, countedHolders)...),
 	format.Choice("prefer", func(c *readWriteConfig) *preference { return &c.prefer },
 		"`none`: a reader joins other readers even if a writer waits, so that the writer may wait forever; "+
