@@ -123,7 +123,7 @@ func (s *situation) advice() []advice {
 	if !isSemaphore(s) {
 		return list
 	}
-	if s.cause == (Cause{ExpiredEarly, ClientClock}) && s.Service != history.Kubernetes {
+	if s.cause == (Cause{ExpiredEarly, ClientClock}) && !s.Service.Kind().ClientsExpire {
 		return semaphores[ExpiredEarly]
 	}
 	guard := func(a advice) bool { return a.unless == history.Fencing || a.given == history.Fencing }

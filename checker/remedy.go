@@ -43,11 +43,13 @@ func on(s history.Service) func(history.ServiceKind) bool {
 	return func(k history.ServiceKind) bool { return k.Name == s }
 }
 
-// anyRedis is true of servers that each keep their own keys, so that their clocks and disks need care.
-func anyRedis(k history.ServiceKind) bool { return !k.OneLog }
+// anyRedis is true of Redis masters, which each keep their own keys, so that their clocks and disks need care.
+func anyRedis(k history.ServiceKind) bool {
+	return k.Name == history.Redis || k.Name == history.Redlock
+}
 
-// oneRedis is true of a single server, replicated or not.
-func oneRedis(k history.ServiceKind) bool { return !k.OneLog && !k.Majority }
+// oneRedis is true of a single Redis, replicated or not.
+func oneRedis(k history.ServiceKind) bool { return k.Name == history.Redis }
 
 // byMajority is true of several servers that know nothing of each other.
 func byMajority(k history.ServiceKind) bool { return k.Majority }

@@ -176,7 +176,10 @@ func byExtension(s *situation) bool {
 }
 
 // isSingle reports whether the lock is known to be on one server, replicated or not.
-func isSingle(s *situation) bool { return s.Service != "" && oneRedis(s.Service.Kind()) }
+func isSingle(s *situation) bool {
+	k := s.Service.Kind()
+	return s.Service != "" && !k.OneLog && !k.Majority
+}
 
 // sleepsOn reports whether a waiter is known to wait only for a message, and a fault may have lost that message.
 func sleepsOn(s *situation) bool {

@@ -9,19 +9,16 @@ import (
 var ExpireSession = register(definition{
 	words:   history.ExpireSession,
 	parts:   []part{words("of"), target, trigger},
-	meaning: "a session at etcd or ZooKeeper ends; Redis has none",
+	meaning: "a client's session or lease at the lock servers ends; Redis has none",
 	target:  aClient,
 	check: func(v *validator, _ *Fault) {
-		switch {
-		case len(v.known.Consensus) == 0:
-			v.failWord("session", "Redis keeps no sessions: only etcd and ZooKeeper do")
-		case v.known.Sessionless:
-			v.failWord("session", "a Lease object of Kubernetes has no session: etcd never ends it")
+		if !v.known.Sessions {
+			v.failWord("session", "clients have no session at these servers, as they have at etcd and ZooKeeper")
 		}
 	},
 
 	begin: func(s *striker) {
-		for _, member := range s.names.Consensus {
+		for _, member := range s.names.Servers() {
 			s.w.ServerFault(member, sim.ServerFault{Kind: sim.ExpireSession, To: s.Target})
 		}
 	},

@@ -8,17 +8,18 @@ import (
 )
 
 // Names lists the processes of a run, so that faults can be checked against them and drawn for them. The processes in
-// every list are in the order of their numbers. A process is in at most one of the first three lists.
+// every list are in the order of their numbers. A process is in at most one of the first four lists.
 type Names struct {
 	Clients   []sim.ProcessID
 	Redis     []sim.ProcessID   // Redis nodes, masters and replicas
-	Consensus []sim.ProcessID   // members of an etcd or ZooKeeper cluster: the servers that keep leases or sessions
+	Consensus []sim.ProcessID   // members of a cluster that replicates one log
+	Alone     []sim.ProcessID   // other lock servers, each of which stands alone
 	Groups    [][]sim.ProcessID // Redis nodes that replicate, master first; a node in no group has no replicas
 	Sentinel  sim.ProcessID     // the Sentinel process that observes the groups; empty if there is none
 	Resource  sim.ProcessID     // the protected resource; empty if there is none
 	Locks     []history.Lock    // the locks, by the names of their keys
-	// Sessionless means that no client has a lease or session at the etcd or ZooKeeper cluster.
-	Sessionless bool
+	// Sessions means that clients have sessions or leases, which the servers can end.
+	Sessions bool
 	// Guests means that the clients' code does not run as a task of the simulation, so it reads clocks that faults
 	// cannot change.
 	Guests bool
@@ -38,12 +39,13 @@ const (
 	client
 	redisNode
 	consensusMember
+	loneServer
 	observer
 	theResource
 )
 
 // allRoles lists the roles that a process of a run can have.
-var allRoles = []role{client, redisNode, consensusMember, observer, theResource}
+var allRoles = []role{client, redisNode, consensusMember, loneServer, observer, theResource}
 
 func (r role) String() string {
 	switch r {
@@ -53,6 +55,8 @@ func (r role) String() string {
 		return "a Redis node"
 	case consensusMember:
 		return "a member of the cluster"
+	case loneServer:
+		return "a lock server"
 	case observer:
 		return "the Sentinel"
 	case theResource:
@@ -61,7 +65,7 @@ func (r role) String() string {
 	return "unknown"
 }
 
-func (r role) isServer() bool { return r == redisNode || r == consensusMember }
+func (r role) isServer() bool { return r == redisNode || r == consensusMember || r == loneServer }
 
 func (n *Names) role(p sim.ProcessID) role {
 	switch {
@@ -73,6 +77,8 @@ func (n *Names) role(p sim.ProcessID) role {
 		return redisNode
 	case slices.Contains(n.Consensus, p):
 		return consensusMember
+	case slices.Contains(n.Alone, p):
+		return loneServer
 	case p == n.Sentinel:
 		return observer
 	case p == n.Resource:
@@ -94,13 +100,14 @@ func (n *Names) with(right func(role) bool) []string {
 	add(client, n.Clients...)
 	add(redisNode, n.Redis...)
 	add(consensusMember, n.Consensus...)
+	add(loneServer, n.Alone...)
 	add(observer, n.Sentinel)
 	add(theResource, n.Resource)
 	return list
 }
 
 // Servers lists the lock servers.
-func (n *Names) Servers() []sim.ProcessID { return slices.Concat(n.Redis, n.Consensus) }
+func (n *Names) Servers() []sim.ProcessID { return slices.Concat(n.Redis, n.Consensus, n.Alone) }
 
 // unclocked reports whether faults cannot change the clocks that p reads.
 func (n *Names) unclocked(p sim.ProcessID) bool { return n.Guests && n.role(p) == client }
@@ -173,7 +180,7 @@ func TargetsOf(n *Names) Targets {
 			t.Groups = append(t.Groups, group)
 		}
 	}
-	if len(n.Consensus) > 0 && !n.Sessionless {
+	if n.Sessions {
 		t.Sessions = n.Clients
 	}
 	for _, a := range t.Processes {

@@ -16,6 +16,7 @@ var testNames = Names{
 	Clients:   []sim.ProcessID{"client-1", "client-2", "client-3"},
 	Redis:     []sim.ProcessID{"redis-1", "redis-1-replica-1", "redis-1-replica-2", "redis-2", "redis-3", "redis-4"},
 	Consensus: []sim.ProcessID{"etcd-1", "etcd-2", "etcd-3"},
+	Sessions:  true,
 	Groups:    [][]sim.ProcessID{{"redis-1", "redis-1-replica-1", "redis-1-replica-2"}},
 	Resource:  "resource",
 	Locks:     []history.Lock{"lock", "orders:1/a"},

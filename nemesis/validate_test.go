@@ -66,11 +66,11 @@ func TestEveryLineOfTheDesignIsPossible(t *testing.T) {
 	}
 }
 
-func TestSessionsNeedAClusterThatKeepsThem(t *testing.T) {
+func TestSessionsNeedServersThatKeepThem(t *testing.T) {
 	redisOnly := testNames
-	redisOnly.Consensus = nil
+	redisOnly.Consensus, redisOnly.Sessions = nil, false
 	_, err := ParseFor("expire session of client-1 at 1s", redisOnly)
-	badLine{"", 8, `Redis keeps no sessions: only etcd and ZooKeeper do`, ""}.compare(t, err)
+	badLine{"", 8, `clients have no session at these servers, as they have at etcd and ZooKeeper`, ""}.compare(t, err)
 }
 
 func TestValidateCountsColumnsInThePrintedLine(t *testing.T) {

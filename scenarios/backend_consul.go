@@ -12,19 +12,19 @@ import (
 )
 
 func init() {
-	registerBackend(&backend{kind: locks.OnConsul, place: 5, most: maxMembers, log: true, steady: true,
-		name: consul.Name, fixed: true,
-		front: consul.Front(), scheme: "http://", called: "Consul", service: history.Consul,
-		upkeep:  []string{"sessionrenew"},
-		silence: func(s *Servers) time.Duration { return time.Duration(s.RaftMultiplier) * time.Second },
-		settings: []format.Key[Servers]{
+	RegisterBackend(&Backend{Kind: locks.OnConsul, Place: 5, Most: maxMembers, Steady: true,
+		Name: consul.Name, Fixed: true,
+		Front: consul.Front(), Scheme: "http://", Called: "Consul", Service: history.Consul,
+		Upkeep:  []string{"sessionrenew"},
+		Silence: func(s *Servers) time.Duration { return time.Duration(s.RaftMultiplier) * time.Second },
+		Settings: []format.Key[Servers]{
 			format.Number("raft-multiplier", func(s *Servers) *int { return &s.RaftMultiplier },
 				consul.DefaultMultiplier, 1, 10, "how many seconds members of a Consul cluster wait before they elect "+
 					"another leader; a leader that is cut off from the others resigns after half of that "+
 					"(performance.raft_multiplier)"),
 		},
-		meaning: "how many servers of a Consul cluster: consul-1 …",
-		cluster: func(s *Servers) cluster {
+		Meaning: "how many servers of a Consul cluster: consul-1 …",
+		Cluster: func(s *Servers) Cluster {
 			return &consulCluster{consul.New(consul.Config{Multiplier: s.RaftMultiplier, Fsync: s.Fsync}, s.names())}
 		}})
 }
@@ -32,7 +32,7 @@ func init() {
 // consulCluster holds the servers of a Consul cluster.
 type consulCluster struct{ *consul.Cluster }
 
-func (c *consulCluster) add(w *sim.World, _ nemesis.Plan, wrap tap) {
+func (c *consulCluster) Add(w *sim.World, _ nemesis.Plan, wrap Tap) {
 	c.Reset()
-	c.AddTo(wrap.before(w))
+	c.AddTo(wrap.Before(w))
 }

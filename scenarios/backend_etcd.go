@@ -11,12 +11,12 @@ import (
 )
 
 func init() {
-	registerBackend(&backend{kind: locks.OnEtcd, place: 2, most: maxMembers, log: true, steady: true,
-		name: etcd.Name, former: map[string]string{"DELETE": "Delete…", "LEASE": "Lease…"},
-		front: front.Etcd{}, paths: true, scheme: "http://", called: "etcd", service: history.Etcd,
-		upkeep:  []string{"preface", "ping", "leasekeepalive", "authenticate", "memberlist", "status"},
-		meaning: "how many members of an etcd cluster: etcd-1 …",
-		cluster: func(s *Servers) cluster {
+	RegisterBackend(&Backend{Kind: locks.OnEtcd, Place: 2, Most: maxMembers, Steady: true,
+		Name: etcd.Name, Former: map[string]string{"DELETE": "Delete…", "LEASE": "Lease…"},
+		Front: front.Etcd{}, Paths: true, Scheme: "http://", Called: "etcd", Service: history.Etcd,
+		Upkeep:  []string{"preface", "ping", "leasekeepalive", "authenticate", "memberlist", "status"},
+		Meaning: "how many members of an etcd cluster: etcd-1 …",
+		Cluster: func(s *Servers) Cluster {
 			c := raft.Config{Fsync: s.Fsync}
 			return &etcdCluster{etcd.New(c, s.names()), c}
 		}})
@@ -28,7 +28,7 @@ type etcdCluster struct {
 	config raft.Config
 }
 
-func (c *etcdCluster) add(w *sim.World, _ nemesis.Plan, wrap tap) {
+func (c *etcdCluster) Add(w *sim.World, _ nemesis.Plan, wrap Tap) {
 	c.Reset(c.config)
-	c.AddTo(wrap.before(w))
+	c.AddTo(wrap.Before(w))
 }

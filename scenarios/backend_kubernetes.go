@@ -9,12 +9,12 @@ import (
 )
 
 func init() {
-	registerBackend(&backend{kind: locks.OnKubernetes, place: 4, most: maxMembers, log: true, steady: true,
-		name: etcd.Name, fixed: true,
-		front: apiserver.Front(), scheme: "http://", called: "Kubernetes", service: history.Kubernetes,
-		meaning: "how many nodes of a Kubernetes control plane, each with an API server and a member of etcd: " +
+	RegisterBackend(&Backend{Kind: locks.OnKubernetes, Place: 4, Most: maxMembers, Steady: true,
+		Name: etcd.Name, Fixed: true,
+		Front: apiserver.Front(), Scheme: "http://", Called: "Kubernetes", Service: history.Kubernetes,
+		Meaning: "how many nodes of a Kubernetes control plane, each with an API server and a member of etcd: " +
 			"kubernetes-1 …",
-		cluster: func(s *Servers) cluster {
+		Cluster: func(s *Servers) Cluster {
 			c := raft.Config{Fsync: s.Fsync}
 			return &etcdCluster{etcd.New(c, s.names()), c}
 		}})

@@ -14,16 +14,16 @@ import (
 )
 
 func init() {
-	registerBackend(&backend{kind: locks.OnRedis, place: 1, most: maxServers, log: false,
-		front: front.Redis{}, called: "Redis", service: history.Redis,
-		upkeep: []string{"auth", "client", "cluster", "command", "config", "echo", "hello", "info", "ping", "quit",
+	RegisterBackend(&Backend{Kind: locks.OnRedis, Place: 1, Most: maxServers, Redis: true,
+		Front: front.Redis{}, Called: "Redis", Service: history.Redis, Several: history.Redlock,
+		Upkeep: []string{"auth", "client", "cluster", "command", "config", "echo", "hello", "info", "ping", "quit",
 			"readonly", "readwrite", "reset", "role", "select"},
-		meaning: "how many independent Redis masters: redis-1, redis-2 …; all protocols on Redis but redlock need " +
+		Meaning: "how many independent Redis masters: redis-1, redis-2 …; all protocols on Redis but redlock need " +
 			"exactly 1",
-		settings: slices.Concat(redisSettings, replicaSettings),
+		Settings: slices.Concat(redisSettings, replicaSettings),
 		fields:   []string{"persistence", "notify-keyspace-events"},
 		check:    checkReplicas,
-		cluster:  func(s *Servers) cluster { return newRedisCluster(s) }})
+		Cluster:  func(s *Servers) Cluster { return newRedisCluster(s) }})
 }
 
 // redisSettings are settings of Redis nodes. replicaSettings apply only to Redis nodes with replicas.
@@ -88,7 +88,7 @@ func newRedisCluster(s *Servers) *redisCluster {
 	return c
 }
 
-func (c *redisCluster) add(w *sim.World, p nemesis.Plan, wrap tap) {
+func (c *redisCluster) Add(w *sim.World, p nemesis.Plan, wrap Tap) {
 	if len(c.groups) == 0 {
 		for _, node := range c.nodes {
 			node.Reset(c.config())

@@ -9,15 +9,15 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/locks"
 )
 
-// TestABackendIsOneFile adds another kind of servers, Valkey, as its file would: Valkey keeps keys like Redis. Files
-// can then ask for these servers, protocols lock on them, faults strike them, and runs on them are judged.
-func TestABackendIsOneFile(t *testing.T) {
+// TestABackendIsKnownToFiles adds another kind of servers, Valkey, which keeps keys like Redis. Files can then ask for
+// these servers, protocols lock on them, faults strike them, and runs on them are judged.
+func TestABackendIsKnownToFiles(t *testing.T) {
 	before, setNX := backends, locks.Define(locks.SetNX)
 	redis := setNX.Backend
 	t.Cleanup(func() { backends, setNX.Backend = before, redis })
 	backends = slices.Clone(before)
-	registerBackend(&backend{kind: "valkey", place: 9, most: 5, meaning: "how many Valkey servers",
-		cluster: func(s *Servers) cluster { return newRedisCluster(s) }})
+	RegisterBackend(&Backend{Kind: "valkey", Redis: true, Place: 9, Most: 5, Meaning: "how many Valkey servers",
+		Cluster: func(s *Servers) Cluster { return newRedisCluster(s) }})
 	setNX.Backend = "valkey"
 
 	const onValkey = "name: valkey\nservers: {valkey: 1}\nlock: {protocol: setnx}\nwork: {hold: 1s}\n"
@@ -53,7 +53,7 @@ func TestABackendIsOneFile(t *testing.T) {
 	library := strings.Replace(onValkey, "setnx", "library", 1)
 	const want = "no library can connect to valkey servers"
 	if _, err := ParseWith("f.yaml", []byte(library), &Code{}); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("a library before servers without a front: %v", err)
+		t.Errorf("a library before servers without a Front: %v", err)
 	}
 	if all, _ := Variables(); !slices.ContainsFunc(all, func(v Variable) bool { return v.Path == "servers.valkey" }) {
 		t.Error("a sweep does not know servers.valkey")

@@ -14,12 +14,12 @@ import (
 )
 
 func init() {
-	registerBackend(&backend{kind: locks.OnZooKeeper, place: 3, most: maxMembers, log: true, steady: true,
-		front: front.ZooKeeper{}, called: "ZooKeeper", service: history.ZooKeeper,
-		upkeep:   []string{"connect", "ping", "auth", "setwatches", "setwatches2", "closesession"},
-		former:   map[string]string{"CREATE": "CREATE2", "CHILDREN": "GETCHILDREN2", "CLOSE": "CLOSESESSION"},
-		settings: zooKeeperSettings, fixed: true,
-		silence: func(s *Servers) time.Duration {
+	RegisterBackend(&Backend{Kind: locks.OnZooKeeper, Place: 3, Most: maxMembers, Steady: true,
+		Front: front.ZooKeeper{}, Called: "ZooKeeper", Service: history.ZooKeeper,
+		Upkeep:   []string{"connect", "ping", "auth", "setwatches", "setwatches2", "closesession"},
+		Former:   map[string]string{"CREATE": "CREATE2", "CHILDREN": "GETCHILDREN2", "CLOSE": "CLOSESESSION"},
+		Settings: zooKeeperSettings, Fixed: true,
+		Silence: func(s *Servers) time.Duration {
 			if s.N == 1 {
 				return 0
 			}
@@ -31,8 +31,8 @@ func init() {
 					"it out")
 			}
 		},
-		meaning: "how many members of a ZooKeeper ensemble: zookeeper-1 …",
-		cluster: func(s *Servers) cluster {
+		Meaning: "how many members of a ZooKeeper ensemble: zookeeper-1 …",
+		Cluster: func(s *Servers) Cluster {
 			c := zookeeper.Config{Tick: s.TickTime, SyncLimit: s.SyncLimit, MinTimeout: locks.LeastSession,
 				MaxTimeout: locks.MostSession, Log: raft.Config{Fsync: s.Fsync}}
 			return &zooKeeperCluster{zookeeper.NewEnsemble(c, s.names()), c}
@@ -59,7 +59,7 @@ type zooKeeperCluster struct {
 	config zookeeper.Config
 }
 
-func (c *zooKeeperCluster) add(w *sim.World, _ nemesis.Plan, wrap tap) {
+func (c *zooKeeperCluster) Add(w *sim.World, _ nemesis.Plan, wrap Tap) {
 	c.Reset(c.config)
-	c.AddTo(wrap.before(w))
+	c.AddTo(wrap.Before(w))
 }

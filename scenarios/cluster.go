@@ -11,22 +11,22 @@ import (
 // Observer is the Sentinel that watches replicated masters.
 const Observer sim.ProcessID = "sentinel-1"
 
-// tap may wrap a lock server. Benchmarks use one to record the commands.
-type tap func(sim.ProcessID, sim.Server) sim.Server
+// Tap may wrap a lock server. Benchmarks use one to record the commands.
+type Tap func(sim.ProcessID, sim.Server) sim.Server
 
-// before returns a function that wraps servers with t and adds them to a world.
-func (t tap) before(w *sim.World) func(sim.ProcessID, sim.Server) {
+// Before returns a function that wraps servers with t and adds them to a world.
+func (t Tap) Before(w *sim.World) func(sim.ProcessID, sim.Server) {
 	return func(id sim.ProcessID, s sim.Server) { w.AddServer(id, t(id, s)) }
 }
 
-// cluster is the set of lock servers of a run. It is reused from run to run.
-type cluster interface {
-	// add resets the servers and adds them to a world, for a run of plan p.
-	add(w *sim.World, p nemesis.Plan, wrap tap)
+// Cluster is the set of lock servers of a run. It is reused from run to run.
+type Cluster interface {
+	// Add resets the servers and adds them to a world, for a run of plan p.
+	Add(w *sim.World, p nemesis.Plan, wrap Tap)
 }
 
 // newCluster makes the servers that s asks for.
-func newCluster(s *Servers) cluster { return s.backend().cluster(s) }
+func newCluster(s *Servers) Cluster { return s.backend().Cluster(s) }
 
 // numbered returns the names of n processes of one kind.
 func numbered(kind string, n int) []sim.ProcessID {
@@ -86,16 +86,20 @@ func (s *Servers) groups() [][]sim.ProcessID {
 
 // ReadWall reports whether the servers read their wall clock. If they do not, a jump of that clock has no effect on
 // them.
-func (s *Servers) ReadWall() bool { b := s.backend(); return b == nil || !b.steady }
+func (s *Servers) ReadWall() bool { b := s.backend(); return b == nil || !b.Steady }
 
 // consensus reports whether the servers replicate one log.
-func (s *Servers) consensus() bool { b := s.backend(); return b != nil && b.log }
+func (s *Servers) consensus() bool { b := s.backend(); return b != nil && b.Service.Kind().OneLog }
 
 // targets returns the servers that faults can strike, and the resource.
 func (s *Servers) targets() nemesis.Names {
 	names := nemesis.Names{Resource: history.Resource}
-	if s.consensus() {
+	switch {
+	case s.consensus():
 		names.Consensus = s.names()
+		return names
+	case !s.RedisNodes():
+		names.Alone = s.names()
 		return names
 	}
 	names.Redis, names.Groups = s.names(), s.groups()

@@ -74,7 +74,7 @@ func extremeVariables() (list []Variable) {
 	all, _ := Variables()
 	for _, v := range all {
 		judged := kindOfOutcome(v.Path) != "run" && v.Path != "bound"
-		servers := slices.ContainsFunc(backends, func(b *backend) bool { return v.Path == "servers."+string(b.kind) })
+		servers := slices.ContainsFunc(backends, func(b *Backend) bool { return v.Path == "servers."+string(b.Kind) })
 		if len(leastOf[v.Kind]) > 0 && !judged && !servers && v.Path != "limit" {
 			list = append(list, v)
 		}

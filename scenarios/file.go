@@ -164,9 +164,7 @@ func (f *file) processes() *nemesis.Names {
 		return nil
 	}
 	names := f.scenario.Servers.targets()
-	if d := locks.Define(f.lock.config.Protocol); d != nil {
-		names.Sessionless = d.Service.Kind().ClientsExpire
-	}
+	names.Sessions = f.scenario.Servers.service(locks.Define(f.lock.config.Protocol)).Kind().Sessions
 	names.Clients = clientNames(f.clients)
 	return &names
 }

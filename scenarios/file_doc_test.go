@@ -115,7 +115,7 @@ func TestDocumentedDefaultsAreTheDefaults(t *testing.T) {
 func onServersWith(key string) string {
 	for _, b := range backends {
 		for _, d := range locks.Definitions() {
-			if b.kind == d.Backend && b.kind != locks.OnRedis &&
+			if b.Kind == d.Backend && b.Kind != locks.OnRedis &&
 				slices.Contains(b.own(), strings.TrimPrefix(key, "servers.")) {
 				return minimal[d.Name]
 			}

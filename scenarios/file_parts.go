@@ -39,7 +39,7 @@ func serverKeys() (keys []format.Key[Servers]) {
 func serverSettings() []format.Key[Servers] {
 	keys := []format.Key[Servers]{fsyncKey}
 	for _, b := range backends {
-		keys = append(keys, b.settings...)
+		keys = append(keys, b.Settings...)
 	}
 	return keys
 }
@@ -118,7 +118,7 @@ func (f *file) checkServers() {
 	for _, b := range backends {
 		for _, key := range b.own() {
 			if place, given := f.inServers[key]; given && own != nil && b != own {
-				f.Problem(place, "", "%s is a setting of %s: leave it out", key, b.called)
+				f.Problem(place, "", "%s is a setting of %s: leave it out", key, b.Called)
 			}
 		}
 	}
@@ -204,7 +204,7 @@ func (f *file) link(key string, place format.Place, names *nemesis.Names) (ends 
 	if names == nil {
 		return nil
 	}
-	all := slices.Concat(names.Clients, names.Redis, names.Consensus, []sim.ProcessID{names.Resource})
+	all := slices.Concat(names.Clients, names.Servers(), []sim.ProcessID{names.Resource})
 	a, b := sim.ProcessID(words[0]), sim.ProcessID(words[2])
 	client := func(p sim.ProcessID) bool { return slices.Contains(names.Clients, p) }
 	for i, p := range []sim.ProcessID{a, b} {

@@ -13,15 +13,15 @@ import (
 // if it had the request's present name.
 func TestFormerNamesOfRequestsAreAccepted(t *testing.T) {
 	for _, b := range backends {
-		for former, now := range b.former {
+		for former, now := range b.Former {
 			if strings.HasSuffix(now, "…") { // as a name in a fault, it would be ambiguous
 				continue
 			}
 			if !slices.ContainsFunc(Names(), func(name string) bool {
 				s := named(t, name)
-				return s.Servers.Backend == b.kind && strikesAlike(t, s, former, now)
+				return s.Servers.Backend == b.Kind && strikesAlike(t, s, former, now)
 			}) {
-				t.Errorf("%s: client-1 of no scenario sends %s", b.kind, now)
+				t.Errorf("%s: client-1 of no scenario sends %s", b.Kind, now)
 			}
 		}
 	}

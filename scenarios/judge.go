@@ -38,7 +38,7 @@ func (s *Scenario) FromLibrary() bool {
 // Targets returns the processes that faults can strike in runs of s.
 func (s *Scenario) Targets() nemesis.Names {
 	names := s.Servers.targets()
-	names.Sessionless = s.Service().Kind().ClientsExpire
+	names.Sessions = s.Service().Kind().Sessions
 	names.Guests = s.FromLibrary()
 	if s.code != nil {
 		names.Passed = s.code.Programs

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/fencepost-sim/fencepost/checker/history"
@@ -11,15 +12,23 @@ import (
 
 // Service returns the kind of lock service that the clients of s use.
 func (s *Scenario) Service() history.Service {
-	switch d := s.definition(); {
-	case d == nil:
+	d := s.definition()
+	if d == nil {
 		return ""
-	case s.FromLibrary() && s.Servers.masters() > 1:
-		return history.Redlock
-	case s.FromLibrary():
-		return s.Servers.backend().service
-	default:
+	}
+	return s.Servers.service(d)
+}
+
+// service returns the kind of lock service that clients of a protocol use. It is that of a lock of unknown code if d is
+// nil or does not state it.
+func (s *Servers) service(d *locks.Definition) history.Service {
+	switch b := s.backend(); {
+	case d != nil && d.Service != "":
 		return d.Service
+	case s.masters() > 1:
+		return cmp.Or(b.Several, b.Service)
+	default:
+		return b.Service
 	}
 }
 

@@ -41,10 +41,10 @@ type Result struct {
 type Runner struct {
 	scenario *Scenario
 	world    *sim.World
-	cluster  cluster
+	cluster  Cluster
 	header   history.Header
 	targets  nemesis.Names
-	tap      tap            // if set, wraps every lock server
+	tap      Tap            // if set, wraps every lock server
 	onlooker func(sim.Sent) // if set, called for each message that servers send unasked
 	watch    func(sim.Moment)
 	clients  []*client // the clients of the run, without the probe
@@ -233,7 +233,7 @@ func (r *Runner) run(p nemesis.Plan) (Result, error) {
 	}
 	seen := r.readRequests(&options)
 	w.Reset(p.Seed, options)
-	r.cluster.add(w, p, r.wrap)
+	r.cluster.Add(w, p, r.wrap)
 	w.AddServer(history.Resource, newResource(s.Resource.rules()))
 	r.clients = r.clients[:0]
 	for i := range s.Clients {
@@ -249,7 +249,7 @@ func (r *Runner) run(p nemesis.Plan) (Result, error) {
 	}
 	names := r.targets
 	if !r.foreign {
-		names.Former = s.Servers.backend().former
+		names.Former = s.Servers.backend().Former
 	}
 	plan := nemesis.Install(w, names, p.Faults)
 	over := func() bool { return plan.Over() && !w.Busy() }

@@ -72,8 +72,8 @@ type Servers struct {
 // silence returns how long members of these servers may go on serving after they last heard from their leader. It is 0
 // if no setting limits that.
 func (s *Servers) silence() time.Duration {
-	if b := s.backend(); b != nil && b.silence != nil {
-		return b.silence(s)
+	if b := s.backend(); b != nil && b.Silence != nil {
+		return b.Silence(s)
 	}
 	return 0
 }

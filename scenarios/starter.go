@@ -7,7 +7,6 @@ package scenarios
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -120,7 +119,7 @@ func (f *starterFile) count() int {
 func (f *starterFile) servers() {
 	f.line("servers:")
 	f.line("  %s: %d", f.def.Backend, f.count())
-	if slices.Contains((&Servers{Backend: f.def.Backend}).backend().own(), "persistence") {
+	if Persists(f.def.Backend) {
 		f.prose("  ", "when written data reaches the disk: everysec, always or no; persistence: none keeps nothing")
 		f.line("  #persistence: {append-fsync: everysec}")
 		f.prose("  ", "replicas of each master, and a Sentinel that promotes one when its master is down")

@@ -22,7 +22,7 @@ func asked(t *testing.T, servers, command string, who sim.ProcessID) string {
 		t.Fatal(err)
 	}
 	w := sim.New(1, sim.Options{})
-	newCluster(&s.Servers).add(w, nemesis.Plan{}, func(_ sim.ProcessID, s sim.Server) sim.Server { return s })
+	newCluster(&s.Servers).Add(w, nemesis.Plan{}, func(_ sim.ProcessID, s sim.Server) sim.Server { return s })
 	var reply string
 	w.AddClient("client-1", 0, func(env sim.Env) {
 		reply = string(env.Call(time.Second, nil, sim.Request{Conn: sim.Conn{Server: who},

@@ -48,13 +48,15 @@
 //     scenarios/compare/survival.go, for a law. scenarios/COMPARISON.md, by -update.
 //   - Example: scenarios/compare/figure_test.go adds the longest acquire.
 //
-// A backend, that is, a kind of lock server:
-//   - sim: a package with the servers, each a sim.Server; sim/README.md says how the real ones were studied.
-//   - scenarios/locks/protocols.go: its name; and a protocol on it, as above.
-//   - scenarios: a file backend_NAME.go that registers its key under servers, how many servers there may be, and how
-//     they are made.
-//   - checker/history/service.go: its row, which says what judgments and stories depend on: one log or independent
-//     masters, sessions, who decides that a lease is over, what tells owners apart. checker/remedy.go, if it needs
-//     advice of its own.
-//   - Example: scenarios/backend_test.go adds Valkey.
+// A backend, that is, a kind of lock server. Its parts register themselves, so that they may be in one package:
+//   - The servers, each a sim.Server, and a sim.Front if libraries are to use them. Those that exist are packages of
+//     sim; sim/README.md says how the real ones were studied.
+//   - history.RegisterService (checker/history/service.go): its row, which says what judgments and stories depend on:
+//     one log or independent masters, sessions, who decides that a lease is over, what tells owners apart.
+//   - scenarios.RegisterBackend (scenarios/backend_NAME.go): its row, which says how the servers are made and configured.
+//   - locks.Register (scenarios/locks): a protocol on it, as above.
+//   - compare.Add (scenarios/compare/contenders.go): its row in the comparison.
+//   - checker/remedy.go, if it needs advice of its own; scenarios/live/servers/servers.go, if live runs are to start
+//     real servers.
+//   - Example: scenarios/newbackend adds lockd, with all of this in one package.
 package main

@@ -50,6 +50,8 @@ var neededAlone = map[string][]string{
 	"tests of other packages name or show it": {"checker.ServerClock", "checker.Unsynced",
 		"scenarios/single.Unbroken",
 		"scenarios/sweep.Point.State"},
+	"a backend in a package of its own registers itself by it": {"scenarios.RegisterBackend", "scenarios/locks.Register",
+		"scenarios/locks.Definition.Foreign", "scenarios/compare.Add"},
 	"tests of sim/etcd look at the members": {"sim/raft.Cluster.Members"},
 	"tests of sim/zookeeper read and write by it": {"sim/zookeeper.Client.SetData",
 		"sim/zookeeper.Client.Sync", "sim/zookeeper.Answer",

@@ -54,7 +54,7 @@ func newLive() *cobra.Command {
 simulated network; its clients are processes: your own, started by --client, or one for each
 client of the scenario's protocol. A pause is a SIGSTOP, a crash a kill -9.
 
-` + live.Reporting,
+` + live.Reporting(),
 		Example: `  fencepost live fenced-gc-pause
   fencepost live fenced-gc-pause --client 'python3 worker.py'
   fencepost live --agree kleppmann-gc-pause fenced-gc-pause`,

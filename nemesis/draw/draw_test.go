@@ -143,7 +143,8 @@ func TestEqualBytesDrawEqualFaults(t *testing.T) {
 
 func TestOnlyWhatTheRunCanSufferIsDrawn(t *testing.T) {
 	redis := nemesis.Names{Clients: []sim.ProcessID{"client-1"}, Redis: []sim.ProcessID{"redis-1"}}
-	cluster := nemesis.Names{Clients: redis.Clients, Consensus: []sim.ProcessID{"etcd-1", "etcd-2", "etcd-3"}}
+	cluster := nemesis.Names{Clients: redis.Clients, Consensus: []sim.ProcessID{"etcd-1", "etcd-2", "etcd-3"},
+		Sessions: true}
 	for _, test := range []struct {
 		name  string
 		names nemesis.Names

@@ -240,7 +240,7 @@ func named(f *nemesis.Fault) []sim.ProcessID {
 // for redis-1-replica-2 it is redis-1-replica-1.
 func below(known *nemesis.Names, p sim.ProcessID) []sim.ProcessID {
 	var list []sim.ProcessID
-	for _, q := range slices.Concat(known.Clients, known.Redis, known.Consensus) {
+	for _, q := range slices.Concat(known.Clients, known.Servers()) {
 		if unnumbered(q) == unnumbered(p) && numbers(q) < numbers(p) {
 			list = append(list, q)
 		}

@@ -29,9 +29,6 @@ var circumstances = map[string]string{
 	"servers.fsync":              "what the lock runs on",
 	"servers.persistence":        "changed by append-fsync in it",
 	"servers.version":            "what the lock runs on",
-	"servers.etcd":               "changed with the protocol, or from one member to three",
-	"servers.zookeeper":          "changed with the protocol, or from one member to three",
-	"servers.kubernetes":         "changed with the protocol, or from one member to three",
 	"lock.protocol":              "changed together with the settings that depend on it",
 	"lock.reentrant":             "tried where work.nested takes the lock once more",
 	"lock.release.nothing":       "no release",
@@ -57,7 +54,14 @@ func (b *subject) offered(path string) bool {
 		return slices.ContainsFunc(b.scenario.Clients, func(c scenarios.Client) bool { return c.Work.Nested })
 	}
 	_, circumstance := circumstances[path]
-	return !circumstance
+	return !circumstance && !isMembers(path)
+}
+
+// isMembers reports whether a key states the number of members of a cluster. It is changed with the protocol, or from
+// one member to three.
+func isMembers(path string) bool {
+	kind, ok := strings.CutPrefix(path, "servers.")
+	return ok && scenarios.OneLog(locks.Backend(kind))
 }
 
 // changes lists every single change that the format offers for the lock, in the order of FORMAT.md. The format rejects

@@ -400,7 +400,7 @@ func (b *subject) cost(changed *format.Document) (c Cost, err error) {
 	slices.Sort(acquire)
 	c.Acquire = acquire[costRuns/2]
 	known := s.Targets()
-	c.Servers = len(known.Redis) + len(known.Consensus)
+	c.Servers = len(known.Servers())
 	c.Lease = forever
 	if locks.Define(s.Clients[0].Lock.Protocol).Expires {
 		c.Lease = longestTTL(s)

@@ -136,7 +136,7 @@ func scaled(d time.Duration, below func(int) int, grow float64) time.Duration {
 
 // turned returns the process that is turn places further among those of its kind. A replica follows its master.
 func (v *variation) turned(id sim.ProcessID, turn int) sim.ProcessID {
-	masters := slices.DeleteFunc(slices.Concat(v.known.Redis, v.known.Consensus), func(p sim.ProcessID) bool {
+	masters := slices.DeleteFunc(v.known.Servers(), func(p sim.ProcessID) bool {
 		return strings.Contains(string(p), "replica")
 	})
 	for _, of := range [][]sim.ProcessID{v.known.Clients, masters} {

@@ -149,8 +149,8 @@ type result struct {
 
 // tasks returns the scenarios to run for a lock. Each task stores its result in row. Until then, row says that nothing
 // was run.
-func (c *contender) tasks(row *Lock, runs int) []task {
-	*row = Lock{Name: c.name, Title: c.title, Text: c.text, Claim: claims[c.claimed]}
+func (c *Contender) tasks(row *Lock, runs int) []task {
+	*row = Lock{Name: c.Name, Title: c.Title, Text: c.Text, Claim: claims[c.Claimed]}
 	tasks := []task{c.time(&row.Alone, 1, aloneCycles, runs), c.time(&row.Together, contending, togetherCycles, runs)}
 	row.Survival = make([]Survival, 0, 2*len(troubles)) // of fixed capacity, because the tasks hold pointers into it
 	for _, fencing := range []bool{false, true} {
@@ -166,7 +166,7 @@ func (c *contender) tasks(row *Lock, runs int) []task {
 }
 
 // survive returns the task for one cell.
-func (c *contender) survive(cell *Survival, t Trouble, runs int) task {
+func (c *Contender) survive(cell *Survival, t Trouble, runs int) task {
 	scenario := c.survival(t, cell.Fencing)
 	keep := func(laws campaign.Laws, made int) {
 		for i := range laws {
@@ -202,7 +202,7 @@ func expectation(laws campaign.Laws, runs int) string {
 
 // time returns the task that times clients that only acquire and release one lock. If ctx ends before all runs are
 // done, there are no timings.
-func (c *contender) time(to *Timing, clients, cycles, runs int) task {
+func (c *Contender) time(to *Timing, clients, cycles, runs int) task {
 	scenario := c.timing(clients, cycles)
 	return func(ctx context.Context) (result, error) {
 		var s stopwatch

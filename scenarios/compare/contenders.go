@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// contender is one lock protocol with its servers and settings in the comparison.
-type contender struct {
-	name    string // prefix of the names of its scenarios
-	title   string
-	text    string // description, in a sentence
-	claimed string // its column in the article's table; empty if it has none
-	servers string // content of the servers mapping, without persistence
-	lock    string // content of the lock mapping, without ttl
-	nodes   []string
-	cutOff  []string // servers cut off from the holder, so that only as few servers as possible grant the lock
-	lagging []string // members cut off from the others before a server fault, for the same purpose
-	struck  string   // the server that server faults strike; the lock depends on it
-	spare   []string // servers that can all be lost without stopping the service: a minority, or the master of a pair
-	most    []string // servers whose loss stops the service: a majority, or the whole pair
-	synced  bool     // a Redis that fsyncs before each answer
-	tokens  bool     // the lock gives fencing tokens
-	agreed  bool     // based on a replicated log; each member fsyncs before it answers
-	paced   bool     // it retries at intervals of its own protocol
+// Contender is one lock protocol with its servers and settings in the comparison.
+type Contender struct {
+	Name    string // prefix of the names of its scenarios
+	Title   string
+	Text    string // description, in a sentence
+	Claimed string // its column in the article's table; empty if it has none
+	Servers string // content of the servers mapping, without persistence
+	Lock    string // content of the lock mapping, without ttl
+	Nodes   []string
+	CutOff  []string // servers cut off from the holder, so that only as few servers as possible grant the lock
+	Lagging []string // members cut off from the others before a server fault, for the same purpose
+	Struck  string   // the server that server faults strike; the lock depends on it
+	Spare   []string // servers that can all be lost without stopping the service: a minority, or the master of a pair
+	Most    []string // servers whose loss stops the service: a majority, or the whole pair
+	Synced  bool     // a Redis that fsyncs before each answer
+	Tokens  bool     // the lock gives fencing tokens
+	Agreed  bool     // based on a replicated log; each member fsyncs before it answers
+	Paced   bool     // it retries at intervals of its own protocol
 }
 
 // renewed makes a Redis client renew its lock as etcd and ZooKeeper clients renew their sessions: every third of its
@@ -38,57 +38,60 @@ var (
 )
 
 // contenders are the rows of the comparison.
-var contenders = []contender{
-	{name: "redis", title: "Redis", text: "SET NX PX on one Redis.", servers: "redis: 1",
-		lock:  "protocol: set-nx-px, " + renewed,
-		nodes: []string{"redis-1"}, struck: "redis-1", most: []string{"redis-1"}},
-	{name: "replica", title: "Redis, replica", text: "The same with one asynchronous replica, which a Sentinel " +
-		"promotes.", servers: "redis: 1, replicas: 1", lock: "protocol: set-nx-px, " + renewed,
-		nodes: []string{"redis-1", "redis-1-replica-1", "sentinel-1"}, struck: "redis-1",
-		spare: []string{"redis-1"}, most: pair},
-	{name: "wait", title: "Redis, WAIT 1", text: "The same with WAIT 1 after the SET, and its answer obeyed.",
-		servers: "redis: 1, replicas: 1", lock: "protocol: set-nx-px, wait: {timeout: 100ms}, " + renewed,
-		nodes: []string{"redis-1", "redis-1-replica-1", "sentinel-1"}, struck: "redis-1",
-		spare: []string{"redis-1"}, most: pair},
-	{name: "fenced", title: "Redis, fenced", text: "SET NX PX and INCR of a token counter, in one script on one Redis.",
-		servers: "redis: 1", lock: "protocol: fenced, " + renewed,
-		nodes: []string{"redis-1"}, struck: "redis-1", tokens: true, most: []string{"redis-1"}},
-	{name: "redlock", title: "Redlock", text: "Five masters, asked one after another; all five grant the lock.",
-		claimed: "redlock", servers: "redis: 5", lock: "protocol: redlock, " + renewed,
-		nodes: numbered("redis", 5), struck: "redis-3",
-		spare: two, most: three},
-	{name: "redlock-synced", title: "Redlock, fsync", claimed: "redlock",
-		text:    "Five masters, asked one after another, each with an fsync before it answers.",
-		servers: "redis: 5, persistence: {append-fsync: always}", lock: "protocol: redlock, " + renewed,
-		nodes: numbered("redis", 5), struck: "redis-3", spare: two, most: three, synced: true},
-	{name: "redlock-parallel", title: "Redlock, at once",
-		text: "Five masters, asked all at once; all five grant the lock.", claimed: "redlock", servers: "redis: 5",
-		lock: "protocol: redlock, contact: parallel, " + renewed, nodes: numbered("redis", 5), struck: "redis-3",
-		spare: two, most: three},
-	{name: "redlock-bare", title: "Redlock, 3 of 5", text: "Five masters, asked one after another, two of them out " +
-		"of reach: the lock hangs on three.", claimed: "redlock", servers: "redis: 5",
-		lock: "protocol: redlock, " + renewed, nodes: numbered("redis", 5), struck: "redis-3", spare: two, most: three,
-		cutOff: []string{"redis-4", "redis-5"}},
-	{name: "etcd", title: "etcd", text: "A key with a lease on three members; a member that is struck is one of the " +
-		"only two that have heard of the lock.", claimed: "etcd", servers: "etcd: 3", lock: "protocol: etcd",
-		nodes:  numbered("etcd", 3),
-		struck: "etcd-1", spare: []string{"etcd-3"}, most: []string{"etcd-2", "etcd-3"}, lagging: []string{"etcd-3"},
-		tokens: true, agreed: true},
-	{name: "zookeeper", title: "ZooKeeper", text: "A znode of a session with three members, likewise.",
-		claimed: "zookeeper", servers: "zookeeper: 3",
-		lock: "protocol: zookeeper, listener: on", nodes: numbered("zookeeper", 3),
-		struck: "zookeeper-1", spare: []string{"zookeeper-3"}, most: []string{"zookeeper-2", "zookeeper-3"},
-		lagging: []string{"zookeeper-3"},
-		tokens:  true, agreed: true},
-	{name: "kubernetes", title: "Kubernetes",
-		text: "The leader election of Kubernetes: a record on three nodes, each " +
+var contenders = []Contender{
+	{Name: "redis", Title: "Redis", Text: "SET NX PX on one Redis.", Servers: "redis: 1",
+		Lock:  "protocol: set-nx-px, " + renewed,
+		Nodes: []string{"redis-1"}, Struck: "redis-1", Most: []string{"redis-1"}},
+	{Name: "replica", Title: "Redis, replica", Text: "The same with one asynchronous replica, which a Sentinel " +
+		"promotes.", Servers: "redis: 1, replicas: 1", Lock: "protocol: set-nx-px, " + renewed,
+		Nodes: []string{"redis-1", "redis-1-replica-1", "sentinel-1"}, Struck: "redis-1",
+		Spare: []string{"redis-1"}, Most: pair},
+	{Name: "wait", Title: "Redis, WAIT 1", Text: "The same with WAIT 1 after the SET, and its answer obeyed.",
+		Servers: "redis: 1, replicas: 1", Lock: "protocol: set-nx-px, wait: {timeout: 100ms}, " + renewed,
+		Nodes: []string{"redis-1", "redis-1-replica-1", "sentinel-1"}, Struck: "redis-1",
+		Spare: []string{"redis-1"}, Most: pair},
+	{Name: "fenced", Title: "Redis, fenced", Text: "SET NX PX and INCR of a token counter, in one script on one Redis.",
+		Servers: "redis: 1", Lock: "protocol: fenced, " + renewed,
+		Nodes: []string{"redis-1"}, Struck: "redis-1", Tokens: true, Most: []string{"redis-1"}},
+	{Name: "redlock", Title: "Redlock", Text: "Five masters, asked one after another; all five grant the lock.",
+		Claimed: "redlock", Servers: "redis: 5", Lock: "protocol: redlock, " + renewed,
+		Nodes: numbered("redis", 5), Struck: "redis-3",
+		Spare: two, Most: three},
+	{Name: "redlock-synced", Title: "Redlock, fsync", Claimed: "redlock",
+		Text:    "Five masters, asked one after another, each with an fsync before it answers.",
+		Servers: "redis: 5, persistence: {append-fsync: always}", Lock: "protocol: redlock, " + renewed,
+		Nodes: numbered("redis", 5), Struck: "redis-3", Spare: two, Most: three, Synced: true},
+	{Name: "redlock-parallel", Title: "Redlock, at once",
+		Text: "Five masters, asked all at once; all five grant the lock.", Claimed: "redlock", Servers: "redis: 5",
+		Lock: "protocol: redlock, contact: parallel, " + renewed, Nodes: numbered("redis", 5), Struck: "redis-3",
+		Spare: two, Most: three},
+	{Name: "redlock-bare", Title: "Redlock, 3 of 5", Text: "Five masters, asked one after another, two of them out " +
+		"of reach: the lock hangs on three.", Claimed: "redlock", Servers: "redis: 5",
+		Lock: "protocol: redlock, " + renewed, Nodes: numbered("redis", 5), Struck: "redis-3", Spare: two, Most: three,
+		CutOff: []string{"redis-4", "redis-5"}},
+	{Name: "etcd", Title: "etcd", Text: "A key with a lease on three members; a member that is struck is one of the " +
+		"only two that have heard of the lock.", Claimed: "etcd", Servers: "etcd: 3", Lock: "protocol: etcd",
+		Nodes:  numbered("etcd", 3),
+		Struck: "etcd-1", Spare: []string{"etcd-3"}, Most: []string{"etcd-2", "etcd-3"}, Lagging: []string{"etcd-3"},
+		Tokens: true, Agreed: true},
+	{Name: "zookeeper", Title: "ZooKeeper", Text: "A znode of a session with three members, likewise.",
+		Claimed: "zookeeper", Servers: "zookeeper: 3",
+		Lock: "protocol: zookeeper, listener: on", Nodes: numbered("zookeeper", 3),
+		Struck: "zookeeper-1", Spare: []string{"zookeeper-3"}, Most: []string{"zookeeper-2", "zookeeper-3"},
+		Lagging: []string{"zookeeper-3"},
+		Tokens:  true, Agreed: true},
+	{Name: "kubernetes", Title: "Kubernetes",
+		Text: "The leader election of Kubernetes: a record on three nodes, each " +
 			"with " +
-			"an API server and a member of etcd, likewise.", servers: "kubernetes: 3",
-		lock:  "protocol: lease-object, renew-deadline: 6s, retry-period: 1s, timeout: 3s, release-on-cancel: on",
-		nodes: numbered("kubernetes", 3), struck: "kubernetes-1", spare: []string{"kubernetes-3"},
-		most: []string{"kubernetes-2", "kubernetes-3"}, lagging: []string{"kubernetes-3"}, tokens: true, agreed: true,
-		paced: true},
+			"an API server and a member of etcd, likewise.", Servers: "kubernetes: 3",
+		Lock:  "protocol: lease-object, renew-deadline: 6s, retry-period: 1s, timeout: 3s, release-on-cancel: on",
+		Nodes: numbered("kubernetes", 3), Struck: "kubernetes-1", Spare: []string{"kubernetes-3"},
+		Most: []string{"kubernetes-2", "kubernetes-3"}, Lagging: []string{"kubernetes-3"}, Tokens: true, Agreed: true,
+		Paced: true},
 }
+
+// Add adds a row to the comparison.
+func Add(c Contender) { contenders = append(contenders, c) }
 
 // numbered returns the names of n servers of one type.
 func numbered(sort string, n int) []string {
@@ -133,14 +136,14 @@ var troubles = []Trouble{
 }
 
 // absent says why a lock is not run under a trouble. It returns "" if it is run.
-func (c *contender) absent(trouble string, fencing bool) string {
-	replicated := c.agreed || strings.Contains(c.servers, "replicas")
+func (c *Contender) absent(trouble string, fencing bool) string {
+	replicated := c.Agreed || strings.Contains(c.Servers, "replicas")
 	switch {
-	case fencing && !c.tokens:
+	case fencing && !c.Tokens:
 		return "gives no token"
-	case trouble == "minority" && c.spare == nil:
+	case trouble == "minority" && c.Spare == nil:
 		return "has one server, and none to spare"
-	case trouble == "power" && (c.agreed || c.synced):
+	case trouble == "power" && (c.Agreed || c.Synced):
 		return "always fsyncs before it answers"
 	case trouble == "failover" && !replicated:
 		return "has nothing to fail over to"
@@ -149,28 +152,28 @@ func (c *contender) absent(trouble string, fencing bool) string {
 }
 
 // faults returns the fault lines of a trouble.
-func (c *contender) faults(trouble string) []string {
+func (c *Contender) faults(trouble string) []string {
 	switch trouble {
 	case "pause":
 		return []string{"pause client-1 for 25s after before-write"}
 	case "jump":
-		return append(c.behind(), fmt.Sprintf("jump %s clock by +30s at 500ms", c.struck))
+		return append(c.behind(), fmt.Sprintf("jump %s clock by +30s at 500ms", c.Struck))
 	case "power", "power-always":
 		return append(c.behind(),
-			fmt.Sprintf("crash %s losing unsynced writes at 500ms, restart after 100ms", c.struck))
+			fmt.Sprintf("crash %s losing unsynced writes at 500ms, restart after 100ms", c.Struck))
 	case "failover":
-		slow := c.nodes[1] // the replica
-		if c.agreed {
-			slow = c.lagging[0]
+		slow := c.Nodes[1] // the replica
+		if c.Agreed {
+			slow = c.Lagging[0]
 		}
-		return []string{fmt.Sprintf("cut %s -> %s at 0s for 500ms", c.struck, slow),
-			fmt.Sprintf("crash %s losing unsynced writes at 300ms, restart after 5s", c.struck)}
+		return []string{fmt.Sprintf("cut %s -> %s at 0s for 500ms", c.Struck, slow),
+			fmt.Sprintf("crash %s losing unsynced writes at 300ms, restart after 5s", c.Struck)}
 	case "minority":
-		return gone(c.spare)
+		return gone(c.Spare)
 	case "majority":
-		return gone(c.most)
+		return gone(c.Most)
 	default:
-		return []string{fmt.Sprintf("cut client-1 | %s after acquired for 30s", strings.Join(c.nodes, " "))}
+		return []string{fmt.Sprintf("cut client-1 | %s after acquired for 30s", strings.Join(c.Nodes, " "))}
 	}
 }
 
@@ -184,22 +187,22 @@ func gone(servers []string) []string {
 }
 
 // behind returns faults that cut the lagging members off, so that they do not learn of the lock.
-func (c *contender) behind() []string {
+func (c *Contender) behind() []string {
 	var lines []string
-	for _, member := range c.lagging {
-		others := slices.DeleteFunc(slices.Clone(c.nodes), func(n string) bool { return n == member })
+	for _, member := range c.Lagging {
+		others := slices.DeleteFunc(slices.Clone(c.Nodes), func(n string) bool { return n == member })
 		lines = append(lines, fmt.Sprintf("cut %s | %s at 0s for 30s", member, strings.Join(others, " ")))
 	}
 	return lines
 }
 
 // outOfReach returns faults that cut the first clients off from the servers in cutOff.
-func (c *contender) outOfReach(clients int, lasting string) []string {
+func (c *Contender) outOfReach(clients int, lasting string) []string {
 	var lines []string
 	for i := range clients {
-		if len(c.cutOff) > 0 {
+		if len(c.CutOff) > 0 {
 			lines = append(lines,
-				fmt.Sprintf("cut client-%d | %s at 0s for %s", i+1, strings.Join(c.cutOff, " "), lasting))
+				fmt.Sprintf("cut client-%d | %s at 0s for %s", i+1, strings.Join(c.CutOff, " "), lasting))
 		}
 	}
 	return lines
@@ -207,22 +210,22 @@ func (c *contender) outOfReach(clients int, lasting string) []string {
 
 // survival returns the scenario of a cell. One client works on the data under its lock when the trouble strikes, and
 // another client waits for the lock.
-func (c *contender) survival(t Trouble, fencing bool) Written {
-	servers, compute, state := c.servers, "3s", "off"
+func (c *Contender) survival(t Trouble, fencing bool) Written {
+	servers, compute, state := c.Servers, "3s", "off"
 	switch {
-	case t.Name == "power-always" && !c.agreed && !c.synced:
+	case t.Name == "power-always" && !c.Agreed && !c.Synced:
 		servers += ", persistence: {append-fsync: always}"
-	case (t.Name == "failover" || t.Liveness) && strings.Contains(c.servers, "replicas"):
+	case (t.Name == "failover" || t.Liveness) && strings.Contains(c.Servers, "replicas"):
 		servers += ", down-after: 500ms, reconfigure-after: 1s"
 	case t.Name == "partition":
 		compute = "12s"
 	}
-	name := fmt.Sprintf("compare-%s-%s", c.name, t.Name)
+	name := fmt.Sprintf("compare-%s-%s", c.Name, t.Name)
 	if fencing {
 		name, state = name+"-fenced", "on"
 	}
 	var b strings.Builder
-	c.head(&b, name, fmt.Sprintf("%s. %s", c.title, t.Text), servers)
+	c.head(&b, name, fmt.Sprintf("%s. %s", c.Title, t.Text), servers)
 	fmt.Fprintf(&b, "work: {writes: 1, compute: %s, stagger: 200ms, check-validity: on}\nresource: {fencing: %s}\n",
 		compute, state)
 	list(&b, append(c.outOfReach(1, "30s"), c.faults(t.Name)...))
@@ -230,15 +233,15 @@ func (c *contender) survival(t Trouble, fencing bool) Written {
 }
 
 // timing returns the scenario behind the timing figures: consecutive cycles with empty critical sections.
-func (c *contender) timing(clients, cycles int) Written {
-	name := fmt.Sprintf("compare-%s-%d-clients", c.name, clients)
-	what := fmt.Sprintf("%s. %d clients take and give back one lock, back to back.", c.title, clients)
+func (c *Contender) timing(clients, cycles int) Written {
+	name := fmt.Sprintf("compare-%s-%d-clients", c.Name, clients)
+	what := fmt.Sprintf("%s. %d clients take and give back one lock, back to back.", c.Title, clients)
 	if clients == 1 {
-		name = fmt.Sprintf("compare-%s-1-client", c.name)
-		what = c.title + ". One client takes and gives back a lock, back to back."
+		name = fmt.Sprintf("compare-%s-1-client", c.Name)
+		what = c.Title + ". One client takes and gives back a lock, back to back."
 	}
 	var b strings.Builder
-	c.head(&b, name, what, c.servers)
+	c.head(&b, name, what, c.Servers)
 	fmt.Fprintf(&b, "clients: %d\nwork: {cycles: %d, hold: 0s}\n", clients, cycles)
 	if away := c.outOfReach(clients, "110s"); len(away) > 0 {
 		list(&b, away)
@@ -247,10 +250,10 @@ func (c *contender) timing(clients, cycles int) Written {
 }
 
 // head writes the first part of a scenario, with the given servers and the contender's lock.
-func (c *contender) head(b *strings.Builder, name, summary, servers string) {
+func (c *Contender) head(b *strings.Builder, name, summary, servers string) {
 	fmt.Fprintf(b, "name: %s\nsummary: >-\n  %s\nservers: {%s}\nnetwork: {delay: %s}\n", name, summary, servers, delay)
-	fmt.Fprintf(b, "lock: {%s, ttl: 10s", c.lock)
-	if !c.paced {
+	fmt.Fprintf(b, "lock: {%s, ttl: 10s", c.Lock)
+	if !c.Paced {
 		fmt.Fprintf(b, ", retry: {delay: %s}", retry)
 	}
 	b.WriteString("}\n")

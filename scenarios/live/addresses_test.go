@@ -193,6 +193,7 @@ func TestAClientIsGivenTheAddressesOfItsServers(t *testing.T) {
 		"{etcd: 3}, lock: {protocol: etcd}":               "FENCEPOST_ETCD=http://a:1,http://b:2",
 		"{zookeeper: 3}, lock: {protocol: zookeeper}":     "FENCEPOST_ZOOKEEPER=a:1,b:2",
 		"{kubernetes: 3}, lock: {protocol: lease-object}": "FENCEPOST_KUBERNETES=http://a:1,http://b:2",
+		"{consul: 3}, lock: {protocol: consul}":           "FENCEPOST_CONSUL=http://a:1,http://b:2",
 	} {
 		s, err := scenarios.Parse("f.yaml", []byte("{name: f, servers: "+servers+"}"))
 		if err != nil {
@@ -201,7 +202,7 @@ func TestAClientIsGivenTheAddressesOfItsServers(t *testing.T) {
 		if got := s.Servers.Variable([]string{"a:1", "b:2"}); got != want {
 			t.Errorf("%s: %s, want %s", servers, got, want)
 		}
-		if name, _, _ := strings.Cut(want, "="); !strings.Contains(Reporting, "  "+name+" ") {
+		if name, _, _ := strings.Cut(want, "="); !strings.Contains(Reporting(), "  "+name+" ") {
 			t.Errorf("the description does not name %s", name)
 		}
 	}

@@ -51,15 +51,31 @@
 // expires.
 package live
 
-// Reporting describes, for the author of a client, what the client is given and what it must report.
-const Reporting = `A client finds in its environment:
+import (
+	"fmt"
+	"strings"
+
+	"github.com/fencepost-sim/fencepost/scenarios"
+)
+
+// Reporting returns a description, for the author of a client, of what the client is given and what it must report.
+func Reporting() string {
+	var members strings.Builder
+	of := "the members of %s in their place: %s …"
+	for _, s := range scenarios.Wired() {
+		name, addresses, _ := strings.Cut(s.Variable([]string{"HOST:PORT", "HOST:PORT"}), "=")
+		fmt.Fprintf(&members, "  %-21s "+of+"\n", name, s.Called(), addresses)
+		of = "or those of %s: %s …"
+	}
+	return strings.Replace(reportingText, "  MEMBERS\n", members.String(), 1)
+}
+
+const reportingText = `A client finds in its environment:
   FENCEPOST_CLIENT      its name: client-1, client-2 …
   FENCEPOST_REDIS_1 …   the lock servers, as redis:// URLs; masters first, replicas after them
   FENCEPOST_SENTINEL    the Sentinel, if there are replicas; it names addresses that the client reaches
   FENCEPOST_MASTER_1 …  the names by which the Sentinel knows the masters
-  FENCEPOST_ETCD        the members of etcd in their place: http://HOST:PORT,http://HOST:PORT …
-  FENCEPOST_ZOOKEEPER   or those of ZooKeeper: HOST:PORT,HOST:PORT …
-  FENCEPOST_KUBERNETES  or the API servers of Kubernetes: http://HOST:PORT,http://HOST:PORT …
+  MEMBERS
   FENCEPOST_RESOURCE    the protected resource, which also takes the reports, as a redis:// URL
   FENCEPOST_LOCK        the key of the lock; in etcd any key that is NAME, NAME/… or …/NAME is
                         recorded as its own, in ZooKeeper the znodes in the folder /locks/NAME

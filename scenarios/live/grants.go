@@ -172,8 +172,8 @@ func (k *client) agreed(h *hold, r *report) (g sim.Grant, ok bool) {
 		Until: sim.Deadline{Clock: sim.Monotonic, At: until.Duration(), Announced: announced}}, true
 }
 
-// follow records when answered requests left the client: each such request extends a ZooKeeper session to the TTL from
-// then on, unless the session is over.
+// follow records when answered requests left the client. Each such request extends a ZooKeeper session to the TTL from
+// then on, unless the session is over; and its answer tells the client of what it has set.
 func (st *stage) follow() {
 	left := map[uint64]sim.Time{}
 	st.world.Inspect(func(p sim.Passage) (none sim.Interference) {
@@ -184,12 +184,15 @@ func (st *stage) follow() {
 			left[p.Request] = p.At
 		case p.Answer && p.Arrives:
 			k.heard = max(k.heard, left[p.Request])
-			delete(left, p.Request)
 			for _, h := range k.holds {
+				if h.attempt == p.Attempt {
+					h.answered(p.Server, left[p.Request], p.At)
+				}
 				if h.ends != nil && p.At <= *h.ends {
 					*h.ends = k.heard + history.Of(k.config.Lock.TTL)
 				}
 			}
+			delete(left, p.Request)
 		}
 		return none
 	})

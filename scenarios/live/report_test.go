@@ -85,11 +85,11 @@ func TestReportingNamesAllWords(t *testing.T) {
 		if g.attempt {
 			line += " attempt"
 		}
-		if !strings.Contains(Reporting, line) {
+		if !strings.Contains(Reporting(), line) {
 			t.Errorf("%q is not described", line)
 		}
 		for _, o := range g.options {
-			if !strings.Contains(Reporting, o) {
+			if !strings.Contains(Reporting(), o) {
 				t.Errorf("%s is not described", o)
 			}
 		}

@@ -150,7 +150,7 @@ func (k *client) enters(h *hold, r *report, ok func()) {
 func (k *client) grants(h *hold, r *report, e history.Event) {
 	var g sim.Grant
 	var ok bool
-	if k.caller != nil {
+	if k.caller != nil && k.stage.Scenario.Service().Kind().OneLog {
 		g, ok = k.agreed(h, r)
 	} else {
 		g, ok = h.grant(k.stage.world, locks.Define(k.config.Lock.Protocol).Quorum(&k.config.Lock), r)

@@ -13,7 +13,6 @@ import (
 	"github.com/fencepost-sim/fencepost/scenarios/live/process"
 	"github.com/fencepost-sim/fencepost/scenarios/live/realtime"
 	"github.com/fencepost-sim/fencepost/scenarios/live/redisserver"
-	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 	"github.com/fencepost-sim/fencepost/sim/etcd"
 )
@@ -87,7 +86,7 @@ func (st *stage) Server(id sim.ProcessID, own sim.Server) sim.Server {
 	return s
 }
 
-func (st *stage) onRedis() bool { return st.Scenario.Servers.Backend == locks.OnRedis }
+func (st *stage) onRedis() bool { return st.Scenario.Servers.RedisNodes() }
 
 // Foreign reports whether the clients are the user's programs.
 func (st *stage) Foreign() bool { return st.Command != "" }

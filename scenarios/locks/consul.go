@@ -14,7 +14,7 @@ import (
 const Consul Protocol = "consul"
 
 func init() {
-	register(&Definition{
+	Register(&Definition{
 		Name: Consul, Place: 9, Service: history.Consul,
 		Text: "Consul's lock: a session with a TTL acquires a key; after the session has ended, the lock delay " +
 			"passes before another can acquire it; the fencing token is an index of the key",

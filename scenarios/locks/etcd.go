@@ -17,7 +17,7 @@ import (
 const Etcd Protocol = "etcd"
 
 func init() {
-	register(&Definition{
+	Register(&Definition{
 		Name: Etcd, Place: 6, Service: history.Etcd,
 		Text:    "each client has a lease and a key; the oldest key holds; its create revision is the fencing token",
 		Backend: OnEtcd, Several: true, Expires: true, Renews: true, Tokens: true,

@@ -14,7 +14,7 @@ import (
 const Fenced Protocol = "fenced"
 
 func init() {
-	register(&Definition{
+	Register(&Definition{
 		Name: Fenced, Place: 4, Service: history.Redis,
 		Text: "SET NX PX and INCR of a token counter, in one script: gives fencing tokens", Backend: OnRedis,
 		Expires: true, Tokens: true,

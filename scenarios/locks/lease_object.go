@@ -18,7 +18,7 @@ import (
 const LeaseObject Protocol = "lease-object"
 
 func init() {
-	register(&Definition{
+	Register(&Definition{
 		Name: LeaseObject, Place: 8, Service: history.Kubernetes,
 		Text: "Kubernetes' leader election: a record of who leads, renewed by compare-and-swap; others count from " +
 			"when " +

@@ -12,7 +12,7 @@ import (
 // FromLibrary is the protocol name of locks whose code is a released Go library instead of a protocol of this package.
 const FromLibrary Protocol = "library"
 
-// Foreign creates one client's lock from a library.
+// Foreign creates one client's lock from code outside this package.
 type Foreign func(client sim.ProcessID, c *Config, of *Library) ForeignLock
 
 // ForeignLock is a lock that a Foreign creates.
@@ -48,18 +48,19 @@ var library = &Definition{
 	Settings: append([]Setting{ttlKey, timeoutKey, retryKey, retryPatience, permitsKey,
 		// the library's own code determines the effect
 		format.Only(reentrantKey, CountedReentry, UncountedReentry), extensionKey}, extensionKeys[2:]...),
-	make: func(r requester) protocol { return &borrowed{requester: r} },
+	make: func(r requester) protocol { return &borrowed{requester: r, foreign: r.library.Foreign} },
 }
 
 // borrowed creates the foreign lock at the first acquire, when its client is known.
 type borrowed struct {
 	requester
 	ForeignLock
+	foreign Foreign
 }
 
 func (l *borrowed) Acquire(env sim.Env) (*Hold, error) {
 	if l.ForeignLock == nil {
-		l.ForeignLock = l.library.Foreign(env.Name(), l.config, l.library)
+		l.ForeignLock = l.foreign(env.Name(), l.config, l.library)
 	}
 	return l.ForeignLock.Acquire(env)
 }

@@ -14,7 +14,7 @@ import (
 const PermitList Protocol = "permit-list"
 
 func init() {
-	register(&Definition{
+	Register(&Definition{
 		Name: PermitList, Place: 9, Service: history.Redis,
 		Text: "a semaphore: a list has an element for each free permit, which a client takes out and puts back: no " +
 			"expiry",

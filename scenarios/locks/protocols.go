@@ -53,6 +53,8 @@ type Definition struct {
 	// Refused lists settings that contradict each other or the number of Redis masters (0 if unknown). It is nil if
 	// there are none.
 	Refused func(c *Config, masters int) []Refusal
+	// Foreign makes the locks of a protocol whose code is in another package. It is nil for a protocol of this package.
+	Foreign Foreign
 
 	make     func(requester) protocol
 	lasts    func(*Config) time.Duration  // see Lasts; nil: the TTL
@@ -75,11 +77,14 @@ var (
 	settings    []Setting
 )
 
-// register adds a protocol. The init function of the protocol's file calls it. The order of initialization does not
+// Register adds a protocol. The init function of the protocol's file calls it. The order of initialization does not
 // affect the order of the reference.
-func register(d *Definition) {
+func Register(d *Definition) {
 	if Define(d.Name) != nil {
 		panic("locks: two protocols are called " + string(d.Name))
+	}
+	if d.Foreign != nil {
+		d.make = func(r requester) protocol { return &borrowed{requester: r, foreign: d.Foreign} }
 	}
 	definitions = append(definitions, d)
 	slices.SortFunc(definitions, func(a, b *Definition) int {

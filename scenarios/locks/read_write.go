@@ -13,7 +13,7 @@ import (
 const ReadWrite Protocol = "read-write"
 
 func init() {
-	register(&Definition{
+	Register(&Definition{
 		Name: ReadWrite, Place: 10, Service: history.Redis,
 		Text:    "a read-write lock: its holders are the fields of a hash, each with its mode and the end of its lease",
 		Backend: OnRedis, Expires: true,

@@ -15,7 +15,7 @@ import (
 const Redlock Protocol = "redlock"
 
 func init() {
-	register(&Definition{
+	Register(&Definition{
 		Name: Redlock, Place: 5, Service: history.Redlock, Text: "a majority of independent masters", Backend: OnRedis,
 		Several: true, Expires: true,
 		Settings: slices.Concat(

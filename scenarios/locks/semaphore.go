@@ -15,7 +15,7 @@ import (
 const Semaphore Protocol = "semaphore"
 
 func init() {
-	register(&Definition{
+	Register(&Definition{
 		Name: Semaphore, Place: 9, Service: history.Redis,
 		Text: "a semaphore: its holders are the members of a sorted set, each with the time at which its permit " +
 			"ends",

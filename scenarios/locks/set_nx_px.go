@@ -13,7 +13,7 @@ import (
 const SetNXPX Protocol = "set-nx-px"
 
 func init() {
-	register(&Definition{
+	Register(&Definition{
 		Name: SetNXPX, Place: 3, Service: history.Redis, Text: "SET NX PX", Backend: OnRedis, Expires: true,
 		Settings: onOneRedis(append([]Setting{reentrantKey, releaseKey}, own(expiryKey)...)...),
 		Without:  withoutOnOneRedis,

@@ -12,7 +12,7 @@ import (
 const SetNX Protocol = "setnx"
 
 func init() {
-	register(&Definition{
+	Register(&Definition{
 		Name: SetNX, Place: 1, Service: history.Redis, Text: "SETNX, DEL: no expiry", Backend: OnRedis,
 		Settings: slices.Concat(
 			[]Setting{ttlKey, retryKey, retryDelay, retryPatience, retryCount, retryClock, retryWake,

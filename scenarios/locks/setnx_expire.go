@@ -12,7 +12,7 @@ import (
 const SetNXExpire Protocol = "setnx-expire"
 
 func init() {
-	register(&Definition{
+	Register(&Definition{
 		Name: SetNXExpire, Place: 2, Service: history.Redis, Text: "SETNX, then EXPIRE in a second command",
 		Backend: OnRedis, Expires: true, Later: true,
 		Settings: onOneRedis(reentrantKey, releaseKey.Standing(format.Value{Word: string(ReleaseDel)})),

@@ -19,7 +19,7 @@ import (
 const ticket Protocol = "ticket"
 
 func init() {
-	register(&Definition{
+	Register(&Definition{
 		Name: ticket, Place: 5,
 		Text:    "INCR draws a number, and the one that is served holds: no expiry, fencing tokens",
 		Backend: OnRedis, Service: history.Redis, Tokens: true,
@@ -104,7 +104,7 @@ func TestTheOrderOfTheReferenceIsStated(t *testing.T) {
 	for _, order := range [][]*Definition{all, byName, backwards} {
 		definitions, settings = nil, nil
 		for _, d := range order {
-			register(d)
+			Register(d)
 		}
 		var got []Protocol
 		for _, d := range Definitions() {
@@ -127,7 +127,7 @@ func TestANameIsRegisteredOnce(t *testing.T) {
 			t.Error("two protocols have one name")
 		}
 	}()
-	register(&Definition{Name: ticket})
+	Register(&Definition{Name: ticket})
 }
 
 // TestKeysOfOneProtocolAreOfOneProtocol: a key that several protocols accept must be stored in Config itself. If it

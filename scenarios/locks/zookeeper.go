@@ -24,7 +24,7 @@ const (
 )
 
 func init() {
-	register(&Definition{
+	Register(&Definition{
 		Name: ZooKeeper, Place: 7, Service: history.ZooKeeper,
 		Text:    "an ephemeral sequential znode; the lowest holds; its czxid is the fencing token",
 		Backend: OnZooKeeper, Several: true, Expires: true, Renews: true, Tokens: true,

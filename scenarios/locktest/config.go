@@ -129,7 +129,7 @@ func (s Servers) text() string {
 	switch {
 	case s.persistence == "none":
 		text += ", persistence: none"
-	case s.persistence != "" || kind == locks.OnRedis:
+	case s.persistence != "" || scenarios.Persists(kind):
 		text += fmt.Sprintf(", persistence: {append-fsync: %s}", cmp.Or(s.persistence, "always"))
 	}
 	return "{" + text + "}"

@@ -101,10 +101,10 @@ func (v *variation) retarget(f nemesis.Fault, client sim.ProcessID) nemesis.Faul
 	return f
 }
 
-// alike reports whether two processes are both clients, both Redis nodes, or both members of one service.
+// alike reports whether two processes are both clients or both lock servers.
 func (v *variation) alike(a, b sim.ProcessID) bool {
 	t := v.plans.scenario.Targets()
-	for _, of := range [][]sim.ProcessID{t.Clients, t.Redis, t.Consensus} {
+	for _, of := range [][]sim.ProcessID{t.Clients, t.Servers()} {
 		if slices.Contains(of, a) && slices.Contains(of, b) {
 			return true
 		}

@@ -87,7 +87,7 @@ func uneven(s *scenarios.Scenario, lo, hi time.Duration) []linkDelays {
 	for _, p := range names.Clients {
 		add(p, lo, hi)
 	}
-	for _, p := range slices.Backward(slices.Concat(names.Redis, names.Consensus)) {
+	for _, p := range slices.Backward(names.Servers()) {
 		add(p, hi, lo)
 	}
 	return all
@@ -112,7 +112,7 @@ func (d linkDelays) apply(s *scenarios.Scenario, keepFaults bool) (*scenarios.Sc
 	doc.Remove("network")
 	doc.Set("network.delay", nemesis.FormatDuration(d.usual))
 	names := s.Targets()
-	servers := slices.Concat(names.Redis, names.Consensus, []sim.ProcessID{names.Resource})
+	servers := append(names.Servers(), names.Resource)
 	for i, client := range names.Clients {
 		for j, server := range servers {
 			d.set(doc, s, client, server, d.after(i, len(names.Clients)))

@@ -58,7 +58,7 @@ func TestAMemberThatDies(t *testing.T) {
 // TestWhatMembersCannotSuffer: a fault that real members cannot suffer is refused with the reason. A fault that they
 // can suffer, or that strikes other processes, is accepted.
 func TestWhatMembersCannotSuffer(t *testing.T) {
-	names := nemesis.Names{Clients: []sim.ProcessID{"client-1"}, Consensus: members(3)}
+	names := nemesis.Names{Clients: []sim.ProcessID{"client-1"}, Consensus: members(3), Sessions: true}
 	c := Config{Members: members(3)}
 	for line, want := range map[string]string{
 		"jump etcd-2 clock by +1s at 1s":                              "the clocks of etcd-2 cannot be changed",

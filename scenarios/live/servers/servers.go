@@ -156,7 +156,7 @@ func Started(s *scenarios.Scenario) (Choice, error) {
 // For returns the choice itself. The error is a *live.RefusedError if these servers cannot run the scenario.
 func (c Choice) For(s *scenarios.Scenario) (Choice, error) {
 	b, fits := s.Servers.Backend, Simulated
-	if !c.Real() || c.kind != nil && c.kind.backend == b || c.kind == nil && b == locks.OnRedis {
+	if !c.Real() || c.kind != nil && c.kind.backend == b || c.kind == nil && s.Servers.RedisNodes() {
 		return c, nil
 	}
 	if real, err := Started(s); err == nil {

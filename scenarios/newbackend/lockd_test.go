@@ -1,0 +1,220 @@
+// Package newbackend holds, in tests only, a made-up kind of lock servers, as someone would add one: everything that is
+// known of lockd is in lockd_test.go (its servers, their wire protocol and its rows) and recipe_test.go (its lock).
+// lockd differs from the kinds that exist in what the program asks about them: its servers stand alone, although
+// clients have sessions there; they never read their wall clock, write nothing to disk and speak a protocol of their
+// own; and what tells owners apart is a ticket. backend_test.go then uses lockd by a scenario, a library, a program in
+// real time, an explanation and a comparison.
+package newbackend
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
+	"github.com/fencepost-sim/fencepost/scenarios/compare"
+	"github.com/fencepost-sim/fencepost/sim"
+)
+
+const lockd = "lockd"
+
+func init() {
+	history.RegisterService(history.ServiceKind{Name: lockd, Majority: true, Sessions: true, Revisions: true,
+		Compared: "the ticket of the key", Shared: "a ticket"})
+	scenarios.RegisterBackend(&scenarios.Backend{Kind: lockd, Called: "lockd", Place: 9, Most: 5, Service: lockd,
+		Meaning: "how many servers of lockd, each on its own: lockd-1 …", Steady: true,
+		Upkeep: []string{"hello"}, Front: front{}, Scheme: "lockd://",
+		Cluster: func(s *scenarios.Servers) scenarios.Cluster {
+			d := make(daemons, s.N)
+			for i := range d {
+				d[i] = &daemon{name: sim.ProcessID(fmt.Sprintf("lockd-%d", i+1))}
+			}
+			return d
+		}})
+	compare.Add(compare.Contender{Name: lockd, Title: "lockd", Text: "Three servers, each on its own.",
+		Servers: "lockd: 3", Lock: "protocol: lockd", Nodes: []string{"lockd-1", "lockd-2", "lockd-3"},
+		Struck: "lockd-1", Spare: []string{"lockd-3"}, Most: []string{"lockd-2", "lockd-3"}, Synced: true})
+}
+
+// daemons are the servers of a run.
+type daemons []*daemon
+
+// Add adds the servers to a world.
+func (d daemons) Add(w *sim.World, _ nemesis.Plan, wrap scenarios.Tap) {
+	for _, s := range d {
+		wrap.Before(w)(s.name, s)
+	}
+}
+
+// daemon is a server of lockd. It keeps its keys in memory:
+//
+//	TAKE key session ms -> OK ticket, or NO if another session has the key
+//	KEEP key session ms -> OK, or NO if the session does not have it
+//	GIVE key session    -> OK, or NO if the session does not have it
+//	HELLO               -> OK lockd
+type daemon struct {
+	name   sim.ProcessID
+	host   sim.Host
+	keys   map[string]*key
+	ticket int
+}
+
+type key struct {
+	session string
+	owner   history.Attempt
+	timer   uint64
+}
+
+// Start begins a life without keys.
+func (d *daemon) Start(h sim.Host) { d.host, d.keys = h, map[string]*key{} }
+
+// Serve answers a request.
+func (d *daemon) Serve(q *sim.Incoming) { q.Reply([]byte(d.answer(q) + "\n")) }
+
+func (d *daemon) answer(q *sim.Incoming) string {
+	if q.Args[0] == "HELLO" {
+		return "OK lockd"
+	}
+	name, session := q.Args[1], q.Args[2]
+	k := d.keys[name]
+	e := history.Event{By: q.Attempt, Value: session}
+	switch own := k != nil && k.session == session; {
+	case q.Args[0] == "TAKE" && k == nil:
+		k = &key{session: session, owner: q.Attempt}
+		d.keys[name] = k
+		e.F, e.Until = history.KeySet, d.live(k, q.Args[3])
+		d.record(name, k, e)
+		return "OK " + strconv.FormatUint(k.timer, 10)
+	case q.Args[0] == "KEEP" && own:
+		e.F, e.Value, e.Until = history.KeyProlonged, "", d.live(k, q.Args[3])
+		d.record(name, k, e)
+	case q.Args[0] == "GIVE" && own:
+		d.remove(name, history.Deleted, q.Attempt)
+	default:
+		return "NO"
+	}
+	return "OK"
+}
+
+// live lets a key live for some milliseconds from now on.
+func (d *daemon) live(k *key, ms string) (until history.Time) {
+	n, _ := strconv.Atoi(ms)
+	d.ticket++
+	k.timer = uint64(d.ticket)
+	d.host.WakeAfter(time.Duration(n)*time.Millisecond, k.timer)
+	return d.host.Due(time.Duration(n) * time.Millisecond)
+}
+
+func (d *daemon) record(name string, k *key, e history.Event) {
+	e.Type, e.Lock, e.Of = history.OK, history.Lock(name), k.owner
+	d.host.Record(e)
+}
+
+func (d *daemon) remove(name string, why history.Why, by history.Attempt) {
+	d.record(name, d.keys[name], history.Event{F: history.KeyGone, Why: why, By: by})
+	delete(d.keys, name)
+}
+
+// removeAll removes the keys for which a function returns true.
+func (d *daemon) removeAll(why history.Why, which func(*key) bool) {
+	for _, name := range slices.Sorted(maps.Keys(d.keys)) {
+		if which(d.keys[name]) {
+			d.remove(name, why, "")
+		}
+	}
+}
+
+// Wake removes a key that has not been kept.
+func (d *daemon) Wake(tag uint64) {
+	d.removeAll(history.Expired, func(k *key) bool { return k.timer == tag })
+}
+
+// ClockChanged does nothing, because the servers do not read their wall clock.
+func (d *daemon) ClockChanged() {}
+
+// Fault ends the sessions of a client.
+func (d *daemon) Fault(f sim.ServerFault) {
+	if f.Kind == sim.ExpireSession {
+		d.removeAll(history.Expired, func(k *key) bool { return strings.HasPrefix(string(k.owner), string(f.To)+"/") })
+	}
+}
+
+// Stop forgets everything.
+func (d *daemon) Stop(how sim.Stop) { d.removeAll(how.Loss(false), func(*key) bool { return true }) }
+
+// front is the wire protocol: each request and each answer is a line.
+type front struct{}
+
+// Port is the servers' port.
+func (front) Port() int { return 7000 }
+
+// Serial returns true: a connection has one request at a time.
+func (front) Serial() bool { return true }
+
+// Begin starts a run.
+func (front) Begin() sim.Callers { return callers{} }
+
+// callers are the clients of a run, by their names.
+type callers map[sim.ProcessID]*caller
+
+// Caller returns a client.
+func (c callers) Caller(client sim.ProcessID) sim.Caller {
+	c[client] = &caller{}
+	return c[client]
+}
+
+// Recorded notes which server has granted a key.
+func (c callers) Recorded(e *history.Event) {
+	for _, k := range c {
+		if e.F == history.KeySet && e.Of == k.attempt {
+			k.granted = append(k.granted, e.Process)
+		}
+	}
+}
+
+// caller is a client with its current attempt.
+type caller struct {
+	attempt history.Attempt
+	since   sim.Time
+	granted []sim.ProcessID
+}
+
+// Wire returns the client's end of a connection.
+func (c *caller) Wire(sim.ProcessID) sim.Wire { return &wire{caller: c} }
+
+// Begin begins an attempt.
+func (c *caller) Begin(a history.Attempt, now sim.Time) { *c = caller{attempt: a, since: now} }
+
+// Try returns when the attempt began and who has granted the lock.
+func (c *caller) Try() (since sim.Time, granted []sim.ProcessID) { return c.since, c.granted }
+
+// wire cuts what a client writes into lines.
+type wire struct {
+	caller *caller
+	half   []byte
+}
+
+// Written sends each line as a request.
+func (w *wire) Written(l sim.Line, b []byte) error {
+	for w.half = append(w.half, b...); ; {
+		line, rest, whole := bytes.Cut(w.half, []byte("\n"))
+		if !whole {
+			return nil
+		}
+		w.half = rest
+		args := strings.Fields(string(line))
+		if n, known := map[string]int{"HELLO": 1, "TAKE": 4, "KEEP": 4, "GIVE": 3}[args[0]]; !known || n != len(args) {
+			return &sim.NotSimulatedError{Request: string(line)}
+		}
+		l.Ask(args, w.caller.attempt, args[0])
+	}
+}
+
+// Arrived delivers an answer.
+func (w *wire) Arrived(l sim.Line, b []byte, _ *sim.Incoming) { l.Deliver(b) }
