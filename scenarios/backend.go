@@ -12,8 +12,8 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/redis"
 )
 
-// Backend describes a kind of lock servers: how many a scenario may have, how they are made, and what depends on the kind.
-// Each kind is registered in a file of its own, and no other file refers to the kind.
+// Backend describes a kind of lock servers: how many a scenario may have, how they are made, and what depends on the
+// kind. Each kind is registered in a file of its own, and no other file refers to the kind.
 type Backend struct {
 	Kind    locks.Backend   // the key under servers, and the prefix of their names: etcd-1 …
 	Called  string          // the common name of the servers: "Redis"
@@ -165,7 +165,8 @@ func Persists(kind locks.Backend) bool {
 
 // key returns the key under servers that states how many servers of this kind there are.
 func (b *Backend) key() format.Key[Servers] {
-	k := format.Number(string(b.Kind), func(s *Servers) *int { return &s.N }, 0, 1, b.Most, b.Meaning).Depending("none").Showing("1")
+	k := format.Number(string(b.Kind), func(s *Servers) *int { return &s.N }, 0, 1, b.Most,
+		b.Meaning).Depending("none").Showing("1")
 	k.Set = func(s *Servers, v format.Value) { s.Backend, s.N = b.Kind, int(v.N) }
 	return b.inForce(k)
 }

@@ -53,7 +53,8 @@
 //     sim; sim/README.md says how the real ones were studied.
 //   - history.RegisterService (checker/history/service.go): its row, which says what judgments and stories depend on:
 //     one log or independent masters, sessions, who decides that a lease is over, what tells owners apart.
-//   - scenarios.RegisterBackend (scenarios/backend_NAME.go): its row, which says how the servers are made and configured.
+//   - scenarios.RegisterBackend (scenarios/backend_NAME.go): its row, which says how the servers are made and
+//     configured.
 //   - locks.Register (scenarios/locks): a protocol on it, as above.
 //   - compare.Add (scenarios/compare/contenders.go): its row in the comparison.
 //   - checker/remedy.go, if it needs advice of its own; scenarios/live/servers/servers.go, if live runs are to start

@@ -17,8 +17,9 @@ var setGlobals = map[string][]string{
 	"checker/history":    {"RegisterService"},
 	"checker/slow":       {"register"},
 	"nemesis":            {"register"},
-	"scenarios":          {"registerBackend"},
-	"scenarios/locks":    {"register"},
+	"scenarios":          {"RegisterBackend"},
+	"scenarios/compare":  {"Add"},
+	"scenarios/locks":    {"Register"},
 	"scenarios/locktest": {"newWorker", "nextCall"}, // nextCall counts the calls per test
 }
 
