@@ -44,7 +44,7 @@ const (
 var model = []string{
 	"Each message travels " + delay +
 		", each way. A Redis that fsyncs each second answers before its disk has it; an " +
-		"fsync takes 1 ms, also on the members of etcd and ZooKeeper, which fsync before they agree. Commands take " +
+		"fsync takes 1 ms, also on the members of etcd, ZooKeeper and Consul, which fsync before they agree. Commands take " +
 		"no time on a server.",
 	"Time here follows from round trips times the stated delay, and from nothing else: compare the rows, not the " +
 		"milliseconds. One lock can be acquired and released only as fast as its round trips allow. The article's " +
@@ -52,7 +52,8 @@ var model = []string{
 		"load are not modelled.",
 	"All clients are careful. They renew their lock every third of its TTL of 10 s, look at the validity before each " +
 		"read and write, and stop when it is over or lost. A polled lock is tried again after " + retry + "; " +
-		"Kubernetes' leader renews each second, and who waits looks again after one to 2.2 s.",
+		"Kubernetes' leader renews each second, and who waits looks again after one to 2.2 s. Consul's client renews " +
+		"its session every 5 s.",
 }
 
 // Comparison holds the measurements of all lock protocols under the same work and the same faults.

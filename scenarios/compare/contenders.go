@@ -88,6 +88,11 @@ var contenders = []Contender{
 		Nodes: numbered("kubernetes", 3), Struck: "kubernetes-1", Spare: []string{"kubernetes-3"},
 		Most: []string{"kubernetes-2", "kubernetes-3"}, Lagging: []string{"kubernetes-3"}, Tokens: true, Agreed: true,
 		Paced: true},
+	{Name: "consul", Title: "Consul", Text: "A key of a session on three servers, likewise; after a session has " +
+		"ended, nobody gets the lock for 15 s.", Servers: "consul: 3",
+		Lock: "protocol: consul", Nodes: numbered("consul", 3), Struck: "consul-1",
+		Spare: []string{"consul-3"}, Most: []string{"consul-2", "consul-3"}, Lagging: []string{"consul-3"},
+		Tokens: true, Agreed: true},
 }
 
 // Add adds a row to the comparison.
@@ -115,7 +120,7 @@ type Trouble struct {
 // troubles are the columns of the survival table.
 var troubles = []Trouble{
 	{Name: "pause", Title: "pause",
-		Text: "The holder pauses for 25 s, past its lease, between its last look at the validity and its write."},
+		Text: "The holder pauses for 60 s, past its lease, between its last look at the validity and its write."},
 	{Name: "jump", Title: "jump",
 		Text: "The wall clock of a server that the lock hangs on jumps ahead by 30 s."},
 	{Name: "power", Title: "power",
@@ -155,7 +160,7 @@ func (c *Contender) absent(trouble string, fencing bool) string {
 func (c *Contender) faults(trouble string) []string {
 	switch trouble {
 	case "pause":
-		return []string{"pause client-1 for 25s after before-write"}
+		return []string{"pause client-1 for 60s after before-write"}
 	case "jump":
 		return append(c.behind(), fmt.Sprintf("jump %s clock by +30s at 500ms", c.Struck))
 	case "power", "power-always":
