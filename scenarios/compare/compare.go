@@ -44,8 +44,8 @@ const (
 var model = []string{
 	"Each message travels " + delay +
 		", each way. A Redis that fsyncs each second answers before its disk has it; an " +
-		"fsync takes 1 ms, also on the members of etcd, ZooKeeper and Consul, which fsync before they agree. Commands take " +
-		"no time on a server.",
+		"fsync takes 1 ms, also on the members of etcd, ZooKeeper and Consul, which fsync before they agree. " +
+		"Commands take no time on a server.",
 	"Time here follows from round trips times the stated delay, and from nothing else: compare the rows, not the " +
 		"milliseconds. One lock can be acquired and released only as fast as its round trips allow. The article's " +
 		"ops/s, for which it states no conditions, need many locks at once, and the limits of a server under that " +
