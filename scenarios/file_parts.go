@@ -55,7 +55,9 @@ func (f *file) serverFields() []field {
 		doc: doc{values: "classes as in redis.conf: `KEA`, `Ex`", standard: "none",
 			meaning: "the key events for which Redis publishes messages, to `__keyspace@0__:KEY` (`K`) and " +
 				"`__keyevent@0__:EVENT` (`E`). They are for your own locks that listen to them; CONFIG SET changes " +
-				"the classes"}})
+				"the classes"}},
+		field{name: "maxmemory-policy", instead: "servers never run out of memory by themselves: an eviction is a " +
+			"fault, such as `evict key of LOCK on redis-1 at 3s` under faults"})
 	return slices.Insert(fields, len(backends),
 		field{name: "persistence", read: f.readPersistence, fields: f.persistenceFields,
 			kind: format.Word, number: wordOf,
