@@ -144,9 +144,12 @@ func (s *section) enter(h *held) {
 }
 
 func (h *held) event(t history.Type, f history.F) history.Event {
-	return history.Event{Type: t, F: f, Lock: h.name, Shared: h.config.Shared && f == history.Acquire,
+	return history.Event{Type: t, F: f, Lock: h.name, Shared: h.shared() && f == history.Acquire,
 		Attempt: h.hold.Attempt, Token: h.hold.Token}
 }
+
+// shared reports whether other clients may hold the lock at the same time, if their holds are shared too.
+func (h *held) shared() bool { return h.config.Shared || h.hold.Shared }
 
 // guard returns the lock that guards the resource, which is the first one.
 func (s *section) guard() *held { return s.held[0] }
@@ -214,7 +217,7 @@ func (s *section) remaining() time.Duration {
 	return least
 }
 
-// update reads the resource, computes, and writes.
+// update reads the resource, computes, and writes, unless its hold is shared.
 func (s *section) update() bool {
 	if !s.valid() {
 		return false
@@ -228,7 +231,7 @@ func (s *section) update() bool {
 		return false
 	}
 	s.env.Point(sim.BeforeWrite)
-	if ok {
+	if ok && !s.guard().shared() {
 		s.write(value)
 	}
 	return true

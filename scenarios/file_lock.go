@@ -83,7 +83,7 @@ func (f *file) lockTable(name string, d *locks.Definition, l *lockSettings) tabl
 // foreign holds, for each protocol, the keys that only other protocols accept, each with the reason.
 var foreign = func() map[locks.Protocol][]field {
 	all := map[locks.Protocol][]field{}
-	for _, d := range locks.Definitions() {
+	for _, d := range append(slices.Clone(locks.Definitions()), locks.Define(locks.FromLibrary)) {
 		for _, s := range locks.Settings() {
 			if d.Setting(s.Path) == nil {
 				all[d.Name] = append(all[d.Name], field{name: s.Path, instead: whyNot(d, s.Path, "")})

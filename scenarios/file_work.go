@@ -22,7 +22,8 @@ var workKeys = []format.Key[Work]{
 		format.Option[Take]{Word: "all", Value: TakeAll}, format.Option[Take]{Word: "one", Value: TakeOne}),
 	format.Spread("think", func(w *Work) *sim.Delay { return &w.Think }, sim.Delay{}, "the time between two cycles"),
 	format.Number("writes", func(w *Work) *int { return &w.Writes }, 0, 0, maxCount,
-		"how many times the client reads the resource, computes and writes in each section"),
+		"how many times the client reads the resource, computes and writes in each section; a client whose hold is "+
+			"shared does not write"),
 	format.Time("compute", func(w *Work) *time.Duration { return &w.Compute }, 0, "the time between a read and its "+
 		"write"),
 	{Path: "hold", Form: format.Form{Kind: format.Duration, Words: []string{"validity", "forever"}},

@@ -69,6 +69,7 @@ type protocol interface {
 type Hold struct {
 	Attempt history.Attempt
 	Token   history.Token // fencing token; 0 if the protocol has none
+	Shared  bool          // others may have shared holds at the same time, according to a foreign lock
 	Grant   sim.Grant     // when and until when the acquisition or the last extension granted the lock
 	// Ends are raised when the library learns that the lock is gone, or may be gone.
 	Ends []*sim.Signal

@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -17,8 +18,8 @@ import (
 )
 
 // Lock is the lock of one client, as the library under test offers it. A Lock may also implement [Expiring],
-// [LossNotifier], [Fenced], [Extender] and [io.Closer]. Close is called once, at the end of the client's work or of the
-// run; it must close connections and end goroutines.
+// [LossNotifier], [Fenced], [Sharer], [Extender] and [io.Closer]. Close is called once, at the end of the client's work
+// or of the run; it must close connections and end goroutines.
 type Lock interface {
 	// Lock acquires the lock, or returns an error if it has not acquired it. While another client has the lock, it must
 	// wait for at least a second, or an eighth of the TTL if that is shorter; after that it may return an error. When
@@ -68,6 +69,14 @@ type Extender interface {
 	Extend(ctx context.Context) error
 }
 
+// Sharer is a Lock whose holds may be shared, such as a read-write lock. Shared is called when Lock has returned nil. It
+// reports whether the client has the lock for reading, so that other clients may have it for reading at the same time.
+// Such a client reads the resource and does not write to it. A Lock that is not a Sharer is always exclusive. A
+// semaphore (Config.Permits) has no shared holds.
+type Sharer interface {
+	Shared() bool
+}
+
 // Client is the client for which New makes a Lock.
 type Client struct {
 	Name  string   // client-1, client-2 …; the last is probe, which tests whether the lock can still be acquired
@@ -115,6 +124,7 @@ type host struct {
 	closeless      atomic.Bool                   // some Lock has no Close method
 	made           map[Lock]string               // the client of each Lock in the run; all Locks are pointers
 	together       bool                          // all servers grant a lock together
+	permits        int                           // number of holders at once that the Config allows
 }
 
 // open makes the lock of a client. If New returns an error, all calls of the lock return this error. The run
@@ -135,6 +145,10 @@ func (h *host) open(c *Client) Lock {
 				"connections of its own", c.Name, of))
 		}
 		h.made[l] = c.Name
+	}
+	if _, shares := l.(Sharer); shares && h.permits > 1 {
+		return h.fail(errors.New("the Lock reports which of its holds are shared (Shared), and Config.Permits makes it a " +
+			"semaphore, each of whose holders has a permit: leave Permits out, or make a Lock without this method"))
 	}
 	if _, closes := l.(io.Closer); !closes {
 		h.closeless.Store(true)
@@ -249,7 +263,7 @@ func (l *foreign) Acquire(env sim.Env) (*locks.Hold, error) {
 	if l.together {
 		granted = l.config.Servers
 	}
-	h.Token = stated.token
+	h.Token, h.Shared = stated.token, stated.shared
 	h.Grant = sim.Grant{Since: l.guest.Mark(since), Granted: l.guest.Mark(at), Until: l.deadline(stated, since),
 		Counted: granted}
 	if stated.lost != nil {
@@ -272,6 +286,7 @@ type state struct {
 	validUntil time.Time // zero: not reported
 	lost       <-chan struct{}
 	token      history.Token
+	shared     bool
 }
 
 // stated asks a lock for everything that it can report. It runs on the guest's goroutine.
@@ -284,6 +299,9 @@ func (l *foreign) stated() (s state) {
 	}
 	if f, ok := l.lock.(Fenced); ok {
 		s.token = history.Token(f.FencingToken())
+	}
+	if r, ok := l.lock.(Sharer); ok {
+		s.shared = r.Shared()
 	}
 	return s
 }

@@ -58,7 +58,7 @@ func (t *trial) expired(h *hand) (keys []string, ended sim.Time) {
 	}
 	for _, e := range t.recorded() {
 		switch {
-		case e.Of != h.attempt || e.Time < h.held[len(h.held)-1].from:
+		case e.Of != h.attempt || e.Time < h.last().from:
 		case e.F == history.KeyGone && e.Why == history.Expired:
 			if ended = e.Time; !slices.Contains(keys, string(e.Lock)) {
 				keys = append(keys, string(e.Lock))
@@ -90,7 +90,7 @@ func (t *trial) robbed(h *hand) (robbed bool) {
 func (t *trial) renewals(h *hand) string {
 	n := 0
 	for _, e := range t.recorded() {
-		if e.Of == h.attempt && e.By == h.attempt && e.F != history.KeyGone && e.Time > h.held[len(h.held)-1].from {
+		if e.Of == h.attempt && e.By == h.attempt && e.F != history.KeyGone && e.Time > h.last().from {
 			n++
 		}
 	}
@@ -244,7 +244,7 @@ func (t *trial) misused(events []history.Event) string {
 // gaveBack reports whether a record results from a request of a client that had already called Unlock.
 func (t *trial) gaveBack(e *history.Event) bool {
 	by := t.handOf(e.By)
-	return by != nil && len(by.held) > 0 && by.held[len(by.held)-1].to <= e.Time
+	return by != nil && len(by.held) > 0 && by.last().to <= e.Time
 }
 
 // leased reports whether the lease of an attempt has not ended at a given time. The lease lasts for the TTL, or until

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fencepost-sim/fencepost/checker"
 	"github.com/fencepost-sim/fencepost/nemesis"
+	"github.com/fencepost-sim/fencepost/scenarios"
 	"github.com/fencepost-sim/fencepost/scenarios/remote"
 )
 
@@ -320,6 +321,30 @@ func TestNoSeedIsRunAfterATrialThatFailed(t *testing.T) {
 				t.Errorf("%d runs, %q", len(p.runs), p.problems)
 			}
 		})
+	}
+}
+
+// sharer is a lock that reports that its holds are shared.
+type sharer struct{ *plain }
+
+func (sharer) Shared() bool { return true }
+
+// TestASemaphoreHasNoSharedHolds: a Sharer with several permits is an error that says what to do, and so are shared
+// holds that a scenario asks for.
+func TestASemaphoreHasNoSharedHolds(t *testing.T) {
+	p := examine(t, Config{Permits: 2, Seeds: 1, New: making(func(c *Client) Lock {
+		return sharer{&plain{c: c, ttl: 8 * time.Second}}
+	})})
+	if p == nil {
+		return
+	}
+	if said := fmt.Sprint(p.problems, p.failures()); !strings.Contains(said, "leave Permits out") {
+		t.Error(said)
+	}
+	const shared = "name: x\nservers: {redis: 1}\nlock: {protocol: library, shared: on}\n"
+	_, err := scenarios.ParseWith("x.yaml", []byte(shared), &scenarios.Code{})
+	if err == nil || !strings.Contains(err.Error(), "give the lock a method Shared() bool") {
+		t.Error(err)
 	}
 }
 

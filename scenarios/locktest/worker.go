@@ -277,7 +277,8 @@ type worker struct {
 
 func newWorker(t *testing.T, s *scenarios.Scenario, c *Config) *worker {
 	watchMutexes()
-	h := &host{new: c.New, keys: c.keys, locks: s.Locks(), together: len(s.Targets().Consensus) > 0}
+	h := &host{new: c.New, keys: c.keys, locks: s.Locks(), together: len(s.Targets().Consensus) > 0,
+		permits: s.Clients[0].Lock.Permits}
 	w := &worker{host: h, t: t, config: c, promise: c.promise(), random: new(source), never: make(chan struct{})}
 	w.left = left{counts: kinds(), everyRun: map[string]bool{}}
 	w.random.seed(0) // servers that are made before the first run use it, without effect

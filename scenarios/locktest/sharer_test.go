@@ -1,0 +1,108 @@
+package locktest_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fencepost-sim/fencepost/checker"
+	"github.com/fencepost-sim/fencepost/checker/testkit"
+	"github.com/fencepost-sim/fencepost/scenarios/locktest"
+)
+
+// The scripts of a read-write lock that counts its holders. A holder whose lease has ended, and that then calls Unlock,
+// subtracts one that belongs to somebody else.
+const (
+	takeCounted = `local mode = redis.call("hget", KEYS[1], "mode")
+if mode and (mode == "write" or ARGV[3] == "write") then return 0 end
+redis.call("hset", KEYS[1], "mode", ARGV[3])
+redis.call("hincrby", KEYS[1], "holders", 1)
+redis.call("pexpire", KEYS[1], ARGV[2])
+return 1`
+	leaveCounted = `if redis.call("exists", KEYS[1]) == 0 then return 0 end
+if redis.call("hincrby", KEYS[1], "holders", -1) <= 0 then redis.call("del", KEYS[1]) end
+return 1`
+)
+
+// silent is a read-write lock that does not report which of its holds are shared.
+type silent struct{ stated }
+
+type stated interface {
+	locktest.Lock
+	locktest.Expiring
+}
+
+// alternating is a read-write lock whose client reads and writes in turn.
+type alternating struct{ readWrite }
+
+func (l *alternating) Unlock(ctx context.Context) error {
+	err := l.readWrite.Unlock(ctx)
+	l.read = !l.read
+	return err
+}
+
+// of returns a function that makes a readWrite and changes it.
+func of(change func(readWrite) locktest.Lock) func(*locktest.Client) (locktest.Lock, error) {
+	return func(c *locktest.Client) (locktest.Lock, error) {
+		l, err := newReadWrite(c)
+		if err != nil {
+			return nil, err
+		}
+		return change(l.(readWrite)), nil
+	}
+}
+
+// TestReadWriteLocksAreJudgedByTheirHolds: a sound read-write lock keeps the laws of a lease while readers hold it
+// together. One that counts its holders, one that lets writers in, and one that does not report that its holds are
+// shared are caught.
+func TestReadWriteLocksAreJudgedByTheirHolds(t *testing.T) {
+	scripts := func(take, remove string) func(*locktest.Client) (locktest.Lock, error) {
+		return of(func(l readWrite) locktest.Lock {
+			l.take, l.remove = take, remove
+			return l
+		})
+	}
+	for _, test := range []struct {
+		name   string
+		new    func(*locktest.Client) (locktest.Lock, error)
+		faults locktest.Faults
+		sound  bool // else lease-exclusion is broken
+	}{
+		{"sound", newReadWrite, locktest.Pauses, true},
+		{"sound, network", newReadWrite, locktest.Network, true},
+		{"reads and writes in turn", of(func(l readWrite) locktest.Lock { return &alternating{l} }), locktest.Pauses, true},
+		{"silent", of(func(l readWrite) locktest.Lock { return silent{l} }), locktest.Pauses, false},
+		{"counter", scripts(takeCounted, leaveCounted), locktest.Pauses, false},
+		{"writers enter", scripts(strings.Replace(takeReadWrite, ` or ARGV[3] == "write"`, "", 1), removeReadWrite),
+			locktest.Pauses, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r, ok := locktest.Explore(t, locktest.Config{New: test.new, Clients: 4, TTL: lease, Faults: test.faults,
+				Laws: locktest.LeaseLaws, Seeds: testkit.Size(20, 200),
+				SkipTrial: test.name == "counter"}) // the trial sees the late Unlock
+			if !ok {
+				return
+			}
+			excludes := !slices.ContainsFunc(r.Breaches, func(b locktest.Breach) bool {
+				return b.Law == checker.LeaseExclusion
+			})
+			if excludes != test.sound || test.sound && len(r.Breaches) > 0 {
+				t.Errorf("broken: %+v", r.Breaches)
+			}
+		})
+	}
+}
+
+// TestSharedHoldsInTheTrial: two shared holds at once are no fault in the trial run; a shared hold beside an exclusive
+// one is. A semaphore has no shared holds.
+func TestSharedHoldsInTheTrial(t *testing.T) {
+	readers := of(func(l readWrite) locktest.Lock {
+		l.read = true
+		return l
+	})
+	c := locktest.Config{New: readers, TTL: lease, Seeds: 2, Laws: locktest.LeaseLaws}
+	if r, ok := locktest.Explore(t, c); ok && r.Runs != 2 {
+		t.Errorf("there were %d runs, want 2", r.Runs)
+	}
+}
