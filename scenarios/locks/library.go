@@ -45,8 +45,8 @@ var library = &Definition{
 	Text:    "a Go library as it is shipped, under scenarios/locktest",
 	Several: true, Expires: true, Renews: true, Tokens: true,
 	Alike: map[string]string{"permits": permitsAlike},
-	Without: map[string]string{"shared": "a library's lock reports for each hold whether it is shared: leave shared " +
-		"out, and give the lock a method Shared() bool (locktest.Sharer)"},
+	Without: map[string]string{"shared": "leave shared out: a lock in Go reports which of its holds are shared by a " +
+		"method Shared() bool (locktest.Sharer)"},
 	Settings: append([]Setting{ttlKey, timeoutKey, retryKey, retryPatience, permitsKey,
 		// the library's own code determines the effect
 		format.Only(reentrantKey, CountedReentry, UncountedReentry), extensionKey}, extensionKeys[2:]...),

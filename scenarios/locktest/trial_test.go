@@ -343,7 +343,7 @@ func TestASemaphoreHasNoSharedHolds(t *testing.T) {
 	}
 	const shared = "name: x\nservers: {redis: 1}\nlock: {protocol: library, shared: on}\n"
 	_, err := scenarios.ParseWith("x.yaml", []byte(shared), &scenarios.Code{})
-	if err == nil || !strings.Contains(err.Error(), "give the lock a method Shared() bool") {
+	if err == nil || !strings.Contains(err.Error(), "by a method Shared() bool") {
 		t.Error(err)
 	}
 }
