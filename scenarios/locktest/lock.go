@@ -69,9 +69,9 @@ type Extender interface {
 	Extend(ctx context.Context) error
 }
 
-// Sharer is a Lock whose holds may be shared, such as a read-write lock. Shared is called when Lock has returned nil. It
-// reports whether the client has the lock for reading, so that other clients may have it for reading at the same time.
-// Such a client reads the resource and does not write to it. A Lock that is not a Sharer is always exclusive. A
+// Sharer is a Lock whose holds may be shared, such as a read-write lock. Shared is called when Lock has returned nil,
+// and reports whether the client has the lock for reading, so that other clients may have it for reading at the same
+// time. Such a client reads the resource and does not write to it. A Lock that is not a Sharer is always exclusive. A
 // semaphore (Config.Permits) has no shared holds.
 type Sharer interface {
 	Shared() bool
@@ -147,8 +147,8 @@ func (h *host) open(c *Client) Lock {
 		h.made[l] = c.Name
 	}
 	if _, shares := l.(Sharer); shares && h.permits > 1 {
-		return h.fail(errors.New("the Lock reports which of its holds are shared (Shared), and Config.Permits makes it a " +
-			"semaphore, each of whose holders has a permit: leave Permits out, or make a Lock without this method"))
+		return h.fail(errors.New("the Lock reports which of its holds are shared (Shared), and Config.Permits makes it " +
+			"a semaphore, each of whose holders has a permit: leave Permits out, or make a Lock without this method"))
 	}
 	if _, closes := l.(io.Closer); !closes {
 		h.closeless.Store(true)

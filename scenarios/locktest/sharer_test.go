@@ -71,7 +71,8 @@ func TestReadWriteLocksAreJudgedByTheirHolds(t *testing.T) {
 	}{
 		{"sound", newReadWrite, locktest.Pauses, true},
 		{"sound, network", newReadWrite, locktest.Network, true},
-		{"reads and writes in turn", of(func(l readWrite) locktest.Lock { return &alternating{l} }), locktest.Pauses, true},
+		{"reads and writes in turn", of(func(l readWrite) locktest.Lock { return &alternating{l} }), locktest.Pauses,
+			true},
 		{"silent", of(func(l readWrite) locktest.Lock { return silent{l} }), locktest.Pauses, false},
 		{"counter", scripts(takeCounted, leaveCounted), locktest.Pauses, false},
 		{"writers enter", scripts(strings.Replace(takeReadWrite, ` or ARGV[3] == "write"`, "", 1), removeReadWrite),

@@ -25,8 +25,8 @@ import (
 //     seldom it asks meanwhile does not matter.
 //   - Lock waits while another client has the lock, for at least a second, or an eighth of the TTL if that is shorter.
 //     After that it may give up with an error; it is then called again.
-//     If it returns nil and both holds are shared ([Sharer]), both clients call Unlock, and the trial ends. Let New make
-//     exclusive locks for clients whose names begin with "worker" to have all of the trial.
+//     If it returns nil and both holds are shared ([Sharer]), both clients call Unlock, and the trial ends. Exclusive
+//     locks go through the whole trial: let New make them for clients whose names begin with "worker".
 //   - A Lock whose context is cancelled while another client has the lock does not return nil.
 //   - Unlock returns nil and frees the lock. On each server that has a key of the lock from its holder, some key of the
 //     lock must change before that key expires: it is deleted, or overwritten by whatever the lock writes for "free".
