@@ -69,7 +69,6 @@ type protocol interface {
 type Hold struct {
 	Attempt history.Attempt
 	Token   history.Token // fencing token; 0 if the protocol has none
-	Shared  bool          // others may have shared holds at the same time, according to a foreign lock
 	Grant   sim.Grant     // when and until when the acquisition or the last extension granted the lock
 	// Ends are raised when the library learns that the lock is gone, or may be gone.
 	Ends []*sim.Signal
@@ -82,7 +81,8 @@ type Hold struct {
 	Suspended *sim.Signal
 	Said      string // error of a foreign lock whose release was refused
 	value     string // owner value on the servers
-	entered   int    // how many times the client has reentered the lock without releasing it again
+	Shared    bool   // others may have shared holds at the same time, according to a foreign lock
+	entered   int32  // how many times the client has reentered the lock without releasing it again
 	extended  int    // number of extensions so far
 	own       any    // data of its protocol; nil: none
 }
