@@ -24,7 +24,7 @@ import (
 var files embed.FS
 
 // Names returns the names of the sound locks: first locks on a single Redis, then on Redlock, replicated Redis, etcd,
-// ZooKeeper and Kubernetes.
+// ZooKeeper, Kubernetes and Consul.
 func Names() []string { return slices.Clone(names) }
 
 var names = []string{
@@ -35,6 +35,7 @@ var names = []string{
 	"etcd", "etcd-fenced",
 	"zookeeper", "zookeeper-read-write", "zookeeper-fenced",
 	"lease-object", "lease-object-fenced",
+	"consul", "consul-fenced",
 }
 
 // Lock returns the sound lock with the given name, which must be one of Names.
