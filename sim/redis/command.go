@@ -28,8 +28,6 @@ const (
 	unordered                  // its reply is an array whose order Redis does not define; the node sorts it
 	asMap                      // its reply is a map in RESP3
 	asSet                      // its reply is a set in RESP3
-	anyKeys                    // all its arguments are keys
-	noKeys                     // none of its arguments is a key
 )
 
 // command is a row of the table of commands.
@@ -40,7 +38,7 @@ type command struct {
 	// run executes the command. A command without run is executed by miniredis, unless first has answered it.
 	run   func(d *store.Data, args []string)
 	first func(d *store.Data, args []string) (answered bool)
-	keys  keyRange // keys of a command that miniredis executes
+	keys  keyRange // default: the first argument, for a data command; none, for another command
 	// checks is the check on which every change by a writing command depends, or what a reading command shows of a key,
 	// whatever the arguments are. The defaults are nothing (for writes) and the value (for reads).
 	checks history.Check
@@ -51,14 +49,46 @@ type command struct {
 // arities are the numbers of arguments of subcommands, counted like those of a command.
 type arities map[string]int
 
-// keyRange says which arguments of a command are keys, from first to last. A write does not change other keys.
-type keyRange struct{ first, last int }
+// keyRange says which arguments of a command are keys, as COMMAND INFO does: those from first to last, in steps of step.
+// A negative last counts from the end. A write does not change other keys.
+type keyRange struct{ first, last, step int }
 
 var (
-	noKey   = keyRange{1, 0}
-	oneKey  = keyRange{1, 1}
-	twoKeys = keyRange{1, 2}
+	noKey      = keyRange{1, 0, 1}
+	oneKey     = keyRange{1, 1, 1}
+	twoKeys    = keyRange{1, 2, 1}
+	allKeys    = keyRange{1, -1, 1}
+	keysValues = keyRange{1, -1, 2} // keys and values in turn
+	keysLast   = keyRange{1, -2, 1} // the last argument is something else
 )
+
+// Keyed is a command with keys: those arguments from First to Last, in steps of Step. A negative Last counts from the
+// end.
+type Keyed struct {
+	Name              string // lower case
+	First, Last, Step int
+	Reads             bool // it does not change its keys
+}
+
+// Keys lists the simulated commands with keys, those of each version.
+func Keys() (list []Keyed) {
+	add := func(c *command, standard keyRange) {
+		at := c.keys
+		if at == (keyRange{}) {
+			at = standard
+		}
+		if at.last != 0 {
+			list = append(list, Keyed{c.Name, at.first, at.last, at.step, c.Flags&write == 0})
+		}
+	}
+	for _, c := range allCommands() {
+		add(c, oneKey)
+	}
+	for i := range nodeCommands {
+		add(nodeCommands[i].command, noKey)
+	}
+	return list
+}
 
 // dataCommands finds a data command by its name in lower case.
 var dataCommands = map[string]*command{}
@@ -93,9 +123,9 @@ func (c *command) carryOut(d *store.Data, args []string) {
 // onlyReads returns the keys that the command reads, or nil if it writes (CMD_READONLY in Redis).
 func (c *command) onlyReads(args []string) []string {
 	switch {
-	case c.Flags&(write|noKeys) != 0:
+	case c.Flags&write != 0 || c.keys == noKey:
 		return nil
-	case c.Flags&anyKeys != 0:
+	case c.keys == allKeys:
 		return args[1:]
 	}
 	return args[1:2]

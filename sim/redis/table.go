@@ -50,6 +50,12 @@ func (c nodeCommand) with(subs arities) nodeCommand {
 	return c
 }
 
+// on sets the keys of a command.
+func (c nodeCommand) on(keys keyRange) nodeCommand {
+	c.keys = keys
+	return c
+}
+
 // in sets the versions that have the command in this form.
 func (c nodeCommand) in(v versionRange) nodeCommand {
 	c.In = v
@@ -57,9 +63,9 @@ func (c nodeCommand) in(v versionRange) nodeCommand {
 }
 
 // byVersion makes the rows of a command that scripts may call since Redis 7.2.
-func byVersion(name string, arity int, flags flag, run func(n *Node, args []string)) []nodeCommand {
-	return []nodeCommand{own(name, arity, flags|noScript, run).in(before8),
-		own(name, arity, flags, run).in(only8)}
+func byVersion(name string, arity int, flags flag, keys keyRange, run func(n *Node, args []string)) []nodeCommand {
+	return []nodeCommand{own(name, arity, flags|noScript, run).on(keys).in(before8),
+		own(name, arity, flags, run).on(keys).in(only8)}
 }
 
 // clientSubs are the subcommands of CLIENT before Redis 8. clientSubs8 returns those of Redis 8.
@@ -77,7 +83,7 @@ var nodeCommands = slices.Concat([]nodeCommand{
 	own("multi", 1, noScript|immediate, multi),
 	own("exec", 1, noScript|immediate, execQueue),
 	own("discard", 1, noScript|immediate, discard),
-	own("watch", -2, noScript|immediate, watch),
+	own("watch", -2, noScript|immediate, watch).on(allKeys),
 	own("unwatch", 1, noScript, unwatch),
 
 	own("eval", -3, noScript, eval(false, false)),
@@ -113,11 +119,11 @@ var nodeCommands = slices.Concat([]nodeCommand{
 	own("quit", -1, noScript|immediate|listener, quit),
 	own("reset", 1, noScript|immediate|listener, reset),
 },
-	byVersion("wait", 3, 0, wait),
-	byVersion("blpop", -3, write, popBlocking("LPOP")),
-	byVersion("brpop", -3, write, popBlocking("RPOP")),
-	byVersion("blmove", 6, write, blmove),
-	byVersion("brpoplpush", 4, write, brpoplpush))
+	byVersion("wait", 3, 0, noKey, wait),
+	byVersion("blpop", -3, write, keysLast, popBlocking("LPOP")),
+	byVersion("brpop", -3, write, keysLast, popBlocking("RPOP")),
+	byVersion("blmove", 6, write, twoKeys, blmove),
+	byVersion("brpoplpush", 4, write, twoKeys, brpoplpush))
 
 // dispatch executes a command, or queues it in a transaction, and appends the reply to n.data.Out.
 func (n *Node) dispatch(args []string) {

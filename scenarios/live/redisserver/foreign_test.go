@@ -4,6 +4,8 @@ package redisserver
 
 import (
 	"net"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,8 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/scenarios/live/fleet"
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis"
+	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
 // users starts a server such as a user may run, and returns its address and a connection to it.
@@ -282,5 +286,32 @@ func TestServersOfTheUsersThatCannotBeUsed(t *testing.T) {
 		if is := err != nil && strings.Contains(err.Error(), "redis-1 is a server that you started"); is == fits {
 			t.Errorf("%s: %v", line, err)
 		}
+	}
+}
+
+// TestKeysAreThoseOfRedis compares the keys of each command that may pass with what a real server says to COMMAND INFO.
+func TestKeysAreThoseOfRedis(t *testing.T) {
+	_, w := users(t)
+	compared := 0
+	number := func(v resp.Value) int { n, _ := strconv.Atoi(v.Text); return n }
+	for name, c := range passing {
+		v, err := w.ask("COMMAND", "INFO", strings.Replace(name, "object", "object|encoding", 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		info := v.List[0].List
+		if len(info) == 0 { // a command of another version
+			continue
+		}
+		compared++
+		writes := slices.ContainsFunc(info[2].List, func(f resp.Value) bool { return f.Text == "write" })
+		got := redis.Keyed{Name: name, First: number(info[3]), Last: number(info[4]), Step: number(info[5]),
+			Reads: !writes}
+		if got != c {
+			t.Errorf("Redis says %+v, and the guard %+v", got, c)
+		}
+	}
+	if compared < 100 {
+		t.Errorf("%d commands were compared", compared)
 	}
 }

@@ -4,12 +4,14 @@ import (
 	"crypto/sha1"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/fencepost-sim/fencepost/sim"
+	"github.com/fencepost-sim/fencepost/sim/redis"
 	"github.com/fencepost-sim/fencepost/sim/redis/resp"
 )
 
@@ -26,29 +28,23 @@ func newGuard(prefix string, lasts time.Duration) *guard {
 	return &guard{prefix, strconv.FormatInt(lasts.Milliseconds(), 10), map[string]string{}}
 }
 
-// shape says which arguments of a command are keys, as Redis's COMMAND INFO does: those from first to last, in steps of
-// step. A negative last counts from the end.
-type shape struct{ first, last, step int }
+// passing holds the commands with keys that may pass: those that are simulated, and some others.
+var passing = func() map[string]redis.Keyed {
+	all := map[string]redis.Keyed{}
+	for _, c := range slices.Concat(redis.Keys(), others) {
+		all[c.Name] = c
+	}
+	return all
+}()
 
-// passing lists the commands with keys that may pass, by the positions of their keys.
-var passing = []struct {
-	shape
-	reads bool // the commands only read
-	names string
-}{
-	{shape{1, 1, 1}, true, "get strlen getrange getbit ttl pttl expiretime pexpiretime type hget hexists hgetall " +
-		"hkeys hlen hmget hvals zscore zmscore zrange zrevrange zrangebyscore zrevrangebyscore zcard zcount zrank " +
-		"zrevrank sismember smembers scard llen lrange lindex"},
-	{shape{1, -1, 1}, true, "exists touch mget watch"},
-	{shape{2, 2, 1}, true, "object"},
-	{shape{1, 1, 1}, false, "set setnx setex psetex getset getdel getex append incr incrby incrbyfloat decr decrby " +
-		"setrange setbit expire pexpire expireat pexpireat persist hset hsetnx hmset hdel hincrby hincrbyfloat zadd " +
-		"zrem zincrby zremrangebyscore zremrangebyrank zpopmin zpopmax sadd srem spop lpush rpush lpushx rpushx lpop " +
-		"rpop lrem lset ltrim linsert delex"},
-	{shape{1, -1, 1}, false, "del unlink"},
-	{shape{1, -1, 2}, false, "mset msetnx"},
-	{shape{1, 2, 1}, false, "rename renamenx copy smove rpoplpush lmove brpoplpush blmove"},
-	{shape{1, -2, 1}, false, "blpop brpop bzpopmin bzpopmax"},
+var others = []redis.Keyed{
+	{Name: "getbit", First: 1, Last: 1, Step: 1, Reads: true},
+	{Name: "object", First: 2, Last: 2, Step: 1, Reads: true},
+	{Name: "setbit", First: 1, Last: 1, Step: 1},
+	{Name: "hincrbyfloat", First: 1, Last: 1, Step: 1},
+	{Name: "spop", First: 1, Last: 1, Step: 1},
+	{Name: "bzpopmin", First: 1, Last: -2, Step: 1},
+	{Name: "bzpopmax", First: 1, Last: -2, Step: 1},
 }
 
 // keyless lists the commands without keys that may pass; they change only the connection.
@@ -59,25 +55,13 @@ var keyless = strings.Fields("ping echo time hello multi exec discard unwatch in
 var harmless = strings.Fields("id info getname setname setinfo no-evict no-touch tracking trackinginfo caching " +
 	"getredir")
 
-// shapes maps the commands in passing, in lower case, to the positions of their keys; readers says which of them only
-// read.
-var shapes, readers = func() (map[string]shape, map[string]bool) {
-	all, readers := map[string]shape{}, map[string]bool{}
-	for _, group := range passing {
-		for _, name := range strings.Fields(group.names) {
-			all[name], readers[name] = group.shape, group.reads
-		}
-	}
-	return all, readers
-}()
-
-// keys returns the keys of a command.
-func (s shape) keys(args []string) (keys []string) {
-	last := s.last
+// keysOf returns the keys of a command.
+func keysOf(c redis.Keyed, args []string) (keys []string) {
+	last := c.Last
 	if last < 0 {
 		last += len(args)
 	}
-	for i := s.first; i <= last && i < len(args); i += s.step {
+	for i := c.First; i <= last && i < len(args); i += c.Step {
 		keys = append(keys, args[i])
 	}
 	return keys
@@ -90,14 +74,14 @@ func (g *guard) admit(name string, args []string, multi bool) (as, writes []stri
 	if len(args) > 1 {
 		sub = strings.ToLower(args[1])
 	}
-	at, isKeyed := shapes[name]
+	c, isKeyed := passing[name]
 	switch {
 	case isKeyed:
-		keys := at.keys(args)
+		keys := keysOf(c, args)
 		switch answer = g.outside(keys); {
 		case len(keys) == 0:
 			return nil, nil, refuses("%s needs a key", strings.ToUpper(name))
-		case answer != nil || readers[name]:
+		case answer != nil || c.Reads:
 			return args, nil, answer
 		}
 		return args, keys, nil
@@ -252,10 +236,9 @@ return 0`
 // reach the real functions.
 func (g *guard) prologue() string {
 	var table strings.Builder
-	for _, group := range passing {
-		for _, name := range strings.Fields(group.names) {
-			fmt.Fprintf(&table, "['%s']={%d,%d,%d,%t},", name, group.first, group.last, group.step, !group.reads)
-		}
+	for _, name := range slices.Sorted(maps.Keys(passing)) {
+		c := passing[name]
+		fmt.Fprintf(&table, "['%s']={%d,%d,%d,%t},", name, c.First, c.Last, c.Step, !c.Reads)
 	}
 	return strings.ReplaceAll(fmt.Sprintf(prologue, table.String(), lua(g.prefix), g.lasts), "\n", " ")
 }
