@@ -72,9 +72,9 @@ func symmetric(t *testing.T, relation string, few, many int,
 	t.Helper()
 	tried, drawn := newTally(t, relation), 0
 	for _, s := range subjects(t) {
-		if s.Servers.Backend == locks.OnZooKeeper || s.Servers.Backend == locks.OnKubernetes ||
+		if b := s.Servers.Backend; b == locks.OnZooKeeper || b == locks.OnKubernetes || b == locks.OnConsul ||
 			slices.ContainsFunc(s.Clients, func(c scenarios.Client) bool { return c.Work.Take == scenarios.TakeOne }) {
-			continue // clients wait a random time before they reconnect, or choose at random
+			continue // clients wait a random time before they reconnect, or for an answer, or choose at random
 		}
 		if p := s.Clients[0].Lock.Protocol; p == locks.Semaphore || p == locks.ReadWrite {
 			continue // records of members that end together are in the order of their random names
