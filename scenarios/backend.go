@@ -46,8 +46,11 @@ type Backend struct {
 	Former map[string]string
 	// The fields below are for clients that run a released library (protocol library). If Front is nil, no library
 	// can use these servers.
-	Front  sim.Front
-	Paths  bool   // libraries append something to the lock's name, or prepend a path to it, to form keys
+	Front sim.Front
+	Paths bool // libraries append something to the lock's name, or prepend a path to it, to form keys
+	// Lasts returns how long such a lock can keep others waiting after its holder has last been heard of. If it is nil,
+	// that is the TTL.
+	Lasts  func(ttl time.Duration) time.Duration
 	Scheme string // the prefix of HOST:PORT in the address of a member: "http://"
 }
 
@@ -148,6 +151,18 @@ func (b *Backend) own() []string {
 // KeysOnPaths reports whether libraries form the keys of a lock by appending to its name or by prepending a path to
 // it.
 func (s *Servers) KeysOnPaths() bool { return s.backend().Paths }
+
+// lasts returns how long a lock with these settings can keep others waiting after its holder has last been heard of.
+func (s *Servers) lasts(c *locks.Config) time.Duration {
+	d, b := locks.Define(c.Protocol), s.backend()
+	switch {
+	case d == nil:
+		return c.TTL
+	case d.Name == locks.FromLibrary && b != nil && b.Lasts != nil:
+		return b.Lasts(c.TTL)
+	}
+	return d.Lasts(c)
+}
 
 // FixedTimes reports whether it is impossible to divide all times of a scenario on these servers by the same number.
 func (s *Servers) FixedTimes() bool { return s.backend().Fixed }

@@ -23,6 +23,9 @@ func init() {
 					"another leader; a leader that is cut off from the others resigns after half of that "+
 					"(performance.raft_multiplier)"),
 		},
+		Lasts: func(ttl time.Duration) time.Duration {
+			return consul.TTLMultiplier*ttl + consul.DefaultLockDelay + locks.ConsulRetry
+		},
 		Meaning: "how many servers of a Consul cluster: consul-1 …",
 		Cluster: func(s *Servers) Cluster {
 			return &consulCluster{consul.New(consul.Config{Multiplier: s.RaftMultiplier, Fsync: s.Fsync}, s.names())}

@@ -9,7 +9,6 @@ import (
 	"github.com/fencepost-sim/fencepost/nemesis"
 	"github.com/fencepost-sim/fencepost/nemesis/draw"
 	"github.com/fencepost-sim/fencepost/scenarios/format"
-	"github.com/fencepost-sim/fencepost/scenarios/locks"
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
@@ -75,11 +74,7 @@ func (f *file) mixFields(m *draw.Mix) []field {
 // readMix reads the mix, and reports an error if nothing can be drawn from it. Its defaults depend on how long a lock
 // can keep others waiting: a fault that is shorter breaks nothing.
 func (f *file) readMix(names *nemesis.Names) {
-	lasts := f.lock.config.TTL
-	if d := locks.Define(f.lock.config.Protocol); d != nil {
-		lasts = d.Lasts(&f.lock.config)
-	}
-	m := draw.For(lasts)
+	m := draw.For(f.scenario.Servers.lasts(&f.lock.config))
 	m.Weights = m.Weights.With(f.ownKinds())
 	f.scenario.Mix = m
 	if f.mix == nil {

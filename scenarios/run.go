@@ -136,7 +136,7 @@ func header(s *Scenario) history.Header {
 		if c.Lock.Permits > 1 {
 			h.Permits = c.Lock.Permits
 		}
-		h.TTL = max(h.TTL, c.ttl())
+		h.TTL = max(h.TTL, c.ttl(&s.Servers))
 		h.Hold = max(h.Hold, history.Of(c.declaredHold(s.Resource.Timeout)))
 		h.Slack = max(h.Slack, history.Of(c.slack()))
 		if d := locks.Define(c.Lock.Protocol); d != nil {
@@ -148,26 +148,23 @@ func header(s *Scenario) history.Header {
 		}
 	}
 	for i := range s.Clients {
-		if c := &s.Clients[i]; c.ttl() < h.TTL {
+		if c := &s.Clients[i]; c.ttl(&s.Servers) < h.TTL {
 			if h.TTLs == nil {
 				h.TTLs = map[history.Process]history.Time{}
 			}
-			h.TTLs[c.ID] = c.ttl()
+			h.TTLs[c.ID] = c.ttl(&s.Servers)
 		}
 	}
 	h.Clients = append(h.Clients, history.Probe)
 	return h
 }
 
-// ttl returns the longest TTL that the client uses.
-func (c *Client) ttl() (longest history.Time) {
+// ttl returns the longest TTL that the client uses on these servers.
+func (c *Client) ttl(on *Servers) (longest history.Time) {
 	if x := c.Lock.Extension; x != nil {
 		longest = history.Of(x.TTL)
 	}
-	if d := locks.Define(c.Lock.Protocol); d != nil {
-		longest = max(longest, history.Of(d.Lasts(&c.Lock)))
-	}
-	return longest
+	return max(longest, history.Of(on.lasts(&c.Lock)))
 }
 
 // declaredHold returns the longest time that the client declares for its section. Each read and each write may take up

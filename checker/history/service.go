@@ -30,6 +30,8 @@ type ServiceKind struct {
 	Majority bool
 	// Sessions means that a lock lives as long as its client's session or lease, which the servers can end.
 	Sessions bool
+	// Lives is for how many TTLs the servers keep the lock of a client that is silent; 0: for one.
+	Lives int
 	// Unrecorded means that not every renewal of a session is recorded. Then a key exists until its session expires,
 	// and a record's deadline does not show when that is.
 	Unrecorded bool
@@ -60,8 +62,8 @@ func init() {
 		Compared: "the name of the znode", Shared: "a name"})
 	RegisterService(ServiceKind{Name: Kubernetes, OneLog: true, ClientsExpire: true,
 		Compared: "the version of the record", Shared: "an identity"})
-	RegisterService(ServiceKind{Name: Consul, OneLog: true, Sessions: true, Compared: "the session of the key",
-		Shared: "a session"})
+	RegisterService(ServiceKind{Name: Consul, OneLog: true, Sessions: true, Lives: 2,
+		Compared: "the session of the key", Shared: "a session"})
 }
 
 // Kind returns the description of a service. If the service is not registered, only the name is set.

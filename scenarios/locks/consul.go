@@ -29,7 +29,7 @@ func init() {
 		Without: withoutConsul(),
 		badName: badPath("key in the API of Consul"),
 		lasts: func(c *Config) time.Duration { // the client learns of the end of a lock delay by asking again
-			return consul.TTLMultiplier*c.TTL + ownOf[consulConfig](c).lockDelay + lockRetryTime
+			return consul.TTLMultiplier*c.TTL + ownOf[consulConfig](c).lockDelay + ConsulRetry
 		},
 		make: func(r requester) protocol {
 			return &consulLock{requester: r, own: ownOf[consulConfig](r.config), caller: consulCaller{config: r.config}}
@@ -116,11 +116,13 @@ type consulLock struct {
 	session *consulSession // nil: none is open
 }
 
-// These are constants of api.Lock.
+// ConsulRetry is how long api.Lock waits between two attempts during a lock delay (DefaultLockRetryTime).
+const ConsulRetry = 5 * time.Second
+
+// These are other constants of api.Lock.
 const (
-	lockWaitTime  = 15 * time.Second // of a blocking query (DefaultLockWaitTime)
-	lockRetryTime = 5 * time.Second  // during a lock delay (DefaultLockRetryTime)
-	sessionName   = "Consul API Lock"
+	lockWaitTime = 15 * time.Second // of a blocking query (DefaultLockWaitTime)
+	sessionName  = "Consul API Lock"
 )
 
 // Acquire tries until the client's session holds the key.
@@ -194,7 +196,7 @@ func (l *consulLock) enter(env sim.Env, h *Hold, patience time.Duration) bool {
 		taken = true
 		if pair.Session == "" { // nobody holds the key: its lock delay is not over
 			index = 0
-			env.Sleep(min(lockRetryTime, left), &s.lost)
+			env.Sleep(min(ConsulRetry, left), &s.lost)
 		}
 	}
 }

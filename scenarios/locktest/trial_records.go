@@ -184,7 +184,7 @@ func (t *trial) otherTTL(events []history.Event) string {
 	if len(first.held) == 0 {
 		return ""
 	}
-	x := first.held[0]
+	x, lives := first.held[0], t.ttl*time.Duration(max(1, t.scenario.Service().Kind().Lives))
 	if states := (x.until - x.from).Duration(); states > t.ttl/2 && states < t.ttl+t.ttl/20 {
 		return ""
 	}
@@ -194,7 +194,7 @@ func (t *trial) otherTTL(events []history.Event) string {
 			continue
 		}
 		lasts := (e.Until - e.Time).Duration()
-		if off := lasts - t.ttl; off <= t.ttl/20 && off >= -t.ttl/20 {
+		if off := lasts - lives; off <= t.ttl/20 && off >= -t.ttl/20 {
 			return ""
 		}
 		if other == "" {

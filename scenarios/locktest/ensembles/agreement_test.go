@@ -44,10 +44,12 @@ var actors = []actor{
 		`(?m)^lock: \{protocol: zookeeper, ttl: (\w+), token: parent-node, retry: \{patience: 30s\}\}$`)},
 	{name: "zk-lock", open: openZK(byCounting), deaf: true,
 		lockLine: regexp.MustCompile(`(?m)^lock: \{protocol: zookeeper, ttl: (\w+)(?:, watch: predecessor)?\}$`)},
+	{name: "consul-lock", open: openConsul,
+		lockLine: regexp.MustCompile(`(?m)^lock: \{protocol: consul, ttl: (\w+)(?:, monitor-only: on)?\}$`)},
 }
 
-// modelled matches a scenario of etcd or ZooKeeper.
-var modelled = regexp.MustCompile(`(?m)^lock: \{protocol: (etcd|zookeeper),`)
+// modelled matches a scenario of etcd, ZooKeeper or Consul.
+var modelled = regexp.MustCompile(`(?m)^lock: \{protocol: (etcd|zookeeper|consul),`)
 
 // unacted lists scenarios that no shipped client can reproduce, each with the reason.
 var unacted = map[string]string{
@@ -56,6 +58,9 @@ var unacted = map[string]string{
 	"zookeeper-readers-together":      "go-zookeeper has no read-write lock",
 	"etcd-semaphore":                  "etcd's package concurrency has no semaphore",
 	"zookeeper-semaphore":             "go-zookeeper has no semaphore",
+	"consul-no-lock-delay":            "`api.Lock` takes a lock delay of 0 for its default",
+	"consul-lock-index":               "`api.Lock` has its key released, and not deleted, when a session ends",
+	"consul-delete-key":               "`api.Lock` releases its key, and does not delete it",
 	"printed-etcd-lock":               printedEtcd,
 	"printed-etcd-lock-mended":        printedEtcd,
 	"printed-etcd-keepalive-stops":    printedEtcd,
@@ -97,18 +102,23 @@ var differences = map[string]map[checker.Law]string{
 	"etcd-keepalive-lost-ignored": {checker.LeaseExclusion: fromReceipt},
 	"etcd-leader-change-late-renewal": {checker.LeaseExclusion: byTurns, checker.MutualExclusion: byTurns,
 		checker.ResourceSafety: byTurns},
+	"consul-cut-off":                         {checker.LeaseExclusion: noTTL, checker.MutualExclusion: noTTL},
+	"consul-cut-off-monitor":                 {checker.LeaseExclusion: openEnd},
 	"etcd-leader-change-late-renewal-fenced": {checker.LeaseExclusion: byTurns, checker.MutualExclusion: byTurns},
 }
 
 const (
+	noTTL = "`api.Lock` counts no TTL, as the model with `monitor-only: on`. On a cut connection, the query that " +
+		"watches the key stays silent."
+	openEnd     = "`api.Lock` states no end of its lease. The model's ends with the TTL of the latest renewal."
 	fromReceipt = "The client counts from when an answer came and looks once a second; the model, by default, counts " +
 		"from when it asked."
 	byTurns = "The model keeps to the leader; the client renews at any member, and only at the leader does this happen."
 )
 
-// TestModelsAndClientsAgree replaces the modeled protocols by shipped clients in each scenario of etcd and ZooKeeper
-// that a client can reproduce. Under the same faults each law must have the same outcome, except for the differences
-// that are explained. With -update it writes the table of README.md.
+// TestModelsAndClientsAgree replaces the modeled protocols by shipped clients in each scenario of etcd, ZooKeeper and
+// Consul that a client can reproduce. Under the same faults each law must have the same outcome, except for the
+// differences that are explained. With -update it writes the table of README.md.
 func TestModelsAndClientsAgree(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| scenario | client |")
