@@ -173,7 +173,7 @@ func TestSmallHistoriesByEveryClock(t *testing.T) {
 // leaves out histories in which several attempts have one name, or in which a process is recorded for longer than it is
 // known to have lived.
 func TestRecordsThatEndEarly(t *testing.T) {
-	rounds := uint64(testkit.Size(8_000, 400_000))
+	rounds := uint64(testkit.Size(4_000, 400_000))
 	var c Checker
 	r := rand.New(rand.NewPCG(19, 6))
 	seen := map[string]int{}

@@ -182,7 +182,7 @@ func TestPorcupineIsAskedInParts(t *testing.T) {
 func TestOwnershipIsBrokenWhereACauseSaysSo(t *testing.T) {
 	var c Checker
 	seen := 0
-	rounds := testkit.Size(4_000, 20_000)
+	rounds := testkit.Size(2_000, 20_000)
 	for round := range rounds {
 		g := newGossip(uint64(round), 11)
 		g.twoGrants()

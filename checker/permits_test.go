@@ -9,7 +9,7 @@ import (
 // TestSemaphoresAreReadAsWritten: the checker and the literal reading of the laws agree on locks with two permits, for
 // small histories that contain almost everything a history can record.
 func TestSemaphoresAreReadAsWritten(t *testing.T) {
-	rounds := testkit.Size(4_000, 60_000)
+	rounds := testkit.Size(2_000, 60_000)
 	seen := compareReadings(t, rounds, func(g *gossip, round int) {
 		g.anything(12 + round%30)
 		g.rewrite()

@@ -19,7 +19,7 @@ var stream = flag.Uint64("stream", 9, "the random stream of the histories that a
 // TestTheLawsAreReadAsWritten: the checker and the literal reading of the laws agree on every law, for small histories
 // that contain almost everything a history can record, whether it makes sense or not.
 func TestTheLawsAreReadAsWritten(t *testing.T) {
-	rounds := testkit.Size(4_000, 60_000)
+	rounds := testkit.Size(2_000, 60_000)
 	seen := compareReadings(t, rounds, func(g *gossip, round int) {
 		g.anything(12 + round%30)
 		g.rewrite()
@@ -46,7 +46,7 @@ func TestTheLawsAreReadAsWritten(t *testing.T) {
 // TestCausesAreReadAsWritten does the same for histories of two grants that overlap, with all kinds of records of their
 // keys.
 func TestCausesAreReadAsWritten(t *testing.T) {
-	rounds := testkit.Size(6_000, 60_000)
+	rounds := testkit.Size(3_000, 60_000)
 	seen := compareReadings(t, rounds, func(g *gossip, _ int) { g.twoGrants() })
 	for _, kind := range []CauseKind{CountedWithoutQuorum, GrantedTwice, DeposedMaster, ValidityMiscounted,
 		ExpiredEarly, LeaseNotRechecked, RemovedByNonOwner, RemovedByOwner, LostInCrash, LostInFailover, SessionExpired,
@@ -63,7 +63,7 @@ func TestCausesAreReadAsWritten(t *testing.T) {
 // TestReignsAreReadAsWritten does the same for two grants of a service whose members take the leases over from each
 // other.
 func TestReignsAreReadAsWritten(t *testing.T) {
-	rounds := testkit.Size(6_000, 60_000)
+	rounds := testkit.Size(3_000, 60_000)
 	seen := compareReadings(t, rounds, func(g *gossip, _ int) {
 		g.reigns = true
 		g.twoGrants()

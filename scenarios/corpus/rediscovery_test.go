@@ -156,7 +156,7 @@ func TestTheSearchFindsWhatTheCatalogueStates(t *testing.T) {
 			mean := interval.FindString(rows[at])
 			soon = soon && mean != "" && ends(mean)[1] < 100
 		}
-		if !testkit.Full() && (!soon || i%8 != 0) {
+		if !testkit.Full() && (!soon || i%24 != 0) {
 			continue
 		}
 		found, err := rediscover(t.Context(), s, rediscoveryStarts)

@@ -124,7 +124,7 @@ func locksOfOneRun(t *testing.T) (all []*scenarios.Scenario) {
 // TestClassesOfDelaysLoseNothing: each violation that occurs when messages are delayed by all delays of a fine grid
 // also occurs with the enumerated delays.
 func TestClassesOfDelaysLoseNothing(t *testing.T) {
-	step := time.Duration(testkit.Size(20, 4)) * time.Millisecond
+	step := time.Duration(testkit.Size(40, 4)) * time.Millisecond
 	for _, s := range locksOfOneRun(t) {
 		messages := map[string]nemesis.Fault{}
 		got, few := waysOf(t, s, 1, func(f nemesis.Fault) {
@@ -150,7 +150,7 @@ func TestClassesOfDelaysLoseNothing(t *testing.T) {
 // TestClassesOfPausesLoseNothing: each violation that occurs with pauses of a grid of starts and lengths also occurs
 // with the enumerated pauses.
 func TestClassesOfPausesLoseNothing(t *testing.T) {
-	step := time.Duration(testkit.Size(150, 40)) * time.Millisecond
+	step := time.Duration(testkit.Size(250, 40)) * time.Millisecond
 	for _, s := range locksOfOneRun(t) {
 		s.Mix.Weights = draw.Weights{}
 		s.Mix.Weights[nemesis.Pause] = 1
@@ -209,7 +209,7 @@ func losingLocks(t *testing.T) (all []*scenarios.Scenario) {
 // TestClassesOfServerCrashesLoseNothing: each violation that occurs when a server crashes or shuts down at any event,
 // for any downtime of a grid, also occurs with the enumerated faults.
 func TestClassesOfServerCrashesLoseNothing(t *testing.T) {
-	step := time.Duration(testkit.Size(300, 60)) * time.Millisecond
+	step := time.Duration(testkit.Size(500, 60)) * time.Millisecond
 	for _, s := range losingLocks(t) {
 		for _, kind := range []nemesis.Kind{nemesis.Crash, nemesis.ShutDown} {
 			s.Mix.Weights = draw.Weights{}
@@ -262,7 +262,7 @@ func cutLocks(t *testing.T) []*scenarios.Scenario {
 // TestClassesOfCutsLoseNothing: each violation that occurs when one direction of a connection is cut at any event, for
 // any length of a grid, also occurs with the enumerated cuts.
 func TestClassesOfCutsLoseNothing(t *testing.T) {
-	step := time.Duration(testkit.Size(800, 150)) * time.Millisecond
+	step := time.Duration(testkit.Size(1200, 150)) * time.Millisecond
 	for _, s := range cutLocks(t) {
 		s.Mix.Weights = draw.Weights{}
 		s.Mix.Weights[nemesis.Cut] = 1
