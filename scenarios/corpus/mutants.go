@@ -254,12 +254,12 @@ var mutants = []Mutant{
 		edits(set("resource.fencing", "off")), late, breaks(data)},
 
 	{"monitor-only", "consul", "counts no TTL, as api.Lock does", "",
-		edits(set("lock.monitor-only", "on"), set("lock.lock-delay", "0s"), set("work.hold", "25s"),
-			set("work.cycles", "1")), later, breaks(leases, sections)},
+		edits(set("lock.monitor-only", "on"), set("work.hold", "25s"), set("work.cycles", "1")), later,
+		breaks(leases, sections)},
 	{"deletes-key", "consul", "gives the lock back with DELETE", "",
 		edits(set("lock.unlock", "delete")), later, breaks(leases, owners, sections)},
-	{"consul-session-expired", "consul", "sessions may end early, and there is no lock delay", "",
-		edits(admit("expire session"), set("lock.lock-delay", "0s")), later, breaks(leases, sections)},
+	{"consul-session-expired", "consul", "sessions may end early", "",
+		edits(admit("expire session")), later, breaks(leases, sections)},
 
 	{"lock-index", "consul-fenced", "LockIndex as fencing token, of keys that are deleted", "",
 		edits(set("lock.sequencer", "lock-index"), set("lock.behavior", "delete")), soon, breaks(tokens, data)},

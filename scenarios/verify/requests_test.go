@@ -150,7 +150,7 @@ func TestClassesOfDelaysLoseNothing(t *testing.T) {
 // TestClassesOfPausesLoseNothing: each violation that occurs with pauses of a grid of starts and lengths also occurs
 // with the enumerated pauses.
 func TestClassesOfPausesLoseNothing(t *testing.T) {
-	step := time.Duration(testkit.Size(250, 40)) * time.Millisecond
+	step := time.Duration(testkit.Size(150, 40)) * time.Millisecond
 	for _, s := range locksOfOneRun(t) {
 		s.Mix.Weights = draw.Weights{}
 		s.Mix.Weights[nemesis.Pause] = 1

@@ -49,8 +49,8 @@ type command struct {
 // arities are the numbers of arguments of subcommands, counted like those of a command.
 type arities map[string]int
 
-// keyRange says which arguments of a command are keys, as COMMAND INFO does: those from first to last, in steps of step.
-// A negative last counts from the end. A write does not change other keys.
+// keyRange says which arguments of a command are keys, as COMMAND INFO does: those from first to last, in steps of
+// step. A negative last counts from the end. A write does not change other keys.
 type keyRange struct{ first, last, step int }
 
 var (
