@@ -48,16 +48,11 @@
 //     scenarios/compare/survival.go, for a law. scenarios/COMPARISON.md, by -update.
 //   - Example: scenarios/compare/figure_test.go adds the longest acquire.
 //
-// A backend, that is, a kind of lock server. Its parts register themselves, so that they may be in one package:
-//   - The servers, each a sim.Server, and a sim.Front if libraries are to use them. Those that exist are packages of
-//     sim; sim/README.md says how the real ones were studied.
-//   - history.RegisterService (checker/history/service.go): its row, which says what judgments and stories depend on:
-//     one log or independent masters, sessions, who decides that a lease is over, what tells owners apart.
-//   - scenarios.RegisterBackend (scenarios/backend_NAME.go): its row, which says how the servers are made and
-//     configured.
-//   - locks.Register (scenarios/locks): a protocol on it, as above.
-//   - compare.Add (scenarios/compare/contenders.go): its row in the comparison.
-//   - checker/remedy.go, if it needs advice of its own; scenarios/live/servers/servers.go, if live runs are to start
-//     real servers.
-//   - Example: scenarios/newbackend adds lockd, with all of this in one package.
+// A backend, that is, a kind of lock server, whose parts may all be in one package:
+//   - The servers, each a sim.Server, and their sim.Front, if libraries are to use them; sim/README.md.
+//   - history.RegisterService (checker/history/service.go): its row, which says what judgments and stories depend on.
+//   - scenarios.RegisterBackend (scenarios/backend.go): its row, which says how the servers are made and configured.
+//   - locks.Register (scenarios/locks): a protocol on it, as above. compare.Add (scenarios/compare/contenders.go).
+//   - checker/remedy.go, for advice of its own; scenarios/live/servers/servers.go, if live runs start real servers.
+//   - Example: scenarios/newbackend/lockd_test.go and the files beside it.
 package main
