@@ -14,12 +14,20 @@ import (
 type Code struct {
 	Host Host          // drives the runs of this process, in which the library's code runs
 	Lock locks.Foreign // makes the lock of a client, in a run of the Host
-	// Elsewhere, if set, makes the runs in another process, which has the library's code. sent says whether to fill in
-	// Result.Sent. Several goroutines may call it at the same time.
-	Elsewhere func(s *Scenario, p nemesis.Plan, sent bool) (Result, error)
+	// Elsewhere, if set, makes the runs in another process, which has the library's code. Several goroutines may call
+	// it at the same time.
+	Elsewhere func(s *Scenario, p nemesis.Plan, w Wanted) (Result, error)
 	// Programs lists the points that the clients pass if they are programs. Elsewhere then runs them, whatever the
 	// scenario's protocol is. nil: the clients are not programs.
 	Programs []sim.Point
+}
+
+// Wanted says what a caller wants to know of a run besides its history.
+type Wanted struct {
+	Sent bool // fill in Result.Sent
+	// Watch, if set, is called as the function of [Runner.Watch] is. Runs in other processes than this one and those
+	// that it traces do not call it.
+	Watch func(sim.Moment)
 }
 
 // CodeError reports that the code of the lock under test failed in a run, so that there is nothing to judge.
@@ -62,6 +70,9 @@ func (s *Scenario) With(code *Code) *Scenario {
 	}
 	return &other
 }
+
+// OfPrograms reports whether the clients of s are programs of the host, whose locks have unknown code.
+func (s *Scenario) OfPrograms() bool { return s.code != nil && s.code.Programs != nil }
 
 // define returns the definition of a protocol, or nil if the scenario may not have a protocol of that name.
 func (f *file) define(p locks.Protocol) *locks.Definition {

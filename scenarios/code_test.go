@@ -19,7 +19,7 @@ func TestALibrarysLockNeedsItsCode(t *testing.T) {
 	}
 	var ran []string
 	code := func(name string) *Code {
-		return &Code{Elsewhere: func(s *Scenario, _ nemesis.Plan, _ bool) (Result, error) {
+		return &Code{Elsewhere: func(s *Scenario, _ nemesis.Plan, _ Wanted) (Result, error) {
 			ran = append(ran, name+" "+s.Name)
 			return Result{}, nil
 		}}

@@ -50,7 +50,7 @@ type Runner struct {
 	clients  []*client // the clients of the run, without the probe
 	host     Host      // nil: all clients are simulated tasks
 	// elsewhere, if set, makes the runs in another process.
-	elsewhere func(*Scenario, nemesis.Plan, bool) (Result, error)
+	elsewhere func(*Scenario, nemesis.Plan, Wanted) (Result, error)
 	sent      bool // whether runs report what their clients send
 	namer     redis.Namer
 	cast      Cast // nil: clients and servers are the scenario's own
@@ -104,7 +104,7 @@ func (s *Scenario) Main(id sim.ProcessID) func(sim.Env) {
 func NewRunner(s *Scenario) *Runner {
 	r := &Runner{scenario: s, world: sim.New(0, sim.Options{}), header: header(s), targets: s.Targets(),
 		cluster: newCluster(&s.Servers)}
-	if r.foreign = s.FromLibrary(); r.foreign || s.code != nil && s.code.Programs != nil {
+	if r.foreign = s.FromLibrary(); r.foreign || s.OfPrograms() {
 		r.host, r.elsewhere = s.code.Host, s.code.Elsewhere
 	}
 	return r
@@ -210,7 +210,7 @@ func (r *Runner) beginWatch() {
 func (r *Runner) Run(p nemesis.Plan) (result Result, err error) {
 	switch {
 	case r.elsewhere != nil:
-		return r.elsewhere(r.scenario, p, r.sent)
+		return r.elsewhere(r.scenario, p, Wanted{r.sent, r.watch})
 	case r.host != nil:
 		r.host.Within(func() { result, err = r.run(p) })
 		return result, err

@@ -24,6 +24,7 @@ type verifyJob struct {
 	options  verify.Options
 	kinds    []string
 	time     time.Duration
+	client   string
 	target   string // the scenario's name or file, as given
 	scenario *scenarios.Scenario
 	flags    *pflag.FlagSet
@@ -46,11 +47,15 @@ request and each answer lost, and delayed past each threshold; each process paus
 and each connection cut at each of its events. These are some thousand runs, and nothing is claimed of
 other seeds.
 
+With --client, which goes with --requests, the program CMD is each client, in virtual time. A program that
+ends at an error, instead of reporting FAILED, leaves laws undecided.
+
 Exit 0 if no placement breaks a promise; 1 if one does; 2 for bad input; 3 if the budget, the time or
 Ctrl-C ended it first, or if a promise is undecided.`,
 		Example: `  fencepost verify my-lock.yaml
   fencepost verify my-lock.yaml --faults 2
   fencepost verify my-lock.yaml --requests
+  fencepost verify my-lock.yaml --requests --client '/usr/bin/python3 worker.py'
   fencepost verify my-lock.yaml --kinds pause,crash --delays 6 --orders`,
 		Args: oneArgument("a scenario's name or file"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -70,6 +75,7 @@ Ctrl-C ended it first, or if a promise is undecided.`,
 	f.BoolVar(&o.Requests, "requests", false,
 		"try every single fault in one run, the one of --seed, with that run's delays")
 	f.BoolVar(&o.KeepFaults, "keep-faults", false, "keep the scenario's own faults in every run")
+	f.StringVar(&j.client, "client", "", task.ClientUsage)
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of back-offs and owner values")
 	output.Count(c, &o.Budget, "budget", 0, 1, 0,
 		"stop after this many runs, with the result undecided (default: no limit)")
@@ -84,6 +90,7 @@ Ctrl-C ended it first, or if a promise is undecided.`,
 // run makes sure that everything can be read and written; then it verifies, writes and reports.
 func (j *verifyJob) run() error {
 	defer j.Close()
+	defer func() { j.Guest.Close() }()
 	if err := j.prepare(); err != nil {
 		return err
 	}
@@ -109,7 +116,7 @@ func (j *verifyJob) prepare() error {
 		return fmt.Errorf("--time must be above zero, not %s", j.time)
 	}
 	var err error
-	if j.scenario, err = task.Open(j.target); err != nil {
+	if j.scenario, j.Guest, err = task.OpenWith(j.target, "", j.client); err != nil {
 		return err
 	}
 	if err := task.OneRun(o, j.flags.Changed); err != nil {
@@ -179,6 +186,7 @@ func (j *verifyJob) repeat() string {
 
 // given returns the flags that say what is tried, as they were typed.
 func (j *verifyJob) given() []string {
-	return output.Given(j.flags, "faults", "kinds", "delays", "orders", "all-ends", "requests", "keep-faults", "seed",
+	return output.Given(j.flags, "faults", "kinds", "delays", "orders", "all-ends", "requests", "client", "keep-faults",
+		"seed",
 		"budget", "time")
 }

@@ -29,7 +29,7 @@ func unsteady(t *testing.T) *scenarios.Scenario {
 	}
 	runs := uint64(0)
 	s, err := scenarios.ParseWith("unsteady.yaml", []byte(text), &scenarios.Code{
-		Elsewhere: func(_ *scenarios.Scenario, p nemesis.Plan, _ bool) (scenarios.Result, error) {
+		Elsewhere: func(_ *scenarios.Scenario, p nemesis.Plan, _ scenarios.Wanted) (scenarios.Result, error) {
 			runs++
 			p.Seed += runs
 			return scenarios.NewRunner(steady).Run(p)

@@ -15,6 +15,7 @@ import (
 type Verification struct {
 	output.Frame
 	Repeat string // command to paste that verifies again
+	Guest  *Guest // the code of the clients' lock; nil: the scenario's protocol
 }
 
 // OneRun returns an error if a flag was set that cannot be combined with --requests.
@@ -67,7 +68,8 @@ func (j *Verification) counterexample(v *verify.Verification) (*single.Run, erro
 	run.HoldTo(s.Promise)
 	const place = "counterexample"
 	run.Files = filepath.Join(j.Out, place)
-	run.Repeat = fmt.Sprintf("%s replay %s", output.Program(), output.Word(filepath.Join(run.Files, search.PlanFile)))
+	run.Repeat = fmt.Sprintf("%s replay %s", output.Program(), output.Word(filepath.Join(run.Files, search.PlanFile))) +
+		j.Guest.With()
 	plan := v.Found.Plan
 	plan.Scenario = "./" + search.ScenarioFile
 	files := []search.File{{Name: search.PlanFile, Text: []byte(planText(plan, Repetition{Digest: run.Digest}))},

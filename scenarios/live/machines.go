@@ -92,9 +92,9 @@ func (v *Virtual) Close() {
 // everyTwice is how many runs there are for each one that is made twice, to see whether it repeats.
 const everyTwice = 32
 
-// carryOut carries out a plan. sent says whether to list what the clients send. The error is a *[scenarios.CodeError]
+// carryOut carries out a plan. The error is a *[scenarios.CodeError]
 // if the program cannot be run, or if a second run with the same seed differs. Several goroutines may call it at once.
-func (v *Virtual) carryOut(s *scenarios.Scenario, p nemesis.Plan, sent bool) (scenarios.Result, error) {
+func (v *Virtual) carryOut(s *scenarios.Scenario, p nemesis.Plan, w scenarios.Wanted) (scenarios.Result, error) {
 	m, err := v.hire()
 	if err != nil {
 		return scenarios.Result{}, err
@@ -103,8 +103,8 @@ func (v *Virtual) carryOut(s *scenarios.Scenario, p nemesis.Plan, sent bool) (sc
 	done := make(chan struct{})
 	m.jobs <- func(t *traced.Tracer) {
 		defer close(done)
-		if result, err = v.run(s, p, sent, t); err == nil && p.Seed%everyTwice == 1 {
-			err = v.again(s, p, sent, t, result)
+		if result, err = v.run(s, p, w, t); err == nil && p.Seed%everyTwice == 1 {
+			err = v.again(s, p, w.Sent, t, result)
 		}
 	}
 	<-done
@@ -124,15 +124,15 @@ func (v *Virtual) carryOut(s *scenarios.Scenario, p nemesis.Plan, sent bool) (sc
 }
 
 // run makes one run on this thread.
-func (v *Virtual) run(s *scenarios.Scenario, p nemesis.Plan, sent bool, t *traced.Tracer) (*Result, error) {
+func (v *Virtual) run(s *scenarios.Scenario, p nemesis.Plan, w scenarios.Wanted, t *traced.Tracer) (*Result, error) {
 	mine := &Virtual{words: v.words, dir: v.dir, tracer: t, compare: p.Seed%everyTwice == 1}
 	return Run(Options{Scenario: s, Command: strings.Join(v.words, " "), Fleet: Simulated{}, Patience: Patience,
-		Context: context.Background(), Virtual: mine, sent: sent}, p)
+		Context: context.Background(), Virtual: mine, wanted: w}, p)
 }
 
 // again makes a run a second time, and returns an error if it is not the same.
 func (v *Virtual) again(s *scenarios.Scenario, p nemesis.Plan, sent bool, t *traced.Tracer, first *Result) error {
-	second, err := v.run(s, p, sent, t)
+	second, err := v.run(s, p, scenarios.Wanted{Sent: sent}, t)
 	if err != nil {
 		return err
 	}

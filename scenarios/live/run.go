@@ -65,7 +65,7 @@ type Options struct {
 	Hidden   string          // environment variable that the clients do not inherit; empty: they inherit all
 	Again    func(why error) // if set, called before a start that the host has delayed is repeated
 	Virtual  *Virtual        // if set, the clients that Command starts run in virtual time
-	sent     bool            // the result lists what the clients have sent
+	wanted   scenarios.Wanted
 }
 
 // Patience is how long programs may take to start, including a margin.
@@ -108,7 +108,13 @@ func Run(o Options, p nemesis.Plan) (*Result, error) {
 	}
 	defer st.End() // in case something panics
 	runner := scenarios.NewRunnerWith(o.Scenario, st)
-	runner.ReportSent(o.sent)
+	runner.ReportSent(o.wanted.Sent)
+	if o.wanted.Watch != nil {
+		runner.Watch(func(m sim.Moment) {
+			m.At = max(m.At-st.zero, 0)
+			o.wanted.Watch(m)
+		})
+	}
 	r, err := runner.Run(p)
 	if failed := errors.Join(err, st.failed); failed != nil && (err != nil || !st.begun) {
 		return nil, failed

@@ -34,13 +34,13 @@ func servedBy(t *testing.T, binary, folder, name string) (digests []sim.Digest) 
 		t.Fatal(err)
 	}
 	for seed := range uint64(5) {
-		r, err := test.Run(s, plans.Plan(seed), false)
+		r, err := test.Run(s, plans.Plan(seed), scenarios.Wanted{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		digests = append(digests, r.Digest)
 	}
-	if _, err := test.Run(s, nemesis.Plan{Scenario: s.Name, Seed: 1}, false); err != nil {
+	if _, err := test.Run(s, nemesis.Plan{Scenario: s.Name, Seed: 1}, scenarios.Wanted{}); err != nil {
 		t.Error(err)
 	}
 	return digests

@@ -184,8 +184,8 @@ func (t *Test) Scenario() ([]byte, error) {
 }
 
 // Run performs a run. The error is a *scenarios.CodeError if the lock's own code failed.
-func (t *Test) Run(s *scenarios.Scenario, p nemesis.Plan, sent bool) (scenarios.Result, error) {
-	a, err := t.ask(Request{string(s.Text()), p.String(), sent})
+func (t *Test) Run(s *scenarios.Scenario, p nemesis.Plan, w scenarios.Wanted) (scenarios.Result, error) {
+	a, err := t.ask(Request{string(s.Text()), p.String(), w.Sent})
 	if err == nil && a.Failure != "" {
 		err = &scenarios.CodeError{Text: a.Failure}
 	}

@@ -17,12 +17,12 @@ func TestAnInterruptedSearchStopsAfterTheRunUnderWay(t *testing.T) {
 	plain := named(t, "fenced-gc-pause")
 	made, stop := 0, func() {}
 	s := plain.With(&scenarios.Code{Programs: []sim.Point{sim.Acquired},
-		Elsewhere: func(_ *scenarios.Scenario, p nemesis.Plan, sent bool) (scenarios.Result, error) {
+		Elsewhere: func(_ *scenarios.Scenario, p nemesis.Plan, w scenarios.Wanted) (scenarios.Result, error) {
 			if made++; made == last {
 				stop()
 			}
 			r := scenarios.NewRunner(plain)
-			r.ReportSent(sent)
+			r.ReportSent(w.Sent)
 			return r.Run(p)
 		}})
 	type campaign interface {

@@ -97,7 +97,7 @@ func subjectsOf(s *scenarios.Scenario) *nemesis.Subjects {
 	names := s.Targets()
 	subjects := &nemesis.Subjects{Names: &names, Persistent: s.Servers.Persistent()}
 	for i := range s.Clients {
-		if c := &s.Clients[i]; locks.Define(c.Lock.Protocol).ReadsWall(&c.Lock) {
+		if c := &s.Clients[i]; s.OfPrograms() || locks.Define(c.Lock.Protocol).ReadsWall(&c.Lock) {
 			subjects.Wall = append(subjects.Wall, c.ID)
 		}
 	}

@@ -128,6 +128,9 @@ func Scenario(ctx context.Context, s *scenarios.Scenario, o Options) (*Verificat
 
 // begun returns a verification with its scope and its assignments, before any run.
 func begun(s *scenarios.Scenario, o Options) (*Verification, error) {
+	if s.OfPrograms() && !o.Requests {
+		return nil, errPrograms
+	}
 	if o.Requests && (o.Faults != 1 || o.Delays > 1 || o.Orders || o.AllEnds) {
 		return nil, errOneRun
 	}
@@ -155,6 +158,10 @@ var errNoKind = errors.New("no kind of faults can be tried: the scenario's mix d
 // errOneRun reports that Options.Requests cannot be combined with several faults, delays, orders or ends.
 var errOneRun = errors.New("each single fault of one run is tried with one fault, with the delays and the order of " +
 	"that run: leave faults, delays, orders and all-ends out")
+
+// errPrograms reports that the clients are programs, and that more than one run is to be verified.
+var errPrograms = errors.New("clients that are programs can be verified in one run only, because between two messages " +
+	"a program may look at its clock: add --requests")
 
 // Reasons that stop a stage and are not failures.
 var (
@@ -247,6 +254,14 @@ type Counterexample struct {
 	Cause      checker.Cause
 }
 
+// orEnded completes the reason why laws are undecided.
+func orEnded(s *scenarios.Scenario) string {
+	if s.OfPrograms() {
+		return ", or a client ended before its work was done"
+	}
+	return ""
+}
+
 // laws returns the outcomes of each promised law, summed over all schedules.
 func (v *Verification) laws() campaign.Laws { return v.sum().Laws }
 
@@ -306,8 +321,8 @@ func (v *Verification) Standing() (standing document.Result, open []string) {
 	for _, t := range v.laws() {
 		switch {
 		case t.Undecided > 0:
-			open = append(open, fmt.Sprintf("%s was undecided in %d schedules: their limit came first", t.Law,
-				t.Undecided))
+			open = append(open, fmt.Sprintf("%s was undecided in %d schedules: their limit came first%s", t.Law,
+				t.Undecided, orEnded(v.Scenario)))
 		case t.Exercised() == 0 && slices.Contains(v.Scenario.Shown, t.Law):
 			open = append(open, fmt.Sprintf("%s must be kept, but no schedule exercised it", t.Law))
 		}
