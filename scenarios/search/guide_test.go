@@ -159,7 +159,8 @@ func TestRunsThatDifferGuideNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	runs := uint64(0)
-	code := &scenarios.Code{Elsewhere: func(_ *scenarios.Scenario, p nemesis.Plan, _ scenarios.Wanted) (scenarios.Result, error) {
+	code := &scenarios.Code{Elsewhere: func(_ *scenarios.Scenario, p nemesis.Plan,
+		_ scenarios.Wanted) (scenarios.Result, error) {
 		runs++
 		p.Seed += runs
 		return scenarios.NewRunner(as).Run(p)

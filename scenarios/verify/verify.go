@@ -160,8 +160,8 @@ var errOneRun = errors.New("each single fault of one run is tried with one fault
 	"that run: leave faults, delays, orders and all-ends out")
 
 // errPrograms reports that the clients are programs, and that more than one run is to be verified.
-var errPrograms = errors.New("clients that are programs can be verified in one run only, because between two messages " +
-	"a program may look at its clock: add --requests")
+var errPrograms = errors.New("clients that are programs can be verified in one run only, because between two " +
+	"messages a program may look at its clock: add --requests")
 
 // Reasons that stop a stage and are not failures.
 var (
