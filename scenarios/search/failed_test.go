@@ -24,7 +24,8 @@ func breaking(t *testing.T, alike string) *scenarios.Scenario {
 	if err != nil {
 		t.Fatal(err)
 	}
-	code := &scenarios.Code{Elsewhere: func(_ *scenarios.Scenario, p nemesis.Plan, _ scenarios.Wanted) (scenarios.Result, error) {
+	code := &scenarios.Code{Elsewhere: func(_ *scenarios.Scenario, p nemesis.Plan,
+		_ scenarios.Wanted) (scenarios.Result, error) {
 		if p.Seed%3 == 0 {
 			return scenarios.Result{}, &scenarios.CodeError{Text: fmt.Sprintf(
 				"Lock of client-1: panic: no pool\ngoroutine %d [running]:\nmain.lock(0xc00%d)\n\tlock.go:7 +0x1%d",
