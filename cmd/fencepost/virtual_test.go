@@ -51,11 +51,12 @@ func TestWorkersInVirtualTime(t *testing.T) {
 	}
 }
 
-// TestThePageOfVirtualTimeShowsItsFinding: the worker, the scenario and the plan of the page give the report that it
-// shows.
-func TestThePageOfVirtualTimeShowsItsFinding(t *testing.T) {
+// pageOfVirtualTime writes the worker, the scenario and the plan of the page to a folder, and returns the command of
+// the worker and the report that the page shows. At full size, what these need may not be missing.
+func pageOfVirtualTime(t *testing.T) (dir, command, report string) {
+	t.Helper()
 	if err := traced.Allowed(); err != nil {
-		t.Skip(err)
+		testkit.Lacks(t, err)
 	}
 	workerCommand(t, "redis-py") // the page's worker needs what this one needs
 	page := readFrom(t, "scenarios/live/VIRTUAL.md")
@@ -66,19 +67,50 @@ func TestThePageOfVirtualTimeShowsItsFinding(t *testing.T) {
 	if len(blocks) != 5 { // the third is the workflow
 		t.Fatalf("the page has %d blocks", len(blocks))
 	}
-	dir := t.TempDir()
+	dir = t.TempDir()
 	for name, text := range map[string]string{"worker.py": blocks[0], "our-lock.yaml": blocks[1],
 		"plan.txt": blocks[3]} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+	return dir, "/usr/bin/python3 " + filepath.Join(dir, "worker.py"), blocks[4]
+}
+
+// TestThePageOfVirtualTimeShowsItsFinding: the worker, the scenario and the plan of the page give the report that it
+// shows.
+func TestThePageOfVirtualTimeShowsItsFinding(t *testing.T) {
+	dir, command, report := pageOfVirtualTime(t)
 	var out, problems bytes.Buffer
-	code := run([]string{"replay", filepath.Join(dir, "plan.txt"), "--client",
-		"/usr/bin/python3 " + filepath.Join(dir, "worker.py"), "--out", filepath.Join(dir, "out")}, &out, &problems)
+	code := run([]string{"replay", filepath.Join(dir, "plan.txt"), "--client", command, "--out",
+		filepath.Join(dir, "out")}, &out, &problems)
 	shown := regexp.MustCompile("(?m) +$").ReplaceAllString(out.String(), "")
-	if code != exitOtherwise || !strings.Contains(shown, blocks[4]) {
+	if code != exitOtherwise || !strings.Contains(shown, report) {
 		t.Errorf("exit %d\n%s%s", code, shown, problems.String())
+	}
+}
+
+// TestExploreFindsWhatBreaksTheLockOfThePage: a search with default settings finds within its first schedules what
+// breaks redis-py's lock, and cuts it down to the fault in the page's plan.
+func TestExploreFindsWhatBreaksTheLockOfThePage(t *testing.T) {
+	dir, command, _ := pageOfVirtualTime(t)
+	var out, problems bytes.Buffer
+	found := filepath.Join(dir, "found")
+	code := run([]string{"explore", filepath.Join(dir, "our-lock.yaml"), "--client", command, "--seeds", "4", "--out",
+		found}, &out, &problems)
+	const finding = "mutual-exclusion-holder-outlived-its-lease-late-packet"
+	plan, err := os.ReadFile(filepath.Join(found, finding, "plan.txt"))
+	page, pageErr := os.ReadFile(filepath.Join(dir, "plan.txt"))
+	if err != nil || pageErr != nil {
+		t.Fatalf("%v %v: exit %d\n%s%s", err, pageErr, code, out.String(), problems.String())
+	}
+	fault := func(plan []byte) string {
+		lines := strings.Split(strings.TrimSpace(string(plan)), "\n")
+		return lines[len(lines)-1]
+	}
+	if code != exitOtherwise || fault(plan) != fault(page) {
+		t.Errorf("exit %d, and the plan ends in %q; the page's in %q\n%s%s", code, fault(plan), fault(page),
+			out.String(), problems.String())
 	}
 }
 
