@@ -12,9 +12,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fencepost-sim/fencepost/checker/testkit"
 )
 
 // TestNothingIsLeftBehind: when the process that traces is killed, at any instant, all programs that it runs are gone.
+// At full size it is killed 100 times.
 func TestNothingIsLeftBehind(t *testing.T) {
 	allowed(t)
 	path, err := program()
@@ -22,7 +25,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		t.Fatal(err)
 	}
 	random := rand.New(rand.NewPCG(1, 1))
-	for range 10 {
+	for range testkit.Size(5, 100) {
 		c := exec.Command(os.Args[0])
 		c.Env = append(os.Environ(), "TRACED_TEST_LEAVES="+path)
 		out, err := c.StdoutPipe()
