@@ -89,8 +89,11 @@ func TestAGuidedRunIsAFunctionOfItsSeed(t *testing.T) {
 			panic("unlucky")
 		}))
 	}
-	drawn := examined("guides nothing", "guided: 0%, aimed: 0%", failing(func() { panic("unlucky") }))
-	if whole == nil || replaced == nil || crowded == nil || drawn == nil {
+	var drawn *parent
+	if testkit.Full() {
+		drawn = examined("guides nothing", "guided: 0%, aimed: 0%", failing(func() { panic("unlucky") }))
+	}
+	if whole == nil || replaced == nil || crowded == nil {
 		return
 	}
 	want := outcomes(whole)
@@ -99,11 +102,11 @@ func TestAGuidedRunIsAFunctionOfItsSeed(t *testing.T) {
 		if outcome == "failed" {
 			failed++
 		}
-		if outcome != outcomes(drawn)[seed] {
+		if drawn != nil && outcome != outcomes(drawn)[seed] {
 			other++
 		}
 	}
-	if failed < 3 || len(want) != whole.config.Seeds || other < len(want)/8 {
+	if failed < 3 || len(want) != whole.config.Seeds || drawn != nil && other < len(want)/8 {
 		t.Fatalf("of %d runs %d failed, and %d are not those that nothing guides", len(want), failed, other)
 	}
 	for name, p := range map[string]*parent{"ends its process": replaced, "leaves goroutines behind": crowded} {
