@@ -46,7 +46,7 @@ func TestTheLawsAreReadAsWritten(t *testing.T) {
 // TestCausesAreReadAsWritten does the same for histories of two grants that overlap, with all kinds of records of their
 // keys.
 func TestCausesAreReadAsWritten(t *testing.T) {
-	rounds := testkit.Size(3_000, 60_000)
+	rounds := testkit.Size(6_000, 60_000)
 	seen := compareReadings(t, rounds, func(g *gossip, _ int) { g.twoGrants() })
 	for _, kind := range []CauseKind{CountedWithoutQuorum, GrantedTwice, DeposedMaster, ValidityMiscounted,
 		ExpiredEarly, LeaseNotRechecked, RemovedByNonOwner, RemovedByOwner, LostInCrash, LostInFailover, SessionExpired,
@@ -63,7 +63,7 @@ func TestCausesAreReadAsWritten(t *testing.T) {
 // TestReignsAreReadAsWritten does the same for two grants of a service whose members take the leases over from each
 // other.
 func TestReignsAreReadAsWritten(t *testing.T) {
-	rounds := testkit.Size(3_000, 60_000)
+	rounds := testkit.Size(6_000, 60_000)
 	seen := compareReadings(t, rounds, func(g *gossip, _ int) {
 		g.reigns = true
 		g.twoGrants()
