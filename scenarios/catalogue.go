@@ -29,7 +29,8 @@ var Sections = []Section{
 		"setnx-holder-crash", "setnx-expire-crash-between", "set-nx-px-holder-crash", "del-by-slow-client",
 		"lua-release-by-slow-client", "get-then-del-race", "renewal-keeps-lock", "fenced-gc-pause",
 		"fence-refuses-equal", "pubsub-message", "pubsub-lost-message", "pubsub-lost-message-or-ttl",
-		"resource-compare-and-set", "idempotent-resource", "single-redis-down", "single-restart-forgets",
+		"resource-compare-and-set", "idempotent-resource", "release-before-commit", "release-before-commit-fenced",
+		"single-redis-down", "single-restart-forgets",
 		"clean-restart-ttl-runs-on", "fenced-everysec", "fenced-fsync-always", "evicted-lock",
 		"operator-deletes-lock", "operator-flushes-server", "client-pause"}},
 	{"Redlock, five masters", []string{

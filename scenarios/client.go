@@ -66,6 +66,7 @@ type section struct {
 	*client
 	env  sim.Env
 	held []*held     // in the order in which they were acquired
+	key  *held       // the lock that guards the resource: the first of held, also once it is released
 	job  string      // identifies the work; the same for all clients that do the same work
 	lost sim.Signal  // raised when an extension failed
 	over *sim.Signal // raised when the work is done, to end the keepalives; nil if there are none
@@ -132,6 +133,9 @@ func (s *section) acquire() bool {
 // enter adds a lock that the section has acquired, and starts its keepalive if it has one.
 func (s *section) enter(h *held) {
 	h.hold.Prolonged = func(env sim.Env) { env.RecordGrant(h.event(history.OK, history.Extend), h.hold.Grant) }
+	if len(s.held) == 0 {
+		s.key = h
+	}
 	s.held = append(s.held, h)
 	s.env.RecordGrant(h.event(history.OK, history.Acquire), h.hold.Grant)
 	s.env.Point(sim.Acquired)
@@ -152,7 +156,7 @@ func (h *held) event(t history.Type, f history.F) history.Event {
 func (h *held) shared() bool { return h.config.Shared || h.hold.Shared }
 
 // guard returns the lock that guards the resource, which is the first one.
-func (s *section) guard() *held { return s.held[0] }
+func (s *section) guard() *held { return s.key }
 
 // run does the work. It returns false if the client stopped because it learned that its lock was lost.
 func (s *section) run() bool {
@@ -175,8 +179,9 @@ func (s *section) nested() bool {
 }
 
 func (s *section) updates() bool {
-	for range s.work.Writes {
-		if !s.update() {
+	for i := range s.work.Writes {
+		last := i == s.work.Writes-1
+		if !s.update(last && s.work.ReleaseFirst && !s.work.Nested) {
 			return false
 		}
 	}
@@ -217,8 +222,9 @@ func (s *section) remaining() time.Duration {
 	return least
 }
 
-// update reads the resource, computes, and writes, unless its hold is shared.
-func (s *section) update() bool {
+// update reads the resource, computes, and writes, unless its hold is shared. If early is true, it releases the locks of
+// the section before it writes.
+func (s *section) update(early bool) bool {
 	if !s.valid() {
 		return false
 	}
@@ -230,8 +236,12 @@ func (s *section) update() bool {
 	if !s.valid() {
 		return false
 	}
+	writes := ok && !s.guard().shared()
+	if writes && early {
+		s.release()
+	}
 	s.env.Point(sim.BeforeWrite)
-	if ok && !s.guard().shared() {
+	if writes {
 		s.write(value)
 	}
 	return true
@@ -333,7 +343,9 @@ func (s *section) stay() bool {
 	left := s.work.Hold
 	switch s.work.HoldKind {
 	case HoldValidity:
-		left = max(0, s.remaining())
+		if left = 0; len(s.held) > 0 {
+			left = max(0, s.remaining())
+		}
 	case HoldForever:
 		left = 1000 * time.Hour
 	}

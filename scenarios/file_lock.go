@@ -186,6 +186,12 @@ func (f *file) checkWork(l *lockSettings, w *Work, in format.Given) {
 			f.Problem(place, "", format, d.Name)
 		}
 	}
+	if place, ok := in["release-before-write"]; ok && w.ReleaseFirst && (w.Writes == 0 || w.Nested) {
+		f.Problem(place, "", "%s", map[bool]string{
+			true: "what takes the lock once more (nested) gives it back after its writes: leave release-before-write " +
+				"or nested out",
+			false: "the work writes nothing: set writes to 1 or more, or leave release-before-write out"}[w.Nested])
+	}
 	if !d.Expires {
 		refuse("check-validity", w.CheckValidity,
 			"%s states no validity that could be checked: leave check-validity out, or take set-nx-px")

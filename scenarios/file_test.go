@@ -213,6 +213,8 @@ var everyValue = []struct {
 		format.Value{Word: "bare"}},
 	{onZooKeeper, "lock.check-session", "off", func(s *Scenario) any { return lockSetting(s, "check-session") },
 		format.Value{Word: "off"}},
+	{oneRedis + "work: {writes: 1}\n", "work.release-before-write", "on",
+		func(s *Scenario) any { return s.Clients[1].Work.ReleaseFirst }, true},
 	{oneRedis, "work.nested", "on", func(s *Scenario) any { return s.Clients[1].Work.Nested }, true},
 	{oneRedis, "work.stop-when-lost", "off", func(s *Scenario) any { return s.Clients[1].Work.StopWhenLost }, false},
 	{onFenced, "resource.fencing", "on", func(s *Scenario) any { return s.Resource.Fencing }, FencingOn},

@@ -46,6 +46,9 @@ var workKeys = []format.Key[Work]{
 		"check the remaining validity before each read, write and step, and stop when it has run out; not with setnx"),
 	format.Switch("stop-when-lost", func(w *Work) *bool { return &w.StopWhenLost }, true,
 		"stop working when the library reports that the lock is lost, as a failed extension does; not with setnx"),
+	format.Switch("release-before-write", func(w *Work) *bool { return &w.ReleaseFirst }, false,
+		"release the lock before the last write, and go on working without it, as code does that commits its "+
+			"transaction after the release; not with nested"),
 	format.Switch("nested", func(w *Work) *bool { return &w.Nested }, false,
 		"what writes to the resource takes the lock once more and gives that back, as a function does that guards "+
 			"itself"),

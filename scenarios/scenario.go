@@ -116,6 +116,7 @@ type Work struct {
 	HoldKind      HoldKind
 	CheckValidity bool // check before each write and step; default off, as careless clients do
 	StopWhenLost  bool // stop working if an extension failed; default on
+	ReleaseFirst  bool // release the lock before the last write; default off
 	Nested        bool // the work on the resource takes the lock again and releases it; default off
 }
 

@@ -31,6 +31,8 @@ var changes = []change{
 	{"pubsub-lost-message-or-ttl", "wake: message-or-ttl", "wake: message", "deadlock-freedom",
 		checker.StuckWithoutHolder},
 	{"resource-compare-and-set", "writes: compare-and-set", "writes: blind", "resource-safety", checker.StaleEffect},
+	{"release-before-commit", ", release-before-write: on", "", "resource-safety", ""},
+	{"release-before-commit-fenced", "fencing: on", "fencing: off", "resource-safety", checker.StaleEffect},
 	{"idempotent-resource", "writes: idempotent", "writes: blind", "resource-safety", checker.StaleEffect},
 	{"evicted-on-one-of-five", "redis: 5", "redis: 1", "lease-exclusion", checker.Evicted},
 	{"clean-restart-ttl-runs-on", "after 6s", "after 15s", "lock_acquisition_time_p99", ""},

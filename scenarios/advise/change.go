@@ -41,6 +41,7 @@ var circumstances = map[string]string{
 	"work.compute":               "what the clients do",
 	"work.hold":                  "what the clients do",
 	"work.nested":                "what the clients do",
+	"work.release-before-write":  "tried where the clients release the lock before they write",
 	"resource.timeout":           "what the clients do",
 	"resource.writes.idempotent": "what the clients do: all run the same job",
 	"limit":                      "how long one looks",
@@ -50,7 +51,10 @@ var circumstances = map[string]string{
 
 // offered reports whether a key is part of the lock, so that advice may change it.
 func (b *subject) offered(path string) bool {
-	if path == "lock.reentrant" {
+	switch path {
+	case "work.release-before-write":
+		return slices.ContainsFunc(b.scenario.Clients, func(c scenarios.Client) bool { return c.Work.ReleaseFirst })
+	case "lock.reentrant":
 		return slices.ContainsFunc(b.scenario.Clients, func(c scenarios.Client) bool { return c.Work.Nested })
 	}
 	_, circumstance := circumstances[path]
