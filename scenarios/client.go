@@ -222,8 +222,8 @@ func (s *section) remaining() time.Duration {
 	return least
 }
 
-// update reads the resource, computes, and writes, unless its hold is shared. If early is true, it releases the locks of
-// the section before it writes.
+// update reads the resource, computes, and writes, unless its hold is shared. If early is true, it releases the locks
+// of the section before it writes.
 func (s *section) update(early bool) bool {
 	if !s.valid() {
 		return false
