@@ -70,8 +70,8 @@ const (
 		"timeout of a request, by as much as the fastest clock gains on the slowest."
 	stopRenewing = "Stop renewing a lock before releasing it, and then release it: nobody else gets the lock while " +
 		"it is renewed."
-	seenByKubernetes = "Count a lease from the time at which the client saw the record change, on its own monotonic " +
-		"clock, and not from the time in the record."
+	seenByKubernetes = "Count another client's lease from when the client saw the record change, on its own " +
+		"monotonic clock, and not from the time in the record; and for the duration in the record, not for one's own."
 	ownIdentity = "Give each process its own identity."
 	// endedIdentity is what makes leaseTransitions usable as a fencing token.
 	endedIdentity = "Give each process its own identity, and end the process when it stops leading: " +

@@ -69,6 +69,7 @@ var Sections = []Section{
 		"kubernetes-cut-off-ignored", "kubernetes-leader-pause", "kubernetes-leader-pause-fenced",
 		"kubernetes-answer-held-up", "kubernetes-answer-held-up-longer-lease", "kubernetes-release-held-up",
 		"kubernetes-release-clears-another", "kubernetes-clocks-set", "kubernetes-clocks-set-renew-time",
+		"kubernetes-own-lease-duration",
 		"kubernetes-clock-rate", "kubernetes-clock-rate-documented", "kubernetes-clock-rate-allowed",
 		"kubernetes-member-lost", "kubernetes-one-identity", "kubernetes-transitions-repeated"}},
 	{"Consul", []string{

@@ -124,6 +124,7 @@ var changes = []change{
 	{"kubernetes-answer-held-up-longer-lease", "ttl: 23s", "ttl: 15s", "lease-exclusion", checker.ValidityMiscounted},
 	{"kubernetes-clocks-set", "lease-object}", "lease-object, count-lease-from: renew-time}", "lease-exclusion",
 		checker.ExpiredEarly},
+	{"kubernetes-own-lease-duration", "lease-duration: own, ", "", "lease-exclusion", ""},
 	{"kubernetes-clock-rate-allowed", "ttl: 66s", "ttl: 50s", "lease-exclusion", checker.ValidityMiscounted},
 	{"kubernetes-member-lost", "lease-object}", "lease-object, renew-deadline: 600ms, retry-period: 400ms}",
 		`lock_acquisition_time_p50{process="client-2"}`, ""},

@@ -23,7 +23,7 @@ const (
 	RelativeExpiry  Measure = "relative-expiry"  // the server adds the TTL to its own clock
 	CountedEntries  Measure = "counted-entries"  // a lock that its owner acquired twice is freed by the last release
 	GrantToken      Measure = "grant-token"      // each grant draws a fencing token of its own, in the same step
-	SeenLease       Measure = "seen-lease"       // another's lease counts from when it was seen, on a monotonic clock
+	SeenLease       Measure = "seen-lease"       // another's lease counts from when it was seen, for its own duration
 	LongLease       Measure = "long-lease"       // the lease lasts longer than its holder tries to renew it
 	MonotonicClock  Measure = "monotonic-clock"  // elapsed time is measured on a monotonic clock
 	DriftAllowance  Measure = "drift-allowance"  // an allowance for clock drift is subtracted from the validity

@@ -270,8 +270,9 @@ var confirmations = []confirmation{
 		reason: "it is about what others recorded"},
 	{text: "Make the lease duration longer than the sum of the renew deadline, the retry period and the timeout of " +
 		"a request, by as much as the fastest clock gains on the slowest.", apply: longLease},
-	{text: "Count a lease from the time at which the client saw the record change, on its own monotonic clock, and " +
-		"not from the time in the record.", changes: []string{"lock.count-lease-from: change"}},
+	{text: "Count another client's lease from when the client saw the record change, on its own monotonic clock, and " +
+		"not from the time in the record; and for the duration in the record, not for one's own.",
+		changes: []string{"lock.count-lease-from: change and lock.lease-duration: recorded"}},
 	{text: "If the lock could not be renewed, stop the work and end the process before giving up the lock: " +
 		"client-go's ReleaseOnCancel clears the record of whoever leads by then.",
 		changes: []string{"lock.release-on-cancel: off"}},

@@ -44,7 +44,7 @@ func init() {
 			if c.TokenScope == PerAcquire && own.version == comparedVersion {
 				list = append(list, history.GrantToken)
 			}
-			if own.observe == sightOfChange {
+			if own.observe == sightOfChange && own.duration == recordedDuration {
 				list = append(list, history.SeenLease)
 			}
 			if own.renewDeadline > 0 && c.TTL > own.renewDeadline+own.period+c.Timeout {
@@ -73,6 +73,7 @@ type leaseObjectConfig struct {
 	period        time.Duration  // time between two tries
 	release       electionEnd    // default off
 	observe       observation    // default change
+	duration      durationOf     // default recorded
 	version       versionInWrite // default compared
 }
 
@@ -94,6 +95,15 @@ type observation string
 const (
 	sightOfChange observation = "change"     // from when the candidate saw the record change: client-go
 	renewTime     observation = "renew-time" // from the time in the record, which is from the leader's wall clock
+)
+
+// durationOf says how long, for a candidate, another client's lease lasts.
+type durationOf string
+
+const (
+	recordedDuration durationOf = "recorded" // as long as the record says: client-go
+	// as long as the candidate's own lease would (client-go before v0.27; kubernetes 47671)
+	ownDuration durationOf = "own"
 )
 
 // versionInWrite says whether an update names the version of the record that it replaces.
@@ -121,6 +131,10 @@ var leaseObjectKeys = []format.Key[leaseObjectConfig]{
 		"when, for a candidate, another client's lease begins. `change`: when it saw the record change, on its "+
 			"monotonic clock, as client-go does; `renew-time`: at the time in the record, on its wall clock",
 		format.Options(sightOfChange, renewTime)...).OnWall(string(renewTime)),
+	format.Choice("lease-duration", func(c *leaseObjectConfig) *durationOf { return &c.duration },
+		"how long, for a candidate, another client's lease lasts. `recorded`: as long as the record says; `own`: as "+
+			"long as the candidate's own TTL (client-go before v0.27, kubernetes 47671)",
+		format.Options(recordedDuration, ownDuration)...),
 	format.Choice("resource-version", func(c *leaseObjectConfig) *versionInWrite { return &c.version },
 		"`compared`: an update fails if the record has another version than the one that the client knows; `any`: it "+
 			"replaces any version, which the API server permits for a ConfigMap but not for a Lease object",
@@ -330,6 +344,9 @@ func (e *election) time(env sim.Env) string {
 // monotonic clock.
 func (e *election) valid(env sim.Env, now time.Duration) bool {
 	lasts := time.Duration(e.observed.LeaseDurationSeconds) * time.Second
+	if e.own.duration == ownDuration {
+		lasts = e.config.TTL
+	}
 	if e.own.observe == renewTime {
 		renewed, err := time.Parse(rpc.MicroTime, e.observed.RenewTime)
 		return err == nil && renewed.Add(lasts).After(env.Wall())

@@ -20,6 +20,7 @@ var unlike = map[string]string{
 	"kubernetes-clock-rate":            byClock,
 	"kubernetes-clock-rate-documented": byClock,
 	"kubernetes-clock-rate-allowed":    byClock,
+	"kubernetes-own-lease-duration":    "client-go goes by the duration in the record, from v0.27 on",
 }
 
 const byClock = "no fault reaches the clock that a goroutine reads"
