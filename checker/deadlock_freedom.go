@@ -165,7 +165,8 @@ func (t *judge) lasting(f *trace.Fault) string {
 
 // stuckCause finds what, and which process, the waiter was stuck behind at the moment when it had waited for too long.
 func (t *judge) stuckCause(s *trace.Stuck, now moment) (cause Cause, about history.Process, why string, witness []int) {
-	a := &t.Asks[s.Root]
+	a, ttl, fastest := &t.Asks[s.Root], t.History.Header.TTL, t.fastest(nil)
+	t.facts.far, t.facts.quick = ttl > 0 && fastest > ttl/6, 0 < fastest && fastest <= ttl/6
 	if len(s.Gone) > 0 {
 		return Cause{Kind: NoQuorumLeft}, "", t.quorumStory(s.Gone), starts(s.Gone)
 	}

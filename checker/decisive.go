@@ -493,10 +493,24 @@ func (t *judge) leaseFacts(c *clash, recorded []record) (f facts) {
 		f.unending, f.untold = lease.Until == history.Never, lease.Open
 		f.taken = r.cause.Kind == GrantedTwice && t.History.Events[r.at].F == history.KeyGone
 		f.lapsed = r.cause.Kind == ValidityMiscounted && t.History.Events[r.at].Checked == history.CheckedLapse
+		f.member, f.asking = foundMember(&t.History.Events[r.at]), t.deletedWhileAsking(r.at)
 		f.oneKey = r.cause.Kind == GrantedTwice && r.set[0] == r.set[1]
 	}
 	f.keyless = t.hasNoKeys(c.lock)
 	return f
+}
+
+// foundMember reports whether a key was set by a request that had looked at the same member of it, such as the field of
+// a hash.
+func foundMember(e *history.Event) bool {
+	return e.F == history.KeySet && e.Member != "" && e.Checked == history.CheckedValue
+}
+
+// deletedWhileAsking reports whether a client that asked for the lock deleted the key that the event at a position
+// concerns. An asker deletes keys that it takes for expired.
+func (t *judge) deletedWhileAsking(at int) bool {
+	e := &t.History.Events[at]
+	return e.F == history.KeyGone && e.By != "" && t.AskedWhenSent(trace.Change{At: at, By: e.By})
 }
 
 // unrecorded reports whether the cause is unknown although there is a decisive record, because the record does not say

@@ -175,6 +175,7 @@ func (t *judge) slowStory(f *Finding, op history.F, a *trace.Ask, call, ret int,
 	if t.facts.turnedAway = op == history.Acquire && t.asksOn(a, end); t.facts.turnedAway {
 		story += t.turnedAwayStory(a.Process, t.Time(call)+t.History.Header.Bound)
 	}
+	t.facts.spent = op == history.Acquire && t.Spent(a.Lock, end)
 	t.facts.far = t.fastest(a) > t.History.Header.Bound/6
 	t.facts.refused = refused
 	t.facts.unanswered = answered && op == history.Release && outcome == history.Info

@@ -144,6 +144,7 @@ func (t *judge) trespass(f *Finding, at int, owner history.Attempt) {
 	}
 	story += t.blameStory(t.ProcessOf(t.History.Events[at].By), t.strayBlame(at, t.ownerSince(at, owner)))
 	t.facts.extending = t.extending(e.By, e.Lock, at)
+	t.facts.member, t.facts.asking = foundMember(e), t.deletedWhileAsking(at)
 	b.violated(t, cause, story+t.comparison(cause, at), w)
 }
 
@@ -188,6 +189,8 @@ func (t *judge) measured(c Cause, e *history.Event) string {
 	// over keys that another client has set.
 	states := c.Detail != Overwritten || kind.ClientsExpire
 	switch {
+	case foundMember(e) && h.StatesMeasures() && !h.MayApply(history.OwnValue):
+		return sentence(" Owners share %s: the request took the hold of the other attempt for its own.", kind.Shared)
 	case states && h.Applies(measure) && !h.MayApply(history.OwnValue):
 		return sentence(" The server compared %s before it acted, but owners share %s.", kind.Compared, kind.Shared)
 	case e.Checked == history.CheckedValue:

@@ -123,8 +123,9 @@ func (s *situation) advice() []advice {
 	if !isSemaphore(s) {
 		return list
 	}
-	if s.cause == (Cause{ExpiredEarly, ClientClock}) && !s.Service.Kind().ClientsExpire {
-		return semaphores[ExpiredEarly]
+	purged := s.cause == Cause{Kind: RemovedByNonOwner} && s.asking && !s.Applies(history.RelativeExpiry)
+	if purged || s.cause == (Cause{ExpiredEarly, ClientClock}) && !s.Service.Kind().ClientsExpire {
+		return semaphores[s.cause.Kind]
 	}
 	guard := func(a advice) bool { return a.unless == history.Fencing || a.given == history.Fencing }
 	return append(slices.Clone(semaphores[s.cause.Kind]), slices.DeleteFunc(slices.Clone(list), guard)...)
@@ -135,7 +136,7 @@ func (s *situation) advice() []advice {
 var semaphores = map[CauseKind][]advice{
 	GrantedTwice: {{text: "Remove expired permits, count the others and take one in a single step, such as a script, " +
 		"by the server's clock."}},
-	RemovedByNonOwner: {{text: byServersClock, unless: history.RelativeExpiry}},
+	RemovedByNonOwner: {{text: byServersClock, unless: history.RelativeExpiry, when: all(ofDetail(""), isAsking)}},
 	ExpiredEarly:      {{text: byServersClock, unless: history.RelativeExpiry, when: ofDetail(ClientClock)}},
 	HolderOutlivedLease: {{text: "Let the protected resource itself limit how many clients it serves at once: a " +
 		"permit with a lease does not stop a holder that does not know that its lease has ended."}},

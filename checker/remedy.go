@@ -240,8 +240,9 @@ var remedies = map[CauseKind][]advice{
 			advice{text: namedVersion, unless: history.OwnerCheck, only: onKubernetes, when: ofDetail(Overwritten)},
 			"Give each process its own identity, and state in each update the resource version that it replaces."),
 		[]advice{
+			{text: ownValue, unless: history.OwnValue, only: anyRedis, when: all(ofDetail(Overwritten), isSharedMember)},
 			{text: "Set the key only if there is none (NX), or after comparing the owner, in one step.",
-				only: anyRedis, when: ofDetail(Overwritten)},
+				only: anyRedis, when: all(ofDetail(Overwritten), not(isSharedMember))},
 			{text: "Delete only the key of the lock.", when: ofDetail(ByFlush)},
 		}, guards),
 	ProlongedByNonOwner: slices.Concat(
@@ -330,7 +331,9 @@ var remedies = map[CauseKind][]advice{
 	TokenWentBack: tokens(nil),
 	StuckBehindCrashed: {
 		{text: withExpiry, unless: history.Expiry},
-		{text: "The lock expires by itself: a client must wait for it longer than the expiry.", given: history.Expiry},
+		{text: "The lock expires by itself: a client must wait for it longer than the expiry.", given: history.Expiry,
+			when: not(isFar)},
+		{text: slowNetwork, given: history.Expiry, when: isFar},
 	},
 	StuckBehindAbandoned: {
 		{text: "Give every lock an expiry, in the same command that sets it (SET NX PX): then a key left behind " +
@@ -398,6 +401,7 @@ var remedies = map[CauseKind][]advice{
 	NoQuorumLeft: {{text: "No lock service survives the loss of its quorum: bring servers back, or spread them so " +
 		"that no single failure affects a majority."}},
 	TooSlow: {
+		{text: withExpiry, unless: history.Expiry, when: isSpent},
 		{text: "Give each server a timeout far below the TTL, and continue with the majority that answers.",
 			unless: history.ShortTimeout, only: byMajority,
 			when: all(not(isFar), not(isRefused))},
@@ -406,7 +410,7 @@ var remedies = map[CauseKind][]advice{
 			when: all(not(isFar), not(isRefused), not(isTurnedAway))},
 		takenByWhat,
 		{text: slowNetwork, when: func(s *situation) bool {
-			return s.far || !s.refused && s.Applies(history.ShortTimeout) && len(s.faults) == 0
+			return !s.spent && (s.far || !s.refused && s.Applies(history.ShortTimeout) && len(s.faults) == 0)
 		}},
 		{text: "Let an acquire ask for longer before it gives up.",
 			when: all(isRefused, not(isFar), not(isTurnedAway))},

@@ -41,6 +41,8 @@ type facts struct {
 	taken     bool // both grants rest on elements that were taken out of a list
 	spent     bool // the element by which the lock is to be had was taken out of its list and never put back
 	oneKey    bool // both grants rest on one key
+	member    bool // the request found the member that it overwrote: two attempts use one member
+	asking    bool // the request that deleted the key was sent by a client that asked for the lock
 	gaveUp    bool // the holder's own request had deleted the key before it stopped working
 	keyless   bool // no server ever had a key of the lock
 	lapsed    bool // the key was removed because another key, which shows that its holder lives, had expired
@@ -149,6 +151,7 @@ func isUngranted(s *situation) bool   { return s.ungranted }
 func isUnreleased(s *situation) bool  { return s.unreleased }
 func isEarlierTry(s *situation) bool  { return s.earlierTry }
 func isHeldUp(s *situation) bool      { return s.heldUp }
+func isAsking(s *situation) bool      { return s.asking }
 func isAway(s *situation) bool        { return s.away }
 func isSplit(s *situation) bool       { return s.split }
 
@@ -196,6 +199,10 @@ func isSlow(s *situation) bool {
 	return s.far || !s.silent && !split && !counting && woken && !s.heldUp && !s.Unsure(history.ShortTimeout) &&
 		!s.Applies(history.WaitForReplicas)
 }
+
+// isSharedMember reports whether an attempt overwrote the member of another, in a lock whose attempts are known to have
+// no values of their own.
+func isSharedMember(s *situation) bool { return s.member && !s.MayApply(history.OwnValue) }
 
 // keepsKey reports whether, as far as is known, no extension sets the key anew.
 func keepsKey(s *situation) bool {

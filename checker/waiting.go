@@ -33,8 +33,6 @@ func (t *judge) waitingStory(a *trace.Ask, since history.Time, now moment) strin
 		hasty:      h.Service.Kind().ClientsExpire && longest < h.TTL, ungranted: t.grantedBy(now.at) == 0,
 		unreleased: t.leftToExpire(a.Lock, since, now.at), heldUp: t.outlasted(a.Lock, since, now.at),
 		away: t.serverAway(now.at), struck: len(t.Faults) > 0 && t.Faults[0].Start < now.at}
-	fastest := t.fastest(nil)
-	t.facts.far, t.facts.quick = h.TTL > 0 && fastest > h.TTL/6, 0 < fastest && fastest <= h.TTL/6
 	switch {
 	case t.facts.silent && asked == 0 && h.Asked[a.Process] > 0:
 		return sentence(" No request of %s for it reached a server until %v.", a.Process, h.Quiet[a.Process].To)

@@ -92,7 +92,7 @@ func (r *reading) asked(w *window) int {
 // given returns the place at which another attempt passed on the key that a window rests on. It is the last key of the
 // lock before the grant, provided that it is still present, that it was set while the holder was asking, and that the
 // other attempt's own release had been called before its request set it. It is -1 if there is no such key, or if the
-// holder counted servers or set a key of its own.
+// holder counted servers or had a key of its own that was neither removed nor overwritten.
 func (r *reading) given(w *window) int {
 	if w.at != w.ok || w.attempt == "" || len(r.Events[w.at].Grant.Counted) > 0 {
 		return -1
@@ -105,9 +105,14 @@ func (r *reading) given(w *window) int {
 		gone := slices.ContainsFunc(r.Events[i:w.ok], func(o history.Event) bool {
 			return o.F == history.KeyGone && o.Lock == w.lock && o.Process == e.Process
 		})
-		own := slices.ContainsFunc(r.Events[:w.ok], func(o history.Event) bool {
-			return o.F == history.KeySet && o.Lock == w.lock && o.Of == w.attempt
-		})
+		own := false
+		for k, o := range r.Events[:w.ok] {
+			own = own || o.F == history.KeySet && o.Lock == w.lock && o.Of == w.attempt &&
+				!slices.ContainsFunc(r.Events[k+1:w.ok], func(later history.Event) bool {
+					return (later.F == history.KeyGone || later.F == history.KeySet) && later.Lock == w.lock &&
+						later.Process == o.Process && later.Member == o.Member
+				})
+		}
 		by := e.By
 		if by == "" {
 			by = e.Of

@@ -105,19 +105,19 @@ func (t *Trace) LastKept(c Change) int {
 }
 
 // GivenBy returns the position at which another client, while releasing the lock, set the key that a window's holder
-// rests on. This is the last key set while the holder asked, provided the holder had set none itself. It returns -1 if
-// there is no such key, or if the history states which servers the holder counted.
+// rests on. This is the last key set while the holder asked, provided that no key was left that the holder had set
+// itself. It returns -1 if there is no such key, or if the history states which servers the holder counted.
 func (t *Trace) GivenBy(s *Span) int {
 	g := &t.Grants[s.Grant]
 	if s.At != g.OK || g.Attempt == "" || len(t.History.Events[s.At].Grant.Counted) > 0 {
 		return -1
 	}
 	last := -1
-	for _, i := range t.Keys {
+	for k, i := range t.Keys {
 		e := &t.History.Events[i]
 		switch {
 		case int(i) >= s.At || e.Lock != t.Locks[g.Lock].Name:
-		case e.F == history.KeySet && e.Of == g.Attempt:
+		case e.F == history.KeySet && e.Of == g.Attempt && t.stays(k, s.At):
 			return -1
 		case e.F == history.KeySet:
 			last = int(i)
@@ -134,6 +134,16 @@ func (t *Trace) GivenBy(s *Span) int {
 		return -1
 	}
 	return last
+}
+
+// stays reports whether the key set by the k-th record of keys is neither removed nor overwritten before a position.
+func (t *Trace) stays(k, before int) bool {
+	e := &t.History.Events[t.Keys[k]]
+	return !slices.ContainsFunc(t.Keys[k+1:], func(i int32) bool {
+		o := &t.History.Events[i]
+		return int(i) < before && o.F != history.KeyProlonged && o.Lock == e.Lock && o.Process == e.Process &&
+			o.Member == e.Member
+	})
 }
 
 // EarlierKey returns the attempt whose key a window rests on if the window's own attempt has set none: another attempt

@@ -31,7 +31,7 @@ func (t *Trace) LastTaken(of history.Attempt, lock history.Lock, unit history.Pr
 // granted the lock, or it later took out such a key itself.
 func (t *Trace) WasOffered(c Change) bool {
 	e := &t.History.Events[c.At]
-	if !t.takes(c.At) || !t.askedWhenSent(c) {
+	if !t.takes(c.At) || !t.AskedWhenSent(c) {
 		return false
 	}
 	n, granted := t.Owner[Title{e.Lock, c.Owner}]
@@ -42,19 +42,18 @@ func (t *Trace) WasOffered(c Change) bool {
 	return set >= 0 && t.LastTaken(c.Owner, e.Lock, e.Process, t.Grants[n].OK) > set
 }
 
-// Spent reports whether the last change of the lock's keys before a position took out an element by which the lock was
+// Spent reports whether the last record of the lock's keys before a position says that a client took out an element by which the lock was
 // to be had. Nobody has put it back since.
+// An attempt that was never granted the lock took it out to get the lock, even if its request arrived late.
 func (t *Trace) Spent(lock int32, at int) bool {
-	spent := false
-	for c := range t.Changes {
-		if c.At >= at {
-			break
-		}
-		if n, is := t.LockNumber[t.History.Events[c.At].Lock]; is && n == lock {
-			spent = t.takes(c.At) && t.askedWhenSent(c)
+	for _, k := range slices.Backward(t.Keys) {
+		e := &t.History.Events[k]
+		if n, is := t.LockNumber[e.Lock]; is && n == lock && int(k) < at {
+			_, granted := t.Owner[Title{e.Lock, e.By}]
+			return t.takes(int(k)) && (!granted || t.AskedWhenSent(Change{At: int(k), By: e.By}))
 		}
 	}
-	return spent
+	return false
 }
 
 // lastSet returns the last position before a change at which the owner's key was set in the place that changes, or -1
@@ -70,9 +69,9 @@ func (t *Trace) lastSet(c Change) int {
 	return -1
 }
 
-// askedWhenSent reports whether the client whose request made a change was asking for the lock when it sent the
+// AskedWhenSent reports whether the client whose request made a change was asking for the lock when it sent the
 // request, or when the change was made, if the history does not say when the request was sent.
-func (t *Trace) askedWhenSent(c Change) bool {
+func (t *Trace) AskedWhenSent(c Change) bool {
 	e := &t.History.Events[c.At]
 	n, granted := t.Owner[Title{e.Lock, c.By}]
 	return slices.ContainsFunc(t.Locks[t.LockNumber[e.Lock]].Asks, func(i int32) bool {
