@@ -76,13 +76,18 @@ func (t *judge) decideOne(c *clash) (Cause, []record) {
 	return cause, records
 }
 
-// byTaker reports whether a client, not the server, decided that the permit that expired at a position was over. This
-// is so if the permit is a member of a set, from which servers remove nothing by themselves, and no fault strikes the
-// server's clock.
+// byTaker reports whether a client, not the server, decided that the key that expired at a position was over. This is
+// so if the key is a member of a set, from which servers remove nothing by themselves, no fault changed the server's
+// clock, and a fault changed a client's clock or the lock is a semaphore.
 func (t *judge) byTaker(gone int) bool {
 	e := &t.History.Events[gone]
-	return t.Permits() > 1 && e.Member != "" && t.LastFault(gone,
-		func(f *trace.Fault) bool { return f.Does.IsClock() && f.Strikes(e.Process) }) == nil
+	if e.Member == "" || t.LastFault(gone,
+		func(f *trace.Fault) bool { return f.Does.IsClock() && f.Strikes(e.Process) }) != nil {
+		return false
+	}
+	return t.Permits() > 1 || t.LastFault(gone, func(f *trace.Fault) bool {
+		return f.Does.IsClock() && slices.ContainsFunc(t.History.Header.Clients, f.Strikes)
+	}) != nil
 }
 
 // witnessOfCrowd returns the positions of the grants of a clash, and of the events that state their spans.
@@ -137,13 +142,17 @@ var semaphores = map[CauseKind][]advice{
 	GrantedTwice: {{text: "Remove expired permits, count the others and take one in a single step, such as a script, " +
 		"by the server's clock."}},
 	RemovedByNonOwner: {{text: byServersClock, unless: history.RelativeExpiry, when: all(ofDetail(""), isAsking)}},
-	ExpiredEarly:      {{text: byServersClock, unless: history.RelativeExpiry, when: ofDetail(ClientClock)}},
+	ExpiredEarly:      {earlyByTaker},
 	HolderOutlivedLease: {{text: "Let the protected resource itself limit how many clients it serves at once: a " +
 		"permit with a lease does not stop a holder that does not know that its lease has ended."}},
 }
 
 const byServersClock = "Decide whether a permit has expired by the server's clock, which a script can read, " +
 	"and not by the clock of the client that asks."
+
+// earlyByTaker is for members of sets that a client removed early by its own clock.
+var earlyByTaker = advice{text: byServersClock, unless: history.RelativeExpiry, only: anyRedis,
+	when: ofDetail(ClientClock)}
 
 // isSemaphore is the condition of advice for a lock with several permits.
 func isSemaphore(s *situation) bool { return s.Permits > 1 }

@@ -2,6 +2,7 @@ package linear
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/anishathalye/porcupine"
 )
@@ -20,28 +21,24 @@ type MutexOp struct {
 	Call, Return int64
 }
 
-// mutexState is 0 while nobody is inside, 2n while n sections share the lock, and 2s+1 while section s holds it
-// exclusively. Small numbers need no allocation when porcupine stores them in interfaces.
+// mutexState is 0 while nobody is inside, and s+1 while section s is. Small numbers need no allocation when porcupine
+// stores them in interfaces.
 type mutexState int
 
+// mutexStep is the step of a mutex without shared sections.
 func mutexStep(s mutexState, op *MutexOp) (mutexState, bool) {
-	alone := mutexState(2*op.Section + 1)
-	switch {
-	case op.Enter && op.Shared:
-		return s + 2, s%2 == 0
-	case op.Enter:
-		return alone, s == 0
-	case op.Shared:
-		return s - 2, s%2 == 0 && s > 0
-	default:
-		return 0, s == alone
+	own := mutexState(op.Section + 1)
+	if op.Enter {
+		return own, s == 0
 	}
+	return 0, s == own
 }
 
 // MutexEvidence asks a single question about all operations on a lock with the given number of permits, and keeps what
 // is needed to draw the answer.
 func MutexEvidence(ops []MutexOp, permits int) *Evidence {
-	m := mutexModel(permits, nil)
+	several := admitsSeveral(ops, permits)
+	m := mutexModel(permits, several, nil)
 	m.DescribeOperation = func(input, _ any) string { return input.(*MutexOp).describe() }
 	m.DescribeState = func(state any) string {
 		if s, several := state.(holders); several {
@@ -49,14 +46,20 @@ func MutexEvidence(ops []MutexOp, permits int) *Evidence {
 		}
 		return state.(mutexState).describe(ops)
 	}
-	return evidence(m, func(b *budget) porcupine.Model { return mutexModel(permits, b) },
+	return evidence(m, func(b *budget) porcupine.Model { return mutexModel(permits, several, b) },
 		appendMutexOperations(nil, ops))
 }
 
-// mutexModel returns the model of a lock: of a mutex if it has one permit, otherwise of a semaphore.
-func mutexModel(permits int, b *budget) porcupine.Model {
-	if permits > 1 {
-		return model("", semaphoreStep(permits), b)
+// admitsSeveral reports whether several sections may be inside at once: those that share the lock, or the holders of
+// several permits.
+func admitsSeveral(ops []MutexOp, permits int) bool {
+	return permits > 1 || slices.ContainsFunc(ops, func(op MutexOp) bool { return op.Shared })
+}
+
+// mutexModel returns the model of a lock with a number of permits that admits several sections at once, or only one.
+func mutexModel(permits int, several bool, b *budget) porcupine.Model {
+	if several {
+		return model("", holdersStep(permits), b)
 	}
 	return model(0, mutexStep, b)
 }
@@ -88,16 +91,18 @@ func (op *MutexOp) name() string {
 }
 
 func (s mutexState) describe(ops []MutexOp) string {
-	switch {
-	case s == 0:
+	if s == 0 {
 		return "free"
-	case s%2 == 0:
-		return fmt.Sprintf("shared by %d", s/2)
 	}
+	return "held by " + nameOf(ops, int(s-1))
+}
+
+// nameOf returns the name of a section.
+func nameOf(ops []MutexOp, section int) string {
 	for i := range ops {
-		if ops[i].Section == int(s/2) {
-			return "held by " + ops[i].name()
+		if ops[i].Section == section {
+			return ops[i].name()
 		}
 	}
-	return fmt.Sprintf("held by section %d", s/2)
+	return fmt.Sprintf("section %d", section)
 }

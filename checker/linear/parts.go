@@ -39,9 +39,15 @@ type Parts struct {
 	Permits int
 
 	model      porcupine.Model
-	modeled    int     // the value of Permits for which model was made
+	modeled    modeled
 	budget     *budget // the budget that model counts on
 	operations []porcupine.Operation
+}
+
+// modeled is what a model was made for.
+type modeled struct {
+	permits int
+	several bool
 }
 
 // MaxSections is the maximum number of sections of one question that Renew sets. Such a question takes 80 MB.
@@ -86,9 +92,9 @@ func (p *Parts) ask(ops []MutexOp) Answer {
 	if steps == 0 {
 		return Unknown
 	}
-	if p.budget == nil || p.modeled != p.Permits {
-		p.budget, p.modeled = &budget{}, p.Permits
-		p.model = mutexModel(p.Permits, p.budget)
+	if of := (modeled{p.Permits, admitsSeveral(ops, p.Permits)}); p.budget == nil || p.modeled != of {
+		p.budget, p.modeled = &budget{}, of
+		p.model = mutexModel(of.permits, of.several, p.budget)
 	}
 	*p.budget = budgetFor(len(ops), steps)
 	p.operations = appendMutexOperations(p.operations[:0], ops)

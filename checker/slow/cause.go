@@ -482,7 +482,7 @@ func (r *reading) undoing(victim *window, on servers, set, gone int) int {
 func (r *reading) expiry(victim *window, on servers, set, other, gone, bound int) (int, string) {
 	due := func(at int) history.Time { return r.due(victim, on, set, at) }
 	if r.Events[gone].Time < due(gone)-2_000_000 && due(gone) > r.Events[other].Time {
-		if r.Header.Service.Kind().ClientsExpire {
+		if r.Header.Service.Kind().ClientsExpire || r.endedByTaker(gone) {
 			return gone, "expired early (client clock)"
 		}
 		return gone, "expired early (server clock)"

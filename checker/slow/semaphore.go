@@ -1,6 +1,10 @@
 package slow
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/fencepost-sim/fencepost/checker/history"
+)
 
 // permits returns how many may hold a lock at once.
 func (r *reading) permits() int { return max(r.Header.Permits, 1) }
@@ -79,4 +83,17 @@ func (r *reading) crowdedSections() (broken []Breach, may bool) {
 	}
 	possible := func(a, b *section) bool { return a.lock == b.lock && b.ok < a.end }
 	return broken, len(crowds(r.sections, r.permits(), possible)) > 0
+}
+
+// endedByTaker reports whether a client decided, by its own clock, that a member of a set was over that is gone at a
+// place. Servers remove no member by themselves. No fault must have changed the clock of the member's server before
+// that place. A fault must have changed a client's clock, unless the lock has several permits.
+func (r *reading) endedByTaker(gone int) bool {
+	changed := func(processes ...history.Process) bool {
+		return slices.ContainsFunc(r.faults, func(f fault) bool {
+			return f.from < gone && f.does().IsClock() && slices.ContainsFunc(processes, f.strikes)
+		})
+	}
+	e := r.Events[gone]
+	return e.Member != "" && !changed(e.Process) && (r.permits() > 1 || changed(r.Header.Clients...))
 }
