@@ -42,18 +42,23 @@ func (t *Trace) WasOffered(c Change) bool {
 	return set >= 0 && t.LastTaken(c.Owner, e.Lock, e.Process, t.Grants[n].OK) > set
 }
 
-// Spent reports whether the last record of the lock's keys before a position says that a client took out an element by which the lock was
-// to be had. Nobody has put it back since.
-// An attempt that was never granted the lock took it out to get the lock, even if its request arrived late.
+// Spent reports whether clients get a lock by taking out an element, and no element is left at a position: each was
+// taken out and not put back, or lost. An attempt that was never granted the lock took an element out to get the lock,
+// even if its request arrived late.
 func (t *Trace) Spent(lock int32, at int) bool {
-	for _, k := range slices.Backward(t.Keys) {
-		e := &t.History.Events[k]
-		if n, is := t.LockNumber[e.Lock]; is && n == lock && int(k) < at {
-			_, granted := t.Owner[Title{e.Lock, e.By}]
-			return t.takes(int(k)) && (!granted || t.AskedWhenSent(Change{At: int(k), By: e.By}))
+	taken := false
+	for k, i := range t.Keys {
+		e := &t.History.Events[i]
+		if n, is := t.LockNumber[e.Lock]; !is || n != lock || int(i) >= at {
+			continue
 		}
+		if e.F == history.KeySet && t.stays(k, at) {
+			return false
+		}
+		_, granted := t.Owner[Title{e.Lock, e.By}]
+		taken = taken || t.takes(int(i)) && (!granted || t.AskedWhenSent(Change{At: int(i), By: e.By}))
 	}
-	return false
+	return taken
 }
 
 // lastSet returns the last position before a change at which the owner's key was set in the place that changes, or -1
