@@ -179,7 +179,7 @@ func about(events []history.Event, i int) string {
 func diverge(a, b []history.Event) int {
 	what := func(e history.Event) history.Event {
 		e.Index, e.Time, e.Until, e.Grant, e.Fault = 0, 0, 0, nil, nil
-		if e.Process == history.Nemesis {
+		if e.Process == history.Nemesis || isDeadline(&e) {
 			e.Value = ""
 		}
 		return e
