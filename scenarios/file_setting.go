@@ -121,8 +121,8 @@ type Variable struct {
 	Own   bool // whether it may also, or only, be written under overrides
 }
 
-// Variables returns the keys that affect a run, in the order of FORMAT.md, except those that hold mappings, lists and
-// names. The keys in only may be written only under overrides.
+// Variables returns the keys that affect a run, in the order in which FORMAT.md lists them, except keys whose values
+// are mappings, lists or names. The second result has the keys that are allowed only under overrides.
 func Variables() (all, only []Variable) {
 	f := newFile(&format.Reader{})
 	for _, v := range variables("", f.fields()) {

@@ -77,7 +77,7 @@ func (f *file) workFields(w *Work, s scope) []field {
 		one := table[Work]{Reader: f.Reader, name: "work", keys: startKeys, to: w, of: of}
 		begin = one.fields("")
 		other = field{name: "stagger",
-			instead: "stagger applies to all clients and belongs under work; for one client write start"}
+			instead: "stagger applies to all clients and belongs under work; to delay one client, use start"}
 	}
 	return append(append(begin, t.fields("")...), other,
 		field{name: "locks", read: func(n ast.Node) { f.readLocks(n, w) },

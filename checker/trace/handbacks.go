@@ -34,7 +34,7 @@ type standing struct {
 	at    int32 // position of the record that set it; none if it is not present
 }
 
-// ownKey is a key of a client that releases the lock, and the position of the record that had set it.
+// ownKey is a key that belongs to the client that releases the lock, with the position of the record that set it.
 type ownKey struct{ key, at int32 }
 
 // watch is a release whose effect is not yet known.

@@ -83,7 +83,7 @@ leaves open do not count.`,
 		"whose view of a release is taken: `default|strict`\n(default: as the header says)")
 	c.Flags().StringVar(&r.lock, "lock", "",
 		"the history is of a `mutex|reentrant` one: it is acquired and released,\nand all else is refused")
-	c.Flags().StringVar(&r.initial, "initial", "", "each register held `VALUE` at first (default: as the header says)")
+	c.Flags().StringVar(&r.initial, "initial", "", "initial `VALUE` of each register (default: as the header says)")
 	c.Flags().IntVar(&r.permits, "permits", 0,
 		"a lock is a semaphore that `N` may hold at the same time\n(default: as the header says)")
 	c.Flags().DurationVar(&r.clockError, "clock-error", 0,

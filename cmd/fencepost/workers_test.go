@@ -93,7 +93,8 @@ func lives(t testing.TB, scenario, command string, more ...string) (code int, te
 	return code, out.String() + problems.String()
 }
 
-// TestWorkersShowWhatTheyAreThereToShow runs locks in three languages under a pause, with and without a fencing token.
+// TestWorkersShowWhatTheyAreThereToShow runs workers in three languages under a pause, with and without a fencing
+// token.
 func TestWorkersShowWhatTheyAreThereToShow(t *testing.T) {
 	for _, c := range []struct {
 		worker, argument, scenario string

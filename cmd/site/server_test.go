@@ -64,7 +64,7 @@ func TestOnlyWhoKnowsTheAddressIsAnswered(t *testing.T) {
 	}
 }
 
-// TestTheFileIsReadAgain loads the page while its file changes and then cannot be read.
+// TestTheFileIsReadAgain loads the page again after its file has changed, and after the file has become unreadable.
 func TestTheFileIsReadAgain(t *testing.T) {
 	name, gone := "mine", error(nil)
 	s := served(t, func() (play.State, error) {

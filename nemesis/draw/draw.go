@@ -37,7 +37,7 @@ func NewGenerator(mix Mix, names nemesis.Names, horizon time.Duration) (*Generat
 		return nil, err
 	}
 	if horizon < time.Millisecond || horizon > nemesis.MaxDuration {
-		return nil, errors.New("draw: the horizon is not from 1ms to 24h")
+		return nil, errors.New("draw: the horizon must be between 1ms and 24h")
 	}
 	g := &Generator{mix: mix, names: names, horizon: horizon, targets: nemesis.TargetsOf(&names)}
 	g.mix.Points, g.mix.Without = slices.Clone(mix.Points), slices.Clone(mix.Without)

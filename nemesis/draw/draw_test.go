@@ -255,15 +255,15 @@ func TestDurationsOfEveryOrderOfMagnitudeAreDrawn(t *testing.T) {
 func TestWrongMixesAreRefused(t *testing.T) {
 	const sec = time.Second
 	for want, change := range map[string]func(*Mix){
-		`mix: the weight of "cut" is -1, not from 0 to 1000000`: func(m *Mix) { m.Weights[nemesis.Cut] = -1 },
-		`mix: a weight is set at 0, which is no kind`:           func(m *Mix) { m.Weights[0] = 1 },
-		`mix: Fewest is -1, not from 0 to 1000`:                 func(m *Mix) { m.Fewest = -1 },
-		`mix: Most is 2, not from 3 to 1000`:                    func(m *Mix) { m.Fewest, m.Most = 3, 2 },
-		`mix: PPM is 500001, not from 1 to 500000`:              func(m *Mix) { m.PPM = 500_001 },
-		`mix: Forever is 101, not from 0 to 100`:                func(m *Mix) { m.Forever = 101 },
-		`mix: AtPoint is -1, not from 0 to 100`:                 func(m *Mix) { m.AtPoint = -1 },
-		`mix: Messages is 0, not from 1 to 1000000`:             func(m *Mix) { m.Messages = 0 },
-		`mix: Passes is 0, not from 1 to 1000000`:               func(m *Mix) { m.Passes = 0 },
+		`mix: the weight of "cut" is -1; it must be between 0 and 1000000`: func(m *Mix) { m.Weights[nemesis.Cut] = -1 },
+		`mix: a weight is set at 0, which is no kind`:                      func(m *Mix) { m.Weights[0] = 1 },
+		`mix: Fewest is -1; it must be between 0 and 1000`:                 func(m *Mix) { m.Fewest = -1 },
+		`mix: Most is 2; it must be between 3 and 1000`:                    func(m *Mix) { m.Fewest, m.Most = 3, 2 },
+		`mix: PPM is 500001; it must be between 1 and 500000`:              func(m *Mix) { m.PPM = 500_001 },
+		`mix: Forever is 101; it must be between 0 and 100`:                func(m *Mix) { m.Forever = 101 },
+		`mix: AtPoint is -1; it must be between 0 and 100`:                 func(m *Mix) { m.AtPoint = -1 },
+		`mix: Messages is 0; it must be between 1 and 1000000`:             func(m *Mix) { m.Messages = 0 },
+		`mix: Passes is 0; it must be between 1 and 1000000`:               func(m *Mix) { m.Passes = 0 },
 		`mix: Pause is 1µs to 1s, not a range from 1ms to 24h`: func(m *Mix) {
 			m.Pause = Span{time.Microsecond, sec}
 		},

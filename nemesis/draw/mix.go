@@ -148,7 +148,7 @@ func (m *Mix) check() error {
 			return fmt.Errorf("mix: a weight is set at %d, which is no kind", k)
 		}
 		if w < 0 || w > MaxWeight {
-			return fmt.Errorf("mix: the weight of %q is %d, not from 0 to %d", nemesis.Kind(k), w, MaxWeight)
+			return fmt.Errorf("mix: the weight of %q is %d; it must be between 0 and %d", nemesis.Kind(k), w, MaxWeight)
 		}
 	}
 	numbers := []struct {
@@ -163,7 +163,7 @@ func (m *Mix) check() error {
 	}
 	for _, n := range numbers {
 		if n.value < n.low || n.value > n.high {
-			return fmt.Errorf("mix: %s is %d, not from %d to %d", n.name, n.value, n.low, n.high)
+			return fmt.Errorf("mix: %s is %d; it must be between %d and %d", n.name, n.value, n.low, n.high)
 		}
 	}
 	spans := []struct {

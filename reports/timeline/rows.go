@@ -83,7 +83,7 @@ type storyline struct {
 	folded  bool          // a section is one row
 }
 
-// group is what events have in common that one row can show: the same event on several servers within a short time.
+// group is what events have in common if one row shows them: the same event on several servers within a short time.
 type group struct {
 	f      history.F
 	lock   history.Lock

@@ -481,7 +481,7 @@ func (r *Reader) heldGone(l *lock, t *try, e *history.Event, own bool) {
 	r.happensIf(t.gone == 3, thirdKeyGone)
 }
 
-// leftGone adds the feature for a key that disappeared while its holder was not in its section.
+// leftGone adds the feature for a key that disappeared while its holder was outside its critical section.
 func (r *Reader) leftGone(l *lock, t *try, e *history.Event, own bool) {
 	switch {
 	case own && t.phase == givenUp:

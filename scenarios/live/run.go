@@ -200,7 +200,7 @@ func (st *stage) notes(stall string) []string {
 	}
 	if n := st.ungranted; n > 0 {
 		notes = append(notes, fmt.Sprintf("%d times a client reported ACQUIRED or EXTENDED although no server had "+
-			"set or extended the lock's key for it: whether such a lease was valid is unchecked", n))
+			"set or extended the lock's key for it: the validity of such a lease was not checked", n))
 	}
 	notes = append(notes, st.incidents.list()...)
 	for _, k := range st.clients {

@@ -53,7 +53,7 @@ func init() {
 
 func withoutConsul() map[string]string {
 	all := withoutRedis(Consul, "session")
-	all["release"] = "a client of consul releases or deletes its key: set unlock"
+	all["release"] = "a client of Consul either releases or deletes its key: set unlock"
 	return all
 }
 

@@ -286,8 +286,8 @@ func (l *leaseObject) Release(env sim.Env, h *Hold) Answer {
 // Close does nothing.
 func (l *leaseObject) Close(sim.Env) {}
 
-// isTaken reports whether another client leads, according to the record that this client saw last. A record that the
-// client left itself does not count.
+// isTaken reports whether another client leads, according to the record that this client saw last. A record that
+// this client wrote itself does not count.
 func (e *election) isTaken(env sim.Env) bool {
 	holder := e.observed.HolderIdentity
 	return holder != "" && !strings.HasPrefix(holder, string(env.Name())+"_")

@@ -425,8 +425,9 @@ func (l *zooKeeper) admitted(env sim.Env, h *zooKeeperHold, patience time.Durati
 	return false, nil
 }
 
-// ahead returns the znode to watch: the last one before the client's own that blocks it or, with a herd, the first one.
-// before is empty if none blocks it. there is false if the client's own znode is gone.
+// ahead returns the znode to watch: the nearest one before the client's own that blocks it or, if all waiting clients
+// watch the same znode (a herd), the first one. The result before is empty if no znode blocks the client. The result
+// there is false if the client's own znode is gone.
 func (l *zooKeeper) ahead(names []string, h *zooKeeperHold) (before string, there bool) {
 	own, _ := zookeeper.Sequence(h.node.path)
 	number := int64(-1)

@@ -240,7 +240,7 @@ func (t *trial) patience() time.Duration { return t.ttl + time.Minute }
 // least returns the time that Lock must at least wait while another client has the lock.
 func (t *trial) least() time.Duration { return min(time.Second, t.ttl/8) }
 
-// calling is a call of a method of a Lock.
+// calling is a call to a method of a Lock.
 type calling struct {
 	what   string
 	asked  time.Time

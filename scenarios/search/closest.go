@@ -77,7 +77,7 @@ func (c *Closest) add(call Close, p *nemesis.Plan) {
 	(*c)[at] = call
 }
 
-// Whole returns the close calls of the laws that no run violated.
+// Whole returns only the close calls of laws that no run violated.
 func (c Closest) Whole(laws campaign.Laws) (whole Closest) {
 	for _, call := range c {
 		if laws.Of(call.Law).Violated == 0 {

@@ -53,8 +53,8 @@ type Shown struct {
 	Plan   string `json:",omitempty"`
 	Digest sim.Digest
 	Calls  []margin.Call `json:",omitempty"` // the close calls that matter to later plans; none if the run failed
-	// Parent is the seed of the run whose plan this plan varies, found in the niche Niche. It is nil if the plan was
-	// drawn freely.
+	// Parent is the seed of the run whose plan was varied to draw this plan. Niche is where the search had kept that
+	// run. Parent is nil if the plan was drawn freely.
 	Parent *uint64 `json:",omitempty"`
 	Niche  int     `json:",omitempty"`
 	// Differing, if set, is the seed of a run that came out different when it was repeated in order to draw this plan.

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// role makes this test binary another process, which does what the variable says.
+// role is an environment variable. If it is set, the test binary acts as a second process, and the value says which.
 const role = "FENCEPOST_TEMPORARY_ROLE"
 
 func TestMain(m *testing.M) {

@@ -20,7 +20,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim"
 )
 
-// soundRedlock keeps its promises under every single fault that it does not exclude.
+// soundRedlock keeps its promises under any one fault, except those that it excludes.
 const soundRedlock = `name: redlock
 servers: {redis: 3, persistence: {append-fsync: always}}
 network: {delay: 200us..2ms}

@@ -11,7 +11,7 @@ import (
 	"github.com/fencepost-sim/fencepost/sim/http1"
 )
 
-// Front returns the front of the HTTP API, for clients that are not tasks of a world.
+// Front returns the front end of the HTTP API, for clients that run outside the simulated world.
 func Front() sim.Front {
 	return http1.Front{At: 8500, Longest: maxValue + 1<<20, TooLong: fail(413, "Request body too large").bytes()}
 }

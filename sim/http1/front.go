@@ -56,7 +56,8 @@ func (c *caller) Wire(sim.ProcessID) sim.Wire { return &wire{caller: c} }
 // Begin begins an attempt.
 func (c *caller) Begin(a history.Attempt, now sim.Time) { c.attempt, c.since = a, now }
 
-// Try returns when the current attempt began, and no servers, because a cluster grants a lock as a whole.
+// Try returns the time at which the current attempt began. It returns no servers, since a cluster grants a lock as a
+// whole.
 func (c *caller) Try() (since sim.Time, granted []sim.ProcessID) { return c.since, nil }
 
 // wire is an HTTP/1.1 connection.

@@ -118,7 +118,7 @@ type group struct {
 	began     time.Duration // when that began, plus the random part of a second that a real Sentinel adds
 }
 
-// stage is how far a failover has come. Each stage lasts until the next look or longer.
+// stage is how far a failover has progressed. Each stage lasts at least until the Sentinel's next periodic check.
 type stage uint8
 
 const (

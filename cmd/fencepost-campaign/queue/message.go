@@ -132,7 +132,7 @@ func (c *Campaign) ours(h nats.Header) error {
 	case c.ID:
 		return nil
 	case "":
-		return errors.New("it is not a campaign's message")
+		return errors.New("it is not a campaign message")
 	default:
 		return fmt.Errorf("it is a message of another campaign, %.12s", id)
 	}

@@ -307,7 +307,7 @@ func zkDraw(r *rand.Rand, folder string) zkRequest {
 	}}
 }
 
-// zkStep draws a step within a folder.
+// zkStep returns a random request about the znodes of a folder.
 func zkStep(r *rand.Rand, folder string) step[*zkSide] {
 	conn := r.IntN(3)
 	if r.IntN(25) == 0 {

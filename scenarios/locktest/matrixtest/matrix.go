@@ -89,7 +89,7 @@ func underway() bool { return os.Getenv("FENCEPOST_LOCKTEST") != "" }
 func Run(t *testing.T, clients []Client, families []Family) {
 	t.Helper()
 	if !*testkit.Update && !underway() {
-		t.Skip("it is run with -update; what it has found is replayed")
+		t.Skip("it runs only with -update; otherwise its recorded findings are replayed")
 	}
 	for _, client := range clients {
 		t.Run(client.Name, func(t *testing.T) {

@@ -28,7 +28,7 @@ func (d *Data) Look(name, member string, check history.Check) {
 	d.looks = append(d.looks, l)
 }
 
-// Looks returns the number of looks.
+// Looks returns the number of calls of Look that Forget has not undone.
 func (d *Data) Looks() int { return len(d.looks) }
 
 // Forget drops all looks except the first n.

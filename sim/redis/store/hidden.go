@@ -41,7 +41,7 @@ func (d *Data) hide(name string) {
 	d.hidden = append(d.hidden, h)
 }
 
-// Revive shows the hidden keys again that are alive because the clock went back.
+// Revive restores hidden keys that are no longer expired because the clock was set back.
 func (d *Data) Revive() {
 	dead := slices.DeleteFunc(slices.Clone(d.hidden), func(h hiddenKey) bool { return d.Now <= h.Deadline })
 	alive := slices.DeleteFunc(d.hidden, func(h hiddenKey) bool { return d.Now > h.Deadline })
