@@ -242,7 +242,8 @@ var remedies = map[CauseKind][]advice{
 			advice{text: namedVersion, unless: history.OwnerCheck, only: onKubernetes, when: ofDetail(Overwritten)},
 			"Give each process its own identity, and state in each update the resource version that it replaces."),
 		[]advice{
-			{text: ownValue, unless: history.OwnValue, only: anyRedis, when: all(ofDetail(Overwritten), isSharedMember)},
+			{text: ownValue, unless: history.OwnValue, only: anyRedis,
+				when: all(ofDetail(Overwritten), isSharedMember)},
 			{text: "Set the key only if there is none (NX), or after comparing the owner, in one step.",
 				only: anyRedis, when: all(ofDetail(Overwritten), not(isSharedMember))},
 			{text: "Delete only the key of the lock.", when: ofDetail(ByFlush)},

@@ -3,8 +3,8 @@ package linear
 import "strings"
 
 // holders is the state of a lock that admits several sections at once: the numbers of the sections that are inside, in
-// ascending order, four bytes each. The first bit of a section that shares the lock is 0, otherwise 1. A count would not
-// do: if a section may have ended before its enter returned, a count would let it leave before it has entered.
+// ascending order, four bytes each. The first bit of a section that shares the lock is 0, otherwise 1. A count would
+// not do: if a section may have ended before its enter returned, a count would let it leave before it has entered.
 type holders string
 
 // sectionBytes is the number of bytes of a section's number in holders.

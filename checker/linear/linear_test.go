@@ -61,8 +61,8 @@ func TestAMutexAdmitsOneSectionAtATime(t *testing.T) {
 	}
 }
 
-// sectionsByForce reports whether some order of the operations that are left respects time and the definition of a lock:
-// of the sections that are inside at once, all share the lock, or there are no more than permits.
+// sectionsByForce reports whether some order of the operations that are left respects time and the definition of a
+// lock: of the sections that are inside at once, all share the lock, or there are no more than permits.
 func sectionsByForce(inside, left []MutexOp, permits int) bool {
 	optional := func(op MutexOp) bool { return op.Return == Forever }
 	if !slices.ContainsFunc(left, func(op MutexOp) bool { return !optional(op) }) {

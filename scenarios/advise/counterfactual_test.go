@@ -27,6 +27,8 @@ func TestCausesAreNecessaryAndRemediesHelp(t *testing.T) {
 		from, enough, each = fullAssembly, 1000, 25
 	}
 	wrongs := claims.NewWrongs(t)
+	// At the everyday size, 2 % is less than two remedies, and one scenario may have two findings with the same remedy.
+	spare := testkit.Size(2, 0)
 	n, r := claims.NewNecessity(t, wrongs), newRemedyTrials(t, wrongs)
 	causes, last := map[string]int{}, uint64(0)
 	assembledStories(t, from, each, func(s *claims.Story) bool {
@@ -49,7 +51,7 @@ func TestCausesAreNecessaryAndRemediesHelp(t *testing.T) {
 	case 100*vain > n.Named || 100*missing > n.Stories:
 		t.Errorf("of %d faults %d are named in vain, and in %d of %d stories one is missing", n.Named, vain, missing,
 			n.Stories)
-	case 50*r.idle() > r.applied || r.inForce() > 0:
+	case 50*(r.idle()-spare) > r.applied || r.inForce() > 0:
 		t.Errorf("of %d remedies %d did not help, and %d were in force already", r.applied, r.idle(), r.inForce())
 	}
 	if other := wrongs.Count("") - vain - missing - r.idle() - r.inForce(); other > 0 {
