@@ -173,8 +173,8 @@ faults:
   - expire session of client-1 at 1s
   - pause client-1 for 3s at 900ms
 `},
-	// Client-2 gives up its session while it waits, but the new leader keeps the session alive, so the znode remains for
-	// a while.
+	// Client-2 gives up its session while it waits, but the new leader keeps the session alive, so the znode remains
+	// for a while.
 	{"lock.check-session", "off", checker.MutualExclusion, checker.ValidityMiscounted, `
 servers: {zookeeper: 3}
 clients: 3

@@ -52,7 +52,8 @@ type Breach struct {
 	Law   checker.Law
 	Cause checker.Cause
 	// Runs is the number of runs that show the breach, and Seed the seed of the first of them. With Config.EachFault,
-	// Seed identifies the start and the target of a fault. Several runs share it and differ only in when the fault ends.
+	// Seed identifies the start and the target of a fault. Several runs share it and differ only in when the fault
+	// ends.
 	Runs int
 	Seed uint64
 	// Story explains what happened in the run of Seed.
