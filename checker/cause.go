@@ -23,7 +23,7 @@ const (
 	LostInCrash    CauseKind = "lost in crash"    // (unsynced | no persistence | disk lost)
 	LostInFailover CauseKind = "lost in failover" // the promoted replica lacked the key
 	Evicted        CauseKind = "evicted"          // the server removed the key to free memory
-	// (deleted | flushed): somebody who is no client of the lock removed the key
+	// (deleted | flushed): someone other than a client of the lock removed the key
 	RemovedByOperator CauseKind = "removed by an operator"
 	// (pause | late packet | slow work): the sections overlap, the validity windows do not
 	HolderOutlivedLease CauseKind = "holder outlived its lease"

@@ -302,7 +302,7 @@ func (t *judge) changeAt(at int, owner history.Attempt) trace.Change {
 	return trace.Change{At: at, Owner: owner, By: trace.Setter(&t.History.Events[at])}
 }
 
-// deposed reports whether, by position i, the server of the event at i had been replaced as its group's master.
+// deposed reports whether the server of the event at position i had been replaced as its group's master by then.
 func (t *judge) deposed(i int) bool {
 	p := t.History.Events[i].Process
 	f := t.LastFault(i, func(f *trace.Fault) bool { return f.Does == history.Promotes && f.Strikes(p) })

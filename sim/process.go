@@ -204,7 +204,7 @@ func (p *Process) clockChanged(rate bool) {
 	p.notifyClock()
 }
 
-// notifyClock notifies the server that its clock has changed, as soon as the server is not paused.
+// notifyClock notifies the server that its clock has changed. If the server is paused, this waits until it continues.
 func (p *Process) notifyClock() {
 	if p.clockMoved && p.paused == 0 {
 		p.clockMoved = false

@@ -60,7 +60,7 @@ func (f *forms) next() (text []byte, line int, err error) {
 				return nil, f.line, err
 			}
 		default:
-			return nil, f.line, fmt.Errorf("want an operation, a map in braces, found %s", f.found(c))
+			return nil, f.line, fmt.Errorf("want an operation (a map in braces), found %s", f.found(c))
 		}
 	}
 }

@@ -401,8 +401,8 @@ func (r *reading) inVain(i int) bool {
 	return leader != e.Process
 }
 
-// loss returns why the victim's key was removed by the key-gone at place gone, and the place of the record that shows
-// it.
+// loss returns why the victim's key was removed, according to the key-gone at place gone, and the place of the record
+// that shows the reason.
 func (r *reading) loss(victim *window, on servers, set, other, gone, bound int) (int, string) {
 	e, lease := &r.Events[gone], r.Events[victim.at].Grant
 	switch {

@@ -347,9 +347,10 @@ func (r *reading) cutShort(holder *section, ended history.Time) bool {
 	return false
 }
 
-// neverRenewed reports whether a holder worked longer than its lease and any earlier lease of the lock last, until it
-// left or b entered beside it, and its key is recorded but no request to extend it. A lease that was over when it was
-// granted could not have been renewed.
+// neverRenewed reports whether a holder worked for longer than its lease lasted, although no request to extend its
+// recorded key is recorded. Its work lasts until it left, or until b entered beside it, and must also be longer than
+// any earlier lease of the lock. A lease that was over when it was granted does not count, because it could not have
+// been renewed.
 func (r *reading) neverRenewed(holder *section, ended history.Time, b *section) bool {
 	left := holder.end
 	if holder == b {

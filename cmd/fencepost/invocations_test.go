@@ -54,8 +54,8 @@ func invocations(file, text string) (all []invocation) {
 	return all
 }
 
-// folderOf returns the folder in which a command after the text before runs: the one that its line changes to with cd,
-// or that of the nested module that contains the file.
+// folderOf returns the folder in which a command runs; before is the text of the file that precedes the command. It is
+// the folder to which the command's line changes with cd, or that of the nested module that contains the file.
 func folderOf(file, before string) string {
 	line := before[strings.LastIndex(before, "\n")+1:]
 	if gone := changesFolder.FindAllStringSubmatch(line, -1); gone != nil {

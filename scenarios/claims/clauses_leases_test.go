@@ -367,8 +367,8 @@ func (p *proof) prolongedByDeposed(m []string) string {
 		}))
 }
 
-// prolongedInVain checks that a member extended a lease that a new leader nevertheless ended: NAMED NAMED TIME NAMED
-// TIME TIME.
+// prolongedInVain checks that a member extended a lease that a new leader ended anyway. In the clause, m stands for
+// NAMED NAMED TIME NAMED TIME TIME.
 func (p *proof) prolongedInVain(m []string) string {
 	return cmp.Or(
 		p.shown("prolongation", func(_ int, e *history.Event) bool {

@@ -77,7 +77,7 @@ type rareJSON struct {
 
 type struckJSON struct {
 	Fault  string    `json:"fault"`
-	Places triesJSON `json:"places" doc:"it strikes at other instants or, a fault of one message, at other messages"`
+	Places triesJSON `json:"places" doc:"it strikes at other times or, if it strikes a single message, at other messages"`
 	Drawn  triesJSON `json:"drawn" doc:"random faults of its kind strike in its place"`
 }
 

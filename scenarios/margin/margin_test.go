@@ -221,8 +221,8 @@ func TestACallIsWrittenAndRead(t *testing.T) {
 	}
 }
 
-// A fault-free run has no close call worth reporting, unless its holders work into the last tenth of their leases, or the
-// lock needs no fault to break.
+// A fault-free run has no close call worth reporting, unless its holders work into the last tenth of their leases or
+// the lock needs no fault to break.
 func TestNothingIsCloseWithoutFaults(t *testing.T) {
 	toTheEnd := []string{"no-drift-allowance", "drift-allowance", "skew-of-an-hour", "printed-simple-lock-late-release",
 		"kubernetes-own-lease-duration"}

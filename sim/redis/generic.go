@@ -130,5 +130,5 @@ func flush(d *store.Data, args []string) {
 	d.ReplyOK()
 }
 
-// isOneOf reports whether s is one of the words, in any case. The words are in upper case.
+// isOneOf reports whether s is one of the words, ignoring case. The words must be in upper case.
 func isOneOf(s string, words ...string) bool { return slices.Contains(words, strings.ToUpper(s)) }

@@ -115,8 +115,8 @@ func (n *Node) promote() {
 	n.data.NoteEnds()
 }
 
-// reinstate handles the case that a deposed master is ordered to be master before it has followed the new one. For the
-// node nothing changes, and it continues with its own data. The group records that the node is the master again.
+// reinstate handles a deposed master that is told to be master again before it has started to follow the new one.
+// Nothing changes for the node, which keeps its own data. The group records that the node is the master again.
 func (n *Node) reinstate(master sim.ProcessID) {
 	if g := n.cfg.Group; g != nil && master == n.host.Name() && n.repl.master == "" && g.master != master {
 		g.promoted(n)

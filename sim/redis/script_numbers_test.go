@@ -14,7 +14,7 @@ var numberTexts = []string{"0", "1", "-1", "+1", "007", "010", "08", "-0", "12",
 	"7fffffffffffffff", "9007199254740993", "9223372036854775807", "18446744073709551615", "18446744073709551616",
 	"1700000000000000", "1.7e15", "5\x00", "5\x006", "\x005", "1,5", "½", "0x1g", "1e5 ", "1e5.5"}
 
-// TestScriptsReadNumbersAsRedis tries every text in every way in which a script converts a text to a number.
+// TestScriptsReadNumbersAsRedis tries each text with each of the ways in which a script can convert it to a number.
 func TestScriptsReadNumbersAsRedis(t *testing.T) {
 	real := startRealRedis(t).dial()
 	m := newMachine(Config{})

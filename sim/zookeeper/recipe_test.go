@@ -83,7 +83,8 @@ func (r *recipe) enqueue(env sim.Env, c *zookeeper.Client, attempt history.Attem
 	return &hold{path: path, token: history.Token(stat.Czxid), session: session}
 }
 
-// first reports whether the lock is held. If it is not, first returns once that may have changed.
+// first reports whether the attempt holds the lock. If it does not, first waits until that may have changed, and
+// returns false.
 func (r *recipe) first(env sim.Env, c *zookeeper.Client, attempt history.Attempt, h *hold) (bool, error) {
 	var w zookeeper.Watch
 	folder := zookeeper.LocksFolder + r.name

@@ -212,7 +212,7 @@ func (c Choice) Run(o live.Options, plan nemesis.Plan) (*live.Result, error) {
 	return begun(&o, func() (*live.Result, error) { return c.run(o, plan) })
 }
 
-// run does the same as Run, but starts only once.
+// run is like Run, but tries to start the servers only once.
 func (c Choice) run(o live.Options, plan nemesis.Plan) (result *live.Result, err error) {
 	k, err := process.Start()
 	if err != nil {

@@ -13,13 +13,14 @@ import (
 
 // A hash, a set, a sorted set or a list may be held by several owners at once, as in read-write locks and semaphores; a
 // list may contain one token for each client that may enter. Therefore each field, member or element has its own owner,
-// which is the attempt that set it last, and its own records. The key has no records in addition.
+// which is the attempt that set it last, and its own records. The key itself has no
+// records.
 //
-// This has three consequences. First, a deadline belongs to the key, so one holder moves it for all. The records of the
-// other holders state by whom only if the deadline becomes earlier, or if the mover holds nothing in the key. Second,
-// when an owner releases a field of a hash, everything else that it has set there, such as the mode of a read-write
-// lock, loses its owner, with a record that sets it again. Third, members that are removed by their score, as
-// semaphores remove holders whose time is over, count as expired.
+// This has three consequences. First, a deadline belongs to the key, so a holder that moves it moves it for all.
+// The records of the other holders name the client that moved it only if the deadline became earlier, or if that client
+// holds nothing in the key. Second, when an owner releases a field of a hash, everything else that it has set there,
+// such as the mode of a read-write lock, loses its owner. This is recorded as setting it again without an owner. Third,
+// members that are removed by their score, as semaphores remove holders whose time is over, count as expired.
 
 // Member is a field of a hash, an element of a list, or a member of a set or a sorted set.
 type Member struct {

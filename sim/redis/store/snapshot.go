@@ -64,7 +64,7 @@ func (d *Data) whole(name, kind string) string {
 	return d.Ask(whole...)
 }
 
-// Ask makes miniredis execute a command, and returns the reply, which is not for the client.
+// Ask makes miniredis execute a command and returns the reply to the caller. The client does not get the reply.
 func (d *Data) Ask(args ...string) string {
 	from := len(d.Out)
 	d.Pass(args)

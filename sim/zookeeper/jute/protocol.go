@@ -66,7 +66,7 @@ const (
 	XidWatches int32 = -8
 )
 
-// Errors of replies (KeeperException.Code).
+// Error codes in replies (KeeperException.Code).
 const (
 	RuntimeInconsistency    int32 = -2
 	MarshallingError        int32 = -5
@@ -85,7 +85,7 @@ const (
 	NoWatcher               int32 = -121
 )
 
-// Events of watches (Watcher.Event.EventType). Connected is the state that is sent with each event.
+// Types of watch events (Watcher.Event.EventType). Connected is the session state sent with each event.
 const (
 	NodeCreated         int32 = 1
 	NodeDeleted         int32 = 2
