@@ -13,8 +13,7 @@ import (
 
 // A hash, a set, a sorted set or a list may be held by several owners at once, as in read-write locks and semaphores; a
 // list may contain one token for each client that may enter. Therefore each field, member or element has its own owner,
-// which is the attempt that set it last, and its own records. The key itself has no
-// records.
+// which is the attempt that set it last, and its own records. The key itself has no records.
 //
 // This has three consequences. First, a deadline belongs to the key, so a holder that moves it moves it for all.
 // The records of the other holders name the client that moved it only if the deadline became earlier, or if that client
