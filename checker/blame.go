@@ -186,9 +186,9 @@ type pending struct {
 	implied   bool   // it is not recorded: a client that renews on its own always has a renewal under way
 }
 
-// calls lists a holder's requests to the resource and the servers. Clients of etcd and ZooKeeper renew by themselves
-// all the time. For them it adds a renewal that was still under way when the lease ended, unless the request that took
-// effect late is the holder's release.
+// calls lists a holder's requests to the resource and the lock servers. Clients of etcd and ZooKeeper renew in the
+// background. Of these renewals, the list contains only one that was still under way when the lease ended, and not even
+// this one if the request that took effect late is the holder's release.
 func (t *judge) calls(l lateness) []pending {
 	g := &t.Grants[l.grant]
 	var list []pending

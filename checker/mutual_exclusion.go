@@ -114,8 +114,8 @@ func (t *judge) leasesUnknown(c *clash) bool {
 	return false
 }
 
-// insideTogether reports sections that overlap: two, or one more than there are permits. If the leases overlap too, the
-// cause is that of the leases. Otherwise the cause is why a holder was still inside after its own lease had ended.
+// insideTogether reports critical sections that overlap: two, or one more than there are permits. If the leases overlap
+// as well, the cause is why they overlap. Otherwise the cause is why a holder stayed inside after its lease had ended.
 func (t *judge) insideTogether(f *Finding, c *clash) {
 	report := func(cause Cause) *Finding {
 		b := t.breach(f, cause, c.then.At, t.Locks[c.lock].Name, t.holdersOf(c)...)

@@ -31,8 +31,8 @@ func TestOnlyTheEndOfItsPredecessorWakesAClient(t *testing.T) {
 	}
 }
 
-// inLine counts the clients that were woken. why names the first one that was not woken by the end of its predecessor
-// in the line of keys.
+// inLine counts the clients that were woken. If one of them was woken by something other than the end of the key just
+// before its own, why describes the first such client.
 func inLine(events []history.Event) (woken int, why string) {
 	var line []history.Attempt // in the order of their keys
 	gone := 0                  // how many of them are gone, from the first on

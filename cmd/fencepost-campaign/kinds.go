@@ -39,7 +39,7 @@ type subject interface {
 	close()
 }
 
-// kind is a kind of work. The entries of kinds define all that this program knows about their kinds.
+// kind describes one kind of work. Everything that this program knows about a kind is in its entry in kinds.
 type kind struct {
 	name string
 	// open opens the subject of an entry, given the content of its file.

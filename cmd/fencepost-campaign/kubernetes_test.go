@@ -193,7 +193,8 @@ func TestAManifestWithAMistakeIsRefused(t *testing.T) {
 	}
 }
 
-// The commands in the manifests exist in the programs of the image. The Indexed Job has as many shards as completions.
+// The programs of the image have every command that the manifests use. The Indexed Job has as many shards as
+// completions.
 func TestManifestsCallCommandsThatThereAre(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

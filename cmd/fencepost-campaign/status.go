@@ -196,7 +196,7 @@ func (s *status) facts(p queue.StageProgress) document.Facts {
 	return facts
 }
 
-// size writes a number of bytes for people to read.
+// size returns a number of bytes in a form that is easy to read.
 func size(bytes uint64) string {
 	if bytes < 1<<20 {
 		return fmt.Sprintf("%.1f KiB", float64(bytes)/(1<<10))

@@ -195,8 +195,8 @@ func TestTheMakefileHasWhatItsGuideNames(t *testing.T) {
 	}
 }
 
-// TestAReleaseIsBuilt builds the archive for this system. It checks that the archive contains the programs, and that
-// its list of the contents of fencepost contains the modules that the program itself states.
+// TestAReleaseIsBuilt builds the release archive for this platform. It checks that the archive contains the programs,
+// and that the bill of materials of fencepost lists every module that the program itself states.
 func TestAReleaseIsBuilt(t *testing.T) {
 	testkit.FullOnly(t)
 	testkit.Needs(t, "bash", "tar", "awk", "sha256sum", "git")

@@ -31,7 +31,7 @@ type Key struct {
 	Doc     string // what the number means; may be empty
 }
 
-// Struct tags by which a field tells the schema more than its type does.
+// Struct tags that tell the schema what the type of a field cannot express.
 const (
 	docTag  = "doc"  // the meaning of the field
 	ofTag   = "of"   // the name of a definition for its values, or for the values in its list or object

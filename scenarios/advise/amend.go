@@ -150,9 +150,9 @@ func (e *CommentsError) Error() string {
 	return errStyle.Error() + ", and its comments would be lost"
 }
 
-// in returns node n after the edit, or nil if nothing is left of it. Path leads from n to the place of the edit. A new
-// key is inserted at its place in the given order of keys, or at the end. Inside reports whether n is inside { } or [
-// ].
+// in applies the edit within node n and returns the new node, or nil if nothing is left of it. The path leads from n to
+// the place of the edit. A new key is inserted where the order of keys puts it, or at the end if the order does not
+// have it. inside says whether n is within { } or [ ].
 func (e *edit) in(n ast.Node, path, order []string, inside bool) ast.Node {
 	mapping, isMapping := n.(*ast.MappingNode)
 	list, isList := n.(*ast.SequenceNode)

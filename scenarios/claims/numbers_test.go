@@ -81,7 +81,7 @@ func (p *proof) about(f checker.Finding, literal slow.Verdict) {
 // wrong is a number in an explanation that is not right.
 type wrong struct{ kind, what string }
 
-// lease is a period during which a section was told that it holds the lock.
+// lease is a period during which a client inside its section had been told that it held the lock.
 type lease struct {
 	of       *Section
 	at       int // index of the event that states it

@@ -51,8 +51,8 @@ const (
 	rediscoveryFirst = 910_000_000
 )
 
-// alsoTuned lists scenarios of the other half (see tuned) on which the search was tuned too, because it found their
-// violations too late.
+// alsoTuned lists scenarios that tuned would not select, but on which the search was tuned as well, because it took too
+// long to find their violations.
 var alsoTuned = []string{"etcd-leader-change-late-renewal-fenced", "fenced-everysec", "printed-setnx-constant-id"}
 
 // tuned reports whether the search was tuned on a scenario. It was tuned on about half of the scenarios, chosen by a

@@ -74,7 +74,7 @@ type Hold struct {
 	Ends []*sim.Signal
 	// Prolonged, if set, is called when the library has extended the lock by itself and updated Grant.
 	Prolonged func(env sim.Env)
-	// Refresh, if set, asks the library until when it holds the lock, and updates Grant.
+	// Refresh, if set, asks the library how long the lock is valid, and updates Grant.
 	Refresh func(env sim.Env)
 	// Suspended, if set, is raised when the library no longer knows whether it holds the lock. A client that obeys it
 	// pauses its work, and acquires the lock again when it is reconnected.

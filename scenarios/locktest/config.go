@@ -291,7 +291,7 @@ func (c *Config) promised() string {
 	return strings.Join(list, ", ")
 }
 
-// mix describes the faults to draw as a scenario file does.
+// mix describes the faults to draw from, in the syntax of scenario files.
 func (c *Config) mix() string {
 	var parts []string
 	if len(c.Faults) > 0 {

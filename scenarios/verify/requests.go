@@ -360,7 +360,7 @@ func (c *Claim) Facts() (all document.Facts) {
 	return all
 }
 
-// classes explains to the reader that only one end time of each class was tried.
+// classes tells the reader that only one end time of each equivalence class was tried.
 const classes = "One for each class: soon after one, and before the next, of the instants that matter in the run in " +
 	"which the fault goes on. These are the expiries and ends of validity that nobody has forestalled, and the " +
 	"time of a " +

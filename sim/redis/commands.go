@@ -137,7 +137,7 @@ var passedCommands = []command{
 		checks: history.CheckedPresence},
 }
 
-// These are reasons why commands of Redis are not simulated.
+// Reasons why some commands of Redis are not simulated.
 const (
 	random  = "its reply is random"
 	waiting = "of the commands that wait, only those about lists are simulated"

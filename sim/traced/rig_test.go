@@ -212,7 +212,7 @@ func scratchOf(args []string) string {
 	return ""
 }
 
-// onTheHost runs a program without a machine.
+// onTheHost runs a program directly on the host, and not on a simulated machine.
 func onTheHost(t *testing.T, args ...string) (printed string) {
 	t.Helper()
 	c := exec.Command(args[0], args[1:]...)

@@ -138,7 +138,7 @@ func TestAWaitForATimeOfDayEndsWhenTheClockShowsIt(t *testing.T) {
 	}
 }
 
-// TestWhatIsRefused: what a program may not do fails with the error that it would get where it is forbidden.
+// TestWhatIsRefused: an operation that a program may not perform fails with the error of a real system that forbids it.
 func TestWhatIsRefused(t *testing.T) {
 	s := newStage(t, 0)
 	scratch := t.TempDir()

@@ -100,7 +100,7 @@ func (c *connection) answered(q *request, message string, err error) {
 	})
 }
 
-// record returns the record of a response.
+// record encodes the message of a response as a record of its stream.
 func record(c *etcd.Call, message string) []byte {
 	return etcd.Record{Kind: etcd.Message, Stream: c.Stream, Body: message}.Append(nil)
 }

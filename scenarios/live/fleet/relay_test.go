@@ -66,7 +66,7 @@ const travel = time.Millisecond
 // newRig returns a rig whose servers are identified by their addresses: the test itself is the process of all of them.
 func newRig(t *testing.T) *rig { return rigOf(t, nil) }
 
-// rigOf returns a rig whose servers are identified by their processes; process returns their IDs.
+// rigOf returns a rig that identifies a server by the ID of its operating-system process, which process returns.
 func rigOf(t *testing.T, process func(sim.ProcessID) int) *rig {
 	r := &rig{T: t, relay: newRelay(func(err error) { t.Error(err) }), process: process}
 	if process == nil {

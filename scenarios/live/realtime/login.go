@@ -77,8 +77,8 @@ func (c *Conn) isPassword(user, password string) bool {
 	return user == "default" && subtle.ConstantTimeCompare([]byte(password), []byte(c.secret)) == 1
 }
 
-// admit handles what a caller has sent before the password; none of it reaches the world. Once the password has
-// arrived, admit returns the bytes after it.
+// admit consumes what a caller sends up to and including the password; none of it is passed on to the world. Once the
+// password has arrived, admit returns the bytes that follow it.
 func (c *Conn) admit(b []byte, ended bool) (left []byte) {
 	for len(b) > 0 && !c.over && !c.known {
 		args, rest, err := cutRequest(b)

@@ -33,8 +33,8 @@ type Foreign struct {
 	Failed func(error)
 }
 
-// Can returns the reason why these servers cannot suffer a fault, or nil if they can or if it does not strike them.
-// Faults of their links with clients are always possible.
+// Can returns an error that explains why a fault cannot be injected into these servers. It returns nil if it can be
+// injected, or if the fault does not strike them. Faults of their links with clients are always possible.
 func (c *Foreign) Can(f nemesis.Fault) error {
 	is := func(p sim.ProcessID) bool { return slices.Contains(c.Servers, p) }
 	at := f.Target

@@ -24,8 +24,8 @@ type request struct {
 	took     bool // it has acquired a key of the lock
 }
 
-// place identifies what a kind of request asks for on a server. Two requests with the same place belong to different
-// rounds.
+// place identifies a request by its server, its kind and what it asks for. A round has at most one request of a place,
+// so two requests with the same place belong to different rounds.
 type place struct {
 	server sim.ProcessID
 	kind   string // the command, or the hash of the script

@@ -203,7 +203,8 @@ func (a *File) Slow(now int64, by time.Duration) {
 	a.fsyncTime += int64(by)
 }
 
-// Settled returns the times until now at which effects that are not on disk yet reach it. It computes them on a copy.
+// Settled returns the times, up to now, at which pending writes reach the disk. It works on a copy, so that the file
+// itself is unchanged.
 func (a File) Settled(now int64) []time.Duration {
 	var at []time.Duration
 	switch a.policy {
