@@ -31,7 +31,7 @@ func TestPermitsAreForSemaphoresThatSomebodyWaitsFor(t *testing.T) {
 		{2, "semaphore", "2", "", "with 2 permits and 2 clients, nobody ever has to wait"},
 		{3, "semaphore", "2", "overrides: {client-1: {lock: {permits: 1}}}\n",
 			"all clients take their permits from one"},
-		{3, "etcd", "2, line: one-key", "", "one key has one holder, and there are several permits"},
+		{3, "etcd", "2, line: one-key", "", "a single key can have only one holder, but there are several"},
 		{3, "zookeeper", "2, watch: lowest", "", "watches the folder"},
 		{3, "zookeeper", "2", "overrides: {client-1: {lock: {shared: on}}}\n", "has no readers and writers"},
 		{3, "semaphore", "2, admit: rank", "", "write time: client"},
