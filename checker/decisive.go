@@ -490,6 +490,7 @@ func (t *judge) leaseFacts(c *clash, recorded []record) (f facts) {
 		r := &recorded[n-1]
 		f.endless, f.shortened = r.due == history.Never, r.shortened
 		lease := t.History.Events[r.victimSpan(c).At].Grant
+		f.began = lease.Since
 		f.unending, f.untold = lease.Until == history.Never, lease.Open
 		f.taken = r.cause.Kind == GrantedTwice && t.History.Events[r.at].F == history.KeyGone
 		f.lapsed = r.cause.Kind == ValidityMiscounted && t.History.Events[r.at].Checked == history.CheckedLapse

@@ -178,7 +178,7 @@ var remedies = map[CauseKind][]advice{
 				"it shortens the lock on the others.", only: anyRedis, when: all(counted, isShortened)},
 			{text: pxNotPXAT,
 				unless: history.RelativeExpiry, only: anyRedis,
-				when: all(counted, against(history.SetsClock, history.PacesClock))},
+				when: all(counted, isOffset)},
 			{text: "Measure the validity on a monotonic clock.", unless: history.MonotonicClock,
 				when: all(counted, against(history.SetsClock))},
 			{text: "Count the lease from when the request that extended it was sent, not from its answer.",

@@ -18,6 +18,7 @@ type situation struct {
 	confused bool           // fencing tokens do not distinguish a later grant from an earlier one
 	split    bool           // because two masters of one group issue them
 	stale    bool           // a resource that compares values accepted a write of a superseded holder
+	offset   bool           // a fault set a clock, or made a clock drift before the lease began
 	forgot   []*trace.Fault // if confused: the faults that lost the counter of the tokens
 }
 
@@ -30,23 +31,24 @@ type facts struct {
 	// far is set if no request in the whole history was carried out within a sixth of the time that it had: of the
 	// bound, or of the TTL.
 	far       bool
-	quick     bool // some request was carried out within a sixth of the TTL
-	refused   bool // the operation was not slow: it failed in time
-	stood     bool // a release was refused although its key was still there
-	went      bool // a release was refused because its key was gone
-	endless   bool // the key that was lost had no expiry
-	unending  bool // the holder counts on a lease without end
-	shortened bool // an extension ended the key sooner than the validity stated before
-	extending bool // the request in question was made for an attempt that had been asked to extend its lock
-	taken     bool // both grants rest on elements that were taken out of a list
-	spent     bool // the element by which the lock is to be had was taken out of its list and never put back
-	oneKey    bool // both grants rest on one key
-	member    bool // the request found the member that it overwrote: two attempts use one member
-	asking    bool // the request that deleted the key was sent by a client that asked for the lock
-	gaveUp    bool // the holder's own request had deleted the key before it stopped working
-	keyless   bool // no server ever had a key of the lock
-	lapsed    bool // the key was removed because another key, which shows that its holder lives, had expired
-	untold    bool // the lease states no end, and outlived its key: its holder was not told in time
+	quick     bool         // some request was carried out within a sixth of the TTL
+	refused   bool         // the operation was not slow: it failed in time
+	stood     bool         // a release was refused although its key was still there
+	went      bool         // a release was refused because its key was gone
+	endless   bool         // the key that was lost had no expiry
+	unending  bool         // the holder counts on a lease without end
+	began     history.Time // the lease in question, if it is about one
+	shortened bool         // an extension ended the key sooner than the validity stated before
+	extending bool         // the request in question was made for an attempt that had been asked to extend its lock
+	taken     bool         // both grants rest on elements that were taken out of a list
+	spent     bool         // the element by which the lock is to be had was taken out of its list and never put back
+	oneKey    bool         // both grants rest on one key
+	member    bool         // the request found the member that it overwrote: two attempts use one member
+	asking    bool         // the request that deleted the key was sent by a client that asked for the lock
+	gaveUp    bool         // the holder's own request had deleted the key before it stopped working
+	keyless   bool         // no server ever had a key of the lock
+	lapsed    bool         // the key was removed because another key, which shows that its holder lives, had expired
+	untold    bool         // the lease states no end, and outlived its key: its holder was not told in time
 }
 
 // situation returns the situation of the violation whose story has just been written.
@@ -55,6 +57,8 @@ func (t *judge) situation(cause Cause) *situation {
 	for i := range t.Faults {
 		if f := &t.Faults[i]; slices.Contains(t.Cited, f.Start) {
 			s.faults = append(s.faults, f)
+			s.offset = s.offset || f.Does == history.SetsClock ||
+				f.Does == history.PacesClock && t.Time(f.Start) < t.facts.began
 		}
 	}
 	if s.Applies(history.ComparedWrites) && cause.Kind != StaleEffect && cause.Kind != LostUpdate {
@@ -153,6 +157,7 @@ func isEarlierTry(s *situation) bool  { return s.earlierTry }
 func isHeldUp(s *situation) bool      { return s.heldUp }
 func isAsking(s *situation) bool      { return s.asking }
 func isAway(s *situation) bool        { return s.away }
+func isOffset(s *situation) bool      { return s.offset }
 func isSplit(s *situation) bool       { return s.split }
 
 // counted reports whether a stated end was miscounted for another reason than a key that had already expired.
