@@ -22,7 +22,7 @@ type client struct {
 	dial       func(ctx context.Context, server int) (net.Conn, error)
 	servers    int
 	key, name  string
-	ttl, until time.Duration // until: since began
+	ttl        time.Duration
 	began      time.Time
 	takes      int
 	conns      []net.Conn
