@@ -19,13 +19,13 @@ import (
 
 // client is a library of lockd, as somebody else has written it.
 type client struct {
-	dial       func(ctx context.Context, server int) (net.Conn, error)
-	servers    int
-	key, name  string
-	ttl        time.Duration
-	began      time.Time
-	takes      int
-	conns      []net.Conn
+	dial      func(ctx context.Context, server int) (net.Conn, error)
+	servers   int
+	key, name string
+	ttl       time.Duration
+	began     time.Time
+	takes     int
+	conns     []net.Conn
 }
 
 // perServer is how long the client waits for one server.
