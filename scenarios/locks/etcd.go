@@ -31,7 +31,8 @@ func init() {
 			"line under lock, for all clients", "permits": permitsAlike},
 		Refused: func(c *Config, _ int) []Refusal {
 			if ownOf[etcdConfig](c).line == oneKey && c.Permits > 1 {
-				return []Refusal{{"line", "a single key can have only one holder, but there are several permits: leave line out"}}
+				return []Refusal{{"line", "a single key can have only one holder, but there are several permits: " +
+					"leave line out"}}
 			}
 			return nil
 		},
