@@ -37,11 +37,11 @@ type facts struct {
 	went      bool         // a release was refused because its key was gone
 	endless   bool         // the key that was lost had no expiry
 	unending  bool         // the holder counts on a lease without end
-	began     history.Time // the lease in question, if it is about one
+	began     history.Time // when the lease in question began; 0 if the violation is about none
 	shortened bool         // an extension ended the key sooner than the validity stated before
 	extending bool         // the request in question was made for an attempt that had been asked to extend its lock
 	taken     bool         // both grants rest on elements that were taken out of a list
-	spent     bool         // the element by which the lock is to be had was taken out of its list and never put back
+	spent     bool         // clients take an element out of a list to get the lock, and none is left
 	oneKey    bool         // both grants rest on one key
 	member    bool         // the request found the member that it overwrote: two attempts use one member
 	asking    bool         // the request that deleted the key was sent by a client that asked for the lock

@@ -25,8 +25,8 @@ type Code struct {
 // Wanted says what a caller wants to know of a run besides its history.
 type Wanted struct {
 	Sent bool // fill in Result.Sent
-	// Watch, if set, is called as the function of [Runner.Watch] is. Runs in other processes than this one and those
-	// that it traces do not call it.
+	// Watch, if set, is called like the function that is given to [Runner.Watch]. A run in another process does not
+	// call it, unless this process traces that one.
 	Watch func(sim.Moment)
 }
 

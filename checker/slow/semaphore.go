@@ -85,9 +85,9 @@ func (r *reading) crowdedSections() (broken []Breach, may bool) {
 	return broken, len(crowds(r.sections, r.permits(), possible)) > 0
 }
 
-// endedByTaker reports whether a client decided, by its own clock, that a member of a set was over that is gone at a
-// place. Servers remove no member by themselves. No fault must have changed the clock of the member's server before
-// that place. A fault must have changed a client's clock, unless the lock has several permits.
+// endedByTaker reports whether a client removed a member of a set because the member's time was over by the client's
+// clock. Servers remove no member by themselves. No fault must have changed the clock of the member's server before the
+// member was gone. A fault must have changed a client's clock by then, unless the lock has several permits.
 func (r *reading) endedByTaker(gone int) bool {
 	changed := func(processes ...history.Process) bool {
 		return slices.ContainsFunc(r.faults, func(f fault) bool {

@@ -102,7 +102,7 @@ type durationOf string
 
 const (
 	recordedDuration durationOf = "recorded" // as long as the record says: client-go
-	// as long as the candidate's own lease would (client-go before v0.27; kubernetes 47671)
+	// for the TTL that the candidate itself uses (client-go before v0.27; kubernetes 47671)
 	ownDuration durationOf = "own"
 )
 
