@@ -33,7 +33,6 @@ var unpackScript []byte
 const (
 	modulePath = "github.com/fencepost-sim/fencepost"
 	worker     = modulePath + "/scenarios/play/worker"
-	protobuf   = "google.golang.org/protobuf"
 )
 
 // inlined lists the packages in which runs spend their time. Only in these, functions are inlined: that halves the time
@@ -136,51 +135,6 @@ func compiled(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	return os.ReadFile(out)
-}
-
-// slim writes a go.mod to dir that equals that of the source except that it uses a protobuf whose descriptors have no
-// text form. To produce that text, descriptors look up their methods by name, and then the linker must keep every
-// method of every type. The simulator needs no such text.
-func slim(ctx context.Context, source, dir string) (mod string, err error) {
-	sourceMod, err := run(ctx, source, "env", "GOMOD")
-	if err != nil {
-		return "", err
-	}
-	whole, err := run(ctx, source, "list", "-f", "{{.Module.Dir}}", protobuf+"/proto")
-	if err != nil {
-		return "", err
-	}
-	lean := filepath.Join(dir, "protobuf")
-	if err := os.CopyFS(lean, os.DirFS(whole)); err != nil {
-		return "", err
-	}
-	const textless = `package descfmt
-
-import (
-	"fmt"
-
-	"google.golang.org/protobuf/reflect/protoreflect"
-)
-
-func FormatList(fmt.State, rune, interface{ Len() int })        {}
-func FormatDesc(fmt.State, rune, protoreflect.Descriptor) {}
-`
-	text := filepath.Join(lean, "internal", "descfmt", "stringer.go")
-	if err := errors.Join(os.Remove(text), os.WriteFile(text, []byte(textless), 0o666)); err != nil {
-		return "", err
-	}
-	for _, ending := range []string{".mod", ".sum"} {
-		content, err := os.ReadFile(strings.TrimSuffix(sourceMod, ".mod") + ending)
-		if err != nil {
-			return "", err
-		}
-		if err := os.WriteFile(filepath.Join(dir, "slim"+ending), content, 0o666); err != nil {
-			return "", err
-		}
-	}
-	mod = filepath.Join(dir, "slim.mod")
-	_, err = run(ctx, source, "mod", "edit", "-replace", protobuf+"="+lean, mod)
-	return mod, err
 }
 
 // fetch creates a module in a new folder that contains the source of this program's version.

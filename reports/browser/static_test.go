@@ -66,7 +66,7 @@ func (p *tab) askAll(seeds int) (all asked) {
 }
 
 // mostSent is the most, in bytes, that a reader on a mobile connection should have to load.
-const mostSent = 4_100_000
+const mostSent = 4_000_000
 
 // TestThePageAsFiles writes the page as files for a web host. It must show the same runs as the served page, with equal
 // digests, and request nothing but its own files.
